@@ -1,0 +1,4 @@
+//! The schema snapshots: facts about PyTorch's and ONNX's operators, read from `mappings/schemas/`.
+
+pub mod aten;
+pub mod onnx;

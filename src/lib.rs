@@ -1,0 +1,8 @@
+//! aten2onnx: PyTorch models to ONNX at any opset, from rules that the build proves.
+
+pub mod dtype;
+pub mod error;
+pub mod program;
+pub mod schema;
+pub mod sym;
+pub mod weights;
