@@ -25,7 +25,7 @@ def model():
     net = torchvision.models.mobilenet_v3_small(weights=None, width_mult=0.4, num_classes=100)
     for module in net.modules():
         if isinstance(module, (torch.nn.Conv2d, torch.nn.Linear)):
-            bound = 2 * (3 / module.weight[0].numel()) ** 0.5
+            bound = 1.4 * (3 / module.weight[0].numel()) ** 0.5
             torch.nn.init.uniform_(module.weight, -bound, bound)
         if isinstance(module, torch.nn.BatchNorm2d):
             torch.nn.init.uniform_(module.running_mean, -0.2, 0.2)
