@@ -2,6 +2,7 @@
 
 pub mod dtype;
 pub mod error;
+pub mod graph;
 pub mod program;
 pub mod schema;
 pub mod sym;
