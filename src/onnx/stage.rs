@@ -65,11 +65,6 @@ impl Staged {
         &mut self.file
     }
 
-    /// The name that it will have.
-    pub fn destination(&self) -> &Path {
-        &self.destination
-    }
-
     /// Gives it its name.
     pub fn commit(self) -> Result<()> {
         let Staged { file, temporary, destination, registered } = self;

@@ -40,7 +40,8 @@ fn generate(root: &Path) -> Result<String, Box<dyn Error>> {
     // `bytes` fields borrow from the buffer that is parsed, so a mapped file is not copied.
     config.bytes(["."]);
     config.skip_protoc_run();
-    let modules = descriptors.file.into_iter().map(|file| (prost_build::Module::from_protobuf_package_name("onnx"), file));
+    let modules =
+        descriptors.file.into_iter().map(|file| (prost_build::Module::from_protobuf_package_name("onnx"), file));
     let written = config.generate(modules.collect())?;
     let code = written.into_values().next().ok_or("prost wrote nothing")?;
     Ok(format!("{HEAD}{code}"))
