@@ -21,6 +21,11 @@ use crate::weights::Weight;
 pub struct Value(pub(crate) u32);
 
 impl Value {
+    /// The handle of a position in [`Graph::values`], for graphs that are made by hand.
+    pub fn new(index: u32) -> Value {
+        Value(index)
+    }
+
     /// The position in [`Graph::values`].
     pub fn index(self) -> usize {
         self.0 as usize
