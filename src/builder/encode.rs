@@ -12,7 +12,9 @@ pub(super) fn encode(number: &Scalar, dtype: Dtype) -> Result<Vec<u8>, String> {
     let bytes = match dtype {
         Dtype::Bool => number.as_bool().map(|b| vec![b.into()]),
         d if d.is_int() => number.as_int().and_then(|n| encode_int(n, d)),
-        Dtype::Complex64 => complex(number).map(|(re, im)| [(re as f32).to_le_bytes(), (im as f32).to_le_bytes()].concat()),
+        Dtype::Complex64 => {
+            complex(number).map(|(re, im)| [(re as f32).to_le_bytes(), (im as f32).to_le_bytes()].concat())
+        }
         Dtype::Complex128 => complex(number).map(|(re, im)| [re.to_le_bytes(), im.to_le_bytes()].concat()),
         d => encode_real(number, d),
     };
@@ -100,10 +102,12 @@ pub(super) fn decode(dtype: Dtype, bytes: &[u8]) -> Option<Vec<Scalar>> {
         Dtype::Bool => bytes.iter().map(|b| Scalar::Bool(*b != 0)).collect(),
         Dtype::Complex64 => {
             let parts = bytes.as_chunks::<8>().0.iter();
-            parts.map(|[a, b, c, d, e, f, g, h]| {
-                let (re, im) = (f32::from_le_bytes([*a, *b, *c, *d]), f32::from_le_bytes([*e, *f, *g, *h]));
-                Scalar::Complex(re.into(), im.into())
-            }).collect()
+            parts
+                .map(|[a, b, c, d, e, f, g, h]| {
+                    let (re, im) = (f32::from_le_bytes([*a, *b, *c, *d]), f32::from_le_bytes([*e, *f, *g, *h]));
+                    Scalar::Complex(re.into(), im.into())
+                })
+                .collect()
         }
         _ => return None,
     })

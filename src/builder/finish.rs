@@ -26,8 +26,7 @@ impl Builder {
             infos.push(ValueInfo { name: String::new(), ty: data.ty, source: data.source });
         }
         let initializers = live.initializers(&infos);
-        let mut graph =
-            Graph { opset: self.opset, body, values: infos, initializers, provenance: self.origins };
+        let mut graph = Graph { opset: self.opset, body, values: infos, initializers, provenance: self.origins };
         names::assign(&mut graph, &names, &self.outputs);
         Ok(graph)
     }

@@ -51,7 +51,8 @@ impl Builder {
             let Some(slot) = seen.get_mut(usize::from(port.ty)) else { continue };
             match *slot {
                 Some((other, name)) if other != dtype => {
-                    let what = format!("takes {other} for `{name}` and {dtype} for `{}`: both are {}", port.name, set.name);
+                    let what =
+                        format!("takes {other} for `{name}` and {dtype} for `{}`: both are {}", port.name, set.name);
                     return Err(call.fault(self, what));
                 }
                 _ => *slot = Some((dtype, port.name)),

@@ -35,12 +35,7 @@ enum Item {
 
 impl Builder {
     /// The inputs as values.
-    pub(super) fn literals(
-        &mut self,
-        op: &str,
-        form: &'static Version,
-        inputs: Vec<In>,
-    ) -> Result<Vec<Option<Value>>> {
+    pub(super) fn literals(&mut self, op: &str, form: &'static Version, inputs: Vec<In>) -> Result<Vec<Option<Value>>> {
         let items = spread(inputs);
         let mut values = Vec::with_capacity(items.len());
         for (i, item) in items.iter().enumerate() {

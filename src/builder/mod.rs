@@ -7,8 +7,8 @@
 //! The files, in the order a call goes through them: `literals` (inputs to values), `fold` and `reuse` (no node at all), `node`
 //! (the walk down the versions), `legalise` (dtypes), `emit` (the node itself), and at the end `finish` and `names`.
 
-mod arithmetic;
 mod args;
+mod arithmetic;
 mod bodies;
 mod call;
 mod constants;

@@ -22,7 +22,8 @@ impl Builder {
     /// The key of a call that may be shared.
     pub(super) fn reuse_key(&self, call: &Call) -> Option<Key> {
         let on_sizes = || call.inputs.iter().flatten().all(|v| self.content(*v).is_some());
-        if !SHARED.contains(&call.op) && !(SHARED_ON_SIZES.contains(&call.op) && on_sizes()) {
+        let is_shared = SHARED.contains(&call.op) || (SHARED_ON_SIZES.contains(&call.op) && on_sizes());
+        if !is_shared {
             return None;
         }
         let mut attrs = Vec::with_capacity(call.attrs.len());

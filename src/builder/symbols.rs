@@ -22,7 +22,12 @@ pub enum Binding {
 pub(super) enum Bound {
     At(Binding),
     /// The dimension is `a * symbol + b`.
-    Solved { value: Value, axis: usize, a: i64, b: i64 },
+    Solved {
+        value: Value,
+        axis: usize,
+        a: i64,
+        b: i64,
+    },
 }
 
 impl Builder {

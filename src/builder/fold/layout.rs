@@ -1,7 +1,7 @@
 //! Moving the elements of constants: for each element of the result, where it comes from.
 
-use super::super::encode;
 use super::super::Scalar;
+use super::super::encode;
 use super::permutation;
 use crate::graph::{Attr, Constant};
 
@@ -93,14 +93,12 @@ pub(super) fn gather(x: &Constant, indices: &Constant, axis: i64) -> Option<Vec<
     let sizes = sizes(x)?;
     let axis = axis_of(axis, sizes.len())?;
     let indices = encode::decode(indices.dtype, indices.bytes())?;
-    let indices: Vec<usize> =
-        indices.iter().map(|i| axis_of(i.as_int()?, *sizes.get(axis)?)).collect::<Option<_>>()?;
+    let indices: Vec<usize> = indices.iter().map(|i| axis_of(i.as_int()?, *sizes.get(axis)?)).collect::<Option<_>>()?;
     let outer: usize = sizes.get(..axis)?.iter().product();
     let inner: usize = sizes.get(axis + 1..)?.iter().product();
     let row = sizes.get(axis)? * inner;
-    let positions = (0..outer).flat_map(|o| {
-        indices.iter().flat_map(move |i| (0..inner).map(move |k| o * row + i * inner + k))
-    });
+    let positions =
+        (0..outer).flat_map(|o| indices.iter().flat_map(move |i| (0..inner).map(move |k| o * row + i * inner + k)));
     pick(x, positions)
 }
 

@@ -50,9 +50,7 @@ impl Builder {
 /// The axes of a transposition; all reversed where none are given.
 fn permutation(attr: Option<&Attr>, rank: usize) -> Option<Vec<usize>> {
     match attr {
-        Some(Attr::Ints(perm)) => {
-            perm.iter().map(|axis| usize::try_from(*axis).ok().filter(|a| *a < rank)).collect()
-        }
+        Some(Attr::Ints(perm)) => perm.iter().map(|axis| usize::try_from(*axis).ok().filter(|a| *a < rank)).collect(),
         _ => Some((0..rank).rev().collect()),
     }
 }
