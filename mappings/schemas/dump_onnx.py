@@ -44,8 +44,10 @@ HEADER = f"""\
 
 def number(value):
     """A float32 in its shortest form, as Rust's `{:?}` prints it."""
-    text = str(numpy.float32(value))
-    return re.sub(r"e([+-])0*", lambda m: "e-" if m[1] == "-" else "e", text)
+    value = numpy.float32(value)
+    if value == 0 or 1e-4 <= abs(float(str(value))) < 1e16:
+        return numpy.format_float_positional(value, trim="0")
+    return re.sub(r"e([+-])0*", lambda m: "e-" if m[1] == "-" else "e", str(value))
 
 
 def default(kind, value):
