@@ -1,0 +1,6 @@
+//! The opmap compiler: operator rules in, proven Rust out.
+
+pub mod diagnostic;
+pub mod schema;
+pub mod source;
+pub mod types;
