@@ -105,12 +105,12 @@ pub fn check(program: &Program, sources: &Sources, schemas: &Schemas, out: &mut 
         outcomes: BTreeMap::new(),
         out: Vec::new(),
     };
-    let mut matrix = Matrix { oldest: opsets.oldest, newest: opsets.newest, rows: BTreeMap::new() };
+    let mut matrix = Matrix { oldest: opsets.min, newest: opsets.max, rows: BTreeMap::new() };
     let mut holes: BTreeMap<(Span, String, u32), (Vec<String>, BTreeSet<u32>)> = BTreeMap::new();
     for map in &program.maps {
         let mut row = Vec::new();
         let mut needed = false;
-        for opset in opsets.oldest..=opsets.newest {
+        for opset in opsets.min..=opsets.max {
             let reach = coverage.map(&map.function.name, opset);
             let below = map.since.as_ref().filter(|s| opset < s.0);
             if let Some((since, reason)) = below {
@@ -127,7 +127,7 @@ pub fn check(program: &Program, sources: &Sources, schemas: &Schemas, out: &mut 
         matrix.rows.insert(map.function.name.clone(), row);
     }
     for (index, lower) in program.lowers.iter().enumerate() {
-        for opset in opsets.oldest..lower.before {
+        for opset in opsets.min..lower.before {
             let reach = coverage.lower(index, opset);
             note_holes(&reach, opset, &mut holes);
         }
@@ -173,7 +173,7 @@ impl Coverage<'_> {
             let appeared = self.schemas.onnx.versions(&op).first().is_some_and(|v| v.since == missing);
             let fact = match (appeared, version) {
                 (true, _) => format!("{op} appeared in opset {missing}"),
-                (false, _) if self.schemas.changed_meaning(&op, missing) => format!("{op} changed its meaning in opset {missing}"),
+                (false, _) if self.schemas.opsets.meaning(&op, missing).is_some() => format!("{op} changed its meaning in opset {missing}"),
                 _ => format!("{op} changed its inputs, outputs or attributes in opset {missing}"),
             };
             let way = path.iter().map(|p| format!("`{p}`")).chain([format!("`{op}`")]).collect::<Vec<_>>().join(" -> ");

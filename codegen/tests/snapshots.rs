@@ -44,14 +44,23 @@ fn aten_txt_and_its_neighbours_survive_parsing_and_printing() {
     }
 }
 #[test]
-fn timing() {
-    let (a, o) = (snapshot("aten.txt"), snapshot("onnx.txt"));
-    for _ in 0..3 {
-        let t = std::time::Instant::now();
-        AtenSchemas::index([a.as_str()]).unwrap();
-        let u = std::time::Instant::now();
-        OnnxSchemas::parse(&o).unwrap();
-        eprintln!("aten {:?} onnx {:?}", u - t, u.elapsed());
+fn emitx() {
+    let t = std::time::Instant::now();
+    let s = aten2onnx_codegen::schema::Schemas::load(&PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../mappings")).unwrap();
+    eprintln!("load {:?}", t.elapsed());
+    use aten2onnx_codegen::schema::facts::*;
+    let rd = |n: &str| std::fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../mappings").join(n)).unwrap();
+    for _ in 0..2 {
+    let (a, b, c, d) = (rd("opsets.toml"), rd("dtypes.toml"), rd("ignored_arguments.toml"), rd("schemas/promotion.txt"));
+    let t = std::time::Instant::now(); Opsets::parse(&a).unwrap(); eprintln!("opsets {:?}", t.elapsed());
+    let t = std::time::Instant::now(); Dtypes::parse(&b).unwrap(); eprintln!("dtypes {:?}", t.elapsed());
+    let t = std::time::Instant::now(); IgnoredArguments::parse(&c).unwrap(); eprintln!("ign {:?}", t.elapsed());
+    let t = std::time::Instant::now(); Promotion::parse(&d).unwrap(); eprintln!("prom {:?}", t.elapsed());
     }
+    let t = std::time::Instant::now();
+    let x = aten2onnx_codegen::emit::schema_table::emit(&s, &|_, _| None, &|_, _| false);
+    let y = aten2onnx_codegen::emit::facts::emit(&s);
+    eprintln!("emit {:?} {} {}", t.elapsed(), x.len(), y.len());
+    std::fs::write("/tmp/emit/rules.rs", format!("{x}{y}")).unwrap();
     let _ = (Change::Shape, default_value("int", "1") == Some(Value::Int(1)), parse_schema(""));
 }

@@ -30,7 +30,7 @@ pub(super) fn check(items: &Items, world: &World<'_>, program: &mut Program, out
                 let name = op.full();
                 let Some(version) = world.schemas.onnx.versions(&name).last() else {
                     let diagnostic = Diagnostic::new("E0801", op.span, format!("ONNX has no operator `{name}`"));
-                    out.push(did_you_mean(diagnostic, world.schemas.onnx.nearest(&name)));
+                    out.push(did_you_mean(diagnostic, world.schemas.onnx.nearest(&name).map(str::to_owned)));
                     continue;
                 };
                 (Target::Lower(name), operator_params(version))

@@ -13,6 +13,9 @@ use crate::syntax::ast::{self, Ident, LowerOutputs, TypeExpr, TypeExprKind};
 use crate::tree::{Expr, Item, Kind, Param, Program, Same, Unsupported};
 use crate::types::Ty;
 
+/// The namespaces whose operators the snapshot lists in full: any other is a user's own.
+const NAMESPACES: &[&str] = &["aten", "prims", "quantized_decomposed", "torchvision"];
+
 /// Fills the tables of maps, helpers and externs.
 pub(super) fn declare(items: &Items, world: &mut World<'_>, out: &mut Vec<Diagnostic>) {
     let mut seen = HashMap::new();
@@ -150,7 +153,7 @@ fn int_default(text: &str) -> Option<i64> {
 /// Is the header of a `map` the one in the snapshot?
 fn against_schema(world: &World<'_>, map: &ast::Map, name: &str, out: &mut Vec<Diagnostic>) {
     let aten = &world.schemas.aten;
-    if !aten.has_namespace(&map.op.namespace.text) {
+    if !NAMESPACES.contains(&map.op.namespace.text.as_str()) {
         return;
     }
     let Some(schema) = aten.get(name) else {
@@ -158,9 +161,9 @@ fn against_schema(world: &World<'_>, map: &ast::Map, name: &str, out: &mut Vec<D
         let base = name.split('.').next().unwrap_or(name);
         let overloads = aten.overloads(base);
         if !overloads.is_empty() {
-            diagnostic = diagnostic.note(format!("`{base}` has the overloads {}", quoted(overloads.iter().map(String::as_str))));
+            diagnostic = diagnostic.note(format!("`{base}` has the overloads {}", quoted(overloads.iter().map(|s| s.name.as_str()))));
         }
-        out.push(did_you_mean(diagnostic.label("not in the snapshot of PyTorch's schemas"), aten.nearest(name)));
+        out.push(did_you_mean(diagnostic.label("not in the snapshot of PyTorch's schemas"), aten.nearest(name).map(str::to_owned)));
         return;
     };
     let fact = format!("PyTorch: {schema}");
@@ -236,7 +239,7 @@ fn type_text(ty: &TypeExpr) -> String {
 
 /// Which arguments can never change a value, by `ignored_arguments.toml`.
 pub(super) fn exempt(world: &World<'_>, params: &[Param]) -> Vec<bool> {
-    params.iter().map(|p| world.schemas.ignored.contains_key(&p.name)).collect()
+    params.iter().map(|p| world.schemas.ignored.why(&p.name, &p.ty.to_string()).is_some()).collect()
 }
 
 pub(super) fn quoted<'n>(names: impl Iterator<Item = &'n str>) -> String {
@@ -264,7 +267,7 @@ pub(super) fn lower_signature(world: &World<'_>, lower: &ast::Lower, out: &mut V
     let onnx = &world.schemas.onnx;
     let Some(versions) = onnx.ops.get(&op) else {
         let diagnostic = Diagnostic::new("E0102", lower.op.span, format!("ONNX has no operator `{op}`"));
-        out.push(did_you_mean(diagnostic, onnx.nearest(&op)));
+        out.push(did_you_mean(diagnostic, onnx.nearest(&op).map(str::to_owned)));
         return None;
     };
     let Some(version) = versions.iter().find(|v| v.since == lower.before) else {
@@ -375,7 +378,7 @@ pub(super) fn sames(items: &Items, world: &World<'_>, program: &mut Program, out
         let op = same.op.full();
         let Some(versions) = world.schemas.onnx.ops.get(&op) else {
             let diagnostic = Diagnostic::new("E0102", same.op.span, format!("ONNX has no operator `{op}`"));
-            out.push(did_you_mean(diagnostic, world.schemas.onnx.nearest(&op)));
+            out.push(did_you_mean(diagnostic, world.schemas.onnx.nearest(&op).map(str::to_owned)));
             continue;
         };
         if !first(&mut seen, &format!("same {op} {}", same.to), same.numbers_span, out) {
@@ -401,9 +404,9 @@ pub(super) fn unsupported(items: &Items, world: &World<'_>, program: &mut Progra
     for (_, item) in &items.unsupported {
         let name = item.op.full();
         let aten = &world.schemas.aten;
-        if aten.has_namespace(&item.op.namespace.text) && aten.get(&name).is_none() {
+        if NAMESPACES.contains(&item.op.namespace.text.as_str()) && aten.get(&name).is_none() {
             let diagnostic = Diagnostic::new("E0101", item.op.span, format!("there is no overload `{name}`"));
-            out.push(did_you_mean(diagnostic, aten.nearest(&name)));
+            out.push(did_you_mean(diagnostic, aten.nearest(&name).map(str::to_owned)));
             continue;
         }
         if let Some(map) = world.maps.get(&name) {
@@ -421,6 +424,6 @@ pub(super) fn unsupported(items: &Items, world: &World<'_>, program: &mut Progra
 impl crate::schema::Schemas {
     /// Did the operator change shape or meaning (or appear) in this version?
     pub fn shape_change(&self, op: &str, since: u32) -> bool {
-        self.onnx.change(op, since) != Change::Types || self.changed_meaning(op, since)
+        self.change(op, since).is_some_and(|change| change != Change::Types)
     }
 }

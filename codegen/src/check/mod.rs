@@ -73,7 +73,7 @@ pub fn check(items: &Items, sources: &Sources, schemas: &Schemas, out: &mut Vec<
         maps: HashMap::new(),
         fns: HashMap::new(),
         externs: HashMap::new(),
-        newest: schemas.opsets.newest,
+        newest: schemas.opsets.max,
     };
     headers::declare(items, &mut world, out);
     let mut used = HashSet::new();

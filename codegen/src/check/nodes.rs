@@ -77,7 +77,7 @@ impl<'w> Checker<'w> {
         let onnx = &self.world.schemas.onnx;
         let Some(versions) = onnx.ops.get(op) else {
             let diagnostic = Diagnostic::new("E0102", span, format!("ONNX has no operator `{op}`")).label("unknown");
-            self.out.push(did_you_mean(diagnostic, onnx.nearest(op)));
+            self.out.push(did_you_mean(diagnostic, onnx.nearest(op).map(str::to_owned)));
             return None;
         };
         let Some(version) = versions.iter().rev().find(|v| v.since <= self.form) else {

@@ -9,6 +9,7 @@ mod exprs;
 mod function;
 mod lists;
 mod nodes;
+pub mod facts;
 pub mod schema_table;
 mod types;
 
@@ -40,7 +41,7 @@ pub(crate) struct Context<'a> {
 
 /// Writes the whole program.
 pub fn emit(program: &Program, matrix: &Matrix, sources: &Sources, schemas: &Schemas) -> Result<Generated, String> {
-    let context = Context { program, sources, schemas, newest: schemas.opsets.newest };
+    let context = Context { program, sources, schemas, newest: schemas.opsets.max };
     let mut modules: BTreeMap<String, Vec<TokenStream>> = BTreeMap::new();
     let mut add = |function: &Function, tokens: TokenStream| {
         modules.entry(module_of(&sources.file(function.span.file).path)).or_default().push(tokens);
