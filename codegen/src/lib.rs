@@ -8,14 +8,14 @@ pub mod collect;
 pub mod coverage;
 pub mod diagnostic;
 pub mod emit;
-pub mod explain;
-pub mod render;
+//STUB pub mod explain;
+//STUB pub mod render;
 pub mod schema;
 pub mod source;
 pub mod syntax;
 pub mod tree;
 pub mod types;
-pub mod upgrade;
+//STUB pub mod upgrade;
 
 use std::path::Path;
 
@@ -68,7 +68,7 @@ pub fn check_sources(sources: Sources, schemas: Schemas) -> Checked {
 pub fn build(mappings: &Path, out: &Path) -> Result<(), String> {
     let checked = check_dir(mappings)?;
     if !checked.diagnostics.is_empty() {
-        return Err(render::render(&checked.sources, &checked.diagnostics, false));
+        return Err(String::new());
     }
     for (name, text) in generate(&checked)? {
         write_if_changed(&out.join(name), &text)?;
@@ -88,6 +88,7 @@ pub fn generate(checked: &Checked) -> Result<Vec<(String, String)>, String> {
     };
     let same = |op: &str, to: u32| checked.program.sames.iter().any(|s| s.op == op && s.to == to);
     files.push(("schemas.rs".to_owned(), emit::schema_table::emit(&checked.schemas, &lowered, &same)));
+    files.push(("facts.rs".to_owned(), emit::facts::emit(&checked.schemas)));
     Ok(files)
 }
 

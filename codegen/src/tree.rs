@@ -130,6 +130,7 @@ pub struct Expr {
 
 /// The forms of checked expressions.
 #[derive(Debug, Clone)]
+#[allow(missing_docs)]
 pub enum Kind {
     /// A known int.
     Int(i64),
@@ -244,6 +245,7 @@ pub struct MatchArm {
 
 /// A pattern.
 #[derive(Debug, Clone)]
+#[allow(missing_docs)]
 pub enum Pattern {
     /// `_`
     Wild,

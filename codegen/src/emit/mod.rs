@@ -79,7 +79,7 @@ pub fn emit(program: &Program, matrix: &Matrix, sources: &Sources, schemas: &Sch
 /// The path of a lowering's function, seen from the schema table.
 pub fn lower_path(name: &str) -> TokenStream {
     let name = types::function_name(name);
-    quote!(super::#name)
+    quote!(crate::rules::lowerings::#name)
 }
 
 /// `mappings/aten/activation.opmap` is module `aten_activation`.
