@@ -8,14 +8,12 @@ pub mod collect;
 pub mod coverage;
 pub mod diagnostic;
 pub mod emit;
-//STUB pub mod explain;
-//STUB pub mod render;
+pub mod render;
 pub mod schema;
 pub mod source;
 pub mod syntax;
 pub mod tree;
 pub mod types;
-//STUB pub mod upgrade;
 
 use std::path::Path;
 
@@ -68,7 +66,7 @@ pub fn check_sources(sources: Sources, schemas: Schemas) -> Checked {
 pub fn build(mappings: &Path, out: &Path) -> Result<(), String> {
     let checked = check_dir(mappings)?;
     if !checked.diagnostics.is_empty() {
-        return Err(String::new());
+        return Err(render::render(&checked.sources, &checked.diagnostics, false));
     }
     for (name, text) in generate(&checked)? {
         write_if_changed(&out.join(name), &text)?;
