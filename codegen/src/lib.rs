@@ -5,3 +5,4 @@ pub mod emit;
 pub mod schema;
 pub mod source;
 pub mod types;
+pub mod upgrade;
