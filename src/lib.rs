@@ -2,6 +2,8 @@
 
 pub mod dtype;
 pub mod error;
+pub mod graph;
+pub mod onnx;
 pub mod program;
 pub mod schema;
 pub mod sym;

@@ -168,22 +168,15 @@ impl Coverage<'_> {
         out: &mut Vec<Diagnostic>,
     ) {
         out.extend(self.out);
+        // One missing rule is one error, however many calls need it.
+        let mut missing_rules: BTreeMap<(String, u32), Vec<(Span, Vec<String>, BTreeSet<u32>)>> = BTreeMap::new();
         for ((site, op, missing), (path, opsets)) in holes {
-            let version = self.schemas.onnx.versions(&op).iter().find(|v| v.since == missing);
-            let appeared = self.schemas.onnx.versions(&op).first().is_some_and(|v| v.since == missing);
-            let fact = match (appeared, version) {
-                (true, _) => format!("{op} appeared in opset {missing}"),
-                (false, _) if self.schemas.opsets.meaning(&op, missing).is_some() => format!("{op} changed its meaning in opset {missing}"),
-                _ => format!("{op} changed its inputs, outputs or attributes in opset {missing}"),
-            };
-            let way = path.iter().map(|p| format!("`{p}`")).chain([format!("`{op}`")]).collect::<Vec<_>>().join(" -> ");
-            out.push(
-                Diagnostic::new("E0701", site, format!("`{op}` is not covered at opset {}", ranges(&opsets)))
-                    .label("neither native nor lowered there")
-                    .note(fact)
-                    .note(format!("the way there: {way}"))
-                    .help(format!("add `lower {op} before {missing} (..)` or `same {op} .. as {missing} \"why\"`, or own up to it with `since {missing} \"why\"`")),
-            );
+            missing_rules.entry((op, missing)).or_default().push((site, path, opsets));
+        }
+        for ((op, missing), mut sites) in missing_rules {
+            sites.sort_by_key(|(site, path, _)| (path.len(), *site));
+            let opsets = sites.iter().flat_map(|s| s.2.iter().copied()).collect();
+            out.extend(sites.first().map(|(site, path, _)| self.hole(&op, missing, *site, path, &opsets, sites.len() - 1)));
         }
         for (site, (since, reached)) in &self.since_values {
             let Some(newest) = reached.last() else { continue };
@@ -209,6 +202,29 @@ impl Coverage<'_> {
                     out.push(Diagnostic::new("E0602", arm.span, text).label("never reached"));
                 }
             }
+        }
+    }
+}
+
+impl Coverage<'_> {
+    fn hole(&self, op: &str, missing: u32, site: Span, path: &[String], opsets: &BTreeSet<u32>, others: usize) -> Diagnostic {
+        let versions = self.schemas.onnx.versions(op);
+        let fact = match versions.first().is_some_and(|v| v.since == missing) {
+            true => format!("{op} appeared in opset {missing}"),
+            false => match self.schemas.opsets.meaning(op, missing) {
+                Some(change) => format!("{op} changed in opset {missing}: {}", change.why),
+                None => format!("{op} changed its inputs, outputs or attributes in opset {missing}"),
+            },
+        };
+        let way = path.iter().map(|p| format!("`{p}`")).chain([format!("`{op}`")]).collect::<Vec<_>>().join(" -> ");
+        let diagnostic = Diagnostic::new("E0701", site, format!("`{op}` is not covered at opset {}", ranges(opsets)))
+            .label("neither native nor lowered there")
+            .note(fact)
+            .note(format!("the way there: {way}"))
+            .help(format!("add `lower {op} before {missing} (..)`, or own up to it with `since {missing} \"why\"`"));
+        match others {
+            0 => diagnostic,
+            n => diagnostic.note(format!("{n} more calls need it too")),
         }
     }
 }

@@ -14,6 +14,7 @@ pub mod source;
 pub mod syntax;
 pub mod tree;
 pub mod types;
+pub mod upgrade;
 
 use std::path::Path;
 

@@ -285,6 +285,8 @@ pub enum Input {
     Absent,
     /// A number that takes its peers' dtype.
     Number(Expr),
+    /// `Scalar?` in the place of an optional input.
+    OptionalNumber(Expr),
     /// `int[]` or `SymInt[]` as a one-dimensional tensor.
     Ints(Expr),
     /// `float[]` as a one-dimensional tensor.

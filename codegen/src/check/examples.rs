@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::headers::attr_type;
+use super::types::DTYPES;
 use super::{World, did_you_mean, nearest};
 use crate::collect::Items;
 use crate::diagnostic::Diagnostic;
@@ -138,6 +139,8 @@ fn fits(value: &ExampleValue, ty: &Ty, operator: bool) -> bool {
         (V::Str(_), Ty::Tensor) => operator,
         (V::List(items), Ty::Tensor) => operator && items.iter().all(|i| matches!(i, V::Int(_) | V::Float(_) | V::Bool(_) | V::List(_) | V::Str(_))),
         (V::Int(_), Ty::Int | Ty::SymInt | Ty::Float | Ty::Scalar) => true,
+        // A symbolic size.
+        (V::Name(_), Ty::SymInt) => true,
         (V::Bool(_), Ty::Int) => operator,
         (V::Name(_), Ty::Int) => operator,
         (V::Float(_), Ty::Float | Ty::Scalar) => true,
@@ -156,7 +159,9 @@ fn fits(value: &ExampleValue, ty: &Ty, operator: bool) -> bool {
 fn symbols(example: &ast::Example, span: crate::source::Span, out: &mut Vec<Diagnostic>) {
     let mut used = HashSet::new();
     for arg in &example.args {
-        sizes_of(&arg.value, &mut used);
+        if !matches!(arg.value, ExampleValue::Name(_)) {
+            sizes_of(&arg.value, &mut used);
+        }
     }
     for name in &used {
         if !example.with.iter().any(|(w, _)| w.text == *name) {
@@ -182,6 +187,9 @@ fn sizes_of(value: &ExampleValue, used: &mut HashSet<String>) {
             }
         }
         ExampleValue::List(items) => items.iter().for_each(|i| sizes_of(i, used)),
+        ExampleValue::Name(name) if !DTYPES.contains(&name.as_str()) => {
+            used.insert(name.clone());
+        }
         _ => {}
     }
 }

@@ -202,7 +202,7 @@ fn differs(have: &ast::Param, want: &aten::Arg) -> Option<(Span, String)> {
         return Some((have.ty.span, format!("`{}` is a `{}`, not a `{ty}`", want.name, want.ty)));
     }
     let default = have.default.as_ref().map(|d| d.text.as_str());
-    if !same_default(default, want.default.as_deref()) {
+    if !same_default(&want.ty, default, want.default.as_deref()) {
         let span = have.default.as_ref().map_or(have.name.span, |d| d.span);
         let should = want.default.as_ref().map_or("no default".to_owned(), |d| format!("the default `{d}`"));
         return Some((span, format!("`{}` has {should}", want.name)));
@@ -214,13 +214,10 @@ fn differs(have: &ast::Param, want: &aten::Arg) -> Option<(Span, String)> {
     None
 }
 
-fn same_default(a: Option<&str>, b: Option<&str>) -> bool {
+/// PyTorch itself writes one default in several ways (`1` and `1.0`, `Mean` and `1`): their values are compared.
+fn same_default(ty: &str, a: Option<&str>, b: Option<&str>) -> bool {
     match (a, b) {
-        (Some(a), Some(b)) => {
-            let squeeze = |t: &str| t.replace([' ', '"', '\''], "");
-            let (a, b) = (squeeze(a), squeeze(b));
-            a == b || matches!((a.parse::<f64>(), b.parse::<f64>()), (Ok(x), Ok(y)) if x == y)
-        }
+        (Some(a), Some(b)) => a == b || matches!((aten::default_value(ty, a), aten::default_value(ty, b)), (Some(x), Some(y)) if x == y),
         (None, None) => true,
         _ => false,
     }

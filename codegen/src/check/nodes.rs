@@ -272,6 +272,10 @@ impl<'w> Checker<'w> {
                 }
                 if absent { Input::Absent } else { Input::Optional(expr) }
             }
+            Ty::Optional(inner) if inner.is_number() && port.option == PortOption::Optional => {
+                self.has_dtype(op, version, port, &expr, peers);
+                Input::OptionalNumber(self.coerce(expr, &Ty::optional(Ty::Scalar)))
+            }
             Ty::Int | Ty::Float | Ty::Bool | Ty::Scalar | Ty::SymInt => {
                 self.has_dtype(op, version, port, &expr, peers);
                 let expr = self.coerce(expr, &Ty::Scalar);
@@ -316,7 +320,8 @@ impl<'w> Checker<'w> {
 
     /// A number needs a dtype: from its peers, or from a schema that leaves no choice.
     fn has_dtype(&mut self, op: &str, version: &Version, port: &Port, expr: &Expr, peers: &[String]) {
-        if peers.contains(&port.ty) {
+        let of_its_own = matches!(expr.ty, Ty::Int | Ty::SymInt) && allows(version, port, "tensor(int64)");
+        if of_its_own || !peers.is_empty() {
             return;
         }
         let one_type = version.types.iter().find(|t| t.name == port.ty).is_none_or(|t| t.allowed.len() == 1);

@@ -209,6 +209,7 @@ impl<'a> Coverage<'a> {
             Input::Tensor(e)
             | Input::Optional(e)
             | Input::Number(e)
+            | Input::OptionalNumber(e)
             | Input::Ints(e)
             | Input::Floats(e)
             | Input::Spread(e) => Some(e),

@@ -74,6 +74,10 @@ impl Body<'_> {
                     }
                 }
             }
+            Input::OptionalNumber(e) => {
+                let value = self.reference(e, "number");
+                quote!(In::from(#value))
+            }
             Input::Ints(e) => {
                 let value = self.hoisted(strip(e), "sizes");
                 quote!(In::from(#value))
