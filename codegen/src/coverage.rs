@@ -162,12 +162,12 @@ fn inexact(span: Span, since: u32, why: &str) -> Diagnostic {
 
 impl Coverage<'_> {
     fn report(
-        self,
+        mut self,
         sources: &Sources,
         holes: BTreeMap<(Span, String, u32), (Vec<String>, BTreeSet<u32>)>,
         out: &mut Vec<Diagnostic>,
     ) {
-        out.extend(self.out);
+        out.append(&mut self.out);
         // One missing rule is one error, however many calls need it.
         let mut missing_rules: BTreeMap<(String, u32), Vec<(Span, Vec<String>, BTreeSet<u32>)>> = BTreeMap::new();
         for ((site, op, missing), (path, opsets)) in holes {
