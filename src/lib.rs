@@ -3,6 +3,7 @@
 pub mod dtype;
 pub mod error;
 pub mod program;
+pub mod pt2;
 pub mod schema;
 pub mod sym;
 pub mod weights;
