@@ -5,6 +5,7 @@ pub mod error;
 pub mod graph;
 pub mod onnx;
 pub mod program;
+pub mod pt2;
 pub mod schema;
 pub mod sym;
 pub mod weights;
