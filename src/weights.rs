@@ -52,7 +52,7 @@ pub struct MappedFile {
 
 #[derive(Debug)]
 enum Pages {
-    Map(memmap2::Mmap),
+    Map(memmap2::Mmap, std::fs::File),
     Owned(Vec<u8>),
 }
 
@@ -66,7 +66,7 @@ impl MappedFile {
         }
         // SAFETY: as everywhere with maps, another process that truncates the file meanwhile ends this one.
         let map = unsafe { memmap2::Mmap::map(&file) }.map_err(error)?;
-        Ok(Arc::new(MappedFile { path: path.to_path_buf(), pages: Pages::Map(map) }))
+        Ok(Arc::new(MappedFile { path: path.to_path_buf(), pages: Pages::Map(map, file) }))
     }
 
     /// Takes bytes as if they were a file of that name.
@@ -77,8 +77,32 @@ impl MappedFile {
     /// All the bytes.
     pub fn bytes(&self) -> &[u8] {
         match &self.pages {
-            Pages::Map(map) => map,
+            Pages::Map(map, _) => map,
             Pages::Owned(bytes) => bytes,
+        }
+    }
+
+    /// Copies the bytes from `start` on into a buffer. From a file they are read past the map: bytes that are only
+    /// passed on need not become memory of this process, and it takes half the time.
+    pub fn read_at(&self, start: usize, buffer: &mut [u8]) -> Result<()> {
+        let failed =
+            |error: std::io::Error| Error::new(Kind::Io, error.to_string()).at(self.path.display().to_string());
+        #[cfg(unix)]
+        if let Pages::Map(_, file) = &self.pages {
+            return std::os::unix::fs::FileExt::read_exact_at(file, buffer, start as u64).map_err(failed);
+        }
+        let bytes = self.bytes().get(start..).and_then(|rest| rest.get(..buffer.len()));
+        buffer.copy_from_slice(bytes.ok_or_else(|| failed(std::io::ErrorKind::UnexpectedEof.into()))?);
+        Ok(())
+    }
+
+    /// Tells the system that all pages may go: none is needed again soon.
+    pub fn release(&self) {
+        #[cfg(unix)]
+        if let Pages::Map(map, _) = &self.pages {
+            // SAFETY: the map is of a file and is only read; pages that are dropped are read from the file again.
+            // Failure is harmless: the pages stay.
+            let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
         }
     }
 }
