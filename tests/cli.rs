@@ -68,8 +68,13 @@ fn a_reader_that_goes_away_is_no_error() {
     assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_aten2onnx"));
     let inspect = ["inspect", "--json", MODEL];
-    let mut child =
-        command.current_dir(common::root()).args(inspect).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command
+        .current_dir(common::root())
+        .args(inspect)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(141), &b""[..]));
@@ -79,7 +84,8 @@ fn a_reader_that_goes_away_is_no_error() {
 fn inspect_tells_what_is_in_a_model() {
     let output = aten2onnx(&["inspect", MODEL]);
     let text = String::from_utf8(output.stdout).unwrap();
-    for line in ["Inputs\n  x  float32[s77, 3, 64, 64]\n", "  s77  1 to 1024\n", "     52  aten::conv2d", "244 tensors"] {
+    for line in ["Inputs\n  x  float32[s77, 3, 64, 64]\n", "  s77  1 to 1024\n", "     52  aten::conv2d", "244 tensors"]
+    {
         assert!(text.contains(line), "no {line:?} in\n{text}");
     }
     let output = aten2onnx(&["inspect", MODEL, "--json", "--opset", "13"]);
@@ -129,7 +135,8 @@ fn a_stream_gets_what_a_file_gets_and_the_same_every_time() {
     assert!(aten2onnx(&["export", &copy, "-o", &two]).status.success());
     let streamed = aten2onnx(&["export", MODEL, "-o", "-"]).stdout;
     let mut command = Command::new(env!("CARGO_BIN_EXE_aten2onnx"));
-    let from_stdin = command.args(["export", "-", "-o", "-"]).stdin(File::open(&copy).unwrap()).output().unwrap().stdout;
+    let from_stdin =
+        command.args(["export", "-", "-o", "-"]).stdin(File::open(&copy).unwrap()).output().unwrap().stdout;
     let one = fs::read(&one).unwrap();
     assert!(!one.is_empty());
     assert!(one == fs::read(&two).unwrap() && one == streamed && one == from_stdin);
