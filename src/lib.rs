@@ -1,5 +1,6 @@
 //! aten2onnx: PyTorch models to ONNX at any opset, from rules that the build proves.
 
+pub mod builder;
 pub mod dtype;
 pub mod error;
 pub mod graph;
