@@ -46,7 +46,8 @@ impl InferCx for Graph {
     }
 
     fn range(&self, symbol: &str) -> (Option<i64>, Option<i64>) {
-        self.ranges.get(symbol).copied().unwrap_or((None, None))
+        let is_size = symbol.starts_with('?').then_some(0);
+        self.ranges.get(symbol).copied().unwrap_or((is_size, None))
     }
 }
 
