@@ -5,9 +5,9 @@ pub mod support;
 /// What the generated functions are written with.
 #[doc(hidden)]
 pub mod prelude {
-    pub use super::support::{self, BinaryOp};
+    pub use super::support;
     pub use super::{Arm, Rule, Support};
-    pub use crate::builder::{Args, Builder, Call, In, IntoOuts, Out, Scalar};
+    pub use crate::builder::{Args, Builder, Call, In, IntoOuts, Out, Scalar, ScalarOp};
     pub use crate::dtype::Dtype;
     pub use crate::error::{Error, Result};
     pub use crate::externs;
