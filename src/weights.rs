@@ -57,14 +57,14 @@ enum Pages {
 }
 
 impl MappedFile {
-    /// Maps a file. The caller must not change the file while the map lives.
+    /// Maps a file.
     pub fn open(path: &Path) -> Result<Arc<MappedFile>> {
-        let error = |error: std::io::Error| Error::new(Kind::Io, error.to_string()).at(path.display().to_string());
+        let error = |error: std::io::Error| Error::from(error).at(path.display().to_string());
         let file = std::fs::File::open(path).map_err(error)?;
         if file.metadata().map_err(error)?.is_dir() {
             return Err(Error::new(Kind::Io, "it is a directory, not a file").at(path.display().to_string()));
         }
-        // SAFETY: as everywhere with maps, another process that truncates the file meanwhile ends this one.
+        // SAFETY: as for every mapped file, another process that shortens it while we read ends this process.
         let map = unsafe { memmap2::Mmap::map(&file) }.map_err(error)?;
         Ok(Arc::new(MappedFile { path: path.to_path_buf(), pages: Pages::Map(map) }))
     }
@@ -81,6 +81,20 @@ impl MappedFile {
             Pages::Owned(bytes) => bytes,
         }
     }
+
+    /// Tells the system that these bytes are not needed again soon, so that a large model does not fill the memory.
+    #[cfg(unix)]
+    pub fn release(&self, start: usize, len: usize) {
+        if let Pages::Map(map) = &self.pages {
+            // SAFETY: the map is of a file and is only read; pages that are dropped are read from the file again.
+            // Failure is harmless: the pages stay.
+            let _ = unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, start, len) };
+        }
+    }
+
+    /// Tells the system that these bytes are not needed again soon, so that a large model does not fill the memory.
+    #[cfg(not(unix))]
+    pub fn release(&self, _: usize, _: usize) {}
 }
 
 impl Storage {

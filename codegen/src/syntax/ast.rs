@@ -43,7 +43,7 @@ pub struct Item {
     pub comments: Vec<Comment>,
     /// The `///` lines, without the marks.
     pub docs: Vec<String>,
-    /// A blank line stood before all of it.
+    /// A blank line stood before its docs or, without docs, its keyword. (Comments have their own mark.)
     pub blank_before: bool,
     /// What it is.
     pub kind: ItemKind,
@@ -168,6 +168,8 @@ pub struct Row {
     pub comments: Vec<Comment>,
     /// Its `///` lines.
     pub docs: Vec<String>,
+    /// A blank line stood before its docs or key.
+    pub blank_before: bool,
     /// `acos`, may hold dots.
     pub key: Ident,
     /// The columns: literals, names, overloads (`aten::x.y` is [`ExprKind::Path`]).
@@ -285,6 +287,8 @@ pub struct Block {
     pub result: Option<Box<Expr>>,
     /// Comment lines before the result or the closing brace.
     pub trailing: Vec<Comment>,
+    /// A blank line stood before the result.
+    pub blank_before_result: bool,
     /// With the braces.
     pub span: Span,
 }
@@ -294,6 +298,8 @@ pub struct Block {
 pub struct Statement {
     /// Comment lines before it.
     pub comments: Vec<Comment>,
+    /// A blank line stood before it.
+    pub blank_before: bool,
     /// What.
     pub kind: StatementKind,
     /// All of it.
@@ -333,6 +339,7 @@ pub struct Expr {
 
 /// The forms of expressions.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
 pub enum ExprKind {
     /// `3`; hexadecimal is not known.
     Int(i64),
@@ -403,6 +410,8 @@ pub enum TextPart {
 pub struct Arm {
     /// Comment lines before it.
     pub comments: Vec<Comment>,
+    /// A blank line stood before it.
+    pub blank_before: bool,
     /// Alternatives: `a | b`.
     pub patterns: Vec<ArmPattern>,
     /// The value.
@@ -507,6 +516,7 @@ pub struct ExampleArg {
 
 /// What an example gives.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
 pub enum ExampleValue {
     /// `f32[2, n] in 0.1 .. 0.9`
     Tensor { dtype: String, sizes: Vec<ExampleSize>, range: Option<(f64, f64)> },

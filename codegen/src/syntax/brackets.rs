@@ -1,0 +1,181 @@
+//! Checks, before anything is parsed, that brackets balance and that nothing is nested too deep.
+//!
+//! The parser recurses, and so does everything that walks the tree: the depth of the tree must be bounded here. An
+//! item's depth is counted from its tokens: a bracket, `if`, `match` or closure is a level, and a long chain of
+//! operators, which makes a deep tree too, counts a quarter of a level for each operator.
+
+use super::lines::Lines;
+use super::scan::{Kind, Token};
+use crate::diagnostic::Diagnostic;
+
+/// The most levels.
+const MAX_LEVELS: usize = 64;
+/// The most levels in an expression inside a text.
+const MAX_LEVELS_IN_TEXT: usize = 8;
+/// What a level counts; an operator counts 1.
+const LEVEL: usize = 4;
+
+/// The state of the scan inside one item.
+#[derive(Debug)]
+pub struct Brackets<'a> {
+    lines: Lines<'a>,
+    /// Levels times [`LEVEL`].
+    most: usize,
+    open: Vec<Open>,
+    /// Counts of the expression at hand outside of all brackets.
+    outside: Expression,
+    /// A pair whose ends have different indentation: where an error about balance probably lies.
+    suspicious: Option<Token>,
+}
+
+/// A bracket that is still open.
+#[derive(Debug)]
+struct Open {
+    token: Token,
+    /// The count of all around it.
+    base: usize,
+    inside: Expression,
+}
+
+/// How deep the expression at hand is, up to its next comma or semicolon.
+#[derive(Debug, Default)]
+struct Expression {
+    count: usize,
+    after_brace: bool,
+}
+
+impl<'a> Brackets<'a> {
+    /// Before the first token of an item.
+    pub fn new(lines: Lines<'a>) -> Self {
+        Brackets { lines, most: MAX_LEVELS * LEVEL, open: Vec::new(), outside: Expression::default(), suspicious: None }
+    }
+
+    /// Before the first token of an expression in a text, whose levels come on top of the item's.
+    pub fn in_text(lines: Lines<'a>) -> Self {
+        Brackets { most: MAX_LEVELS_IN_TEXT * LEVEL, ..Self::new(lines) }
+    }
+
+    /// Is no bracket open?
+    pub fn balanced(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// Takes the next token.
+    pub fn feed(&mut self, token: Token) -> Result<(), Diagnostic> {
+        match token.kind {
+            Kind::Open => self.open(token),
+            Kind::Close => self.close(token),
+            Kind::Word => self.word(token),
+            Kind::Mark => self.mark(token),
+            _ => Ok(()),
+        }
+    }
+
+    /// After the last token.
+    pub fn finish(&self) -> Result<(), Diagnostic> {
+        let Some(last) = self.open.last() else { return Ok(()) };
+        let bracket = last.token.text(self.lines.source);
+        let mut error = Diagnostic::new("E0002", self.lines.span(last.token.range()), format!("`{bracket}` is never closed"))
+            .label(format!("no `{}` for this", closer(bracket)));
+        if let Some(token) = self.suspicious {
+            error = error.also(self.lines.span(token.range()), "by the indentation, this one misses its end");
+        }
+        Err(error)
+    }
+
+    fn open(&mut self, token: Token) -> Result<(), Diagnostic> {
+        let base = self.depth() + LEVEL;
+        self.current().after_brace = false;
+        self.open.push(Open { token, base, inside: Expression::default() });
+        self.check(token)
+    }
+
+    fn close(&mut self, token: Token) -> Result<(), Diagnostic> {
+        let text = token.text(self.lines.source);
+        let Some(open) = self.open.pop() else {
+            return Err(Diagnostic::new("E0002", self.lines.span(token.range()), format!("`{text}` closes nothing"))
+                .label("no bracket is open here"));
+        };
+        let bracket = open.token.text(self.lines.source);
+        if closer(bracket) != text {
+            return Err(Diagnostic::new("E0002", self.lines.span(token.range()), format!("`{text}` cannot close `{bracket}`"))
+                .label(format!("expected `{}`", closer(bracket)))
+                .also(self.lines.span(open.token.range()), "opened here"));
+        }
+        self.suspect(open.token, token);
+        let around = self.current();
+        around.count += 1;
+        around.after_brace = text == "}";
+        Ok(())
+    }
+
+    /// Remembers the first pair whose closing bracket begins a line and is not indented as the opening one's line.
+    fn suspect(&mut self, open: Token, close: Token) {
+        let (before, after) = (self.lines.before(open.start), self.lines.before(close.start));
+        let begins_line = after.trim().is_empty();
+        if self.suspicious.is_none() && begins_line && indentation(before) != after.len() && !self.open.is_empty() {
+            self.suspicious = Some(open);
+        }
+    }
+
+    fn word(&mut self, token: Token) -> Result<(), Diagnostic> {
+        let text = token.text(self.lines.source);
+        let around = self.current();
+        if around.after_brace && !matches!(text, "else" | "in") {
+            around.count = 0;
+        }
+        around.count += match text {
+            "if" | "match" => LEVEL,
+            "in" => 1,
+            _ => 0,
+        };
+        around.after_brace = false;
+        self.check(token)
+    }
+
+    fn mark(&mut self, token: Token) -> Result<(), Diagnostic> {
+        let text = token.text(self.lines.source);
+        let around = self.current();
+        match text {
+            "," | ";" | "=>" => around.count = 0,
+            "|" | "||" => around.count += LEVEL,
+            "." | "::" | ".." | "=" | "->" => {}
+            _ => around.count += 1,
+        }
+        around.after_brace = false;
+        self.check(token)
+    }
+
+    fn current(&mut self) -> &mut Expression {
+        match self.open.last_mut() {
+            Some(open) => &mut open.inside,
+            None => &mut self.outside,
+        }
+    }
+
+    fn depth(&self) -> usize {
+        self.open.last().map_or(self.outside.count, |open| open.base + open.inside.count)
+    }
+
+    fn check(&self, token: Token) -> Result<(), Diagnostic> {
+        if self.depth() <= self.most {
+            return Ok(());
+        }
+        Err(Diagnostic::new("E0003", self.lines.span(token.range()), "nested too deep")
+            .label("too deep from here on")
+            .note(format!("at most {} levels: brackets, `if`, `match`, closures, or four operators in a row", self.most / LEVEL))
+            .help("give parts of it names with `let`, or move them to a `fn`"))
+    }
+}
+
+fn closer(open: &str) -> &'static str {
+    match open {
+        "(" => ")",
+        "[" => "]",
+        _ => "}",
+    }
+}
+
+fn indentation(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}

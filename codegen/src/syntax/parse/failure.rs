@@ -1,0 +1,149 @@
+//! What pest says about a text that it cannot parse, in the words of the language.
+
+use pest::error::{Error, ErrorVariant, InputLocation};
+
+use super::Rule;
+use crate::diagnostic::Diagnostic;
+use crate::syntax::lines::{self, Lines};
+use crate::syntax::scan::{self, Kind, Token};
+
+/// Words that `name` excludes.
+const RESERVED: &[&str] = &["for", "in", "if", "else", "let", "match", "fail", "since", "ignore"];
+
+/// How much an expectation tells a reader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Weight {
+    /// Nearly always possible: said only if nothing else is expected.
+    Operator,
+    /// Worth saying.
+    Word,
+}
+
+/// The diagnostic of an error that pest found in `text`, which begins at `offset` of the file.
+pub(super) fn diagnostic(lines: Lines<'_>, offset: usize, text: &str, error: &Error<Rule>) -> Diagnostic {
+    let at = match error.location {
+        InputLocation::Pos(at) | InputLocation::Span((at, _)) => at,
+    };
+    let found = scan::scan(text).into_iter().find(|token| token.end > at);
+    let span = match found {
+        Some(token) => lines.span(offset + at.max(token.start)..offset + token.end),
+        None => {
+            let last = text.chars().next_back().map_or(0, char::len_utf8);
+            lines.span(offset + text.len() - last..offset + text.len())
+        }
+    };
+    if let Some(token) = found.filter(Token::is_comment) {
+        return comment(lines, token, span);
+    }
+    let expected = match &error.variant {
+        ErrorVariant::ParsingError { positives, .. } => expectations(positives),
+        ErrorVariant::CustomError { .. } => Vec::new(),
+    };
+    let word = found.and_then(|token| text.get(at.max(token.start)..token.end)).unwrap_or("");
+    let shown = if found.is_some() { lines::shown(word) } else { "the end of the item".to_owned() };
+    let message = match expected.is_empty() {
+        true => format!("unexpected {shown}"),
+        false => format!("expected {}, found {shown}", lines::alternatives(&expected)),
+    };
+    let error = Diagnostic::new("E0001", span, message);
+    match hint(found, word, &expected) {
+        Some(hint) => error.help(hint),
+        None => error,
+    }
+}
+
+fn comment(lines: Lines<'_>, token: Token, span: crate::source::Span) -> Diagnostic {
+    match token.kind {
+        Kind::Doc if lines.own_line(span.range().start) => {
+            Diagnostic::new("E0004", span, "documentation belongs before an item or a row").help("write a comment with `//`")
+        }
+        _ => lines::misplaced(span),
+    }
+}
+
+/// What was expected, without repetition, in the order of the grammar; only what tells most.
+fn expectations(rules: &[Rule]) -> Vec<String> {
+    let mut words: Vec<(Weight, &str)> = Vec::new();
+    for word in rules.iter().filter_map(|rule| wording(*rule)) {
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    let most = words.iter().map(|(weight, _)| *weight).max();
+    words.into_iter().filter(|(weight, _)| Some(*weight) == most).map(|(_, word)| word.to_owned()).collect()
+}
+
+/// Mistakes that users of other languages make.
+fn hint(found: Option<Token>, word: &str, expected: &[String]) -> Option<String> {
+    let name_expected = expected.iter().any(|word| matches!(word.as_str(), "a name" | "an expression"));
+    Some(match word {
+        "=" => "`==` compares; `let name = ...;` gives a name".to_owned(),
+        "." => "there are no methods: write `f(x)`".to_owned(),
+        ":" => "types are not written here".to_owned(),
+        "and" => "write `&&`".to_owned(),
+        "or" => "write `||`".to_owned(),
+        "not" => "write `!`".to_owned(),
+        "&" => "write `&&`".to_owned(),
+        "lambda" => "a graph is written `|x| { .. }`".to_owned(),
+        _ if word.starts_with('\'') => "strings stand in double quotes".to_owned(),
+        _ if name_expected && found.is_some() && RESERVED.contains(&word) => format!("`{word}` is a word of the language"),
+        _ => return None,
+    })
+}
+
+/// How a rule of the grammar is called in a message. None for rules that say nothing to a reader.
+fn wording(rule: Rule) -> Option<(Weight, &'static str)> {
+    use Rule::*;
+    let wording = match rule {
+        coalesce | or | and | eq | ne | le | ge | lt | gt | within | add | sub | pow | mul | div | rem | index => {
+            return Some((Weight::Operator, "an operator"));
+        }
+        optional_mark | list_mark | alias => return Some((Weight::Operator, "`?` or `[]`")),
+        EOI => "the end of the item",
+        map | lower | same | function | extern_fn | unsupported | example => "an item",
+        expr | negate | not | paren | list | closure | call | rule_call | if_expr | match_expr => "an expression",
+        fail | condition | named | argument => "an expression",
+        example_value | tensor | literal | example_list | example_arg => "a value",
+        element | elements | bound => "a number",
+        statement | let_statement | ignore_statement | since_statement => "a statement",
+        pattern | patterns | tuple_pattern | arm => "a pattern",
+        block => "a block",
+        body_expr => "`=`",
+        binding | tuple_binding | name | word | called => "a name",
+        dotted | row => "a row",
+        column => "a column (a name, an operator, a number, a string or an overload)",
+        path => "an operator such as `Gelu` or `aten::add.Tensor`",
+        path_with_namespace => "an overload such as `aten::add.Tensor`",
+        since_clause => "`since`",
+        ty | ty_name | ty_tuple | bare_return | returned => "a type",
+        param => "a parameter",
+        default | list_default | quoted => "a default",
+        size | number | sign => "a number",
+        string => "a string",
+        rows | kw_for => "`for`",
+        kw_map | kw_lower | kw_same | kw_unsupported | kw_extern | kw_example => "an item",
+        kw_fn => "`fn`",
+        kw_in | value_range => "`in`",
+        kw_if => "`if`",
+        kw_else => "`else`",
+        kw_before => "`before`",
+        kw_as => "`as`",
+        kw_with | with_clause => "`with`",
+        open_paren | params | returns | names | arguments | example_args => "`(`",
+        close_paren => "`)`",
+        open_bracket | output_list => "`[`",
+        close_bracket => "`]`",
+        open_brace => "`{`",
+        close_brace => "`}`",
+        comma => "`,`",
+        semicolon => "`;`",
+        bar => "`|`",
+        star => "`*`",
+        equals => "`=`",
+        arrow => "`->`",
+        fat_arrow => "`=>`",
+        range_mark | slice_to | slice_rest | spread => "`..`",
+        _ => return None,
+    };
+    Some((Weight::Word, wording))
+}

@@ -1,0 +1,147 @@
+//! Headers: PyTorch's schema text, and what helpers share with it.
+
+use super::{Pair, Parts, Reader, Rule};
+use crate::diagnostic::Diagnostic;
+use crate::syntax::ast::{Ident, OnnxName, OpName, Param, Return, TypeExpr, TypeExprKind};
+
+/// Namespaces of PyTorch: a name in one of them is an overload even if it is capitalised (`aten::Bool.Tensor`).
+const PYTORCH: &[&str] = &["aten", "prim", "prims", "quantized_decomposed", "torchvision", "_operator", "higher_order"];
+
+/// What a name with an optional namespace stands for.
+pub(super) enum Path {
+    Overload(OpName),
+    Onnx(OnnxName),
+}
+
+impl Reader<'_> {
+    /// A name where both PyTorch's overloads and ONNX's operators may stand.
+    ///
+    /// Domains of ONNX have dots, namespaces of PyTorch do not. Without dots a capital letter tells.
+    pub(super) fn path(&self, pair: Pair<'_>) -> Option<Path> {
+        let span = self.span(&pair);
+        let inner = match pair.as_rule() {
+            Rule::path => pair.into_inner().next()?,
+            _ => pair,
+        };
+        if inner.as_rule() == Rule::word {
+            return Some(Path::Onnx(OnnxName { domain: None, name: self.ident(&inner), span }));
+        }
+        let op = self.op_name(inner)?;
+        let namespace = op.namespace.text.as_str();
+        let pytorch = PYTORCH.contains(&namespace) || op.overload.is_some() || !is_capitalised(&op.name.text);
+        if pytorch && !namespace.contains('.') {
+            return Some(Path::Overload(op));
+        }
+        if let Some(overload) = &op.overload {
+            self.error(Diagnostic::new("E0001", overload.span, "an ONNX operator has no overloads"));
+        }
+        Some(Path::Onnx(OnnxName { domain: Some(op.namespace), name: op.name, span }))
+    }
+
+    /// `aten::add.Tensor`, from a `path_with_namespace`.
+    pub(super) fn op_name(&self, pair: Pair<'_>) -> Option<OpName> {
+        let span = self.span(&pair);
+        let mut parts = Parts::of(pair);
+        let namespace = self.ident(&parts.one(Rule::dotted)?);
+        let name = self.ident(&parts.one(Rule::word)?);
+        let overload = parts.one(Rule::word).map(|word| self.ident(&word));
+        Some(OpName { namespace, name, overload, span })
+    }
+
+    /// The operator of `lower` and `same`.
+    pub(super) fn onnx_name(&self, pair: Pair<'_>) -> Option<OnnxName> {
+        match self.path(pair)? {
+            Path::Onnx(name) => Some(name),
+            Path::Overload(op) => {
+                let error = Diagnostic::new("E0001", op.span, "expected an ONNX operator, found an overload of PyTorch");
+                self.error(error.help("operators of ONNX are capitalised: `Gelu`, `com.microsoft::QuickGelu`"));
+                None
+            }
+        }
+    }
+
+    pub(super) fn params(&self, pair: Pair<'_>, keyword_only_allowed: bool) -> Option<Vec<Param>> {
+        let mut params: Vec<Param> = Vec::new();
+        let mut star = None;
+        for pair in Parts::of(pair) {
+            let span = self.span(&pair);
+            let mut parts = Parts::of(pair);
+            if parts.one(Rule::star).is_none() {
+                let ty = self.ty(parts.one(Rule::ty)?)?;
+                let name = self.ident(&parts.one(Rule::word)?);
+                let default = parts.one(Rule::default).map(|default| self.default(&default));
+                params.push(Param { ty, name, default, keyword_only: star.is_some(), span });
+                continue;
+            }
+            if !keyword_only_allowed {
+                self.error(Diagnostic::new("E0001", span, "a helper has no keyword-only parameters"));
+            } else if star.is_some() {
+                self.error(Diagnostic::new("E0001", span, "a second `*` in one header"));
+            }
+            star = Some(span);
+        }
+        if let Some(span) = star
+            && keyword_only_allowed
+            && !params.iter().any(|param| param.keyword_only)
+        {
+            self.error(Diagnostic::new("E0001", span, "expected a parameter after `*`"));
+        }
+        Some(params)
+    }
+
+    /// The text of a default on one line.
+    fn default(&self, pair: &Pair<'_>) -> Ident {
+        let mut ident = self.ident(pair);
+        if ident.text.contains(['\n', '\r', '\t']) {
+            ident.text = ident.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        }
+        ident
+    }
+
+    /// From `returns` or `bare_return`.
+    pub(super) fn returns(&self, pair: Pair<'_>) -> Option<Vec<Return>> {
+        if pair.as_rule() == Rule::bare_return {
+            return Some(vec![Return { ty: self.ty(Parts::of(pair).one(Rule::ty)?)?, name: None }]);
+        }
+        Parts::of(pair)
+            .map(|returned| {
+                let mut parts = Parts::of(returned);
+                let ty = self.ty(parts.one(Rule::ty)?)?;
+                Some(Return { ty, name: parts.one(Rule::word).map(|name| self.ident(&name)) })
+            })
+            .collect()
+    }
+
+    pub(super) fn ty(&self, pair: Pair<'_>) -> Option<TypeExpr> {
+        let mut parts = Parts::of(pair);
+        let first = parts.next()?;
+        let mut span = self.span(&first);
+        let kind = match first.as_rule() {
+            Rule::ty_tuple => TypeExprKind::Tuple(Parts::of(first).map(|ty| self.ty(ty)).collect::<Option<_>>()?),
+            _ => TypeExprKind::Name(first.as_str().to_owned()),
+        };
+        let mut ty = TypeExpr { kind, span };
+        for suffix in parts {
+            span = span.to(self.span(&suffix));
+            ty.span = span;
+            match suffix.as_rule() {
+                Rule::optional_mark => ty = TypeExpr { kind: TypeExprKind::Optional(Box::new(ty)), span },
+                Rule::list_mark => {
+                    let size = Parts::of(suffix).one(Rule::number).map(|size| self.small(&size));
+                    ty = TypeExpr { kind: TypeExprKind::List(Box::new(ty), size), span };
+                }
+                _ => {}
+            }
+        }
+        Some(ty)
+    }
+
+    pub(super) fn words(&self, pair: Pair<'_>) -> Vec<Ident> {
+        Parts::of(pair).map(|word| self.ident(&word)).collect()
+    }
+}
+
+/// Does a name begin with a capital letter? Of a placeholder its own name counts: `{Op}` is capitalised.
+pub(super) fn is_capitalised(name: &str) -> bool {
+    name.chars().find(char::is_ascii_alphabetic).is_some_and(|c| c.is_ascii_uppercase())
+}

@@ -1,0 +1,1 @@
+//! The builder on small graphs, shown as text.
