@@ -217,18 +217,12 @@ fn strided(weight: &Weight, len: u64) -> Result<Layout> {
     })
 }
 
-/// Tells the system that these pages are not needed again soon, so that a large model does not fill the memory.
-#[cfg(unix)]
+/// Tells the system that these bytes are not needed again soon.
 fn release(storage: &Storage, at: usize, len: usize) {
     if let Storage::Mapped { file, start, .. } = storage {
-        // SAFETY: the map is of a file and is only read; pages that are dropped are read from the file again.
-        // Failure is harmless: the pages stay.
-        let _ = unsafe { file.map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, start + at, len) };
+        file.release(start + at, len);
     }
 }
-
-#[cfg(not(unix))]
-fn release(_: &Storage, _: usize, _: usize) {}
 
 fn count(sizes: &[i64]) -> Result<u64> {
     let sizes = sizes.iter().map(|size| u64::try_from(*size));
