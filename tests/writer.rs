@@ -225,8 +225,7 @@ fn the_source_is_not_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("m.pt2");
     fs::write(&path, [0u8; 16]).unwrap();
-    let file = MappedFile::open(&path).unwrap();
-    let storage = Storage::Mapped { file, start: 4, len: 8 };
+    let storage = Storage::Mapped { file: MappedFile::open(&path).unwrap(), start: 4, len: 8 };
     let weight =
         Weight { name: "w".into(), dtype: Dtype::Float32, sizes: vec![2], strides: vec![1], offset: 0, storage };
     let mut hand = Hand::default();
