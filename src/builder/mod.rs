@@ -26,6 +26,7 @@ mod outs;
 mod reuse;
 mod scalar;
 mod shapes;
+mod sizes;
 mod symbols;
 #[cfg(test)]
 mod tests;
@@ -98,6 +99,8 @@ struct Scope {
     reuse: FxHashMap<reuse::Key, Vec<Value>>,
     /// Where symbols are found.
     bindings: FxHashMap<Arc<str>, symbols::Bound>,
+    /// Expressions that are dimensions of values.
+    dims: FxHashMap<SymInt, (Value, usize)>,
     /// Sizes that are in the graph as 0-dim values.
     sizes: FxHashMap<SymInt, Value>,
 }

@@ -34,15 +34,9 @@ impl Builder {
         self.node_before(u32::MAX, op, inputs, attrs, outputs)
     }
 
-    /// A node whose first output alone is wanted.
-    pub fn node1(
-        &mut self,
-        op: &'static str,
-        inputs: Vec<In>,
-        attrs: Vec<(&'static str, Attr)>,
-        outputs: usize,
-    ) -> Result<Value> {
-        self.node1_before(u32::MAX, op, inputs, attrs, outputs)
+    /// A node with one output.
+    pub fn node1(&mut self, op: &'static str, inputs: Vec<In>, attrs: Vec<(&'static str, Attr)>) -> Result<Value> {
+        self.node1_before(u32::MAX, op, inputs, attrs)
     }
 
     /// A node in the form that its operator had before an opset.
@@ -60,17 +54,16 @@ impl Builder {
         self.call(schema, Call { op: schema.name, form, inputs, attrs, outputs })
     }
 
-    /// The same, its first output alone.
+    /// The same with one output.
     pub fn node1_before(
         &mut self,
         before: u32,
         op: &'static str,
         inputs: Vec<In>,
         attrs: Vec<(&'static str, Attr)>,
-        outputs: usize,
     ) -> Result<Value> {
-        let values = self.node_before(before, op, inputs, attrs, outputs)?;
-        values.first().copied().ok_or_else(|| self.fault(format!("`{op}` is asked for no outputs")))
+        let values = self.node_before(before, op, inputs, attrs, 1)?;
+        values.first().copied().ok_or_else(|| self.fault(format!("`{op}` gives no output")))
     }
 
     fn call(&mut self, schema: &'static Op, call: Call) -> Result<Vec<Value>> {

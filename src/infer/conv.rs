@@ -59,7 +59,7 @@ pub(super) fn transpose(c: &Ctx) -> Result<Vec<Type>> {
         let window = Window::read(c, spatial.len(), weights.and_then(|w| w.get(2..)))?;
         let extra = c.int_list("output_padding").unwrap_or_default();
         let extra = |i: usize| SymInt::from(extra.get(i).copied().unwrap_or(0));
-        shape.extend(spatial.iter().enumerate().map(|(i, d)| window.transposed_output(c, i, d) + extra(i)));
+        shape.extend(spatial.iter().enumerate().map(|(i, d)| window.transposed_output(c, i, d, &extra(i))));
     }
     c.one(Some(shape))
 }

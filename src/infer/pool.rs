@@ -91,8 +91,8 @@ impl Window {
         if count.known().is_some_and(|n| n < 0) { SymInt::from(0) } else { count }
     }
 
-    /// The size that a convolution with this window turns into `dim`.
-    pub fn transposed_output(&self, c: &Ctx, i: usize, dim: &SymInt) -> SymInt {
+    /// The size that a convolution with this window turns into `dim`, with `extra` that it would not look at.
+    pub fn transposed_output(&self, c: &Ctx, i: usize, dim: &SymInt, extra: &SymInt) -> SymInt {
         let stride = SymInt::from(self.strides.get(i).copied().unwrap_or(1));
         if self.border == Border::Same {
             return dim * &stride;
@@ -102,7 +102,7 @@ impl Window {
             Border::Explicit => Self::at(&self.before, i) + Self::at(&self.after, i),
             _ => SymInt::from(0),
         };
-        (dim - 1) * &stride + extent - pads
+        (dim - 1) * &stride + extent - pads + extra
     }
 }
 
@@ -134,6 +134,6 @@ pub(super) fn unpool(c: &Ctx) -> Result<Vec<Type>> {
     let [batch, channels, spatial @ ..] = x else { return Err(c.error("the data must have rank 2 or more")) };
     let window = Window::read(c, spatial.len(), None)?;
     let mut shape = vec![batch.clone(), channels.clone()];
-    shape.extend(spatial.iter().enumerate().map(|(i, d)| window.transposed_output(c, i, d)));
+    shape.extend(spatial.iter().enumerate().map(|(i, d)| window.transposed_output(c, i, d, &SymInt::from(0))));
     c.one(Some(shape))
 }

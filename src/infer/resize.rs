@@ -34,7 +34,9 @@ fn new_sizes(c: &Ctx, dims: &[&SymInt]) -> Result<Option<Vec<SymInt>>> {
             Some(policy) => Ok(keep_aspect_ratio(policy, dims, &sizes)),
         };
     }
-    let Some(scales) = scales(c) else { return Ok(None) };
+    // There the regions of interest have a say, on which runtimes do not agree.
+    let crops = c.string("coordinate_transformation_mode") == Some("tf_crop_and_resize");
+    let Some(scales) = scales(c).filter(|_| !crops) else { return Ok(None) };
     if scales.len() != dims.len() {
         return Err(c.error(format!("{} scales for {} axes", scales.len(), dims.len())));
     }

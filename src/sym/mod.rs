@@ -77,7 +77,7 @@ pub enum Function {
 /// Sums with more terms stay opaque.
 const MAX_TERMS: usize = 64;
 /// Expressions with more atoms are replaced by a symbol of their own, which nothing can look into.
-const MAX_SIZE: u32 = 512;
+const MAX_SIZE: u32 = 256;
 
 impl SymInt {
     /// A symbol.

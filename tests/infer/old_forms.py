@@ -12,6 +12,14 @@ def f32(*values):
 
 
 OLD_FORMS = [
+    ("sequence_at", "SequenceAt", 11, ["seq(float[2,3])", "int64[]"], {}, 1),
+    ("sequence_construct", "SequenceConstruct", 11, ["float[2,3]", "float[2,3]"], {}, 1),
+    ("sequence_empty", "SequenceEmpty", 11, [], {"dtype": 7}, 1),
+    ("sequence_erase", "SequenceErase", 11, ["seq(float[2,3])", "int64[]"], {}, 1),
+    ("sequence_length", "SequenceLength", 11, ["seq(float[2,3])"], {}, 1),
+    ("sequence_concat", "ConcatFromSequence", 11, ["seq(float[2,3])"], {"axis": 1}, 1),
+    ("sequence_stack", "ConcatFromSequence", 11, ["seq(float[2,3])"], {"axis": -1, "new_axis": 1}, 1),
+    ("optional", "Optional", 15, ["float[2,3]"], {}, 1),
     ("reduce_sum_axes", "ReduceSum", 11, ["float[2,3,4]"], {"axes": [0, -1]}, 1),
     ("reduce_sum_all", "ReduceSum", 11, ["float[2,3,4]"], {"keepdims": 0}, 1),
     ("reduce_mean_axes", "ReduceMean", 13, ["float[2,3,4]"], {"axes": [1], "keepdims": 0}, 1),
