@@ -339,6 +339,7 @@ pub struct Expr {
 
 /// The forms of expressions.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
 pub enum ExprKind {
     /// `3`; hexadecimal is not known.
     Int(i64),
@@ -515,6 +516,7 @@ pub struct ExampleArg {
 
 /// What an example gives.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
 pub enum ExampleValue {
     /// `f32[2, n] in 0.1 .. 0.9`
     Tensor { dtype: String, sizes: Vec<ExampleSize>, range: Option<(f64, f64)> },
