@@ -111,7 +111,7 @@ impl<'a> Brackets<'a> {
 
     /// Remembers the first pair whose closing bracket begins a line and is not indented as the opening one's line.
     fn suspect(&mut self, open: Token, close: Token) {
-        let (before, after) = (self.lines.before(open.start), self.lines.before(close.start));
+        let (before, after) = (open.before(self.lines.source), close.before(self.lines.source));
         let begins_line = after.trim().is_empty();
         if self.suspicious.is_none() && begins_line && indentation(before) != after.len() && !self.open.is_empty() {
             self.suspicious = Some(open);

@@ -90,12 +90,11 @@ impl<'a> Cutter<'a> {
 
     fn begins_item(&self, at: usize, token: Token) -> bool {
         let Some(item) = &self.item else { return true };
-        let column = self.lines.before(token.start);
-        if token.kind != Kind::Word || !column.trim().is_empty() {
+        if token.kind != Kind::Word || !token.before(self.lines.source).trim().is_empty() {
             return false;
         }
         let word = token.text(self.lines.source);
-        let first_column = column.is_empty();
+        let first_column = token.line == token.start;
         if KEYWORDS.contains(&word) {
             return match item.brackets.balanced() {
                 true => first_column || self.name_follows(at),
@@ -187,7 +186,7 @@ impl<'a> Cutter<'a> {
         let mut docs = Vec::new();
         for token in std::mem::take(&mut self.waiting) {
             let (span, text) = (self.lines.span(token.range()), token.text(self.lines.source));
-            if !self.lines.own_line(token.start) {
+            if !token.before(self.lines.source).trim().is_empty() {
                 self.out.push(lines::misplaced(span));
             } else if token.kind == Kind::FileDoc {
                 if self.cut.pieces.is_empty() && comments.is_empty() && docs.is_empty() {

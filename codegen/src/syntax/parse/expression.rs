@@ -67,11 +67,12 @@ impl Reader<'_> {
         let Some(operator) = binary_op(op.as_rule()) else {
             return Some(Operand::new(Expr { kind: ExprKind::Coalesce(a, b), span }));
         };
-        let comparison = is_comparison(operator);
-        if comparison && (left.comparison || right.comparison) {
+        let chained = is_comparison(operator) && (left.comparison || right.comparison);
+        if chained {
             let error = Diagnostic::new("E0001", self.span(op), "comparisons do not chain");
             self.error(error.help("join them with `&&`, or put one in parentheses"));
         }
+        let comparison = is_comparison(operator) && !chained;
         Some(Operand { expr: Expr { kind: ExprKind::Binary(operator, a, b), span }, comparison })
     }
 

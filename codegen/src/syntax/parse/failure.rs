@@ -117,7 +117,7 @@ fn wording(rule: Rule) -> Option<(Weight, &'static str)> {
         since_clause => "`since`",
         ty | ty_name | ty_tuple | bare_return | returned => "a type",
         param => "a parameter",
-        default | list_default | quoted => "a default",
+        default | list_default | default_number | quoted => "a default",
         size | number | sign => "a number",
         string => "a string",
         rows | kw_for => "`for`",
