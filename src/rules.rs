@@ -6,7 +6,7 @@ pub mod support;
 #[doc(hidden)]
 pub mod prelude {
     pub use super::support;
-    pub use super::{Arm, Rule, Support};
+    pub use super::{Arm, Rule, arm, rule};
     pub use crate::builder::{Args, Builder, Call, In, IntoOuts, Out, Scalar, ScalarOp};
     pub use crate::dtype::Dtype;
     pub use crate::error::{Error, Result};
@@ -26,8 +26,8 @@ pub struct Rule {
     pub location: &'static str,
     /// Takes the arguments apart and calls the rule.
     pub call: fn(&mut Builder, &Args) -> Result<Vec<Out>>,
-    /// For each opset from [`MIN_OPSET`] on.
-    pub support: &'static [Support],
+    /// For each opset from [`MIN_OPSET`] on a letter: `F` full, `P` partial, `N` none.
+    levels: &'static str,
     /// Why it is not supported everywhere, all opsets together.
     pub reasons: &'static [&'static str],
 }
@@ -41,6 +41,32 @@ pub enum Support {
     Partial,
     /// All calls are refused.
     No,
+}
+
+impl Rule {
+    /// What it can do at an opset.
+    pub fn support(&self, opset: u32) -> Support {
+        let letter = opset.checked_sub(MIN_OPSET).and_then(|i| self.levels.as_bytes().get(i as usize));
+        match letter {
+            Some(b'F') => Support::Full,
+            Some(b'P') => Support::Partial,
+            _ => Support::No,
+        }
+    }
+}
+
+const fn rule(
+    name: &'static str,
+    location: &'static str,
+    call: fn(&mut Builder, &Args) -> Result<Vec<Out>>,
+    levels: &'static str,
+    reasons: &'static [&'static str],
+) -> Rule {
+    Rule { name, location, call, levels, reasons }
+}
+
+const fn arm(rule: &'static str, text: &'static str, location: &'static str, refuses: bool) -> Arm {
+    Arm { rule, text, location, refuses }
 }
 
 /// A branch of a rule.

@@ -13,7 +13,7 @@ pub use preflight::{Blocker, preflight};
 
 use std::collections::HashMap;
 
-use crate::builder::{Args, Binding, Builder, Out, Scalar};
+use crate::builder::{Args, Binding, Builder, Event, Out, Scalar};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::export::Options;
@@ -220,7 +220,7 @@ impl Translation<'_> {
         let events = self.builder.trace().take();
         eprintln!("{} `{}` ({})", node.name, rule.name, rule.location);
         for event in events {
-            eprintln!("    {}", event.describe(rules::ARMS));
+            eprintln!("    {}", described(&event));
         }
         for out in outs {
             if let Out::Tensor(value) = out {
@@ -250,6 +250,18 @@ fn origin(node: &Node) -> Origin {
         module_type: node.module_type.clone(),
         source_line: node.source_line.clone(),
         rule: node.target.clone(),
+    }
+}
+
+/// A step of a rule as `--trace` shows it.
+fn described(event: &Event) -> String {
+    match event {
+        Event::Arm(arm, condition) => match rules::ARMS.get(*arm as usize) {
+            Some(arm) => format!("{}: `{}` is {condition}", arm.location, arm.text),
+            None => format!("arm {arm}: {condition}"),
+        },
+        Event::Node(op) => format!("node {op}"),
+        Event::Lower(op, before) => format!("lowered: {op} before {before}"),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::numbers::is_number_target;
 use crate::error::Error;
 use crate::program::{Arg, Graph, Node, Program};
-use crate::rules::{self, MAX_OPSET, MIN_OPSET, Support};
+use crate::rules::{self, MAX_OPSET, Support};
 
 /// An operator that cannot be exported.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,11 +59,10 @@ fn blocked(node: &Node, opset: u32) -> Option<(String, Option<u32>)> {
         return (!super::control::is_known(operator)).then(|| (no_rule(&node.target).message, None));
     }
     let Some(rule) = rules::find(&node.target) else { return Some((no_rule(&node.target).message, None)) };
-    let level = |opset: u32| rule.support.get(opset.checked_sub(MIN_OPSET)? as usize).copied();
-    if level(opset) != Some(Support::No) {
+    if rule.support(opset) != Support::No {
         return None;
     }
-    let needs = (opset..=MAX_OPSET).find(|o| level(*o) != Some(Support::No));
+    let needs = (opset..=MAX_OPSET).find(|o| rule.support(*o) != Support::No);
     Some((rule.reasons.join("; "), needs))
 }
 

@@ -7,7 +7,7 @@ use super::function::{constant, is_opaque};
 use super::types::{function_name, is_copy, rust_name};
 use super::{Context, ident};
 use crate::coverage::{Matrix, Status};
-use crate::tree::{Kind, Map, Param};
+use crate::tree::{Map, Param};
 use crate::types::Ty;
 
 /// `RULES`, `UNSUPPORTED`, `ARMS` and the functions that take a call's arguments apart.
@@ -18,9 +18,9 @@ pub(super) fn tables(context: &Context<'_>, matrix: &Matrix) -> TokenStream {
         let name = &map.function.name;
         let location = context.location(&map.function);
         let call = format_ident!("call_{}", function_name(name));
-        let levels = matrix.rows.get(name).map(|row| row.iter().map(level).collect::<Vec<_>>()).unwrap_or_default();
+        let levels = matrix.rows.get(name).map(|row| row.iter().map(level).collect::<String>()).unwrap_or_default();
         let reasons = matrix.rows.get(name).map(|row| reasons(row)).unwrap_or_default();
-        quote!(Rule { name: #name, location: #location, call: #call, support: &[#(#levels),*], reasons: &[#(#reasons),*] })
+        quote!(rule(#name, #location, #call, #levels, &[#(#reasons),*]))
     });
     let unsupported = program.unsupported.iter().map(|u| {
         let (name, reason) = (&u.name, &u.reason);
@@ -29,7 +29,7 @@ pub(super) fn tables(context: &Context<'_>, matrix: &Matrix) -> TokenStream {
     let arms = program.arms.iter().map(|arm| {
         let (rule, text, refuses) = (&arm.rule, &arm.text, arm.refuses);
         let location = format!("{}:{}", context.sources.file(arm.span.file).path, context.sources.line(arm.span));
-        quote!(Arm { rule: #rule, text: #text, location: #location, refuses: #refuses })
+        quote!(arm(#rule, #text, #location, #refuses))
     });
     quote! {
         mod dispatch {
@@ -48,11 +48,12 @@ pub(super) fn tables(context: &Context<'_>, matrix: &Matrix) -> TokenStream {
     }
 }
 
-fn level(status: &Status) -> TokenStream {
+/// A letter for each opset: full, partial, none.
+fn level(status: &Status) -> char {
     match status {
-        Status::Full => quote!(Support::Full),
-        Status::Partial(_) => quote!(Support::Partial),
-        Status::No(_) => quote!(Support::No),
+        Status::Full => 'F',
+        Status::Partial(_) => 'P',
+        Status::No(_) => 'N',
     }
 }
 
@@ -94,48 +95,50 @@ fn entry(context: &Context<'_>, map: &Map) -> TokenStream {
 /// Takes one argument out of a call.
 fn argument(context: &Context<'_>, param: &Param) -> TokenStream {
     let name = &param.name;
-    let optional = matches!(param.ty, Ty::Optional(_));
-    let inner = match &param.ty {
-        Ty::Optional(inner) => inner,
-        ty => ty,
-    };
-    match inner {
-        Ty::Tensor if optional => return quote!(args.opt_tensor(cx, #name)?),
-        Ty::Tensor => return quote!(args.tensor(cx, #name)?),
-        Ty::List(of) if matches!(**of, Ty::Optional(_)) => return quote!(args.opt_tensors(cx, #name)?),
-        Ty::List(of) if **of == Ty::Tensor && optional => {
-            return quote!(if args.get(#name).is_some() { Some(args.tensors(cx, #name)?) } else { None });
+    let getter = ident(getter(&param.ty));
+    let sized = match list_element(&param.ty) {
+        Some(Ty::Int | Ty::SymInt | Ty::Float | Ty::Bool) => {
+            let size = match param.size {
+                Some(size) => {
+                    let size = size as usize;
+                    quote!(Some(#size))
+                }
+                None => quote!(None),
+            };
+            quote!(, #size)
         }
-        Ty::List(of) if **of == Ty::Tensor => return quote!(args.tensors(cx, #name)?),
-        _ => {}
-    }
-    let size = match (inner, param.size) {
-        (Ty::List(of), _) if matches!(**of, Ty::Scalar | Ty::Str) => quote!(),
-        (Ty::List(_), Some(size)) => {
-            let size = size as usize;
-            quote!(, Some(#size))
-        }
-        (Ty::List(_), None) => quote!(, None),
         _ => quote!(),
     };
-    let getter = getter(inner);
-    let given = format_ident!("opt_{getter}");
     match &param.default {
-        Some(default) if !optional => {
+        Some(default) => {
             let default = constant(context, default);
-            quote!(args.#given(#name #size)?.unwrap_or_else(|| #default))
+            quote!(if args.has(#name) { args.#getter(cx, #name #sized)? } else { #default })
         }
-        Some(default) if !matches!(default.kind, Kind::None) => {
-            let default = constant(context, default);
-            quote!(args.#given(#name #size)?.or_else(|| #default))
-        }
-        _ if optional => quote!(args.#given(#name #size)?),
-        _ => quote!(args.#given(#name #size)?.ok_or_else(|| args.lacks(#name))?),
+        None => quote!(args.#getter(cx, #name #sized)?),
+    }
+}
+
+fn list_element(ty: &Ty) -> Option<&Ty> {
+    match ty {
+        Ty::List(t) => Some(t),
+        Ty::Optional(t) => list_element(t),
+        _ => None,
     }
 }
 
 fn getter(ty: &Ty) -> &'static str {
+    let list = |t: &Ty| match t {
+        Ty::Tensor => "tensors",
+        Ty::Optional(_) => "optional_tensors",
+        Ty::Int => "ints",
+        Ty::SymInt => "sym_ints",
+        Ty::Float => "floats",
+        Ty::Bool => "bools",
+        Ty::Scalar => "scalars",
+        _ => "strs",
+    };
     match ty {
+        Ty::Tensor => "tensor",
         Ty::Int => "int",
         Ty::Float => "float",
         Ty::Bool => "bool",
@@ -143,13 +146,24 @@ fn getter(ty: &Ty) -> &'static str {
         Ty::Scalar => "scalar",
         Ty::SymInt => "sym_int",
         Ty::ScalarType => "dtype",
-        Ty::List(of) => match &**of {
-            Ty::Int => "ints",
-            Ty::SymInt => "sym_ints",
-            Ty::Float => "floats",
-            Ty::Bool => "bools",
-            Ty::Scalar => "scalars",
-            _ => "strs",
+        Ty::List(t) => list(t),
+        Ty::Optional(t) => match &**t {
+            Ty::Tensor => "opt_tensor",
+            Ty::Int => "opt_int",
+            Ty::Float => "opt_float",
+            Ty::Bool => "opt_bool",
+            Ty::Str => "opt_str",
+            Ty::Scalar => "opt_scalar",
+            Ty::SymInt => "opt_sym_int",
+            Ty::ScalarType => "opt_dtype",
+            Ty::List(t) => match &**t {
+                Ty::Int => "opt_ints",
+                Ty::SymInt => "opt_sym_ints",
+                Ty::Float => "opt_floats",
+                Ty::Tensor => "opt_tensors_list",
+                _ => "opt_strs",
+            },
+            _ => "opaque",
         },
         _ => "opaque",
     }
