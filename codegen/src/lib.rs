@@ -1,6 +1,8 @@
 //! The opmap compiler: operator rules in, proven Rust out.
 
 pub mod diagnostic;
+pub mod explain;
+pub mod render;
 pub mod schema;
 pub mod source;
 pub mod syntax;
