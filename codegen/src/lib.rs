@@ -1,9 +1,100 @@
 //! The opmap compiler: operator rules in, proven Rust out.
+//!
+//! text -> `syntax` -> `collect` -> `check` -> `coverage` -> `emit`. Each pass takes what the one before it gives, says at
+//! its top what holds afterwards, and adds what it finds wrong to one list of diagnostics.
 
+pub mod check;
+pub mod collect;
+pub mod coverage;
 pub mod diagnostic;
+pub mod emit;
 pub mod explain;
 pub mod render;
 pub mod schema;
 pub mod source;
 pub mod syntax;
+pub mod tree;
 pub mod types;
+pub mod upgrade;
+
+use std::path::Path;
+
+use coverage::Matrix;
+use diagnostic::Diagnostic;
+use schema::Schemas;
+use source::{FileId, Sources};
+use tree::Program;
+
+/// A checked set of mapping files.
+#[derive(Debug)]
+pub struct Checked {
+    /// The files.
+    pub sources: Sources,
+    /// The facts they were checked against.
+    pub schemas: Schemas,
+    /// The checked tree; whole only if there are no diagnostics.
+    pub program: Program,
+    /// What works at which opset.
+    pub matrix: Matrix,
+    /// Everything that is wrong.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads and checks all rules under `mappings` against the snapshots in `mappings/schemas`.
+///
+/// # Errors
+/// A file that cannot be read, or a damaged snapshot: everything else is a diagnostic.
+pub fn check_dir(mappings: &Path) -> Result<Checked, String> {
+    let schemas = Schemas::load(mappings)?;
+    let sources = Sources::read_dir(mappings).map_err(|e| format!("{}: {e}", mappings.display()))?;
+    Ok(check_sources(sources, schemas))
+}
+
+/// Checks rules that are in memory.
+pub fn check_sources(sources: Sources, schemas: Schemas) -> Checked {
+    let mut diagnostics = Vec::new();
+    let files: Vec<_> =
+        (0..sources.files.len()).map(|i| syntax::parse_file(&sources, FileId(i as u32), &mut diagnostics)).collect();
+    let items = collect::collect(&files, &mut diagnostics);
+    let program = check::check(&items, &sources, &schemas, &mut diagnostics);
+    let matrix = coverage::check(&program, &sources, &schemas, &mut diagnostics);
+    Checked { sources, schemas, program, matrix, diagnostics }
+}
+
+/// What a build script calls: checks `mappings`, writes the generated files into `out` (only those that changed).
+///
+/// # Errors
+/// The rendered diagnostics, or what could not be read or written.
+pub fn build(mappings: &Path, out: &Path) -> Result<(), String> {
+    let checked = check_dir(mappings)?;
+    if !checked.diagnostics.is_empty() {
+        return Err(render::render(&checked.sources, &checked.diagnostics, false));
+    }
+    for (name, text) in generate(&checked)? {
+        write_if_changed(&out.join(name), &text)?;
+    }
+    Ok(())
+}
+
+/// The generated files of a program without faults: name and text.
+///
+/// # Errors
+/// A fault of the compiler itself.
+pub fn generate(checked: &Checked) -> Result<Vec<(String, String)>, String> {
+    let mut files = emit::emit(&checked.program, &checked.matrix, &checked.sources, &checked.schemas)?.files;
+    let lowered = |op: &str, before: u32| {
+        let found = checked.program.lowers.iter().find(|l| l.op == op && l.before == before)?;
+        Some(emit::lower_path(&found.function.name))
+    };
+    let same = |op: &str, to: u32| checked.program.sames.iter().any(|s| s.op == op && s.to == to);
+    files.push(("schemas.rs".to_owned(), emit::schema_table::emit(&checked.schemas, &lowered, &same)));
+    files.push(("facts.rs".to_owned(), emit::facts::emit(&checked.schemas)));
+    Ok(files)
+}
+
+fn write_if_changed(path: &Path, text: &str) -> Result<(), String> {
+    if std::fs::read_to_string(path).is_ok_and(|old| old == text) {
+        return Ok(());
+    }
+    std::fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
+}

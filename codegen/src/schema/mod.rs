@@ -1,4 +1,74 @@
-//! The schema snapshots: facts about PyTorch's and ONNX's operators, read from `mappings/schemas/`.
+//! The schema snapshots and the facts beside them: all that the compiler knows of PyTorch's and ONNX's operators. It comes
+//! from `mappings/` and from nowhere else.
 
 pub mod aten;
+mod aten_parse;
+pub mod dtypes;
+pub mod facts;
 pub mod onnx;
+mod onnx_parse;
+mod onnx_print;
+mod text;
+
+use std::path::Path;
+
+pub use onnx_print::short_types;
+
+/// The snapshots of PyTorch's operators.
+const ATEN: [&str; 4] = ["aten.txt", "prims.txt", "quantized_decomposed.txt", "torchvision.txt"];
+
+/// All of it.
+#[derive(Debug, Clone, Default)]
+pub struct Schemas {
+    /// `schemas/onnx.txt`
+    pub onnx: onnx::OnnxSchemas,
+    /// `schemas/aten.txt`, `prims.txt`, `quantized_decomposed.txt`, `torchvision.txt`
+    pub aten: aten::AtenSchemas,
+    /// `opsets.toml`
+    pub opsets: facts::Opsets,
+    /// `dtypes.toml`
+    pub dtypes: facts::Dtypes,
+    /// `ignored_arguments.toml`
+    pub ignored: facts::IgnoredArguments,
+    /// `schemas/promotion.txt`
+    pub promotion: facts::Promotion,
+}
+
+impl Schemas {
+    /// Reads everything under `mappings/`. An error names the file.
+    pub fn load(mappings_dir: &Path) -> Result<Schemas, String> {
+        let aten: Vec<String> =
+            ATEN.iter().map(|name| read(mappings_dir, &format!("schemas/{name}"))).collect::<Result<_, _>>()?;
+        let schemas = Schemas {
+            onnx: parse(mappings_dir, "schemas/onnx.txt", onnx::OnnxSchemas::parse)?,
+            aten: aten::AtenSchemas::index(aten.iter().map(String::as_str))?,
+            opsets: parse(mappings_dir, "opsets.toml", facts::Opsets::parse)?,
+            dtypes: parse(mappings_dir, "dtypes.toml", facts::Dtypes::parse)?,
+            ignored: parse(mappings_dir, "ignored_arguments.toml", facts::IgnoredArguments::parse)?,
+            promotion: parse(mappings_dir, "schemas/promotion.txt", facts::Promotion::parse)?,
+        };
+        schemas.opsets.check(&schemas.onnx).map_err(|e| format!("opsets.toml: {e}"))?;
+        Ok(schemas)
+    }
+
+    /// How a version of an operator differs from the one before: as [`onnx::OnnxSchemas::change`], and the changes of meaning
+    /// in `opsets.toml` count as changes of shape.
+    pub fn change(&self, op: &str, since: u32) -> Option<onnx::Change> {
+        self.opsets.change(&self.onnx, op, since)
+    }
+}
+
+fn read(dir: &Path, name: &str) -> Result<String, String> {
+    let path = dir.join(name);
+    std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+fn parse<T>(dir: &Path, name: &str, parser: impl Fn(&str) -> Result<T, String>) -> Result<T, String> {
+    parser(&read(dir, name)?).map_err(|e| format!("{name}: {e}"))
+}
+
+/// The name most like another one, if any is like it at all.
+fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let scored = names.map(|n| (strsim::jaro_winkler(name, n), n)).filter(|(score, _)| *score > 0.7);
+    scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, n)| n)
+}

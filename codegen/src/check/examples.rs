@@ -1,0 +1,199 @@
+//! Examples: each names a rule that is there, with arguments that its header takes. Every rule has one.
+
+use std::collections::HashSet;
+
+use super::headers::attr_type;
+use super::types::DTYPES;
+use super::{World, did_you_mean, nearest};
+use crate::collect::Items;
+use crate::diagnostic::Diagnostic;
+use crate::schema::onnx::{PortOption, Version};
+use crate::syntax::ast::{self, ExampleArg, ExampleSize, ExampleTarget, ExampleValue};
+use crate::tree::{Example, Program, Target};
+use crate::types::Ty;
+
+/// Checks all examples, and that no rule is without.
+pub(super) fn check(items: &Items, world: &World<'_>, program: &mut Program, out: &mut Vec<Diagnostic>) {
+    let mut shown = HashSet::new();
+    for (meta, example) in &items.examples {
+        let (target, params) = match &example.target {
+            ExampleTarget::Map(op) => {
+                let name = op.full();
+                let Some(signature) = world.maps.get(&name) else {
+                    let diagnostic = Diagnostic::new("E0801", op.span, format!("an example of `{name}`, which has no rule"));
+                    out.push(did_you_mean(diagnostic, nearest(&name, world.maps.keys().map(String::as_str))));
+                    continue;
+                };
+                let params = signature.params.iter().map(|p| (p.name.clone(), p.ty.clone(), p.default.is_none())).collect();
+                (Target::Map(name), params)
+            }
+            ExampleTarget::Lower(op) => {
+                let name = op.full();
+                let Some(version) = world.schemas.onnx.versions(&name).last() else {
+                    let diagnostic = Diagnostic::new("E0801", op.span, format!("ONNX has no operator `{name}`"));
+                    out.push(did_you_mean(diagnostic, world.schemas.onnx.nearest(&name).map(str::to_owned)));
+                    continue;
+                };
+                (Target::Lower(name), operator_params(version))
+            }
+        };
+        let before = out.len();
+        let args = arguments(example, &params, out);
+        symbols(example, meta.span, out);
+        if out.len() > before {
+            continue;
+        }
+        shown.insert(match &target {
+            Target::Map(name) | Target::Lower(name) => name.clone(),
+        });
+        let text = world.sources.text(meta.span).trim().to_owned();
+        program.examples.push(Example { target, args, with: with(example), text, span: meta.span });
+    }
+    let maps = program.maps.iter().map(|m| (&m.function.name, m.function.span));
+    let lowers = program.lowers.iter().map(|l| (&l.op, l.function.span));
+    for (name, span) in maps.chain(lowers) {
+        if !shown.contains(name) {
+            out.push(
+                Diagnostic::new("E0803", span, format!("`{name}` has no example"))
+                    .label("nothing proves this rule")
+                    .help(format!("add `example {name}(..)` after it")),
+            );
+        }
+    }
+}
+
+fn operator_params(version: &Version) -> Vec<(String, Ty, bool)> {
+    let inputs = version.inputs.iter().map(|port| {
+        let ty = match port.option {
+            PortOption::Variadic(_) => Ty::list(Ty::Tensor),
+            _ => Ty::Tensor,
+        };
+        (port.name.clone(), ty, port.option == PortOption::Single)
+    });
+    let attrs = version.attributes.iter().filter_map(|a| {
+        let (suffix, ty) = attr_type(a.kind)?;
+        Some((format!("{}_{suffix}", a.name), ty, a.required))
+    });
+    inputs.chain(attrs).chain([("outputs".to_owned(), Ty::Int, false)]).collect()
+}
+
+fn arguments(example: &ast::Example, params: &[(String, Ty, bool)], out: &mut Vec<Diagnostic>) -> Vec<(String, ExampleValue)> {
+    let operator = matches!(example.target, ExampleTarget::Lower(_));
+    let mut given: Vec<(usize, ExampleValue)> = Vec::new();
+    let mut position = 0;
+    for arg in &example.args {
+        let Some(index) = place(arg, &mut position, params, out) else { continue };
+        let (name, ty, _) = &params[index];
+        if !fits(&arg.value, ty, operator) {
+            out.push(Diagnostic::new("E0802", arg.span, format!("this is no `{ty}`")).label(format!("for `{name}`")));
+        }
+        if given.iter().any(|g| g.0 == index) {
+            out.push(Diagnostic::new("E0307", arg.span, format!("`{name}` is given twice")));
+        }
+        given.push((index, arg.value.clone()));
+    }
+    for (i, (name, _, required)) in params.iter().enumerate() {
+        if *required && !given.iter().any(|g| g.0 == i) {
+            let span = match &example.target {
+                ExampleTarget::Map(op) => op.span,
+                ExampleTarget::Lower(op) => op.span,
+            };
+            out.push(Diagnostic::new("E0802", span, format!("this example lacks `{name}`")));
+        }
+    }
+    given.sort_by_key(|g| g.0);
+    given.into_iter().map(|(i, value)| (params[i].0.clone(), value)).collect()
+}
+
+fn place(arg: &ExampleArg, position: &mut usize, params: &[(String, Ty, bool)], out: &mut Vec<Diagnostic>) -> Option<usize> {
+    match &arg.name {
+        None => {
+            *position += 1;
+            if *position > params.len() {
+                out.push(Diagnostic::new("E0802", arg.span, "more arguments than the header has"));
+                return None;
+            }
+            Some(*position - 1)
+        }
+        Some(name) => {
+            let found = params.iter().position(|p| p.0 == name.text);
+            if found.is_none() {
+                let diagnostic = Diagnostic::new("E0802", name.span, format!("no argument `{}`", name.text));
+                out.push(did_you_mean(diagnostic, nearest(&name.text, params.iter().map(|p| p.0.as_str()))));
+            }
+            found
+        }
+    }
+}
+
+/// Is the value one that the type takes? For the inputs of an operator, numbers and lists are constants.
+fn fits(value: &ExampleValue, ty: &Ty, operator: bool) -> bool {
+    use ExampleValue as V;
+    match (value, ty) {
+        (V::None, Ty::Optional(_) | Ty::Opaque(_)) => true,
+        (V::None, Ty::Tensor) => operator,
+        (_, Ty::Optional(inner)) => fits(value, inner, operator),
+        (_, Ty::Opaque(_)) => true,
+        (V::Tensor { .. } | V::Literal { .. }, Ty::Tensor) => true,
+        (V::Int(_) | V::Float(_) | V::Bool(_), Ty::Tensor) => true,
+        (V::Str(_), Ty::Tensor) => operator,
+        (V::List(items), Ty::Tensor) => operator && items.iter().all(|i| matches!(i, V::Int(_) | V::Float(_) | V::Bool(_) | V::List(_) | V::Str(_))),
+        (V::Int(_), Ty::Int | Ty::SymInt | Ty::Float | Ty::Scalar) => true,
+        // A symbolic size.
+        (V::Name(_), Ty::SymInt) => true,
+        (V::Bool(_), Ty::Int) => operator,
+        (V::Name(_), Ty::Int) => operator,
+        (V::Float(_), Ty::Float | Ty::Scalar) => true,
+        (V::Bool(_), Ty::Bool | Ty::Scalar) => true,
+        (V::Str(_), Ty::Str) => true,
+        (V::Name(_), Ty::ScalarType) => true,
+        (V::Graph(_), Ty::Graph) => true,
+        (V::List(items), Ty::List(of)) => items.iter().all(|i| fits(i, of, operator)),
+        // A lone number for a sized list of ints.
+        (V::Int(_) | V::Float(_), Ty::List(of)) => fits(value, of, operator),
+        _ => false,
+    }
+}
+
+/// Symbolic sizes have a value, and every value is of a symbolic size.
+fn symbols(example: &ast::Example, span: crate::source::Span, out: &mut Vec<Diagnostic>) {
+    let mut used = HashSet::new();
+    for arg in &example.args {
+        if !matches!(arg.value, ExampleValue::Name(_)) {
+            sizes_of(&arg.value, &mut used);
+        }
+    }
+    for name in &used {
+        if !example.with.iter().any(|(w, _)| w.text == *name) {
+            out.push(
+                Diagnostic::new("E0802", span, format!("the size `{name}` has no value")).help(format!("end the example with `with {name} = 4`")),
+            );
+        }
+    }
+    for (name, _) in &example.with {
+        if !used.contains(&name.text) {
+            out.push(Diagnostic::new("E0802", name.span, format!("no size is called `{}`", name.text)));
+        }
+    }
+}
+
+fn sizes_of(value: &ExampleValue, used: &mut HashSet<String>) {
+    match value {
+        ExampleValue::Tensor { sizes, .. } => {
+            for size in sizes {
+                if let ExampleSize::Symbolic(name) = size {
+                    used.insert(name.clone());
+                }
+            }
+        }
+        ExampleValue::List(items) => items.iter().for_each(|i| sizes_of(i, used)),
+        ExampleValue::Name(name) if !DTYPES.contains(&name.as_str()) => {
+            used.insert(name.clone());
+        }
+        _ => {}
+    }
+}
+
+fn with(example: &ast::Example) -> Vec<(String, i64)> {
+    example.with.iter().map(|(name, size)| (name.text.clone(), *size)).collect()
+}

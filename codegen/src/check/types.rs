@@ -1,0 +1,172 @@
+//! Types as written become types, and one type is taken for another where the language allows it.
+
+use super::Checker;
+use crate::diagnostic::Diagnostic;
+use crate::syntax::ast::{TypeExpr, TypeExprKind};
+use crate::tree::{Expr, Kind};
+use crate::types::Ty;
+
+/// Types of PyTorch that ONNX has no use for.
+const OPAQUE: &[&str] =
+    &["Layout", "Device", "MemoryFormat", "Generator", "Stream", "Storage", "Dimname", "QScheme", "DeviceIndex"];
+
+/// PyTorch's dtype names.
+pub(crate) const DTYPES: &[&str] = &[
+    "float32",
+    "float16",
+    "bfloat16",
+    "float64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "bool",
+    "complex32",
+    "complex64",
+    "complex128",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
+    "float8_e8m0fnu",
+];
+
+/// The type that is written, and the number of a sized list.
+pub(crate) fn read(written: &TypeExpr, out: &mut Vec<Diagnostic>) -> Option<(Ty, Option<u32>)> {
+    match &written.kind {
+        TypeExprKind::Name(name) => match named(name) {
+            Some(ty) => Some((ty, None)),
+            None => {
+                let known = ["Tensor", "int", "float", "bool", "str", "Scalar", "SymInt", "ScalarType"];
+                let diagnostic = Diagnostic::new("E0106", written.span, format!("unknown type `{name}`"))
+                    .note(format!("types are {}, `T[]`, `T?`, `(A, B)`", known.map(|k| format!("`{k}`")).join(", ")));
+                out.push(super::did_you_mean(diagnostic, super::nearest(name, known.into_iter())));
+                None
+            }
+        },
+        TypeExprKind::Optional(inner) => read(inner, out).map(|(ty, size)| (Ty::optional(ty), size)),
+        TypeExprKind::List(inner, size) => read(inner, out).map(|(ty, _)| (Ty::list(ty), *size)),
+        TypeExprKind::Tuple(parts) => {
+            parts.iter().map(|p| read(p, out).map(|(ty, _)| ty)).collect::<Option<Vec<_>>>().map(|tys| (Ty::Tuple(tys), None))
+        }
+    }
+}
+
+fn named(name: &str) -> Option<Ty> {
+    Some(match name {
+        "Tensor" => Ty::Tensor,
+        "int" => Ty::Int,
+        "float" => Ty::Float,
+        "bool" | "SymBool" => Ty::Bool,
+        "str" => Ty::Str,
+        "Scalar" | "number" | "SymFloat" => Ty::Scalar,
+        "SymInt" => Ty::SymInt,
+        "ScalarType" => Ty::ScalarType,
+        _ if OPAQUE.contains(&name) => Ty::Opaque(name.to_owned()),
+        _ => return None,
+    })
+}
+
+/// Does `from` stand for `to` without a word?
+pub(crate) fn convertible(from: &Ty, to: &Ty) -> bool {
+    if from == to || *from == Ty::Never {
+        return true;
+    }
+    match (from, to) {
+        (Ty::Optional(a), Ty::Optional(b)) | (Ty::List(a), Ty::List(b)) => convertible(a, b),
+        (Ty::Tuple(a), Ty::Tuple(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| convertible(a, b)),
+        (a, Ty::Optional(b)) => convertible(a, b),
+        (Ty::Int, Ty::Float | Ty::SymInt | Ty::Scalar) => true,
+        (Ty::Float | Ty::Bool | Ty::SymInt, Ty::Scalar) => true,
+        _ => false,
+    }
+}
+
+/// The type that both stand for.
+pub(crate) fn join(a: &Ty, b: &Ty) -> Option<Ty> {
+    if convertible(a, b) {
+        return Some(b.clone());
+    }
+    if convertible(b, a) {
+        return Some(a.clone());
+    }
+    match (a, b) {
+        (Ty::Optional(a), Ty::Optional(b)) => join(a, b).map(Ty::optional),
+        (Ty::Optional(a), b) | (b, Ty::Optional(a)) => join(a, b).map(Ty::optional),
+        (Ty::List(a), Ty::List(b)) => join(a, b).map(Ty::list),
+        (Ty::Tuple(a), Ty::Tuple(b)) if a.len() == b.len() => {
+            a.iter().zip(b).map(|(a, b)| join(a, b)).collect::<Option<Vec<_>>>().map(Ty::Tuple)
+        }
+        (Ty::Float, Ty::SymInt) | (Ty::SymInt, Ty::Float) => Some(Ty::Scalar),
+        _ => None,
+    }
+}
+
+impl Checker<'_> {
+    /// The expression as a value of this type, or an error that says why not.
+    pub(crate) fn coerce(&mut self, expr: Expr, to: &Ty) -> Expr {
+        if expr.ty == *to || expr.ty == Ty::Never {
+            return expr;
+        }
+        if convertible(&expr.ty, to) {
+            let span = expr.span;
+            if matches!(expr.kind, Kind::None) {
+                return Expr::new(Kind::None, to.clone(), span);
+            }
+            if let (Kind::List(items), Ty::List(_)) = (&expr.kind, to)
+                && items.is_empty()
+            {
+                return Expr::new(Kind::List(Vec::new()), to.clone(), span);
+            }
+            return Expr::new(Kind::Convert(Box::new(expr)), to.clone(), span);
+        }
+        let diagnostic = self.mismatch(&expr, to);
+        self.poison(diagnostic)
+    }
+
+    fn mismatch(&self, expr: &Expr, to: &Ty) -> Diagnostic {
+        let text = self.world.sources.text(expr.span);
+        let shown = if text.len() <= 40 && !text.contains('\n') { format!("`{text}` is") } else { "this is".to_owned() };
+        if let Ty::Optional(inner) = &expr.ty
+            && convertible(inner, to)
+        {
+            return Diagnostic::new("E0404", expr.span, format!("a `{}` in the place of a `{to}`", expr.ty))
+                .label("it may be None")
+                .help("unwrap it: `if let x = .. { .. }`, `match`, or `.. ?? other`");
+        }
+        if expr.ty == Ty::Tensor && !to.is_graph() {
+            return Diagnostic::new("E0402", expr.span, format!("a Tensor in the place of a `{to}`, which must be known at export time"))
+                .label("only the graph knows its value")
+                .help("`value(x)`, `ints(x)` and `sym(x)` read constants and sizes; `Where` chooses in the graph");
+        }
+        if expr.ty == Ty::list(Ty::Tensor) && *to == Ty::Tensor {
+            return Diagnostic::new("E0406", expr.span, "a list of tensors in the place of one")
+                .label("a `Tensor[]`")
+                .help("take one with `[0]`, or spread the list with `..`");
+        }
+        if expr.ty == Ty::SymInt && *to == Ty::Int {
+            return Diagnostic::new("E0401", expr.span, "a `SymInt` in the place of an `int`")
+                .label("it may be known only to the graph")
+                .help("`known(n) ?? fail \"...\"` gives an int");
+        }
+        Diagnostic::new("E0401", expr.span, format!("expected `{to}`, found `{}`", expr.ty)).label(format!("{shown} `{}`", expr.ty))
+    }
+
+    /// Both as one type.
+    pub(crate) fn unify(&mut self, a: Expr, b: Expr) -> Option<(Expr, Expr, Ty)> {
+        match join(&a.ty, &b.ty) {
+            Some(ty) => Some((self.coerce(a, &ty), self.coerce(b, &ty), ty)),
+            None => {
+                let diagnostic = Diagnostic::new("E0401", b.span, format!("this is `{}`, the other branch `{}`", b.ty, a.ty))
+                    .label(format!("`{}`", b.ty))
+                    .also(a.span, format!("`{}`", a.ty));
+                self.out.push(diagnostic);
+                None
+            }
+        }
+    }
+}

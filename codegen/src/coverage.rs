@@ -1,0 +1,244 @@
+//! Pass 3: opsets. For each opset, every call on every path of every rule is native there, or lowered there by a rule that is
+//! covered itself, and so on down; or the source owns up to the hole with `since`, which must be exact.
+//!
+//! The support matrix is a by-product: nobody writes it.
+
+mod walk;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use crate::diagnostic::Diagnostic;
+use crate::schema::Schemas;
+use crate::source::{Sources, Span};
+use crate::tree::Program;
+
+/// What a rule can do at an opset.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Status {
+    /// Every path works.
+    Full,
+    /// Some paths are refused, for these reasons.
+    Partial(Vec<String>),
+    /// Every path is refused, for these reasons.
+    No(Vec<String>),
+}
+
+/// The matrix: for each `map` (by overload) its status at each opset, oldest first.
+#[derive(Debug, Clone, Default)]
+pub struct Matrix {
+    /// Oldest opset.
+    pub oldest: u32,
+    /// Newest opset.
+    pub newest: u32,
+    /// Sorted by overload.
+    pub rows: BTreeMap<String, Vec<Status>>,
+}
+
+/// A call that nothing covers, and how one gets there.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Hole {
+    /// The call.
+    site: Span,
+    /// Its operator.
+    op: String,
+    /// The version whose `lower` is missing.
+    missing: u32,
+    /// Rules from the outer one to the one that holds the call.
+    path: Vec<String>,
+}
+
+/// What walking an expression at one opset found.
+#[derive(Debug, Clone, Default)]
+struct Reach {
+    /// Every path through it is refused.
+    refused: bool,
+    holes: BTreeSet<Hole>,
+    /// Reasons of `since` on some path.
+    reasons: BTreeSet<String>,
+}
+
+impl Reach {
+    /// What comes after also happens.
+    fn then(&mut self, next: Reach) {
+        self.refused |= next.refused;
+        self.holes.extend(next.holes);
+        self.reasons.extend(next.reasons);
+    }
+
+    /// One of both happens.
+    fn or(mut self, other: Reach) -> Reach {
+        self.refused &= other.refused;
+        self.holes.extend(other.holes);
+        self.reasons.extend(other.reasons);
+        self
+    }
+}
+
+struct Coverage<'a> {
+    program: &'a Program,
+    schemas: &'a Schemas,
+    lowers: HashMap<(&'a str, u32), usize>,
+    sames: HashSet<(&'a str, u32)>,
+    memo: HashMap<(String, u32), Reach>,
+    stack: Vec<String>,
+    /// For a `since` in the place of a value: the opsets that reach it.
+    since_values: BTreeMap<Span, (u32, BTreeSet<u32>)>,
+    /// For a `since` statement: was it needed at the opset just below?
+    since_statements: BTreeMap<Span, (u32, bool)>,
+    /// For an `if` on the opset: the outcomes met, by its arms.
+    outcomes: BTreeMap<[u32; 2], [bool; 2]>,
+    out: Vec<Diagnostic>,
+}
+
+/// Proves the coverage of all rules; gives the matrix.
+pub fn check(program: &Program, sources: &Sources, schemas: &Schemas, out: &mut Vec<Diagnostic>) -> Matrix {
+    let opsets = &schemas.opsets;
+    let mut coverage = Coverage {
+        program,
+        schemas,
+        lowers: program.lowers.iter().enumerate().map(|(i, l)| ((l.op.as_str(), l.before), i)).collect(),
+        sames: program.sames.iter().map(|s| (s.op.as_str(), s.to)).collect(),
+        memo: HashMap::new(),
+        stack: Vec::new(),
+        since_values: BTreeMap::new(),
+        since_statements: BTreeMap::new(),
+        outcomes: BTreeMap::new(),
+        out: Vec::new(),
+    };
+    let mut matrix = Matrix { oldest: opsets.min, newest: opsets.max, rows: BTreeMap::new() };
+    let mut holes: BTreeMap<(Span, String, u32), (Vec<String>, BTreeSet<u32>)> = BTreeMap::new();
+    for map in &program.maps {
+        let mut row = Vec::new();
+        let mut needed = false;
+        for opset in opsets.min..=opsets.max {
+            let reach = coverage.map(&map.function.name, opset);
+            let below = map.since.as_ref().filter(|s| opset < s.0);
+            if let Some((since, reason)) = below {
+                needed |= opset + 1 == *since && (reach.refused || !reach.holes.is_empty());
+                row.push(Status::No(vec![reason.clone()]));
+                continue;
+            }
+            note_holes(&reach, opset, &mut holes);
+            row.push(status(&reach));
+        }
+        if let Some((since, _)) = map.since.as_ref().filter(|_| !needed) {
+            out.push(inexact(map.function.span, *since, "every path of this rule works below that too"));
+        }
+        matrix.rows.insert(map.function.name.clone(), row);
+    }
+    for (index, lower) in program.lowers.iter().enumerate() {
+        for opset in opsets.min..lower.before {
+            let reach = coverage.lower(index, opset);
+            note_holes(&reach, opset, &mut holes);
+        }
+    }
+    coverage.report(sources, holes, out);
+    matrix
+}
+
+fn note_holes(reach: &Reach, opset: u32, holes: &mut BTreeMap<(Span, String, u32), (Vec<String>, BTreeSet<u32>)>) {
+    for hole in &reach.holes {
+        let key = (hole.site, hole.op.clone(), hole.missing);
+        let entry = holes.entry(key).or_insert_with(|| (hole.path.clone(), BTreeSet::new()));
+        entry.1.insert(opset);
+        if hole.path.len() < entry.0.len() {
+            entry.0.clone_from(&hole.path);
+        }
+    }
+}
+
+fn status(reach: &Reach) -> Status {
+    let reasons: Vec<String> = reach.reasons.iter().cloned().collect();
+    match (reach.refused, reasons.is_empty()) {
+        (true, _) => Status::No(reasons),
+        (false, true) => Status::Full,
+        (false, false) => Status::Partial(reasons),
+    }
+}
+
+fn inexact(span: Span, since: u32, why: &str) -> Diagnostic {
+    Diagnostic::new("E0702", span, format!("`since {since}` is not exact")).label(why)
+}
+
+impl Coverage<'_> {
+    fn report(
+        mut self,
+        sources: &Sources,
+        holes: BTreeMap<(Span, String, u32), (Vec<String>, BTreeSet<u32>)>,
+        out: &mut Vec<Diagnostic>,
+    ) {
+        out.append(&mut self.out);
+        // One missing rule is one error, however many calls need it.
+        let mut missing_rules: BTreeMap<(String, u32), Vec<(Span, Vec<String>, BTreeSet<u32>)>> = BTreeMap::new();
+        for ((site, op, missing), (path, opsets)) in holes {
+            missing_rules.entry((op, missing)).or_default().push((site, path, opsets));
+        }
+        for ((op, missing), mut sites) in missing_rules {
+            sites.sort_by_key(|(site, path, _)| (path.len(), *site));
+            let opsets = sites.iter().flat_map(|s| s.2.iter().copied()).collect();
+            out.extend(sites.first().map(|(site, path, _)| self.hole(&op, missing, *site, path, &opsets, sites.len() - 1)));
+        }
+        for (site, (since, reached)) in &self.since_values {
+            let Some(newest) = reached.last() else { continue };
+            if newest + 1 != *since {
+                let text = format!("`since {since}` is not exact");
+                let label = match newest >= since {
+                    true => format!("opset {newest} comes here too, and has no value"),
+                    false => format!("no opset above {newest} comes here"),
+                };
+                out.push(Diagnostic::new("E0702", *site, text).label(label));
+            }
+        }
+        for (site, (since, needed)) in &self.since_statements {
+            if !needed {
+                out.push(inexact(*site, *since, "what follows works below that too"));
+            }
+        }
+        for (arms, met) in &self.outcomes {
+            for (arm, met) in arms.iter().zip(met) {
+                let Some(arm) = self.program.arms.get(*arm as usize) else { continue };
+                if !met {
+                    let text = format!("no opset takes this branch: {}", sources.text(arm.span).lines().next().unwrap_or(""));
+                    out.push(Diagnostic::new("E0602", arm.span, text).label("never reached"));
+                }
+            }
+        }
+    }
+}
+
+impl Coverage<'_> {
+    fn hole(&self, op: &str, missing: u32, site: Span, path: &[String], opsets: &BTreeSet<u32>, others: usize) -> Diagnostic {
+        let versions = self.schemas.onnx.versions(op);
+        let fact = match versions.first().is_some_and(|v| v.since == missing) {
+            true => format!("{op} appeared in opset {missing}"),
+            false => match self.schemas.opsets.meaning(op, missing) {
+                Some(change) => format!("{op} changed in opset {missing}: {}", change.why),
+                None => format!("{op} changed its inputs, outputs or attributes in opset {missing}"),
+            },
+        };
+        let way = path.iter().map(|p| format!("`{p}`")).chain([format!("`{op}`")]).collect::<Vec<_>>().join(" -> ");
+        let diagnostic = Diagnostic::new("E0701", site, format!("`{op}` is not covered at opset {}", ranges(opsets)))
+            .label("neither native nor lowered there")
+            .note(fact)
+            .note(format!("the way there: {way}"))
+            .help(format!("add `lower {op} before {missing} (..)`, or own up to it with `since {missing} \"why\"`"));
+        match others {
+            0 => diagnostic,
+            n => diagnostic.note(format!("{n} more calls need it too")),
+        }
+    }
+}
+
+/// `9 to 12, 15`
+fn ranges(opsets: &BTreeSet<u32>) -> String {
+    let mut parts: Vec<(u32, u32)> = Vec::new();
+    for opset in opsets {
+        match parts.last_mut() {
+            Some(last) if last.1 + 1 == *opset => last.1 = *opset,
+            _ => parts.push((*opset, *opset)),
+        }
+    }
+    let texts: Vec<String> =
+        parts.iter().map(|(a, b)| if a == b { a.to_string() } else { format!("{a} to {b}") }).collect();
+    texts.join(", ")
+}

@@ -1,0 +1,300 @@
+//! The walk of coverage: one rule at one opset, through everything that it calls.
+
+use super::{Coverage, Hole, Reach};
+use crate::diagnostic::Diagnostic;
+use crate::syntax::ast::{BinaryOp, UnaryOp};
+use crate::tree::{Expr, Function, Input, Item, Kind, Node, Outputs, Statement, Text};
+
+impl<'a> Coverage<'a> {
+    pub(super) fn map(&mut self, name: &str, opset: u32) -> Reach {
+        let program = self.program;
+        let Ok(index) = program.maps.binary_search_by(|m| m.function.name.as_str().cmp(name)) else {
+            return Reach::default();
+        };
+        self.function(&program.maps[index].function, opset)
+    }
+
+    pub(super) fn lower(&mut self, index: usize, opset: u32) -> Reach {
+        let program = self.program;
+        self.function(&program.lowers[index].function, opset)
+    }
+
+    /// A rule or helper, walked once for each opset.
+    fn function(&mut self, function: &'a Function, opset: u32) -> Reach {
+        let key = (function.name.clone(), opset);
+        if let Some(known) = self.memo.get(&key) {
+            return known.clone();
+        }
+        if let Some(at) = self.stack.iter().position(|s| *s == function.name) {
+            let cycle: Vec<String> = self.stack[at..].iter().chain([&function.name]).map(|n| format!("`{n}`")).collect();
+            let text = format!("`{}` calls itself", function.name);
+            let diagnostic = Diagnostic::new("E0603", function.span, text).note(format!("the way round: {}", cycle.join(" -> ")));
+            if !self.out.iter().any(|d| d.code == "E0603" && d.primary.0 == function.span) {
+                self.out.push(diagnostic);
+            }
+            return Reach::default();
+        }
+        self.stack.push(function.name.clone());
+        let reach = self.expr(&function.body, opset);
+        self.stack.pop();
+        self.memo.insert(key, reach.clone());
+        reach
+    }
+
+    fn all<'e>(&mut self, exprs: impl Iterator<Item = &'e Expr>, opset: u32) -> Reach {
+        let mut reach = Reach::default();
+        for expr in exprs {
+            let next = self.expr(expr, opset);
+            reach.then(next);
+        }
+        reach
+    }
+
+    fn expr(&mut self, expr: &Expr, opset: u32) -> Reach {
+        match &expr.kind {
+            Kind::Int(_)
+            | Kind::Float(_)
+            | Kind::Bool(_)
+            | Kind::Str(_)
+            | Kind::Dtype(_)
+            | Kind::None
+            | Kind::Local(_)
+            | Kind::Opset
+            | Kind::Outputs => Reach::default(),
+            Kind::Convert(e) | Kind::Unary(_, e) => self.expr(e, opset),
+            Kind::Binary(_, a, b) | Kind::Index(a, b) => self.all([&**a, &**b].into_iter(), opset),
+            Kind::Node(node) => self.node(node, expr, opset),
+            Kind::Rule(name, args) => {
+                let mut reach = self.all(args.iter(), opset);
+                let called = self.called_map(name, opset);
+                reach.then(called);
+                reach
+            }
+            Kind::Fn(name, args) => {
+                let mut reach = self.all(args.iter(), opset);
+                let program = self.program;
+                if let Some(function) = program.fns.iter().find(|f| f.name == *name) {
+                    let called = self.function(function, opset);
+                    let called = self.seen_from_here(called);
+                    reach.then(called);
+                }
+                reach
+            }
+            Kind::Extern(_, args) | Kind::Builtin(_, args) | Kind::Tuple(args) => self.all(args.iter(), opset),
+            Kind::If { arms, condition, then, other } => {
+                let mut reach = self.expr(condition, opset);
+                let known = known_bool(condition, opset);
+                if let Some(outcome) = known {
+                    let met = self.outcomes.entry(*arms).or_default();
+                    met[usize::from(!outcome)] = true;
+                }
+                let next = match known {
+                    Some(true) => self.expr(then, opset),
+                    Some(false) => self.expr(other, opset),
+                    None => {
+                        let then = self.expr(then, opset);
+                        then.or(self.expr(other, opset))
+                    }
+                };
+                reach.then(next);
+                reach
+            }
+            Kind::IfLet { value, then, other, .. } => {
+                let mut reach = self.expr(value, opset);
+                let then = self.expr(then, opset);
+                let next = then.or(self.expr(other, opset));
+                reach.then(next);
+                reach
+            }
+            Kind::Match { value, arms } => {
+                let mut reach = self.expr(value, opset);
+                let next = arms.iter().map(|arm| self.expr(&arm.value, opset)).reduce(Reach::or);
+                reach.then(next.unwrap_or_default());
+                reach
+            }
+            Kind::Coalesce { value, other, .. } => {
+                let mut reach = self.expr(value, opset);
+                let next = Reach::default().or(self.expr(other, opset));
+                reach.then(next);
+                reach
+            }
+            Kind::List(items) => self.all(
+                items.iter().map(|item| match item {
+                    Item::One(e) | Item::Spread(e) => e,
+                }),
+                opset,
+            ),
+            Kind::Comprehension { element, list, condition, .. } => {
+                let mut reach = self.expr(list, opset);
+                if let Some(condition) = condition {
+                    reach.then(self.expr(condition, opset));
+                }
+                // The list may be empty: what its elements refuse does not refuse all.
+                let inner = Reach::default().or(self.expr(element, opset));
+                reach.then(inner);
+                reach
+            }
+            Kind::Slice(list, from, to) => {
+                self.all([Some(list), from.as_ref(), to.as_ref()].into_iter().flatten().map(|e| &**e), opset)
+            }
+            Kind::Block(statements, result) => self.block(statements, result, opset),
+            Kind::Fail(parts) => {
+                let mut reach = self.all(
+                    parts.iter().filter_map(|p| match p {
+                        Text::Value(e) => Some(e),
+                        Text::Text(_) => None,
+                    }),
+                    opset,
+                );
+                // A refusal that no opset would mend is part of the rule, not of the opset.
+                reach.refused = false;
+                reach
+            }
+            Kind::Since(since, reason) => {
+                self.since_values.entry(expr.span).or_insert_with(|| (*since, Default::default())).1.insert(opset);
+                Reach { refused: true, reasons: [reason.clone()].into(), ..Reach::default() }
+            }
+            Kind::Closure(_, body) => self.expr(body, opset),
+        }
+    }
+
+    /// What a called rule reaches, the way to its holes beginning at the caller.
+    fn seen_from_here(&self, called: Reach) -> Reach {
+        let Some(caller) = self.stack.last() else { return called };
+        let holes = called.holes.into_iter().map(|mut hole| {
+            hole.path.insert(0, caller.clone());
+            hole
+        });
+        Reach { holes: holes.collect(), ..called }
+    }
+
+    fn called_map(&mut self, name: &str, opset: u32) -> Reach {
+        let program = self.program;
+        let since = program.maps.iter().find(|m| m.function.name == name).and_then(|m| m.since.as_ref());
+        if let Some((_, reason)) = since.filter(|s| opset < s.0) {
+            return Reach { refused: true, reasons: [reason.clone()].into(), ..Reach::default() };
+        }
+        let called = self.map(name, opset);
+        self.seen_from_here(called)
+    }
+
+    fn block(&mut self, statements: &[Statement], result: &Expr, opset: u32) -> Reach {
+        let mut reach = Reach::default();
+        for (i, statement) in statements.iter().enumerate() {
+            match statement {
+                Statement::Let(_, e) | Statement::Expr(e) => {
+                    let next = self.expr(e, opset);
+                    reach.then(next);
+                }
+                Statement::Since(since, reason, span) => {
+                    if opset + 1 == *since {
+                        let rest = self.block(&statements[i + 1..], result, opset);
+                        let needed = rest.refused || !rest.holes.is_empty();
+                        self.since_statements.entry(*span).or_insert((*since, false)).1 |= needed;
+                    }
+                    if opset < *since {
+                        reach.then(Reach { refused: true, reasons: [reason.clone()].into(), ..Reach::default() });
+                        return reach;
+                    }
+                }
+            }
+        }
+        let last = self.expr(result, opset);
+        reach.then(last);
+        reach
+    }
+
+    fn node(&mut self, node: &Node, expr: &Expr, opset: u32) -> Reach {
+        let inputs = node.inputs.iter().filter_map(|input| match input {
+            Input::Tensor(e)
+            | Input::Optional(e)
+            | Input::Number(e)
+            | Input::OptionalNumber(e)
+            | Input::Ints(e)
+            | Input::Floats(e)
+            | Input::Spread(e) => Some(e),
+            Input::Absent => None,
+        });
+        let mut reach = self.all(inputs.chain(node.attrs.iter().map(|a| &a.2)), opset);
+        if let Outputs::List(count) = &node.outputs {
+            reach.then(self.expr(count, opset));
+        }
+        let called = self.operator(&node.op, node.form, opset, expr);
+        reach.then(called);
+        reach
+    }
+
+    /// An operator in the form of one opset, at another: native, or by its lowering, or a hole.
+    fn operator(&mut self, op: &str, form: u32, opset: u32, expr: &Expr) -> Reach {
+        let schemas = self.schemas;
+        let mut reach = Reach::default();
+        for version in schemas.onnx.versions(op).iter().rev().filter(|v| opset < v.since && v.since <= form) {
+            let lower = self.lowers.get(&(op, version.since)).copied();
+            if !schemas.shape_change(op, version.since) {
+                // Only the dtypes differ: the lowering is for those that the older version does not take.
+                if let Some(index) = lower {
+                    let called = self.lower(index, opset);
+                    reach = reach.or(self.seen_from_here(called));
+                    reach.refused = false;
+                }
+                continue;
+            }
+            if self.sames.contains(&(op, version.since)) {
+                continue;
+            }
+            let next = match lower {
+                Some(index) => {
+                    let called = self.lower(index, opset);
+                    self.seen_from_here(called)
+                }
+                None => {
+                    let path = self.stack.last().cloned().into_iter().collect();
+                    let hole = Hole { site: expr.span, op: op.to_owned(), missing: version.since, path };
+                    Reach { holes: [hole].into(), ..Reach::default() }
+                }
+            };
+            reach.then(next);
+            return reach;
+        }
+        reach
+    }
+}
+
+/// The value of a condition that depends on nothing but the opset.
+fn known_bool(condition: &Expr, opset: u32) -> Option<bool> {
+    match &condition.kind {
+        Kind::Bool(b) => Some(*b),
+        Kind::Unary(UnaryOp::Not, e) => known_bool(e, opset).map(|b| !b),
+        Kind::Binary(BinaryOp::And, a, b) => match (known_bool(a, opset), known_bool(b, opset)) {
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            (Some(true), Some(true)) => Some(true),
+            _ => None,
+        },
+        Kind::Binary(BinaryOp::Or, a, b) => match (known_bool(a, opset), known_bool(b, opset)) {
+            (Some(true), _) | (_, Some(true)) => Some(true),
+            (Some(false), Some(false)) => Some(false),
+            _ => None,
+        },
+        Kind::Binary(op, a, b) => {
+            let (a, b) = (known_int(a, opset)?, known_int(b, opset)?);
+            Some(match op {
+                BinaryOp::Eq => a == b,
+                BinaryOp::Ne => a != b,
+                BinaryOp::Lt => a < b,
+                BinaryOp::Le => a <= b,
+                BinaryOp::Gt => a > b,
+                BinaryOp::Ge => a >= b,
+                _ => return None,
+            })
+        }
+        _ => None,
+    }
+}
+
+fn known_int(expr: &Expr, opset: u32) -> Option<i64> {
+    match &expr.kind {
+        Kind::Int(i) => Some(*i),
+        Kind::Opset => Some(i64::from(opset)),
+        _ => None,
+    }
+}

@@ -1,0 +1,44 @@
+//! Calls of helpers, externs and other rules.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::exprs::Body;
+use super::function::is_opaque;
+use super::types::function_name;
+use crate::tree::{Expr, Param};
+
+impl Body<'_> {
+    pub(super) fn rule_call(&mut self, name: &str, args: &[Expr]) -> TokenStream {
+        let program = self.context.program;
+        let params = program.maps.iter().find(|m| m.function.name == name).map(|m| m.function.params.as_slice());
+        let args = self.arguments(params.unwrap_or(&[]), args);
+        let name = function_name(name);
+        quote!(super::#name(cx, #(#args),*)?)
+    }
+
+    pub(super) fn fn_call(&mut self, name: &str, args: &[Expr]) -> TokenStream {
+        let program = self.context.program;
+        let params = program.fns.iter().find(|f| f.name == name).map(|f| f.params.as_slice());
+        let args = self.arguments(params.unwrap_or(&[]), args);
+        let name = function_name(name);
+        quote!(super::#name(cx, #(#args),*)?)
+    }
+
+    pub(super) fn extern_call(&mut self, name: &str, args: &[Expr]) -> TokenStream {
+        let program = self.context.program;
+        let params = program.externs.iter().find(|f| f.name == name).map(|f| f.params.as_slice());
+        let args = self.arguments(params.unwrap_or(&[]), args);
+        let name = function_name(name);
+        quote!(externs::#name(cx, #(#args),*)?)
+    }
+
+    fn arguments(&mut self, params: &[Param], args: &[Expr]) -> Vec<TokenStream> {
+        params
+            .iter()
+            .zip(args)
+            .filter(|(param, _)| !is_opaque(&param.ty))
+            .map(|(param, arg)| self.argument(arg, &param.name))
+            .collect()
+    }
+}

@@ -1,0 +1,169 @@
+//! The tables: rules by overload, what is unsupported, the branches of the rules.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use super::function::{constant, is_opaque};
+use super::types::{function_name, is_copy, rust_name};
+use super::{Context, ident};
+use crate::coverage::{Matrix, Status};
+use crate::tree::{Map, Param};
+use crate::types::Ty;
+
+/// `RULES`, `UNSUPPORTED`, `ARMS` and the functions that take a call's arguments apart.
+pub(super) fn tables(context: &Context<'_>, matrix: &Matrix) -> TokenStream {
+    let program = context.program;
+    let calls = program.maps.iter().map(|m| entry(context, m));
+    let rows = program.maps.iter().map(|map| {
+        let name = &map.function.name;
+        let location = context.location(&map.function);
+        let call = format_ident!("call_{}", function_name(name));
+        let levels = matrix.rows.get(name).map(|row| row.iter().map(level).collect::<Vec<_>>()).unwrap_or_default();
+        let reasons = matrix.rows.get(name).map(|row| reasons(row)).unwrap_or_default();
+        quote!(Rule { name: #name, location: #location, call: #call, support: &[#(#levels),*], reasons: &[#(#reasons),*] })
+    });
+    let unsupported = program.unsupported.iter().map(|u| {
+        let (name, reason) = (&u.name, &u.reason);
+        quote!((#name, #reason))
+    });
+    let arms = program.arms.iter().map(|arm| {
+        let (rule, text, refuses) = (&arm.rule, &arm.text, arm.refuses);
+        let location = format!("{}:{}", context.sources.file(arm.span.file).path, context.sources.line(arm.span));
+        quote!(Arm { rule: #rule, text: #text, location: #location, refuses: #refuses })
+    });
+    quote! {
+        mod dispatch {
+            #![allow(warnings, clippy::all, clippy::pedantic, clippy::restriction)]
+            use super::prelude::*;
+            use super::*;
+            #(#calls)*
+            /// Every `map`, by overload, sorted.
+            pub static RULES: &[Rule] = &[#(#rows),*];
+        }
+        pub use dispatch::RULES;
+        /// What ONNX cannot say, and why, sorted.
+        pub static UNSUPPORTED: &[(&str, &str)] = &[#(#unsupported),*];
+        /// Every branch of every rule; the index is its number.
+        pub static ARMS: &[Arm] = &[#(#arms),*];
+    }
+}
+
+fn level(status: &Status) -> TokenStream {
+    match status {
+        Status::Full => quote!(Support::Full),
+        Status::Partial(_) => quote!(Support::Partial),
+        Status::No(_) => quote!(Support::No),
+    }
+}
+
+/// All reasons of a row, once each.
+fn reasons(row: &[Status]) -> Vec<&str> {
+    let mut all: Vec<&str> = Vec::new();
+    for status in row {
+        let (Status::Partial(reasons) | Status::No(reasons)) = status else { continue };
+        for reason in reasons {
+            if !all.contains(&reason.as_str()) {
+                all.push(reason);
+            }
+        }
+    }
+    all
+}
+
+/// `fn call_aten_elu(cx, args) -> Result<Vec<Out>>`
+fn entry(context: &Context<'_>, map: &Map) -> TokenStream {
+    let function = &map.function;
+    let name = function_name(&function.name);
+    let call = format_ident!("call_{}", name);
+    let mut lets = Vec::new();
+    let mut passed = Vec::new();
+    for param in function.params.iter().filter(|p| !is_opaque(&p.ty)) {
+        let local = ident(&rust_name(&param.name));
+        let value = argument(context, param);
+        lets.push(quote!(let #local = #value;));
+        passed.push(if is_copy(&param.ty) { quote!(#local) } else { quote!(&#local) });
+    }
+    quote! {
+        fn #call(cx: &mut Builder, args: &Args) -> Result<Vec<Out>> {
+            #(#lets)*
+            Ok(#name(cx, #(#passed),*)?.into_outs())
+        }
+    }
+}
+
+/// Takes one argument out of a call.
+fn argument(context: &Context<'_>, param: &Param) -> TokenStream {
+    let name = &param.name;
+    let getter = ident(getter(&param.ty));
+    let sized = match list_element(&param.ty) {
+        Some(Ty::Int | Ty::SymInt | Ty::Float | Ty::Bool) => {
+            let size = match param.size {
+                Some(size) => {
+                    let size = size as usize;
+                    quote!(Some(#size))
+                }
+                None => quote!(None),
+            };
+            quote!(, #size)
+        }
+        _ => quote!(),
+    };
+    match &param.default {
+        Some(default) => {
+            let default = constant(context, default);
+            quote!(if args.has(#name) { args.#getter(cx, #name #sized)? } else { #default })
+        }
+        None => quote!(args.#getter(cx, #name #sized)?),
+    }
+}
+
+fn list_element(ty: &Ty) -> Option<&Ty> {
+    match ty {
+        Ty::List(t) => Some(t),
+        Ty::Optional(t) => list_element(t),
+        _ => None,
+    }
+}
+
+fn getter(ty: &Ty) -> &'static str {
+    let list = |t: &Ty| match t {
+        Ty::Tensor => "tensors",
+        Ty::Optional(_) => "optional_tensors",
+        Ty::Int => "ints",
+        Ty::SymInt => "sym_ints",
+        Ty::Float => "floats",
+        Ty::Bool => "bools",
+        Ty::Scalar => "scalars",
+        _ => "strs",
+    };
+    match ty {
+        Ty::Tensor => "tensor",
+        Ty::Int => "int",
+        Ty::Float => "float",
+        Ty::Bool => "bool",
+        Ty::Str => "str",
+        Ty::Scalar => "scalar",
+        Ty::SymInt => "sym_int",
+        Ty::ScalarType => "dtype",
+        Ty::List(t) => list(t),
+        Ty::Optional(t) => match &**t {
+            Ty::Tensor => "opt_tensor",
+            Ty::Int => "opt_int",
+            Ty::Float => "opt_float",
+            Ty::Bool => "opt_bool",
+            Ty::Str => "opt_str",
+            Ty::Scalar => "opt_scalar",
+            Ty::SymInt => "opt_sym_int",
+            Ty::ScalarType => "opt_dtype",
+            Ty::List(t) => match &**t {
+                Ty::Int => "opt_ints",
+                Ty::SymInt => "opt_sym_ints",
+                Ty::Float => "opt_floats",
+                Ty::Tensor => "opt_tensors_list",
+                _ => "opt_strs",
+            },
+            _ => "opaque",
+        },
+        _ => "opaque",
+    }
+}

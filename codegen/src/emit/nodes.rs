@@ -1,0 +1,206 @@
+//! Nodes: inputs, attributes, bodies, outputs.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::exprs::Body;
+use super::types::{is_copy, peeled};
+use super::ident;
+use crate::tree::{AttrForm, Expr, Input, Kind, Node, Outputs};
+use crate::types::Ty;
+
+impl Body<'_> {
+    /// A node as one value, a tuple or a list.
+    pub(super) fn node(&mut self, node: &Node) -> TokenStream {
+        match &node.outputs {
+            Outputs::One => self.node_call(node, "node1", None),
+            Outputs::List(count) => {
+                let count = self.hoisted(count, "count");
+                self.node_call(node, "node", Some(quote!(support::count(#count)?)))
+            }
+            Outputs::Tuple(count) => {
+                let array = self.node_array(node);
+                let names: Vec<_> = (0..*count).map(|i| self.fresh(&format!("output_{i}"))).collect();
+                self.statements.push(quote!(let [#(#names),*] = #array;));
+                quote!((#(#names),*))
+            }
+        }
+    }
+
+    /// A node with a fixed number of outputs, as an array.
+    pub(super) fn node_array(&mut self, node: &Node) -> TokenStream {
+        let Outputs::Tuple(count) = &node.outputs else { return quote!([]) };
+        let call = self.node_call(node, "node", Some(quote!(#count)));
+        quote!(support::array::<#count>(#call)?)
+    }
+
+    fn node_call(&mut self, node: &Node, method: &str, outputs: Option<TokenStream>) -> TokenStream {
+        let inputs: Vec<_> = node.inputs.iter().map(|i| self.input(i)).collect();
+        let mut inputs = quote!(vec![#(#inputs),*]);
+        if node.attrs.iter().any(|a| matches!(a.2.kind, Kind::Closure(..))) {
+            let name = self.fresh("inputs");
+            self.statements.push(quote!(let #name: Vec<In> = #inputs;));
+            inputs = quote!(#name);
+        }
+        let attrs = self.attributes(node, &inputs);
+        let op = &node.op;
+        let outputs = outputs.map(|o| quote!(, #o));
+        if node.form == self.context.newest {
+            let method = ident(method);
+            return quote!(cx.#method(#op, #inputs, #attrs #outputs)?);
+        }
+        let method = ident(&format!("{method}_before"));
+        let before = node.form + 1;
+        quote!(cx.#method(#before, #op, #inputs, #attrs #outputs)?)
+    }
+
+    fn input(&mut self, input: &Input) -> TokenStream {
+        match input {
+            Input::Absent => quote!(In::None),
+            Input::Tensor(e) | Input::Optional(e) => {
+                let value = self.hoisted(e, "input");
+                quote!(#value.into())
+            }
+            Input::Number(e) => {
+                let inner = peeled(e);
+                match inner.ty {
+                    Ty::Int | Ty::Float | Ty::Bool => {
+                        let value = self.hoisted(inner, "number");
+                        quote!(In::from(#value))
+                    }
+                    _ => {
+                        let value = self.reference(inner, "number");
+                        quote!(In::from(#value))
+                    }
+                }
+            }
+            Input::OptionalNumber(e) => {
+                let value = self.reference(e, "number");
+                quote!(In::from(#value))
+            }
+            Input::Ints(e) => {
+                let value = self.hoisted(strip(e), "sizes");
+                quote!(In::from(#value))
+            }
+            Input::Floats(e) => {
+                let value = self.hoisted(e, "floats");
+                quote!(In::Floats(#value))
+            }
+            Input::Spread(e) => {
+                let value = self.hoisted(e, "list");
+                quote!(In::Values(#value))
+            }
+        }
+    }
+
+    fn attributes(&mut self, node: &Node, inputs: &TokenStream) -> TokenStream {
+        if !node.attrs.iter().any(|a| matches!(a.2.ty, Ty::Optional(_))) {
+            let attrs: Vec<_> = node
+                .attrs
+                .iter()
+                .map(|(name, form, value)| {
+                    let value = self.attribute(node, name, *form, value, inputs);
+                    quote!((#name, #value))
+                })
+                .collect();
+            return quote!(vec![#(#attrs),*]);
+        }
+        let list = self.fresh("attrs");
+        self.statements.push(quote!(let mut #list: Vec<(&'static str, Attr)> = Vec::new();));
+        for (name, form, value) in &node.attrs {
+            let Ty::Optional(inner) = &value.ty else {
+                let value = self.attribute(node, name, *form, value, inputs);
+                self.statements.push(quote!(#list.push((#name, #value));));
+                continue;
+            };
+            let copy = is_copy(inner);
+            let given = if copy { self.hoisted(value, name) } else { self.reference(value, name) };
+            let attr = attr(*form, quote!(value), inner, copy);
+            self.statements.push(quote! {
+                if let Some(value) = #given {
+                    #list.push((#name, #attr));
+                }
+            });
+        }
+        quote!(#list)
+    }
+
+    fn attribute(&mut self, node: &Node, name: &str, form: AttrForm, value: &Expr, inputs: &TokenStream) -> TokenStream {
+        if let Kind::Closure(params, body) = &value.kind {
+            return self.graph(node, name, params, body, inputs);
+        }
+        let copy = is_copy(&value.ty);
+        let given = if copy { self.hoisted(value, name) } else { self.reference(value, name) };
+        attr(form, given, &value.ty, copy)
+    }
+
+    /// The body of a `_g` attribute: the types of its inputs follow from the node's.
+    fn graph(&mut self, node: &Node, name: &str, params: &[String], body: &Expr, inputs: &TokenStream) -> TokenStream {
+        let types = self.fresh(&format!("{name}_inputs"));
+        let op = &node.op;
+        self.statements.push(quote!(let #types = cx.body_params(#op, #name, &#inputs)?;));
+        let count = params.len();
+        let block = self.scoped(|b| {
+            let names = b.bound(params);
+            b.statements.push(quote!(let [#(#names),*] = support::arguments::<#count>(inputs)?;));
+            match &body.ty {
+                Ty::Tuple(tys) if !matches!(body.kind, Kind::Tuple(_)) => {
+                    let value = b.owned(body);
+                    let names: Vec<_> = (0..tys.len()).map(|i| ident(&format!("output_{i}"))).collect();
+                    b.statements.push(quote!(let (#(#names),*) = #value;));
+                    quote!(Ok(vec![#(#names),*]))
+                }
+                Ty::Tuple(_) => {
+                    let Kind::Tuple(parts) = &body.kind else { return quote!() };
+                    let parts: Vec<_> = parts.iter().map(|p| b.hoisted(p, "output")).collect();
+                    quote!(Ok(vec![#(#parts),*]))
+                }
+                Ty::List(_) => {
+                    let value = b.owned(body);
+                    quote!(Ok(#value))
+                }
+                _ => {
+                    let value = b.hoisted(body, "output");
+                    quote!(Ok(vec![#value]))
+                }
+            }
+        });
+        let graph = self.fresh(name);
+        self.statements.push(quote!(let #graph = cx.body(&#types, |cx: &mut Builder, inputs: &[Value]| #block)?;));
+        quote!(#graph)
+    }
+}
+
+/// The list itself where only its elements are converted: a list of ints is an input too.
+fn strip(expr: &Expr) -> &Expr {
+    match &expr.kind {
+        Kind::Convert(inner) if inner.ty == Ty::list(Ty::Int) => inner,
+        _ => expr,
+    }
+}
+
+/// An attribute from a value that is copied or borrowed.
+fn attr(form: AttrForm, value: TokenStream, ty: &Ty, copy: bool) -> TokenStream {
+    let inner = match ty {
+        Ty::Optional(inner) => inner,
+        ty => ty,
+    };
+    match (form, inner) {
+        (AttrForm::Float, Ty::Int) => quote!(Attr::Float(#value as f64)),
+        (AttrForm::Float, Ty::Scalar) => quote!(Attr::Float(support::known_float(#value)?)),
+        (AttrForm::Float, _) => quote!(Attr::Float(#value)),
+        (AttrForm::Int, Ty::Bool) => quote!(Attr::Int(i64::from(#value))),
+        (AttrForm::Int, Ty::ScalarType) => quote!(Attr::Int(i64::from((#value).onnx()))),
+        (AttrForm::Int, _) => quote!(Attr::Int(#value)),
+        (AttrForm::Str, _) => quote!(Attr::Str((#value).to_string())),
+        (AttrForm::Floats, Ty::List(t)) if **t == Ty::Int => {
+            quote!(Attr::Floats((#value).iter().map(|x| *x as f64).collect()))
+        }
+        (AttrForm::Floats, _) => quote!(Attr::Floats((#value).to_vec())),
+        (AttrForm::Ints, _) => quote!(Attr::Ints((#value).to_vec())),
+        (AttrForm::Strs, _) => quote!(Attr::Strs((#value).to_vec())),
+        (AttrForm::Tensor, _) => quote!(Attr::Tensor(#value)),
+        (AttrForm::Graph, _) if copy => quote!(#value),
+        (AttrForm::Graph, _) => quote!((#value).clone()),
+    }
+}

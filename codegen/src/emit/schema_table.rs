@@ -1,0 +1,224 @@
+//! ONNX's schemas as static tables of the exporter: `ONNX`, in terms of its `schema` module.
+//!
+//! Takes the snapshot and what the rules say about each version; gives the text of a module. Versions that are in force at no
+//! supported opset are left out. Equal lists of ports, attributes and types are written once: there are thousands of them and a
+//! few hundred different ones, and the text is compiled in every build.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use proc_macro2::TokenStream;
+
+use crate::schema::Schemas;
+use crate::schema::dtypes::index_of_onnx;
+use crate::schema::onnx::{AttrValue, Attribute, Change, Port, PortOption, Version};
+
+/// The path of the function of `lower OP before N`, if there is such a rule.
+pub type Lowerings<'a> = &'a dyn Fn(&str, u32) -> Option<TokenStream>;
+
+/// Is there a `same OP .. as N`?
+pub type Sames<'a> = &'a dyn Fn(&str, u32) -> bool;
+
+const HEAD: &str = "\
+mod onnx_table {
+    use crate::schema::{Attribute, Change, Default, Op, Port, PortKind, TypeSet, Version};
+
+    const fn port(name: &'static str, kind: PortKind, ty: u8, homogeneous: bool) -> Port {
+        Port { name, kind, ty, homogeneous }
+    }
+
+    const fn one(name: &'static str, ty: u8) -> Port {
+        port(name, PortKind::Single, ty, true)
+    }
+
+    const fn optional(name: &'static str, ty: u8) -> Port {
+        port(name, PortKind::Optional, ty, true)
+    }
+
+    const fn variadic(name: &'static str, ty: u8) -> Port {
+        port(name, PortKind::Variadic, ty, true)
+    }
+
+    const fn mixed(name: &'static str, ty: u8) -> Port {
+        port(name, PortKind::Variadic, ty, false)
+    }
+
+    const fn required(name: &'static str) -> Attribute {
+        Attribute { name, required: true, default: None }
+    }
+
+    const fn attribute(name: &'static str, default: Option<Default>) -> Attribute {
+        Attribute { name, required: false, default }
+    }
+
+    const fn tensors(name: &'static str, tensors: u64) -> TypeSet {
+        TypeSet { name, tensors, others: false }
+    }
+
+    const fn others(name: &'static str, tensors: u64) -> TypeSet {
+        TypeSet { name, tensors, others: true }
+    }
+
+";
+
+/// The text of a module `onnx_table`, and of `pub use onnx_table::ONNX`.
+pub fn emit(schemas: &Schemas, lowerings: Lowerings<'_>, same: Sames<'_>) -> String {
+    let mut shared = Shared::default();
+    let mut ops = String::new();
+    for (name, versions) in &schemas.onnx.ops {
+        let rows: Vec<String> = (in_force(versions, schemas.opsets.min, schemas.opsets.max))
+            .map(|version| row(version, schemas, lowerings, same, &mut shared))
+            .collect();
+        if !rows.is_empty() {
+            let _ = writeln!(ops, "        Op {{ name: {name:?}, versions: &[\n{}        ] }},", rows.concat());
+        }
+    }
+    let mut text = String::from(HEAD);
+    text.push_str(&shared.text);
+    let _ = write!(text, "\n    /// Sorted by name.\n    pub static ONNX: &[Op] = &[\n{ops}    ];\n}}\n\n");
+    text.push_str("pub use onnx_table::ONNX;\n");
+    text
+}
+
+/// The versions that some opset from `min` to `max` has.
+fn in_force(versions: &[Version], min: u32, max: u32) -> impl Iterator<Item = &Version> {
+    let first = versions.iter().rposition(|v| v.since <= min).unwrap_or(0);
+    versions.iter().skip(first).filter(move |v| v.since <= max)
+}
+
+/// `Version { since: 20, ... },`
+fn row(version: &Version, schemas: &Schemas, lowerings: Lowerings<'_>, same: Sames<'_>, shared: &mut Shared) -> String {
+    let Version { name, since, .. } = version;
+    let change = match schemas.change(name, *since) {
+        _ if same(name, *since) => "Same",
+        Some(Change::Types) => "Types",
+        Some(Change::Shape) => "Shape",
+        Some(Change::Appeared) | None => "Appeared",
+    };
+    let lower = lowerings(name, *since).map_or("None".to_string(), |path| format!("Some({})", path_text(&path)));
+    let types = Types::new(version);
+    let inputs = shared.list("Port", "P", ports(&version.inputs, &types));
+    let outputs = shared.list("Port", "P", ports(&version.outputs, &types));
+    let attributes = shared.list("Attribute", "A", version.attributes.iter().map(attribute).collect());
+    let types = shared.list("TypeSet", "T", types.sets);
+    let deprecated = version.deprecated;
+    format!(
+        "            Version {{ since: {since}, deprecated: {deprecated}, change: Change::{change}, lower: {lower}, \
+         inputs: {inputs}, outputs: {outputs}, attributes: {attributes}, types: {types} }},\n"
+    )
+}
+
+/// `crate::rules::f`, without the blanks that tokens are printed with.
+fn path_text(path: &TokenStream) -> String {
+    path.to_string().split_whitespace().collect()
+}
+
+/// The type variables of a version, then the types that ports name themselves.
+struct Types<'a> {
+    names: Vec<&'a str>,
+    sets: Vec<String>,
+}
+
+impl<'a> Types<'a> {
+    fn new(version: &'a Version) -> Types<'a> {
+        let mut types = Types { names: Vec::new(), sets: Vec::new() };
+        for var in &version.types {
+            types.add(&var.name, &var.allowed);
+        }
+        for port in version.inputs.iter().chain(&version.outputs) {
+            if types.index(&port.ty).is_none() {
+                types.add(&port.ty, std::slice::from_ref(&port.ty));
+            }
+        }
+        types
+    }
+
+    fn add(&mut self, name: &'a str, allowed: &[String]) {
+        let (mut bits, mut others) = (0u64, false);
+        for ty in allowed {
+            match ty.strip_prefix("tensor(").and_then(|t| t.strip_suffix(')')) {
+                // Element types that PyTorch and the exporter know nothing of have no bit.
+                Some(element) => bits |= index_of_onnx(element).map_or(0, |bit| 1 << bit),
+                None => others = true,
+            }
+        }
+        let function = if others { "others" } else { "tensors" };
+        self.names.push(name);
+        self.sets.push(format!("{function}({name:?}, {bits:#x})"));
+    }
+
+    fn index(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|n| *n == name)
+    }
+}
+
+/// `one("X", 0)`, ...
+fn ports(ports: &[Port], types: &Types<'_>) -> Vec<String> {
+    let text = |port: &Port| {
+        let function = match port.option {
+            PortOption::Single => "one",
+            PortOption::Optional => "optional",
+            PortOption::Variadic(_) if port.homogeneous => "variadic",
+            PortOption::Variadic(_) => "mixed",
+        };
+        format!("{function}({:?}, {})", port.name, types.index(&port.ty).unwrap_or(0))
+    };
+    ports.iter().map(text).collect()
+}
+
+/// `attribute("alpha", Some(Default::Float(1.0)))`
+fn attribute(attribute: &Attribute) -> String {
+    let name = &attribute.name;
+    if attribute.required {
+        return format!("required({name:?})");
+    }
+    let default = match &attribute.default {
+        None => return format!("attribute({name:?}, None)"),
+        Some(AttrValue::Float(v)) => format!("Float({})", float(*v)),
+        Some(AttrValue::Int(v)) => format!("Int({v})"),
+        Some(AttrValue::String(v)) => format!("Str({v:?})"),
+        Some(AttrValue::Floats(v)) => {
+            format!("Floats(&[{}])", v.iter().map(|v| float(*v)).collect::<Vec<_>>().join(", "))
+        }
+        Some(AttrValue::Ints(v)) => format!("Ints(&{v:?})"),
+        Some(AttrValue::Strings(v)) => format!("Strs(&{v:?})"),
+    };
+    format!("attribute({name:?}, Some(Default::{default}))")
+}
+
+fn float(value: f32) -> String {
+    match value {
+        f32::INFINITY => "f32::INFINITY".into(),
+        f32::NEG_INFINITY => "f32::NEG_INFINITY".into(),
+        _ if value.is_nan() => "f32::NAN".into(),
+        _ => format!("{value:?}"),
+    }
+}
+
+/// Lists that several versions have in common, as statics.
+#[derive(Default)]
+struct Shared {
+    names: HashMap<String, String>,
+    counts: HashMap<&'static str, usize>,
+    text: String,
+}
+
+impl Shared {
+    /// The expression for a list; its static is written when it is new.
+    fn list(&mut self, ty: &'static str, prefix: &'static str, items: Vec<String>) -> String {
+        if items.is_empty() {
+            return "&[]".into();
+        }
+        let items = items.join(", ");
+        let key = format!("{prefix}{items}");
+        if let Some(name) = self.names.get(&key) {
+            return name.clone();
+        }
+        let count = self.counts.entry(prefix).or_default();
+        let name = format!("{prefix}{count}");
+        *count += 1;
+        let _ = writeln!(self.text, "    static {name}: &[{ty}] = &[{items}];");
+        self.names.insert(key, name.clone());
+        name
+    }
+}

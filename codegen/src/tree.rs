@@ -1,0 +1,381 @@
+//! The checked program: what emission, coverage, the matrix and the examples read.
+//!
+//! After the check there are no unresolved names, every expression has its type, every conversion is written out, and
+//! the operators on tensors have become nodes.
+
+use crate::source::Span;
+use crate::syntax::ast::{BinaryOp, UnaryOp};
+use crate::types::Ty;
+
+/// Everything that the mapping files say.
+#[derive(Debug, Clone, Default)]
+pub struct Program {
+    /// Sorted by overload.
+    pub maps: Vec<Map>,
+    /// Sorted by operator, then opset.
+    pub lowers: Vec<Lower>,
+    /// Sorted by operator, then opset.
+    pub sames: Vec<Same>,
+    /// Sorted by name.
+    pub fns: Vec<Function>,
+    /// Sorted by name.
+    pub externs: Vec<Function>,
+    /// Sorted by overload.
+    pub unsupported: Vec<Unsupported>,
+    /// In the order of the files.
+    pub examples: Vec<Example>,
+    /// Every branch of every rule; the index is its number.
+    pub arms: Vec<Arm>,
+}
+
+/// What `map`, `lower`, `fn` and `extern fn` have in common.
+#[derive(Debug, Clone)]
+pub struct Function {
+    /// `aten::elu`, `Gelu before 20`, `to_float`.
+    pub name: String,
+    /// Documentation lines.
+    pub docs: Vec<String>,
+    /// The header.
+    pub span: Span,
+    /// Parameters in order.
+    pub params: Vec<Param>,
+    /// Result.
+    pub returns: Ty,
+    /// `{}` for an `extern fn`.
+    pub body: Expr,
+}
+
+/// A parameter.
+#[derive(Debug, Clone)]
+pub struct Param {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: Ty,
+    /// The number of a sized list, `int[2]`: a lone number is repeated.
+    pub size: Option<u32>,
+    /// What it is where a call leaves it out.
+    pub default: Option<Expr>,
+    /// Where.
+    pub span: Span,
+}
+
+/// A checked `map`.
+#[derive(Debug, Clone)]
+pub struct Map {
+    /// Its name is the overload.
+    pub function: Function,
+    /// `since N "reason"` of the header.
+    pub since: Option<(u32, String)>,
+}
+
+/// A checked `lower`.
+#[derive(Debug, Clone)]
+pub struct Lower {
+    /// Its parameters are the inputs, then the attributes (with suffix).
+    pub function: Function,
+    /// `Gelu`, or with a domain.
+    pub op: String,
+    /// It says how `op` is written below this opset.
+    pub before: u32,
+    /// How many of the parameters are inputs.
+    pub inputs: usize,
+}
+
+/// A checked `same`.
+#[derive(Debug, Clone)]
+pub struct Same {
+    /// The operator.
+    pub op: String,
+    /// The version that changed shape.
+    pub to: u32,
+    /// Why it means the same.
+    pub why: String,
+    /// Where.
+    pub span: Span,
+}
+
+/// `unsupported`
+#[derive(Debug, Clone)]
+pub struct Unsupported {
+    /// The overload.
+    pub name: String,
+    /// What a user reads.
+    pub reason: String,
+}
+
+/// A branch of a rule.
+#[derive(Debug, Clone)]
+pub struct Arm {
+    /// The rule: `aten::elu`, `Gelu before 20`, `to_float`.
+    pub rule: String,
+    /// The condition or pattern as written.
+    pub text: String,
+    /// Where.
+    pub span: Span,
+    /// It only refuses (`fail`, `since`): no example can reach it and succeed.
+    pub refuses: bool,
+}
+
+/// An expression with its type.
+#[derive(Debug, Clone)]
+pub struct Expr {
+    /// What.
+    pub kind: Kind,
+    /// Its type.
+    pub ty: Ty,
+    /// Where.
+    pub span: Span,
+}
+
+/// The forms of checked expressions.
+#[derive(Debug, Clone)]
+#[allow(missing_docs)]
+pub enum Kind {
+    /// A known int.
+    Int(i64),
+    /// A known float (infinities and NaN too).
+    Float(f64),
+    /// A known bool.
+    Bool(bool),
+    /// A known string.
+    Str(String),
+    /// A dtype by PyTorch's name.
+    Dtype(String),
+    /// `None`
+    None,
+    /// A parameter or a bound name.
+    Local(String),
+    /// The target opset.
+    Opset,
+    /// The number of outputs that were asked of a lowering.
+    Outputs,
+    /// The inner value as the outer type (int to SymInt, T to T?, ...).
+    Convert(Box<Expr>),
+    /// Export-time.
+    Unary(UnaryOp, Box<Expr>),
+    /// Export-time; both sides are of one type, but for `in`.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// A node of the graph.
+    Node(Box<Node>),
+    /// Another `map`, by overload, with all its arguments.
+    Rule(String, Vec<Expr>),
+    /// A `fn` with all its arguments.
+    Fn(String, Vec<Expr>),
+    /// An `extern fn` with all its arguments.
+    Extern(String, Vec<Expr>),
+    /// A built-in of the language.
+    Builtin(Builtin, Vec<Expr>),
+    /// `if`; the arms' numbers are of then and else.
+    If { arms: [u32; 2], condition: Box<Expr>, then: Box<Expr>, other: Box<Expr> },
+    /// `if let`
+    IfLet { arms: [u32; 2], name: String, value: Box<Expr>, then: Box<Expr>, other: Box<Expr> },
+    /// `match`
+    Match { value: Box<Expr>, arms: Vec<MatchArm> },
+    /// `a ?? b`; the arms' numbers are of a and b.
+    Coalesce { arms: [u32; 2], value: Box<Expr>, other: Box<Expr> },
+    /// `[a, ..b]`
+    List(Vec<Item>),
+    /// `[element for pattern in list if condition]`
+    Comprehension { element: Box<Expr>, names: Names, list: Box<Expr>, condition: Option<Box<Expr>> },
+    /// `(a, b)`; empty: nothing.
+    Tuple(Vec<Expr>),
+    /// `xs[i]`
+    Index(Box<Expr>, Box<Expr>),
+    /// `xs[a .. b]`
+    Slice(Box<Expr>, Option<Box<Expr>>, Option<Box<Expr>>),
+    /// Statements and a result.
+    Block(Vec<Statement>, Box<Expr>),
+    /// `fail`
+    Fail(Vec<Text>),
+    /// `since` in the place of a value.
+    Since(u32, String),
+    /// The body of a `_g` attribute.
+    Closure(Vec<String>, Box<Expr>),
+}
+
+/// A piece of a `fail` text.
+#[derive(Debug, Clone)]
+pub enum Text {
+    /// As it stands.
+    Text(String),
+    /// A value.
+    Value(Expr),
+}
+
+/// An element of a list.
+#[derive(Debug, Clone)]
+pub enum Item {
+    /// One.
+    One(Expr),
+    /// All of another list.
+    Spread(Expr),
+}
+
+/// What a `let` or a comprehension binds. `_` binds nothing.
+#[derive(Debug, Clone)]
+pub enum Names {
+    /// The whole value.
+    One(String),
+    /// The parts of a tuple.
+    Tuple(Vec<String>),
+}
+
+/// A statement.
+#[derive(Debug, Clone)]
+pub enum Statement {
+    /// `let`
+    Let(Names, Expr),
+    /// `since N "reason";`
+    Since(u32, String, Span),
+    /// An expression for its effect, which can only be to fail.
+    Expr(Expr),
+}
+
+/// An arm of a `match`.
+#[derive(Debug, Clone)]
+pub struct MatchArm {
+    /// Its number.
+    pub arm: u32,
+    /// Alternatives.
+    pub patterns: Vec<Pattern>,
+    /// Its value.
+    pub value: Expr,
+}
+
+/// A pattern.
+#[derive(Debug, Clone)]
+#[allow(missing_docs)]
+pub enum Pattern {
+    /// `_`
+    Wild,
+    /// A name, bound to the value; `unwrap` if the value is optional and `None` is taken already.
+    Bind { name: String, unwrap: bool },
+    /// `None`
+    None,
+    /// A literal, of the type of the value without its `?`.
+    Literal(Expr),
+    /// One for each part.
+    Tuple(Vec<Pattern>),
+}
+
+/// A call of an ONNX operator.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// `Gelu`, or with a domain.
+    pub op: String,
+    /// The call is in the form that the operator has in this opset.
+    pub form: u32,
+    /// In order; trailing absent ones are left out.
+    pub inputs: Vec<Input>,
+    /// Name without suffix, and value.
+    pub attrs: Vec<(String, AttrForm, Expr)>,
+    /// What is asked for.
+    pub outputs: Outputs,
+}
+
+/// What is given for an input.
+#[derive(Debug, Clone)]
+pub enum Input {
+    /// `Tensor`
+    Tensor(Expr),
+    /// `Tensor?`
+    Optional(Expr),
+    /// Nothing.
+    Absent,
+    /// A number that takes its peers' dtype.
+    Number(Expr),
+    /// `Scalar?` in the place of an optional input.
+    OptionalNumber(Expr),
+    /// `int[]` or `SymInt[]` as a one-dimensional tensor.
+    Ints(Expr),
+    /// `float[]` as a one-dimensional tensor.
+    Floats(Expr),
+    /// `Tensor[]` spread into a variadic input.
+    Spread(Expr),
+}
+
+/// How the value of an attribute is to be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum AttrForm {
+    Float,
+    Int,
+    Str,
+    Floats,
+    Ints,
+    Strs,
+    Tensor,
+    Graph,
+}
+
+/// How many outputs.
+#[derive(Debug, Clone)]
+pub enum Outputs {
+    /// One value.
+    One,
+    /// A tuple of so many.
+    Tuple(usize),
+    /// A list of as many as the expression says.
+    List(Box<Expr>),
+}
+
+/// The built-ins that have no Rust function of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Builtin {
+    Len,
+    Range,
+    Enumerate,
+    Zip,
+    Reversed,
+    Min,
+    Max,
+    MinOf,
+    MaxOf,
+    Sum,
+    Abs,
+    Int,
+    Float,
+}
+
+/// An example, its target known and its arguments named.
+#[derive(Debug, Clone)]
+pub struct Example {
+    /// The overload or the ONNX operator.
+    pub target: Target,
+    /// By parameter name (attributes without suffix), in the order of the header; those left out are not listed.
+    pub args: Vec<(String, crate::syntax::ast::ExampleValue)>,
+    /// Sizes of symbolic dimensions.
+    pub with: Vec<(String, i64)>,
+    /// As written, from `example` on.
+    pub text: String,
+    /// Where.
+    pub span: Span,
+}
+
+/// What an example calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// An overload.
+    Map(String),
+    /// An ONNX operator, in its newest form.
+    Lower(String),
+}
+
+impl Expr {
+    /// An expression.
+    pub fn new(kind: Kind, ty: Ty, span: Span) -> Expr {
+        Expr { kind, ty, span }
+    }
+
+    /// The value of statements.
+    pub fn unit(span: Span) -> Expr {
+        Expr::new(Kind::Tuple(Vec::new()), Ty::unit(), span)
+    }
+
+    /// Does it never give a value?
+    pub fn is_never(&self) -> bool {
+        self.ty == Ty::Never && !matches!(self.kind, Kind::None)
+    }
+}

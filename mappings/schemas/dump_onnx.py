@@ -1,0 +1,141 @@
+"""Writes onnx.txt: every version of every operator of ONNX's default domain.
+
+    pip install onnx==1.23.2
+    python mappings/schemas/dump_onnx.py            # refresh
+    python mappings/schemas/dump_onnx.py --check    # fail if the file is not what this onnx says
+
+To move to a newer onnx: change ONNX, OPSET and COUNT below, refresh, then print the upgrade report with
+`cargo run -p aten2onnx-codegen -- import-onnx`.
+"""
+
+import json
+import re
+
+import numpy
+import onnx
+from onnx import defs, helper
+
+from snapshot import finish
+
+ONNX = "1.23.2"
+OPSET = 28
+COUNT = 629
+
+# Abbreviations in lists of types; a list that holds all members of a group names the group.
+GROUPS = {
+    "floats": ["float16", "float", "double"],
+    "ints": ["int8", "int16", "int32", "int64"],
+    "uints": ["uint8", "uint16", "uint32", "uint64"],
+    "complex": ["complex64", "complex128"],
+    "float8": ["float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"],
+}
+
+HEADER = f"""\
+# ONNX's operators: every version of every schema of the default domain up to opset {OPSET}.
+# Source: onnx {ONNX}, onnx.defs.get_all_schemas_with_history(). Refresh: python mappings/schemas/dump_onnx.py
+#
+# NAME SINCE [deprecated] [function]    `function`: ONNX defines it by a function body
+#   in NAME: TYPE [optional | variadic MIN [mixed]]    `mixed`: the types may differ from each other
+#   out NAME: TYPE [the same]
+#   attr NAME: KIND [required | = DEFAULT]
+#   type VAR = TYPES    `float` is tensor(float), `seq(float)` is seq(tensor(float)); a line for each kind of type
+"""
+
+
+def number(value):
+    """A float32 in its shortest form, as Rust's `{:?}` prints it."""
+    value = numpy.float32(value)
+    if value == 0 or 1e-4 <= abs(float(str(value))) < 1e16:
+        return numpy.format_float_positional(value, trim="0")
+    return re.sub(r"e([+-])0*", lambda m: "e-" if m[1] == "-" else "e", str(value))
+
+
+def default(kind, value):
+    if kind == "FLOAT":
+        return number(value)
+    if kind == "INT":
+        return str(value)
+    if kind == "STRING":
+        return json.dumps(value.decode("utf-8"))
+    if kind in ("FLOATS", "INTS", "STRINGS"):
+        return "[" + ", ".join(default(kind[:-1], v) for v in value) + "]"
+    raise ValueError(f"a default of type {kind}")
+
+
+def attribute(attr):
+    line = f"  attr {attr.name}: {attr.type.name}"
+    if attr.required:
+        return line + " required"
+    if attr.default_value.type == onnx.AttributeProto.UNDEFINED:
+        return line
+    return line + " = " + default(attr.type.name, helper.get_attribute_value(attr.default_value))
+
+
+def port(word, p):
+    line = f"  {word} {p.name}: {p.type_str}"
+    if p.option == defs.OpSchema.FormalParameterOption.Optional:
+        return line + " optional"
+    if p.option == defs.OpSchema.FormalParameterOption.Variadic:
+        return line + f" variadic {p.min_arity}" + ("" if p.is_homogeneous else " mixed")
+    assert p.is_homogeneous
+    return line
+
+
+def fewest(ports):
+    """How many ports a node must have: the readers of the file compute it the same way."""
+    count = 0
+    for i, p in enumerate(ports):
+        if p.option == defs.OpSchema.FormalParameterOption.Single:
+            count = i + 1
+        elif p.option == defs.OpSchema.FormalParameterOption.Variadic:
+            count = i + p.min_arity
+    return count
+
+
+def types(var):
+    """`type T = @floats int32`, a line for each of tensor, seq(tensor), optional(tensor), ..."""
+    kinds = {}
+    for text in var.allowed_type_strs:
+        wrapper, element = re.fullmatch(r"((?:\w+\()*)tensor\((\w+)\)+", text).groups()
+        kinds.setdefault(wrapper, set()).add(element)
+    for wrapper in sorted(kinds):
+        elements, words = kinds[wrapper], []
+        for name, members in GROUPS.items():
+            if elements.issuperset(members):
+                words.append("@" + name)
+                elements = elements - set(members)
+        words += sorted(elements)
+        yield f"  type {var.type_param_str} = {wrapper}{' '.join(words)}{')' * wrapper.count('(')}"
+
+
+def block(schema):
+    head = f"{schema.name} {schema.since_version}"
+    if schema.deprecated:
+        head += " deprecated"
+    if schema.has_function or schema.has_context_dependent_function:
+        head += " function"
+    # The readers derive these two.
+    assert fewest(schema.inputs) == schema.min_input, head
+    assert fewest(schema.outputs) == schema.min_output, head
+    lines = [head]
+    lines += [port("in", p) for p in schema.inputs]
+    lines += [port("out", p) for p in schema.outputs]
+    lines += [attribute(a) for _, a in sorted(schema.attributes.items())]
+    for var in sorted(schema.type_constraints, key=lambda v: v.type_param_str):
+        lines += types(var)
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    assert onnx.__version__ == ONNX, f"this is onnx {onnx.__version__}"
+    schemas = [s for s in defs.get_all_schemas_with_history() if s.domain == ""]
+    assert max(s.since_version for s in schemas) == OPSET
+    assert len(schemas) == COUNT, len(schemas)
+    schemas.sort(key=lambda s: (s.name, s.since_version))
+    groups = "".join(f"@{name} = {' '.join(members)}\n" for name, members in GROUPS.items())
+    text = HEADER + "\n" + groups + "\n" + "\n".join(block(s) for s in schemas)
+    finish(__doc__, {"onnx.txt": text})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+"""What the dump scripts share: write a snapshot, or with `--check` compare it with the file that is there."""
+
+import argparse
+import difflib
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+
+def finish(doc, files):
+    """Writes `files` (name -> text) beside this script, or checks them; the script's exit code tells."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a snapshot differs")
+    parser.add_argument("--out", type=Path, default=HERE, help="another folder, to compare two versions")
+    args = parser.parse_args()
+    differs = False
+    for name, text in files.items():
+        path = args.out / name
+        old = path.read_text(encoding="utf-8") if path.exists() else ""
+        if old == text:
+            continue
+        if args.check:
+            differs = True
+            diff = difflib.unified_diff(old.splitlines(), text.splitlines(), f"{name} (file)", f"{name} (installed)", n=1)
+            print("\n".join(list(diff)[:60]))
+        else:
+            path.write_text(text, encoding="utf-8", newline="\n")
+            print(f"wrote {name}: {text.count(chr(10))} lines")
+    sys.exit(1 if differs else 0)

@@ -1,0 +1,113 @@
+//! Bodies of Loop, Scan, If and SequenceMap: graphs inside the graph.
+
+use super::{Builder, In, Scope};
+use crate::dtype::Dtype;
+use crate::error::Result;
+use crate::graph::{Attr, Body, Node, Source, Type, Value};
+
+impl Builder {
+    /// A body for a `_g` attribute: `params` are the types of its inputs.
+    pub fn body(
+        &mut self,
+        params: &[Type],
+        f: impl FnOnce(&mut Builder, &[Value]) -> Result<Vec<Value>>,
+    ) -> Result<Attr> {
+        self.open_scope();
+        let inputs: Vec<Value> = params.iter().map(|ty| self.body_input(ty.clone())).collect();
+        let result = f(self, &inputs).and_then(|outputs| self.body_outputs(outputs));
+        let scope = self.close_scope();
+        Ok(Attr::Graph(Body { inputs, nodes: scope.nodes, outputs: result? }))
+    }
+
+    fn open_scope(&mut self) {
+        self.scopes.push(Scope { id: self.scope_count, ..Scope::default() });
+        self.scope_count = self.scope_count.saturating_add(1);
+    }
+
+    fn close_scope(&mut self) -> Scope {
+        if self.scopes.len() > 1 { self.scopes.pop().unwrap_or_default() } else { Scope::default() }
+    }
+
+    fn body_input(&mut self, ty: Type) -> Value {
+        let value = self.add_value(ty, Source::Input, None);
+        self.scope_mut().inputs.push(value);
+        self.bind_sizes(value, true);
+        value
+    }
+
+    /// A body gives what its own nodes make, each value once.
+    fn body_outputs(&mut self, outputs: Vec<Value>) -> Result<Vec<Value>> {
+        let mut own: Vec<Value> = Vec::with_capacity(outputs.len());
+        for output in outputs {
+            let output = self.plain(output);
+            self.check_visible(output)?;
+            let data = self.data(output);
+            let is_own = matches!(data.source, Source::Node) && Some(data.scope) == self.scope().map(|s| s.id);
+            let output = if is_own && !own.contains(&output) { output } else { self.copy(output) };
+            own.push(output);
+        }
+        Ok(own)
+    }
+
+    /// An Identity node.
+    pub(super) fn copy(&mut self, value: Value) -> Value {
+        let data = self.data(value);
+        let (ty, content) = (data.ty.clone(), data.content.clone());
+        let copy = self.add_value(ty, Source::Node, content);
+        let origin = self.origin;
+        self.scope_mut().nodes.push(Node {
+            op: "Identity",
+            name: String::new(),
+            inputs: vec![Some(value)],
+            outputs: vec![Some(copy)],
+            attrs: Vec::new(),
+            origin,
+        });
+        copy
+    }
+
+    /// The types of a body's inputs, from the inputs of its node. Those of Scan depend on attributes too: its bodies are made
+    /// with [`Builder::body`] and types of one's own.
+    pub fn body_params(&mut self, op: &str, attr: &str, inputs: &[In]) -> Result<Vec<Type>> {
+        let values: Vec<Option<Value>> = inputs.iter().flat_map(values).collect();
+        match op {
+            "If" => Ok(Vec::new()),
+            "Loop" => {
+                let mut params = vec![Type::sized(Dtype::Int64, &[]), Type::sized(Dtype::Bool, &[])];
+                for carried in self.types(op, values.get(2..).unwrap_or_default())? {
+                    // What is carried may change its sizes from one round to the next.
+                    params.push(self.any_sizes(&carried));
+                }
+                Ok(params)
+            }
+            "SequenceMap" => {
+                let types = self.types(op, &values)?;
+                Ok(types.into_iter().map(|ty| if let Type::Sequence(of) = ty { *of } else { ty }).collect())
+            }
+            _ => Err(self.fault(format!("the inputs of `{attr}` of `{op}` are not known"))),
+        }
+    }
+
+    fn types(&self, op: &str, values: &[Option<Value>]) -> Result<Vec<Type>> {
+        let types = values.iter().map(|v| v.map(|v| self.ty(v).clone()));
+        types.collect::<Option<_>>().ok_or_else(|| self.fault(format!("what `{op}` hands to its body must be tensors")))
+    }
+
+    fn any_sizes(&self, ty: &Type) -> Type {
+        match ty {
+            Type::Tensor { dtype, shape: Some(shape) } => {
+                Type::tensor(*dtype, shape.iter().map(|_| self.fresh_symbol()).collect())
+            }
+            Type::Sequence(of) => Type::Sequence(Box::new(self.any_sizes(of))),
+            other => other.clone(),
+        }
+    }
+}
+
+fn values(input: &In) -> Vec<Option<Value>> {
+    match input {
+        In::Value(v) => vec![Some(*v)],
+        In::Values(vs) => vs.iter().copied().map(Some).collect(),
+        _ => vec![None],
+    }
+}

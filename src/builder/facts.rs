@@ -1,0 +1,145 @@
+//! Facts about values: types, dtypes, shapes; and the inputs, weights and outputs of the graph.
+
+use std::sync::Arc;
+
+use super::Builder;
+use crate::dtype::Dtype;
+use crate::error::{Error, Result};
+use crate::graph::{Source, Type, Value};
+use crate::sym::SymInt;
+use crate::weights::Weight;
+
+impl Builder {
+    /// The type of a value.
+    pub fn ty(&self, value: Value) -> &Type {
+        &self.data(value).ty
+    }
+
+    /// The element type; of a sequence or optional that of its tensors.
+    pub fn dtype(&self, value: Value) -> Dtype {
+        self.ty(value).dtype()
+    }
+
+    /// The number of dimensions.
+    pub fn rank(&self, value: Value) -> Result<i64> {
+        Ok(self.known_shape(value)?.len() as i64)
+    }
+
+    /// The sizes.
+    pub fn shape(&self, value: Value) -> Result<Vec<SymInt>> {
+        Ok(self.known_shape(value)?.to_vec())
+    }
+
+    /// One size; a negative `i` counts from the end. A 0-dim tensor counts as one of size 1.
+    pub fn dim(&self, value: Value, i: i64) -> Result<SymInt> {
+        let shape = self.known_shape(value)?;
+        let rank = shape.len() as i64;
+        if rank == 0 && (i == 0 || i == -1) {
+            return Ok(SymInt::from(1));
+        }
+        let index = usize::try_from(if i < 0 { i + rank } else { i }).ok();
+        let size = index.and_then(|i| shape.get(i));
+        size.cloned().ok_or_else(|| Error::input(format!("there is no dimension {i} in a tensor of rank {rank}")))
+    }
+
+    fn known_shape(&self, value: Value) -> Result<&[SymInt]> {
+        self.ty(value).shape().ok_or_else(|| match self.ty(value) {
+            Type::Tensor { .. } => Error::refused("the number of dimensions of a tensor is not known", None),
+            other => self.fault(format!("{other} is no tensor")),
+        })
+    }
+
+    /// The product of all sizes.
+    pub fn numel(&self, value: Value) -> Result<SymInt> {
+        Ok(self.known_shape(value)?.iter().product())
+    }
+
+    /// Is it a number that PyTorch promotes as a plain Python number?
+    pub fn is_wrapped(&self, value: Value) -> bool {
+        self.data(value).stands_for.is_some()
+    }
+
+    /// An input of the graph.
+    pub fn input(&mut self, name: &str, ty: Type) -> Value {
+        let value = self.add_value(ty, Source::Input, None);
+        self.data_mut(value).name = Some(Arc::from(name));
+        self.scope_mut().inputs.push(value);
+        self.bind_sizes(value, true);
+        value
+    }
+
+    /// A weight; weights that share their [`Arc`] are one value.
+    pub fn weight(&mut self, weight: Arc<Weight>) -> Value {
+        let key = Arc::as_ptr(&weight) as usize;
+        if let Some(value) = self.weights.get(&key) {
+            return *value;
+        }
+        let ty = Type::sized(weight.dtype, &weight.sizes);
+        let name = Arc::from(weight.name.as_str());
+        // The graph keeps the weight, so the address is not given to another one.
+        let value = self.add_value(ty, Source::Weight(weight), None);
+        self.data_mut(value).name = Some(name);
+        self.weights.insert(key, value);
+        value
+    }
+
+    /// An output of the graph.
+    pub fn output(&mut self, name: &str, value: Value) {
+        self.outputs.push((Arc::from(name), value));
+    }
+
+    /// Suggests a name for a node's result; the first one given stands.
+    pub fn name_value(&mut self, value: Value, name: &str) {
+        let data = self.data_mut(value);
+        if data.name.is_none() && matches!(data.source, Source::Node) {
+            data.name = Some(Arc::from(name));
+        }
+    }
+
+    /// Refines a type by what PyTorch recorded. Another dtype or rank is a fault of the rule.
+    pub fn set_type(&mut self, value: Value, recorded: &Type) -> Result<()> {
+        self.refine(value, recorded)
+            .map_err(|(inferred, recorded)| self.fault(format!("gives {inferred} where PyTorch recorded {recorded}")))
+    }
+
+    /// Takes the better of two facts for each dimension; gives both types back where they contradict each other.
+    pub(super) fn refine(&mut self, value: Value, other: &Type) -> std::result::Result<(), (Type, Type)> {
+        let Some(refined) = refined(self.ty(value), other) else {
+            return Err((self.ty(value).clone(), other.clone()));
+        };
+        if refined != *self.ty(value) {
+            self.data_mut(value).ty = refined;
+            self.bind_sizes(value, false);
+        }
+        Ok(())
+    }
+}
+
+/// The better of two facts; None where they contradict each other.
+fn refined(inferred: &Type, recorded: &Type) -> Option<Type> {
+    match (inferred, recorded) {
+        (Type::Sequence(a), Type::Sequence(b)) => Some(Type::Sequence(Box::new(refined(a, b)?))),
+        (Type::Optional(a), Type::Optional(b)) => Some(Type::Optional(Box::new(refined(a, b)?))),
+        (Type::Tensor { dtype: a, shape: x }, Type::Tensor { dtype: b, shape: y }) if a == b => {
+            let shape = match (x, y) {
+                (Some(x), Some(y)) if x.len() == y.len() => {
+                    Some(x.iter().zip(y).map(|(x, y)| refined_size(x, y)).collect::<Option<_>>()?)
+                }
+                (Some(_), Some(_)) => return None,
+                (x, y) => x.clone().or_else(|| y.clone()),
+            };
+            Some(Type::Tensor { dtype: *a, shape })
+        }
+        _ => None,
+    }
+}
+
+/// A known size before a symbolic one, what was recorded before what was inferred, anything before nothing.
+fn refined_size(inferred: &SymInt, recorded: &SymInt) -> Option<SymInt> {
+    match (inferred.known(), recorded.known()) {
+        (Some(a), Some(b)) => (a == b).then(|| inferred.clone()),
+        (Some(_), None) => Some(inferred.clone()),
+        (None, Some(_)) => Some(recorded.clone()),
+        (None, None) => Some(if recorded.is_anonymous() { inferred.clone() } else { recorded.clone() }),
+    }
+}

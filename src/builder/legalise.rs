@@ -1,0 +1,101 @@
+//! Dtypes that a version does not take: casts go around the node, to a dtype that holds every value.
+
+use super::{Builder, Call};
+use crate::dtype::Dtype;
+use crate::error::{Error, Result};
+use crate::graph::Value;
+use crate::schema::{Op, Port, PortKind, TypeSet, Version};
+
+/// The casts that a node needs.
+#[derive(Debug, Default)]
+pub(super) struct Casts {
+    /// Positions of inputs and the dtype each goes to.
+    pub(super) inputs: Vec<(usize, Dtype)>,
+    /// Type variables that were changed: outputs that share them are cast back.
+    pub(super) variables: Vec<(u8, Dtype)>,
+}
+
+impl Builder {
+    /// Does a version take the dtypes of a call's inputs?
+    pub(super) fn takes_dtypes(&self, version: &'static Version, call: &Call) -> bool {
+        self.tensors(version, call).all(|(_, value, _, set)| set.has(self.dtype(value)))
+    }
+
+    /// The casts that a version needs to take a call.
+    pub(super) fn legalise(&self, schema: &'static Op, version: &'static Version, call: &Call) -> Result<Casts> {
+        self.check_variables(version, call)?;
+        let mut casts = Casts::default();
+        for (i, value, port, set) in self.tensors(version, call) {
+            let dtype = self.dtype(value);
+            if set.has(dtype) {
+                continue;
+            }
+            let to = wider(dtype).iter().copied().find(|d| set.has(*d)).ok_or_else(|| {
+                self.refused_dtype(schema, dtype, "take", |v| {
+                    v.input_port(i).and_then(|p| v.types.get(usize::from(p.ty)))
+                })
+            })?;
+            casts.inputs.push((i, to));
+            if is_variable(port, set) && !casts.variables.contains(&(port.ty, to)) {
+                casts.variables.push((port.ty, to));
+            }
+        }
+        Ok(casts)
+    }
+
+    /// Two dtypes for one type variable are a fault of the rule.
+    fn check_variables(&self, version: &'static Version, call: &Call) -> Result<()> {
+        let mut seen: [Option<(Dtype, &'static str)>; 16] = [None; 16];
+        for (_, value, port, set) in self.tensors(version, call).filter(|(_, _, port, set)| is_variable(port, set)) {
+            let dtype = self.dtype(value);
+            let Some(slot) = seen.get_mut(usize::from(port.ty)) else { continue };
+            match *slot {
+                Some((other, name)) if other != dtype => {
+                    let what =
+                        format!("takes {other} for `{name}` and {dtype} for `{}`: both are {}", port.name, set.name);
+                    return Err(call.fault(self, what));
+                }
+                _ => *slot = Some((dtype, port.name)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The inputs that are tensors, each with its position, port and type set.
+    fn tensors<'a>(
+        &'a self,
+        version: &'static Version,
+        call: &'a Call,
+    ) -> impl Iterator<Item = (usize, Value, &'static Port, &'static TypeSet)> + 'a {
+        call.inputs.iter().enumerate().filter_map(|(i, value)| {
+            let value = (*value).filter(|v| self.ty(*v).is_tensor())?;
+            let port = version.input_port(i)?;
+            Some((i, value, port, version.types.get(usize::from(port.ty))?))
+        })
+    }
+
+    /// It cannot take or give a dtype at the target; names the opset that can.
+    pub(super) fn refused_dtype(
+        &self,
+        schema: &'static Op,
+        dtype: Dtype,
+        verb: &str,
+        set: impl Fn(&'static Version) -> Option<&'static TypeSet>,
+    ) -> Error {
+        let target = self.target_of(schema.name);
+        let newer = schema.versions.iter().filter(|v| v.since > target);
+        let needs = newer.filter(|v| set(v).is_some_and(|s| s.has(dtype))).map(|v| v.since).next();
+        let when = needs.map_or_else(|| "at any opset".to_owned(), |opset| format!("before opset {opset}"));
+        Error::refused(format!("`{}` does not {verb} {dtype} {when}", schema.name), needs)
+    }
+}
+
+/// Do all inputs and outputs of this type have the same one?
+fn is_variable(port: &Port, set: &TypeSet) -> bool {
+    set.only().is_none() && (port.kind != PortKind::Variadic || port.homogeneous)
+}
+
+/// The dtypes that hold every value of a dtype, the preferred one first.
+fn wider(dtype: Dtype) -> &'static [Dtype] {
+    crate::rules::WIDER.iter().find(|(d, _)| *d == dtype).map_or(&[], |(_, wider)| wider)
+}

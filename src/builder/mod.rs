@@ -1,0 +1,200 @@
+//! The builder: what rules call to make ONNX nodes.
+//!
+//! It takes calls in the newest form of ONNX and gives values that are native at the target opset: literals become tensors,
+//! operators are lowered, dtypes legalised, types inferred, small constants folded, and equal shape arithmetic shared. Nothing
+//! but the builder and the `lower` rules knows that opsets differ. It never sees the text of a rule, nor an archive.
+//!
+//! The files, in the order a call goes through them: `literals` (inputs to values), `fold` and `reuse` (no node at all), `node`
+//! (the walk down the versions), `legalise` (dtypes), `emit` (the node itself), and at the end `finish` and `names`.
+
+mod args;
+mod arithmetic;
+mod bodies;
+mod call;
+mod constants;
+mod contents;
+mod emit;
+mod encode;
+mod facts;
+mod finish;
+mod fold;
+mod legalise;
+mod literals;
+mod names;
+mod node;
+mod outs;
+mod reuse;
+mod scalar;
+mod shapes;
+mod sizes;
+mod symbols;
+#[cfg(test)]
+mod tests;
+mod trace;
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+pub use args::{ArgValue, Args};
+pub use arithmetic::ScalarOp;
+pub use call::Call;
+pub use literals::In;
+pub use outs::{IntoOuts, Out, Outs};
+pub use scalar::Scalar;
+pub use symbols::Binding;
+pub use trace::{Event, Trace};
+
+use crate::error::Error;
+use crate::graph::{Constant, Node, Origin, Source, Type, Value};
+use crate::sym::SymInt;
+
+/// Makes one ONNX graph.
+pub struct Builder {
+    /// The target opset of the default domain.
+    opset: u32,
+    values: Vec<ValueData>,
+    /// The graph, and the bodies that are being built inside it.
+    scopes: Vec<Scope>,
+    /// Number of scopes ever opened.
+    scope_count: u32,
+    outputs: Vec<(Arc<str>, Value)>,
+    constants: FxHashMap<Constant, Value>,
+    /// Numbers that PyTorch promotes as plain Python numbers, by the value they stand for.
+    wrapped: FxHashMap<Value, Value>,
+    /// Weights by the address of what they share.
+    weights: FxHashMap<usize, Value>,
+    /// Bounds of symbols, inclusive.
+    ranges: FxHashMap<Arc<str>, (Option<i64>, Option<i64>)>,
+    origins: Vec<Origin>,
+    origin: u32,
+    /// Number of symbols made for what is not known.
+    fresh: Cell<u32>,
+    /// Lowerings under way.
+    depth: u32,
+    trace: Trace,
+}
+
+/// What is known of a value while the graph is built.
+struct ValueData {
+    ty: Type,
+    source: Source,
+    /// The elements of a small integer or boolean tensor with at most one dimension.
+    content: Option<Arc<[SymInt]>>,
+    /// The name it should get.
+    name: Option<Arc<str>>,
+    /// The scope it was made in.
+    scope: u32,
+    /// A wrapped number is another handle of this value; only rules see it.
+    stands_for: Option<Value>,
+}
+
+/// A graph or body that is being built. What is cached in it is visible in the scopes inside it.
+#[derive(Default)]
+struct Scope {
+    id: u32,
+    inputs: Vec<Value>,
+    nodes: Vec<Node>,
+    reuse: FxHashMap<reuse::Key, Vec<Value>>,
+    /// Where symbols are found.
+    bindings: FxHashMap<Arc<str>, symbols::Bound>,
+    /// Expressions that are dimensions of values.
+    dims: FxHashMap<SymInt, (Value, usize)>,
+    /// Sizes that are in the graph as 0-dim values.
+    sizes: FxHashMap<SymInt, Value>,
+}
+
+impl Builder {
+    /// A builder for a target opset.
+    pub fn new(opset: u32) -> Builder {
+        Builder {
+            opset,
+            values: Vec::new(),
+            scopes: vec![Scope::default()],
+            scope_count: 1,
+            outputs: Vec::new(),
+            constants: FxHashMap::default(),
+            wrapped: FxHashMap::default(),
+            weights: FxHashMap::default(),
+            ranges: FxHashMap::default(),
+            origins: vec![Origin::default()],
+            origin: 0,
+            fresh: Cell::new(0),
+            depth: 0,
+            trace: Trace::default(),
+        }
+    }
+
+    /// The target opset.
+    pub fn opset(&self) -> i64 {
+        self.opset.into()
+    }
+
+    /// States where the nodes that follow come from: names and messages derive from it.
+    pub fn set_origin(&mut self, origin: Origin) {
+        // The index fits: every origin comes with a node of the input file.
+        self.origin = u32::try_from(self.origins.len()).unwrap_or(u32::MAX);
+        self.origins.push(origin);
+    }
+
+    /// Where the nodes that are made now come from.
+    pub fn origin(&self) -> Option<&Origin> {
+        self.origins.get(self.origin as usize)
+    }
+
+    /// Records which arms are reached, and more if asked for.
+    pub fn trace(&mut self) -> &mut Trace {
+        &mut self.trace
+    }
+
+    /// Records that an arm was tried; gives the condition back.
+    pub fn branch(&mut self, arm: u32, condition: bool) -> bool {
+        self.trace.branch(arm, condition);
+        condition
+    }
+
+    /// Records that an arm was reached.
+    pub fn arm(&mut self, arm: u32) {
+        self.trace.branch(arm, true);
+    }
+
+    /// A fault of the rule that runs.
+    pub fn fault(&self, message: impl std::fmt::Display) -> Error {
+        match self.origin().map(|o| o.rule.as_str()) {
+            Some(rule) if !rule.is_empty() => Error::internal(format!("{message} (in the rule for `{rule}`)")),
+            _ => Error::internal(message.to_string()),
+        }
+    }
+
+    fn scope(&self) -> Option<&Scope> {
+        self.scopes.last()
+    }
+
+    fn scope_mut(&mut self) -> &mut Scope {
+        if self.scopes.is_empty() {
+            self.scopes.push(Scope::default());
+        }
+        let last = self.scopes.len() - 1;
+        &mut self.scopes[last]
+    }
+
+    fn add_value(&mut self, ty: Type, source: Source, content: Option<Arc<[SymInt]>>) -> Value {
+        let scope = match source {
+            // Constants and weights are initializers of the whole graph.
+            Source::Constant(_) | Source::Weight(_) => 0,
+            Source::Input | Source::Node => self.scope().map_or(0, |s| s.id),
+        };
+        let value = Value(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
+        self.values.push(ValueData { ty, source, content, name: None, scope, stands_for: None });
+        value
+    }
+
+    fn data(&self, value: Value) -> &ValueData {
+        &self.values[value.index()]
+    }
+
+    fn data_mut(&mut self, value: Value) -> &mut ValueData {
+        &mut self.values[value.index()]
+    }
+}

@@ -1,0 +1,272 @@
+//! The call of a node: from the form it is written in down to the version that is native at the target opset.
+
+use super::{Builder, Call, Event, In};
+use crate::error::{Error, Kind, Result};
+use crate::graph::{Attr, Type, Value};
+use crate::infer;
+use crate::schema::{self, Change, LowerFn, Op, Version};
+use crate::sym::SymInt;
+
+/// Lowerings inside lowerings. More is a circle in the rules.
+const MAX_DEPTH: u32 = 48;
+
+/// What is inferred of a call before any node is made.
+pub(super) struct Inferred {
+    pub(super) types: Vec<Type>,
+    pub(super) contents: Vec<Option<Vec<SymInt>>>,
+}
+
+/// How a call goes on.
+enum Step {
+    Native(&'static Version),
+    Lower(LowerFn, u32),
+}
+
+impl Builder {
+    /// A node in the newest form of its operator. Gives exactly `outputs` values.
+    pub fn node(
+        &mut self,
+        op: &'static str,
+        inputs: Vec<In>,
+        attrs: Vec<(&'static str, Attr)>,
+        outputs: usize,
+    ) -> Result<Vec<Value>> {
+        self.node_before(u32::MAX, op, inputs, attrs, outputs)
+    }
+
+    /// A node with one output.
+    pub fn node1(&mut self, op: &'static str, inputs: Vec<In>, attrs: Vec<(&'static str, Attr)>) -> Result<Value> {
+        self.node1_before(u32::MAX, op, inputs, attrs)
+    }
+
+    /// A node in the form that its operator had before an opset.
+    pub fn node_before(
+        &mut self,
+        before: u32,
+        op: &'static str,
+        inputs: Vec<In>,
+        attrs: Vec<(&'static str, Attr)>,
+        outputs: usize,
+    ) -> Result<Vec<Value>> {
+        let found = schema::find(op).and_then(|s| Some((s, s.at(before.saturating_sub(1))?)));
+        let (schema, form) = found.ok_or_else(|| self.fault(format!("there is no operator `{op}` before {before}")))?;
+        let inputs = self.literals(op, form, inputs)?;
+        self.call(schema, Call { op: schema.name, form, inputs, attrs, outputs })
+    }
+
+    /// The same with one output.
+    pub fn node1_before(
+        &mut self,
+        before: u32,
+        op: &'static str,
+        inputs: Vec<In>,
+        attrs: Vec<(&'static str, Attr)>,
+    ) -> Result<Value> {
+        let values = self.node_before(before, op, inputs, attrs, 1)?;
+        values.first().copied().ok_or_else(|| self.fault(format!("`{op}` gives no output")))
+    }
+
+    fn call(&mut self, schema: &'static Op, call: Call) -> Result<Vec<Value>> {
+        self.check_inputs(&call)?;
+        if let Some(value) = self.elided(&call) {
+            return Ok(vec![value]);
+        }
+        let key = self.reuse_key(&call);
+        if let Some(values) = key.as_ref().and_then(|key| self.reused(key)) {
+            return Ok(values);
+        }
+        let inferred = self.infer(&call)?;
+        if let Some(values) = self.known_contents(&inferred) {
+            return Ok(values);
+        }
+        if let Some(constant) = inferred.types.first().and_then(|ty| self.folded(&call, ty)) {
+            return Ok(vec![self.intern(constant)]);
+        }
+        let values = match self.step(schema, &call)? {
+            Step::Native(version) => self.native(schema, version, call, inferred)?,
+            Step::Lower(lower, since) => self.lowered(lower, since, &call, inferred)?,
+        };
+        self.remember(key, &values);
+        Ok(values)
+    }
+
+    /// Values of other bodies, or none at all, are a fault of the rule.
+    fn check_inputs(&self, call: &Call) -> Result<()> {
+        for value in call.inputs.iter().flatten() {
+            self.check_visible(*value)?;
+        }
+        Ok(())
+    }
+
+    /// Types and contents of a call's outputs.
+    fn infer(&self, call: &Call) -> Result<Inferred> {
+        let inputs: Vec<Option<infer::TypedInput<'_>>> =
+            call.inputs.iter().map(|v| v.map(|v| self.typed_input(v))).collect();
+        let types = infer::infer(self, call.op, call.form, &inputs, &call.attrs, call.outputs, self.opset)
+            .map_err(|e| self.in_rule(e))?;
+        let contents = infer::content(self, call.op, call.form, &inputs, &call.attrs, call.outputs, self.opset);
+        Ok(Inferred { types, contents })
+    }
+
+    fn typed_input(&self, value: Value) -> infer::TypedInput<'_> {
+        let constant = self.small_constant(value);
+        let view = constant.map(|c| infer::Const { dtype: c.dtype, sizes: &c.sizes, bytes: c.bytes() });
+        infer::TypedInput { ty: self.ty(value), constant: view, content: self.content(value) }
+    }
+
+    /// Adds the rule to a fault that does not know of it.
+    fn in_rule(&self, error: Error) -> Error {
+        match error.kind {
+            Kind::Internal => Error { message: self.fault(&error.message).message, ..error },
+            _ => error,
+        }
+    }
+
+    /// Constants in the place of a node whose results follow from what is known.
+    fn known_contents(&mut self, inferred: &Inferred) -> Option<Vec<Value>> {
+        let all = inferred.types.iter().zip(&inferred.contents);
+        let constants: Option<Vec<_>> = all.map(|(ty, c)| self.content_as_constant(ty, c.as_ref()?)).collect();
+        let constants = constants.filter(|c| !c.is_empty() && c.len() == inferred.types.len())?;
+        Some(constants.into_iter().map(|c| self.intern(c)).collect())
+    }
+
+    /// Walks down the versions until one is native or a rule says it otherwise.
+    fn step(&self, schema: &'static Op, call: &Call) -> Result<Step> {
+        let target = self.target_of(schema.name);
+        let mut left = schema.versions;
+        while let [older @ .., version] = left {
+            left = older;
+            if version.since > call.form.since {
+                continue;
+            }
+            if version.since <= target {
+                return Ok(Step::Native(version));
+            }
+            if let Some(lower) = self.lowering(schema, version, older.last(), call)? {
+                return Ok(Step::Lower(lower, version.since));
+            }
+        }
+        Err(self.needs(schema, call.form.since))
+    }
+
+    /// The rule for a version that is too new; None where the older one can say the same.
+    fn lowering(
+        &self,
+        schema: &'static Op,
+        version: &'static Version,
+        older: Option<&'static Version>,
+        call: &Call,
+    ) -> Result<Option<LowerFn>> {
+        let older = older.filter(|_| version.change != Change::Appeared);
+        let sayable = match (version.change, older) {
+            (Change::Types, Some(older)) => version.lower.is_none() || self.takes_dtypes(older, call),
+            (Change::Same, Some(older)) => is_sayable(version, older, call),
+            _ => false,
+        };
+        if sayable {
+            return Ok(None);
+        }
+        version.lower.map(Some).ok_or_else(|| self.needs(schema, version.since))
+    }
+
+    fn lowered(&mut self, lower: LowerFn, since: u32, call: &Call, inferred: Inferred) -> Result<Vec<Value>> {
+        if self.depth >= MAX_DEPTH {
+            return Err(self.fault(format!("the lowerings of `{}` go round in circles", call.op)));
+        }
+        self.trace.event(Event::Lower(call.op, since));
+        self.depth += 1;
+        let result = lower(self, call);
+        self.depth -= 1;
+        let mut values = result.map_err(|e| match e.kind {
+            Kind::Internal => e.at(format!("lower {} before {since}", call.op)),
+            _ => e,
+        })?;
+        if values.len() < call.outputs {
+            let what = format!("`{}` with {} outputs needs opset {since}", call.op, call.outputs);
+            return Err(Error::refused(what, Some(since)));
+        }
+        values.truncate(call.outputs);
+        for (value, ty) in values.iter().zip(&inferred.types) {
+            self.refine(*value, ty).map_err(|(got, wanted)| {
+                self.fault(format!("`lower {} before {since}` gives {got} where {wanted} is due", call.op))
+            })?;
+        }
+        for (value, content) in values.iter().zip(inferred.contents) {
+            if let (Some(content), None) = (content, self.content(*value)) {
+                self.data_mut(*value).content = Some(content.into());
+            }
+        }
+        Ok(values)
+    }
+
+    /// The newest opset of an operator's domain that the graph may use.
+    pub(super) fn target_of(&self, op: &str) -> u32 {
+        // Operators of other domains do not follow the opset.
+        if op.contains("::") { u32::MAX } else { self.opset }
+    }
+
+    /// It cannot be said below `since`.
+    pub(super) fn needs(&self, schema: &'static Op, since: u32) -> Error {
+        Error::refused(format!("`{}` as it is used here needs opset {since}", schema.name), Some(since))
+    }
+}
+
+/// Does the call keep to what the older version knows?
+fn is_sayable(version: &'static Version, older: &'static Version, call: &Call) -> bool {
+    let attrs = call.attrs.iter().all(|(name, attr)| {
+        let default = || version.attribute(name).and_then(|a| a.default);
+        older.attribute(name).is_some() || default().is_some_and(|d| d.is(attr))
+    });
+    let inputs = call.inputs.iter().enumerate().all(|(i, v)| v.is_none() || older.input_port(i).is_some());
+    let outputs = (0..call.outputs).all(|i| older.output_port(i).is_some());
+    attrs && inputs && outputs
+}
+
+impl schema::Default {
+    /// Is the attribute at this default?
+    pub(super) fn is(&self, attr: &Attr) -> bool {
+        use schema::Default as D;
+        let close = |x: f64, y: f32| (x as f32).to_bits() == y.to_bits();
+        match (self, attr) {
+            (D::Float(d), Attr::Float(v)) => close(*v, *d),
+            (D::Int(d), Attr::Int(v)) => d == v,
+            (D::Str(d), Attr::Str(v)) => d == v,
+            (D::Floats(d), Attr::Floats(v)) => d.len() == v.len() && v.iter().zip(*d).all(|(v, d)| close(*v, *d)),
+            (D::Ints(d), Attr::Ints(v)) => d == v,
+            (D::Strs(d), Attr::Strs(v)) => d == v,
+            _ => false,
+        }
+    }
+
+    /// As an attribute.
+    pub(super) fn to_attr(self) -> Attr {
+        use schema::Default as D;
+        match self {
+            D::Float(d) => Attr::Float(d.into()),
+            D::Int(d) => Attr::Int(d),
+            D::Str(d) => Attr::Str(d.to_owned()),
+            D::Floats(d) => Attr::Floats(d.iter().copied().map(f64::from).collect()),
+            D::Ints(d) => Attr::Ints(d.to_vec()),
+            D::Strs(d) => Attr::Strs(d.iter().map(|s| (*s).to_owned()).collect()),
+        }
+    }
+}
+
+/// What inference asks of the graph.
+impl infer::InferCx for Builder {
+    fn fresh(&self) -> SymInt {
+        self.fresh_symbol()
+    }
+
+    fn type_of(&self, value: Value) -> Option<Type> {
+        Some(self.ty(value).clone())
+    }
+
+    fn content_of(&self, value: Value) -> Option<Vec<SymInt>> {
+        self.content(value).map(<[SymInt]>::to_vec)
+    }
+
+    fn range(&self, symbol: &str) -> (Option<i64>, Option<i64>) {
+        self.symbol_range(symbol)
+    }
+}

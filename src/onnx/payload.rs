@@ -1,0 +1,271 @@
+//! The bytes of a weight as ONNX lays them out: row-major, packed, little-endian.
+//!
+//! A contiguous weight is a slice of the archive and goes through a small buffer. The elements of others are gathered
+//! from the map, through a buffer of the same size. Nothing is read before [`Payload::write`].
+
+use crate::error::{Error, Result};
+use crate::weights::{MappedFile, Storage, Weight};
+
+/// The most that a sink gets at once.
+pub const CHUNK: usize = 256 << 10;
+
+/// A weight that has been checked against its storage.
+#[derive(Debug)]
+pub struct Payload<'a> {
+    weight: &'a Weight,
+    layout: Layout,
+    len: u64,
+}
+
+#[derive(Debug)]
+enum Layout {
+    /// One slice of the storage.
+    Slice { start: usize, len: usize },
+    /// Elements of `width` bytes, found by steps of bytes; the last axis varies fastest.
+    Strided { start: usize, width: usize, axes: Vec<Axis> },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Axis {
+    size: usize,
+    step: usize,
+}
+
+impl<'a> Payload<'a> {
+    /// Checks a weight against its storage.
+    pub fn new(weight: &'a Weight) -> Result<Payload<'a>> {
+        let named = |error: Error| error.at(format!("weight `{}`", weight.name));
+        weight.check().map_err(named)?;
+        let layout = layout(weight).map_err(named)?;
+        Ok(Payload { weight, layout, len: weight.byte_len().ok_or_else(too_large)? })
+    }
+
+    /// The number of bytes that [`Payload::write`] gives.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Has it no bytes?
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The bytes where they lie, if they lie in order.
+    pub fn slice(&self) -> Option<&'a [u8]> {
+        match self.layout {
+            Layout::Slice { start, len } => self.weight.storage.bytes().get(start..start + len),
+            Layout::Strided { .. } => None,
+        }
+    }
+
+    /// Gives all bytes in order, at most [`CHUNK`] at once.
+    pub fn write(&self, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        match (&self.layout, &self.weight.storage) {
+            (Layout::Slice { start, len }, Storage::Mapped { file, start: first, .. }) => {
+                pass(file, first + start, *len, sink)
+            }
+            (Layout::Slice { .. }, Storage::Owned(_)) => {
+                self.slice().ok_or_else(outside)?.chunks(CHUNK).try_for_each(sink)
+            }
+            (Layout::Strided { start, width, axes }, storage) => {
+                let mut gather = Gather { bytes: storage.bytes(), width: *width, buffer: Vec::new(), sink };
+                gather.axes(*start, axes)?;
+                gather.flush()?;
+                if let Storage::Mapped { file, .. } = storage {
+                    file.release();
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Passes bytes of a file on.
+fn pass(file: &MappedFile, start: usize, len: usize, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    let mut buffer = vec![0; CHUNK.min(len)];
+    let mut done = 0;
+    while done < len {
+        let chunk = buffer.get_mut(..CHUNK.min(len - done)).ok_or_else(outside)?;
+        file.read_at(start + done, chunk)?;
+        sink(chunk)?;
+        done += chunk.len();
+    }
+    Ok(())
+}
+
+/// Gathers strided elements.
+struct Gather<'a> {
+    bytes: &'a [u8],
+    width: usize,
+    buffer: Vec<u8>,
+    sink: &'a mut dyn FnMut(&[u8]) -> Result<()>,
+}
+
+impl Gather<'_> {
+    fn axes(&mut self, start: usize, axes: &[Axis]) -> Result<()> {
+        match axes {
+            [] => self.run(start, self.width),
+            [last] if last.step == self.width => self.run(start, last.size * self.width),
+            [last] => self.row(start, *last),
+            [first, rest @ ..] => (0..first.size).try_for_each(|i| self.axes(start + i * first.step, rest)),
+        }
+    }
+
+    /// Bytes that lie together.
+    fn run(&mut self, start: usize, len: usize) -> Result<()> {
+        let run = self.bytes.get(start..start + len).ok_or_else(outside)?;
+        for chunk in run.chunks(CHUNK) {
+            if self.buffer.len() + chunk.len() > CHUNK {
+                self.flush()?;
+            }
+            self.buffer.extend_from_slice(chunk);
+        }
+        Ok(())
+    }
+
+    /// Elements a step apart.
+    fn row(&mut self, start: usize, axis: Axis) -> Result<()> {
+        match self.width {
+            1 => self.elements::<1>(start, axis),
+            2 => self.elements::<2>(start, axis),
+            4 => self.elements::<4>(start, axis),
+            8 => self.elements::<8>(start, axis),
+            16 => self.elements::<16>(start, axis),
+            width => (0..axis.size).try_for_each(|i| self.run(start + i * axis.step, width)),
+        }
+    }
+
+    fn elements<const WIDTH: usize>(&mut self, start: usize, axis: Axis) -> Result<()> {
+        let mut done = 0;
+        while done < axis.size {
+            if self.buffer.len() + WIDTH > CHUNK {
+                self.flush()?;
+            }
+            let fit = ((CHUNK - self.buffer.len()) / WIDTH).min(axis.size - done);
+            for i in done..done + fit {
+                let element = self.bytes.get(start + i * axis.step..).and_then(|rest| rest.first_chunk::<WIDTH>());
+                self.buffer.extend_from_slice(element.ok_or_else(outside)?);
+            }
+            done += fit;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        (self.sink)(&self.buffer)?;
+        self.buffer.clear();
+        Ok(())
+    }
+}
+
+fn layout(weight: &Weight) -> Result<Layout> {
+    let len = usize::try_from(weight.byte_len().ok_or_else(too_large)?).map_err(|_| too_large())?;
+    if len == 0 {
+        return Ok(Layout::Slice { start: 0, len: 0 });
+    }
+    match weight.dtype.bits() {
+        0 => Err(Error::unsupported("a weight of strings")),
+        1..8 if weight.offset == 0 && weight.is_contiguous() => Ok(Layout::Slice { start: 0, len }),
+        1..8 => Err(Error::unsupported(format!("{} elements are packed and cannot be strided", weight.dtype))),
+        bits => strided(weight, len, (bits / 8) as usize),
+    }
+}
+
+fn strided(weight: &Weight, len: usize, width: usize) -> Result<Layout> {
+    let to_bytes = |elements: i64| usize::try_from(elements).ok()?.checked_mul(width);
+    let start = to_bytes(weight.offset).ok_or_else(too_large)?;
+    let mut axes: Vec<Axis> = Vec::new();
+    for (size, stride) in weight.sizes.iter().zip(&weight.strides).filter(|(size, _)| **size != 1) {
+        let size = usize::try_from(*size).map_err(|_| too_large())?;
+        let step = to_bytes(*stride).ok_or_else(too_large)?;
+        match axes.last_mut() {
+            // One step of the outer axis is all of this one: together they are one axis.
+            Some(outer) if Some(outer.step) == size.checked_mul(step) => {
+                *outer = Axis { size: outer.size.checked_mul(size).ok_or_else(too_large)?, step };
+            }
+            _ => axes.push(Axis { size, step }),
+        }
+    }
+    Ok(match axes.as_slice() {
+        [] => Layout::Slice { start, len },
+        [axis] if axis.step == width => Layout::Slice { start, len },
+        _ => Layout::Strided { start, width, axes },
+    })
+}
+
+fn too_large() -> Error {
+    Error::input("it is larger than this machine can address")
+}
+
+fn outside() -> Error {
+    Error::internal("a weight was read outside its storage")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::dtype::Dtype;
+
+    fn weight(dtype: Dtype, sizes: &[i64], strides: &[i64], offset: i64, bytes: Vec<u8>) -> Weight {
+        let (sizes, strides) = (sizes.to_vec(), strides.to_vec());
+        Weight { name: "w".into(), dtype, sizes, strides, offset, storage: Storage::Owned(bytes.into()) }
+    }
+
+    fn written(weight: &Weight) -> Vec<u8> {
+        let payload = Payload::new(weight).unwrap();
+        let mut all = Vec::new();
+        payload
+            .write(&mut |chunk| {
+                assert!(chunk.len() <= CHUNK);
+                all.extend_from_slice(chunk);
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(payload.len(), all.len() as u64);
+        all
+    }
+
+    #[test]
+    fn contiguous_weights_are_slices() {
+        let w = weight(Dtype::Int16, &[2, 1, 2], &[2, 7, 1], 1, (0..10).collect());
+        assert_eq!(Payload::new(&w).unwrap().slice().unwrap(), &[2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(written(&w), [2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(written(&weight(Dtype::Bool, &[], &[], 2, vec![0, 0, 1])), [1]);
+    }
+
+    #[test]
+    fn strided_weights_are_gathered() {
+        let transposed = weight(Dtype::Uint8, &[3, 2], &[1, 3], 0, (0..6).collect());
+        assert_eq!(written(&transposed), [0, 3, 1, 4, 2, 5]);
+        let expanded = weight(Dtype::Uint8, &[2, 3], &[0, 0], 1, vec![9, 7]);
+        assert_eq!(written(&expanded), [7; 6]);
+        let every_second = weight(Dtype::Int16, &[2], &[2], 0, (0..6).collect());
+        assert_eq!(written(&every_second), [0, 1, 4, 5]);
+        let rows = weight(Dtype::Uint8, &[2, 2], &[3, 1], 1, (0..6).collect());
+        assert_eq!(written(&rows), [1, 2, 4, 5]);
+        let channels_last = weight(Dtype::Uint8, &[1, 2, 2, 2], &[8, 1, 4, 2], 0, (0..8).collect());
+        assert_eq!(written(&channels_last), [0, 2, 4, 6, 1, 3, 5, 7]);
+    }
+
+    #[test]
+    fn long_rows_are_cut() {
+        let n = CHUNK as i64 + 3;
+        let w = weight(Dtype::Uint16, &[n], &[0], 0, vec![1, 2]);
+        assert_eq!(written(&w).len(), 2 * n as usize);
+    }
+
+    #[test]
+    fn empty_weights_have_no_bytes() {
+        assert!(written(&weight(Dtype::Float32, &[0, 3], &[3, 1], 5, vec![])).is_empty());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let w = weight(Dtype::Float32, &[2, 2], &[2, 1], 0, vec![0; 15]);
+        let error = Payload::new(&w).unwrap_err().to_string();
+        assert!(error.starts_with("weight `w`: "), "{error}");
+        let w = weight(Dtype::Int4, &[2, 2], &[1, 2], 0, vec![0; 2]);
+        assert!(Payload::new(&w).is_err());
+    }
+}

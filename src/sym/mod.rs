@@ -1,0 +1,338 @@
+//! Symbolic integers: expressions in named symbols, in a normal form so that equal expressions compare equal.
+//!
+//! An expression is a sum of terms, a term an integer coefficient times a product of atoms with powers, an atom a symbol
+//! or a function (floor division, modulo, minimum, ...) that the sum cannot see through. Arithmetic never overflows and never
+//! panics: what does not fit an `i64` or grows too large stays behind as an opaque function of its operands.
+
+mod arithmetic;
+mod display;
+mod division;
+mod eval;
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// An integer that is known, or an expression in symbols.
+///
+/// It has no `Ord`, lest `a.min(b)` be taken for the order of normal forms.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SymInt(Repr);
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Repr {
+    Known(i64),
+    Sum(Arc<Sum>),
+}
+
+/// Terms in descending order of their monomials, none with coefficient 0, not a known number.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Sum {
+    terms: Vec<Term>,
+    /// Number of atoms at all depths: the cost of walking the expression.
+    size: u32,
+}
+
+/// `coefficient * factors`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Term {
+    coefficient: i64,
+    /// Sorted by atom, powers above 0; empty for the constant term.
+    factors: Monomial,
+}
+
+type Monomial = Vec<(Atom, u32)>;
+
+/// What a term is a product of.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Atom {
+    /// A symbol by name.
+    Symbol(Arc<str>),
+    /// A function of other expressions.
+    Function(Function, Vec<SymInt>),
+}
+
+/// The functions that a sum cannot see through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Function {
+    /// Division of two, rounded down.
+    FloorDiv,
+    /// The remainder that goes with it; it has the sign of the divisor.
+    Mod,
+    /// The smallest of two or more.
+    Min,
+    /// The largest of two or more.
+    Max,
+    /// Base and exponent.
+    Pow,
+    /// A sum that would not fit the normal form.
+    Add,
+    /// A product that would not fit the normal form.
+    Mul,
+}
+
+/// Sums with more terms stay opaque.
+const MAX_TERMS: usize = 64;
+/// Expressions with more atoms are replaced by a symbol of their own, which nothing can look into.
+const MAX_SIZE: u32 = 256;
+
+impl SymInt {
+    /// A symbol.
+    pub fn symbol(name: impl Into<Arc<str>>) -> SymInt {
+        SymInt::of_atom(Atom::Symbol(name.into()))
+    }
+
+    /// The value, where it is known.
+    pub fn known(&self) -> Option<i64> {
+        match self.0 {
+            Repr::Known(n) => Some(n),
+            Repr::Sum(_) => None,
+        }
+    }
+
+    /// The name, if this is a symbol and nothing else.
+    pub fn as_symbol(&self) -> Option<&str> {
+        match self.only_atom()? {
+            Atom::Symbol(name) => Some(name),
+            Atom::Function(..) => None,
+        }
+    }
+
+    /// Is it a single symbol that stands for an unknown dimension (or one beyond the limits)? These start with `?`.
+    pub fn is_anonymous(&self) -> bool {
+        self.as_symbol().is_some_and(|name| name.starts_with('?'))
+    }
+
+    /// The terms: a coefficient and its factors, each an atom with its power. Zero has none.
+    pub fn terms(&self) -> impl Iterator<Item = (i64, &[(Atom, u32)])> {
+        let known = self.known().filter(|n| *n != 0).map(|n| (n, [].as_slice()));
+        let terms = match &self.0 {
+            Repr::Known(_) => [].as_slice(),
+            Repr::Sum(sum) => sum.terms.as_slice(),
+        };
+        known.into_iter().chain(terms.iter().map(|t| (t.coefficient, t.factors.as_slice())))
+    }
+
+    /// All symbols in it.
+    pub fn symbols(&self) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        self.visit_symbols(&mut |name| {
+            names.insert(name.to_owned());
+        });
+        names
+    }
+
+    /// Calls `f` for each occurrence of a symbol.
+    pub fn visit_symbols(&self, f: &mut dyn FnMut(&str)) {
+        for (_, factors) in self.terms() {
+            for (atom, _) in factors {
+                match atom {
+                    Atom::Symbol(name) => f(name),
+                    Atom::Function(_, args) => args.iter().for_each(|a| a.visit_symbols(f)),
+                }
+            }
+        }
+    }
+
+    /// `a`, symbol and `b`, if this is `a * symbol + b`.
+    pub fn as_linear(&self) -> Option<(i64, &str, i64)> {
+        let mut constant = 0;
+        let mut linear = None;
+        for (coefficient, factors) in self.terms() {
+            match factors {
+                [] => constant = coefficient,
+                [(Atom::Symbol(name), 1)] if linear.is_none() => linear = Some((coefficient, &**name)),
+                _ => return None,
+            }
+        }
+        linear.map(|(a, name)| (a, name, constant))
+    }
+
+    /// Is it at least 0 whatever the symbols are, given that those with `nonnegative` are?
+    pub fn is_nonnegative(&self, nonnegative: &dyn Fn(&str) -> bool) -> bool {
+        self.terms().all(|(c, factors)| {
+            c >= 0 && factors.iter().all(|(atom, power)| power % 2 == 0 || atom.is_nonnegative(nonnegative))
+        })
+    }
+
+    /// Replaces symbols.
+    pub fn substitute(&self, map: &HashMap<String, SymInt>) -> SymInt {
+        self.substitute_with(&|name| map.get(name).cloned())
+    }
+
+    /// Replaces the symbols for which `f` gives something.
+    pub fn substitute_with(&self, f: &dyn Fn(&str) -> Option<SymInt>) -> SymInt {
+        if self.known().is_some() {
+            return self.clone();
+        }
+        let mut sum = SymInt::from(0);
+        for (coefficient, factors) in self.terms() {
+            let mut product = SymInt::from(coefficient);
+            for (atom, power) in factors {
+                let value = match atom {
+                    Atom::Symbol(name) => f(name).unwrap_or_else(|| SymInt::of_atom(atom.clone())),
+                    Atom::Function(function, args) => {
+                        let args: Vec<SymInt> = args.iter().map(|a| a.substitute_with(f)).collect();
+                        SymInt::function(*function, &args)
+                    }
+                };
+                product = product.mul(&value.pow(&SymInt::from(i64::from(*power))));
+            }
+            sum = sum.add(&product);
+        }
+        sum
+    }
+
+    /// The function of these arguments, simplified where it can be.
+    pub fn function(function: Function, args: &[SymInt]) -> SymInt {
+        match (function, args) {
+            (Function::FloorDiv, [a, b]) => a.floor_div(b),
+            (Function::Mod, [a, b]) => a.modulo(b),
+            (Function::Pow, [a, b]) => a.pow(b),
+            (Function::Min, [first, rest @ ..]) => rest.iter().fold(first.clone(), |a, b| a.min(b)),
+            (Function::Max, [first, rest @ ..]) => rest.iter().fold(first.clone(), |a, b| a.max(b)),
+            (Function::Add, _) => args.iter().fold(SymInt::from(0), |a, b| a.add(b)),
+            (Function::Mul, _) => args.iter().fold(SymInt::from(1), |a, b| a.mul(b)),
+            _ => SymInt::opaque(function, args.to_vec()),
+        }
+    }
+
+    fn of_atom(atom: Atom) -> SymInt {
+        let size = atom.size();
+        if size > MAX_SIZE {
+            return SymInt::beyond_limits(&atom);
+        }
+        let term = Term { coefficient: 1, factors: vec![(atom, 1)] };
+        SymInt(Repr::Sum(Arc::new(Sum { terms: vec![term], size })))
+    }
+
+    /// The function as an atom, not simplified.
+    fn opaque(function: Function, args: Vec<SymInt>) -> SymInt {
+        SymInt::of_atom(Atom::Function(function, args))
+    }
+
+    /// From terms that are merged and sorted; None if they are too many or too large.
+    fn of_terms(terms: Vec<Term>) -> Option<SymInt> {
+        match terms.as_slice() {
+            [] => return Some(SymInt::from(0)),
+            [only] if only.factors.is_empty() => return Some(SymInt::from(only.coefficient)),
+            _ => {}
+        }
+        let size = terms.iter().flat_map(|t| &t.factors).fold(0u32, |n, (atom, _)| n.saturating_add(atom.size()));
+        (terms.len() <= MAX_TERMS && size <= MAX_SIZE).then(|| SymInt(Repr::Sum(Arc::new(Sum { terms, size }))))
+    }
+
+    /// A symbol that is the same for the same expression.
+    fn beyond_limits(atom: &Atom) -> SymInt {
+        let mut hasher = rustc_hash::FxHasher::default();
+        atom.hash(&mut hasher);
+        let first = hasher.finish();
+        0x5eed_u64.hash(&mut hasher);
+        SymInt::symbol(format!("?too_long_{first:016x}{:016x}", hasher.finish()))
+    }
+
+    fn only_atom(&self) -> Option<&Atom> {
+        match &self.0 {
+            Repr::Sum(sum) => match sum.terms.as_slice() {
+                [Term { coefficient: 1, factors }] => match factors.as_slice() {
+                    [(atom, 1)] => Some(atom),
+                    _ => None,
+                },
+                _ => None,
+            },
+            Repr::Known(_) => None,
+        }
+    }
+
+    fn size(&self) -> u32 {
+        match &self.0 {
+            Repr::Known(_) => 1,
+            Repr::Sum(sum) => sum.size,
+        }
+    }
+
+    fn to_terms(&self) -> Vec<Term> {
+        match &self.0 {
+            Repr::Known(0) => Vec::new(),
+            Repr::Known(n) => vec![Term { coefficient: *n, factors: Vec::new() }],
+            Repr::Sum(sum) => sum.terms.clone(),
+        }
+    }
+}
+
+impl Atom {
+    fn size(&self) -> u32 {
+        match self {
+            Atom::Symbol(_) => 1,
+            Atom::Function(_, args) => args.iter().fold(1u32, |n, a| n.saturating_add(a.size())),
+        }
+    }
+
+    fn is_nonnegative(&self, nonnegative: &dyn Fn(&str) -> bool) -> bool {
+        match self {
+            Atom::Symbol(name) => nonnegative(name),
+            Atom::Function(Function::Max, args) => args.iter().any(|a| a.is_nonnegative(nonnegative)),
+            Atom::Function(Function::Mod, args) => args.last().is_some_and(|b| b.is_nonnegative(nonnegative)),
+            Atom::Function(Function::Pow, args) => args.first().is_some_and(|b| b.is_nonnegative(nonnegative)),
+            Atom::Function(_, args) => args.iter().all(|a| a.is_nonnegative(nonnegative)),
+        }
+    }
+}
+
+/// The lexicographic order of monomials, in which multiplying keeps the order: division relies on it.
+fn compare_monomials(a: &[(Atom, u32)], b: &[(Atom, u32)]) -> Ordering {
+    for ((x, p), (y, q)) in a.iter().zip(b) {
+        // A monomial that has an earlier atom has a higher power of it than one that has not.
+        match y.cmp(x).then(p.cmp(q)) {
+            Ordering::Equal => {}
+            order => return order,
+        }
+    }
+    a.len().cmp(&b.len())
+}
+
+impl Ord for Atom {
+    fn cmp(&self, other: &Atom) -> Ordering {
+        match (self, other) {
+            (Atom::Symbol(a), Atom::Symbol(b)) => a.cmp(b),
+            (Atom::Symbol(_), Atom::Function(..)) => Ordering::Less,
+            (Atom::Function(..), Atom::Symbol(_)) => Ordering::Greater,
+            (Atom::Function(f, a), Atom::Function(g, b)) => {
+                f.cmp(g).then_with(|| a.iter().map(|n| &n.0).cmp(b.iter().map(|n| &n.0)))
+            }
+        }
+    }
+}
+
+impl PartialOrd for Atom {
+    fn partial_cmp(&self, other: &Atom) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Default for SymInt {
+    fn default() -> Self {
+        SymInt::from(0)
+    }
+}
+
+impl From<i64> for SymInt {
+    fn from(n: i64) -> Self {
+        SymInt(Repr::Known(n))
+    }
+}
+
+impl From<&SymInt> for SymInt {
+    fn from(n: &SymInt) -> Self {
+        n.clone()
+    }
+}
+
+impl PartialEq<i64> for SymInt {
+    fn eq(&self, other: &i64) -> bool {
+        self.known() == Some(*other)
+    }
+}
