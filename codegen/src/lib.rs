@@ -8,6 +8,7 @@ pub mod collect;
 pub mod coverage;
 pub mod diagnostic;
 pub mod emit;
+pub mod explain;
 pub mod render;
 pub mod schema;
 pub mod source;

@@ -48,8 +48,14 @@ pub struct Piece {
 /// Cuts `source`, the text of `file`.
 pub fn cut(source: &str, file: FileId, out: &mut Vec<Diagnostic>) -> Cut {
     let tokens = scan(source);
-    let mut cutter =
-        Cutter { lines: Lines { source, file }, tokens: &tokens, out, cut: Cut::default(), item: None, waiting: Vec::new() };
+    let mut cutter = Cutter {
+        lines: Lines { source, file },
+        tokens: &tokens,
+        out,
+        cut: Cut::default(),
+        item: None,
+        waiting: Vec::new(),
+    };
     for at in 0..tokens.len() {
         cutter.token(at);
     }
@@ -103,11 +109,7 @@ impl<'a> Cutter<'a> {
         }
         // A misspelt keyword, if what stands before it may end an item and it is followed by a name.
         let complete = matches!(item.last.kind, Kind::Word | Kind::Str | Kind::Close);
-        first_column
-            && item.brackets.balanced()
-            && complete
-            && !CONTINUE.contains(&word)
-            && self.name_follows(at)
+        first_column && item.brackets.balanced() && complete && !CONTINUE.contains(&word) && self.name_follows(at)
     }
 
     /// Does a name follow after blanks, on the same line? No two names stand side by side inside an item but in headers.

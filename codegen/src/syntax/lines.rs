@@ -24,7 +24,8 @@ impl<'a> Lines<'a> {
 
     /// Does nothing stand before a place on its line?
     pub fn own_line(&self, at: usize) -> bool {
-        let text = self.source.get(..at).unwrap_or("").trim_end_matches(|c: char| c.is_whitespace() && c != '\n' && c != '\r');
+        let text =
+            self.source.get(..at).unwrap_or("").trim_end_matches(|c: char| c.is_whitespace() && c != '\n' && c != '\r');
         text.is_empty() || text.ends_with(['\n', '\r', BYTE_ORDER_MARK])
     }
 

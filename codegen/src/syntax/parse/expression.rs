@@ -19,7 +19,9 @@ static OPERATORS: LazyLock<PrattParser<Rule>> = LazyLock::new(|| {
         .op(Op::infix(Rule::coalesce, Assoc::Right))
         .op(Op::infix(Rule::or, Assoc::Left))
         .op(Op::infix(Rule::and, Assoc::Left))
-        .op(comparisons.into_iter().fold(Op::infix(Rule::eq, Assoc::Left), |all, rule| all | Op::infix(rule, Assoc::Left)))
+        .op(comparisons
+            .into_iter()
+            .fold(Op::infix(Rule::eq, Assoc::Left), |all, rule| all | Op::infix(rule, Assoc::Left)))
         .op(Op::infix(Rule::add, Assoc::Left) | Op::infix(Rule::sub, Assoc::Left))
         .op(Op::infix(Rule::mul, Assoc::Left) | Op::infix(Rule::div, Assoc::Left) | Op::infix(Rule::rem, Assoc::Left))
         .op(Op::prefix(Rule::negate) | Op::prefix(Rule::not))

@@ -53,7 +53,8 @@ impl Reader<'_> {
         match self.path(pair)? {
             Path::Onnx(name) => Some(name),
             Path::Overload(op) => {
-                let error = Diagnostic::new("E0001", op.span, "expected an ONNX operator, found an overload of PyTorch");
+                let error =
+                    Diagnostic::new("E0001", op.span, "expected an ONNX operator, found an overload of PyTorch");
                 self.error(error.help("operators of ONNX are capitalised: `Gelu`, `com.microsoft::QuickGelu`"));
                 None
             }
