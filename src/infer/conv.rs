@@ -24,9 +24,7 @@ pub(super) fn conv(c: &Ctx, w: usize) -> Result<Vec<Type>> {
         None => c.fresh(),
     };
     let window = Window::read(c, spatial.len(), weights.and_then(|w| w.get(2..)))?;
-    let mut shape = vec![batch.clone(), out_channels];
-    shape.extend(spatial.iter().enumerate().map(|(i, d)| window.output(c, i, d)));
-    c.one(Some(shape))
+    c.one(Some(window.shape(c, batch, &out_channels, spatial)?))
 }
 
 fn conv_without_data(c: &Ctx, weights: &[SymInt]) -> Vec<SymInt> {

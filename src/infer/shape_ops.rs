@@ -244,10 +244,7 @@ pub(super) fn tile(c: &Ctx) -> Result<Vec<Type>> {
 }
 
 pub(super) fn pad(c: &Ctx) -> Result<Vec<Type>> {
-    let pads = match c.attr("paddings") {
-        Some(Attr::Ints(list)) => Param::Known(list.iter().map(|n| SymInt::from(*n)).collect()),
-        _ => c.param("pads", 1),
-    };
+    let pads = c.param("pads", 1);
     let Some(dims) = c.shape(0) else { return c.one(None) };
     let axes = match c.int_param("axes", 3) {
         Param::Known(axes) => c.axes(&axes, dims.len())?,

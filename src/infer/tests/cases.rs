@@ -179,6 +179,46 @@ impl Dice {
     }
 }
 
+/// The case with numbers in the place of its symbols.
+fn numeric(case: &Case, values: &HashMap<String, i64>) -> Case {
+    let mut case = case.clone();
+    let number = |n: &mut SymInt| *n = n.substitute_with(&|name| values.get(name).map(|n| SymInt::from(*n)));
+    for input in case.inputs.iter_mut().flatten() {
+        if let Type::Tensor { shape: Some(dims), .. } = &mut input.ty {
+            dims.iter_mut().for_each(number);
+        }
+        input.content.iter_mut().flatten().for_each(number);
+    }
+    case
+}
+
+/// Where the case can be had with other numbers as well, symbols stand for those too.
+#[test]
+fn symbols_stand_for_all_numbers() {
+    let (mut dice, mut failures, mut compared) = (Dice(7), Vec::new(), 0);
+    for case in cases().iter().filter(|c| !c.is_skipped()) {
+        for round in 0..24 {
+            let naming = Naming { shared: round % 2 > 0, contents: round % 4 > 1, ranges: round % 8 > 3 };
+            let (symbolic, graph, mut values) = symbolic(case, &naming);
+            let mut names: Vec<_> = values.iter_mut().collect();
+            names.sort();
+            // With ranges, what is 2 or more stays so. A content of 0 is no size to some operators.
+            let least = |n: i64| if naming.ranges { n.min(2) } else { naming.contents.into() };
+            names.into_iter().for_each(|(_, n)| *n = least(*n) + dice.roll(9) as i64);
+            let Ok(wanted) = numeric(&symbolic, &values).infer(&Graph::default()) else { continue };
+            let got = symbolic.infer(&graph).unwrap();
+            compared += 1;
+            let check = |size: &SymInt, n: i64| dims::has_anonymous(size) || size.eval(&values).is_none_or(|v| v == n);
+            for (got, wanted) in got.iter().zip(&wanted) {
+                let told = compare(got, wanted, &mut Score::default(), &check);
+                failures.extend(told.err().map(|e| format!("{}: {e}; {values:?}; {:?}", case.name, symbolic.inputs)));
+            }
+        }
+    }
+    assert_none(&failures);
+    assert!(compared > 12_000, "{compared}");
+}
+
 /// Changes a few things of a case.
 fn damage(case: &mut Case, dice: &mut Dice, graph: &Graph) {
     for _ in 0..=dice.roll(3) {

@@ -46,7 +46,8 @@ impl InferCx for Graph {
     }
 
     fn range(&self, symbol: &str) -> (Option<i64>, Option<i64>) {
-        self.ranges.get(symbol).copied().unwrap_or((None, None))
+        let is_size = symbol.starts_with('?').then_some(0);
+        self.ranges.get(symbol).copied().unwrap_or((is_size, None))
     }
 }
 
@@ -199,9 +200,8 @@ impl Case {
     fn is_skipped(&self) -> bool {
         // The type of an empty optional is an attribute of its own kind.
         let untyped = self.op == "Optional" && self.inputs.is_empty();
-        // Its form before opset 9, with a batch dimension of its own.
-        let old_scan = self.op == "Scan" && self.opset < 9;
-        untyped || old_scan || schema::find(&self.op).is_none()
+        // Versions that no opset from 9 on has are not known.
+        untyped || schema::find(&self.op).and_then(|op| op.at(self.opset)).is_none()
     }
 }
 
