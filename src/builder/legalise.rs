@@ -25,18 +25,26 @@ impl Builder {
     pub(super) fn legalise(&self, schema: &'static Op, version: &'static Version, call: &Call) -> Result<Casts> {
         self.check_variables(version, call)?;
         let mut casts = Casts::default();
+        let avoided = self.avoided.get(call.op).copied().unwrap_or(0);
         for (i, value, port, set) in self.tensors(version, call) {
             let dtype = self.dtype(value);
-            if set.has(dtype) {
+            let variable = is_variable(port, set);
+            let has_kernel = |d: Dtype| !variable || avoided & (1 << d as u32) == 0;
+            if set.has(dtype) && has_kernel(dtype) {
                 continue;
             }
-            let to = wider(dtype).iter().copied().find(|d| set.has(*d)).ok_or_else(|| {
-                self.refused_dtype(schema, dtype, "take", |v| {
-                    v.input_port(i).and_then(|p| v.types.get(usize::from(p.ty)))
-                })
-            })?;
+            let to = match wider(dtype).iter().copied().find(|d| set.has(*d) && has_kernel(*d)) {
+                Some(to) if may_be_cast(call, port) => to,
+                // A runtime may yet learn it; the standard will not.
+                _ if set.has(dtype) => continue,
+                _ => {
+                    return Err(self.refused_dtype(schema, dtype, "take", |v| {
+                        v.input_port(i).and_then(|p| v.types.get(usize::from(p.ty)))
+                    }));
+                }
+            };
             casts.inputs.push((i, to));
-            if is_variable(port, set) && !casts.variables.contains(&(port.ty, to)) {
+            if variable && !casts.variables.contains(&(port.ty, to)) {
                 casts.variables.push((port.ty, to));
             }
         }
@@ -88,6 +96,11 @@ impl Builder {
         let when = needs.map_or_else(|| "at any opset".to_owned(), |opset| format!("before opset {opset}"));
         Error::refused(format!("`{}` does not {verb} {dtype} {when}", schema.name), needs)
     }
+}
+
+/// May the input be cast? Not that of a cast, nor what goes into a body whose inputs have their types.
+fn may_be_cast(call: &Call, port: &Port) -> bool {
+    call.op != "Cast" && (port.kind != PortKind::Variadic || port.homogeneous)
 }
 
 /// Do all inputs and outputs of this type have the same one?
