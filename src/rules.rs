@@ -6,7 +6,7 @@ pub mod support;
 #[doc(hidden)]
 pub mod prelude {
     pub use super::support;
-    pub use super::{Arm, Rule, arm, rule};
+    pub(super) use super::{Arm, Rule, arm, rule};
     pub use crate::builder::{Args, Builder, Call, In, IntoOuts, Out, Scalar, ScalarOp};
     pub use crate::dtype::Dtype;
     pub use crate::error::{Error, Result};
@@ -90,6 +90,7 @@ mod generated {
 mod tables {
     include!(concat!(env!("OUT_DIR"), "/schemas.rs"));
     include!(concat!(env!("OUT_DIR"), "/facts.rs"));
+    include!(concat!(env!("OUT_DIR"), "/views.rs"));
 }
 
 /// The generated functions by name, for the table of schemas.
@@ -103,6 +104,11 @@ pub use tables::*;
 /// The rule of an overload.
 pub fn find(name: &str) -> Option<&'static Rule> {
     RULES.binary_search_by(|rule| rule.name.cmp(name)).ok().map(|i| &RULES[i])
+}
+
+/// May the results of an operator share memory with its first argument?
+pub fn is_view(name: &str) -> bool {
+    VIEWS.binary_search(&name).is_ok()
 }
 
 /// Why an overload cannot be had in ONNX, if that is so.

@@ -36,7 +36,7 @@ impl Operands {
         for dtype in self.0.into_iter().rev().flatten() {
             higher = Some(match higher {
                 None => dtype,
-                Some(lower) => looked_up(COMBINE, dtype, lower)?,
+                Some(lower) => looked_up(&COMBINE, dtype, lower)?,
             });
         }
         higher.ok_or_else(|| Error::internal("the common dtype of nothing"))
