@@ -1,8 +1,13 @@
 //! Weights: where their bytes lie and how they are to be read. Nothing but the writer touches the bytes.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::dtype::Dtype;
+use crate::error::{Error, Kind, Result};
+
+/// The most bytes that a weight may take which repeats its elements: 64 GiB.
+const MOST_EXPANDED: u64 = 1 << 36;
 
 /// A tensor of a state dict or a constant.
 #[derive(Debug, Clone)]
@@ -37,20 +42,80 @@ pub enum Storage {
     Owned(Arc<[u8]>),
 }
 
-/// A file in memory by mapping.
+/// A file in memory by mapping; or bytes that were in memory already, treated alike.
 #[derive(Debug)]
 pub struct MappedFile {
     /// Its path as given.
-    pub path: std::path::PathBuf,
-    /// The pages.
-    pub map: memmap2::Mmap,
+    pub path: PathBuf,
+    pages: Pages,
+}
+
+#[derive(Debug)]
+enum Pages {
+    Map(memmap2::Mmap, std::fs::File),
+    Owned(Vec<u8>),
+}
+
+impl MappedFile {
+    /// Maps a file. The caller must not change the file while the map lives.
+    pub fn open(path: &Path) -> Result<Arc<MappedFile>> {
+        let error = |error: std::io::Error| Error::new(Kind::Io, error.to_string()).at(path.display().to_string());
+        let file = std::fs::File::open(path).map_err(error)?;
+        if file.metadata().map_err(error)?.is_dir() {
+            return Err(Error::new(Kind::Io, "it is a directory, not a file").at(path.display().to_string()));
+        }
+        // SAFETY: as everywhere with maps, another process that truncates the file meanwhile ends this one.
+        let map = unsafe { memmap2::Mmap::map(&file) }.map_err(error)?;
+        Ok(Arc::new(MappedFile { path: path.to_path_buf(), pages: Pages::Map(map, file) }))
+    }
+
+    /// Takes bytes as if they were a file of that name.
+    pub fn from_bytes(path: impl Into<PathBuf>, bytes: Vec<u8>) -> Arc<MappedFile> {
+        Arc::new(MappedFile { path: path.into(), pages: Pages::Owned(bytes) })
+    }
+
+    /// All the bytes.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.pages {
+            Pages::Map(map, _) => map,
+            Pages::Owned(bytes) => bytes,
+        }
+    }
+
+    /// Copies the bytes from `start` on into a buffer. From a file they are read past the map: bytes that are only
+    /// passed on need not become memory of this process, and it takes half the time.
+    pub fn read_at(&self, start: usize, buffer: &mut [u8]) -> Result<()> {
+        let failed =
+            |error: std::io::Error| Error::new(Kind::Io, error.to_string()).at(self.path.display().to_string());
+        #[cfg(unix)]
+        if let Pages::Map(_, file) = &self.pages {
+            return std::os::unix::fs::FileExt::read_exact_at(file, buffer, start as u64).map_err(failed);
+        }
+        let bytes = self.bytes().get(start..).and_then(|rest| rest.get(..buffer.len()));
+        buffer.copy_from_slice(bytes.ok_or_else(|| failed(std::io::ErrorKind::UnexpectedEof.into()))?);
+        Ok(())
+    }
+
+    /// Tells the system that all pages may go: none is needed again soon.
+    pub fn release(&self) {
+        #[cfg(unix)]
+        if let Pages::Map(map, _) = &self.pages {
+            // SAFETY: the map is of a file and is only read; pages that are dropped are read from the file again.
+            // Failure is harmless: the pages stay.
+            let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+        }
+    }
 }
 
 impl Storage {
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         match self {
-            Storage::Mapped { file, start, len } => &file.map[*start..*start + *len],
+            // The range was checked when it was made; one that lies outside is empty rather than a panic.
+            Storage::Mapped { file, start, len } => {
+                let end = start.saturating_add(*len);
+                file.bytes().get(*start..end).unwrap_or_default()
+            }
             Storage::Owned(bytes) => bytes,
         }
     }
@@ -59,16 +124,79 @@ impl Storage {
 impl Weight {
     /// Are its elements one after another in row-major order?
     pub fn is_contiguous(&self) -> bool {
-        let mut expected = 1;
+        if self.sizes.contains(&0) {
+            return true;
+        }
+        let mut expected = 1_i64;
         for (size, stride) in self.sizes.iter().zip(&self.strides).rev() {
-            if *size == 0 {
-                return true;
-            }
             if *size != 1 && *stride != expected {
                 return false;
             }
-            expected *= size;
+            expected = expected.wrapping_mul(*size);
         }
         true
+    }
+
+    /// Checks that sizes, strides and offset stay within the bytes; whoever makes a weight calls this.
+    ///
+    /// Afterwards every element that they reach lies in [`Storage::bytes`].
+    pub fn check(&self) -> Result<()> {
+        if self.sizes.len() != self.strides.len() {
+            let message = format!("it has {} sizes but {} strides", self.sizes.len(), self.strides.len());
+            return Err(Error::input(message));
+        }
+        if let Some(size) = self.sizes.iter().find(|size| **size < 0) {
+            return Err(Error::input(format!("its size {size} is negative")));
+        }
+        if self.offset < 0 {
+            return Err(Error::input(format!("its offset {} is negative", self.offset)));
+        }
+        if let Some(stride) = self.strides.iter().find(|stride| **stride < 0) {
+            return Err(Error::input(format!("its stride {stride} is negative")));
+        }
+        let overflow = || Error::input(format!("its sizes {:?} with strides {:?} overflow", self.sizes, self.strides));
+        let total = self.byte_len().ok_or_else(overflow)?;
+        if self.sizes.contains(&0) {
+            return Ok(());
+        }
+        let last = self.last_element().ok_or_else(overflow)?;
+        let needed = u64::try_from(last).ok().and_then(|last| self.dtype.bytes(last.checked_add(1)?));
+        let needed = needed.ok_or_else(overflow)?;
+        let present = self.storage.bytes().len() as u64;
+        if present == 0 {
+            return Err(Error::input("its data is not in the archive (it was saved from a fake or meta tensor)")
+                .help("export the model with its weights loaded on a real device"));
+        }
+        if needed > present {
+            let message = format!(
+                "sizes {:?}, strides {:?} and offset {} need {needed} bytes of {}, but there are only {present}",
+                self.sizes, self.strides, self.offset, self.dtype
+            );
+            return Err(Error::input(message));
+        }
+        // An expanded weight (stride 0) is written out in full.
+        if total > present && total > MOST_EXPANDED {
+            let message = format!("sizes {:?} with strides {:?} expand to {total} bytes", self.sizes, self.strides);
+            return Err(Error::input(message));
+        }
+        Ok(())
+    }
+
+    /// The bytes that its elements take when written one after another.
+    pub fn byte_len(&self) -> Option<u64> {
+        let mut count = 1_u64;
+        for size in &self.sizes {
+            count = count.checked_mul(u64::try_from(*size).ok()?)?;
+        }
+        self.dtype.bytes(count)
+    }
+
+    /// The greatest index, in elements, that sizes, strides and offset reach.
+    fn last_element(&self) -> Option<i64> {
+        let mut last = self.offset;
+        for (size, stride) in self.sizes.iter().zip(&self.strides) {
+            last = last.checked_add(size.checked_sub(1)?.checked_mul(*stride)?)?;
+        }
+        Some(last)
     }
 }

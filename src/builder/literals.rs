@@ -121,8 +121,10 @@ macro_rules! from {
 }
 from! {
     Value => |v| In::Value(v),
-    Option<Value> => |v| v.map_or(In::None, In::Value),
-    &Option<Value> => |v| v.map_or(In::None, In::Value),
+    &Value => |v| In::Value(*v),
+    &i64 => |v| In::Number(Scalar::Int(*v)),
+    &f64 => |v| In::Number(Scalar::Float(*v)),
+    &bool => |v| In::Number(Scalar::Bool(*v)),
     Vec<Value> => |v| In::Values(v),
     &[Value] => |v| In::Values(v.to_vec()),
     &Vec<Value> => |v| In::Values(v.clone()),
@@ -143,3 +145,19 @@ from! {
     &[f64] => |v| In::Floats(v.to_vec()),
     &Vec<f64> => |v| In::Floats(v.clone()),
 }
+
+macro_rules! from_optional {
+    ($($type:ty),*) => {$(
+        impl From<Option<$type>> for In {
+            fn from(v: Option<$type>) -> In {
+                v.map_or(In::None, In::from)
+            }
+        }
+        impl From<&Option<$type>> for In {
+            fn from(v: &Option<$type>) -> In {
+                v.as_ref().map_or(In::None, In::from)
+            }
+        }
+    )*};
+}
+from_optional!(Value, i64, f64, bool, Scalar, SymInt, Vec<SymInt>, Vec<i64>, Vec<f64>);

@@ -17,8 +17,6 @@ mod promotion;
 mod resize;
 mod resize_plan;
 mod shapes;
-#[cfg(test)]
-mod tests;
 
 pub use constants::*;
 pub use einsum::*;

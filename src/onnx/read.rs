@@ -15,18 +15,8 @@ pub const LIMIT: u64 = i32::MAX as u64;
 
 /// Reads a model from a file that is mapped: raw data of tensors stays where it is.
 pub fn read_file(path: &Path) -> Result<ModelProto> {
-    let failed = |error: std::io::Error| Error::from(error).at(path.display().to_string());
-    let file = std::fs::File::open(path).map_err(failed)?;
-    let size = file.metadata().map_err(failed)?.len();
-    if size > LIMIT {
-        return Err(
-            Error::input(format!("{size} bytes are beyond protobuf's limit of 2 GiB")).at(path.display().to_string())
-        );
-    }
-    // SAFETY: as for every mapped file, another process that shortens it while we read ends this process.
-    let map = unsafe { memmap2::Mmap::map(&file) }.map_err(failed)?;
-    let mapped = MappedFile { path: path.to_path_buf(), map };
-    parse(Bytes::from_owner(Owner(Arc::new(mapped)))).map_err(|error| error.at(path.display().to_string()))
+    let bytes = Bytes::from_owner(Owner(MappedFile::open(path)?));
+    parse(bytes).map_err(|error| error.at(path.display().to_string()))
 }
 
 /// Reads a model from bytes.
@@ -48,6 +38,6 @@ struct Owner(Arc<MappedFile>);
 
 impl AsRef<[u8]> for Owner {
     fn as_ref(&self) -> &[u8] {
-        &self.0.map
+        self.0.bytes()
     }
 }
