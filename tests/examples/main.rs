@@ -32,7 +32,7 @@ fn examples_give_the_right_numbers_at_every_opset() {
     let mut failures = Vec::new();
     let mut reached = BTreeSet::new();
     for (id, example) in checked.program.examples.iter().enumerate() {
-        if wanted.as_ref().is_some_and(|w| !w.contains(name(&example.target))) {
+        if wanted.as_ref().is_some_and(|w| !w.iter().any(|n| n == name(&example.target))) {
             continue;
         }
         let (record, mut wrong) = run(id, example, &checked, &mut reached);
