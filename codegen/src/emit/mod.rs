@@ -12,6 +12,7 @@ mod nodes;
 pub mod facts;
 pub mod schema_table;
 mod types;
+pub mod views;
 
 use std::collections::BTreeMap;
 

@@ -9,7 +9,7 @@ use super::scan::{Kind, Token};
 use crate::diagnostic::Diagnostic;
 
 /// The most levels.
-const MAX_LEVELS: usize = 64;
+const MAX_LEVELS: usize = 48;
 /// The most levels in an expression inside a text.
 const MAX_LEVELS_IN_TEXT: usize = 8;
 /// What a level counts; an operator counts 1.
@@ -75,8 +75,9 @@ impl<'a> Brackets<'a> {
     pub fn finish(&self) -> Result<(), Diagnostic> {
         let Some(last) = self.open.last() else { return Ok(()) };
         let bracket = last.token.text(self.lines.source);
-        let mut error = Diagnostic::new("E0002", self.lines.span(last.token.range()), format!("`{bracket}` is never closed"))
-            .label(format!("no `{}` for this", closer(bracket)));
+        let mut error =
+            Diagnostic::new("E0002", self.lines.span(last.token.range()), format!("`{bracket}` is never closed"))
+                .label(format!("no `{}` for this", closer(bracket)));
         if let Some(token) = self.suspicious {
             error = error.also(self.lines.span(token.range()), "by the indentation, this one misses its end");
         }
@@ -98,9 +99,13 @@ impl<'a> Brackets<'a> {
         };
         let bracket = open.token.text(self.lines.source);
         if closer(bracket) != text {
-            return Err(Diagnostic::new("E0002", self.lines.span(token.range()), format!("`{text}` cannot close `{bracket}`"))
-                .label(format!("expected `{}`", closer(bracket)))
-                .also(self.lines.span(open.token.range()), "opened here"));
+            return Err(Diagnostic::new(
+                "E0002",
+                self.lines.span(token.range()),
+                format!("`{text}` cannot close `{bracket}`"),
+            )
+            .label(format!("expected `{}`", closer(bracket)))
+            .also(self.lines.span(open.token.range()), "opened here"));
         }
         self.suspect(open.token, token);
         let around = self.current();
@@ -111,7 +116,7 @@ impl<'a> Brackets<'a> {
 
     /// Remembers the first pair whose closing bracket begins a line and is not indented as the opening one's line.
     fn suspect(&mut self, open: Token, close: Token) {
-        let (before, after) = (self.lines.before(open.start), self.lines.before(close.start));
+        let (before, after) = (open.before(self.lines.source), close.before(self.lines.source));
         let begins_line = after.trim().is_empty();
         if self.suspicious.is_none() && begins_line && indentation(before) != after.len() && !self.open.is_empty() {
             self.suspicious = Some(open);
@@ -163,7 +168,10 @@ impl<'a> Brackets<'a> {
         }
         Err(Diagnostic::new("E0003", self.lines.span(token.range()), "nested too deep")
             .label("too deep from here on")
-            .note(format!("at most {} levels: brackets, `if`, `match`, closures, or four operators in a row", self.most / LEVEL))
+            .note(format!(
+                "at most {} levels: brackets, `if`, `match`, closures, or four operators in a row",
+                self.most / LEVEL
+            ))
             .help("give parts of it names with `let`, or move them to a `fn`"))
     }
 }

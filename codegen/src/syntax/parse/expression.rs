@@ -19,7 +19,9 @@ static OPERATORS: LazyLock<PrattParser<Rule>> = LazyLock::new(|| {
         .op(Op::infix(Rule::coalesce, Assoc::Right))
         .op(Op::infix(Rule::or, Assoc::Left))
         .op(Op::infix(Rule::and, Assoc::Left))
-        .op(comparisons.into_iter().fold(Op::infix(Rule::eq, Assoc::Left), |all, rule| all | Op::infix(rule, Assoc::Left)))
+        .op(comparisons
+            .into_iter()
+            .fold(Op::infix(Rule::eq, Assoc::Left), |all, rule| all | Op::infix(rule, Assoc::Left)))
         .op(Op::infix(Rule::add, Assoc::Left) | Op::infix(Rule::sub, Assoc::Left))
         .op(Op::infix(Rule::mul, Assoc::Left) | Op::infix(Rule::div, Assoc::Left) | Op::infix(Rule::rem, Assoc::Left))
         .op(Op::prefix(Rule::negate) | Op::prefix(Rule::not))
@@ -67,11 +69,12 @@ impl Reader<'_> {
         let Some(operator) = binary_op(op.as_rule()) else {
             return Some(Operand::new(Expr { kind: ExprKind::Coalesce(a, b), span }));
         };
-        let comparison = is_comparison(operator);
-        if comparison && (left.comparison || right.comparison) {
+        let chained = is_comparison(operator) && (left.comparison || right.comparison);
+        if chained {
             let error = Diagnostic::new("E0001", self.span(op), "comparisons do not chain");
             self.error(error.help("join them with `&&`, or put one in parentheses"));
         }
+        let comparison = is_comparison(operator) && !chained;
         Some(Operand { expr: Expr { kind: ExprKind::Binary(operator, a, b), span }, comparison })
     }
 

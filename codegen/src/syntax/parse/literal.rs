@@ -156,7 +156,8 @@ impl Reader<'_> {
             'n' => Some('\n'),
             't' => Some('\t'),
             _ => {
-                let error = Diagnostic::new("E0005", self.at(start, 1 + c.len_utf8()), format!("unknown escape `\\{c}`"));
+                let error =
+                    Diagnostic::new("E0005", self.at(start, 1 + c.len_utf8()), format!("unknown escape `\\{c}`"));
                 self.error(error.help("known are `\\\\`, `\\\"`, `\\n` and `\\t`"));
                 None
             }
