@@ -9,6 +9,7 @@ pub mod functional;
 pub mod graph;
 pub mod infer;
 pub mod onnx;
+pub mod inline;
 pub mod program;
 pub mod pt2;
 pub mod schema;
