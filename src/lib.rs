@@ -17,6 +17,7 @@ pub mod graph;
 pub mod infer;
 pub mod inspect;
 pub mod onnx;
+pub mod inline;
 pub mod program;
 pub mod pt2;
 pub mod rules;
