@@ -9,12 +9,12 @@ use crate::sym::SymInt;
 impl Builder {
     /// A node with these inputs, no attributes, and one output.
     pub(super) fn op(&mut self, op: &'static str, inputs: Vec<In>) -> Result<Value> {
-        self.node1(op, inputs, Vec::new(), 1)
+        self.node1(op, inputs, Vec::new())
     }
 
     /// A node with one attribute.
     pub(super) fn op_with(&mut self, op: &'static str, inputs: Vec<In>, name: &'static str, attr: Attr) -> Result<Value> {
-        self.node1(op, inputs, vec![(name, attr)], 1)
+        self.node1(op, inputs, vec![(name, attr)])
     }
 
     pub(super) fn add(&mut self, a: impl Into<In>, b: impl Into<In>) -> Result<Value> {

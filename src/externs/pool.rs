@@ -135,7 +135,7 @@ pub fn adaptive_max(cx: &mut Builder, x: Value, size: &[SymInt]) -> Result<(Valu
     let last = (lead + n) as i64;
     let values = reduce(cx, "ReduceMax", flat, &[last], false)?;
     let attrs = vec![("axis", Attr::Int(last)), ("keepdims", Attr::Int(1))];
-    let chosen = cx.node1("ArgMax", vec![flat.into()], attrs, 1)?;
+    let chosen = cx.node1("ArgMax", vec![flat.into()], attrs)?;
     let place = cx.transpose(place, &order(0))?;
     let place = cx.reshape(place, &[size, &[SymInt::from(-1)]].concat())?;
     let longest = cx.dim(flat, last)?;
