@@ -21,7 +21,8 @@ use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::onnx::{self, ExternalData, Model, ModelOptions, Provenance, Written, write::Progress};
 use crate::program::Program;
-use crate::rules::{DEFAULT_OPSET, MAX_OPSET, MIN_OPSET};
+use crate::rules::{self, DEFAULT_OPSET, MAX_OPSET, MIN_OPSET};
+use crate::{check, clean, functional};
 use crate::translate::translate;
 
 /// What a user may choose.
@@ -74,8 +75,9 @@ pub struct Exported {
 }
 
 /// Exports a program.
-pub fn export_program(program: Program, options: &Options) -> Result<Exported> {
+pub fn export_program(mut program: Program, options: &Options) -> Result<Exported> {
     check_opset(options.opset)?;
+    prepare(&mut program).map_err(|error| error.at(program.source.clone()))?;
     let source = PathBuf::from(&program.source);
     let graph = translate(&program, options).map_err(|error| error.at(program.source.clone()))?;
     let named = ModelOptions {
@@ -86,6 +88,17 @@ pub fn export_program(program: Program, options: &Options) -> Result<Exported> {
     };
     let model = onnx::model::build(&graph, &named)?;
     Ok(Exported { graph, model, notes: program.notes, source, external_data: options.external_data })
+}
+
+/// Makes a program ready for translation: every name defined once, no writes, nothing that nobody reads.
+///
+/// # Errors
+/// A damaged program, or a write that cannot be made functional.
+pub fn prepare(program: &mut Program) -> Result<()> {
+    check::names(program)?;
+    functional::functionalise(program, &rules::is_view)?;
+    clean::clean(program);
+    Ok(())
 }
 
 impl Exported {

@@ -1,16 +1,18 @@
 //! aten2onnx: PyTorch models to ONNX at any opset, from rules that the build proves.
 //!
-//! [`Exporter`] is the way in. The parts, in the order that data flows: [`pt2`] reads archives into a [`program`], [`translate`] runs
-//! the [`rules`] over it, which call the [`builder`] (with [`infer`] and the [`schema`] tables) to make a [`graph`], and
-//! [`onnx`] writes that. docs/architecture.md tells more.
+//! [`Exporter`] is the way in. The parts, in the order that data flows: [`pt2`] reads archives into a [`program`], [`functional`]
+//! makes it free of writes, [`translate`] runs the [`rules`] over it, which call the [`builder`] (with [`infer`] and the
+//! [`schema`] tables) to make a [`graph`], and [`onnx`] writes that. docs/architecture.md tells more.
 
 pub mod builder;
+pub mod check;
+pub mod clean;
 pub mod cli;
 pub mod dtype;
 pub mod error;
 pub mod export;
-/// The Rust functions behind `extern fn`.
-pub mod externs {}
+pub mod externs;
+pub mod functional;
 pub mod graph;
 pub mod infer;
 pub mod inspect;
@@ -21,6 +23,7 @@ pub mod rules;
 pub mod schema;
 pub mod sym;
 pub mod translate;
+pub mod walk;
 pub mod weights;
 
 pub use export::Exporter;

@@ -220,6 +220,17 @@ fn a_failure_leaves_nothing() {
     assert!(error.unwrap_err().message.contains("there is no folder"));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn devices_are_written_to_and_never_replaced() {
+    let full = write(&model(), &ModelOptions::default(), Path::new("/dev/full"), ExternalData::Auto).unwrap_err();
+    assert_eq!((full.kind, full.message.as_str()), (Kind::Io, "cannot write `/dev/full`: the disk is full"));
+    write(&model(), &ModelOptions::default(), Path::new("/dev/null"), ExternalData::Auto).unwrap();
+    assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    let beside = write(&model(), &ModelOptions::default(), Path::new("/dev/null"), ExternalData::Always).unwrap_err();
+    assert!(beside.message.contains("can have no external data beside it"), "{beside}");
+}
+
 #[test]
 fn the_source_is_not_overwritten() {
     let folder = tempfile::tempdir().unwrap();

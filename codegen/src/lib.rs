@@ -89,6 +89,7 @@ pub fn generate(checked: &Checked) -> Result<Vec<(String, String)>, String> {
     let same = |op: &str, to: u32| checked.program.sames.iter().any(|s| s.op == op && s.to == to);
     files.push(("schemas.rs".to_owned(), emit::schema_table::emit(&checked.schemas, &lowered, &same)));
     files.push(("facts.rs".to_owned(), emit::facts::emit(&checked.schemas)));
+    files.push(("views.rs".to_owned(), emit::views::emit(&checked.schemas)));
     Ok(files)
 }
 

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::Builder;
+use crate::dtype::Dtype;
 use crate::error::Result;
-use crate::graph::{Source, Value};
+use crate::graph::{Source, Type, Value};
 use crate::sym::SymInt;
 
 /// Where a symbol's value is found.
@@ -32,6 +33,12 @@ pub(super) enum Bound {
 impl Builder {
     /// States where a symbol's value is found.
     pub fn bind_symbol(&mut self, name: &str, binding: Binding) {
+        if let Binding::Scalar(value) = binding
+            && self.content(value).is_none()
+            && *self.ty(value) == Type::sized(Dtype::Int64, &[])
+        {
+            self.data_mut(value).content = Some([SymInt::symbol(name)].into());
+        }
         self.bind(name, Bound::At(binding));
     }
 

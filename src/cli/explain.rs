@@ -23,7 +23,9 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     }
 }
 
+/// Code and page, sorted; from `codegen/src/errors/`.
+static PAGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/errors.rs"));
+
 fn page(code: &str) -> Option<&'static str> {
-    let pages: &[(&str, &str)] = &[];
-    pages.iter().find(|(name, _)| *name == code).map(|(_, page)| *page)
+    PAGES.iter().find(|(name, _)| *name == code).map(|(_, page)| *page)
 }

@@ -82,7 +82,7 @@ fn rows(only: Option<u32>) -> Vec<Row> {
 }
 
 fn opsets(rule: &Rule, wanted: Support) -> impl Iterator<Item = u32> {
-    (MIN_OPSET..=MAX_OPSET).zip(rule.support).filter(move |(_, support)| **support == wanted).map(|(opset, _)| opset)
+    (MIN_OPSET..=MAX_OPSET).filter(move |opset| rule.support(*opset) == wanted)
 }
 
 impl Row {

@@ -1,12 +1,11 @@
 //! The front end for `.pt2` files, as `torch.export.save` writes them.
 //!
 //! In the order that data flows: [`archive`] finds the entries, `schema` reads the JSON, `symexpr` its symbolic expressions,
-//! `payload` the weights (`pickle` and `tensors` those of torch 2.8 and older), `graph` and `read` make the program, `check` makes
+//! `payload` the weights (`pickle` and `tensors` those of torch 2.8 and older), `graph` and `read` make the program. [`crate::check`] makes
 //! sure that its values are defined. Weights stay where they are in the mapped file. The archive is not trusted: whatever it
 //! holds, the answer is a program or an error, in time and memory linear in the size of its JSON.
 
 pub mod archive;
-mod check;
 mod graph;
 mod metadata;
 mod payload;

@@ -1,10 +1,11 @@
 //! An exported program to a [`Program`]: the signature tells what each input and output is; names say nothing.
 
 use super::archive::Archive;
-use super::check;
+
 use super::graph::{GraphReader, split};
 use super::payload::Weights;
 use super::schema::{self, Argument, ConstantValue, ExportedProgram, InputSpec, OutputSpec, VersionOnly, parse};
+use crate::check;
 use crate::error::{Error, Result};
 use crate::program::{Arg, BoundWeight, Input, InputKind, Output, OutputKind, Program};
 

@@ -106,6 +106,13 @@ impl SymInt {
         self.as_symbol().is_some_and(|name| name.starts_with('?'))
     }
 
+    /// Does it contain such a symbol? Then it has no text that means anything to a user.
+    pub fn has_anonymous(&self) -> bool {
+        let mut found = false;
+        self.visit_symbols(&mut |name| found |= name.starts_with('?'));
+        found
+    }
+
     /// The terms: a coefficient and its factors, each an atom with its power. Zero has none.
     pub fn terms(&self) -> impl Iterator<Item = (i64, &[(Atom, u32)])> {
         let known = self.known().filter(|n| *n != 0).map(|n| (n, [].as_slice()));

@@ -12,6 +12,7 @@ mod lists;
 mod nodes;
 pub mod schema_table;
 mod types;
+pub mod views;
 
 use std::collections::BTreeMap;
 

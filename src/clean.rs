@@ -1,0 +1,114 @@
+//! Drops what an exported model has no use for: assertions, and nodes whose results nobody reads.
+//!
+//! Takes and gives a [`Program`]. Afterwards every node is read by another one or by an output, writes to memory, or has no results at
+//! all (which a later pass will have to refuse). Linear in the size of the program.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::functional;
+use crate::program::{Arg, Graph, Node, Program};
+use crate::walk;
+
+/// Operators that only check what the exporter has been promised.
+const ASSERTIONS: &[&str] = &[
+    "aten::_assert_tensor_metadata",
+    "aten::_assert_scalar",
+    "aten::_assert_async",
+    "aten::_functional_assert_scalar",
+    "aten::_functional_assert_async",
+    "aten::_functional_sym_constrain_range",
+    "aten::_functional_sym_constrain_range_for_size",
+    "aten::_make_dep_token",
+    "aten::_print",
+    "aten::sym_constrain_range",
+    "aten::sym_constrain_range_for_size",
+];
+
+/// Cleans a program and its nested graphs.
+pub fn clean(program: &mut Program) {
+    graph(&mut program.graph);
+}
+
+fn graph(graph: &mut Graph) {
+    let mut read: HashSet<String> = HashSet::new();
+    for output in &graph.outputs {
+        walk::each_name(&output.value, &mut |name| {
+            read.insert(name.to_owned());
+        });
+    }
+    // From the last to the first, since a node is read only by later ones.
+    let mut kept: Vec<Node> = Vec::with_capacity(graph.nodes.len());
+    for mut node in std::mem::take(&mut graph.nodes).into_iter().rev() {
+        if !is_kept(&node, &read) {
+            continue;
+        }
+        for (_, arg) in &mut node.args {
+            if let Arg::Graph(nested) = arg {
+                self::graph(Arc::make_mut(nested));
+            }
+            walk::each_name(arg, &mut |name| {
+                if !read.contains(name) {
+                    read.insert(name.to_owned());
+                }
+            });
+        }
+        kept.push(node);
+    }
+    kept.reverse();
+    graph.nodes = kept;
+}
+
+fn is_kept(node: &Node, read: &HashSet<String>) -> bool {
+    let operator = node.target.split('.').next().unwrap_or_default();
+    let mut results = walk::results(node).peekable();
+    let has_none = results.peek().is_none();
+    if results.any(|name| read.contains(name)) {
+        return true;
+    }
+    !ASSERTIONS.contains(&operator) && (has_none || writes(node))
+}
+
+/// Does the node write to memory, or a nested graph of it?
+fn writes(node: &Node) -> bool {
+    let nested = node.args.iter().filter_map(|(_, arg)| match arg {
+        Arg::Graph(graph) => Some(graph),
+        _ => None,
+    });
+    functional::writes(&node.target) || nested.into_iter().any(|graph| graph.nodes.iter().any(writes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::{NodeOutput, Output, OutputKind};
+
+    fn node(target: &str, reads: &[&str], result: Option<&str>) -> Node {
+        Node {
+            name: target.to_owned(),
+            target: target.to_owned(),
+            args: reads.iter().map(|name| (String::new(), Arg::Tensor((*name).to_owned()))).collect(),
+            outputs: result.iter().map(|name| NodeOutput::Tensor((*name).to_owned())).collect(),
+            ..Node::default()
+        }
+    }
+
+    #[test]
+    fn assertions_go_and_what_only_they_read() {
+        let nodes = vec![
+            node("aten::relu", &["x"], Some("a")),
+            node("aten::sym_size.int", &["a"], Some("n")),
+            node("_operator::ge", &["n"], Some("ok")),
+            node("aten::_assert_scalar", &["ok"], None),
+            node("aten::sin", &["a"], Some("unread")),
+            node("aten::add_.Tensor", &["x"], Some("written")),
+            node("my::print", &["x"], None),
+        ];
+        let outputs = vec![Output { value: Arg::Tensor("a".to_owned()), kind: OutputKind::User }];
+        let graph = Graph { nodes, outputs, ..Graph::default() };
+        let mut program = Program { graph, ..Program::default() };
+        clean(&mut program);
+        let left: Vec<&str> = program.graph.nodes.iter().map(|node| node.target.as_str()).collect();
+        assert_eq!(left, ["aten::relu", "aten::add_.Tensor", "my::print"]);
+    }
+}

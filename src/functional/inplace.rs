@@ -1,0 +1,363 @@
+//! In-place operators: which they are, what they write to, and the nodes that do the same without writing.
+
+use std::collections::HashMap;
+
+use crate::dtype::Dtype;
+use crate::error::{Error, Result};
+use crate::program::{Arg, Node, NodeOutput, TensorMeta};
+use crate::sym::SymInt;
+
+/// What an operator does to its first argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Nothing.
+    None,
+    /// It writes to its elements.
+    Write(Overwrite),
+    /// It changes its shape or strides, but no element.
+    Metadata,
+    /// Something that is not followed here.
+    Refused(&'static str),
+}
+
+/// How much of a tensor a write takes from what it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overwrite {
+    /// Nothing: every element is new.
+    Whole,
+    /// Some.
+    Part,
+}
+
+/// In-place operators that change no element.
+const METADATA: &[&str] = &[
+    "as_strided_", "detach_", "rename_", "requires_grad_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_",
+    "unsqueeze_",
+];
+
+/// In-place operators whose result has nothing of what was there.
+const WHOLE: &[&str] = &["copy_", "fill_", "zero_", "normal_", "uniform_", "exponential_", "random_"];
+
+/// Functional siblings that are named otherwise than without the underscore.
+const SIBLINGS: &[(&str, &str)] = &[
+    ("aten::_index_put_impl_", "aten::index_put"),
+    ("aten::bernoulli_.float", "aten::bernoulli.p"),
+    ("aten::float_power_.Scalar", "aten::float_power.Tensor_Scalar"),
+    ("aten::float_power_.Tensor", "aten::float_power.Tensor_Tensor"),
+    ("aten::floor_divide_.Tensor", "aten::floor_divide"),
+    ("aten::ldexp_", "aten::ldexp.Tensor"),
+    ("aten::normal_", "aten::normal_functional"),
+    ("aten::pow_.Scalar", "aten::pow.Tensor_Scalar"),
+    ("aten::pow_.Tensor", "aten::pow.Tensor_Tensor"),
+    ("aten::transpose_", "aten::transpose.int"),
+];
+
+/// Operators that give booleans where their in-place form keeps the element type.
+const COMPARISONS: &[&str] = &[
+    "eq", "ge", "greater", "greater_equal", "gt", "le", "less", "less_equal", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "lt", "ne", "not_equal",
+];
+
+/// Operators whose result takes a common type of their arguments, where the in-place form keeps the element type.
+const PROMOTING: &[&str] = &[
+    "__and__", "__or__", "__xor__", "add", "addcdiv", "addcmul", "arctan2", "atan2", "bitwise_and", "bitwise_or", "bitwise_xor",
+    "clamp", "clamp_max", "clamp_min", "clip", "copysign", "div", "divide", "floor_divide", "fmod", "gcd", "hypot", "lcm", "mul",
+    "multiply", "pow", "remainder", "sub", "subtract", "true_divide", "xlogy",
+];
+
+/// Operators that may give their argument itself, or a view of it, without an alias mark in the schema.
+const MAY_ALIAS: &[&str] = &[
+    "_reshape_alias", "_unsafe_view", "alpha_dropout", "atleast_1d", "atleast_2d", "atleast_3d", "dropout", "einsum",
+    "feature_alpha_dropout", "feature_dropout", "meshgrid", "type_as",
+];
+
+/// Operators that ask a tensor for its shape and type, not for its elements.
+const ONLY_SHAPE: &[&str] = &[
+    "_assert_tensor_metadata", "empty_like", "full_like", "new_empty", "new_full", "new_ones", "new_zeros", "ones_like",
+    "rand_like", "randint_like", "randn_like", "sym_numel", "sym_size", "sym_storage_offset", "sym_stride", "zeros_like",
+];
+
+/// Operators that give their argument as it is.
+const IDENTITIES: &[&str] =
+    &["alias", "detach", "detach_", "lift", "lift_fresh", "positive", "requires_grad_", "resolve_conj", "resolve_neg"];
+
+/// The name without namespace and overload: `add_` of `aten::add_.Tensor`.
+fn base_name(target: &str) -> &str {
+    let name = target.split_once("::").map_or(target, |(_, name)| name);
+    name.split_once('.').map_or(name, |(name, _)| name)
+}
+
+/// What an operator does to its first argument.
+pub fn kind(target: &str) -> Kind {
+    let name = base_name(target);
+    let overload = target.rsplit_once('.').map(|(_, overload)| overload).unwrap_or_default();
+    let writes_out = target.starts_with("aten::") && (overload == "out" || overload.ends_with("_out"));
+    if writes_out {
+        return Kind::Refused("it writes its result into an argument (`out=`), which is not followed here");
+    }
+    let is_dunder = name.starts_with("__") && name.ends_with("__");
+    if is_dunder {
+        let in_place = matches!(name, "__iand__" | "__ior__" | "__ixor__" | "__ilshift__" | "__irshift__");
+        return if in_place { Kind::Write(Overwrite::Part) } else { Kind::None };
+    }
+    if !name.ends_with('_') {
+        return Kind::None;
+    }
+    if METADATA.contains(&name) {
+        return Kind::Metadata;
+    }
+    if name.starts_with("_foreach_") || name.starts_with("_fused_") || name.starts_with("_amp_") {
+        return Kind::Refused("it writes to several tensors at once, which is not followed here");
+    }
+    if matches!(name, "set_" | "resize_" | "resize_as_" | "resize_as_sparse_") {
+        return Kind::Refused("it gives a tensor other memory or another size in place, which is not followed here");
+    }
+    Kind::Write(if WHOLE.contains(&name) { Overwrite::Whole } else { Overwrite::Part })
+}
+
+/// Does the operator change an argument in place?
+pub fn writes(target: &str) -> bool {
+    kind(target) != Kind::None
+}
+
+/// The functional operator that does the same: `aten::add.Tensor` for `aten::add_.Tensor`.
+pub fn functional_sibling(target: &str) -> String {
+    if let Some((_, sibling)) = SIBLINGS.iter().find(|(written, _)| *written == target) {
+        return (*sibling).to_owned();
+    }
+    let (namespace, name) = target.split_once("::").unwrap_or(("", target));
+    let (name, overload) = name.split_once('.').unwrap_or((name, ""));
+    let sibling = match name.strip_prefix("__i") {
+        Some(rest) if rest.ends_with("__") => format!("__{rest}"),
+        _ => name.strip_suffix('_').unwrap_or(name).to_owned(),
+    };
+    let colons = if namespace.is_empty() { "" } else { "::" };
+    let dot = if overload.is_empty() { "" } else { "." };
+    format!("{namespace}{colons}{sibling}{dot}{overload}")
+}
+
+/// The position of the argument that an in-place operator writes to.
+pub fn written_arg(node: &Node) -> Result<usize> {
+    let is_tensor = |(_, arg): &(String, Arg)| matches!(arg, Arg::Tensor(_));
+    let by_name = node.args.iter().position(|arg| arg.0 == "self" && is_tensor(arg));
+    let found = by_name.or_else(|| node.args.iter().position(is_tensor));
+    found.ok_or_else(|| Error::input("an in-place operator without a tensor to write to"))
+}
+
+/// The name of the first result; empty if it has none.
+pub fn result_name(node: &Node) -> String {
+    match node.outputs.first() {
+        Some(NodeOutput::Tensor(name)) => name.clone(),
+        _ => String::new(),
+    }
+}
+
+/// May the results share memory with the first argument, though the schema has no mark?
+pub fn may_alias(target: &str) -> bool {
+    target.starts_with("aten::") && MAY_ALIAS.contains(&base_name(target))
+}
+
+/// Does a conversion certainly copy, since the element type changes?
+pub fn converts(node: &Node, tensors: &HashMap<String, TensorMeta>) -> bool {
+    if !matches!(base_name(&node.target), "to" | "type_as") {
+        return false;
+    }
+    let from = node.args.iter().find_map(|(_, arg)| match arg {
+        Arg::Tensor(name) => tensors.get(name),
+        _ => None,
+    });
+    match (from, tensors.get(&result_name(node))) {
+        (Some(from), Some(to)) => from.dtype != to.dtype,
+        _ => false,
+    }
+}
+
+/// Does the operator ask its arguments for their shapes and types only?
+pub fn reads_only_shape(target: &str) -> bool {
+    target.starts_with("aten::") && ONLY_SHAPE.contains(&base_name(target))
+}
+
+/// Is the result the argument itself, whatever the other arguments?
+pub fn is_identity(target: &str) -> bool {
+    target.starts_with("aten::") && IDENTITIES.contains(&base_name(target))
+}
+
+/// Is the result of this call the argument itself?
+pub fn is_identity_call(node: &Node, tensors: &HashMap<String, TensorMeta>) -> bool {
+    if is_identity(&node.target) {
+        return true;
+    }
+    match node.target.as_str() {
+        "aten::dropout" | "aten::alpha_dropout" | "aten::feature_dropout" | "aten::feature_alpha_dropout" => {
+            flag(node, "train") == Some(false)
+        }
+        "aten::contiguous" => {
+            let input = node.args.first().and_then(|(_, arg)| match arg {
+                Arg::Tensor(name) => tensors.get(name),
+                _ => None,
+            });
+            node.args.len() == 1 && input.is_some_and(is_contiguous)
+        }
+        _ => false,
+    }
+}
+
+/// Is it certain that the elements lie one after another in row-major order?
+fn is_contiguous(meta: &TensorMeta) -> bool {
+    if meta.sizes.len() != meta.strides.len() {
+        return false;
+    }
+    let mut expected = SymInt::from(1);
+    for (size, stride) in meta.sizes.iter().zip(&meta.strides).rev() {
+        if size.known() != Some(1) && *stride != expected {
+            return false;
+        }
+        expected = expected.mul(size);
+    }
+    true
+}
+
+/// The arguments that a normalisation in training mode updates unasked.
+pub fn updated_stats(node: &Node) -> &'static [&'static str] {
+    let training = match base_name(&node.target) {
+        "batch_norm" | "native_batch_norm" | "cudnn_batch_norm" | "_batch_norm_impl_index" => flag(node, "training"),
+        "_native_batch_norm_legit" => flag(node, "training"),
+        "_batch_norm_with_update" => Some(true),
+        "instance_norm" => flag(node, "use_input_stats"),
+        _ => None,
+    };
+    if training == Some(true) { &["running_mean", "running_var"] } else { &[] }
+}
+
+fn flag(node: &Node, name: &str) -> Option<bool> {
+    node.args.iter().find_map(|(arg, value)| match value {
+        Arg::Bool(flag) if arg == name => Some(*flag),
+        _ => None,
+    })
+}
+
+/// The nodes that stand for an in-place operator, and the name of the value that they give.
+pub struct Rewritten {
+    /// In order; none if the value is there already.
+    pub nodes: Vec<Node>,
+    /// What the written tensor is now.
+    pub value: String,
+}
+
+/// Writes an in-place operator on `written` as nodes that give `result`; `scratch` is a free name.
+pub fn rewrite(
+    node: Node,
+    written: &str,
+    result: String,
+    scratch: String,
+    tensors: &mut HashMap<String, TensorMeta>,
+) -> Result<Rewritten> {
+    let meta = tensors.get(written).cloned();
+    let arg = |name: &str| node.args.iter().find(|(arg, _)| arg == name).map(|(_, value)| value.clone());
+    let source = match node.target.as_str() {
+        "aten::copy_" => arg("src"),
+        "aten::fill_.Tensor" => arg("value"),
+        _ => None,
+    };
+    if let (Some(Arg::Tensor(source)), Some(meta)) = (source, &meta) {
+        return Ok(copied(&node, source, written, meta, result, scratch, tensors));
+    }
+    let mut args = vec![("self".to_owned(), Arg::Tensor(written.to_owned()))];
+    let target = match node.target.as_str() {
+        "aten::zero_" => "aten::zeros_like",
+        "aten::fill_.Scalar" => {
+            let value = arg("value").ok_or_else(|| Error::input("there is no argument `value`"))?;
+            args.push(("fill_value".to_owned(), value));
+            "aten::full_like"
+        }
+        _ => return Ok(sibling(node, meta, result, scratch, tensors)),
+    };
+    Ok(Rewritten { nodes: vec![derived(&node, target, args, &result)], value: result })
+}
+
+/// `source` with the type and the shape of the tensor that it is copied to.
+fn copied(
+    node: &Node,
+    source: String,
+    written: &str,
+    meta: &TensorMeta,
+    result: String,
+    scratch: String,
+    tensors: &mut HashMap<String, TensorMeta>,
+) -> Rewritten {
+    let source_meta = tensors.get(&source).cloned();
+    let same_dtype = source_meta.as_ref().is_some_and(|source| source.dtype == meta.dtype);
+    let same_sizes = source_meta.as_ref().is_some_and(|source| source.sizes == meta.sizes);
+    let mut nodes = Vec::new();
+    let mut value = source;
+    if !same_dtype {
+        let output = if same_sizes { result.clone() } else { scratch };
+        if let Some(source) = source_meta.filter(|_| !same_sizes) {
+            tensors.insert(output.clone(), TensorMeta { dtype: meta.dtype, ..source });
+        }
+        nodes.push(cast(node, value, meta.dtype, &output));
+        value = output;
+    }
+    if !same_sizes {
+        let args =
+            vec![("self".to_owned(), Arg::Tensor(value)), ("other".to_owned(), Arg::Tensor(written.to_owned()))];
+        nodes.push(derived(node, "aten::expand_as", args, &result));
+        value = result;
+    }
+    Rewritten { nodes, value }
+}
+
+/// The functional sibling; its result is cast back where it may have another type than the in-place operator's.
+fn sibling(
+    mut node: Node,
+    meta: Option<TensorMeta>,
+    result: String,
+    scratch: String,
+    tensors: &HashMap<String, TensorMeta>,
+) -> Rewritten {
+    node.target = functional_sibling(&node.target);
+    let name = base_name(&node.target);
+    if name.ends_with("dropout") {
+        for (arg, _) in node.args.iter_mut().filter(|(arg, _)| arg == "self") {
+            "input".clone_into(arg);
+        }
+    }
+    if node.target == "aten::index_put" {
+        node.args.retain(|(arg, _)| arg != "unsafe");
+    }
+    let dtype = meta.map(|meta| meta.dtype);
+    let other_dtype = node.args.iter().any(|(_, arg)| match arg {
+        Arg::Tensor(name) => tensors.get(name).is_some_and(|meta| Some(meta.dtype) != dtype),
+        _ => false,
+    });
+    let name = base_name(&node.target);
+    let may_differ =
+        (PROMOTING.contains(&name) && other_dtype) || (COMPARISONS.contains(&name) && dtype != Some(Dtype::Bool));
+    match dtype.filter(|_| may_differ) {
+        None => {
+            node.outputs = vec![NodeOutput::Tensor(result.clone())];
+            Rewritten { nodes: vec![node], value: result }
+        }
+        Some(dtype) => {
+            node.outputs = vec![NodeOutput::Tensor(scratch.clone())];
+            let back = cast(&node, scratch, dtype, &result);
+            Rewritten { nodes: vec![node, back], value: result }
+        }
+    }
+}
+
+fn cast(of: &Node, value: String, dtype: Dtype, result: &str) -> Node {
+    let args = vec![("self".to_owned(), Arg::Tensor(value)), ("dtype".to_owned(), Arg::Dtype(dtype))];
+    derived(of, "aten::to.dtype", args, result)
+}
+
+/// A node that comes from the same place as another.
+fn derived(of: &Node, target: &str, args: Vec<(String, Arg)>, result: &str) -> Node {
+    Node {
+        name: result.to_owned(),
+        target: target.to_owned(),
+        args,
+        outputs: vec![NodeOutput::Tensor(result.to_owned())],
+        ..of.clone()
+    }
+}

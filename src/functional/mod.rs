@@ -1,0 +1,324 @@
+//! Makes a program functional: in-place operators become their functional siblings, and whoever reads the tensor later reads
+//! the new value.
+//!
+//! Takes a [`Program`] whose values are each defined before they are used; gives one without in-place operators. Where a write
+//! would have to show in another view of the same memory that is read later, the program is refused. `alias` knows which values
+//! share memory, `inplace` how to write each operator, this file walks the nodes in order. Linear in the size of the program.
+
+mod alias;
+mod inplace;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use alias::{Aliases, Cell, Root, Write};
+pub use inplace::{functional_sibling, writes};
+use inplace::{Kind, Overwrite};
+
+use crate::error::{Error, Result};
+use crate::program::{Arg, Graph, InputKind, Node, NodeOutput, Program, TensorMeta};
+use crate::walk;
+use crate::weights::Weight;
+
+/// Makes a program functional. `is_view` tells of an operator (`aten::select.int`) whether its results may share memory with its
+/// first argument, as the alias marks of ATen's schemas do.
+pub fn functionalise(program: &mut Program, is_view: &dyn Fn(&str) -> bool) -> Result<()> {
+    let mut aliases = Aliases::default();
+    define_weights(program, &mut aliases);
+    for input in &program.graph.inputs {
+        if matches!(input.kind, InputKind::Tensor) {
+            aliases.define(&input.name, Root::Input(input.name.clone()));
+        }
+    }
+    let mut notes = Vec::new();
+    run(&mut program.graph, aliases, is_view, &mut notes)?;
+    program.notes.append(&mut notes);
+    Ok(())
+}
+
+/// Weights that are the same share a cell; those that share bytes, the storage.
+fn define_weights(program: &Program, aliases: &mut Aliases) {
+    let mut same: HashMap<*const Weight, Cell> = HashMap::new();
+    let mut overlapping: HashMap<*const u8, Cell> = HashMap::new();
+    for bound in &program.weights {
+        let root = || Root::Weight(bound.weight.name.clone());
+        if let Some(cell) = same.get(&Arc::as_ptr(&bound.weight)) {
+            aliases.define_same(&bound.value, *cell);
+            continue;
+        }
+        let bytes = bound.weight.storage.bytes();
+        let cell = match overlapping.get(&bytes.as_ptr()) {
+            Some(cell) if !bytes.is_empty() => aliases.define_view(&bound.value, *cell),
+            _ => aliases.define(&bound.value, root()),
+        };
+        same.insert(Arc::as_ptr(&bound.weight), cell);
+        overlapping.insert(bytes.as_ptr(), cell);
+    }
+}
+
+/// Runs over a graph; gives for each output the number of the nested graph's input that it may share memory with.
+fn run(
+    graph: &mut Graph,
+    aliases: Aliases,
+    is_view: &dyn Fn(&str) -> bool,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Option<usize>>> {
+    let nodes = std::mem::take(&mut graph.nodes);
+    let done = Vec::with_capacity(nodes.len());
+    let mut pass = Pass { aliases, is_view, notes, tensors: &mut graph.tensors, done };
+    for node in nodes {
+        let place = format!("node `{}` ({})", node.name, node.target);
+        let source = node.source_line.clone();
+        pass.node(node).map_err(|error| {
+            let error = source.into_iter().fold(error, Error::at);
+            error.at(place)
+        })?;
+    }
+    let mut shared = Vec::with_capacity(graph.outputs.len());
+    for (index, output) in graph.outputs.iter_mut().enumerate() {
+        shared.push(match &output.value {
+            Arg::Tensor(name) => pass.aliases.cell(name).and_then(|cell| pass.aliases.nested_input(cell)),
+            _ => None,
+        });
+        pass.read(&mut output.value, false).map_err(|error| error.at(format!("output {index}")))?;
+    }
+    graph.nodes = pass.done;
+    Ok(shared)
+}
+
+struct Pass<'a> {
+    aliases: Aliases,
+    is_view: &'a dyn Fn(&str) -> bool,
+    notes: &'a mut Vec<String>,
+    tensors: &'a mut HashMap<String, TensorMeta>,
+    done: Vec<Node>,
+}
+
+impl Pass<'_> {
+    fn node(&mut self, mut node: Node) -> Result<()> {
+        let kind = inplace::kind(&node.target);
+        if let Kind::Refused(reason) = kind {
+            return Err(refusal(reason));
+        }
+        let shared = self.nested(&mut node)?;
+        let written = match kind {
+            Kind::None => None,
+            _ => Some(inplace::written_arg(&node)?),
+        };
+        let updated = inplace::updated_stats(&node);
+        for (index, (name, arg)) in node.args.iter_mut().enumerate() {
+            // What is overwritten whole, and what only its shape is asked of, may be out of date.
+            let overwritten = written == Some(index) && matches!(kind, Kind::Write(Overwrite::Whole));
+            let only_shape = overwritten || inplace::reads_only_shape(&node.target) || updated.contains(&name.as_str());
+            self.read(arg, only_shape)?;
+        }
+        for stat in updated {
+            self.update_stat(&node, stat)?;
+        }
+        match (kind, written.and_then(|index| node.args.get(index))) {
+            (Kind::Write(_), Some((_, Arg::Tensor(name)))) => {
+                let name = name.clone();
+                self.write(node, &name)
+            }
+            (Kind::Metadata, Some((_, Arg::Tensor(name)))) => {
+                let name = name.clone();
+                self.change_metadata(node, &name);
+                Ok(())
+            }
+            _ => {
+                self.define_results(&node, &shared);
+                self.done.push(node);
+                Ok(())
+            }
+        }
+    }
+
+    /// Renames what an argument reads to its newest value.
+    fn read(&mut self, arg: &mut Arg, only_shape: bool) -> Result<()> {
+        let mut stale = None;
+        let aliases = &self.aliases;
+        walk::each_name_mut(arg, &mut |name| {
+            let Some(cell) = aliases.cell(name) else { return };
+            if !only_shape && stale.is_none() && aliases.is_stale(cell) {
+                stale = Some((name.clone(), cell));
+            }
+            let newest = aliases.newest(cell);
+            if newest != name {
+                newest.clone_into(name);
+            }
+        });
+        stale.map_or(Ok(()), |(name, cell)| Err(self.stale(&name, cell)))
+    }
+
+    fn stale(&self, name: &str, cell: Cell) -> Error {
+        let writer = match self.aliases.last_write(cell) {
+            Some(Write { node, target, source_line: Some(line) }) => format!("`{node}` ({target}, {line})"),
+            Some(Write { node, target, source_line: None }) => format!("`{node}` ({target})"),
+            None => "an earlier node".to_owned(),
+        };
+        refusal(&format!("it reads `{name}`, whose memory {writer} has written to through another view"))
+    }
+
+    /// An in-place operator on the value `name`.
+    fn write(&mut self, node: Node, name: &str) -> Result<()> {
+        let Some(cell) = self.aliases.cell(name) else {
+            return Err(Error::internal(format!("`{name}` is written to but was never defined as a tensor")));
+        };
+        self.note_root(&node, cell)?;
+        let write = Write::of(&node);
+        let mut result = inplace::result_name(&node);
+        if result.is_empty() || (self.aliases.cell(&result).is_some() || result == name) {
+            result = self.fresh_name(&node.name, "written");
+        }
+        let scratch = self.fresh_name(&result, "raw");
+        let rewritten = inplace::rewrite(node, name, result.clone(), scratch, self.tensors)?;
+        self.done.extend(rewritten.nodes);
+        self.aliases.write(cell, rewritten.value, write);
+        self.aliases.define_same(&result, cell);
+        Ok(())
+    }
+
+    /// An in-place operator that changes how the tensor is seen, but no element.
+    fn change_metadata(&mut self, mut node: Node, name: &str) {
+        let Some(cell) = self.aliases.cell(name) else {
+            self.done.push(node);
+            return;
+        };
+        let result = inplace::result_name(&node);
+        // `detach_` and `requires_grad_` mean nothing here.
+        if result.is_empty() || inplace::is_identity(&node.target) {
+            self.aliases.define_same(&result, cell);
+            return;
+        }
+        node.target = functional_sibling(&node.target);
+        self.aliases.define_same(&result, cell);
+        self.aliases.rename(cell, result);
+        self.done.push(node);
+    }
+
+    /// Statistics that a normalisation in training mode updates without saying so.
+    fn update_stat(&mut self, node: &Node, stat: &str) -> Result<()> {
+        let arg = node.args.iter().find(|(name, _)| name == stat).map(|(_, arg)| arg);
+        if let Some(Arg::Tensor(name)) = arg
+            && let Some(cell) = self.aliases.cell(name)
+        {
+            self.note_root(node, cell)?;
+            self.aliases.clobber(cell, Write::of(node));
+        }
+        Ok(())
+    }
+
+    /// Says once that the caller will not see a write; refuses one that another graph would have to see.
+    fn note_root(&mut self, node: &Node, cell: Cell) -> Result<()> {
+        let (what, name) = match self.aliases.root_once(cell) {
+            None => return Ok(()),
+            Some(Root::Nested(_)) => {
+                return Err(refusal("it writes to a tensor that comes from outside of its nested graph"));
+            }
+            Some(Root::Input(name)) => ("input", name),
+            Some(Root::Weight(name)) => ("buffer or parameter", name),
+        };
+        let line = node.source_line.as_deref().map(|line| format!(", {line}")).unwrap_or_default();
+        let writer = format!("`{}` ({}{line})", node.name, node.target);
+        self.notes.push(format!("the model writes to its {what} `{name}` ({writer}); the exported model does not change it"));
+        Ok(())
+    }
+
+    /// Defines the results of a node that is no write.
+    fn define_results(&mut self, node: &Node, shared: &[Option<usize>]) {
+        let operands = operands(node);
+        let is_identity = inplace::is_identity_call(node, self.tensors);
+        let may_alias = (self.is_view)(&node.target) || inplace::may_alias(&node.target);
+        let is_view = may_alias && !inplace::converts(node, self.tensors);
+        for (index, name) in tensor_results(node).enumerate() {
+            let of = match shared.get(index) {
+                Some(Some(input)) => nested_operands(node).get(*input).and_then(|name| self.aliases.cell(name)),
+                // Of lists of tensors to lists of tensors (`broadcast_tensors`), each is a view of its own.
+                _ if operands.len() > 1 && operands.get(index).is_some() => self.cell_of(operands.get(index)),
+                _ => self.cell_of(operands.first()),
+            };
+            match of {
+                Some(cell) if is_identity => self.aliases.define_same(name, cell),
+                Some(cell) if is_view || shared.get(index).is_some_and(Option::is_some) => {
+                    self.aliases.define_view(name, cell);
+                }
+                _ => {
+                    self.aliases.define_fresh(name);
+                }
+            }
+        }
+    }
+
+    fn cell_of(&self, name: Option<&&str>) -> Option<Cell> {
+        self.aliases.cell(name?)
+    }
+
+    /// Runs over the nested graphs of a node; gives which inputs their outputs may share memory with.
+    fn nested(&mut self, node: &mut Node) -> Result<Vec<Option<usize>>> {
+        let mut shared: Vec<Option<usize>> = Vec::new();
+        for (_, arg) in &mut node.args {
+            let Arg::Graph(graph) = arg else { continue };
+            let mut aliases = Aliases::default();
+            for (index, input) in graph.inputs.iter().enumerate() {
+                if matches!(input.kind, InputKind::Tensor) {
+                    aliases.define(&input.name, Root::Nested(index));
+                }
+            }
+            let outputs = run(Arc::make_mut(graph), aliases, self.is_view, self.notes)?;
+            shared.resize(shared.len().max(outputs.len()), None);
+            for (known, new) in shared.iter_mut().zip(outputs) {
+                *known = known.or(new);
+            }
+        }
+        Ok(shared)
+    }
+
+    fn fresh_name(&self, stem: &str, suffix: &str) -> String {
+        let taken = |name: &str| self.aliases.cell(name).is_some() || self.tensors.contains_key(name);
+        let first = format!("{stem}_{suffix}");
+        if !taken(&first) {
+            return first;
+        }
+        (1..).map(|number| format!("{first}_{number}")).find(|name| !taken(name)).unwrap_or(first)
+    }
+}
+
+fn refusal(message: &str) -> Error {
+    let error = Error::unsupported(message);
+    error.help("`ep = ep.run_decompositions({})` before `torch.export.save` makes torch rewrite such writes")
+}
+
+/// The tensors that a node reads; only the first, unless they come in a list.
+fn operands(node: &Node) -> Vec<&str> {
+    for (_, arg) in &node.args {
+        match arg {
+            Arg::Tensor(name) => return vec![name],
+            Arg::Tensors(names) => return names.iter().flatten().map(String::as_str).collect(),
+            _ => {}
+        }
+    }
+    Vec::new()
+}
+
+/// What the inputs of a node's nested graphs are bound to.
+fn nested_operands(node: &Node) -> Vec<&str> {
+    let last = node.args.iter().rposition(|(_, arg)| matches!(arg, Arg::Graph(_)));
+    let mut names = Vec::new();
+    for (_, arg) in node.args.iter().skip(last.map_or(0, |last| last + 1)) {
+        walk::each_name(arg, &mut |name| names.push(name));
+    }
+    names
+}
+
+fn tensor_results(node: &Node) -> impl Iterator<Item = &str> {
+    node.outputs.iter().flat_map(|output| {
+        let names = match output {
+            NodeOutput::Tensor(name) => std::slice::from_ref(name),
+            NodeOutput::Tensors(names) => names.as_slice(),
+            NodeOutput::Sym(_) | NodeOutput::None => [].as_slice(),
+        };
+        names.iter().map(String::as_str)
+    })
+}

@@ -1,0 +1,55 @@
+//! Walking over the names of values in a program's arguments and results.
+
+use crate::program::{Arg, FloatArg, IntArg, Node, NodeOutput};
+
+/// Calls `f` with the name of every value that an argument reads; nested graphs have names of their own and are left out.
+pub fn each_name<'a>(arg: &'a Arg, f: &mut dyn FnMut(&'a str)) {
+    match arg {
+        Arg::Tensor(name) | Arg::Sym(name) => f(name),
+        Arg::Tensors(names) => names.iter().flatten().for_each(|name| f(name)),
+        Arg::NestedTensors(lists) => lists.iter().flatten().for_each(|name| f(name)),
+        Arg::Ints(numbers) => numbers.iter().for_each(|number| {
+            if let IntArg::Named(name) = number {
+                f(name);
+            }
+        }),
+        Arg::SymFloats(numbers) => numbers.iter().for_each(|number| {
+            if let FloatArg::Named(name) = number {
+                f(name);
+            }
+        }),
+        _ => {}
+    }
+}
+
+/// The same, to rename them.
+pub fn each_name_mut(arg: &mut Arg, f: &mut dyn FnMut(&mut String)) {
+    match arg {
+        Arg::Tensor(name) | Arg::Sym(name) => f(name),
+        Arg::Tensors(names) => names.iter_mut().flatten().for_each(f),
+        Arg::NestedTensors(lists) => lists.iter_mut().flatten().for_each(f),
+        Arg::Ints(numbers) => numbers.iter_mut().for_each(|number| {
+            if let IntArg::Named(name) = number {
+                f(name);
+            }
+        }),
+        Arg::SymFloats(numbers) => numbers.iter_mut().for_each(|number| {
+            if let FloatArg::Named(name) = number {
+                f(name);
+            }
+        }),
+        _ => {}
+    }
+}
+
+/// The names of all results of a node.
+pub fn results(node: &Node) -> impl Iterator<Item = &str> {
+    node.outputs.iter().flat_map(|output| {
+        let (one, many) = match output {
+            NodeOutput::Tensor(name) | NodeOutput::Sym(name) => (Some(name), [].as_slice()),
+            NodeOutput::Tensors(names) => (None, names.as_slice()),
+            NodeOutput::None => (None, [].as_slice()),
+        };
+        one.into_iter().chain(many).map(String::as_str)
+    })
+}
