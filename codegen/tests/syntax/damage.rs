@@ -159,8 +159,8 @@ proptest! {
         count in 1usize..30,
         changes in proptest::collection::vec((any::<Index>(), 0usize..6, proptest::sample::select(PIECES)), 1..5),
     ) {
-        let samples = files::samples();
-        let mut text = cut_lines(&samples[file.index(samples.len())], first, count);
+        let sample: &String = file.get(&files::SAMPLES);
+        let mut text = cut_lines(sample, first, count);
         for (at, length, piece) in changes {
             let start = boundary(&text, at.index(text.len() + 1));
             let end = boundary(&text, start + length);
