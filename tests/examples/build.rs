@@ -20,7 +20,10 @@ use aten2onnx_codegen::types::Ty;
 pub enum Outcome {
     Built(Built),
     /// The rule refuses; `needs` is the opset that would do.
-    Refused { needs: Option<u32>, reason: String },
+    Refused {
+        needs: Option<u32>,
+        reason: String,
+    },
     Failed(String),
 }
 
@@ -196,9 +199,12 @@ impl Call<'_> {
             ExampleValue::List(items) if holds_tensors(ty) => {
                 ArgValue::Tensors(items.iter().map(|i| self.tensor(i)).collect())
             }
-            ExampleValue::List(items) if items.iter().any(|i| matches!(i, ExampleValue::Str(_))) => {
-                ArgValue::Strs(items.iter().filter_map(|i| if let ExampleValue::Str(s) = i { Some(s.clone()) } else { None }).collect())
-            }
+            ExampleValue::List(items) if items.iter().any(|i| matches!(i, ExampleValue::Str(_))) => ArgValue::Strs(
+                items
+                    .iter()
+                    .filter_map(|i| if let ExampleValue::Str(s) = i { Some(s.clone()) } else { None })
+                    .collect(),
+            ),
             ExampleValue::List(items) => ArgValue::Scalars(items.iter().filter_map(|i| self.number(i)).collect()),
             ExampleValue::Str(s) => ArgValue::Str(s.clone()),
             ExampleValue::Name(name) => match Dtype::from_torch_name(name) {
@@ -271,7 +277,10 @@ fn lower(cx: &mut Builder, op: &str, example: &Example, checked: &Checked) -> Re
     }
     let mut attrs = Vec::new();
     for attribute in &version.attributes {
-        let Some(value) = example.args.iter().find(|a| a.0.rsplit_once('_').is_some_and(|(s, _)| s == attribute.name)) else { continue };
+        let Some(value) = example.args.iter().find(|a| a.0.rsplit_once('_').is_some_and(|(s, _)| s == attribute.name))
+        else {
+            continue;
+        };
         let name: &'static str = Box::leak(attribute.name.clone().into_boxed_str());
         attrs.push((name, call.attribute(&value.1, attribute.kind)?));
     }
@@ -342,7 +351,10 @@ impl Call<'_> {
                     _ => return Err(wrong()),
                 };
                 let ExampleValue::Literal { elements, .. } = value else { return Err(wrong()) };
-                let numbers: Vec<Scalar> = elements.iter().map(|x| if dtype.is_float() { Scalar::Float(*x) } else { Scalar::Int(*x as i64) }).collect();
+                let numbers: Vec<Scalar> = elements
+                    .iter()
+                    .map(|x| if dtype.is_float() { Scalar::Float(*x) } else { Scalar::Int(*x as i64) })
+                    .collect();
                 Attr::Tensor(self.cx.numbers(&numbers, dtype)?)
             }
             _ => return Err(wrong()),

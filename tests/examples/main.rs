@@ -43,7 +43,13 @@ fn examples_give_the_right_numbers_at_every_opset() {
     failures.extend(judged(&records, &folder));
     let failures = without_expected(failures, &checked, wanted.is_none());
     let unreached = if wanted.is_none() { unreached(&reached) } else { Vec::new() };
-    println!("{} examples, {} failures, {} of {} branches reached", records.len(), failures.len(), reached.len(), rules::ARMS.len());
+    println!(
+        "{} examples, {} failures, {} of {} branches reached",
+        records.len(),
+        failures.len(),
+        reached.len(),
+        rules::ARMS.len()
+    );
     let report = failures.iter().chain(&unreached).cloned().collect::<Vec<_>>().join("\n");
     std::fs::write(folder.join("report.txt"), &report).unwrap();
     assert!(failures.is_empty() && unreached.is_empty(), "{report}");
@@ -76,7 +82,9 @@ fn run(id: usize, example: &Example, checked: &Checked, reached: &mut BTreeSet<u
     }
     let native = match &example.target {
         Target::Map(_) => None,
-        Target::Lower(op) => models.iter().find(|m| m.opset == build::native_opset(op)).map(|m| (m.opset, m.bytes.clone())),
+        Target::Lower(op) => {
+            models.iter().find(|m| m.opset == build::native_opset(op)).map(|m| (m.opset, m.bytes.clone()))
+        }
     };
     if models.is_empty() {
         return (None, failures);
@@ -129,7 +137,8 @@ fn judged(records: &[Record], folder: &Path) -> Vec<String> {
     assert_eq!(sorted.len(), records.len(), "the judge left records out");
     let mut failures = Vec::new();
     for verdict in sorted.values().filter(|v| !v.failures.is_empty()) {
-        let lines: Vec<String> = verdict.failures.iter().map(|f| format!("    opset {}: {}", f.opset, f.what)).collect();
+        let lines: Vec<String> =
+            verdict.failures.iter().map(|f| format!("    opset {}: {}", f.opset, f.what)).collect();
         failures.push(format!("{}\n{}", texts[&verdict.id], lines.join("\n")));
     }
     failures
@@ -154,5 +163,7 @@ fn without_expected(failures: Vec<String>, checked: &Checked, whole: bool) -> Ve
 
 fn unreached(reached: &BTreeSet<u32>) -> Vec<String> {
     let missing = rules::ARMS.iter().enumerate().filter(|(i, arm)| !arm.refuses && !reached.contains(&(*i as u32)));
-    missing.map(|(_, arm)| format!("{}: no example of `{}` reaches the branch `{}`", arm.location, arm.rule, arm.text)).collect()
+    missing
+        .map(|(_, arm)| format!("{}: no example of `{}` reaches the branch `{}`", arm.location, arm.rule, arm.text))
+        .collect()
 }

@@ -35,7 +35,13 @@ pub struct Failure {
     pub what: String,
 }
 
-pub fn record(id: usize, example: &Example, checked: &Checked, models: Vec<Built>, native: Option<(u32, Vec<u8>)>) -> Record {
+pub fn record(
+    id: usize,
+    example: &Example,
+    checked: &Checked,
+    models: Vec<Built>,
+    native: Option<(u32, Vec<u8>)>,
+) -> Record {
     let mut inputs = Vec::new();
     let operator = matches!(example.target, Target::Lower(_));
     let args = example
