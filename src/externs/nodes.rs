@@ -13,9 +13,6 @@ impl Builder {
     }
 
     /// A node with one attribute.
-<<<<<<< HEAD
-    pub(super) fn op_with(&mut self, op: &'static str, inputs: Vec<In>, name: &'static str, attr: Attr) -> Result<Value> {
-=======
     pub(super) fn op_with(
         &mut self,
         op: &'static str,
@@ -23,7 +20,6 @@ impl Builder {
         name: &'static str,
         attr: Attr,
     ) -> Result<Value> {
->>>>>>> main
         self.node1(op, inputs, vec![(name, attr)])
     }
 
