@@ -25,19 +25,17 @@ impl Builder {
     pub(super) fn legalise(&self, schema: &'static Op, version: &'static Version, call: &Call) -> Result<Casts> {
         self.check_variables(version, call)?;
         let mut casts = Casts::default();
-        let avoided = self.avoided.get(call.op).copied().unwrap_or(0);
         for (i, value, port, set) in self.tensors(version, call) {
             let dtype = self.dtype(value);
             let variable = is_variable(port, set);
-            let has_kernel = |d: Dtype| !variable || avoided & (1 << d as u32) == 0;
-            if set.has(dtype) && has_kernel(dtype) {
+            if set.has(dtype) && (!variable || self.has_kernel(call.op, dtype)) {
                 continue;
             }
-            let to = match wider(dtype).iter().copied().find(|d| set.has(*d) && has_kernel(*d)) {
-                Some(to) if may_be_cast(call, port) => to,
+            let to = match self.wider_kernel(call, port, set, dtype) {
+                Some(to) => to,
                 // A runtime may yet learn it; the standard will not.
-                _ if set.has(dtype) => continue,
-                _ => {
+                None if set.has(dtype) => continue,
+                None => {
                     return Err(self.refused_dtype(schema, dtype, "take", |v| {
                         v.input_port(i).and_then(|p| v.types.get(usize::from(p.ty)))
                     }));
@@ -49,6 +47,27 @@ impl Builder {
             }
         }
         Ok(casts)
+    }
+
+    /// Does the runtime lack a kernel for a call, and for wider dtypes too?
+    pub(super) fn has_no_kernel(&self, version: &'static Version, call: &Call) -> bool {
+        self.avoided.contains_key(call.op)
+            && self.tensors(version, call).filter(|(_, _, port, set)| is_variable(port, set)).any(
+                |(_, value, port, set)| {
+                    let dtype = self.dtype(value);
+                    !self.has_kernel(call.op, dtype) && self.wider_kernel(call, port, set, dtype).is_none()
+                },
+            )
+    }
+
+    fn has_kernel(&self, op: &str, dtype: Dtype) -> bool {
+        self.avoided.get(op).is_none_or(|avoided| avoided & (1 << dtype as u32) == 0)
+    }
+
+    /// The dtype to compute in instead.
+    fn wider_kernel(&self, call: &Call, port: &Port, set: &TypeSet, dtype: Dtype) -> Option<Dtype> {
+        let kernel = |to: &Dtype| set.has(*to) && (!is_variable(port, set) || self.has_kernel(call.op, *to));
+        wider(dtype).iter().copied().find(kernel).filter(|_| may_be_cast(call, port))
     }
 
     /// Two dtypes for one type variable are a fault of the rule.

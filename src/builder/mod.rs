@@ -137,7 +137,8 @@ impl Builder {
         self.opset.into()
     }
 
-    /// Casts around an operator where it would work on these dtypes: the runtime has no kernel for them.
+    /// States that the runtime has no kernel for an operator on these dtypes: it computes in a wider one, or is said as older
+    /// opsets say it, where that can be.
     pub fn avoid(&mut self, op: &'static str, dtypes: &[Dtype]) {
         let mask = dtypes.iter().fold(0u64, |mask, dtype| mask | 1 << *dtype as u32);
         *self.avoided.entry(op).or_default() |= mask;
