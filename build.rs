@@ -17,7 +17,8 @@ fn main() {
 fn pages(out: &Path) -> Result<(), String> {
     println!("cargo:rerun-if-changed=codegen/src/errors");
     let files = std::fs::read_dir("codegen/src/errors").into_iter().flatten().flatten();
-    let mut files: Vec<PathBuf> = files.map(|file| file.path()).filter(|p| p.extension().is_some_and(|e| e == "md")).collect();
+    let mut files: Vec<PathBuf> =
+        files.map(|file| file.path()).filter(|p| p.extension().is_some_and(|e| e == "md")).collect();
     files.sort();
     let mut text = String::from("&[\n");
     for file in files {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::error::Error;
-use crate::export::Options;
+use crate::error::{Error, Result};
+use crate::export::{Options, prepare};
 use crate::onnx::without_folders;
 use crate::program::{Arg, Graph, InputKind, Node, OutputKind, Program, TensorMeta};
 use crate::rules::{MAX_OPSET, MIN_OPSET};
-use crate::translate::translate;
+use crate::translate::{Blocker, preflight, translate};
 
 /// What is in a program.
 #[derive(Debug, Clone, Serialize)]
@@ -117,6 +117,8 @@ pub struct Reason {
 /// Looks into a program; `opsets` are those to try, all that we have if there are none.
 pub fn inspect(program: &Program, opsets: Option<u32>) -> Inspection {
     let tried = opsets.map_or(MIN_OPSET..=MAX_OPSET, |opset| opset..=opset);
+    let mut prepared = program.clone();
+    let prepared = prepare(&mut prepared).map(|()| prepared);
     let symbols = program.ranges.iter().map(|(name, (min, max))| (name.clone(), Bounds { min: *min, max: *max }));
     Inspection {
         source: program.source.clone(),
@@ -126,14 +128,40 @@ pub fn inspect(program: &Program, opsets: Option<u32>) -> Inspection {
         symbols: symbols.collect(),
         weights: weights(program),
         operators: operators(program),
-        opsets: tried.map(|opset| verdict(program, opset)).collect(),
+        opsets: tried.map(|opset| verdict(&prepared, opset)).collect(),
         notes: program.notes.clone(),
     }
 }
 
-fn verdict(program: &Program, opset: u32) -> Verdict {
-    let failed = translate(program, &Options { opset, ..Options::default() }).err();
-    Verdict { opset, ok: failed.is_none(), reasons: failed.into_iter().map(Reason::from).collect() }
+fn verdict(program: &Result<Program>, opset: u32) -> Verdict {
+    let reasons = match program {
+        Ok(program) => in_the_way(program, opset),
+        Err(error) => vec![error.clone().into()],
+    };
+    Verdict { opset, ok: reasons.is_empty(), reasons }
+}
+
+/// All operators that the opset lacks, or else the first rule that refuses.
+fn in_the_way(program: &Program, opset: u32) -> Vec<Reason> {
+    let blockers = preflight(program, opset);
+    if !blockers.is_empty() {
+        return blockers.into_iter().map(Reason::from).collect();
+    }
+    let options = Options { opset, ..Options::default() };
+    translate(program, &options).err().into_iter().map(Reason::from).collect()
+}
+
+impl From<Blocker> for Reason {
+    fn from(blocker: Blocker) -> Reason {
+        let Blocker { target, reason, node, source_line, count, needs_opset } = blocker;
+        let more = match count.saturating_sub(1) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let place = [format!("node `{node}` ({target}){more}")];
+        let place = place.into_iter().chain(source_line.as_deref().map(without_folders)).collect();
+        Reason { message: reason, place, help: None, needs_opset }
+    }
 }
 
 impl From<Error> for Reason {

@@ -139,6 +139,9 @@ fn why(reason: &Reason) -> String {
     for place in &reason.place {
         shown.push_str(&format!("      --> {place}\n"));
     }
+    if let Some(opset) = reason.needs_opset {
+        shown.push_str(&format!("      help: opset {opset} would do\n"));
+    }
     if let Some(help) = &reason.help {
         shown.push_str(&format!("      help: {help}\n"));
     }

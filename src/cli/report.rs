@@ -50,10 +50,8 @@ fn rendered(error: &Error) -> String {
     for place in &error.place {
         let _ = writeln!(text, "  {PLACE}-->{PLAIN} {place}");
     }
-    if let Some(opset) = error.needs_opset {
-        let _ = writeln!(text, "{HELP}help{PLAIN}: opset {opset} would do: `--opset {opset}`");
-    }
-    if let Some(help) = &error.help {
+    let higher = error.needs_opset.map(|opset| format!("`--opset {opset}` would do"));
+    if let Some(help) = error.help.as_ref().or(higher.as_ref()) {
         let _ = writeln!(text, "{HELP}help{PLAIN}: {help}");
     }
     if error.kind == Kind::Internal {

@@ -197,3 +197,67 @@ fn is_identifier(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(|c| c.is_alphabetic() || c == '_') && chars.all(|c| c.is_alphanumeric() || c == '_')
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::dtype::Dtype;
+    use crate::graph::{Source, Type, ValueInfo};
+
+    fn graph() -> Graph {
+        let shape = vec![SymInt::symbol("s0"), &SymInt::symbol("s1") * &SymInt::from(2), SymInt::symbol("?3")];
+        let x = ValueInfo { name: "x".into(), ty: Type::tensor(Dtype::Float32, shape), source: Source::Input };
+        let mut graph = Graph { values: vec![x.clone(), ValueInfo { name: "y".into(), ..x }], ..Graph::default() };
+        graph.body.inputs.extend([Value::new(0), Value::new(1)]);
+        graph
+    }
+
+    fn named(choices: &[&str]) -> Result<HashMap<String, SymInt>> {
+        let choices: Vec<Dim> = choices.iter().map(|text| text.parse().unwrap()).collect();
+        dims(&graph(), &choices)
+    }
+
+    #[test]
+    fn dimensions_are_named_by_symbol_or_axis() {
+        let wanted = HashMap::from([("s0".to_owned(), SymInt::symbol("batch"))]);
+        assert_eq!(named(&["s0=batch"]).unwrap(), wanted);
+        assert_eq!(named(&["x:0=batch", "y:-3=batch"]).unwrap(), wanted);
+        let refused = |choices: &[&str]| named(choices).unwrap_err();
+        let error = refused(&["s7=batch"]);
+        assert_eq!(error.message, "no dimension of the model is called `s7`");
+        assert_eq!(error.help.unwrap(), "there are `s0`, `s1`");
+        assert!(refused(&["x:3=batch"]).message.contains("has no axis 3"));
+        assert!(refused(&["x:1=batch"]).message.contains("has no name to change"));
+        assert!(refused(&["x:2=batch"]).message.contains("has no name to change"));
+        assert!(refused(&["z:0=batch"]).message.contains("no input `z`"));
+        assert!(refused(&["s0=a", "s0=b"]).message.contains("two names"));
+        assert!(refused(&["s0=a", "s1=a"]).message.contains("one name"));
+        assert!(refused(&["s0=s1"]).message.contains("called `s1` already"));
+        assert!(named(&["s0=s1", "s1=s0"]).is_ok());
+    }
+
+    #[test]
+    fn inputs_are_named_in_order_or_by_name() {
+        let named = |choices: &[&str]| {
+            let choices: Vec<Choice> = choices.iter().map(|text| text.parse().unwrap()).collect();
+            names(&graph(), &choices, &[])
+        };
+        let wanted = HashMap::from([(Value::new(0), "a".to_owned()), (Value::new(1), "b".to_owned())]);
+        assert_eq!(named(&["a", "b"]).unwrap(), wanted);
+        assert_eq!(named(&["y=b", "x=a"]).unwrap(), wanted);
+        assert_eq!(named(&["a", "b", "c"]).unwrap_err().message, "more names than inputs: the model has 2");
+        assert_eq!(named(&["z=a"]).unwrap_err().help.unwrap(), "there are `x`, `y`");
+    }
+
+    #[test]
+    fn what_is_no_choice_is_refused_at_once() {
+        for text in ["batch", "s0=", "s0=2b", "x:a=batch"] {
+            assert!(text.parse::<Dim>().is_err(), "{text}");
+        }
+        assert!("x=".parse::<Choice>().is_err());
+        assert_eq!("release".parse::<Ir>().unwrap().version(13), Some(7));
+        assert_eq!("10".parse::<Ir>().unwrap().version(13), Some(10));
+        assert_eq!("lowest".parse::<Ir>().unwrap().version(13), None);
+    }
+}

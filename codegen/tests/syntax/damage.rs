@@ -30,13 +30,95 @@ fn survives(text: &str) {
 
 /// Pieces that make sense here and there.
 const PIECES: &[&str] = &[
-    "map ", "lower ", "same ", "fn ", "extern fn ", "unsupported ", "example ", "for ", "in ", "if ", "if let ", "else ",
-    "let ", "match ", "fail ", "since ", "ignore", "before ", "as ", "with ", "aten::add.Tensor", "Elu", "x", "_", "{x}", "{Op}",
-    "com.microsoft::Gelu", "Tensor", "int[2]", "?", "[]", "(", ")", "[", "]", "{", "}", ",", ";", ":", "=", "==", "=>", "->", "-",
-    "+", "*", "**", "/", "%", "!", "&&", "||", "|", "??", "<", "..", ".", "\"", "\"a {x}\"", "'", "\\", "//", "///", "//!", "\n", "\n\n",
-    "\r\n", " ", "\t", "0", "12", "1.5", "1e-5", "1e999", "99999999999999999999", "f32", "f32[2]", "i64{1, 2}", "None", "é", "\u{feff}",
-    "\u{a0}", "\0",
+    "map ",
+    "lower ",
+    "same ",
+    "fn ",
+    "extern fn ",
+    "unsupported ",
+    "example ",
+    "for ",
+    "in ",
+    "if ",
+    "if let ",
+    "else ",
+    "let ",
+    "match ",
+    "fail ",
+    "since ",
+    "ignore",
+    "before ",
+    "as ",
+    "with ",
+    "aten::add.Tensor",
+    "Elu",
+    "x",
+    "_",
+    "{x}",
+    "{Op}",
+    "com.microsoft::Gelu",
+    "Tensor",
+    "int[2]",
+    "?",
+    "[]",
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    ",",
+    ";",
+    ":",
+    "=",
+    "==",
+    "=>",
+    "->",
+    "-",
+    "+",
+    "*",
+    "**",
+    "/",
+    "%",
+    "!",
+    "&&",
+    "||",
+    "|",
+    "??",
+    "<",
+    "..",
+    ".",
+    "\"",
+    "\"a {x}\"",
+    "'",
+    "\\",
+    "//",
+    "///",
+    "//!",
+    "\n",
+    "\n\n",
+    "\r\n",
+    " ",
+    "\t",
+    "0",
+    "12",
+    "1.5",
+    "1e-5",
+    "1e999",
+    "99999999999999999999",
+    "f32",
+    "f32[2]",
+    "i64{1, 2}",
+    "None",
+    "é",
+    "\u{feff}",
+    "\u{a0}",
+    "\0",
 ];
+
+fn boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap()
+}
 
 fn cut_lines(text: &str, first: Index, count: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
@@ -77,11 +159,11 @@ proptest! {
         count in 1usize..30,
         changes in proptest::collection::vec((any::<Index>(), 0usize..6, proptest::sample::select(PIECES)), 1..5),
     ) {
-        let samples = files::samples();
-        let mut text = cut_lines(&samples[file.index(samples.len())], first, count);
+        let sample: &String = file.get(&files::SAMPLES);
+        let mut text = cut_lines(sample, first, count);
         for (at, length, piece) in changes {
-            let start = text.floor_char_boundary(at.index(text.len() + 1));
-            let end = text.floor_char_boundary((start + length).min(text.len()));
+            let start = boundary(&text, at.index(text.len() + 1));
+            let end = boundary(&text, start + length);
             text.replace_range(start..end, piece);
         }
         survives(&text);

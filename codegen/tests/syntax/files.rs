@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use aten2onnx_codegen::source::{SourceFile, Sources};
 
@@ -20,9 +21,7 @@ fn files() -> Vec<SourceFile> {
 }
 
 /// Texts to damage.
-pub fn samples() -> Vec<String> {
-    files().into_iter().map(|file| file.text).collect()
-}
+pub static SAMPLES: LazyLock<Vec<String>> = LazyLock::new(|| files().into_iter().map(|file| file.text).collect());
 
 #[test]
 fn files_parse_and_print() {

@@ -29,8 +29,11 @@ fn op_name() -> impl Strategy<Value = OpName> {
 }
 
 fn onnx_name() -> impl Strategy<Value = OnnxName> {
-    (option::of(Just(ident("com.microsoft"))), capitalised())
-        .prop_map(|(domain, name)| OnnxName { domain, name, span: Span::default() })
+    (option::of(Just(ident("com.microsoft"))), capitalised()).prop_map(|(domain, name)| OnnxName {
+        domain,
+        name,
+        span: Span::default(),
+    })
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -300,23 +303,14 @@ fn lower() -> impl Strategy<Value = Lower> {
         vec(capitalised(), 0..3).prop_map(LowerOutputs::Named),
         name().prop_map(LowerOutputs::Variadic),
     ];
-    (onnx_name(), any::<u32>(), vec(name(), 0..20), outputs, body()).prop_map(|(op, before, params, outputs, body)| Lower {
-        op,
-        before,
-        before_span: Span::default(),
-        params,
-        outputs,
-        body,
-        header_span: Span::default(),
+    (onnx_name(), any::<u32>(), vec(name(), 0..20), outputs, body()).prop_map(|(op, before, params, outputs, body)| {
+        Lower { op, before, before_span: Span::default(), params, outputs, body, header_span: Span::default() }
     })
 }
 
 fn example_value() -> impl Strategy<Value = ExampleValue> {
     let dtype = || select(&["f32", "i64", "bool", "bf16"][..]).prop_map(str::to_owned);
-    let size = prop_oneof![
-        (0..9i64).prop_map(ExampleSize::Known),
-        "[a-z]".prop_map(ExampleSize::Symbolic),
-    ];
+    let size = prop_oneof![(0..9i64).prop_map(ExampleSize::Known), "[a-z]".prop_map(ExampleSize::Symbolic),];
     let number = || prop_oneof![(-9..9i32).prop_map(f64::from), Just(f64::INFINITY), -1e20..1e20f64];
     let literal = (dtype(), 1..3usize, 0..3usize, any::<bool>(), vec(number(), 6)).prop_map(
         |(dtype, rows, columns, flat, elements)| {
@@ -348,12 +342,17 @@ fn example_value() -> impl Strategy<Value = ExampleValue> {
 }
 
 fn example() -> impl Strategy<Value = Example> {
-    let target =
-        prop_oneof![op_name().prop_map(ExampleTarget::Map), onnx_name().prop_map(ExampleTarget::Lower)];
-    let arg = (option::of(name()), example_value())
-        .prop_map(|(name, value)| ExampleArg { name, value, span: Span::default() });
-    (target, vec(arg, 0..5), vec((name(), 0..99i64), 0..2))
-        .prop_map(|(target, args, with)| Example { target, args, with })
+    let target = prop_oneof![op_name().prop_map(ExampleTarget::Map), onnx_name().prop_map(ExampleTarget::Lower)];
+    let arg = (option::of(name()), example_value()).prop_map(|(name, value)| ExampleArg {
+        name,
+        value,
+        span: Span::default(),
+    });
+    (target, vec(arg, 0..5), vec((name(), 0..99i64), 0..2)).prop_map(|(target, args, with)| Example {
+        target,
+        args,
+        with,
+    })
 }
 
 fn item() -> impl Strategy<Value = Item> {
@@ -364,10 +363,14 @@ fn item() -> impl Strategy<Value = Item> {
         numbers_span: Span::default(),
         why,
     });
-    let function = (called(), params(false), ty(), body())
-        .prop_map(|(name, params, returns, body)| Fn { name, params, returns, body });
-    let extern_fn = (called(), params(false), ty())
-        .prop_map(|(name, params, returns)| ExternFn { name, params, returns });
+    let function = (called(), params(false), ty(), body()).prop_map(|(name, params, returns, body)| Fn {
+        name,
+        params,
+        returns,
+        body,
+    });
+    let extern_fn =
+        (called(), params(false), ty()).prop_map(|(name, params, returns)| ExternFn { name, params, returns });
     let unsupported = (op_name(), text()).prop_map(|(op, reason)| Unsupported { op, reason });
     let kind = prop_oneof![
         4 => map().prop_map(ItemKind::Map),

@@ -109,7 +109,12 @@ fn print_map(w: &mut Writer, map: &Map) {
     header(w, &flat::params(&map.params), &tail, 2, false);
     body(w, &map.body, if map.rows.is_some() { " for {".len() } else { 0 });
     if let Some(rows) = &map.rows {
-        w.write(" for {");
+        // After a body that is indented the rows begin at the margin: they would seem to be part of it.
+        let indented = w.out.rsplit('\n').next().is_some_and(|line| line.starts_with(' '));
+        if indented {
+            w.newline();
+        }
+        w.write(if indented { "for {" } else { " for {" });
         w.indented(|w| print_rows(w, rows));
         w.newline();
         w.write("}");
