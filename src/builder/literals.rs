@@ -44,7 +44,7 @@ impl Builder {
                 Item::Absent => None,
                 Item::Value(value) => Some(self.plain(*value)),
                 Item::Number(number) => {
-                    let dtype = self.expected_dtype(form, &items, port).or_else(|| own_dtype(number));
+                    let dtype = self.expected_dtype(form, &items, port).or_else(|| self.own_dtype(number));
                     let dtype = dtype.ok_or_else(|| {
                         let name = port.map_or("?", |p| p.name);
                         self.fault(format!("the number for `{name}` of `{op}` has no dtype to take"))
@@ -67,6 +67,16 @@ impl Builder {
             values.pop();
         }
         Ok(values)
+    }
+
+    /// The dtype of a number that stands without peers. A known float has none: which one would be a guess.
+    fn own_dtype(&self, number: &Scalar) -> Option<Dtype> {
+        match number {
+            Scalar::Int(_) | Scalar::Sym(_) => Some(Dtype::Int64),
+            Scalar::Bool(_) => Some(Dtype::Bool),
+            Scalar::Value(value) => Some(self.dtype(*value)),
+            Scalar::Float(_) | Scalar::Complex(..) => None,
+        }
     }
 
     /// The dtype of the tensors that share the port's type variable, or the only one that the port takes.
@@ -99,15 +109,6 @@ fn spread(inputs: Vec<In>) -> Vec<Item> {
         }
     }
     items
-}
-
-/// The dtype of a number that stands without peers. A float has none: which one would be a guess.
-fn own_dtype(number: &Scalar) -> Option<Dtype> {
-    match number {
-        Scalar::Int(_) | Scalar::Sym(_) => Some(Dtype::Int64),
-        Scalar::Bool(_) => Some(Dtype::Bool),
-        Scalar::Float(_) | Scalar::Complex(..) | Scalar::Value(_) => None,
-    }
 }
 
 macro_rules! from {

@@ -53,6 +53,7 @@ impl Builder {
         let found = schema::find(op).and_then(|s| Some((s, s.at(before.saturating_sub(1))?)));
         let (schema, form) = found.ok_or_else(|| self.fault(format!("there is no operator `{op}` before {before}")))?;
         let inputs = self.literals(op, form, inputs)?;
+        let attrs = attrs.into_iter().map(|(name, attr)| Ok((name, self.checked(op, attr)?))).collect::<Result<_>>()?;
         self.call(schema, Call { op: schema.name, form, inputs, attrs, outputs })
     }
 
@@ -95,6 +96,15 @@ impl Builder {
         };
         self.remember(key, &values);
         Ok(values)
+    }
+
+    /// A tensor in an attribute is a constant.
+    fn checked(&self, op: &str, attr: Attr) -> Result<Attr> {
+        match attr {
+            Attr::Tensor(value) if self.constant_of(self.plain(value)).is_some() => Ok(Attr::Tensor(self.plain(value))),
+            Attr::Tensor(_) => Err(self.fault(format!("an attribute of `{op}` is a tensor that is not known"))),
+            other => Ok(other),
+        }
     }
 
     /// Values of other bodies, or none at all, are a fault of the rule.
