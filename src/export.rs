@@ -22,8 +22,8 @@ use crate::graph::Graph;
 use crate::onnx::{self, ExternalData, Model, ModelOptions, Provenance, Written, write::Progress};
 use crate::program::Program;
 use crate::rules::{self, DEFAULT_OPSET, MAX_OPSET, MIN_OPSET};
-use crate::{check, clean, functional};
 use crate::translate::translate;
+use crate::{check, clean, functional};
 
 /// What a user may choose.
 #[derive(Debug, Clone)]

@@ -15,6 +15,7 @@ pub mod externs;
 pub mod functional;
 pub mod graph;
 pub mod infer;
+pub mod inline;
 pub mod inspect;
 pub mod onnx;
 pub mod program;

@@ -6,7 +6,6 @@ pub mod support;
 #[doc(hidden)]
 pub mod prelude {
     pub use super::support;
-    pub(super) use super::{Arm, Rule, arm, rule};
     pub use crate::builder::{Args, Builder, Call, In, IntoOuts, Out, Scalar, ScalarOp};
     pub use crate::dtype::Dtype;
     pub use crate::error::{Error, Result};

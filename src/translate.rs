@@ -77,7 +77,10 @@ impl Translation<'_> {
             let name = &input.name;
             let known = match &input.kind {
                 InputKind::Tensor => {
-                    let meta = graph.tensors.get(name).ok_or_else(|| Error::input(format!("nothing is recorded on the input `{name}`")))?;
+                    let meta = graph
+                        .tensors
+                        .get(name)
+                        .ok_or_else(|| Error::input(format!("nothing is recorded on the input `{name}`")))?;
                     Known::Tensor(self.builder.input(name, recorded(meta)))
                 }
                 InputKind::SymInt => {
@@ -149,7 +152,8 @@ impl Translation<'_> {
                 }
                 (NodeOutput::Tensors(names), Out::Tensors(values)) => {
                     if names.len() != values.len() {
-                        let message = format!("the rule gives a list of {}, the program has {}", values.len(), names.len());
+                        let message =
+                            format!("the rule gives a list of {}, the program has {}", values.len(), names.len());
                         return Err(self.builder.fault(message));
                     }
                     for (name, value) in names.iter().zip(values) {

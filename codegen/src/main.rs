@@ -14,7 +14,12 @@ fn main() -> ExitCode {
         }
         Ok(checked) => {
             eprint!("{}", codegen::render::render(&checked.sources, &checked.diagnostics, false));
-            eprintln!("{} rules, {} lowerings, {} errors", checked.program.maps.len(), checked.program.lowers.len(), checked.diagnostics.len());
+            eprintln!(
+                "{} rules, {} lowerings, {} errors",
+                checked.program.maps.len(),
+                checked.program.lowers.len(),
+                checked.diagnostics.len()
+            );
             if checked.diagnostics.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
     }

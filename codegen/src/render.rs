@@ -100,9 +100,13 @@ fn annotation(kind: AnnotationKind, range: Range<usize>, start: usize, label: &s
 
 /// The bytes of a span, moved to the bounds of characters inside the text.
 fn visible(text: &str, span: Span) -> Range<usize> {
-    let bound = |at: u32| text.floor_char_boundary((at as usize).min(text.len()));
-    let (start, end) = (bound(span.start), bound(span.end));
+    let (start, end) = (boundary(text, span.start), boundary(text, span.end));
     start..end.max(start)
+}
+
+fn boundary(text: &str, at: u32) -> usize {
+    let at = (at as usize).min(text.len());
+    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 /// A diagnostic as JSON.

@@ -44,7 +44,9 @@ impl Builder {
                 Item::Absent => None,
                 Item::Value(value) => Some(self.plain(*value)),
                 Item::Number(number) => {
-                    let dtype = self.expected_dtype(form, &items, port).or_else(|| self.own_dtype(number));
+                    let dtype = self.expected_dtype(form, &items, port);
+                    let dtype =
+                        dtype.or_else(|| self.first_dtype(form, &items, port)).or_else(|| self.own_dtype(number));
                     let dtype = dtype.ok_or_else(|| {
                         let name = port.map_or("?", |p| p.name);
                         self.fault(format!("the number for `{name}` of `{op}` has no dtype to take"))
@@ -77,6 +79,16 @@ impl Builder {
             Scalar::Value(value) => Some(self.dtype(*value)),
             Scalar::Float(_) | Scalar::Complex(..) => None,
         }
+    }
+
+    /// The dtype of the first tensor among the inputs, if the port takes it: `Pow` has a type variable for each side.
+    fn first_dtype(&self, form: &'static Version, items: &[Item], port: Option<&'static Port>) -> Option<Dtype> {
+        let set = form.types.get(usize::from(port?.ty))?;
+        let first = items.iter().find_map(|item| match item {
+            Item::Value(v) => Some(self.dtype(*v)),
+            _ => None,
+        });
+        first.filter(|dtype| set.has(*dtype))
     }
 
     /// The dtype of the tensors that share the port's type variable, or the only one that the port takes.

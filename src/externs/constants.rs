@@ -135,6 +135,7 @@ pub fn cosine_window(cx: &mut Builder, length: i64, periodic: bool, terms: &[f64
 /// 1, 2, 4, ... for each bit of a dtype; the sign's weight is negative.
 pub fn bit_weights(cx: &mut Builder, t: Dtype) -> Result<Value> {
     let bits = t.bits();
-    let bytes: Vec<u8> = (0..bits).flat_map(|i| (1u64 << i).to_le_bytes().into_iter().take(bits as usize / 8)).collect();
+    let bytes: Vec<u8> =
+        (0..bits).flat_map(|i| (1u64 << i).to_le_bytes().into_iter().take(bits as usize / 8)).collect();
     cx.constant(t, &[bits.into()], bytes)
 }

@@ -100,7 +100,8 @@ pub fn summed_products(cx: &mut Builder, xs: &[Value], equation: &str) -> Result
 
 /// A name that stands twice means the diagonal.
 fn without_repeats(cx: &mut Builder, term: Named) -> Result<Named> {
-    let repeat = (0..term.names.len()).find_map(|j| Some((term.names[..j].iter().position(|c| *c == term.names[j])?, j)));
+    let repeat =
+        (0..term.names.len()).find_map(|j| Some((term.names[..j].iter().position(|c| *c == term.names[j])?, j)));
     let Some((i, j)) = repeat else { return Ok(term) };
     let shape = cx.shape(term.value)?;
     let rank = shape.len();
@@ -164,7 +165,8 @@ fn contracted(cx: &mut Builder, a: &Named, b: &Named, wanted: &dyn Fn(&char) -> 
     let k: SymInt = inner_sizes.iter().product();
     let left = arranged(cx, &a, &[batch.as_slice(), &rows, &inner].concat())?;
     let right = arranged(cx, &b, &[batch.as_slice(), &inner, &columns].concat())?;
-    let own_batch = |cx: &Builder, v: Value| -> Result<Vec<SymInt>> { Ok(cx.shape(v)?.into_iter().take(batch.len()).collect()) };
+    let own_batch =
+        |cx: &Builder, v: Value| -> Result<Vec<SymInt>> { Ok(cx.shape(v)?.into_iter().take(batch.len()).collect()) };
     let left_batch = own_batch(cx, left)?;
     let right_batch = own_batch(cx, right)?;
     let left = cx.reshape(left, &[left_batch, vec![row_sizes.iter().product(), k.clone()]].concat())?;

@@ -32,7 +32,14 @@ struct Tap {
 }
 
 /// Values at the places of a grid.
-pub fn grid_sample_spelled(cx: &mut Builder, x: Value, grid: Value, align: bool, mode: &str, padding: &str) -> Result<Value> {
+pub fn grid_sample_spelled(
+    cx: &mut Builder,
+    x: Value,
+    grid: Value,
+    align: bool,
+    mode: &str,
+    padding: &str,
+) -> Result<Value> {
     let shape = cx.shape(x)?;
     let [batch, channels, sizes @ ..] = shape.as_slice() else {
         return Err(Error::input("a tensor that is sampled has a batch, channels and places"));
@@ -47,7 +54,8 @@ pub fn grid_sample_spelled(cx: &mut Builder, x: Value, grid: Value, align: bool,
     let samples: SymInt = outer.iter().product();
     let total: SymInt = sizes.iter().product();
     let flat = cx.reshape(x, &[batch.clone(), channels.clone(), total])?;
-    let planes = Planes { flat, lead: [batch.clone(), channels.clone()], sizes: sizes.to_vec(), samples, align, padding };
+    let planes =
+        Planes { flat, lead: [batch.clone(), channels.clone()], sizes: sizes.to_vec(), samples, align, padding };
     let t = cx.dtype(x);
     let grid = cx.cast(grid, t)?;
     let points = cx.reshape(grid, &[batch.clone(), planes.samples.clone(), SymInt::from(sizes.len() as i64)])?;

@@ -141,7 +141,13 @@ fn masked(cx: &mut Builder, x: Value, dim: usize, mask: Value) -> Result<Value> 
 }
 
 /// The same places overwritten, or added to.
-pub fn put_indexed(cx: &mut Builder, x: Value, indices: &[Option<Value>], values: Value, accumulate: bool) -> Result<Value> {
+pub fn put_indexed(
+    cx: &mut Builder,
+    x: Value,
+    indices: &[Option<Value>],
+    values: Value,
+    accumulate: bool,
+) -> Result<Value> {
     let shape = cx.shape(x)?;
     if let Some((dim, mask)) = only(indices).filter(|(_, index)| is_mask(cx, *index))
         && cx.numel(values)? == 1

@@ -13,7 +13,13 @@ impl Builder {
     }
 
     /// A node with one attribute.
-    pub(super) fn op_with(&mut self, op: &'static str, inputs: Vec<In>, name: &'static str, attr: Attr) -> Result<Value> {
+    pub(super) fn op_with(
+        &mut self,
+        op: &'static str,
+        inputs: Vec<In>,
+        name: &'static str,
+        attr: Attr,
+    ) -> Result<Value> {
         self.node1(op, inputs, vec![(name, attr)])
     }
 

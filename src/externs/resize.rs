@@ -119,9 +119,19 @@ impl Plan<'_> {
 
     /// Both sizes are known: a list of places, or a matrix.
     #[allow(clippy::too_many_arguments)]
-    fn known(&self, cx: &mut Builder, x: Value, axis: i64, from: i64, to: i64, factor: Option<f64>, region: (f64, f64)) -> Result<Value> {
+    fn known(
+        &self,
+        cx: &mut Builder,
+        x: Value,
+        axis: i64,
+        from: i64,
+        to: i64,
+        factor: Option<f64>,
+        region: (f64, f64),
+    ) -> Result<Value> {
         let scale = factor.unwrap_or(to as f64 / from as f64);
-        let places: Vec<f64> = (0..to).map(|i| self.coordinate(i as f64, from as f64, to as f64, scale, region)).collect();
+        let places: Vec<f64> =
+            (0..to).map(|i| self.coordinate(i as f64, from as f64, to as f64, scale, region)).collect();
         let last = (from - 1) as f64;
         let outside: Vec<bool> =
             places.iter().map(|p| self.coordinates == "tf_crop_and_resize" && !(0.0..=last).contains(p)).collect();
@@ -137,7 +147,16 @@ impl Plan<'_> {
 
     /// Times a matrix of weights.
     #[allow(clippy::too_many_arguments)]
-    fn weighted(&self, cx: &mut Builder, x: Value, axis: i64, from: i64, to: i64, places: &[f64], scale: f64) -> Result<Value> {
+    fn weighted(
+        &self,
+        cx: &mut Builder,
+        x: Value,
+        axis: i64,
+        from: i64,
+        to: i64,
+        places: &[f64],
+        scale: f64,
+    ) -> Result<Value> {
         if from.saturating_mul(to) > MAX_WEIGHTS {
             return Err(Error::refused("an interpolation of this size needs opset 18", Some(18)));
         }
@@ -213,7 +232,15 @@ impl Plan<'_> {
     }
 
     /// By index and weight.
-    fn unknown(&self, cx: &mut Builder, x: Value, axis: i64, from: &SymInt, to: &SymInt, factor: Option<f64>) -> Result<Value> {
+    fn unknown(
+        &self,
+        cx: &mut Builder,
+        x: Value,
+        axis: i64,
+        from: &SymInt,
+        to: &SymInt,
+        factor: Option<f64>,
+    ) -> Result<Value> {
         let places = self.coordinates(cx, from, to, factor)?;
         match self.mode {
             "nearest" => {

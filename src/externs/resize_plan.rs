@@ -22,7 +22,12 @@ fn given_factors(cx: &Builder, scales: Option<Value>) -> Option<Vec<f64>> {
 }
 
 /// The factors of all dimensions, where known factors are what was asked for.
-pub fn resize_factors(cx: &mut Builder, x: Value, scales: Option<Value>, axes: &Option<Vec<i64>>) -> Result<Option<Vec<f64>>> {
+pub fn resize_factors(
+    cx: &mut Builder,
+    x: Value,
+    scales: Option<Value>,
+    axes: &Option<Vec<i64>>,
+) -> Result<Option<Vec<f64>>> {
     let rank = cx.shape(x)?.len();
     let Some(given) = given_factors(cx, scales) else { return Ok(None) };
     let mut all = vec![1.0; rank];
@@ -58,9 +63,14 @@ pub fn resize_target(
         }
         return Ok(Some(all));
     }
-    let ratios: Option<Vec<f64>> = dims.iter().zip(&wanted).map(|(d, w)| Some(w.known()? as f64 / all[*d].known()? as f64)).collect();
+    let ratios: Option<Vec<f64>> =
+        dims.iter().zip(&wanted).map(|(d, w)| Some(w.known()? as f64 / all[*d].known()? as f64)).collect();
     let Some(ratios) = ratios else { return Ok(None) };
-    let ratio = if policy == "not_larger" { ratios.iter().copied().fold(f64::INFINITY, f64::min) } else { ratios.iter().copied().fold(0.0, f64::max) };
+    let ratio = if policy == "not_larger" {
+        ratios.iter().copied().fold(f64::INFINITY, f64::min)
+    } else {
+        ratios.iter().copied().fold(0.0, f64::max)
+    };
     for dim in dims {
         let size = all[dim].known().unwrap_or(0) as f64;
         all[dim] = SymInt::from((ratio * size + 0.5).floor() as i64);

@@ -1,15 +1,16 @@
 //! Which values share memory, and which of them are up to date.
 //!
 //! A *storage* is memory. A *cell* is a way to look at it: all names that mean the same elements of the same storage (a tensor, and
-//! the results of in-place operators on it) are names of one cell, whose newest value is what they all read. A view is another cell of the
-//! storage. A write through one cell makes the others stale.
+//! the results of in-place operators on it) are names of one cell, whose newest value is what they all read. A view is another cell of
+//! the storage, which knows how it is derived from its parent. A write through one cell makes the others stale.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use crate::program::Node;
 
 /// A cell of [`Aliases`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Cell(usize);
 
 /// Where memory comes from that was not made by a node of the graph.
@@ -41,13 +42,44 @@ impl Write {
     }
 }
 
+/// A node that gives views, and the cells of its results.
+#[derive(Debug)]
+pub struct View {
+    /// The node as it was.
+    pub node: Node,
+    /// One for each result, in order.
+    pub cells: Vec<Cell>,
+}
+
+/// How a cell follows from another one.
+#[derive(Debug, Clone)]
+pub struct Derivation {
+    /// The cell that it is a view of.
+    pub parent: Cell,
+    /// The node that makes it so.
+    pub view: Rc<View>,
+    /// Which result of the node.
+    pub index: usize,
+    /// The shape of the parent that the node knows: see [`Aliases::reshape`].
+    shape: u32,
+}
+
+/// Views of views of views: longer chains are not followed.
+const MAX_DEPTH: u32 = 64;
+
 #[derive(Debug)]
 struct CellData {
     storage: usize,
+    /// The name that it was defined with.
+    first: String,
     /// The value to read.
     newest: String,
     /// The number of writes to the storage that `newest` has seen.
     seen: u32,
+    derivation: Option<Derivation>,
+    depth: u32,
+    /// The number of times that its shape was changed in place.
+    shape: u32,
 }
 
 #[derive(Debug, Default)]
@@ -83,10 +115,33 @@ impl Aliases {
         self.by_name.insert(name.to_owned(), cell);
     }
 
-    /// A view of the same memory, as up to date as `of`.
+    /// A tensor with the same memory, as up to date as `of`, but nothing is known of how they relate.
     pub fn define_view(&mut self, name: &str, of: Cell) -> Cell {
-        let Some(CellData { storage, seen, .. }) = self.cells.get(of.0) else { return of };
-        self.new_cell(name, *storage, *seen)
+        let Some(CellData { storage, seen, depth, .. }) = self.cells.get(of.0) else { return of };
+        let (storage, seen, depth) = (*storage, *seen, *depth);
+        self.new_cell(name, storage, seen, depth + 1)
+    }
+
+    /// Says how the cells of a view's results follow from `parent`.
+    pub fn derive(&mut self, parent: Cell, view: View) {
+        let Some(CellData { shape, depth, .. }) = self.cells.get(parent.0) else { return };
+        let (shape, depth) = (*shape, *depth);
+        if depth >= MAX_DEPTH {
+            return;
+        }
+        let view = Rc::new(view);
+        for (index, cell) in view.cells.iter().enumerate() {
+            if let Some(data) = self.cells.get_mut(cell.0) {
+                data.derivation = Some(Derivation { parent, view: Rc::clone(&view), index, shape });
+            }
+        }
+    }
+
+    /// How a cell follows from its parent, if that is known and the parent still has its shape.
+    pub fn derivation(&self, cell: Cell) -> Option<&Derivation> {
+        let derivation = self.cells.get(cell.0)?.derivation.as_ref()?;
+        let parent = self.cells.get(derivation.parent.0)?;
+        (parent.shape == derivation.shape).then_some(derivation)
     }
 
     /// The cell of a value; None if it is no tensor.
@@ -96,13 +151,23 @@ impl Aliases {
 
     /// Was the memory written to through another cell?
     pub fn is_stale(&self, cell: Cell) -> bool {
-        let data = self.cells.get(cell.0);
-        data.is_some_and(|data| self.storages.get(data.storage).is_some_and(|storage| storage.writes != data.seen))
+        self.lag(cell) != 0
+    }
+
+    /// The number of writes to the memory that the cell has not seen.
+    pub fn lag(&self, cell: Cell) -> u32 {
+        let Some(data) = self.cells.get(cell.0) else { return 0 };
+        self.storages.get(data.storage).map_or(0, |storage| storage.writes.wrapping_sub(data.seen))
     }
 
     /// The value that the cell has now.
     pub fn newest(&self, cell: Cell) -> &str {
         self.cells.get(cell.0).map(|data| data.newest.as_str()).unwrap_or_default()
+    }
+
+    /// The name that the cell was defined with.
+    pub fn first_name(&self, cell: Cell) -> &str {
+        self.cells.get(cell.0).map(|data| data.first.as_str()).unwrap_or_default()
     }
 
     /// The last write to the cell's memory.
@@ -128,10 +193,7 @@ impl Aliases {
     /// A write through a cell, whose value is now `newest`; all other cells of the memory are stale.
     pub fn write(&mut self, cell: Cell, newest: String, write: Write) {
         self.clobber(cell, write);
-        if let Some(data) = self.cells.get_mut(cell.0) {
-            data.newest = newest;
-            data.seen = self.storages.get(data.storage).map_or(0, |storage| storage.writes);
-        }
+        self.update(cell, newest);
     }
 
     /// A write that nobody has the result of: all cells of the memory are stale.
@@ -143,10 +205,27 @@ impl Aliases {
         }
     }
 
-    /// The cell is now seen in another shape, as `newest`.
-    pub fn rename(&mut self, cell: Cell, newest: String) {
+    /// The cell is up to date as `newest`.
+    pub fn update(&mut self, cell: Cell, newest: String) {
         if let Some(data) = self.cells.get_mut(cell.0) {
             data.newest = newest;
+        }
+        self.touch(cell);
+    }
+
+    /// The cell is up to date as it is.
+    pub fn touch(&mut self, cell: Cell) {
+        if let Some(data) = self.cells.get_mut(cell.0) {
+            data.seen = self.storages.get(data.storage).map_or(0, |storage| storage.writes);
+        }
+    }
+
+    /// The cell is now seen in another shape, as `newest`; how it follows from others, and others from it, is forgotten.
+    pub fn reshape(&mut self, cell: Cell, newest: String) {
+        if let Some(data) = self.cells.get_mut(cell.0) {
+            data.newest = newest;
+            data.derivation = None;
+            data.shape += 1;
         }
     }
 
@@ -156,12 +235,13 @@ impl Aliases {
 
     fn new_storage(&mut self, name: &str, root: Option<Root>) -> Cell {
         self.storages.push(Storage { root, ..Storage::default() });
-        self.new_cell(name, self.storages.len() - 1, 0)
+        self.new_cell(name, self.storages.len() - 1, 0, 0)
     }
 
-    fn new_cell(&mut self, name: &str, storage: usize, seen: u32) -> Cell {
+    fn new_cell(&mut self, name: &str, storage: usize, seen: u32, depth: u32) -> Cell {
         let cell = Cell(self.cells.len());
-        self.cells.push(CellData { storage, newest: name.to_owned(), seen });
+        let (first, newest) = (name.to_owned(), name.to_owned());
+        self.cells.push(CellData { storage, first, newest, seen, derivation: None, depth, shape: 0 });
         self.by_name.insert(name.to_owned(), cell);
         cell
     }

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::program::{Arg, Node, NodeOutput, TensorMeta};
-use crate::sym::SymInt;
 
 /// What an operator does to its first argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +30,15 @@ pub enum Overwrite {
 
 /// In-place operators that change no element.
 const METADATA: &[&str] = &[
-    "as_strided_", "detach_", "rename_", "requires_grad_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_",
+    "as_strided_",
+    "detach_",
+    "rename_",
+    "requires_grad_",
+    "squeeze_",
+    "swapaxes_",
+    "swapdims_",
+    "t_",
+    "transpose_",
     "unsqueeze_",
 ];
 
@@ -54,35 +61,80 @@ const SIBLINGS: &[(&str, &str)] = &[
 
 /// Operators that give booleans where their in-place form keeps the element type.
 const COMPARISONS: &[&str] = &[
-    "eq", "ge", "greater", "greater_equal", "gt", "le", "less", "less_equal", "logical_and", "logical_not", "logical_or",
-    "logical_xor", "lt", "ne", "not_equal",
+    "eq",
+    "ge",
+    "greater",
+    "greater_equal",
+    "gt",
+    "le",
+    "less",
+    "less_equal",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "lt",
+    "ne",
+    "not_equal",
 ];
 
 /// Operators whose result takes a common type of their arguments, where the in-place form keeps the element type.
 const PROMOTING: &[&str] = &[
-    "__and__", "__or__", "__xor__", "add", "addcdiv", "addcmul", "arctan2", "atan2", "bitwise_and", "bitwise_or", "bitwise_xor",
-    "clamp", "clamp_max", "clamp_min", "clip", "copysign", "div", "divide", "floor_divide", "fmod", "gcd", "hypot", "lcm", "mul",
-    "multiply", "pow", "remainder", "sub", "subtract", "true_divide", "xlogy",
-];
-
-/// Operators that may give their argument itself, or a view of it, without an alias mark in the schema.
-const MAY_ALIAS: &[&str] = &[
-    "_reshape_alias", "_unsafe_view", "alpha_dropout", "atleast_1d", "atleast_2d", "atleast_3d", "dropout", "einsum",
-    "feature_alpha_dropout", "feature_dropout", "meshgrid", "type_as",
+    "__and__",
+    "__or__",
+    "__xor__",
+    "add",
+    "addcdiv",
+    "addcmul",
+    "arctan2",
+    "atan2",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "clamp",
+    "clamp_max",
+    "clamp_min",
+    "clip",
+    "copysign",
+    "div",
+    "divide",
+    "floor_divide",
+    "fmod",
+    "gcd",
+    "hypot",
+    "lcm",
+    "mul",
+    "multiply",
+    "pow",
+    "remainder",
+    "sub",
+    "subtract",
+    "true_divide",
+    "xlogy",
 ];
 
 /// Operators that ask a tensor for its shape and type, not for its elements.
 const ONLY_SHAPE: &[&str] = &[
-    "_assert_tensor_metadata", "empty_like", "full_like", "new_empty", "new_full", "new_ones", "new_zeros", "ones_like",
-    "rand_like", "randint_like", "randn_like", "sym_numel", "sym_size", "sym_storage_offset", "sym_stride", "zeros_like",
+    "_assert_tensor_metadata",
+    "empty_like",
+    "full_like",
+    "new_empty",
+    "new_full",
+    "new_ones",
+    "new_zeros",
+    "ones_like",
+    "rand_like",
+    "randint_like",
+    "randn_like",
+    "sym_numel",
+    "sym_size",
+    "sym_storage_offset",
+    "sym_stride",
+    "zeros_like",
 ];
 
-/// Operators that give their argument as it is.
-const IDENTITIES: &[&str] =
-    &["alias", "detach", "detach_", "lift", "lift_fresh", "positive", "requires_grad_", "resolve_conj", "resolve_neg"];
-
 /// The name without namespace and overload: `add_` of `aten::add_.Tensor`.
-fn base_name(target: &str) -> &str {
+pub fn base_name(target: &str) -> &str {
     let name = target.split_once("::").map_or(target, |(_, name)| name);
     name.split_once('.').map_or(name, |(name, _)| name)
 }
@@ -152,69 +204,9 @@ pub fn result_name(node: &Node) -> String {
     }
 }
 
-/// May the results share memory with the first argument, though the schema has no mark?
-pub fn may_alias(target: &str) -> bool {
-    target.starts_with("aten::") && MAY_ALIAS.contains(&base_name(target))
-}
-
-/// Does a conversion certainly copy, since the element type changes?
-pub fn converts(node: &Node, tensors: &HashMap<String, TensorMeta>) -> bool {
-    if !matches!(base_name(&node.target), "to" | "type_as") {
-        return false;
-    }
-    let from = node.args.iter().find_map(|(_, arg)| match arg {
-        Arg::Tensor(name) => tensors.get(name),
-        _ => None,
-    });
-    match (from, tensors.get(&result_name(node))) {
-        (Some(from), Some(to)) => from.dtype != to.dtype,
-        _ => false,
-    }
-}
-
 /// Does the operator ask its arguments for their shapes and types only?
 pub fn reads_only_shape(target: &str) -> bool {
     target.starts_with("aten::") && ONLY_SHAPE.contains(&base_name(target))
-}
-
-/// Is the result the argument itself, whatever the other arguments?
-pub fn is_identity(target: &str) -> bool {
-    target.starts_with("aten::") && IDENTITIES.contains(&base_name(target))
-}
-
-/// Is the result of this call the argument itself?
-pub fn is_identity_call(node: &Node, tensors: &HashMap<String, TensorMeta>) -> bool {
-    if is_identity(&node.target) {
-        return true;
-    }
-    match node.target.as_str() {
-        "aten::dropout" | "aten::alpha_dropout" | "aten::feature_dropout" | "aten::feature_alpha_dropout" => {
-            flag(node, "train") == Some(false)
-        }
-        "aten::contiguous" => {
-            let input = node.args.first().and_then(|(_, arg)| match arg {
-                Arg::Tensor(name) => tensors.get(name),
-                _ => None,
-            });
-            node.args.len() == 1 && input.is_some_and(is_contiguous)
-        }
-        _ => false,
-    }
-}
-
-/// Is it certain that the elements lie one after another in row-major order?
-fn is_contiguous(meta: &TensorMeta) -> bool {
-    if meta.sizes.len() != meta.strides.len() {
-        return false;
-    }
-    let mut expected = SymInt::from(1);
-    for (size, stride) in meta.sizes.iter().zip(&meta.strides).rev() {
-        if size.known() != Some(1) && *stride != expected {
-            return false;
-        }
-        expected = expected.mul(size);
-    }
-    true
 }
 
 /// The arguments that a normalisation in training mode updates unasked.
@@ -229,29 +221,22 @@ pub fn updated_stats(node: &Node) -> &'static [&'static str] {
     if training == Some(true) { &["running_mean", "running_var"] } else { &[] }
 }
 
-fn flag(node: &Node, name: &str) -> Option<bool> {
+/// A boolean argument.
+pub fn flag(node: &Node, name: &str) -> Option<bool> {
     node.args.iter().find_map(|(arg, value)| match value {
         Arg::Bool(flag) if arg == name => Some(*flag),
         _ => None,
     })
 }
 
-/// The nodes that stand for an in-place operator, and the name of the value that they give.
-pub struct Rewritten {
-    /// In order; none if the value is there already.
-    pub nodes: Vec<Node>,
-    /// What the written tensor is now.
-    pub value: String,
-}
-
-/// Writes an in-place operator on `written` as nodes that give `result`; `scratch` is a free name.
+/// An in-place operator on `written` as nodes of which the last gives `result`; `scratch` is a free name.
 pub fn rewrite(
     node: Node,
     written: &str,
-    result: String,
+    result: &str,
     scratch: String,
     tensors: &mut HashMap<String, TensorMeta>,
-) -> Result<Rewritten> {
+) -> Result<Vec<Node>> {
     let meta = tensors.get(written).cloned();
     let arg = |name: &str| node.args.iter().find(|(arg, _)| arg == name).map(|(_, value)| value.clone());
     let source = match node.target.as_str() {
@@ -272,7 +257,7 @@ pub fn rewrite(
         }
         _ => return Ok(sibling(node, meta, result, scratch, tensors)),
     };
-    Ok(Rewritten { nodes: vec![derived(&node, target, args, &result)], value: result })
+    Ok(vec![derived(&node, target, args, result)])
 }
 
 /// `source` with the type and the shape of the tensor that it is copied to.
@@ -281,40 +266,44 @@ fn copied(
     source: String,
     written: &str,
     meta: &TensorMeta,
-    result: String,
+    result: &str,
     scratch: String,
     tensors: &mut HashMap<String, TensorMeta>,
-) -> Rewritten {
+) -> Vec<Node> {
     let source_meta = tensors.get(&source).cloned();
     let same_dtype = source_meta.as_ref().is_some_and(|source| source.dtype == meta.dtype);
     let same_sizes = source_meta.as_ref().is_some_and(|source| source.sizes == meta.sizes);
+    let this = |value: String| vec![("self".to_owned(), Arg::Tensor(value))];
+    if same_dtype && same_sizes {
+        // A value is a name of one tensor only, so that its memory can be told from the source's.
+        return vec![derived(node, "aten::clone", this(source), result)];
+    }
+    if same_sizes {
+        return vec![cast(node, source, meta.dtype, result)];
+    }
     let mut nodes = Vec::new();
     let mut value = source;
     if !same_dtype {
-        let output = if same_sizes { result.clone() } else { scratch };
-        if let Some(source) = source_meta.filter(|_| !same_sizes) {
-            tensors.insert(output.clone(), TensorMeta { dtype: meta.dtype, ..source });
+        nodes.push(cast(node, value, meta.dtype, &scratch));
+        if let Some(source) = source_meta {
+            tensors.insert(scratch.clone(), TensorMeta { dtype: meta.dtype, ..source });
         }
-        nodes.push(cast(node, value, meta.dtype, &output));
-        value = output;
+        value = scratch;
     }
-    if !same_sizes {
-        let args =
-            vec![("self".to_owned(), Arg::Tensor(value)), ("other".to_owned(), Arg::Tensor(written.to_owned()))];
-        nodes.push(derived(node, "aten::expand_as", args, &result));
-        value = result;
-    }
-    Rewritten { nodes, value }
+    let mut args = this(value);
+    args.push(("other".to_owned(), Arg::Tensor(written.to_owned())));
+    nodes.push(derived(node, "aten::expand_as", args, result));
+    nodes
 }
 
 /// The functional sibling; its result is cast back where it may have another type than the in-place operator's.
 fn sibling(
     mut node: Node,
     meta: Option<TensorMeta>,
-    result: String,
+    result: &str,
     scratch: String,
     tensors: &HashMap<String, TensorMeta>,
-) -> Rewritten {
+) -> Vec<Node> {
     node.target = functional_sibling(&node.target);
     let name = base_name(&node.target);
     if name.ends_with("dropout") {
@@ -335,13 +324,13 @@ fn sibling(
         (PROMOTING.contains(&name) && other_dtype) || (COMPARISONS.contains(&name) && dtype != Some(Dtype::Bool));
     match dtype.filter(|_| may_differ) {
         None => {
-            node.outputs = vec![NodeOutput::Tensor(result.clone())];
-            Rewritten { nodes: vec![node], value: result }
+            node.outputs = vec![NodeOutput::Tensor(result.to_owned())];
+            vec![node]
         }
         Some(dtype) => {
             node.outputs = vec![NodeOutput::Tensor(scratch.clone())];
-            let back = cast(&node, scratch, dtype, &result);
-            Rewritten { nodes: vec![node, back], value: result }
+            let back = cast(&node, scratch, dtype, result);
+            vec![node, back]
         }
     }
 }
@@ -351,6 +340,16 @@ fn cast(of: &Node, value: String, dtype: Dtype, result: &str) -> Node {
     derived(of, "aten::to.dtype", args, result)
 }
 
+/// A node without a name, operator, arguments and results, from the same place as another.
+pub fn origin(of: &Node) -> Node {
+    Node {
+        module: of.module.clone(),
+        module_type: of.module_type.clone(),
+        source_line: of.source_line.clone(),
+        ..Node::default()
+    }
+}
+
 /// A node that comes from the same place as another.
 fn derived(of: &Node, target: &str, args: Vec<(String, Arg)>, result: &str) -> Node {
     Node {
@@ -358,6 +357,6 @@ fn derived(of: &Node, target: &str, args: Vec<(String, Arg)>, result: &str) -> N
         target: target.to_owned(),
         args,
         outputs: vec![NodeOutput::Tensor(result.to_owned())],
-        ..of.clone()
+        ..origin(of)
     }
 }

@@ -1,24 +1,30 @@
 //! Makes a program functional: in-place operators become their functional siblings, and whoever reads the tensor later reads
 //! the new value.
 //!
-//! Takes a [`Program`] whose values are each defined before they are used; gives one without in-place operators. Where a write
-//! would have to show in another view of the same memory that is read later, the program is refused. `alias` knows which values
-//! share memory, `inplace` how to write each operator, this file walks the nodes in order. Linear in the size of the program.
+//! Takes a [`Program`] whose values are each defined before they are used; gives one without in-place operators. A write to a view
+//! is written back to what it is a view of, and other views are made anew when they are read again; where that cannot be said, the
+//! program is refused. Nodes that turn out to be of no use are left for [`crate::clean`]. Linear in the size of the program.
+//!
+//! `alias` knows which values share memory and which are up to date, `views` how a view and its base relate, `sync` brings stale
+//! values up to date, `inplace` writes each in-place operator as others; this file walks over the nodes in order.
 
 mod alias;
 mod inplace;
+mod sync;
 #[cfg(test)]
 mod tests;
+mod views;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use alias::{Aliases, Cell, Root, Write};
-pub use inplace::{functional_sibling, writes};
 use inplace::{Kind, Overwrite};
+pub use inplace::{functional_sibling, writes};
+use views::{Relation, is_identity, relation};
 
 use crate::error::{Error, Result};
-use crate::program::{Arg, Graph, InputKind, Node, NodeOutput, Program, TensorMeta};
+use crate::program::{Arg, Graph, Input, InputKind, Node, NodeOutput, Program, TensorMeta};
 use crate::walk;
 use crate::weights::Weight;
 
@@ -58,6 +64,9 @@ fn define_weights(program: &Program, aliases: &mut Aliases) {
     }
 }
 
+/// What may be added for each node, in nodes and elements of their arguments.
+const GROWTH: usize = 64;
+
 /// Runs over a graph; gives for each output the number of the nested graph's input that it may share memory with.
 fn run(
     graph: &mut Graph,
@@ -66,8 +75,19 @@ fn run(
     notes: &mut Vec<String>,
 ) -> Result<Vec<Option<usize>>> {
     let nodes = std::mem::take(&mut graph.nodes);
-    let done = Vec::with_capacity(nodes.len());
-    let mut pass = Pass { aliases, is_view, notes, tensors: &mut graph.tensors, done };
+    let has_writes = nodes.iter().any(|node| writes(&node.target));
+    let taken = if has_writes { names(&graph.inputs, &nodes) } else { HashSet::new() };
+    let mut pass = Pass {
+        aliases,
+        is_view,
+        notes,
+        tensors: &mut graph.tensors,
+        has_writes,
+        taken,
+        budget: nodes.len().saturating_mul(GROWTH).saturating_add(10_000),
+        names: 0,
+        done: Vec::with_capacity(nodes.len()),
+    };
     for node in nodes {
         let place = format!("node `{}` ({})", node.name, node.target);
         let source = node.source_line.clone();
@@ -93,6 +113,14 @@ struct Pass<'a> {
     is_view: &'a dyn Fn(&str) -> bool,
     notes: &'a mut Vec<String>,
     tensors: &'a mut HashMap<String, TensorMeta>,
+    /// Without writes, nobody will ask how views come about.
+    has_writes: bool,
+    /// What may still be added for the sake of views.
+    budget: usize,
+    /// All names of the graph as it was.
+    taken: HashSet<String>,
+    /// Names made up so far.
+    names: usize,
     done: Vec<Node>,
 }
 
@@ -135,21 +163,29 @@ impl Pass<'_> {
         }
     }
 
-    /// Renames what an argument reads to its newest value.
+    /// Renames what an argument reads to its newest value, which is made up to date if need be.
     fn read(&mut self, arg: &mut Arg, only_shape: bool) -> Result<()> {
-        let mut stale = None;
-        let aliases = &self.aliases;
-        walk::each_name_mut(arg, &mut |name| {
-            let Some(cell) = aliases.cell(name) else { return };
-            if !only_shape && stale.is_none() && aliases.is_stale(cell) {
-                stale = Some((name.clone(), cell));
+        if !only_shape {
+            let mut stale = Vec::new();
+            walk::each_name(arg, &mut |name| {
+                if let Some(cell) = self.aliases.cell(name).filter(|cell| self.aliases.is_stale(*cell)) {
+                    stale.push((name, cell));
+                }
+            });
+            for (name, cell) in stale {
+                if !self.refresh(cell) {
+                    return Err(self.stale(name, cell));
+                }
             }
-            let newest = aliases.newest(cell);
-            if newest != name {
-                newest.clone_into(name);
+        }
+        walk::each_name_mut(arg, &mut |name| {
+            if let Some(cell) = self.aliases.cell(name)
+                && self.aliases.newest(cell) != name
+            {
+                self.aliases.newest(cell).clone_into(name);
             }
         });
-        stale.map_or(Ok(()), |(name, cell)| Err(self.stale(&name, cell)))
+        Ok(())
     }
 
     fn stale(&self, name: &str, cell: Cell) -> Error {
@@ -158,7 +194,9 @@ impl Pass<'_> {
             Some(Write { node, target, source_line: None }) => format!("`{node}` ({target})"),
             None => "an earlier node".to_owned(),
         };
-        refusal(&format!("it reads `{name}`, whose memory {writer} has written to through another view"))
+        refusal(&format!(
+            "it reads `{name}`, to whose memory {writer} has written through another view that cannot be followed"
+        ))
     }
 
     /// An in-place operator on the value `name`.
@@ -167,16 +205,18 @@ impl Pass<'_> {
             return Err(Error::internal(format!("`{name}` is written to but was never defined as a tensor")));
         };
         self.note_root(&node, cell)?;
+        self.refresh_parent(cell);
         let write = Write::of(&node);
+        let origin = inplace::origin(&node);
         let mut result = inplace::result_name(&node);
-        if result.is_empty() || (self.aliases.cell(&result).is_some() || result == name) {
+        if result.is_empty() {
             result = self.fresh_name(&node.name, "written");
         }
         let scratch = self.fresh_name(&result, "raw");
-        let rewritten = inplace::rewrite(node, name, result.clone(), scratch, self.tensors)?;
-        self.done.extend(rewritten.nodes);
-        self.aliases.write(cell, rewritten.value, write);
+        self.done.extend(inplace::rewrite(node, name, &result, scratch, self.tensors)?);
         self.aliases.define_same(&result, cell);
+        self.aliases.write(cell, result, write);
+        self.write_back(cell, &origin);
         Ok(())
     }
 
@@ -188,13 +228,13 @@ impl Pass<'_> {
         };
         let result = inplace::result_name(&node);
         // `detach_` and `requires_grad_` mean nothing here.
-        if result.is_empty() || inplace::is_identity(&node.target) {
+        if result.is_empty() || is_identity(&node.target) {
             self.aliases.define_same(&result, cell);
             return;
         }
         node.target = functional_sibling(&node.target);
         self.aliases.define_same(&result, cell);
-        self.aliases.rename(cell, result);
+        self.aliases.reshape(cell, result);
         self.done.push(node);
     }
 
@@ -222,32 +262,40 @@ impl Pass<'_> {
         };
         let line = node.source_line.as_deref().map(|line| format!(", {line}")).unwrap_or_default();
         let writer = format!("`{}` ({}{line})", node.name, node.target);
-        self.notes.push(format!("the model writes to its {what} `{name}` ({writer}); the exported model does not change it"));
+        self.notes
+            .push(format!("the model writes to its {what} `{name}` ({writer}); the exported model does not change it"));
         Ok(())
     }
 
     /// Defines the results of a node that is no write.
     fn define_results(&mut self, node: &Node, shared: &[Option<usize>]) {
         let operands = operands(node);
-        let is_identity = inplace::is_identity_call(node, self.tensors);
-        let may_alias = (self.is_view)(&node.target) || inplace::may_alias(&node.target);
-        let is_view = may_alias && !inplace::converts(node, self.tensors);
+        let relation = relation(node, self.tensors, self.is_view);
+        let mut cells = Vec::new();
+        let nested = if shared.is_empty() { Vec::new() } else { nested_operands(node) };
         for (index, name) in tensor_results(node).enumerate() {
             let of = match shared.get(index) {
-                Some(Some(input)) => nested_operands(node).get(*input).and_then(|name| self.aliases.cell(name)),
+                Some(Some(input)) => self.cell_of(nested.get(*input)),
                 // Of lists of tensors to lists of tensors (`broadcast_tensors`), each is a view of its own.
-                _ if operands.len() > 1 && operands.get(index).is_some() => self.cell_of(operands.get(index)),
-                _ => self.cell_of(operands.first()),
+                _ => self.cell_of(operands.get(index).or(operands.first())),
             };
-            match of {
-                Some(cell) if is_identity => self.aliases.define_same(name, cell),
-                Some(cell) if is_view || shared.get(index).is_some_and(Option::is_some) => {
+            let is_shared = shared.get(index).is_some_and(Option::is_some);
+            match (of, relation) {
+                (Some(cell), Relation::Same) => self.aliases.define_same(name, cell),
+                (Some(cell), Relation::View | Relation::Maybe) => cells.push(self.aliases.define_view(name, cell)),
+                (Some(cell), Relation::Fresh) if is_shared => {
                     self.aliases.define_view(name, cell);
                 }
                 _ => {
                     self.aliases.define_fresh(name);
                 }
             }
+        }
+        if let ([operand], Relation::View) = (operands.as_slice(), relation)
+            && let Some(parent) = self.aliases.cell(operand)
+            && !cells.is_empty()
+        {
+            sync::remember(self, parent, node, cells);
         }
     }
 
@@ -275,14 +323,25 @@ impl Pass<'_> {
         Ok(shared)
     }
 
-    fn fresh_name(&self, stem: &str, suffix: &str) -> String {
-        let taken = |name: &str| self.aliases.cell(name).is_some() || self.tensors.contains_key(name);
-        let first = format!("{stem}_{suffix}");
-        if !taken(&first) {
-            return first;
+    /// A name that no value has. Numbers are not used again, so that finding one takes no time.
+    fn fresh_name(&mut self, stem: &str, suffix: &str) -> String {
+        loop {
+            let name = match self.names {
+                0 => format!("{stem}_{suffix}"),
+                number => format!("{stem}_{suffix}_{number}"),
+            };
+            self.names += 1;
+            if !self.taken.contains(&name) && !self.tensors.contains_key(&name) {
+                return name;
+            }
         }
-        (1..).map(|number| format!("{first}_{number}")).find(|name| !taken(name)).unwrap_or(first)
     }
+}
+
+/// The names of all values but weights, which have their tensors recorded.
+fn names(inputs: &[Input], nodes: &[Node]) -> HashSet<String> {
+    let inputs = inputs.iter().map(|input| input.name.as_str());
+    inputs.chain(nodes.iter().flat_map(walk::results)).map(str::to_owned).collect()
 }
 
 fn refusal(message: &str) -> Error {

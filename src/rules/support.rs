@@ -61,12 +61,18 @@ pub fn sum(list: &[SymInt]) -> SymInt {
 
 /// The smallest element.
 pub fn least<T: PartialOrd + Copy>(list: &[T]) -> Result<T> {
-    list.iter().copied().reduce(|a, b| if b < a { b } else { a }).ok_or_else(|| Error::refused("the minimum of no numbers", None))
+    list.iter()
+        .copied()
+        .reduce(|a, b| if b < a { b } else { a })
+        .ok_or_else(|| Error::refused("the minimum of no numbers", None))
 }
 
 /// The largest element.
 pub fn greatest<T: PartialOrd + Copy>(list: &[T]) -> Result<T> {
-    list.iter().copied().reduce(|a, b| if b > a { b } else { a }).ok_or_else(|| Error::refused("the maximum of no numbers", None))
+    list.iter()
+        .copied()
+        .reduce(|a, b| if b > a { b } else { a })
+        .ok_or_else(|| Error::refused("the maximum of no numbers", None))
 }
 
 /// Division that rounds down.
@@ -108,7 +114,9 @@ pub fn arguments<const N: usize>(values: &[Value]) -> Result<[Value; N]> {
 
 /// The float that a number is known to be.
 pub fn known_float(number: &Scalar) -> Result<f64> {
-    number.as_float().ok_or_else(|| Error::refused("a number must be known at export time, and is computed by the model", None))
+    number
+        .as_float()
+        .ok_or_else(|| Error::refused("a number must be known at export time, and is computed by the model", None))
 }
 
 /// The int that a number is known to be; floats are cut.

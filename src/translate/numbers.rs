@@ -212,7 +212,8 @@ fn in_graph(cx: &mut Builder, a: &Scalar, b: &Scalar) -> Result<(Value, Value)> 
         _ => Dtype::Float64,
     };
     let (x, y) = (dtype_of(cx, a), dtype_of(cx, b));
-    let wider = if x.is_float() == y.is_float() && x.bits() < y.bits() || !x.is_float() && y.is_float() { y } else { x };
+    let wider =
+        if x.is_float() == y.is_float() && x.bits() < y.bits() || !x.is_float() && y.is_float() { y } else { x };
     Ok((value(cx, a, wider)?, value(cx, b, wider)?))
 }
 

@@ -86,7 +86,8 @@ pub(super) fn report(blockers: &[Blocker], opset: u32) -> Error {
     let lines: Vec<String> = blockers
         .iter()
         .map(|b| {
-            let mut line = format!("`{}` at {} node{}: {}", b.target, b.count, if b.count == 1 { "" } else { "s" }, b.reason);
+            let mut line =
+                format!("`{}` at {} node{}: {}", b.target, b.count, if b.count == 1 { "" } else { "s" }, b.reason);
             if let Some(needs) = b.needs_opset {
                 line.push_str(&format!(" (opset {needs} would do)"));
             }
@@ -102,6 +103,7 @@ pub(super) fn report(blockers: &[Blocker], opset: u32) -> Error {
     let error = Error::refused(message, all);
     match all {
         Some(needs) => error.help(format!("`--opset {needs}` would do")),
-        None => error.help("`ep.run_decompositions()` before torch.export.save may replace these by operators that have rules"),
+        None => error
+            .help("`ep.run_decompositions()` before torch.export.save may replace these by operators that have rules"),
     }
 }

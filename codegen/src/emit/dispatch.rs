@@ -36,6 +36,7 @@ pub(super) fn tables(context: &Context<'_>, matrix: &Matrix) -> TokenStream {
             #![allow(warnings, clippy::all, clippy::pedantic, clippy::restriction)]
             use super::prelude::*;
             use super::*;
+            use super::super::{Rule, rule};
             #(#calls)*
             /// Every `map`, by overload, sorted.
             pub static RULES: &[Rule] = &[#(#rows),*];

@@ -160,10 +160,10 @@ impl<'a> Cutter<'a> {
         item.last = token;
         item.piece.range.end = token.end;
         let error = match token.kind {
-            Kind::Unterminated => Err(self.lines.unterminated(token)),
+            Kind::Unterminated => Some(self.lines.unterminated(token)),
             _ => item.brackets.feed(token),
         };
-        if let Err(error) = error {
+        if let Some(error) = error {
             if !item.piece.broken {
                 self.out.push(error);
             }
@@ -174,7 +174,7 @@ impl<'a> Cutter<'a> {
     fn end_item(&mut self) {
         let Some(mut item) = self.item.take() else { return };
         if !item.piece.broken
-            && let Err(error) = item.brackets.finish()
+            && let Some(error) = item.brackets.finish()
         {
             item.piece.broken = true;
             self.out.push(error);

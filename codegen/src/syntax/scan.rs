@@ -127,7 +127,7 @@ fn string(rest: &str, quote: char) -> (Kind, usize) {
         match c {
             '\n' | '\r' => return (Kind::Unterminated, at),
             _ if escaped => escaped = false,
-            '\\' if quote == '"' => escaped = true,
+            '\\' => escaped = true,
             _ if c == quote => return (Kind::Str, at + c.len_utf8()),
             _ => {}
         }

@@ -175,7 +175,7 @@ impl Reader<'_> {
 
     fn element_type(&self, pair: &Pair<'_>) -> String {
         let name = pair.as_str();
-        if !ELEMENT_TYPES.contains(&name) {
+        if !ELEMENT_TYPES.contains(&name) && !name.starts_with('{') {
             let error = Diagnostic::new("E0005", self.span(pair), format!("unknown element type `{name}`"));
             self.error(match lines::nearest(&shortened(name), ELEMENT_TYPES) {
                 Some(nearest) => error.label(format!("did you mean `{nearest}`?")),

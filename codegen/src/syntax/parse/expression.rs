@@ -192,12 +192,12 @@ impl Reader<'_> {
     /// Parentheses around one expression only widen its span.
     fn paren(&self, pair: Pair<'_>) -> Option<Expr> {
         let span = self.span(&pair);
-        let lone_comma = pair.as_str().trim_end_matches(')').trim_end().ends_with(',');
+        let comma = pair.clone().into_inner().any(|part| part.as_rule() == Rule::comma);
         let mut exprs = Parts::of(pair).map(|expr| self.expr(expr)).collect::<Option<Vec<_>>>()?;
         if exprs.len() > 1 {
             return Some(Expr { kind: ExprKind::Tuple(exprs), span });
         }
-        if lone_comma {
+        if comma {
             self.error(Diagnostic::new("E0001", span, "a tuple has two elements or more"));
         }
         Some(Expr { span, ..exprs.pop()? })

@@ -24,7 +24,10 @@ pub(super) fn diagnostic(lines: Lines<'_>, offset: usize, text: &str, error: &Er
     let at = match error.location {
         InputLocation::Pos(at) | InputLocation::Span((at, _)) => at,
     };
-    let found = scan::scan(text).into_iter().find(|token| token.end > at);
+    let tokens = scan::scan(text);
+    let index = tokens.iter().position(|token| token.end > at);
+    let found = index.and_then(|index| tokens.get(index)).copied();
+    let before = index.and_then(|index| index.checked_sub(1)).and_then(|index| tokens.get(index));
     let span = match found {
         Some(token) => lines.span(offset + at.max(token.start)..offset + token.end),
         None => {
@@ -46,7 +49,15 @@ pub(super) fn diagnostic(lines: Lines<'_>, offset: usize, text: &str, error: &Er
         true => format!("unexpected {shown}"),
         false => format!("expected {}, found {shown}", lines::alternatives(&expected)),
     };
-    let error = Diagnostic::new("E0001", span, message);
+    let separator = expected.iter().any(|word| word == "`,`" || word == "`;`");
+    let error = match (before, found) {
+        // What is missing is missing at the end of the line above.
+        (Some(before), Some(found)) if separator && before.line != found.line => {
+            let end = lines.span(offset + before.start..offset + before.end);
+            Diagnostic::new("E0001", end, message).label("expected after this").also(span, "found this")
+        }
+        _ => Diagnostic::new("E0001", span, message),
+    };
     match hint(text, at, word, rules, &expected) {
         Some(hint) => error.help(hint),
         None => error,
@@ -92,6 +103,9 @@ fn hint(item: &str, at: usize, word: &str, rules: &[Rule], expected: &[String]) 
     let reserved = RESERVED.contains(&word) && (expects("a name") || expects("an expression"));
     let after_return = item.get(..at).is_some_and(|before| before.trim_end().ends_with("return"));
     let text = match word {
+        _ if expects("`{`") && ends_with_placeholder(item.get(..at).unwrap_or("")) => {
+            "`a{b}` without a blank is one name with a placeholder: write `a {b}`"
+        }
         _ if after_return => "the last expression of a block is its value",
         "=" | "{" if item.starts_with("extern") => "an `extern fn` has no body here: it is written in Rust",
         "=" if rules.contains(&Rule::eq) => "`==` compares; `let name = ...;` gives a name",
@@ -109,6 +123,15 @@ fn hint(item: &str, at: usize, word: &str, rules: &[Rule], expected: &[String]) 
         _ => return None,
     };
     Some(text.to_owned())
+}
+
+/// Does a text end with a name that touches braces around another one?
+fn ends_with_placeholder(text: &str) -> bool {
+    let Some((before, inside)) = text.trim_end().strip_suffix('}').and_then(|text| text.rsplit_once('{')) else {
+        return false;
+    };
+    let is_tail = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    before.ends_with(is_tail) && !inside.is_empty() && inside.chars().all(is_tail)
 }
 
 fn is_word(text: &str) -> bool {

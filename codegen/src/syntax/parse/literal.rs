@@ -136,9 +136,8 @@ impl Reader<'_> {
         let text = source.get(range.start..)?;
         let lines = Lines { source, file: self.lines.file };
         let mut brackets = Brackets::in_text(lines);
-        let tokens = scan::scan(text).into_iter().map(|token| token.moved(range.start));
-        let balance = tokens.map(|token| brackets.feed(token)).find(Result::is_err).unwrap_or(Ok(()));
-        if let Err(error) = balance.and_then(|()| brackets.finish()) {
+        let mut tokens = scan::scan(text).into_iter().map(|token| token.moved(range.start));
+        if let Some(error) = tokens.find_map(|token| brackets.feed(token)).or_else(|| brackets.finish()) {
             self.error(error);
             return None;
         }
