@@ -60,7 +60,13 @@ impl<'a> Inliner<'a> {
 
     fn expr(&mut self, expr: &Expr, env: &Env) -> Expr {
         let kind = match &expr.kind {
-            Kind::Int(_) | Kind::Float(_) | Kind::Bool(_) | Kind::Str(_) | Kind::Dtype(_) | Kind::None | Kind::Since(..) => {
+            Kind::Int(_)
+            | Kind::Float(_)
+            | Kind::Bool(_)
+            | Kind::Str(_)
+            | Kind::Dtype(_)
+            | Kind::None
+            | Kind::Since(..) => {
                 return expr.clone();
             }
             Kind::Local(name) => return env.value_of(name, expr),
@@ -177,7 +183,8 @@ impl<'a> Inliner<'a> {
         let args = self.all(args, env);
         let checked = self.checked;
         let function = checked.program.fns.iter().find(|f| f.name == name);
-        if let Some(function) = function.filter(|_| args.iter().any(|a| !matches!(fold::bare(a).kind, Kind::Local(_)))) {
+        if let Some(function) = function.filter(|_| args.iter().any(|a| !matches!(fold::bare(a).kind, Kind::Local(_))))
+        {
             let values = function.params.iter().map(|p| p.name.clone()).zip(args.iter().cloned()).collect();
             let answer = Inliner::new(checked, self.opset).expr(&function.body, &Env { values, outputs: None });
             if fold::literal(&answer).is_some() {

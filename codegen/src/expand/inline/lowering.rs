@@ -35,7 +35,8 @@ impl Inliner<'_> {
         }
         let mut bound = Vec::new();
         for (i, param) in lower.function.params.iter().enumerate() {
-            let value = if i < lower.inputs { self.input_of(node, i, param) } else { self.attribute_of(node, lower, param) };
+            let value =
+                if i < lower.inputs { self.input_of(node, i, param) } else { self.attribute_of(node, lower, param) };
             if fold::is_simple(&value) || uses(&lower.function.body, &param.name) <= 1 {
                 env.values.insert(param.name.clone(), value);
             } else {
@@ -151,7 +152,10 @@ fn drop_unused(expr: &mut Expr) {
             for at in (0..statements.len()).rev() {
                 let (before, after) = statements.split_at_mut(at + 1);
                 let used = |name: &String| {
-                    uses(result, name) > 0 || after.iter().any(|s| matches!(s, Statement::Let(_, e) | Statement::Expr(e) if uses(e, name) > 0))
+                    uses(result, name) > 0
+                        || after
+                            .iter()
+                            .any(|s| matches!(s, Statement::Let(_, e) | Statement::Expr(e) if uses(e, name) > 0))
                 };
                 let unused = match before.last() {
                     Some(Statement::Let(Names::One(name), _)) => !used(name),
