@@ -241,7 +241,7 @@ impl Coverage<'_> {
 }
 
 /// `9 to 12, 15`
-fn ranges(opsets: &BTreeSet<u32>) -> String {
+pub(crate) fn ranges(opsets: &BTreeSet<u32>) -> String {
     let mut parts: Vec<(u32, u32)> = Vec::new();
     for opset in opsets {
         match parts.last_mut() {

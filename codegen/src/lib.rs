@@ -8,7 +8,10 @@ pub mod collect;
 pub mod coverage;
 pub mod diagnostic;
 pub mod emit;
+pub mod examples;
+pub mod expand;
 pub mod explain;
+pub mod matrix;
 pub mod render;
 pub mod schema;
 pub mod source;
@@ -16,6 +19,8 @@ pub mod syntax;
 pub mod tree;
 pub mod types;
 pub mod upgrade;
+pub mod uses;
+pub mod visit;
 
 use std::path::Path;
 

@@ -39,6 +39,11 @@ pub fn render_json(sources: &Sources, diagnostics: &[Diagnostic]) -> String {
     objects.collect()
 }
 
+/// How many different ones there are: what [`render`] shows.
+pub fn distinct(diagnostics: &[Diagnostic]) -> usize {
+    sorted(diagnostics).len()
+}
+
 /// By file and place; each of them once.
 fn sorted(diagnostics: &[Diagnostic]) -> Vec<&Diagnostic> {
     let mut sorted: Vec<&Diagnostic> = diagnostics.iter().collect();

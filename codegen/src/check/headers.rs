@@ -453,7 +453,7 @@ pub(super) fn unsupported(items: &Items, world: &World<'_>, program: &mut Progra
             continue;
         }
         if first(&mut seen, &name, item.op.span, out) {
-            program.unsupported.push(Unsupported { name, reason: item.reason.clone() });
+            program.unsupported.push(Unsupported { name, reason: item.reason.clone(), span: item.op.span });
         }
     }
 }
