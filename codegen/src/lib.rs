@@ -11,6 +11,7 @@ pub mod emit;
 pub mod examples;
 pub mod expand;
 pub mod explain;
+mod inline;
 pub mod matrix;
 pub mod render;
 pub mod schema;
