@@ -161,9 +161,12 @@ impl Builder {
         &mut self.trace
     }
 
-    /// Records that an arm was tried; gives the condition back.
+    /// Records that a condition was tried; gives it back. The branch for when it does not hold has the next number.
     pub fn branch(&mut self, arm: u32, condition: bool) -> bool {
         self.trace.branch(arm, condition);
+        if !condition {
+            self.trace.reach(arm + 1);
+        }
         condition
     }
 

@@ -163,3 +163,15 @@ pub(super) fn reduce(cx: &mut Builder, op: &'static str, x: Value, axes: &[i64],
     }
     cx.op_with(op, vec![x.into(), axes.into()], "keepdims", Attr::Int(keep.into()))
 }
+
+/// Differences of neighbours, a number of times; of booleans, whether they differ.
+pub fn differences(cx: &mut Builder, x: Value, dim: i64, count: i64) -> Result<Value> {
+    let mut result = x;
+    for _ in 0..count {
+        let later = cx.part(result, dim, &SymInt::from(1), &SymInt::from(i64::MAX))?;
+        let earlier = cx.part(result, dim, &SymInt::from(0), &SymInt::from(-1))?;
+        let op = if cx.dtype(x) == crate::dtype::Dtype::Bool { "Xor" } else { "Sub" };
+        result = cx.op(op, vec![later.into(), earlier.into()])?;
+    }
+    Ok(result)
+}

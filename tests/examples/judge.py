@@ -84,21 +84,16 @@ def run_torch(record, inputs):
     if namespace == "quantized_decomposed":
         from torch.ao.quantization.fx import _decomposed  # noqa: F401
     op = getattr(getattr(getattr(torch.ops, namespace), name), overload or "default")
+    # A number in the place of a Tensor is what torch.export writes for `x + 1`; PyTorch takes it as it is. A lone number in the
+    # place of a sized list is repeated by the front end, here by us.
+    lists = {a.name: a.N for a in op._schema.arguments if "List" in str(a.type)}
     args = {}
     for name_, value in record["args"]:
-        # A number in the place of a Tensor is what torch.export writes for `x + 1`; PyTorch takes it as it is.
         v = python_value(value, inputs)
+        if name_ in lists and isinstance(v, (int, float)) and not isinstance(v, bool):
+            v = [v] * (lists[name_] or 1)
         args[name_] = v
-    positional, keywords = [], {}
-    for argument in op._schema.arguments:
-        if argument.kwarg_only:
-            if argument.name in args:
-                keywords[argument.name] = args[argument.name]
-        elif argument.name in args:
-            positional.append(args[argument.name])
-        elif len(positional) < len(args) and any(n in args for n in _after(op, argument.name)):
-            positional.append(argument.default_value)
-    out = op(*positional, **keywords)
+    out = op(**args)
     flat = []
 
     def collect(x):
@@ -112,11 +107,6 @@ def run_torch(record, inputs):
     collect(out)
     random = torch.Tag.nondeterministic_seeded in op.tags or "empty" in name
     return flat, random
-
-
-def _after(op, name):
-    names = [a.name for a in op._schema.arguments if not a.kwarg_only]
-    return names[names.index(name):]
 
 
 def run_model(model_bytes, opset, inputs):

@@ -55,7 +55,7 @@ pub fn record(
     };
     Record {
         id,
-        text: example.text.clone(),
+        text: crate::text(example),
         op,
         args,
         inputs,
