@@ -1,18 +1,30 @@
 //! aten2onnx: PyTorch models to ONNX at any opset, from rules that the build proves.
+//!
+//! [`Exporter`] is the way in. The parts, in the order that data flows: [`pt2`] reads archives into a [`program`], [`functional`]
+//! makes it free of writes, [`translate`] runs the [`rules`] over it, which call the [`builder`] (with [`infer`] and the
+//! [`schema`] tables) to make a [`graph`], and [`onnx`] writes that. docs/architecture.md tells more.
 
 pub mod builder;
 pub mod check;
 pub mod clean;
+pub mod cli;
 pub mod dtype;
 pub mod error;
+pub mod export;
+pub mod externs;
 pub mod functional;
 pub mod graph;
 pub mod infer;
-pub mod onnx;
 pub mod inline;
+pub mod inspect;
+pub mod onnx;
 pub mod program;
 pub mod pt2;
+pub mod rules;
 pub mod schema;
 pub mod sym;
+pub mod translate;
 pub mod walk;
 pub mod weights;
+
+pub use export::Exporter;

@@ -5,9 +5,8 @@ pub mod support;
 /// What the generated functions are written with.
 #[doc(hidden)]
 pub mod prelude {
-    pub use super::support::{self, BinaryOp};
-    pub use super::{Arm, Rule, Support};
-    pub use crate::builder::{Args, Builder, Call, In, IntoOuts, Out, Scalar};
+    pub use super::support;
+    pub use crate::builder::{Args, Builder, Call, In, IntoOuts, Out, Scalar, ScalarOp};
     pub use crate::dtype::Dtype;
     pub use crate::error::{Error, Result};
     pub use crate::externs;
@@ -26,8 +25,8 @@ pub struct Rule {
     pub location: &'static str,
     /// Takes the arguments apart and calls the rule.
     pub call: fn(&mut Builder, &Args) -> Result<Vec<Out>>,
-    /// For each opset from [`MIN_OPSET`] on.
-    pub support: &'static [Support],
+    /// For each opset from [`MIN_OPSET`] on a letter: `F` full, `P` partial, `N` none.
+    levels: &'static str,
     /// Why it is not supported everywhere, all opsets together.
     pub reasons: &'static [&'static str],
 }
@@ -41,6 +40,32 @@ pub enum Support {
     Partial,
     /// All calls are refused.
     No,
+}
+
+impl Rule {
+    /// What it can do at an opset.
+    pub fn support(&self, opset: u32) -> Support {
+        let letter = opset.checked_sub(MIN_OPSET).and_then(|i| self.levels.as_bytes().get(i as usize));
+        match letter {
+            Some(b'F') => Support::Full,
+            Some(b'P') => Support::Partial,
+            _ => Support::No,
+        }
+    }
+}
+
+const fn rule(
+    name: &'static str,
+    location: &'static str,
+    call: fn(&mut Builder, &Args) -> Result<Vec<Out>>,
+    levels: &'static str,
+    reasons: &'static [&'static str],
+) -> Rule {
+    Rule { name, location, call, levels, reasons }
+}
+
+const fn arm(rule: &'static str, text: &'static str, location: &'static str, refuses: bool) -> Arm {
+    Arm { rule, text, location, refuses }
 }
 
 /// A branch of a rule.
@@ -64,6 +89,7 @@ mod generated {
 mod tables {
     include!(concat!(env!("OUT_DIR"), "/schemas.rs"));
     include!(concat!(env!("OUT_DIR"), "/facts.rs"));
+    include!(concat!(env!("OUT_DIR"), "/views.rs"));
 }
 
 /// The generated functions by name, for the table of schemas.
@@ -77,6 +103,11 @@ pub use tables::*;
 /// The rule of an overload.
 pub fn find(name: &str) -> Option<&'static Rule> {
     RULES.binary_search_by(|rule| rule.name.cmp(name)).ok().map(|i| &RULES[i])
+}
+
+/// May the results of an operator share memory with its first argument?
+pub fn is_view(name: &str) -> bool {
+    VIEWS.binary_search(&name).is_ok()
 }
 
 /// Why an overload cannot be had in ONNX, if that is so.

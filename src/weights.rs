@@ -52,21 +52,21 @@ pub struct MappedFile {
 
 #[derive(Debug)]
 enum Pages {
-    Map(memmap2::Mmap),
+    Map(memmap2::Mmap, std::fs::File),
     Owned(Vec<u8>),
 }
 
 impl MappedFile {
-    /// Maps a file.
+    /// Maps a file. The caller must not change the file while the map lives.
     pub fn open(path: &Path) -> Result<Arc<MappedFile>> {
-        let error = |error: std::io::Error| Error::from(error).at(path.display().to_string());
+        let error = |error: std::io::Error| Error::new(Kind::Io, error.to_string()).at(path.display().to_string());
         let file = std::fs::File::open(path).map_err(error)?;
         if file.metadata().map_err(error)?.is_dir() {
             return Err(Error::new(Kind::Io, "it is a directory, not a file").at(path.display().to_string()));
         }
-        // SAFETY: as for every mapped file, another process that shortens it while we read ends this process.
+        // SAFETY: as everywhere with maps, another process that truncates the file meanwhile ends this one.
         let map = unsafe { memmap2::Mmap::map(&file) }.map_err(error)?;
-        Ok(Arc::new(MappedFile { path: path.to_path_buf(), pages: Pages::Map(map) }))
+        Ok(Arc::new(MappedFile { path: path.to_path_buf(), pages: Pages::Map(map, file) }))
     }
 
     /// Takes bytes as if they were a file of that name.
@@ -77,24 +77,34 @@ impl MappedFile {
     /// All the bytes.
     pub fn bytes(&self) -> &[u8] {
         match &self.pages {
-            Pages::Map(map) => map,
+            Pages::Map(map, _) => map,
             Pages::Owned(bytes) => bytes,
         }
     }
 
-    /// Tells the system that these bytes are not needed again soon, so that a large model does not fill the memory.
-    #[cfg(unix)]
-    pub fn release(&self, start: usize, len: usize) {
-        if let Pages::Map(map) = &self.pages {
-            // SAFETY: the map is of a file and is only read; pages that are dropped are read from the file again.
-            // Failure is harmless: the pages stay.
-            let _ = unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, start, len) };
+    /// Copies the bytes from `start` on into a buffer. From a file they are read past the map: bytes that are only
+    /// passed on need not become memory of this process, and it takes half the time.
+    pub fn read_at(&self, start: usize, buffer: &mut [u8]) -> Result<()> {
+        let failed =
+            |error: std::io::Error| Error::new(Kind::Io, error.to_string()).at(self.path.display().to_string());
+        #[cfg(unix)]
+        if let Pages::Map(_, file) = &self.pages {
+            return std::os::unix::fs::FileExt::read_exact_at(file, buffer, start as u64).map_err(failed);
         }
+        let bytes = self.bytes().get(start..).and_then(|rest| rest.get(..buffer.len()));
+        buffer.copy_from_slice(bytes.ok_or_else(|| failed(std::io::ErrorKind::UnexpectedEof.into()))?);
+        Ok(())
     }
 
-    /// Tells the system that these bytes are not needed again soon, so that a large model does not fill the memory.
-    #[cfg(not(unix))]
-    pub fn release(&self, _: usize, _: usize) {}
+    /// Tells the system that all pages may go: none is needed again soon.
+    pub fn release(&self) {
+        #[cfg(unix)]
+        if let Pages::Map(map, _) = &self.pages {
+            // SAFETY: the map is of a file and is only read; pages that are dropped are read from the file again.
+            // Failure is harmless: the pages stay.
+            let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+        }
+    }
 }
 
 impl Storage {

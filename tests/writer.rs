@@ -220,13 +220,23 @@ fn a_failure_leaves_nothing() {
     assert!(error.unwrap_err().message.contains("there is no folder"));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn devices_are_written_to_and_never_replaced() {
+    let full = write(&model(), &ModelOptions::default(), Path::new("/dev/full"), ExternalData::Auto).unwrap_err();
+    assert_eq!((full.kind, full.message.as_str()), (Kind::Io, "cannot write `/dev/full`: the disk is full"));
+    write(&model(), &ModelOptions::default(), Path::new("/dev/null"), ExternalData::Auto).unwrap();
+    assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    let beside = write(&model(), &ModelOptions::default(), Path::new("/dev/null"), ExternalData::Always).unwrap_err();
+    assert!(beside.message.contains("can have no external data beside it"), "{beside}");
+}
+
 #[test]
 fn the_source_is_not_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("m.pt2");
     fs::write(&path, [0u8; 16]).unwrap();
-    let file = MappedFile::open(&path).unwrap();
-    let storage = Storage::Mapped { file, start: 4, len: 8 };
+    let storage = Storage::Mapped { file: MappedFile::open(&path).unwrap(), start: 4, len: 8 };
     let weight =
         Weight { name: "w".into(), dtype: Dtype::Float32, sizes: vec![2], strides: vec![1], offset: 0, storage };
     let mut hand = Hand::default();

@@ -145,9 +145,16 @@ impl Family {
             if row.columns.len() != placeholders.len() - 1 {
                 let wanted = placeholders[1..].iter().map(|p| format!("{{{p}}}")).collect::<Vec<_>>().join(", ");
                 out.push(
-                    Diagnostic::new("E0205", row.span, format!("a row of this family has {} columns", wanted_len(&placeholders)))
-                        .label(format!("{} given", row.columns.len()))
-                        .note(format!("the placeholders after the key are: {}", if wanted.is_empty() { "none" } else { &wanted })),
+                    Diagnostic::new(
+                        "E0205",
+                        row.span,
+                        format!("a row of this family has {} columns", wanted_len(&placeholders)),
+                    )
+                    .label(format!("{} given", row.columns.len()))
+                    .note(format!(
+                        "the placeholders after the key are: {}",
+                        if wanted.is_empty() { "none" } else { &wanted }
+                    )),
                 );
                 continue;
             }
@@ -168,7 +175,9 @@ impl Family {
             }
             row.body(&mut copy.body);
             let mut meta = meta.clone();
-            if let Some(written) = self.placeholders.first().and_then(|key| row.text(key)).and_then(|k| by_key.get(k.as_str())) {
+            if let Some(written) =
+                self.placeholders.first().and_then(|key| row.text(key)).and_then(|k| by_key.get(k.as_str()))
+            {
                 meta.span = written.span;
                 copy.header_span = written.span;
                 if !written.docs.is_empty() {
@@ -185,8 +194,10 @@ fn wanted_len(placeholders: &[String]) -> usize {
 }
 
 fn unknown_placeholder(span: Span, name: &str, family: &Family) -> Diagnostic {
-    Diagnostic::new("E0205", span, format!("unknown placeholder `{{{name}}}`"))
-        .note(format!("this family has {}", family.placeholders.iter().map(|p| format!("`{{{p}}}`")).collect::<Vec<_>>().join(", ")))
+    Diagnostic::new("E0205", span, format!("unknown placeholder `{{{name}}}`")).note(format!(
+        "this family has {}",
+        family.placeholders.iter().map(|p| format!("`{{{p}}}`")).collect::<Vec<_>>().join(", ")
+    ))
 }
 
 /// The names between braces of a text: `{name}_backward` has `name`.
@@ -271,7 +282,9 @@ impl Substitution {
 
     fn expr(&self, expr: &mut Expr) {
         let filled = match &mut expr.kind {
-            ExprKind::Name(name) => whole_placeholder(&name.text).and_then(|p| self.0.get(p)).map(|value| value.kind.clone()),
+            ExprKind::Name(name) => {
+                whole_placeholder(&name.text).and_then(|p| self.0.get(p)).map(|value| value.kind.clone())
+            }
             ExprKind::Call(name, args) => match whole_placeholder(&name.text).and_then(|p| self.0.get(p)) {
                 Some(Expr { kind: ExprKind::Path(op), .. }) => Some(ExprKind::Rule(op.clone(), std::mem::take(args))),
                 _ => {

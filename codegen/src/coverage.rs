@@ -176,7 +176,9 @@ impl Coverage<'_> {
         for ((op, missing), mut sites) in missing_rules {
             sites.sort_by_key(|(site, path, _)| (path.len(), *site));
             let opsets = sites.iter().flat_map(|s| s.2.iter().copied()).collect();
-            out.extend(sites.first().map(|(site, path, _)| self.hole(&op, missing, *site, path, &opsets, sites.len() - 1)));
+            out.extend(
+                sites.first().map(|(site, path, _)| self.hole(&op, missing, *site, path, &opsets, sites.len() - 1)),
+            );
         }
         for (site, (since, reached)) in &self.since_values {
             let Some(newest) = reached.last() else { continue };
@@ -198,7 +200,8 @@ impl Coverage<'_> {
             for (arm, met) in arms.iter().zip(met) {
                 let Some(arm) = self.program.arms.get(*arm as usize) else { continue };
                 if !met {
-                    let text = format!("no opset takes this branch: {}", sources.text(arm.span).lines().next().unwrap_or(""));
+                    let text =
+                        format!("no opset takes this branch: {}", sources.text(arm.span).lines().next().unwrap_or(""));
                     out.push(Diagnostic::new("E0602", arm.span, text).label("never reached"));
                 }
             }
@@ -207,7 +210,15 @@ impl Coverage<'_> {
 }
 
 impl Coverage<'_> {
-    fn hole(&self, op: &str, missing: u32, site: Span, path: &[String], opsets: &BTreeSet<u32>, others: usize) -> Diagnostic {
+    fn hole(
+        &self,
+        op: &str,
+        missing: u32,
+        site: Span,
+        path: &[String],
+        opsets: &BTreeSet<u32>,
+        others: usize,
+    ) -> Diagnostic {
         let versions = self.schemas.onnx.versions(op);
         let fact = match versions.first().is_some_and(|v| v.since == missing) {
             true => format!("{op} appeared in opset {missing}"),
@@ -230,7 +241,7 @@ impl Coverage<'_> {
 }
 
 /// `9 to 12, 15`
-fn ranges(opsets: &BTreeSet<u32>) -> String {
+pub(crate) fn ranges(opsets: &BTreeSet<u32>) -> String {
     let mut parts: Vec<(u32, u32)> = Vec::new();
     for opset in opsets {
         match parts.last_mut() {

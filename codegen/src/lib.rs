@@ -8,6 +8,10 @@ pub mod collect;
 pub mod coverage;
 pub mod diagnostic;
 pub mod emit;
+pub mod examples;
+pub mod expand;
+pub mod explain;
+pub mod matrix;
 pub mod render;
 pub mod schema;
 pub mod source;
@@ -15,6 +19,8 @@ pub mod syntax;
 pub mod tree;
 pub mod types;
 pub mod upgrade;
+pub mod uses;
+pub mod visit;
 
 use std::path::Path;
 
@@ -88,6 +94,7 @@ pub fn generate(checked: &Checked) -> Result<Vec<(String, String)>, String> {
     let same = |op: &str, to: u32| checked.program.sames.iter().any(|s| s.op == op && s.to == to);
     files.push(("schemas.rs".to_owned(), emit::schema_table::emit(&checked.schemas, &lowered, &same)));
     files.push(("facts.rs".to_owned(), emit::facts::emit(&checked.schemas)));
+    files.push(("views.rs".to_owned(), emit::views::emit(&checked.schemas)));
     Ok(files)
 }
 

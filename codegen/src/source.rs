@@ -69,11 +69,17 @@ impl Sources {
         1 + text[..(span.start as usize).min(text.len())].iter().filter(|b| **b == b'\n').count()
     }
 
-    /// Reads every `.opmap` file under `dir`, sorted by path. Paths are kept relative to `dir`'s parent.
-    pub fn read_dir(dir: &Path) -> std::io::Result<Sources> {
+    /// Every `.opmap` file under `dir`, sorted.
+    pub fn paths(dir: &Path) -> std::io::Result<Vec<PathBuf>> {
         let mut paths = Vec::new();
         collect(dir, &mut paths)?;
         paths.sort();
+        Ok(paths)
+    }
+
+    /// Reads every `.opmap` file under `dir`, sorted by path. Paths are kept relative to `dir`'s parent.
+    pub fn read_dir(dir: &Path) -> std::io::Result<Sources> {
+        let paths = Sources::paths(dir)?;
         let base = dir.parent().unwrap_or(dir);
         let mut sources = Sources::default();
         for path in paths {

@@ -102,6 +102,8 @@ pub struct Unsupported {
     pub name: String,
     /// What a user reads.
     pub reason: String,
+    /// The overload's name.
+    pub span: Span,
 }
 
 /// A branch of a rule.

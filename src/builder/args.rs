@@ -41,10 +41,6 @@ pub enum ArgValue {
 }
 
 impl ArgValue {
-    fn is_none(&self) -> bool {
-        matches!(self, ArgValue::None)
-    }
-
     fn kind(&self) -> &'static str {
         match self {
             ArgValue::None => "None",
@@ -96,8 +92,8 @@ from! {
 
 /// The arguments of a call.
 ///
-/// Each accessor takes the default of the header; an argument without one that is missing is a fault. The `opt_` accessors are
-/// for parameters that may be None, which is their default too.
+/// Each accessor is for a type of the header: an argument of another type is an error that names it. The `opt_` accessors
+/// are for parameters that may be None. Defaults are the rule's business: see [`Args::has`].
 #[derive(Debug, Clone, Default)]
 pub struct Args {
     values: Vec<(String, ArgValue)>,
@@ -107,18 +103,6 @@ impl FromIterator<(String, ArgValue)> for Args {
     fn from_iter<T: IntoIterator<Item = (String, ArgValue)>>(args: T) -> Args {
         Args { values: args.into_iter().collect() }
     }
-}
-
-fn missing(name: &str) -> Error {
-    Error::input(format!("the argument `{name}` is missing"))
-}
-
-fn unexpected(name: &str, expected: &str, given: &ArgValue) -> Error {
-    Error::input(format!("the argument `{name}` should be {expected} and is {}", given.kind()))
-}
-
-fn must_be_known(name: &str) -> Error {
-    Error::refused(format!("`{name}` must be known at export time"), None)
 }
 
 impl Args {
@@ -134,146 +118,139 @@ impl Args {
 
     /// The argument, unless it is left out or None.
     pub fn get(&self, name: &str) -> Option<&ArgValue> {
-        self.values.iter().find(|(n, _)| n == name).map(|(_, v)| v).filter(|v| !v.is_none())
+        self.values.iter().find(|(n, _)| n == name).map(|(_, v)| v).filter(|v| !matches!(v, ArgValue::None))
     }
 
-    /// The argument of a parameter without a default.
-    fn required(&self, name: &str) -> Result<&ArgValue> {
-        self.get(name).ok_or_else(|| missing(name))
+    /// Is the argument given, be it as None?
+    pub fn has(&self, name: &str) -> bool {
+        self.values.iter().any(|(n, _)| n == name)
     }
 
     /// A tensor; a number becomes a wrapped number.
     pub fn tensor(&self, cx: &mut Builder, name: &str) -> Result<Value> {
-        tensor(cx, name, self.required(name)?)
+        self.opt_tensor(cx, name)?.ok_or_else(|| missing(name))
     }
 
     /// A tensor that may be None.
     pub fn opt_tensor(&self, cx: &mut Builder, name: &str) -> Result<Option<Value>> {
-        self.get(name).map(|arg| tensor(cx, name, arg)).transpose()
+        match self.get(name) {
+            None => Ok(None),
+            Some(ArgValue::Tensor(value)) => Ok(Some(*value)),
+            Some(ArgValue::Scalar(number)) => cx.wrapped_number(number).map(Some),
+            Some(other) => Err(unexpected(name, "a tensor", other)),
+        }
     }
 
     /// A list of tensors.
     pub fn tensors(&self, cx: &mut Builder, name: &str) -> Result<Vec<Value>> {
-        let tensors = self.opt_tensors(cx, name)?;
-        let all: Option<Vec<Value>> = tensors.into_iter().collect();
-        all.ok_or_else(|| Error::input(format!("an element of the argument `{name}` is None")))
+        let tensors: Option<Vec<Value>> = self.optional_tensors(cx, name)?.into_iter().collect();
+        tensors.ok_or_else(|| Error::input(format!("an element of the argument `{name}` is None")))
     }
 
     /// A list of tensors that may be None.
-    pub fn opt_tensors(&self, cx: &mut Builder, name: &str) -> Result<Vec<Option<Value>>> {
-        match self.required(name)? {
-            ArgValue::Tensors(values) => Ok(values.clone()),
-            ArgValue::Tensor(value) => Ok(vec![Some(*value)]),
-            ArgValue::Scalars(numbers) => numbers.iter().map(|n| cx.wrapped_number(n).map(Some)).collect(),
-            other => Err(unexpected(name, "a list of tensors", other)),
+    pub fn opt_tensors_list(&self, cx: &mut Builder, name: &str) -> Result<Option<Vec<Value>>> {
+        self.get(name).map(|_| self.tensors(cx, name)).transpose()
+    }
+
+    /// A list of tensors, each of which may be None.
+    pub fn optional_tensors(&self, cx: &mut Builder, name: &str) -> Result<Vec<Option<Value>>> {
+        match self.get(name) {
+            None => Err(missing(name)),
+            Some(ArgValue::Tensors(values)) => Ok(values.clone()),
+            Some(ArgValue::Tensor(value)) => Ok(vec![Some(*value)]),
+            Some(ArgValue::Scalars(numbers)) => numbers.iter().map(|n| cx.wrapped_number(n).map(Some)).collect(),
+            Some(other) => Err(unexpected(name, "a list of tensors", other)),
         }
     }
 
     /// A known integer.
-    pub fn int(&self, name: &str, default: Option<i64>) -> Result<i64> {
-        self.opt_int(name)?.or(default).ok_or_else(|| missing(name))
+    pub fn int(&self, cx: &mut Builder, name: &str) -> Result<i64> {
+        self.opt_int(cx, name)?.ok_or_else(|| missing(name))
     }
 
     /// A known integer that may be None.
-    pub fn opt_int(&self, name: &str) -> Result<Option<i64>> {
-        self.get(name).map(|arg| known_int(name, arg)).transpose()
+    pub fn opt_int(&self, cx: &mut Builder, name: &str) -> Result<Option<i64>> {
+        let given = self.opt_sym_int(cx, name)?;
+        given.map(|n| n.known().ok_or_else(|| must_be_known(name))).transpose()
     }
 
     /// Known integers; a lone one is repeated for a list of a given size.
-    pub fn ints(&self, name: &str, size: Option<usize>, default: Option<&[i64]>) -> Result<Vec<i64>> {
-        let given = self.opt_ints(name, size)?.or_else(|| default.map(<[i64]>::to_vec));
-        given.ok_or_else(|| missing(name))
+    pub fn ints(&self, cx: &mut Builder, name: &str, size: Option<usize>) -> Result<Vec<i64>> {
+        self.opt_ints(cx, name, size)?.ok_or_else(|| missing(name))
     }
 
     /// Known integers that may be None.
-    pub fn opt_ints(&self, name: &str, size: Option<usize>) -> Result<Option<Vec<i64>>> {
-        let Some(sizes) = self.opt_sym_ints(name, size)? else { return Ok(None) };
+    pub fn opt_ints(&self, cx: &mut Builder, name: &str, size: Option<usize>) -> Result<Option<Vec<i64>>> {
+        let Some(sizes) = self.opt_sym_ints(cx, name, size)? else { return Ok(None) };
         let known: Option<Vec<i64>> = sizes.iter().map(SymInt::known).collect();
         known.map(Some).ok_or_else(|| must_be_known(name))
     }
 
     /// An integer, known or symbolic.
-    pub fn sym_int(&self, name: &str, default: Option<i64>) -> Result<SymInt> {
-        self.opt_sym_int(name)?.or(default.map(SymInt::from)).ok_or_else(|| missing(name))
+    pub fn sym_int(&self, cx: &mut Builder, name: &str) -> Result<SymInt> {
+        self.opt_sym_int(cx, name)?.ok_or_else(|| missing(name))
     }
 
     /// An integer, known or symbolic, that may be None.
-    pub fn opt_sym_int(&self, name: &str) -> Result<Option<SymInt>> {
-        match self.get(name) {
-            Some(ArgValue::Scalar(number)) => Ok(Some(sym_int(name, number)?)),
-            Some(other) => Err(unexpected(name, "an int", other)),
-            None => Ok(None),
-        }
+    pub fn opt_sym_int(&self, cx: &mut Builder, name: &str) -> Result<Option<SymInt>> {
+        self.one(name, "an int")?.map(|number| sym_int(cx, name, &number)).transpose()
     }
 
     /// Integers, known or symbolic; a lone one is repeated for a list of a given size.
-    pub fn sym_ints(&self, name: &str, size: Option<usize>, default: Option<&[i64]>) -> Result<Vec<SymInt>> {
-        let default = || default.map(|ints| ints.iter().copied().map(SymInt::from).collect());
-        self.opt_sym_ints(name, size)?.or_else(default).ok_or_else(|| missing(name))
+    pub fn sym_ints(&self, cx: &mut Builder, name: &str, size: Option<usize>) -> Result<Vec<SymInt>> {
+        self.opt_sym_ints(cx, name, size)?.ok_or_else(|| missing(name))
     }
 
     /// Integers, known or symbolic, that may be None.
-    pub fn opt_sym_ints(&self, name: &str, size: Option<usize>) -> Result<Option<Vec<SymInt>>> {
-        let Some(numbers) = self.opt_list(name, size)? else { return Ok(None) };
-        numbers.iter().map(|n| sym_int(name, n)).collect::<Result<_>>().map(Some)
+    pub fn opt_sym_ints(&self, cx: &mut Builder, name: &str, size: Option<usize>) -> Result<Option<Vec<SymInt>>> {
+        let Some(numbers) = self.list(name, size)? else { return Ok(None) };
+        numbers.iter().map(|n| sym_int(cx, name, n)).collect::<Result<_>>().map(Some)
     }
 
     /// A known float.
-    pub fn float(&self, name: &str, default: Option<f64>) -> Result<f64> {
-        self.opt_float(name)?.or(default).ok_or_else(|| missing(name))
+    pub fn float(&self, cx: &mut Builder, name: &str) -> Result<f64> {
+        self.opt_float(cx, name)?.ok_or_else(|| missing(name))
     }
 
     /// A known float that may be None.
-    pub fn opt_float(&self, name: &str) -> Result<Option<f64>> {
-        match self.get(name) {
-            Some(ArgValue::Scalar(number)) => Ok(Some(known_float(name, number)?)),
-            Some(other) => Err(unexpected(name, "a float", other)),
-            None => Ok(None),
-        }
+    pub fn opt_float(&self, cx: &mut Builder, name: &str) -> Result<Option<f64>> {
+        self.one(name, "a float")?.map(|number| float(cx, name, &number)).transpose()
     }
 
     /// Known floats; a lone one is repeated for a list of a given size.
-    pub fn floats(&self, name: &str, size: Option<usize>, default: Option<&[f64]>) -> Result<Vec<f64>> {
-        let given = self.opt_floats(name, size)?.or_else(|| default.map(<[f64]>::to_vec));
-        given.ok_or_else(|| missing(name))
+    pub fn floats(&self, cx: &mut Builder, name: &str, size: Option<usize>) -> Result<Vec<f64>> {
+        self.opt_floats(cx, name, size)?.ok_or_else(|| missing(name))
     }
 
     /// Known floats that may be None.
-    pub fn opt_floats(&self, name: &str, size: Option<usize>) -> Result<Option<Vec<f64>>> {
-        let Some(numbers) = self.opt_list(name, size)? else { return Ok(None) };
-        numbers.iter().map(|n| known_float(name, n)).collect::<Result<_>>().map(Some)
+    pub fn opt_floats(&self, cx: &mut Builder, name: &str, size: Option<usize>) -> Result<Option<Vec<f64>>> {
+        let Some(numbers) = self.list(name, size)? else { return Ok(None) };
+        numbers.iter().map(|n| float(cx, name, n)).collect::<Result<_>>().map(Some)
     }
 
     /// A known boolean.
-    pub fn bool(&self, name: &str, default: Option<bool>) -> Result<bool> {
-        self.opt_bool(name)?.or(default).ok_or_else(|| missing(name))
+    pub fn bool(&self, cx: &mut Builder, name: &str) -> Result<bool> {
+        self.opt_bool(cx, name)?.ok_or_else(|| missing(name))
     }
 
     /// A known boolean that may be None.
-    pub fn opt_bool(&self, name: &str) -> Result<Option<bool>> {
-        match self.get(name) {
-            Some(ArgValue::Scalar(number)) => Ok(Some(known_bool(name, number)?)),
-            Some(other) => Err(unexpected(name, "a bool", other)),
-            None => Ok(None),
-        }
+    pub fn opt_bool(&self, cx: &mut Builder, name: &str) -> Result<Option<bool>> {
+        self.one(name, "a bool")?.map(|number| bool(cx, name, &number)).transpose()
     }
 
     /// Known booleans; a lone one is repeated for a list of a given size.
-    pub fn bools(&self, name: &str, size: Option<usize>, default: Option<&[bool]>) -> Result<Vec<bool>> {
-        let given = match self.opt_list(name, size)? {
-            Some(numbers) => Some(numbers.iter().map(|n| known_bool(name, n)).collect::<Result<_>>()?),
-            None => default.map(<[bool]>::to_vec),
-        };
-        given.ok_or_else(|| missing(name))
+    pub fn bools(&self, cx: &mut Builder, name: &str, size: Option<usize>) -> Result<Vec<bool>> {
+        let numbers = self.list(name, size)?.ok_or_else(|| missing(name))?;
+        numbers.iter().map(|n| bool(cx, name, n)).collect()
     }
 
     /// A string.
-    pub fn str(&self, name: &str, default: Option<&str>) -> Result<String> {
-        self.opt_str(name)?.or_else(|| default.map(str::to_owned)).ok_or_else(|| missing(name))
+    pub fn str(&self, cx: &mut Builder, name: &str) -> Result<String> {
+        self.opt_str(cx, name)?.ok_or_else(|| missing(name))
     }
 
     /// A string that may be None.
-    pub fn opt_str(&self, name: &str) -> Result<Option<String>> {
+    pub fn opt_str(&self, _cx: &mut Builder, name: &str) -> Result<Option<String>> {
         match self.get(name) {
             Some(ArgValue::Str(text)) => Ok(Some(text.clone())),
             Some(other) => Err(unexpected(name, "a string", other)),
@@ -281,33 +258,46 @@ impl Args {
         }
     }
 
-    /// A number, known or in the graph.
-    pub fn scalar(&self, name: &str, default: Option<Scalar>) -> Result<Scalar> {
-        self.opt_scalar(name)?.or(default).ok_or_else(|| missing(name))
+    /// Strings.
+    pub fn strs(&self, cx: &mut Builder, name: &str) -> Result<Vec<String>> {
+        self.opt_strs(cx, name)?.ok_or_else(|| missing(name))
     }
 
-    /// A number, known or in the graph, that may be None.
-    pub fn opt_scalar(&self, name: &str) -> Result<Option<Scalar>> {
+    /// Strings that may be None.
+    pub fn opt_strs(&self, _cx: &mut Builder, name: &str) -> Result<Option<Vec<String>>> {
         match self.get(name) {
-            Some(ArgValue::Scalar(number)) => Ok(Some(number.clone())),
-            Some(ArgValue::Tensor(value)) => Ok(Some(Scalar::Value(*value))),
-            Some(other) => Err(unexpected(name, "a number", other)),
+            Some(ArgValue::Strs(texts)) => Ok(Some(texts.clone())),
+            Some(ArgValue::Tensors(values)) if values.is_empty() => Ok(Some(Vec::new())),
+            Some(other) => Err(unexpected(name, "a list of strings", other)),
             None => Ok(None),
         }
     }
 
+    /// A number, known or in the graph.
+    pub fn scalar(&self, cx: &mut Builder, name: &str) -> Result<Scalar> {
+        self.opt_scalar(cx, name)?.ok_or_else(|| missing(name))
+    }
+
+    /// A number, known or in the graph, that may be None.
+    pub fn opt_scalar(&self, cx: &mut Builder, name: &str) -> Result<Option<Scalar>> {
+        match self.one(name, "a number")? {
+            Some(Scalar::Value(value)) => cx.number(value).map(Some),
+            number => Ok(number),
+        }
+    }
+
     /// Numbers.
-    pub fn scalars(&self, name: &str) -> Result<Vec<Scalar>> {
-        self.opt_list(name, None)?.ok_or_else(|| missing(name))
+    pub fn scalars(&self, _cx: &mut Builder, name: &str) -> Result<Vec<Scalar>> {
+        self.list(name, None)?.ok_or_else(|| missing(name))
     }
 
     /// A dtype.
-    pub fn dtype(&self, name: &str) -> Result<Dtype> {
-        self.opt_dtype(name)?.ok_or_else(|| missing(name))
+    pub fn dtype(&self, cx: &mut Builder, name: &str) -> Result<Dtype> {
+        self.opt_dtype(cx, name)?.ok_or_else(|| missing(name))
     }
 
     /// A dtype that may be None.
-    pub fn opt_dtype(&self, name: &str) -> Result<Option<Dtype>> {
+    pub fn opt_dtype(&self, _cx: &mut Builder, name: &str) -> Result<Option<Dtype>> {
         match self.get(name) {
             Some(ArgValue::Dtype(dtype)) => Ok(Some(*dtype)),
             Some(other) => Err(unexpected(name, "a dtype", other)),
@@ -315,7 +305,17 @@ impl Args {
         }
     }
 
-    fn opt_list(&self, name: &str, size: Option<usize>) -> Result<Option<Vec<Scalar>>> {
+    /// A number; a tensor stands for its only element.
+    fn one(&self, name: &str, expected: &str) -> Result<Option<Scalar>> {
+        match self.get(name) {
+            Some(ArgValue::Scalar(number)) => Ok(Some(number.clone())),
+            Some(ArgValue::Tensor(value)) => Ok(Some(Scalar::Value(*value))),
+            Some(other) => Err(unexpected(name, expected, other)),
+            None => Ok(None),
+        }
+    }
+
+    fn list(&self, name: &str, size: Option<usize>) -> Result<Option<Vec<Scalar>>> {
         match (self.get(name), size) {
             (None, _) => Ok(None),
             // PyTorch takes a list of one in the place of a longer one, too.
@@ -331,39 +331,46 @@ impl Args {
     }
 }
 
-fn tensor(cx: &mut Builder, name: &str, arg: &ArgValue) -> Result<Value> {
-    match arg {
-        ArgValue::Tensor(value) => Ok(*value),
-        ArgValue::Scalar(number) => cx.wrapped_number(number),
-        other => Err(unexpected(name, "a tensor", other)),
-    }
+fn missing(name: &str) -> Error {
+    Error::input(format!("the argument `{name}` is missing"))
 }
 
-fn known_int(name: &str, arg: &ArgValue) -> Result<i64> {
-    match arg {
-        ArgValue::Scalar(number) => sym_int(name, number)?.known().ok_or_else(|| must_be_known(name)),
-        other => Err(unexpected(name, "an int", other)),
-    }
+fn unexpected(name: &str, expected: &str, given: &ArgValue) -> Error {
+    Error::input(format!("the argument `{name}` should be {expected} and is {}", given.kind()))
 }
 
-fn sym_int(name: &str, number: &Scalar) -> Result<SymInt> {
+fn must_be_known(name: &str) -> Error {
+    Error::refused(format!("`{name}` must be known at export time"), None)
+}
+
+/// A tensor of the graph as the number it is known to be.
+fn known(cx: &Builder, number: &Scalar) -> Scalar {
     match number {
-        Scalar::Sym(n) => Ok(n.clone()),
-        Scalar::Value(_) => Err(must_be_known(name)),
-        known => {
-            let n = known.as_int().map(SymInt::from);
-            n.ok_or_else(|| unexpected(name, "an int", &ArgValue::Scalar(known.clone())))
+        Scalar::Value(value) => cx.constant_scalar(*value).unwrap_or_else(|| number.clone()),
+        other => other.clone(),
+    }
+}
+
+fn sym_int(cx: &mut Builder, name: &str, number: &Scalar) -> Result<SymInt> {
+    match known(cx, number) {
+        Scalar::Sym(n) => Ok(n),
+        Scalar::Value(value) => cx.sym(value),
+        number => {
+            let n = number.as_int().map(SymInt::from);
+            n.ok_or_else(|| unexpected(name, "an int", &ArgValue::Scalar(number)))
         }
     }
 }
 
-fn known_float(name: &str, number: &Scalar) -> Result<f64> {
-    match number {
-        Scalar::Complex(_, im) if *im != 0.0 => Err(unexpected(name, "a float", &ArgValue::Scalar(number.clone()))),
-        known => known.as_float().ok_or_else(|| must_be_known(name)),
+fn float(cx: &Builder, name: &str, number: &Scalar) -> Result<f64> {
+    match known(cx, number) {
+        Scalar::Complex(re, im) if im != 0.0 => {
+            Err(unexpected(name, "a float", &ArgValue::Scalar(Scalar::Complex(re, im))))
+        }
+        number => number.as_float().ok_or_else(|| must_be_known(name)),
     }
 }
 
-fn known_bool(name: &str, number: &Scalar) -> Result<bool> {
-    number.as_bool().ok_or_else(|| must_be_known(name))
+fn bool(cx: &Builder, name: &str, number: &Scalar) -> Result<bool> {
+    known(cx, number).as_bool().ok_or_else(|| must_be_known(name))
 }

@@ -56,7 +56,7 @@ impl Builder {
         match a.simplified() {
             Scalar::Float(x) => Ok(Scalar::Float(-x)),
             Scalar::Complex(re, im) => Ok(Scalar::Complex(-re, -im)),
-            Scalar::Value(v) => Ok(Scalar::Value(self.node1("Neg", vec![v.into()], vec![], 1)?)),
+            Scalar::Value(v) => Ok(Scalar::Value(self.node1("Neg", vec![v.into()], vec![])?)),
             other => self.scalar_op(ScalarOp::Sub, &Scalar::Int(0), &other),
         }
     }
@@ -88,22 +88,22 @@ impl Builder {
                 if op == ScalarOp::Mod {
                     return Ok(rest);
                 }
-                let exact = self.node1("Sub", vec![a.into(), rest.into()], vec![], 1)?;
-                return self.node1("Div", vec![exact.into(), b.into()], vec![], 1);
+                let exact = self.node1("Sub", vec![a.into(), rest.into()], vec![])?;
+                return self.node1("Div", vec![exact.into(), b.into()], vec![]);
             }
         };
-        self.node1(name, vec![a.into(), b.into()], vec![], 1)
+        self.node1(name, vec![a.into(), b.into()], vec![])
     }
 
     /// With the sign of the divisor.
     fn remainder(&mut self, a: Value, b: Value) -> Result<Value> {
         if !self.dtype(a).is_float() {
-            return self.node1("Mod", vec![a.into(), b.into()], vec![], 1);
+            return self.node1("Mod", vec![a.into(), b.into()], vec![]);
         }
-        let quotient = self.node1("Div", vec![a.into(), b.into()], vec![], 1)?;
-        let floor = self.node1("Floor", vec![quotient.into()], vec![], 1)?;
-        let whole = self.node1("Mul", vec![floor.into(), b.into()], vec![], 1)?;
-        self.node1("Sub", vec![a.into(), whole.into()], vec![], 1)
+        let quotient = self.node1("Div", vec![a.into(), b.into()], vec![])?;
+        let floor = self.node1("Floor", vec![quotient.into()], vec![])?;
+        let whole = self.node1("Mul", vec![floor.into(), b.into()], vec![])?;
+        self.node1("Sub", vec![a.into(), whole.into()], vec![])
     }
 }
 

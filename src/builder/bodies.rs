@@ -66,14 +66,9 @@ impl Builder {
         copy
     }
 
-    /// The types of a body's inputs, from the inputs and attributes of its node.
-    pub fn body_params(
-        &mut self,
-        op: &str,
-        attr: &str,
-        inputs: &[In],
-        attrs: &[(&'static str, Attr)],
-    ) -> Result<Vec<Type>> {
+    /// The types of a body's inputs, from the inputs of its node. Those of Scan depend on attributes too: its bodies are made
+    /// with [`Builder::body`] and types of one's own.
+    pub fn body_params(&mut self, op: &str, attr: &str, inputs: &[In]) -> Result<Vec<Type>> {
         let values: Vec<Option<Value>> = inputs.iter().flat_map(values).collect();
         match op {
             "If" => Ok(Vec::new()),
@@ -85,7 +80,6 @@ impl Builder {
                 }
                 Ok(params)
             }
-            "Scan" => self.scan_params(&values, attrs),
             "SequenceMap" => {
                 let types = self.types(op, &values)?;
                 Ok(types.into_iter().map(|ty| if let Type::Sequence(of) = ty { *of } else { ty }).collect())
@@ -97,31 +91,6 @@ impl Builder {
     fn types(&self, op: &str, values: &[Option<Value>]) -> Result<Vec<Type>> {
         let types = values.iter().map(|v| v.map(|v| self.ty(v).clone()));
         types.collect::<Option<_>>().ok_or_else(|| self.fault(format!("what `{op}` hands to its body must be tensors")))
-    }
-
-    /// Loop state as it is, then a slice of each scanned input.
-    fn scan_params(&self, values: &[Option<Value>], attrs: &[(&'static str, Attr)]) -> Result<Vec<Type>> {
-        let find = |name: &str| attrs.iter().find(|(n, _)| *n == name).map(|(_, a)| a);
-        let scanned = match find("num_scan_inputs") {
-            Some(Attr::Int(n)) => usize::try_from(*n).ok(),
-            _ => None,
-        };
-        let mut types = self.types("Scan", values)?;
-        let states = scanned.and_then(|n| types.len().checked_sub(n));
-        let states = states.ok_or_else(|| self.fault("`Scan` has not as many inputs as `num_scan_inputs` says"))?;
-        for (i, ty) in types.iter_mut().skip(states).enumerate() {
-            let axis = match find("scan_input_axes") {
-                Some(Attr::Ints(axes)) => axes.get(i).copied().unwrap_or(0),
-                _ => 0,
-            };
-            let Type::Tensor { shape: Some(shape), .. } = ty else { continue };
-            let axis = if axis < 0 { axis + shape.len() as i64 } else { axis };
-            match usize::try_from(axis).ok().filter(|a| *a < shape.len()) {
-                Some(axis) => drop(shape.remove(axis)),
-                None => return Err(self.fault(format!("`Scan` over dimension {axis} of {ty}"))),
-            }
-        }
-        Ok(types)
     }
 
     fn any_sizes(&self, ty: &Type) -> Type {

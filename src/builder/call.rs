@@ -1,8 +1,8 @@
 //! A call of an operator: what a lowering gets.
 
 use super::Builder;
-use crate::error::Result;
-use crate::graph::{Attr, Body, Value};
+use crate::error::{Error, Result};
+use crate::graph::{Attr, Value};
 use crate::schema::{Default, Port, PortKind, Version};
 
 /// A call in some form of an operator. Literals are tensors already.
@@ -24,9 +24,8 @@ impl Call {
     /// A required input.
     pub fn input(&self, i: usize) -> Result<Value> {
         let name = || self.form.inputs.get(i).map_or("?", |p| p.name);
-        self.optional(i).ok_or_else(|| {
-            crate::error::Error::internal(format!("`{}` is called without its input `{}`", self.op, name()))
-        })
+        self.optional(i)
+            .ok_or_else(|| Error::internal(format!("`{}` is called without its input `{}`", self.op, name())))
     }
 
     /// An optional input.
@@ -111,15 +110,17 @@ impl Call {
     }
 
     /// A GRAPH attribute.
-    pub fn graph(&self, name: &str) -> Option<Body> {
-        match self.attr(name) {
-            Some(Attr::Graph(v)) => Some(v.clone()),
-            _ => None,
-        }
+    pub fn graph(&self, name: &str) -> Option<Attr> {
+        self.attr(name).filter(|a| matches!(a, Attr::Graph(_))).cloned()
+    }
+
+    /// A required attribute is not there.
+    pub fn lacks(&self, name: &str) -> Error {
+        Error::internal(format!("`{}` is called without its attribute `{name}`", self.op))
     }
 
     /// What is wrong with the call, as a fault of the rule that made it.
-    pub(super) fn fault(&self, cx: &Builder, what: impl std::fmt::Display) -> crate::error::Error {
+    pub(super) fn fault(&self, cx: &Builder, what: impl std::fmt::Display) -> Error {
         cx.fault(format!("`{}` {what}", self.op))
     }
 }

@@ -101,7 +101,7 @@ impl Builder {
         if self.dtype(value) == to {
             return Ok(value);
         }
-        self.node1("Cast", vec![value.into()], vec![("to", Attr::Int(to.onnx().into()))], 1)
+        self.node1("Cast", vec![value.into()], vec![("to", Attr::Int(to.onnx().into()))])
     }
 
     /// What is folded from a small constant.

@@ -63,7 +63,7 @@ impl Builder {
         let value = self.cast(value, Dtype::Int64)?;
         let scalar = match self.rank(value) {
             Ok(0) => value,
-            _ => self.node1("Reshape", vec![value.into(), Vec::<i64>::new().into()], vec![], 1)?,
+            _ => self.node1("Reshape", vec![value.into(), Vec::<i64>::new().into()], vec![])?,
         };
         if let Some([only]) = self.content(scalar) {
             return Ok(only.clone());
@@ -89,7 +89,7 @@ impl Builder {
         let count = count.ok_or_else(|| Error::refused("the number of sizes in a tensor must be known", None))?;
         let mut sizes = Vec::new();
         for i in 0..count {
-            let element = self.node1("Gather", vec![value.into(), i.into()], vec![], 1)?;
+            let element = self.node1("Gather", vec![value.into(), i.into()], vec![])?;
             sizes.push(self.sym(element)?);
         }
         Ok(sizes)
@@ -105,7 +105,7 @@ impl Builder {
         }
         match self.rank(value) {
             Ok(0) => Ok(Scalar::Value(value)),
-            _ => Ok(Scalar::Value(self.node1("Reshape", vec![value.into(), Vec::<i64>::new().into()], vec![], 1)?)),
+            _ => Ok(Scalar::Value(self.node1("Reshape", vec![value.into(), Vec::<i64>::new().into()], vec![])?)),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::graph::{Attr, Node, Source, Type, Value};
 use crate::schema::{Op, PortKind, Version};
+use crate::sym::SymInt;
 
 impl Builder {
     /// Makes the node, with casts around it where the version does not take the dtypes at hand.
@@ -15,7 +16,7 @@ impl Builder {
         schema: &'static Op,
         version: &'static Version,
         mut call: Call,
-        inferred: Inferred,
+        inferred: &Inferred,
     ) -> Result<Vec<Value>> {
         if version.deprecated {
             return Err(call.fault(self, format!("is deprecated since opset {}", version.since)));
@@ -30,7 +31,7 @@ impl Builder {
             }
         }
         let types = self.native_types(schema, version, &casts, &inferred.types)?;
-        let values = self.push(call, attrs, types, inferred.contents);
+        let values = self.push(call, attrs, types, &inferred.contents);
         let dtypes: Vec<Dtype> = inferred.types.iter().map(Type::dtype).collect();
         values.into_iter().zip(dtypes).map(|(v, dtype)| self.cast(v, dtype)).collect()
     }
@@ -106,12 +107,12 @@ impl Builder {
         call: Call,
         attrs: Vec<(&'static str, Attr)>,
         types: Vec<Type>,
-        contents: Vec<Option<Vec<crate::sym::SymInt>>>,
+        contents: &[Option<Vec<SymInt>>],
     ) -> Vec<Value> {
         self.trace.event(Event::Node(call.op));
         let mut values = Vec::with_capacity(types.len());
         for (ty, content) in types.into_iter().zip(contents) {
-            let value = self.add_value(ty, Source::Node, content.map(Into::into));
+            let value = self.add_value(ty, Source::Node, content.as_deref().map(Into::into));
             self.bind_sizes(value, false);
             values.push(value);
         }

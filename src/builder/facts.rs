@@ -104,7 +104,9 @@ impl Builder {
 
     /// Takes the better of two facts for each dimension; gives both types back where they contradict each other.
     pub(super) fn refine(&mut self, value: Value, other: &Type) -> std::result::Result<(), (Type, Type)> {
-        let Some(refined) = refined(self.ty(value), other) else {
+        // The sizes of inputs and weights are what the user called them.
+        let is_given = !matches!(self.data(value).source, Source::Node);
+        let Some(refined) = refined(self.ty(value), other, is_given) else {
             return Err((self.ty(value).clone(), other.clone()));
         };
         if refined != *self.ty(value) {
@@ -116,14 +118,14 @@ impl Builder {
 }
 
 /// The better of two facts; None where they contradict each other.
-fn refined(inferred: &Type, recorded: &Type) -> Option<Type> {
+fn refined(inferred: &Type, recorded: &Type, keep: bool) -> Option<Type> {
     match (inferred, recorded) {
-        (Type::Sequence(a), Type::Sequence(b)) => Some(Type::Sequence(Box::new(refined(a, b)?))),
-        (Type::Optional(a), Type::Optional(b)) => Some(Type::Optional(Box::new(refined(a, b)?))),
+        (Type::Sequence(a), Type::Sequence(b)) => Some(Type::Sequence(Box::new(refined(a, b, keep)?))),
+        (Type::Optional(a), Type::Optional(b)) => Some(Type::Optional(Box::new(refined(a, b, keep)?))),
         (Type::Tensor { dtype: a, shape: x }, Type::Tensor { dtype: b, shape: y }) if a == b => {
             let shape = match (x, y) {
                 (Some(x), Some(y)) if x.len() == y.len() => {
-                    Some(x.iter().zip(y).map(|(x, y)| refined_size(x, y)).collect::<Option<_>>()?)
+                    Some(x.iter().zip(y).map(|(x, y)| refined_size(x, y, keep)).collect::<Option<_>>()?)
                 }
                 (Some(_), Some(_)) => return None,
                 (x, y) => x.clone().or_else(|| y.clone()),
@@ -134,12 +136,13 @@ fn refined(inferred: &Type, recorded: &Type) -> Option<Type> {
     }
 }
 
-/// A known size before a symbolic one, what was recorded before what was inferred, anything before nothing.
-fn refined_size(inferred: &SymInt, recorded: &SymInt) -> Option<SymInt> {
-    match (inferred.known(), recorded.known()) {
-        (Some(a), Some(b)) => (a == b).then(|| inferred.clone()),
-        (Some(_), None) => Some(inferred.clone()),
-        (None, Some(_)) => Some(recorded.clone()),
-        (None, None) => Some(if recorded.is_anonymous() { inferred.clone() } else { recorded.clone() }),
-    }
+/// A known size before a symbolic one, a symbolic one before an unknown one, what was recorded before what was inferred.
+fn refined_size(inferred: &SymInt, recorded: &SymInt, keep: bool) -> Option<SymInt> {
+    let keeps = match (inferred.known(), recorded.known()) {
+        (Some(a), Some(b)) if a != b => return None,
+        (Some(_), _) => true,
+        (None, Some(_)) => false,
+        (None, None) => recorded.has_anonymous() || (keep && !inferred.has_anonymous()),
+    };
+    Some(if keeps { inferred.clone() } else { recorded.clone() })
 }

@@ -19,15 +19,15 @@ impl Builder {
         let mut live = Live { values: vec![false; self.values.len()] };
         live.sweep(&mut body);
         let values = self.values.into_iter();
-        let mut names = Vec::with_capacity(values.len());
+        let mut hints = Vec::with_capacity(values.len());
         let mut infos = Vec::with_capacity(values.len());
         for data in values {
-            names.push(data.name);
+            hints.push(names::Hint { name: data.name, origin: data.origin });
             infos.push(ValueInfo { name: String::new(), ty: data.ty, source: data.source });
         }
         let initializers = live.initializers(&infos);
         let mut graph = Graph { opset: self.opset, body, values: infos, initializers, provenance: self.origins };
-        names::assign(&mut graph, &names, &self.outputs);
+        names::assign(&mut graph, &hints, &self.outputs);
         Ok(graph)
     }
 

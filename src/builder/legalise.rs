@@ -27,20 +27,47 @@ impl Builder {
         let mut casts = Casts::default();
         for (i, value, port, set) in self.tensors(version, call) {
             let dtype = self.dtype(value);
-            if set.has(dtype) {
+            let variable = is_variable(port, set);
+            if set.has(dtype) && (!variable || self.has_kernel(call.op, dtype)) {
                 continue;
             }
-            let to = wider(dtype).iter().copied().find(|d| set.has(*d)).ok_or_else(|| {
-                self.refused_dtype(schema, dtype, "take", |v| {
-                    v.input_port(i).and_then(|p| v.types.get(usize::from(p.ty)))
-                })
-            })?;
+            let to = match self.wider_kernel(call, port, set, dtype) {
+                Some(to) => to,
+                // A runtime may yet learn it; the standard will not.
+                None if set.has(dtype) => continue,
+                None => {
+                    return Err(self.refused_dtype(schema, dtype, "take", |v| {
+                        v.input_port(i).and_then(|p| v.types.get(usize::from(p.ty)))
+                    }));
+                }
+            };
             casts.inputs.push((i, to));
-            if is_variable(port, set) && !casts.variables.contains(&(port.ty, to)) {
+            if variable && !casts.variables.contains(&(port.ty, to)) {
                 casts.variables.push((port.ty, to));
             }
         }
         Ok(casts)
+    }
+
+    /// Does the runtime lack a kernel for a call, and for wider dtypes too?
+    pub(super) fn has_no_kernel(&self, version: &'static Version, call: &Call) -> bool {
+        self.avoided.contains_key(call.op)
+            && self.tensors(version, call).filter(|(_, _, port, set)| is_variable(port, set)).any(
+                |(_, value, port, set)| {
+                    let dtype = self.dtype(value);
+                    !self.has_kernel(call.op, dtype) && self.wider_kernel(call, port, set, dtype).is_none()
+                },
+            )
+    }
+
+    fn has_kernel(&self, op: &str, dtype: Dtype) -> bool {
+        self.avoided.get(op).is_none_or(|avoided| avoided & (1 << dtype as u32) == 0)
+    }
+
+    /// The dtype to compute in instead.
+    fn wider_kernel(&self, call: &Call, port: &Port, set: &TypeSet, dtype: Dtype) -> Option<Dtype> {
+        let kernel = |to: &Dtype| set.has(*to) && (!is_variable(port, set) || self.has_kernel(call.op, *to));
+        wider(dtype).iter().copied().find(kernel).filter(|_| may_be_cast(call, port))
     }
 
     /// Two dtypes for one type variable are a fault of the rule.
@@ -88,6 +115,11 @@ impl Builder {
         let when = needs.map_or_else(|| "at any opset".to_owned(), |opset| format!("before opset {opset}"));
         Error::refused(format!("`{}` does not {verb} {dtype} {when}", schema.name), needs)
     }
+}
+
+/// May the input be cast? Not that of a cast, nor what goes into a body whose inputs have their types.
+fn may_be_cast(call: &Call, port: &Port) -> bool {
+    call.op != "Cast" && (port.kind != PortKind::Variadic || port.homogeneous)
 }
 
 /// Do all inputs and outputs of this type have the same one?

@@ -44,7 +44,9 @@ impl Builder {
                 Item::Absent => None,
                 Item::Value(value) => Some(self.plain(*value)),
                 Item::Number(number) => {
-                    let dtype = self.expected_dtype(form, &items, port).or_else(|| own_dtype(number));
+                    let dtype = self.expected_dtype(form, &items, port);
+                    let dtype =
+                        dtype.or_else(|| self.first_dtype(form, &items, port)).or_else(|| self.own_dtype(number));
                     let dtype = dtype.ok_or_else(|| {
                         let name = port.map_or("?", |p| p.name);
                         self.fault(format!("the number for `{name}` of `{op}` has no dtype to take"))
@@ -67,6 +69,26 @@ impl Builder {
             values.pop();
         }
         Ok(values)
+    }
+
+    /// The dtype of a number that stands without peers. A known float has none: which one would be a guess.
+    fn own_dtype(&self, number: &Scalar) -> Option<Dtype> {
+        match number {
+            Scalar::Int(_) | Scalar::Sym(_) => Some(Dtype::Int64),
+            Scalar::Bool(_) => Some(Dtype::Bool),
+            Scalar::Value(value) => Some(self.dtype(*value)),
+            Scalar::Float(_) | Scalar::Complex(..) => None,
+        }
+    }
+
+    /// The dtype of the first tensor among the inputs, if the port takes it: `Pow` has a type variable for each side.
+    fn first_dtype(&self, form: &'static Version, items: &[Item], port: Option<&'static Port>) -> Option<Dtype> {
+        let set = form.types.get(usize::from(port?.ty))?;
+        let first = items.iter().find_map(|item| match item {
+            Item::Value(v) => Some(self.dtype(*v)),
+            _ => None,
+        });
+        first.filter(|dtype| set.has(*dtype))
     }
 
     /// The dtype of the tensors that share the port's type variable, or the only one that the port takes.
@@ -101,15 +123,6 @@ fn spread(inputs: Vec<In>) -> Vec<Item> {
     items
 }
 
-/// The dtype of a number that stands without peers. A float has none: which one would be a guess.
-fn own_dtype(number: &Scalar) -> Option<Dtype> {
-    match number {
-        Scalar::Int(_) | Scalar::Sym(_) => Some(Dtype::Int64),
-        Scalar::Bool(_) => Some(Dtype::Bool),
-        Scalar::Float(_) | Scalar::Complex(..) | Scalar::Value(_) => None,
-    }
-}
-
 macro_rules! from {
     ($($type:ty => |$v:ident| $input:expr),* $(,)?) => {$(
         impl From<$type> for In {
@@ -121,8 +134,10 @@ macro_rules! from {
 }
 from! {
     Value => |v| In::Value(v),
-    Option<Value> => |v| v.map_or(In::None, In::Value),
-    &Option<Value> => |v| v.map_or(In::None, In::Value),
+    &Value => |v| In::Value(*v),
+    &i64 => |v| In::Number(Scalar::Int(*v)),
+    &f64 => |v| In::Number(Scalar::Float(*v)),
+    &bool => |v| In::Number(Scalar::Bool(*v)),
     Vec<Value> => |v| In::Values(v),
     &[Value] => |v| In::Values(v.to_vec()),
     &Vec<Value> => |v| In::Values(v.clone()),
@@ -143,3 +158,19 @@ from! {
     &[f64] => |v| In::Floats(v.to_vec()),
     &Vec<f64> => |v| In::Floats(v.clone()),
 }
+
+macro_rules! from_optional {
+    ($($type:ty),*) => {$(
+        impl From<Option<$type>> for In {
+            fn from(v: Option<$type>) -> In {
+                v.map_or(In::None, In::from)
+            }
+        }
+        impl From<&Option<$type>> for In {
+            fn from(v: &Option<$type>) -> In {
+                v.as_ref().map_or(In::None, In::from)
+            }
+        }
+    )*};
+}
+from_optional!(Value, i64, f64, bool, Scalar, SymInt, Vec<SymInt>, Vec<i64>, Vec<f64>);

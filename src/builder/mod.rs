@@ -26,6 +26,7 @@ mod outs;
 mod reuse;
 mod scalar;
 mod shapes;
+mod sizes;
 mod symbols;
 #[cfg(test)]
 mod tests;
@@ -45,6 +46,7 @@ pub use scalar::Scalar;
 pub use symbols::Binding;
 pub use trace::{Event, Trace};
 
+use crate::dtype::Dtype;
 use crate::error::Error;
 use crate::graph::{Constant, Node, Origin, Source, Type, Value};
 use crate::sym::SymInt;
@@ -73,6 +75,8 @@ pub struct Builder {
     /// Lowerings under way.
     depth: u32,
     trace: Trace,
+    /// The dtypes that a runtime has no kernel for, by operator: bit `Dtype as u32`.
+    avoided: FxHashMap<&'static str, u64>,
 }
 
 /// What is known of a value while the graph is built.
@@ -85,6 +89,8 @@ struct ValueData {
     name: Option<Arc<str>>,
     /// The scope it was made in.
     scope: u32,
+    /// What was running when it was made.
+    origin: u32,
     /// A wrapped number is another handle of this value; only rules see it.
     stands_for: Option<Value>,
 }
@@ -98,6 +104,8 @@ struct Scope {
     reuse: FxHashMap<reuse::Key, Vec<Value>>,
     /// Where symbols are found.
     bindings: FxHashMap<Arc<str>, symbols::Bound>,
+    /// Expressions that are dimensions of values.
+    dims: FxHashMap<SymInt, (Value, usize)>,
     /// Sizes that are in the graph as 0-dim values.
     sizes: FxHashMap<SymInt, Value>,
 }
@@ -120,12 +128,20 @@ impl Builder {
             fresh: Cell::new(0),
             depth: 0,
             trace: Trace::default(),
+            avoided: FxHashMap::default(),
         }
     }
 
     /// The target opset.
     pub fn opset(&self) -> i64 {
         self.opset.into()
+    }
+
+    /// States that the runtime has no kernel for an operator on these dtypes: it computes in a wider one, or is said as older
+    /// opsets say it, where that can be.
+    pub fn avoid(&mut self, op: &'static str, dtypes: &[Dtype]) {
+        let mask = dtypes.iter().fold(0u64, |mask, dtype| mask | 1 << *dtype as u32);
+        *self.avoided.entry(op).or_default() |= mask;
     }
 
     /// States where the nodes that follow come from: names and messages derive from it.
@@ -145,9 +161,12 @@ impl Builder {
         &mut self.trace
     }
 
-    /// Records that an arm was tried; gives the condition back.
+    /// Records that a condition was tried; gives it back. The branch for when it does not hold has the next number.
     pub fn branch(&mut self, arm: u32, condition: bool) -> bool {
         self.trace.branch(arm, condition);
+        if !condition {
+            self.trace.reach(arm + 1);
+        }
         condition
     }
 
@@ -183,7 +202,7 @@ impl Builder {
             Source::Input | Source::Node => self.scope().map_or(0, |s| s.id),
         };
         let value = Value(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
-        self.values.push(ValueData { ty, source, content, name: None, scope, stands_for: None });
+        self.values.push(ValueData { ty, source, content, name: None, scope, origin: self.origin, stands_for: None });
         value
     }
 

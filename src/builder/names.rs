@@ -1,89 +1,159 @@
 //! Names: weights keep their own, results are called after the PyTorch node, nodes after the module that called them.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use rustc_hash::FxHashMap;
 
-use crate::graph::{Attr, Body, Graph, Node, Origin, Source, Value};
+use super::{Scalar, encode};
+use crate::dtype::Dtype;
+use crate::graph::{Attr, Body, Constant, Graph, Node, Origin, Source, Value};
 use crate::schema;
 
-/// Gives every value and node of a graph its name; `suggested` are names by value, `outputs` those of the graph's outputs.
-pub(super) fn assign(graph: &mut Graph, suggested: &[Option<Arc<str>>], outputs: &[(Arc<str>, Value)]) {
+/// What a value is called after.
+pub(super) struct Hint {
+    /// The name it should get.
+    pub(super) name: Option<Arc<str>>,
+    /// The origin of what made it, as an index of the provenance table.
+    pub(super) origin: u32,
+}
+
+/// Lists of more elements are not spelled out in a name.
+const MAX_SPELLED: usize = 6;
+
+/// Gives every value and node of a graph its name; `hints` are by value, `outputs` the names of the graph's outputs.
+pub(super) fn assign(graph: &mut Graph, hints: &[Hint], outputs: &[(Arc<str>, Value)]) {
     let mut body = std::mem::take(&mut graph.body);
-    let mut names = Names { graph, suggested, values: Pool::default(), nodes: Pool::default() };
+    let provenance = std::mem::take(&mut graph.provenance);
+    let initializers = std::mem::take(&mut graph.initializers);
+    let mut names = Names { graph, hints, provenance: &provenance, values: Pool::default(), nodes: Pool::default() };
     for value in &body.inputs {
         names.suggest(*value, "input");
     }
     for (value, (name, _)) in body.outputs.iter().zip(outputs) {
         names.set(*value, name);
     }
-    for value in names.graph.initializers.clone() {
-        let fallback = if matches!(names.graph.info(value).source, Source::Weight(_)) { "weight" } else { "constant" };
-        names.suggest(value, fallback);
+    for value in &initializers {
+        names.initializer(*value);
     }
     names.body(&mut body);
     graph.body = body;
+    graph.provenance = provenance;
+    graph.initializers = initializers;
 }
 
 struct Names<'a> {
     graph: &'a mut Graph,
-    suggested: &'a [Option<Arc<str>>],
+    hints: &'a [Hint],
+    provenance: &'a [Origin],
     values: Pool,
     nodes: Pool,
 }
 
 impl Names<'_> {
     fn set(&mut self, value: Value, name: &str) {
-        let name = self.values.unique(name);
         if let Some(info) = self.graph.values.get_mut(value.index())
             && info.name.is_empty()
         {
-            info.name = name;
+            info.name = self.values.unique(name);
         }
     }
 
     fn suggest(&mut self, value: Value, fallback: &str) {
-        let suggested = self.suggested.get(value.index()).cloned().flatten();
-        match suggested.filter(|name| !name.is_empty()) {
+        let hint = self.hints.get(value.index()).and_then(|h| h.name.clone());
+        match hint.filter(|name| !name.is_empty()) {
             Some(name) => self.set(value, &name),
             None => self.set(value, fallback),
         }
     }
 
-    fn body(&mut self, body: &mut Body) {
-        for node in &mut body.nodes {
-            let origin = self.graph.provenance.get(node.origin as usize).cloned().unwrap_or_default();
-            self.node(node, &origin);
+    /// Weights have their own names; small constants are called after what they hold, others after who made them.
+    fn initializer(&mut self, value: Value) {
+        let fallback = match &self.graph.info(value).source {
+            Source::Constant(constant) => contents(constant),
+            _ => Some("weight".to_owned()),
+        };
+        match fallback {
+            Some(name) => self.suggest(value, &name),
+            None => {
+                let origin = self.hints.get(value.index()).and_then(|h| self.provenance.get(h.origin as usize));
+                let name = origin.map_or("", |o| o.node_name.as_str());
+                let name = if name.is_empty() { "constant".to_owned() } else { format!("{name}_constant") };
+                self.suggest(value, &name);
+            }
         }
     }
 
-    fn node(&mut self, node: &mut Node, origin: &Origin) {
+    fn body(&mut self, body: &mut Body) {
+        for node in &mut body.nodes {
+            self.node(node);
+        }
+    }
+
+    fn node(&mut self, node: &mut Node) {
+        static NOWHERE: LazyLock<Origin> = LazyLock::new(Origin::default);
+        let origin = self.provenance.get(node.origin as usize).unwrap_or(&NOWHERE);
         let (_, op) = node.domain_and_type();
         let base = if origin.node_name.is_empty() { op.to_owned() } else { format!("{}_{op}", origin.node_name) };
-        let ports = schema::find(node.op).and_then(|s| s.versions.last()).map_or(&[][..], |v| v.outputs);
-        let several = node.outputs.len() > 1;
-        for (i, output) in node.outputs.iter().enumerate() {
-            let Some(value) = output else { continue };
-            if !self.graph.info(*value).name.is_empty() {
-                continue;
-            }
-            match ports.get(i) {
-                Some(port) if several && ports.len() > 1 => self.suggest(*value, &format!("{base}_{}", port.name)),
-                _ => self.suggest(*value, &base),
-            }
-        }
         let place = origin.module.as_deref().filter(|m| !m.is_empty()).unwrap_or(&origin.node_name);
         let name = if place.is_empty() { op.to_owned() } else { format!("{place}/{op}") };
         node.name = self.nodes.unique(&name);
+        self.results(node, &base);
         for (_, attr) in &mut node.attrs {
             if let Attr::Graph(inner) = attr {
-                for value in inner.inputs.clone() {
-                    self.suggest(value, &format!("{base}_in"));
+                for value in &inner.inputs {
+                    self.suggest(*value, &format!("{base}_in"));
                 }
                 self.body(inner);
             }
         }
     }
+
+    fn results(&mut self, node: &Node, base: &str) {
+        let several = node.outputs.len() > 1;
+        let ports = schema::find(node.op).filter(|_| several).and_then(|s| s.versions.last()).map(|v| v.outputs);
+        for (i, output) in node.outputs.iter().enumerate() {
+            let Some(value) = output else { continue };
+            match ports.filter(|p| p.len() > 1).and_then(|p| p.get(i)) {
+                Some(port) => self.suggest(*value, &format!("{base}_{}", port.name)),
+                None => self.suggest(*value, base),
+            }
+        }
+    }
+}
+
+/// `const_3`, `list_0_32`, `const_float32_0.5`: the contents of a small constant.
+fn contents(constant: &Constant) -> Option<String> {
+    if constant.sizes.len() > 1 || constant.len() > MAX_SPELLED {
+        return None;
+    }
+    let numbers = encode::decode(constant.dtype, constant.bytes())?;
+    let mut name = if constant.sizes.is_empty() { "const" } else { "list" }.to_owned();
+    if constant.dtype != Dtype::Int64 {
+        name = format!("{name}_{}", constant.dtype);
+    }
+    for number in numbers {
+        let text = match number {
+            Scalar::Int(n) => n.to_string(),
+            Scalar::Bool(b) => b.to_string(),
+            Scalar::Float(x) => shortest(x, constant.dtype)?,
+            _ => return None,
+        };
+        name = format!("{name}_{text}");
+    }
+    Some(name).filter(|name| name.len() <= 48)
+}
+
+/// The shortest text that reads back as the same element.
+fn shortest(x: f64, dtype: Dtype) -> Option<String> {
+    match dtype {
+        Dtype::Float64 => return Some(x.to_string()),
+        Dtype::Float32 => return Some((x as f32).to_string()),
+        _ => {}
+    }
+    let bytes = encode::encode_float(x, dtype)?;
+    let rounded = (0..6).filter_map(|digits| format!("{x:.digits$e}").parse::<f64>().ok());
+    let same = rounded.into_iter().find(|r| encode::encode_float(*r, dtype).as_ref() == Some(&bytes));
+    Some(same.unwrap_or(x).to_string())
 }
 
 /// Names that are taken.

@@ -20,6 +20,8 @@ pub(super) struct Inferred {
 enum Step {
     Native(&'static Version),
     Lower(LowerFn, u32),
+    /// It is native, but the runtime has no kernel for it: the older form may do.
+    Instead(LowerFn, u32, &'static Version),
 }
 
 impl Builder {
@@ -34,15 +36,9 @@ impl Builder {
         self.node_before(u32::MAX, op, inputs, attrs, outputs)
     }
 
-    /// A node whose first output alone is wanted.
-    pub fn node1(
-        &mut self,
-        op: &'static str,
-        inputs: Vec<In>,
-        attrs: Vec<(&'static str, Attr)>,
-        outputs: usize,
-    ) -> Result<Value> {
-        self.node1_before(u32::MAX, op, inputs, attrs, outputs)
+    /// A node with one output.
+    pub fn node1(&mut self, op: &'static str, inputs: Vec<In>, attrs: Vec<(&'static str, Attr)>) -> Result<Value> {
+        self.node1_before(u32::MAX, op, inputs, attrs)
     }
 
     /// A node in the form that its operator had before an opset.
@@ -57,20 +53,20 @@ impl Builder {
         let found = schema::find(op).and_then(|s| Some((s, s.at(before.saturating_sub(1))?)));
         let (schema, form) = found.ok_or_else(|| self.fault(format!("there is no operator `{op}` before {before}")))?;
         let inputs = self.literals(op, form, inputs)?;
+        let attrs = attrs.into_iter().map(|(name, attr)| Ok((name, self.checked(op, attr)?))).collect::<Result<_>>()?;
         self.call(schema, Call { op: schema.name, form, inputs, attrs, outputs })
     }
 
-    /// The same, its first output alone.
+    /// The same with one output.
     pub fn node1_before(
         &mut self,
         before: u32,
         op: &'static str,
         inputs: Vec<In>,
         attrs: Vec<(&'static str, Attr)>,
-        outputs: usize,
     ) -> Result<Value> {
-        let values = self.node_before(before, op, inputs, attrs, outputs)?;
-        values.first().copied().ok_or_else(|| self.fault(format!("`{op}` is asked for no outputs")))
+        let values = self.node_before(before, op, inputs, attrs, 1)?;
+        values.first().copied().ok_or_else(|| self.fault(format!("`{op}` gives no output")))
     }
 
     fn call(&mut self, schema: &'static Op, call: Call) -> Result<Vec<Value>> {
@@ -90,11 +86,25 @@ impl Builder {
             return Ok(vec![self.intern(constant)]);
         }
         let values = match self.step(schema, &call)? {
-            Step::Native(version) => self.native(schema, version, call, inferred)?,
-            Step::Lower(lower, since) => self.lowered(lower, since, &call, inferred)?,
+            Step::Native(version) => self.native(schema, version, call, &inferred)?,
+            Step::Lower(lower, since) => self.lowered(lower, since, &call, &inferred)?,
+            // What a failed attempt leaves behind is read by nobody, and so is dropped at the end.
+            Step::Instead(lower, since, version) => match self.lowered(lower, since, &call, &inferred) {
+                Ok(values) => values,
+                Err(_) => self.native(schema, version, call, &inferred)?,
+            },
         };
         self.remember(key, &values);
         Ok(values)
+    }
+
+    /// A tensor in an attribute is a constant.
+    fn checked(&self, op: &str, attr: Attr) -> Result<Attr> {
+        match attr {
+            Attr::Tensor(value) if self.constant_of(self.plain(value)).is_some() => Ok(Attr::Tensor(self.plain(value))),
+            Attr::Tensor(_) => Err(self.fault(format!("an attribute of `{op}` is a tensor that is not known"))),
+            other => Ok(other),
+        }
     }
 
     /// Values of other bodies, or none at all, are a fault of the rule.
@@ -140,6 +150,10 @@ impl Builder {
     /// Walks down the versions until one is native or a rule says it otherwise.
     fn step(&self, schema: &'static Op, call: &Call) -> Result<Step> {
         let target = self.target_of(schema.name);
+        let in_force = schema.at(target).filter(|v| v.since > call.form.since);
+        if let Some(version) = in_force {
+            return self.step_up(schema, version, call);
+        }
         let mut left = schema.versions;
         while let [older @ .., version] = left {
             left = older;
@@ -147,13 +161,28 @@ impl Builder {
                 continue;
             }
             if version.since <= target {
-                return Ok(Step::Native(version));
+                return Ok(match version.lower.filter(|_| self.has_no_kernel(version, call)) {
+                    Some(lower) => Step::Instead(lower, version.since, version),
+                    None => Step::Native(version),
+                });
             }
             if let Some(lower) = self.lowering(schema, version, older.last(), call)? {
                 return Ok(Step::Lower(lower, version.since));
             }
         }
         Err(self.needs(schema, call.form.since))
+    }
+
+    /// A call in an older form than the target's: it stands where the versions in between mean the same.
+    fn step_up(&self, schema: &'static Op, version: &'static Version, call: &Call) -> Result<Step> {
+        let between = schema.versions.iter().filter(|v| v.since > call.form.since && v.since <= version.since);
+        let mut same = between.into_iter().all(|v| matches!(v.change, Change::Types | Change::Same));
+        same &= call.attrs.iter().all(|(name, _)| version.attribute(name).is_some());
+        if same {
+            return Ok(Step::Native(version));
+        }
+        let what = format!("is called in its form of opset {}, the target is {}", call.form.since, self.opset);
+        Err(call.fault(self, what))
     }
 
     /// The rule for a version that is too new; None where the older one can say the same.
@@ -176,7 +205,7 @@ impl Builder {
         version.lower.map(Some).ok_or_else(|| self.needs(schema, version.since))
     }
 
-    fn lowered(&mut self, lower: LowerFn, since: u32, call: &Call, inferred: Inferred) -> Result<Vec<Value>> {
+    fn lowered(&mut self, lower: LowerFn, since: u32, call: &Call, inferred: &Inferred) -> Result<Vec<Value>> {
         if self.depth >= MAX_DEPTH {
             return Err(self.fault(format!("the lowerings of `{}` go round in circles", call.op)));
         }
@@ -198,9 +227,9 @@ impl Builder {
                 self.fault(format!("`lower {} before {since}` gives {got} where {wanted} is due", call.op))
             })?;
         }
-        for (value, content) in values.iter().zip(inferred.contents) {
+        for (value, content) in values.iter().zip(&inferred.contents) {
             if let (Some(content), None) = (content, self.content(*value)) {
-                self.data_mut(*value).content = Some(content.into());
+                self.data_mut(*value).content = Some(content.as_slice().into());
             }
         }
         Ok(values)

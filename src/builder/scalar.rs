@@ -3,8 +3,8 @@
 use crate::graph::Value;
 use crate::sym::SymInt;
 
-/// A number.
-#[derive(Debug, Clone, PartialEq)]
+/// A number. Two are equal if they are *known* to be equal as numbers: what only the graph knows is equal to nothing.
+#[derive(Debug, Clone)]
 pub enum Scalar {
     /// An integer.
     Int(i64),
@@ -73,30 +73,31 @@ pub(super) fn whole(x: f64) -> Option<i64> {
     (in_range && x.fract() == 0.0).then_some(x as i64)
 }
 
-/// Known to be equal. What only the graph knows is equal to no number.
-impl PartialEq<i64> for Scalar {
-    fn eq(&self, other: &i64) -> bool {
-        match self {
-            Scalar::Float(x) | Scalar::Complex(x, 0.0) => whole(*x) == Some(*other),
-            known => known.as_int() == Some(*other),
+impl PartialEq for Scalar {
+    fn eq(&self, other: &Scalar) -> bool {
+        match (self, other) {
+            (Scalar::Sym(a), Scalar::Sym(b)) => a == b,
+            (Scalar::Complex(a, b), Scalar::Complex(c, d)) => a == c && b == d,
+            _ => match (self.as_int(), other.as_int()) {
+                (Some(a), Some(b)) => a == b,
+                (None, None) => self.as_float().is_some_and(|a| other.as_float() == Some(a)),
+                _ => false,
+            },
         }
     }
 }
 
-impl PartialEq<f64> for Scalar {
-    fn eq(&self, other: &f64) -> bool {
-        match whole(*other) {
-            Some(n) => *self == n,
-            None => self.as_float() == Some(*other),
+macro_rules! compare {
+    ($($type:ty),*) => {$(
+        impl PartialEq<$type> for Scalar {
+            fn eq(&self, other: &$type) -> bool {
+                let other = Scalar::from(*other);
+                *self == other
+            }
         }
-    }
+    )*};
 }
-
-impl PartialEq<bool> for Scalar {
-    fn eq(&self, other: &bool) -> bool {
-        *self == i64::from(*other)
-    }
-}
+compare!(i64, f64, bool);
 
 impl From<i64> for Scalar {
     fn from(n: i64) -> Self {

@@ -22,7 +22,7 @@ impl Builder {
             self.reshape_to_nothing(x, &sizes)?
         } else {
             let entries = self.reshape_entries(shape.as_deref(), &sizes);
-            self.node1("Reshape", vec![x.into(), entries.into()], vec![], 1)?
+            self.node1("Reshape", vec![x.into(), entries.into()], vec![])?
         };
         self.refine_sizes(value, &sizes)
     }
@@ -30,7 +30,7 @@ impl Builder {
     /// A size of 0 means a copy of the input's in Reshape, unless `allowzero` says otherwise.
     fn reshape_to_nothing(&mut self, x: Value, sizes: &[SymInt]) -> Result<Value> {
         if self.opset >= 14 {
-            return self.node1("Reshape", vec![x.into(), sizes.into()], vec![("allowzero", Attr::Int(1))], 1);
+            return self.node1("Reshape", vec![x.into(), sizes.into()], vec![("allowzero", Attr::Int(1))]);
         }
         if sizes.iter().any(|n| *n == -1) {
             return Err(Error::refused("a reshape of a tensor without elements needs opset 14", Some(14)));
@@ -39,7 +39,7 @@ impl Builder {
         let dtype = self.dtype(x);
         let width = dtype.bytes(1).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
         let zero = self.intern(Constant::new(dtype, vec![1], vec![0u8; width]));
-        self.node1("ConstantOfShape", vec![sizes.into()], vec![("value", Attr::Tensor(zero))], 1)
+        self.node1("ConstantOfShape", vec![sizes.into()], vec![("value", Attr::Tensor(zero))])
     }
 
     /// The shape input of a Reshape: a size that stays is 0, one that is worked out from the others is -1.
@@ -69,7 +69,7 @@ impl Builder {
     pub fn expand(&mut self, x: Value, sizes: &[SymInt]) -> Result<Value> {
         let x = self.plain(x);
         let Some(shape) = self.ty(x).shape().map(<[SymInt]>::to_vec) else {
-            return self.node1("Expand", vec![x.into(), sizes.into()], vec![], 1);
+            return self.node1("Expand", vec![x.into(), sizes.into()], vec![]);
         };
         let Some(added) = sizes.len().checked_sub(shape.len()) else {
             return Err(Error::input(format!("a tensor of rank {} is expanded to {} sizes", shape.len(), sizes.len())));
@@ -87,7 +87,7 @@ impl Builder {
         if result == shape {
             return Ok(x);
         }
-        let value = self.node1("Expand", vec![x.into(), In::Ints(entries)], vec![], 1)?;
+        let value = self.node1("Expand", vec![x.into(), In::Ints(entries)], vec![])?;
         self.refine_sizes(value, &result)
     }
 

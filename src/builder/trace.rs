@@ -36,6 +36,10 @@ impl Trace {
         &self.reached
     }
 
+    pub(super) fn reach(&mut self, arm: u32) {
+        self.reached.insert(arm);
+    }
+
     pub(super) fn branch(&mut self, arm: u32, condition: bool) {
         if condition {
             self.reached.insert(arm);

@@ -73,7 +73,7 @@ impl fmt::Display for Type {
                 write!(f, "{dtype}[")?;
                 for (i, size) in shape.iter().enumerate() {
                     f.write_str(if i > 0 { ", " } else { "" })?;
-                    if size.is_anonymous() { f.write_str("?")? } else { write!(f, "{size}")? }
+                    if size.has_anonymous() { f.write_str("?")? } else { write!(f, "{size}")? }
                 }
                 f.write_str("]")
             }

@@ -157,11 +157,8 @@ impl Ctx<'_> {
         }
     }
 
-    /// Is it one of the sizes of the inputs, or of a tensor elsewhere?
+    /// Is it one of the sizes of the inputs?
     fn is_size(&self, n: &SymInt) -> bool {
-        if n.is_anonymous() {
-            return true;
-        }
         (0..self.inputs.len()).filter_map(|i| self.shape(i)).flatten().any(|dim| dim == n)
     }
 }

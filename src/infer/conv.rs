@@ -24,9 +24,7 @@ pub(super) fn conv(c: &Ctx, w: usize) -> Result<Vec<Type>> {
         None => c.fresh(),
     };
     let window = Window::read(c, spatial.len(), weights.and_then(|w| w.get(2..)))?;
-    let mut shape = vec![batch.clone(), out_channels];
-    shape.extend(spatial.iter().enumerate().map(|(i, d)| window.output(c, i, d)));
-    c.one(Some(shape))
+    c.one(Some(window.shape(c, batch, &out_channels, spatial)?))
 }
 
 fn conv_without_data(c: &Ctx, weights: &[SymInt]) -> Vec<SymInt> {
@@ -59,7 +57,7 @@ pub(super) fn transpose(c: &Ctx) -> Result<Vec<Type>> {
         let window = Window::read(c, spatial.len(), weights.and_then(|w| w.get(2..)))?;
         let extra = c.int_list("output_padding").unwrap_or_default();
         let extra = |i: usize| SymInt::from(extra.get(i).copied().unwrap_or(0));
-        shape.extend(spatial.iter().enumerate().map(|(i, d)| window.transposed_output(c, i, d) + extra(i)));
+        shape.extend(spatial.iter().enumerate().map(|(i, d)| window.transposed_output(c, i, d, &extra(i))));
     }
     c.one(Some(shape))
 }

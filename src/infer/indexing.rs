@@ -5,7 +5,7 @@ use crate::graph::Type;
 use crate::sym::SymInt;
 
 use super::ctx::Ctx;
-use super::dims::{product, with_dim};
+use super::dims::{int, product, with_dim};
 
 pub(super) fn gather(c: &Ctx) -> Result<Vec<Type>> {
     let (Some(data), Some(indices)) = (c.shape(0), c.shape(1)) else { return c.one(None) };
@@ -43,7 +43,8 @@ fn kept(c: &Ctx) -> SymInt {
 }
 
 pub(super) fn non_zero(c: &Ctx) -> Result<Vec<Type>> {
-    let rank = c.shape(0).map_or_else(|| c.fresh(), |dims| super::dims::int(dims.len()));
+    // Of a scalar, ONNX says it is 0 and ONNX Runtime that it is 1.
+    let rank = c.shape(0).filter(|dims| !dims.is_empty()).map_or_else(|| c.fresh(), |dims| int(dims.len()));
     c.one(Some(vec![rank, c.fresh()]))
 }
 

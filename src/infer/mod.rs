@@ -50,7 +50,8 @@ pub trait InferCx {
     /// The content of a constant in an attribute.
     fn content_of(&self, value: Value) -> Option<Vec<SymInt>>;
 
-    /// The smallest and the largest value of a symbol, inclusive. A symbol that stands for a size is at least 0.
+    /// The smallest and the largest value of a symbol, inclusive. One that stands for a size, as the fresh ones do that
+    /// come out of here, is at least 0.
     fn range(&self, symbol: &str) -> (Option<i64>, Option<i64>);
 }
 

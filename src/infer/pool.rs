@@ -70,12 +70,12 @@ impl Window {
     }
 
     /// The number of positions in spatial dimension `i` of size `dim`.
-    pub fn output(&self, c: &Ctx, i: usize, dim: &SymInt) -> SymInt {
+    pub fn output(&self, c: &Ctx, i: usize, dim: &SymInt) -> Result<SymInt> {
         let stride = SymInt::from(self.strides.get(i).copied().unwrap_or(1));
         if self.border == Border::Same {
-            return dim.ceil_div(&stride);
+            return Ok(dim.ceil_div(&stride));
         }
-        let Some(extent) = self.extent(i) else { return c.fresh() };
+        let Some(extent) = self.extent(i) else { return Ok(c.fresh()) };
         let padded_before = if self.border == Border::Valid { dim.clone() } else { dim + &Self::at(&self.before, i) };
         let padded =
             if self.border == Border::Valid { dim.clone() } else { &padded_before + &Self::at(&self.after, i) };
@@ -88,11 +88,23 @@ impl Window {
             let all = room.ceil_div(&stride) + 1;
             if c.at_least(&(&padded_before - &(&room + &stride)), 0) { all } else { c.min(&all, &starts_inside) }
         };
-        if count.known().is_some_and(|n| n < 0) { SymInt::from(0) } else { count }
+        match count.known() {
+            Some(n) if n < 0 => Err(c.error(format!("a window of {extent} does not fit into {padded}"))),
+            _ => Ok(count),
+        }
     }
 
-    /// The size that a convolution with this window turns into `dim`.
-    pub fn transposed_output(&self, c: &Ctx, i: usize, dim: &SymInt) -> SymInt {
+    /// Batch, channels and the number of positions in each dimension.
+    pub fn shape(&self, c: &Ctx, batch: &SymInt, channels: &SymInt, spatial: &[SymInt]) -> Result<Vec<SymInt>> {
+        let mut shape = vec![batch.clone(), channels.clone()];
+        for (i, dim) in spatial.iter().enumerate() {
+            shape.push(self.output(c, i, dim)?);
+        }
+        Ok(shape)
+    }
+
+    /// The size that a convolution with this window turns into `dim`, with `extra` that it would not look at.
+    pub fn transposed_output(&self, c: &Ctx, i: usize, dim: &SymInt, extra: &SymInt) -> SymInt {
         let stride = SymInt::from(self.strides.get(i).copied().unwrap_or(1));
         if self.border == Border::Same {
             return dim * &stride;
@@ -102,7 +114,7 @@ impl Window {
             Border::Explicit => Self::at(&self.before, i) + Self::at(&self.after, i),
             _ => SymInt::from(0),
         };
-        (dim - 1) * &stride + extent - pads
+        (dim - 1) * &stride + extent - pads + extra
     }
 }
 
@@ -114,9 +126,7 @@ pub(super) fn pool(c: &Ctx) -> Result<Vec<Type>> {
     };
     let [batch, channels, spatial @ ..] = x else { return Err(c.error("the data must have rank 2 or more")) };
     let window = Window::read(c, spatial.len(), None)?;
-    let mut shape = vec![batch.clone(), channels.clone()];
-    shape.extend(spatial.iter().enumerate().map(|(i, d)| window.output(c, i, d)));
-    c.each(vec![Some(shape); outputs])
+    c.each(vec![Some(window.shape(c, batch, channels, spatial)?); outputs])
 }
 
 pub(super) fn global(c: &Ctx) -> Result<Vec<Type>> {
@@ -134,6 +144,6 @@ pub(super) fn unpool(c: &Ctx) -> Result<Vec<Type>> {
     let [batch, channels, spatial @ ..] = x else { return Err(c.error("the data must have rank 2 or more")) };
     let window = Window::read(c, spatial.len(), None)?;
     let mut shape = vec![batch.clone(), channels.clone()];
-    shape.extend(spatial.iter().enumerate().map(|(i, d)| window.transposed_output(c, i, d)));
+    shape.extend(spatial.iter().enumerate().map(|(i, d)| window.transposed_output(c, i, d, &SymInt::from(0))));
     c.one(Some(shape))
 }

@@ -1,7 +1,7 @@
 //! Resize and Upsample: sizes from scales, in the arithmetic of floats that runtimes use.
 
 use crate::error::Result;
-use crate::graph::{Attr, Type};
+use crate::graph::Type;
 use crate::sym::SymInt;
 
 use super::ctx::Ctx;
@@ -34,7 +34,9 @@ fn new_sizes(c: &Ctx, dims: &[&SymInt]) -> Result<Option<Vec<SymInt>>> {
             Some(policy) => Ok(keep_aspect_ratio(policy, dims, &sizes)),
         };
     }
-    let Some(scales) = scales(c) else { return Ok(None) };
+    // There the regions of interest have a say, on which runtimes do not agree.
+    let crops = c.string("coordinate_transformation_mode") == Some("tf_crop_and_resize");
+    let Some(scales) = scales(c).filter(|_| !crops) else { return Ok(None) };
     if scales.len() != dims.len() {
         return Err(c.error(format!("{} scales for {} axes", scales.len(), dims.len())));
     }
@@ -42,13 +44,9 @@ fn new_sizes(c: &Ctx, dims: &[&SymInt]) -> Result<Option<Vec<SymInt>>> {
     Ok(Some(dims.iter().zip(scales).map(scaled).collect()))
 }
 
-/// From the attributes of old forms, or from input 1 of two or 2 of four.
+/// Input 1 of two, or 2 of four.
 fn scales(c: &Ctx) -> Option<Vec<f64>> {
-    match (c.attr("scales"), c.attr("height_scale"), c.attr("width_scale")) {
-        (Some(Attr::Floats(scales)), _, _) => Some(scales.clone()),
-        (_, Some(Attr::Float(height)), Some(Attr::Float(width))) => Some(vec![1.0, 1.0, *height, *width]),
-        _ => c.floats(if c.version.inputs.len() == 2 { 1 } else { 2 }),
-    }
+    c.floats(if c.version.inputs.len() == 2 { 1 } else { 2 })
 }
 
 /// `floor(dim * scale)` in 32 bits. Of a symbolic size only where no rounding can happen.

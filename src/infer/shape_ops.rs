@@ -80,7 +80,7 @@ fn remaining(c: &Ctx, data: Option<&[SymInt]>, dims: &[SymInt], place: usize) ->
     let total = product(data);
     match (total.known(), others.known()) {
         (_, Some(0)) => Ok(None),
-        (Some(total), Some(others)) if total % others != 0 => {
+        (Some(total), Some(others)) if total.checked_rem(others) != Some(0) => {
             Err(c.error(format!("{total} elements do not fit a multiple of {others}")))
         }
         _ => Ok(Some(total.floor_div(&others))),
@@ -221,10 +221,10 @@ fn even_lengths(c: &Ctx, dim: &SymInt) -> Result<Vec<SymInt>> {
     if c.version.since < 18 || &exact * &parts == *dim {
         return Ok(vec![exact; c.outputs]);
     }
-    let last = dim - &(&part * &(&parts - 1));
+    let last = if parts == 2 { exact } else { c.not_negative(&(dim - &(&part * &(&parts - 1)))) };
     let mut lengths = vec![part; c.outputs];
     if let (Some(length), true) = (lengths.last_mut(), parts == int(c.outputs)) {
-        *length = c.not_negative(&last);
+        *length = last;
     }
     Ok(lengths)
 }
@@ -244,10 +244,7 @@ pub(super) fn tile(c: &Ctx) -> Result<Vec<Type>> {
 }
 
 pub(super) fn pad(c: &Ctx) -> Result<Vec<Type>> {
-    let pads = match c.attr("paddings") {
-        Some(Attr::Ints(list)) => Param::Known(list.iter().map(|n| SymInt::from(*n)).collect()),
-        _ => c.param("pads", 1),
-    };
+    let pads = c.param("pads", 1);
     let Some(dims) = c.shape(0) else { return c.one(None) };
     let axes = match c.int_param("axes", 3) {
         Param::Known(axes) => c.axes(&axes, dims.len())?,

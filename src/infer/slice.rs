@@ -52,55 +52,37 @@ fn sliced(c: &Ctx, dims: &[SymInt]) -> Result<Vec<SymInt>> {
 }
 
 /// The number of elements; none if it depends on signs that are not known.
+///
+/// A start behind the end leaves nothing, so only one of the two need be held within the dimension: the one that comes
+/// later in the direction of the step. For a negative step that is the start.
 fn slice_length(c: &Ctx, dim: &SymInt, start: &SymInt, end: &SymInt, step: i64) -> Option<SymInt> {
     if *dim == 0 {
         return Some(SymInt::from(0));
     }
+    let zero = SymInt::from(0);
     let span = if step > 0 {
-        &forward(c, dim, end)? - &forward(c, dim, start)?
+        let end = c.min(&from_front(c, dim, end, &zero)?, dim);
+        end - from_front(c, dim, start, &zero)?
     } else {
-        // At run time a size of 0 is no place to start from.
+        // At run time a size of 0 has no last element to start from.
         if *start != -1 && !c.at_least(dim, 1) {
             return None;
         }
-        &backward_start(c, dim, start)? - &backward_end(c, dim, end)?
+        let last = dim - 1;
+        let start = if *start == -1 { last } else { c.min(&from_front(c, dim, start, &zero)?, &last) };
+        start - from_front(c, dim, end, &SymInt::from(-1))?
     };
     let step = int(usize::try_from(step.unsigned_abs()).ok()?);
-    Some(c.not_negative(&c.not_negative(&span).ceil_div(&step)))
+    Some(c.not_negative(&span.ceil_div(&step)))
 }
 
-/// A bound with a positive step: from 0 to the size.
-fn forward(c: &Ctx, dim: &SymInt, bound: &SymInt) -> Option<SymInt> {
-    match bound.known() {
+/// A position counted from the front, `lowest` if it lies before that.
+fn from_front(c: &Ctx, dim: &SymInt, position: &SymInt, lowest: &SymInt) -> Option<SymInt> {
+    match position.known() {
         Some(n) if n >= FAR => Some(dim.clone()),
-        Some(n) if n <= -FAR => Some(SymInt::from(0)),
-        _ if c.at_least(bound, 0) => Some(c.min(bound, dim)),
-        _ if c.at_most(bound, -1) => Some(c.not_negative(&(dim + bound))),
-        _ => None,
-    }
-}
-
-/// A start with a negative step: from 0 to the last element.
-fn backward_start(c: &Ctx, dim: &SymInt, start: &SymInt) -> Option<SymInt> {
-    let last = dim - 1;
-    match start.known() {
-        Some(n) if n >= FAR => Some(last),
-        Some(n) if n <= -FAR => Some(SymInt::from(0)),
-        Some(-1) => Some(last),
-        _ if c.at_least(start, 0) => Some(c.min(start, &last)),
-        _ if c.at_most(start, -1) => Some(c.not_negative(&(dim + start))),
-        _ => None,
-    }
-}
-
-/// An end with a negative step: from -1, before the first element, to the last one.
-fn backward_end(c: &Ctx, dim: &SymInt, end: &SymInt) -> Option<SymInt> {
-    let before = SymInt::from(-1);
-    match end.known() {
-        Some(n) if n >= FAR => Some(dim - 1),
-        Some(n) if n <= -FAR => Some(before),
-        _ if c.at_least(end, 0) => Some(c.min(end, &(dim - 1))),
-        _ if c.at_most(end, -1) => Some(c.max(&(dim + end), &before)),
+        Some(n) if n <= -FAR => Some(lowest.clone()),
+        _ if c.at_least(position, 0) => Some(position.clone()),
+        _ if c.at_most(position, -1) => Some(c.max(&(dim + position), lowest)),
         _ => None,
     }
 }

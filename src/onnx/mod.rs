@@ -18,6 +18,6 @@ pub mod write;
 pub use external::ExternalData;
 pub use model::{Initializer, Model, ModelOptions};
 pub use payload::Payload;
-pub use provenance::Provenance;
+pub use provenance::{Provenance, without_folders};
 pub use stage::discard_all;
 pub use write::{Written, write_file, write_to};

@@ -1,6 +1,7 @@
 //! How much a model says about where its nodes come from.
 //!
-//! Sizes, for the graph of a torchvision ResNet-50 without its weights: none 1, compact 1.2, full 2.6 (as a ratio).
+//! What it costs, in the .onnx without its weights: FCN-ResNet-50 (175 nodes) takes 68 kB with none, 73 kB with compact and
+//! 98 kB with full; a Llama (265 nodes of longer module paths) 28, 43 and 93 kB.
 
 use super::proto::{NodeProto, StringStringEntryProto};
 use crate::graph::Origin;

@@ -15,14 +15,8 @@ pub const LIMIT: u64 = i32::MAX as u64;
 
 /// Reads a model from a file that is mapped: raw data of tensors stays where it is.
 pub fn read_file(path: &Path) -> Result<ModelProto> {
-    let mapped = MappedFile::open(path)?;
-    let size = mapped.bytes().len() as u64;
-    if size > LIMIT {
-        return Err(
-            Error::input(format!("{size} bytes are beyond protobuf's limit of 2 GiB")).at(path.display().to_string())
-        );
-    }
-    parse(Bytes::from_owner(Owner(mapped))).map_err(|error| error.at(path.display().to_string()))
+    let bytes = Bytes::from_owner(Owner(MappedFile::open(path)?));
+    parse(bytes).map_err(|error| error.at(path.display().to_string()))
 }
 
 /// Reads a model from bytes.

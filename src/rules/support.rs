@@ -2,23 +2,11 @@
 
 use std::fmt::Display;
 
-use crate::builder::{Builder, Scalar};
+use crate::builder::Scalar;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::graph::Value;
 use crate::sym::SymInt;
-
-/// Arithmetic on numbers that the graph may hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum BinaryOp {
-    Add,
-    Sub,
-    Mul,
-    Div,
-    Mod,
-    Pow,
-}
 
 /// The element at `i`; negative counts from the end.
 pub fn item<T: Clone>(list: &[T], i: i64) -> Result<T> {
@@ -73,12 +61,18 @@ pub fn sum(list: &[SymInt]) -> SymInt {
 
 /// The smallest element.
 pub fn least<T: PartialOrd + Copy>(list: &[T]) -> Result<T> {
-    list.iter().copied().reduce(|a, b| if b < a { b } else { a }).ok_or_else(|| Error::refused("the minimum of no numbers", None))
+    list.iter()
+        .copied()
+        .reduce(|a, b| if b < a { b } else { a })
+        .ok_or_else(|| Error::refused("the minimum of no numbers", None))
 }
 
 /// The largest element.
 pub fn greatest<T: PartialOrd + Copy>(list: &[T]) -> Result<T> {
-    list.iter().copied().reduce(|a, b| if b > a { b } else { a }).ok_or_else(|| Error::refused("the maximum of no numbers", None))
+    list.iter()
+        .copied()
+        .reduce(|a, b| if b > a { b } else { a })
+        .ok_or_else(|| Error::refused("the maximum of no numbers", None))
 }
 
 /// Division that rounds down.
@@ -120,7 +114,9 @@ pub fn arguments<const N: usize>(values: &[Value]) -> Result<[Value; N]> {
 
 /// The float that a number is known to be.
 pub fn known_float(number: &Scalar) -> Result<f64> {
-    number.as_float().ok_or_else(|| Error::refused("a number must be known at export time, and is computed by the model", None))
+    number
+        .as_float()
+        .ok_or_else(|| Error::refused("a number must be known at export time, and is computed by the model", None))
 }
 
 /// The int that a number is known to be; floats are cut.
@@ -129,90 +125,6 @@ pub fn known_int(number: &Scalar) -> Result<i64> {
         return Ok(i);
     }
     known_float(number).map(|f| f as i64)
-}
-
-/// Arithmetic on numbers: known ones fold, symbolic integers stay symbolic, others become nodes.
-pub fn scalar(cx: &mut Builder, op: BinaryOp, a: &Scalar, b: &Scalar) -> Result<Scalar> {
-    if let (Some(a), Some(b)) = (integer(a), integer(b))
-        && op != BinaryOp::Div
-        && op != BinaryOp::Pow
-    {
-        return Ok(Scalar::from(symbolic(op, &a, &b)));
-    }
-    if let (Some(x), Some(y)) = (a.as_float(), b.as_float()) {
-        return Ok(Scalar::Float(match op {
-            BinaryOp::Add => x + y,
-            BinaryOp::Sub => x - y,
-            BinaryOp::Mul => x * y,
-            BinaryOp::Div => x / y,
-            BinaryOp::Mod => x - y * (x / y).floor(),
-            BinaryOp::Pow => x.powf(y),
-        }));
-    }
-    let whole = integer(a).is_some() && integer(b).is_some();
-    let dtype = if whole { Dtype::Float32 } else { in_graph(cx, a, b) };
-    let (x, y) = (as_value(cx, a, dtype)?, as_value(cx, b, dtype)?);
-    let name = match op {
-        BinaryOp::Add => "Add",
-        BinaryOp::Sub => "Sub",
-        BinaryOp::Mul => "Mul",
-        BinaryOp::Div => "Div",
-        BinaryOp::Mod => "Mod",
-        BinaryOp::Pow => "Pow",
-    };
-    Ok(Scalar::Value(cx.node1(name, vec![x.into(), y.into()], vec![])?))
-}
-
-fn integer(number: &Scalar) -> Option<SymInt> {
-    match number {
-        Scalar::Int(i) => Some(SymInt::from(*i)),
-        Scalar::Bool(b) => Some(SymInt::from(i64::from(*b))),
-        Scalar::Sym(n) => Some(n.clone()),
-        _ => None,
-    }
-}
-
-fn symbolic(op: BinaryOp, a: &SymInt, b: &SymInt) -> SymInt {
-    match op {
-        BinaryOp::Add => a + b,
-        BinaryOp::Sub => a - b,
-        BinaryOp::Mul => a * b,
-        _ => a.modulo(b),
-    }
-}
-
-/// The dtype that two numbers of the graph meet in.
-fn in_graph(cx: &Builder, a: &Scalar, b: &Scalar) -> Dtype {
-    let of = |x: &Scalar| match x {
-        Scalar::Value(v) => Some(cx.dtype(*v)),
-        _ => None,
-    };
-    let float = |x: &Scalar| matches!(x, Scalar::Float(_));
-    match (of(a), of(b)) {
-        (Some(x), Some(y)) if x.is_float() || !y.is_float() => x.max_width(y),
-        (Some(_), Some(y)) => y,
-        (Some(x), None) | (None, Some(x)) if !x.is_float() && (float(a) || float(b)) => Dtype::Float32,
-        (Some(x), None) | (None, Some(x)) => x,
-        (None, None) => Dtype::Float32,
-    }
-}
-
-impl Dtype {
-    /// The wider of two dtypes of a kind; the first where they differ in kind.
-    fn max_width(self, other: Dtype) -> Dtype {
-        if other.is_float() == self.is_float() && other.bits() > self.bits() { other } else { self }
-    }
-}
-
-fn as_value(cx: &mut Builder, number: &Scalar, dtype: Dtype) -> Result<Value> {
-    match number {
-        Scalar::Value(v) => cx.cast(*v, dtype),
-        Scalar::Sym(n) => {
-            let value = cx.sym_value(n)?;
-            cx.cast(value, dtype)
-        }
-        known => cx.scalar(known, dtype),
-    }
 }
 
 /// As the reason of a refusal shows it.

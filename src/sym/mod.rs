@@ -77,7 +77,7 @@ pub enum Function {
 /// Sums with more terms stay opaque.
 const MAX_TERMS: usize = 64;
 /// Expressions with more atoms are replaced by a symbol of their own, which nothing can look into.
-const MAX_SIZE: u32 = 512;
+const MAX_SIZE: u32 = 256;
 
 impl SymInt {
     /// A symbol.
@@ -104,6 +104,13 @@ impl SymInt {
     /// Is it a single symbol that stands for an unknown dimension (or one beyond the limits)? These start with `?`.
     pub fn is_anonymous(&self) -> bool {
         self.as_symbol().is_some_and(|name| name.starts_with('?'))
+    }
+
+    /// Does it contain such a symbol? Then it has no text that means anything to a user.
+    pub fn has_anonymous(&self) -> bool {
+        let mut found = false;
+        self.visit_symbols(&mut |name| found |= name.starts_with('?'));
+        found
     }
 
     /// The terms: a coefficient and its factors, each an atom with its power. Zero has none.

@@ -1,8 +1,9 @@
-"""Writes tests/data/infer_cases.json: what ONNX says about the types of operators' outputs.
+"""Writes tests/data/infer_cases.json and infer_graphs.json: what ONNX says about the types of operators' outputs.
 
-Two sources:
+Sources:
 - ONNX's backend node tests with a single node: their inputs' and outputs' types, which are concrete;
-- OLD_FORMS below: calls in forms that later opsets changed, their outputs given by onnx.shape_inference.
+- old_forms.py: calls in forms that later opsets changed, their outputs given by onnx.shape_inference;
+- for the graphs, the backend tests of functions, whose bodies compute shapes from shapes.
 
 Run with onnx 1.23.2: python tests/infer/dump_cases.py
 """
@@ -19,7 +20,7 @@ from onnx.backend.test.case.node import collect_testcases
 from old_forms import OLD_FORMS
 
 warnings.filterwarnings("ignore")
-OUT = Path(__file__).resolve().parent.parent / "data" / "infer_cases.json"
+DATA = Path(__file__).resolve().parent.parent / "data"
 
 # Inputs whose contents, not only types, decide the type of an output.
 CONTENTS = {
@@ -87,7 +88,7 @@ def sized(proto, data):
 
 
 def small(array):
-    return array is not None and array.ndim <= 1 and array.size <= 16 and array.dtype.kind in "iuf"
+    return array is not None and array.ndim <= 1 and array.size <= 16 and array.dtype.kind in "iuf" and np.isfinite(array).all()
 
 
 def content(array):
@@ -138,6 +139,14 @@ def of_backend_test(case):
     }
 
 
+def type_proto(text):
+    """The other way of type_text, of what old_forms.py has."""
+    if text.startswith("seq("):
+        return helper.make_sequence_type_proto(type_proto(text[4:-1]))
+    dtype, _, dims = text.rstrip("]").partition("[")
+    return helper.make_tensor_type_proto(TensorProto.DataType.Value(dtype.upper()), [int(d) for d in dims.split(",") if d])
+
+
 def of_old_form(name, op, opset, inputs, attrs, outputs):
     """`inputs`: 'float[2,3]', an array (a constant), or None."""
     names, protos, constants, contents, types = [], [], [], {}, []
@@ -151,9 +160,7 @@ def of_old_form(name, op, opset, inputs, attrs, outputs):
             dtype = dtype_name(helper.np_dtype_to_tensor_dtype(given.dtype))
             types.append(f"{dtype}[{','.join(map(str, given.shape))}]")
         else:
-            dtype, _, dims = given.rstrip("]").partition("[")
-            shape = [int(d) for d in dims.split(",") if d]
-            protos.append(helper.make_tensor_value_info(f"i{i}", TensorProto.DataType.Value(dtype.upper()), shape))
+            protos.append(helper.make_value_info(f"i{i}", type_proto(given)))
             types.append(given)
     node = helper.make_node(op, names, [f"o{i}" for i in range(outputs)], **attrs)
     graph = helper.make_graph([node], name, protos, [helper.make_empty_tensor_value_info(f"o{i}") for i in range(outputs)], constants)
@@ -170,12 +177,53 @@ def of_old_form(name, op, opset, inputs, attrs, outputs):
     }
 
 
+def graph_of_function(case):
+    graph = case.model.graph
+    nodes = [n for n in graph.node if n.domain in ("", "ai.onnx")]
+    has_body = any(a.type == onnx.AttributeProto.GRAPH for n in nodes for a in n.attribute)
+    if len(nodes) < 4 or len(nodes) != len(graph.node) or has_body or graph.initializer:
+        return None
+    ins, outs = case.data_sets[0]
+    opset = next(o.version for o in case.model.opset_import if o.domain == "")
+    names = {"": ""}
+    short = lambda name: names.setdefault(name, f"v{len(names)}")
+    pairs = [(i, d, np.asarray(d) if isinstance(d, np.ndarray | np.generic) else None) for i, d in zip(graph.input, ins)]
+    return {
+        "name": graph.name,
+        "opset": opset,
+        "inputs": {short(i.name): type_text(sized(i.type, d)) for i, d, _ in pairs},
+        "contents": {short(i.name): content(a) for i, _, a in pairs if small(a) and a.dtype.kind in "iu"},
+        "nodes": [
+            [n.op_type, list(map(short, n.input)), list(map(short, n.output)), {a.name: attribute(a) for a in n.attribute}]
+            for n in nodes
+        ],
+        "outputs": {short(o.name): type_text(sized(o.type, d)) for o, d in zip(graph.output, outs)},
+    }
+
+
+def chosen_graphs(cases):
+    """Three of each function."""
+    counts = {}
+    for case in cases:
+        graph = graph_of_function(case) if case.name.endswith("expanded") or "_expanded_ver" in case.name else None
+        function = case.name.split("_")[1]
+        if graph and counts.get(function, 0) < 3:
+            counts[function] = counts.get(function, 0) + 1
+            yield graph
+
+
+def write(name, items):
+    path = DATA / name
+    lines = ",\n".join(json.dumps(item, separators=(",", ":")) for item in items)
+    path.write_text(f"[\n{lines}\n]\n")
+    print(f"{name}: {len(items)} cases, {path.stat().st_size} bytes")
+
+
 def main():
-    cases = [c for c in map(of_backend_test, collect_testcases(None)) if c]
-    cases += [of_old_form(*form) for form in OLD_FORMS]
-    lines = ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases)
-    OUT.write_text(f"[\n{lines}\n]\n")
-    print(f"{len(cases)} cases, {OUT.stat().st_size} bytes")
+    tests = collect_testcases(None)
+    cases = [c for c in map(of_backend_test, tests) if c]
+    write("infer_cases.json", cases + [of_old_form(*form) for form in OLD_FORMS])
+    write("infer_graphs.json", list(chosen_graphs(tests)))
 
 
 if __name__ == "__main__":

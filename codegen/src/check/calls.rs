@@ -50,8 +50,14 @@ impl Checker<'_> {
                 if let Some((_, builtin)) = BUILTINS.iter().find(|b| b.0 == name.text) {
                     return self.builtin(*builtin, name, args, want, span);
                 }
-                let diagnostic = Diagnostic::new("E0104", name.span, format!("no function `{}`", name.text)).label("not defined");
-                let all = world.fns.keys().chain(world.externs.keys()).map(String::as_str).chain(BUILTINS.iter().map(|b| b.0));
+                let diagnostic =
+                    Diagnostic::new("E0104", name.span, format!("no function `{}`", name.text)).label("not defined");
+                let all = world
+                    .fns
+                    .keys()
+                    .chain(world.externs.keys())
+                    .map(String::as_str)
+                    .chain(BUILTINS.iter().map(|b| b.0));
                 return self.poison(did_you_mean(diagnostic, nearest(&name.text, all)));
             }
         };
@@ -82,8 +88,9 @@ impl Checker<'_> {
                 Argument::Named(name, expr) => match signature.params.iter().position(|p| p.name == name.text) {
                     Some(index) => (index, expr),
                     None => {
-                        let diagnostic = Diagnostic::new("E0409", name.span, format!("`{callee}` has no argument `{}`", name.text))
-                            .also(signature.span, "its header");
+                        let diagnostic =
+                            Diagnostic::new("E0409", name.span, format!("`{callee}` has no argument `{}`", name.text))
+                                .also(signature.span, "its header");
                         let candidate = nearest(&name.text, signature.params.iter().map(|p| p.name.as_str()));
                         self.out.push(did_you_mean(diagnostic, candidate));
                         fine = false;
@@ -91,14 +98,20 @@ impl Checker<'_> {
                     }
                 },
                 Argument::Spread(expr) => {
-                    self.out.push(Diagnostic::new("E0408", expr.span, "`..` spreads a list into an ONNX operator's inputs only"));
+                    self.out.push(Diagnostic::new(
+                        "E0408",
+                        expr.span,
+                        "`..` spreads a list into an ONNX operator's inputs only",
+                    ));
                     fine = false;
                     continue;
                 }
             };
             let Some(param) = signature.params.get(index) else {
                 let text = format!("`{callee}` takes {} arguments", signature.params.len());
-                self.out.push(Diagnostic::new("E0408", expr.span, text).label("one too many").also(signature.span, "its header"));
+                self.out.push(
+                    Diagnostic::new("E0408", expr.span, text).label("one too many").also(signature.span, "its header"),
+                );
                 fine = false;
                 continue;
             };
@@ -141,7 +154,8 @@ impl Checker<'_> {
             Some((builtin, ty)) => Expr::new(Kind::Builtin(builtin, exprs), ty, span),
             None => {
                 let types = exprs.iter().map(|e| e.ty.to_string()).collect::<Vec<_>>().join(", ");
-                let diagnostic = Diagnostic::new("E0408", span, format!("`{}` does not take ({types})", name.text)).help(usage(builtin));
+                let diagnostic = Diagnostic::new("E0408", span, format!("`{}` does not take ({types})", name.text))
+                    .help(usage(builtin));
                 self.poison(diagnostic)
             }
         }

@@ -20,11 +20,13 @@ pub(super) fn check(items: &Items, world: &World<'_>, program: &mut Program, out
             ExampleTarget::Map(op) => {
                 let name = op.full();
                 let Some(signature) = world.maps.get(&name) else {
-                    let diagnostic = Diagnostic::new("E0801", op.span, format!("an example of `{name}`, which has no rule"));
+                    let diagnostic =
+                        Diagnostic::new("E0801", op.span, format!("an example of `{name}`, which has no rule"));
                     out.push(did_you_mean(diagnostic, nearest(&name, world.maps.keys().map(String::as_str))));
                     continue;
                 };
-                let params = signature.params.iter().map(|p| (p.name.clone(), p.ty.clone(), p.default.is_none())).collect();
+                let params =
+                    signature.params.iter().map(|p| (p.name.clone(), p.ty.clone(), p.default.is_none())).collect();
                 (Target::Map(name), params)
             }
             ExampleTarget::Lower(op) => {
@@ -77,7 +79,11 @@ fn operator_params(version: &Version) -> Vec<(String, Ty, bool)> {
     inputs.chain(attrs).chain([("outputs".to_owned(), Ty::Int, false)]).collect()
 }
 
-fn arguments(example: &ast::Example, params: &[(String, Ty, bool)], out: &mut Vec<Diagnostic>) -> Vec<(String, ExampleValue)> {
+fn arguments(
+    example: &ast::Example,
+    params: &[(String, Ty, bool)],
+    out: &mut Vec<Diagnostic>,
+) -> Vec<(String, ExampleValue)> {
     let operator = matches!(example.target, ExampleTarget::Lower(_));
     let mut given: Vec<(usize, ExampleValue)> = Vec::new();
     let mut position = 0;
@@ -105,7 +111,12 @@ fn arguments(example: &ast::Example, params: &[(String, Ty, bool)], out: &mut Ve
     given.into_iter().map(|(i, value)| (params[i].0.clone(), value)).collect()
 }
 
-fn place(arg: &ExampleArg, position: &mut usize, params: &[(String, Ty, bool)], out: &mut Vec<Diagnostic>) -> Option<usize> {
+fn place(
+    arg: &ExampleArg,
+    position: &mut usize,
+    params: &[(String, Ty, bool)],
+    out: &mut Vec<Diagnostic>,
+) -> Option<usize> {
     match &arg.name {
         None => {
             *position += 1;
@@ -137,7 +148,9 @@ fn fits(value: &ExampleValue, ty: &Ty, operator: bool) -> bool {
         (V::Tensor { .. } | V::Literal { .. }, Ty::Tensor) => true,
         (V::Int(_) | V::Float(_) | V::Bool(_), Ty::Tensor) => true,
         (V::Str(_), Ty::Tensor) => operator,
-        (V::List(items), Ty::Tensor) => operator && items.iter().all(|i| matches!(i, V::Int(_) | V::Float(_) | V::Bool(_) | V::List(_) | V::Str(_))),
+        (V::List(items), Ty::Tensor) => {
+            operator && items.iter().all(|i| matches!(i, V::Int(_) | V::Float(_) | V::Bool(_) | V::List(_) | V::Str(_)))
+        }
         (V::Int(_), Ty::Int | Ty::SymInt | Ty::Float | Ty::Scalar) => true,
         // A symbolic size.
         (V::Name(_), Ty::SymInt) => true,
@@ -166,7 +179,8 @@ fn symbols(example: &ast::Example, span: crate::source::Span, out: &mut Vec<Diag
     for name in &used {
         if !example.with.iter().any(|(w, _)| w.text == *name) {
             out.push(
-                Diagnostic::new("E0802", span, format!("the size `{name}` has no value")).help(format!("end the example with `with {name} = 4`")),
+                Diagnostic::new("E0802", span, format!("the size `{name}` has no value"))
+                    .help(format!("end the example with `with {name} = 4`")),
             );
         }
     }

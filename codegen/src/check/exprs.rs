@@ -24,9 +24,9 @@ impl Checker<'_> {
             ExprKind::Float(f, _) => Expr::new(Kind::Float(*f), Ty::Float, span),
             ExprKind::Str(s) => Expr::new(Kind::Str(s.clone()), Ty::Str, span),
             ExprKind::Name(name) => self.name(name),
-            ExprKind::Path(op) => {
-                self.poison(Diagnostic::new("E0001", span, format!("`{}` is not called", op.full())).label("add its arguments"))
-            }
+            ExprKind::Path(op) => self.poison(
+                Diagnostic::new("E0001", span, format!("`{}` is not called", op.full())).label("add its arguments"),
+            ),
             ExprKind::Node(name, args) => self.node(name, args, want, span),
             ExprKind::Rule(op, args) => self.rule_call(op, args, span),
             ExprKind::Call(name, args) => self.call(name, args, want, span),
@@ -46,7 +46,8 @@ impl Checker<'_> {
             ExprKind::Fail(parts) => self.fail(parts, span),
             ExprKind::Since(clause) => Expr::new(Kind::Since(clause.opset, clause.reason.clone()), Ty::Never, span),
             ExprKind::Closure(..) => self.poison(
-                Diagnostic::new("E0401", span, "a graph outside an attribute").label("only an attribute with suffix `_g` takes one"),
+                Diagnostic::new("E0401", span, "a graph outside an attribute")
+                    .label("only an attribute with suffix `_g` takes one"),
             ),
         }
     }
@@ -65,7 +66,8 @@ impl Checker<'_> {
             "outputs" if self.place == Place::Lower => Expr::new(Kind::Outputs, Ty::Int, span),
             text => {
                 let diagnostic = Diagnostic::new("E0103", span, format!("unknown name `{text}`")).label("not in scope");
-                let candidate = nearest(text, self.scopes.names().chain(DTYPES.iter().copied()).chain(CONSTANTS.iter().copied()));
+                let candidate =
+                    nearest(text, self.scopes.names().chain(DTYPES.iter().copied()).chain(CONSTANTS.iter().copied()));
                 self.poison(did_you_mean(diagnostic, candidate))
             }
         }
@@ -120,7 +122,11 @@ impl Checker<'_> {
                     if value.ty == Ty::Never {
                         return value;
                     }
-                    let diagnostic = Diagnostic::new("E0401", value.span, format!("`if let` needs a value that may be None, this is `{}`", value.ty));
+                    let diagnostic = Diagnostic::new(
+                        "E0401",
+                        value.span,
+                        format!("`if let` needs a value that may be None, this is `{}`", value.ty),
+                    );
                     return self.poison(diagnostic);
                 };
                 Ok((name, value, *inner))
@@ -139,7 +145,9 @@ impl Checker<'_> {
         };
         self.settle_arm(arms[0], &then);
         self.settle_arm(arms[1], &other);
-        let Some((then, other, ty)) = self.unify(then, other) else { return Expr::new(Kind::Tuple(Vec::new()), Ty::Never, span) };
+        let Some((then, other, ty)) = self.unify(then, other) else {
+            return Expr::new(Kind::Tuple(Vec::new()), Ty::Never, span);
+        };
         let (then, other) = (Box::new(then), Box::new(other));
         let kind = match bound {
             Err(condition) => Kind::If { arms, condition: Box::new(condition), then, other },
@@ -168,7 +176,8 @@ impl Checker<'_> {
                 (Ty::List(t), true) => (**t).clone(),
                 (Ty::Never, _) => continue,
                 (other, true) => {
-                    let diagnostic = Diagnostic::new("E0410", expr.span, format!("`..` needs a list, this is `{other}`"));
+                    let diagnostic =
+                        Diagnostic::new("E0410", expr.span, format!("`..` needs a list, this is `{other}`"));
                     self.out.push(diagnostic);
                     continue;
                 }
@@ -326,7 +335,8 @@ impl Checker<'_> {
                     refuses |= expr.is_never();
                     if expr.ty != Ty::unit() && expr.ty != Ty::Never {
                         let text = format!("this `{}` is not used", expr.ty);
-                        self.out.push(Diagnostic::new("E0502", expr.span, text).help("remove it, or bind it with `let`"));
+                        self.out
+                            .push(Diagnostic::new("E0502", expr.span, text).help("remove it, or bind it with `let`"));
                     }
                     statements.push(Statement::Expr(expr));
                 }
@@ -378,7 +388,8 @@ impl Checker<'_> {
                     let value = self.expr(expr, None);
                     if value.ty.is_graph() {
                         let text = format!("a `{}` cannot be shown", value.ty);
-                        self.out.push(Diagnostic::new("E0402", value.span, text).label("only the graph knows its value"));
+                        self.out
+                            .push(Diagnostic::new("E0402", value.span, text).label("only the graph knows its value"));
                     }
                     Text::Value(value)
                 }

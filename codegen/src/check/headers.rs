@@ -50,7 +50,9 @@ pub(super) fn first(seen: &mut HashMap<String, Span>, name: &str, span: Span, ou
         }
         Some(other) => {
             out.push(
-                Diagnostic::new("E0105", span, format!("`{name}` is defined twice")).label("again").also(*other, "first here"),
+                Diagnostic::new("E0105", span, format!("`{name}` is defined twice"))
+                    .label("again")
+                    .also(*other, "first here"),
             );
             false
         }
@@ -78,7 +80,10 @@ fn signature(params: &[ast::Param], returns: Option<Ty>, span: Span, out: &mut V
             Some(text) => match default_value(&text.text, &ty, text.span) {
                 Some(value) => Some(value),
                 None => {
-                    out.push(Diagnostic::new("E0401", text.span, format!("`{}` is not a `{ty}`", text.text)).label("as a default"));
+                    out.push(
+                        Diagnostic::new("E0401", text.span, format!("`{}` is not a `{ty}`", text.text))
+                            .label("as a default"),
+                    );
                     None
                 }
             },
@@ -131,7 +136,8 @@ fn default_value(text: &str, ty: &Ty, span: Span) -> Option<Expr> {
                 Some(inner) => inner.split(',').map(str::trim).filter(|p| !p.is_empty()).collect(),
                 None => vec![text],
             };
-            let items = parts.iter().map(|p| default_value(p, element, span).map(Item::One)).collect::<Option<Vec<_>>>()?;
+            let items =
+                parts.iter().map(|p| default_value(p, element, span).map(Item::One)).collect::<Option<Vec<_>>>()?;
             make(Kind::List(items))
         }
         _ => None,
@@ -161,16 +167,21 @@ fn against_schema(world: &World<'_>, map: &ast::Map, name: &str, out: &mut Vec<D
         let base = name.split('.').next().unwrap_or(name);
         let overloads = aten.overloads(base);
         if !overloads.is_empty() {
-            diagnostic = diagnostic.note(format!("`{base}` has the overloads {}", quoted(overloads.iter().map(|s| s.name.as_str()))));
+            diagnostic = diagnostic
+                .note(format!("`{base}` has the overloads {}", quoted(overloads.iter().map(|s| s.name.as_str()))));
         }
-        out.push(did_you_mean(diagnostic.label("not in the snapshot of PyTorch's schemas"), aten.nearest(name).map(str::to_owned)));
+        out.push(did_you_mean(
+            diagnostic.label("not in the snapshot of PyTorch's schemas"),
+            aten.nearest(name).map(str::to_owned),
+        ));
         return;
     };
     let fact = format!("PyTorch: {schema}");
     for (i, want) in schema.args.iter().enumerate() {
         let Some(have) = map.params.get(i) else {
             out.push(
-                Diagnostic::new("E0201", map.header_span, format!("the header lacks the argument `{}`", want.name)).note(fact.clone()),
+                Diagnostic::new("E0201", map.header_span, format!("the header lacks the argument `{}`", want.name))
+                    .note(fact.clone()),
             );
             return;
         };
@@ -181,7 +192,8 @@ fn against_schema(world: &World<'_>, map: &ast::Map, name: &str, out: &mut Vec<D
     }
     if let Some(extra) = map.params.get(schema.args.len()) {
         out.push(
-            Diagnostic::new("E0201", extra.span, format!("`{name}` has no argument `{}`", extra.name.text)).note(fact.clone()),
+            Diagnostic::new("E0201", extra.span, format!("`{name}` has no argument `{}`", extra.name.text))
+                .note(fact.clone()),
         );
         return;
     }
@@ -189,7 +201,10 @@ fn against_schema(world: &World<'_>, map: &ast::Map, name: &str, out: &mut Vec<D
         map.returns.iter().map(|r| (type_text(&r.ty), r.name.as_ref().map(|n| n.text.clone()))).collect();
     let wanted: Vec<(String, Option<String>)> = schema.returns.iter().map(|r| (r.ty.clone(), r.name.clone())).collect();
     if returns != wanted {
-        out.push(Diagnostic::new("E0201", map.header_span, format!("the results of `{name}` differ from the schema's")).note(fact));
+        out.push(
+            Diagnostic::new("E0201", map.header_span, format!("the results of `{name}` differ from the schema's"))
+                .note(fact),
+        );
     }
 }
 
@@ -217,7 +232,9 @@ fn differs(have: &ast::Param, want: &aten::Arg) -> Option<(Span, String)> {
 /// PyTorch itself writes one default in several ways (`1` and `1.0`, `Mean` and `1`): their values are compared.
 fn same_default(ty: &str, a: Option<&str>, b: Option<&str>) -> bool {
     match (a, b) {
-        (Some(a), Some(b)) => a == b || matches!((aten::default_value(ty, a), aten::default_value(ty, b)), (Some(x), Some(y)) if x == y),
+        (Some(a), Some(b)) => {
+            a == b || matches!((aten::default_value(ty, a), aten::default_value(ty, b)), (Some(x), Some(y)) if x == y)
+        }
         (None, None) => true,
         _ => false,
     }
@@ -259,7 +276,11 @@ pub(super) fn attr_type(kind: AttrKind) -> Option<(char, Ty)> {
 }
 
 /// The parameters of a `lower` from the schema of the operator at `before`, and how many are inputs.
-pub(super) fn lower_signature(world: &World<'_>, lower: &ast::Lower, out: &mut Vec<Diagnostic>) -> Option<(Signature, usize)> {
+pub(super) fn lower_signature(
+    world: &World<'_>,
+    lower: &ast::Lower,
+    out: &mut Vec<Diagnostic>,
+) -> Option<(Signature, usize)> {
     let op = lower.op.full();
     let onnx = &world.schemas.onnx;
     let Some(versions) = onnx.ops.get(&op) else {
@@ -277,7 +298,8 @@ pub(super) fn lower_signature(world: &World<'_>, lower: &ast::Lower, out: &mut V
         return None;
     };
     let wanted = lower_params(version);
-    let fact = format!("{op}-{}: ({})", version.since, wanted.iter().map(|w| w.0.as_str()).collect::<Vec<_>>().join(", "));
+    let fact =
+        format!("{op}-{}: ({})", version.since, wanted.iter().map(|w| w.0.as_str()).collect::<Vec<_>>().join(", "));
     let inputs = version.inputs.len();
     check_params(lower, &wanted, inputs, &fact, out)?;
     let mut params: Vec<Param> = Vec::new();
@@ -311,12 +333,22 @@ fn lower_params(version: &Version) -> Vec<(String, Ty)> {
 }
 
 /// Inputs in order, then all attributes in any order.
-fn check_params(lower: &ast::Lower, wanted: &[(String, Ty)], inputs: usize, fact: &str, out: &mut Vec<Diagnostic>) -> Option<()> {
+fn check_params(
+    lower: &ast::Lower,
+    wanted: &[(String, Ty)],
+    inputs: usize,
+    fact: &str,
+    out: &mut Vec<Diagnostic>,
+) -> Option<()> {
     let unknown: Vec<&Ident> = lower.params.iter().filter(|p| !wanted.iter().any(|w| w.0 == p.text)).collect();
     if let Some(param) = unknown.first() {
-        let diagnostic = Diagnostic::new("E0202", param.span, format!("`{}` has no input or attribute `{}`", lower.op.full(), param.text))
-            .label("not in the schema")
-            .note(fact);
+        let diagnostic = Diagnostic::new(
+            "E0202",
+            param.span,
+            format!("`{}` has no input or attribute `{}`", lower.op.full(), param.text),
+        )
+        .label("not in the schema")
+        .note(fact);
         let candidate = super::nearest(&param.text, wanted.iter().map(|w| w.0.as_str()));
         out.push(did_you_mean(diagnostic, candidate));
         return None;
@@ -385,9 +417,16 @@ pub(super) fn sames(items: &Items, world: &World<'_>, program: &mut Program, out
         let older = versions.iter().rev().find(|v| v.since < same.to).map(|v| v.since);
         if !changed || older != Some(same.from) {
             out.push(
-                Diagnostic::new("E0204", same.numbers_span, format!("`{op}` did not change shape from {} to {}", same.from, same.to))
-                    .label("nothing to say here")
-                    .note(format!("its versions are from the opsets {}", versions.iter().map(|v| v.since.to_string()).collect::<Vec<_>>().join(", "))),
+                Diagnostic::new(
+                    "E0204",
+                    same.numbers_span,
+                    format!("`{op}` did not change shape from {} to {}", same.from, same.to),
+                )
+                .label("nothing to say here")
+                .note(format!(
+                    "its versions are from the opsets {}",
+                    versions.iter().map(|v| v.since.to_string()).collect::<Vec<_>>().join(", ")
+                )),
             );
             continue;
         }
@@ -408,12 +447,13 @@ pub(super) fn unsupported(items: &Items, world: &World<'_>, program: &mut Progra
         }
         if let Some(map) = world.maps.get(&name) {
             out.push(
-                Diagnostic::new("E0105", item.op.span, format!("`{name}` is unsupported and has a rule")).also(map.span, "the rule"),
+                Diagnostic::new("E0105", item.op.span, format!("`{name}` is unsupported and has a rule"))
+                    .also(map.span, "the rule"),
             );
             continue;
         }
         if first(&mut seen, &name, item.op.span, out) {
-            program.unsupported.push(Unsupported { name, reason: item.reason.clone() });
+            program.unsupported.push(Unsupported { name, reason: item.reason.clone(), span: item.op.span });
         }
     }
 }

@@ -1,9 +1,9 @@
 //! `match`: patterns get their types; every case must be covered and every arm must be reachable.
 
+use super::Checker;
 use super::exprs::constant;
 use super::scope::Use;
 use super::types::join;
-use super::Checker;
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::syntax::ast::{self, Arm, ArmPattern};
@@ -21,8 +21,7 @@ impl Checker<'_> {
         let mut ty: Option<Ty> = None;
         for arm in arms {
             self.scopes.push();
-            let patterns: Vec<Pattern> =
-                arm.patterns.iter().map(|p| self.pattern(p, &value.ty, none_taken)).collect();
+            let patterns: Vec<Pattern> = arm.patterns.iter().map(|p| self.pattern(p, &value.ty, none_taken)).collect();
             none_taken |= patterns.iter().any(|p| matches!(p, Pattern::None));
             let number = self.arm(self.text(arm.span), arm.span);
             let body = self.expr(&arm.value, want);
@@ -123,7 +122,10 @@ impl Checker<'_> {
             })
             .collect();
         if domains.iter().map(Vec::len).product::<usize>() > 4096 {
-            self.out.push(Diagnostic::new("E0601", span, "this match has too many cases to check").help("match on one value at a time"));
+            self.out.push(
+                Diagnostic::new("E0601", span, "this match has too many cases to check")
+                    .help("match on one value at a time"),
+            );
             return;
         }
         let mut reached = vec![false; checked.len()];
@@ -142,11 +144,16 @@ impl Checker<'_> {
         }
         if let Some(case) = missing {
             self.out.push(
-                Diagnostic::new("E0601", span, format!("no arm for the case {case}")).label("leaves it open").help(format!("add an arm: `{case} => ..`")),
+                Diagnostic::new("E0601", span, format!("no arm for the case {case}"))
+                    .label("leaves it open")
+                    .help(format!("add an arm: `{case} => ..`")),
             );
         }
         for (arm, _) in arms.iter().zip(&reached).filter(|(_, r)| !**r) {
-            self.out.push(Diagnostic::new("E0602", arm.span, "this arm is never reached").label("the arms before take all its cases"));
+            self.out.push(
+                Diagnostic::new("E0602", arm.span, "this arm is never reached")
+                    .label("the arms before take all its cases"),
+            );
         }
     }
 }

@@ -148,7 +148,10 @@ fn unused_helpers(items: &Items, used: &HashSet<String>, out: &mut Vec<Diagnosti
     let externs = items.externs.iter().map(|(_, f)| (&f.name, "extern fn"));
     for (name, what) in fns.chain(externs) {
         if !used.contains(&name.text) {
-            out.push(Diagnostic::new("E0503", name.span, format!("{what} `{}` is never called", name.text)).label("remove it, or call it"));
+            out.push(
+                Diagnostic::new("E0503", name.span, format!("{what} `{}` is never called", name.text))
+                    .label("remove it, or call it"),
+            );
         }
     }
 }
@@ -224,7 +227,10 @@ impl<'a> Checker<'a> {
                 self.out.push(
                     Diagnostic::new("E0501", local.span, format!("nothing depends on the argument `{}`", local.name))
                         .label("not used")
-                        .help(format!("if it cannot change the result, say so in the body: `ignore({}) \"why\";`", local.name)),
+                        .help(format!(
+                            "if it cannot change the result, say so in the body: `ignore({}) \"why\";`",
+                            local.name
+                        )),
                 );
             }
         }

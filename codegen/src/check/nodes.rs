@@ -33,12 +33,18 @@ impl<'w> Checker<'w> {
         for arg in args {
             match arg {
                 Argument::Positional(e) => given.push(Given { expr: self.input_value(e), spread: false }),
-                Argument::Spread(e) => given.push(Given { expr: self.expr(e, Some(&Ty::list(Ty::Tensor))), spread: true }),
+                Argument::Spread(e) => {
+                    given.push(Given { expr: self.expr(e, Some(&Ty::list(Ty::Tensor))), spread: true })
+                }
                 Argument::Named(n, e) if n.text == "outputs" => count = Some((n.span, self.expr_as(e, &Ty::Int))),
                 Argument::Named(n, e) => {
                     if let Some(attr) = self.attribute(&op, version, n, e) {
                         if attrs.iter().any(|a| a.0 == attr.0) {
-                            self.out.push(Diagnostic::new("E0307", n.span, format!("the attribute `{}` is given twice", attr.0)));
+                            self.out.push(Diagnostic::new(
+                                "E0307",
+                                n.span,
+                                format!("the attribute `{}` is given twice", attr.0),
+                            ));
                         }
                         attrs.push(attr);
                     }
@@ -97,7 +103,13 @@ impl<'w> Checker<'w> {
         Some(version)
     }
 
-    fn attribute(&mut self, op: &str, version: &Version, name: &Ident, value: &ast::Expr) -> Option<(String, AttrForm, Expr)> {
+    fn attribute(
+        &mut self,
+        op: &str,
+        version: &Version,
+        name: &Ident,
+        value: &ast::Expr,
+    ) -> Option<(String, AttrForm, Expr)> {
         let (stem, suffix) = stem(&name.text);
         let by_name = |n: &str| version.attributes.iter().find(|a| a.name == n);
         let Some(attribute) = by_name(stem).or_else(|| by_name(&name.text)) else {
@@ -120,14 +132,21 @@ impl<'w> Checker<'w> {
         Some((attribute.name.clone(), form(attribute.kind)?, value))
     }
 
-    fn unknown_attribute(&mut self, op: &str, version: &Version, name: &Ident, value: &ast::Expr) -> Option<(String, AttrForm, Expr)> {
+    fn unknown_attribute(
+        &mut self,
+        op: &str,
+        version: &Version,
+        name: &Ident,
+        value: &ast::Expr,
+    ) -> Option<(String, AttrForm, Expr)> {
         if !matches!(value.kind, ExprKind::Closure(..)) {
             self.expr(value, None);
         }
         let (stem, _) = stem(&name.text);
         let suffixed = |a: &Attribute| attr_type(a.kind).map_or(a.name.clone(), |(s, _)| format!("{}_{s}", a.name));
         let all: Vec<String> = version.attributes.iter().map(suffixed).collect();
-        let mut diagnostic = Diagnostic::new("E0302", name.span, format!("`{op}` has no attribute `{stem}`")).label("unknown attribute");
+        let mut diagnostic =
+            Diagnostic::new("E0302", name.span, format!("`{op}` has no attribute `{stem}`")).label("unknown attribute");
         let elsewhere: Vec<String> = self
             .world
             .schemas
@@ -138,7 +157,8 @@ impl<'w> Checker<'w> {
             .map(|v| v.since.to_string())
             .collect();
         if !elsewhere.is_empty() {
-            diagnostic = diagnostic.note(format!("`{op}` has it in the versions from the opsets {} only", elsewhere.join(", ")));
+            diagnostic =
+                diagnostic.note(format!("`{op}` has it in the versions from the opsets {} only", elsewhere.join(", ")));
         }
         if let Some(input) = version.inputs.iter().find(|i| i.name == stem) {
             diagnostic = diagnostic.note(format!("`{}` is an input of {op}-{}", input.name, version.since));
@@ -152,7 +172,14 @@ impl<'w> Checker<'w> {
         None
     }
 
-    fn attribute_value(&mut self, op: &str, version: &Version, attribute: &Attribute, value: &ast::Expr, ty: &Ty) -> Option<Expr> {
+    fn attribute_value(
+        &mut self,
+        op: &str,
+        version: &Version,
+        attribute: &Attribute,
+        value: &ast::Expr,
+        ty: &Ty,
+    ) -> Option<Expr> {
         if let (Ty::Graph, ExprKind::Closure(params, body)) = (ty, &value.kind) {
             return Some(self.closure(params, body, value.span));
         }
@@ -172,10 +199,17 @@ impl<'w> Checker<'w> {
         if fits_attribute(&inner, ty) {
             return Some(checked);
         }
-        let text = format!("the attribute `{}` of `{op}` takes {}, this is `{}`", attribute.name, kind_name(attribute.kind), checked.ty);
+        let text = format!(
+            "the attribute `{}` of `{op}` takes {}, this is `{}`",
+            attribute.name,
+            kind_name(attribute.kind),
+            checked.ty
+        );
         let mut diagnostic = Diagnostic::new("E0303", checked.span, text).note(attribute_fact(op, version, attribute));
         if matches!(inner, Ty::SymInt) || inner == Ty::list(Ty::SymInt) {
-            diagnostic = diagnostic.help("an attribute must be known at export time: `known(n) ?? fail \"..\"`, `known_ints(ns) ?? fail \"..\"`");
+            diagnostic = diagnostic.help(
+                "an attribute must be known at export time: `known(n) ?? fail \"..\"`, `known_ints(ns) ?? fail \"..\"`",
+            );
         }
         self.out.push(diagnostic);
         None
@@ -222,7 +256,9 @@ impl<'w> Checker<'w> {
         let peers = self.peers(version, &given);
         let mut inputs = Vec::new();
         for (i, one) in given.into_iter().enumerate() {
-            let Some(port) = version.inputs.get(i).or_else(|| version.inputs.last().filter(|_| variadic)) else { break };
+            let Some(port) = version.inputs.get(i).or_else(|| version.inputs.last().filter(|_| variadic)) else {
+                break;
+            };
             inputs.push(self.input(op, version, port, one, &peers, &fact));
         }
         while matches!(inputs.last(), Some(Input::Absent)) {
@@ -268,7 +304,12 @@ impl<'w> Checker<'w> {
                         true => format!("the input `{}` of `{op}` cannot be absent", port.name),
                         false => format!("the input `{}` of `{op}` is required, this may be None", port.name),
                     };
-                    self.out.push(Diagnostic::new("E0404", span, text).label("optional").note(fact).help("unwrap it: `if let x = .. { .. }`, `match`, or `.. ?? other`"));
+                    self.out.push(
+                        Diagnostic::new("E0404", span, text)
+                            .label("optional")
+                            .note(fact)
+                            .help("unwrap it: `if let x = .. { .. }`, `match`, or `.. ?? other`"),
+                    );
                 }
                 if absent { Input::Absent } else { Input::Optional(expr) }
             }
@@ -295,7 +336,9 @@ impl<'w> Checker<'w> {
                     Input::Floats(expr)
                 }
                 Ty::Tensor => {
-                    let mut diagnostic = Diagnostic::new("E0406", span, "a list of tensors in the place of one").label("a `Tensor[]`").note(fact);
+                    let mut diagnostic = Diagnostic::new("E0406", span, "a list of tensors in the place of one")
+                        .label("a `Tensor[]`")
+                        .note(fact);
                     if matches!(port.option, PortOption::Variadic(_)) {
                         diagnostic = diagnostic.help("spread it: `..list`");
                     }
@@ -337,9 +380,17 @@ impl<'w> Checker<'w> {
         );
     }
 
-    fn outputs(&mut self, op: &str, version: &Version, count: Option<(Span, Expr)>, want: Option<&Ty>, span: Span) -> (Outputs, Ty) {
+    fn outputs(
+        &mut self,
+        op: &str,
+        version: &Version,
+        count: Option<(Span, Expr)>,
+        want: Option<&Ty>,
+        span: Span,
+    ) -> (Outputs, Ty) {
         let variadic = version.outputs.iter().any(|o| matches!(o.option, PortOption::Variadic(_)));
-        let fact = format!("outputs of {op}-{}: {}", version.since, quoted(version.outputs.iter().map(|o| o.name.as_str())));
+        let fact =
+            format!("outputs of {op}-{}: {}", version.since, quoted(version.outputs.iter().map(|o| o.name.as_str())));
         match (count, want) {
             (Some((at, _)), _) if !variadic => {
                 self.out.push(Diagnostic::new("E0306", at, format!("`{op}` has no variadic output")).note(fact));
@@ -426,7 +477,12 @@ fn stem(name: &str) -> (&str, Option<char>) {
 fn attribute_fact(op: &str, version: &Version, attribute: &Attribute) -> String {
     let need = if attribute.required { ", required" } else { "" };
     let default = attribute.default.as_ref().map_or(String::new(), |d| format!(" = {}", d.text()));
-    format!("{op}-{}: `{}: {}{default}`{need}", version.since, attribute.name, format!("{:?}", attribute.kind).to_uppercase())
+    format!(
+        "{op}-{}: `{}: {}{default}`{need}",
+        version.since,
+        attribute.name,
+        format!("{:?}", attribute.kind).to_uppercase()
+    )
 }
 
 fn inputs_fact(op: &str, version: &Version) -> String {

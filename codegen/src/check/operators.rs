@@ -1,8 +1,8 @@
 //! `+ - * /`, comparisons and logic: on export-time values they compute, on tensors they are nodes.
 
+use super::Checker;
 use super::nodes::Given;
 use super::types::join;
-use super::Checker;
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::syntax::ast::{self, BinaryOp, UnaryOp};
@@ -175,7 +175,8 @@ impl Checker<'_> {
         }
         let ty = join(&a.ty, &b.ty).filter(|t| matches!(t, Ty::Int | Ty::Float | Ty::Scalar | Ty::SymInt));
         let Some(mut ty) = ty else {
-            let diagnostic = Diagnostic::new("E0407", span, format!("no arithmetic between a `{}` and a `{}`", a.ty, b.ty));
+            let diagnostic =
+                Diagnostic::new("E0407", span, format!("no arithmetic between a `{}` and a `{}`", a.ty, b.ty));
             return self.poison(diagnostic);
         };
         if op == BinaryOp::Pow && ty == Ty::SymInt {

@@ -50,9 +50,11 @@ pub(crate) fn read(written: &TypeExpr, out: &mut Vec<Diagnostic>) -> Option<(Ty,
         },
         TypeExprKind::Optional(inner) => read(inner, out).map(|(ty, size)| (Ty::optional(ty), size)),
         TypeExprKind::List(inner, size) => read(inner, out).map(|(ty, _)| (Ty::list(ty), *size)),
-        TypeExprKind::Tuple(parts) => {
-            parts.iter().map(|p| read(p, out).map(|(ty, _)| ty)).collect::<Option<Vec<_>>>().map(|tys| (Ty::Tuple(tys), None))
-        }
+        TypeExprKind::Tuple(parts) => parts
+            .iter()
+            .map(|p| read(p, out).map(|(ty, _)| ty))
+            .collect::<Option<Vec<_>>>()
+            .map(|tys| (Ty::Tuple(tys), None)),
     }
 }
 
@@ -130,7 +132,8 @@ impl Checker<'_> {
 
     fn mismatch(&self, expr: &Expr, to: &Ty) -> Diagnostic {
         let text = self.world.sources.text(expr.span);
-        let shown = if text.len() <= 40 && !text.contains('\n') { format!("`{text}` is") } else { "this is".to_owned() };
+        let shown =
+            if text.len() <= 40 && !text.contains('\n') { format!("`{text}` is") } else { "this is".to_owned() };
         if let Ty::Optional(inner) = &expr.ty
             && convertible(inner, to)
         {
@@ -139,9 +142,13 @@ impl Checker<'_> {
                 .help("unwrap it: `if let x = .. { .. }`, `match`, or `.. ?? other`");
         }
         if expr.ty == Ty::Tensor && !to.is_graph() {
-            return Diagnostic::new("E0402", expr.span, format!("a Tensor in the place of a `{to}`, which must be known at export time"))
-                .label("only the graph knows its value")
-                .help("`value(x)`, `ints(x)` and `sym(x)` read constants and sizes; `Where` chooses in the graph");
+            return Diagnostic::new(
+                "E0402",
+                expr.span,
+                format!("a Tensor in the place of a `{to}`, which must be known at export time"),
+            )
+            .label("only the graph knows its value")
+            .help("`value(x)`, `ints(x)` and `sym(x)` read constants and sizes; `Where` chooses in the graph");
         }
         if expr.ty == Ty::list(Ty::Tensor) && *to == Ty::Tensor {
             return Diagnostic::new("E0406", expr.span, "a list of tensors in the place of one")
@@ -153,7 +160,8 @@ impl Checker<'_> {
                 .label("it may be known only to the graph")
                 .help("`known(n) ?? fail \"...\"` gives an int");
         }
-        Diagnostic::new("E0401", expr.span, format!("expected `{to}`, found `{}`", expr.ty)).label(format!("{shown} `{}`", expr.ty))
+        Diagnostic::new("E0401", expr.span, format!("expected `{to}`, found `{}`", expr.ty))
+            .label(format!("{shown} `{}`", expr.ty))
     }
 
     /// Both as one type.
@@ -161,9 +169,10 @@ impl Checker<'_> {
         match join(&a.ty, &b.ty) {
             Some(ty) => Some((self.coerce(a, &ty), self.coerce(b, &ty), ty)),
             None => {
-                let diagnostic = Diagnostic::new("E0401", b.span, format!("this is `{}`, the other branch `{}`", b.ty, a.ty))
-                    .label(format!("`{}`", b.ty))
-                    .also(a.span, format!("`{}`", a.ty));
+                let diagnostic =
+                    Diagnostic::new("E0401", b.span, format!("this is `{}`, the other branch `{}`", b.ty, a.ty))
+                        .label(format!("`{}`", b.ty))
+                        .also(a.span, format!("`{}`", a.ty));
                 self.out.push(diagnostic);
                 None
             }

@@ -26,9 +26,11 @@ impl<'a> Coverage<'a> {
             return known.clone();
         }
         if let Some(at) = self.stack.iter().position(|s| *s == function.name) {
-            let cycle: Vec<String> = self.stack[at..].iter().chain([&function.name]).map(|n| format!("`{n}`")).collect();
+            let cycle: Vec<String> =
+                self.stack[at..].iter().chain([&function.name]).map(|n| format!("`{n}`")).collect();
             let text = format!("`{}` calls itself", function.name);
-            let diagnostic = Diagnostic::new("E0603", function.span, text).note(format!("the way round: {}", cycle.join(" -> ")));
+            let diagnostic =
+                Diagnostic::new("E0603", function.span, text).note(format!("the way round: {}", cycle.join(" -> ")));
             if !self.out.iter().any(|d| d.code == "E0603" && d.primary.0 == function.span) {
                 self.out.push(diagnostic);
             }

@@ -18,9 +18,9 @@ pub(super) fn tables(context: &Context<'_>, matrix: &Matrix) -> TokenStream {
         let name = &map.function.name;
         let location = context.location(&map.function);
         let call = format_ident!("call_{}", function_name(name));
-        let levels = matrix.rows.get(name).map(|row| row.iter().map(level).collect::<Vec<_>>()).unwrap_or_default();
+        let levels = matrix.rows.get(name).map(|row| row.iter().map(level).collect::<String>()).unwrap_or_default();
         let reasons = matrix.rows.get(name).map(|row| reasons(row)).unwrap_or_default();
-        quote!(Rule { name: #name, location: #location, call: #call, support: &[#(#levels),*], reasons: &[#(#reasons),*] })
+        quote!(rule(#name, #location, #call, #levels, &[#(#reasons),*]))
     });
     let unsupported = program.unsupported.iter().map(|u| {
         let (name, reason) = (&u.name, &u.reason);
@@ -29,13 +29,14 @@ pub(super) fn tables(context: &Context<'_>, matrix: &Matrix) -> TokenStream {
     let arms = program.arms.iter().map(|arm| {
         let (rule, text, refuses) = (&arm.rule, &arm.text, arm.refuses);
         let location = format!("{}:{}", context.sources.file(arm.span.file).path, context.sources.line(arm.span));
-        quote!(Arm { rule: #rule, text: #text, location: #location, refuses: #refuses })
+        quote!(arm(#rule, #text, #location, #refuses))
     });
     quote! {
         mod dispatch {
             #![allow(warnings, clippy::all, clippy::pedantic, clippy::restriction)]
             use super::prelude::*;
             use super::*;
+            use super::super::{Rule, rule};
             #(#calls)*
             /// Every `map`, by overload, sorted.
             pub static RULES: &[Rule] = &[#(#rows),*];
@@ -48,11 +49,12 @@ pub(super) fn tables(context: &Context<'_>, matrix: &Matrix) -> TokenStream {
     }
 }
 
-fn level(status: &Status) -> TokenStream {
+/// A letter for each opset: full, partial, none.
+fn level(status: &Status) -> char {
     match status {
-        Status::Full => quote!(Support::Full),
-        Status::Partial(_) => quote!(Support::Partial),
-        Status::No(_) => quote!(Support::No),
+        Status::Full => 'F',
+        Status::Partial(_) => 'P',
+        Status::No(_) => 'N',
     }
 }
 

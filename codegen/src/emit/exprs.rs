@@ -254,7 +254,7 @@ impl<'a> Body<'a> {
             }
             (UnaryOp::Neg, Ty::Scalar) => {
                 let value = self.reference(inner, "value");
-                quote!(support::scalar(cx, BinaryOp::Sub, &Scalar::Int(0), #value)?)
+                quote!(cx.scalar_neg(#value)?)
             }
             (UnaryOp::Neg, _) => {
                 let value = self.hoisted(inner, "value");
@@ -382,7 +382,7 @@ impl<'a> Body<'a> {
                     BinaryOp::Rem => "Mod",
                     _ => "Pow",
                 });
-                quote!(support::scalar(cx, BinaryOp::#op, #a, #b)?)
+                quote!(cx.scalar_op(ScalarOp::#op, #a, #b)?)
             }
         }
     }

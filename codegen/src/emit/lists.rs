@@ -42,7 +42,13 @@ impl Body<'_> {
         }
     }
 
-    pub(super) fn comprehension(&mut self, element: &Expr, names: &Names, list: &Expr, condition: Option<&Expr>) -> TokenStream {
+    pub(super) fn comprehension(
+        &mut self,
+        element: &Expr,
+        names: &Names,
+        list: &Expr,
+        condition: Option<&Expr>,
+    ) -> TokenStream {
         let source = match &list.kind {
             Kind::Local(_) => {
                 let list = self.reference(list, "list");

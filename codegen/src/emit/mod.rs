@@ -6,12 +6,13 @@
 mod calls;
 mod dispatch;
 mod exprs;
+pub mod facts;
 mod function;
 mod lists;
 mod nodes;
-pub mod facts;
 pub mod schema_table;
 mod types;
+pub mod views;
 
 use std::collections::BTreeMap;
 
@@ -89,7 +90,8 @@ fn module_of(path: &str) -> String {
 }
 
 fn pretty(tokens: TokenStream) -> Result<String, String> {
-    let file: syn::File = syn::parse2(tokens.clone()).map_err(|e| format!("generated code does not parse: {e}\n{tokens}"))?;
+    let file: syn::File =
+        syn::parse2(tokens.clone()).map_err(|e| format!("generated code does not parse: {e}\n{tokens}"))?;
     Ok(prettyplease::unparse(&file))
 }
 

@@ -4,8 +4,8 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::exprs::Body;
-use super::types::{is_copy, peeled};
 use super::ident;
+use super::types::{is_copy, peeled};
 use crate::tree::{AttrForm, Expr, Input, Kind, Node, Outputs};
 use crate::types::Ty;
 
@@ -125,7 +125,14 @@ impl Body<'_> {
         quote!(#list)
     }
 
-    fn attribute(&mut self, node: &Node, name: &str, form: AttrForm, value: &Expr, inputs: &TokenStream) -> TokenStream {
+    fn attribute(
+        &mut self,
+        node: &Node,
+        name: &str,
+        form: AttrForm,
+        value: &Expr,
+        inputs: &TokenStream,
+    ) -> TokenStream {
         if let Kind::Closure(params, body) = &value.kind {
             return self.graph(node, name, params, body, inputs);
         }

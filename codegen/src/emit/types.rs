@@ -162,7 +162,8 @@ pub fn rust_name(name: &str) -> String {
 
 /// `aten::add.Tensor` is `aten_add_Tensor`; `Gelu before 20` is `Gelu_before_20`.
 pub(super) fn function_name(name: &str) -> proc_macro2::Ident {
-    let plain: String = name.replace("::", "_").chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    let plain: String =
+        name.replace("::", "_").chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     ident(&rust_name(&plain))
 }
 

@@ -17,6 +17,14 @@ pub use onnx_print::short_types;
 /// The snapshots of PyTorch's operators.
 const ATEN: [&str; 4] = ["aten.txt", "prims.txt", "quantized_decomposed.txt", "torchvision.txt"];
 
+/// The name of the snapshot that holds these schemas; None if they are not of one namespace that we know.
+pub fn snapshot_of(schemas: &aten::AtenSchemas) -> Option<&'static str> {
+    let namespace = |name: &str| name.split_once("::").map(|(namespace, _)| namespace.to_owned());
+    let first = namespace(schemas.names().next()?)?;
+    let alone = schemas.names().all(|name| namespace(name).as_ref() == Some(&first));
+    ATEN.into_iter().find(|file| alone && file.strip_suffix(".txt") == Some(&first))
+}
+
 /// All of it.
 #[derive(Debug, Clone, Default)]
 pub struct Schemas {

@@ -9,7 +9,7 @@ use super::scan::{Kind, Token};
 use crate::diagnostic::Diagnostic;
 
 /// The most levels.
-const MAX_LEVELS: usize = 64;
+const MAX_LEVELS: usize = 48;
 /// The most levels in an expression inside a text.
 const MAX_LEVELS_IN_TEXT: usize = 8;
 /// What a level counts; an operator counts 1.
@@ -60,65 +60,70 @@ impl<'a> Brackets<'a> {
         self.open.is_empty()
     }
 
-    /// Takes the next token.
-    pub fn feed(&mut self, token: Token) -> Result<(), Diagnostic> {
+    /// Takes the next token; gives what is wrong with it.
+    pub fn feed(&mut self, token: Token) -> Option<Diagnostic> {
         match token.kind {
             Kind::Open => self.open(token),
             Kind::Close => self.close(token),
             Kind::Word => self.word(token),
             Kind::Mark => self.mark(token),
-            _ => Ok(()),
+            _ => None,
         }
     }
 
-    /// After the last token.
-    pub fn finish(&self) -> Result<(), Diagnostic> {
-        let Some(last) = self.open.last() else { return Ok(()) };
+    /// After the last token: the error of a bracket that is still open.
+    pub fn finish(&self) -> Option<Diagnostic> {
+        let last = self.open.last()?;
         let bracket = last.token.text(self.lines.source);
-        let mut error = Diagnostic::new("E0002", self.lines.span(last.token.range()), format!("`{bracket}` is never closed"))
-            .label(format!("no `{}` for this", closer(bracket)));
+        let mut error =
+            Diagnostic::new("E0002", self.lines.span(last.token.range()), format!("`{bracket}` is never closed"))
+                .label(format!("no `{}` for this", closer(bracket)));
         if let Some(token) = self.suspicious {
             error = error.also(self.lines.span(token.range()), "by the indentation, this one misses its end");
         }
-        Err(error)
+        Some(error)
     }
 
-    fn open(&mut self, token: Token) -> Result<(), Diagnostic> {
+    fn open(&mut self, token: Token) -> Option<Diagnostic> {
         let base = self.depth() + LEVEL;
         self.current().after_brace = false;
         self.open.push(Open { token, base, inside: Expression::default() });
         self.check(token)
     }
 
-    fn close(&mut self, token: Token) -> Result<(), Diagnostic> {
+    fn close(&mut self, token: Token) -> Option<Diagnostic> {
         let text = token.text(self.lines.source);
         let Some(open) = self.open.pop() else {
-            return Err(Diagnostic::new("E0002", self.lines.span(token.range()), format!("`{text}` closes nothing"))
-                .label("no bracket is open here"));
+            return Some(
+                Diagnostic::new("E0002", self.lines.span(token.range()), format!("`{text}` closes nothing"))
+                    .label("no bracket is open here"),
+            );
         };
         let bracket = open.token.text(self.lines.source);
         if closer(bracket) != text {
-            return Err(Diagnostic::new("E0002", self.lines.span(token.range()), format!("`{text}` cannot close `{bracket}`"))
-                .label(format!("expected `{}`", closer(bracket)))
-                .also(self.lines.span(open.token.range()), "opened here"));
+            return Some(
+                Diagnostic::new("E0002", self.lines.span(token.range()), format!("`{text}` cannot close `{bracket}`"))
+                    .label(format!("expected `{}`", closer(bracket)))
+                    .also(self.lines.span(open.token.range()), "opened here"),
+            );
         }
         self.suspect(open.token, token);
         let around = self.current();
         around.count += 1;
         around.after_brace = text == "}";
-        Ok(())
+        None
     }
 
     /// Remembers the first pair whose closing bracket begins a line and is not indented as the opening one's line.
     fn suspect(&mut self, open: Token, close: Token) {
-        let (before, after) = (self.lines.before(open.start), self.lines.before(close.start));
+        let (before, after) = (open.before(self.lines.source), close.before(self.lines.source));
         let begins_line = after.trim().is_empty();
         if self.suspicious.is_none() && begins_line && indentation(before) != after.len() && !self.open.is_empty() {
             self.suspicious = Some(open);
         }
     }
 
-    fn word(&mut self, token: Token) -> Result<(), Diagnostic> {
+    fn word(&mut self, token: Token) -> Option<Diagnostic> {
         let text = token.text(self.lines.source);
         let around = self.current();
         if around.after_brace && !matches!(text, "else" | "in") {
@@ -133,7 +138,7 @@ impl<'a> Brackets<'a> {
         self.check(token)
     }
 
-    fn mark(&mut self, token: Token) -> Result<(), Diagnostic> {
+    fn mark(&mut self, token: Token) -> Option<Diagnostic> {
         let text = token.text(self.lines.source);
         let around = self.current();
         match text {
@@ -157,14 +162,19 @@ impl<'a> Brackets<'a> {
         self.open.last().map_or(self.outside.count, |open| open.base + open.inside.count)
     }
 
-    fn check(&self, token: Token) -> Result<(), Diagnostic> {
+    fn check(&self, token: Token) -> Option<Diagnostic> {
         if self.depth() <= self.most {
-            return Ok(());
+            return None;
         }
-        Err(Diagnostic::new("E0003", self.lines.span(token.range()), "nested too deep")
-            .label("too deep from here on")
-            .note(format!("at most {} levels: brackets, `if`, `match`, closures, or four operators in a row", self.most / LEVEL))
-            .help("give parts of it names with `let`, or move them to a `fn`"))
+        Some(
+            Diagnostic::new("E0003", self.lines.span(token.range()), "nested too deep")
+                .label("too deep from here on")
+                .note(format!(
+                    "at most {} levels: brackets, `if`, `match`, closures, or four operators in a row",
+                    self.most / LEVEL
+                ))
+                .help("give parts of it names with `let`, or move them to a `fn`"),
+        )
     }
 }
 

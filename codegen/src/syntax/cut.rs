@@ -48,8 +48,14 @@ pub struct Piece {
 /// Cuts `source`, the text of `file`.
 pub fn cut(source: &str, file: FileId, out: &mut Vec<Diagnostic>) -> Cut {
     let tokens = scan(source);
-    let mut cutter =
-        Cutter { lines: Lines { source, file }, tokens: &tokens, out, cut: Cut::default(), item: None, waiting: Vec::new() };
+    let mut cutter = Cutter {
+        lines: Lines { source, file },
+        tokens: &tokens,
+        out,
+        cut: Cut::default(),
+        item: None,
+        waiting: Vec::new(),
+    };
     for at in 0..tokens.len() {
         cutter.token(at);
     }
@@ -90,12 +96,11 @@ impl<'a> Cutter<'a> {
 
     fn begins_item(&self, at: usize, token: Token) -> bool {
         let Some(item) = &self.item else { return true };
-        let column = self.lines.before(token.start);
-        if token.kind != Kind::Word || !column.trim().is_empty() {
+        if token.kind != Kind::Word || !token.before(self.lines.source).trim().is_empty() {
             return false;
         }
         let word = token.text(self.lines.source);
-        let first_column = column.is_empty();
+        let first_column = token.line == token.start;
         if KEYWORDS.contains(&word) {
             return match item.brackets.balanced() {
                 true => first_column || self.name_follows(at),
@@ -104,11 +109,7 @@ impl<'a> Cutter<'a> {
         }
         // A misspelt keyword, if what stands before it may end an item and it is followed by a name.
         let complete = matches!(item.last.kind, Kind::Word | Kind::Str | Kind::Close);
-        first_column
-            && item.brackets.balanced()
-            && complete
-            && !CONTINUE.contains(&word)
-            && self.name_follows(at)
+        first_column && item.brackets.balanced() && complete && !CONTINUE.contains(&word) && self.name_follows(at)
     }
 
     /// Does a name follow after blanks, on the same line? No two names stand side by side inside an item but in headers.
@@ -159,10 +160,10 @@ impl<'a> Cutter<'a> {
         item.last = token;
         item.piece.range.end = token.end;
         let error = match token.kind {
-            Kind::Unterminated => Err(self.lines.unterminated(token)),
+            Kind::Unterminated => Some(self.lines.unterminated(token)),
             _ => item.brackets.feed(token),
         };
-        if let Err(error) = error {
+        if let Some(error) = error {
             if !item.piece.broken {
                 self.out.push(error);
             }
@@ -173,7 +174,7 @@ impl<'a> Cutter<'a> {
     fn end_item(&mut self) {
         let Some(mut item) = self.item.take() else { return };
         if !item.piece.broken
-            && let Err(error) = item.brackets.finish()
+            && let Some(error) = item.brackets.finish()
         {
             item.piece.broken = true;
             self.out.push(error);
@@ -187,7 +188,7 @@ impl<'a> Cutter<'a> {
         let mut docs = Vec::new();
         for token in std::mem::take(&mut self.waiting) {
             let (span, text) = (self.lines.span(token.range()), token.text(self.lines.source));
-            if !self.lines.own_line(token.start) {
+            if !token.before(self.lines.source).trim().is_empty() {
                 self.out.push(lines::misplaced(span));
             } else if token.kind == Kind::FileDoc {
                 if self.cut.pieces.is_empty() && comments.is_empty() && docs.is_empty() {

@@ -22,15 +22,11 @@ impl<'a> Lines<'a> {
         Span { file: self.file, start: range.start as u32, end: range.end as u32 }
     }
 
-    /// What stands before a place on its line.
-    pub fn before(&self, at: usize) -> &'a str {
-        let text = self.source.get(..at).unwrap_or("");
-        text.rsplit(['\n', '\r']).next().unwrap_or(text).trim_start_matches(BYTE_ORDER_MARK)
-    }
-
     /// Does nothing stand before a place on its line?
     pub fn own_line(&self, at: usize) -> bool {
-        self.before(at).trim().is_empty()
+        let text =
+            self.source.get(..at).unwrap_or("").trim_end_matches(|c: char| c.is_whitespace() && c != '\n' && c != '\r');
+        text.is_empty() || text.ends_with(['\n', '\r', BYTE_ORDER_MARK])
     }
 
     /// Is the line before the line of a place blank? False at the head of the file and after an opening brace.

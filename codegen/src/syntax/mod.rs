@@ -8,6 +8,8 @@ mod brackets;
 mod cut;
 mod lines;
 mod parse;
+mod print;
 mod scan;
 
 pub use parse::parse_file;
+pub use print::print_file;

@@ -30,6 +30,8 @@ pub enum Kind {
 pub struct Token {
     /// What it is.
     pub kind: Kind,
+    /// The first byte of its line.
+    pub line: usize,
     /// First byte.
     pub start: usize,
     /// One past the last byte.
@@ -47,9 +49,14 @@ impl Token {
         source.get(self.start..self.end).unwrap_or("")
     }
 
+    /// What stands before it on its line.
+    pub fn before<'a>(&self, source: &'a str) -> &'a str {
+        source.get(self.line..self.start).unwrap_or("")
+    }
+
     /// The same token of a text that begins at `offset`.
     pub fn moved(self, offset: usize) -> Token {
-        Token { kind: self.kind, start: self.start + offset, end: self.end + offset }
+        Token { line: self.line + offset, start: self.start + offset, end: self.end + offset, ..self }
     }
 
     /// Is it a comment of any kind?
@@ -67,15 +74,18 @@ pub const BYTE_ORDER_MARK: char = '\u{feff}';
 /// All tokens of a text, in order. Every character that is not blank is in one of them.
 pub fn scan(source: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
-    let mut at = 0;
+    let (mut line, mut at) = (0, 0);
     while let Some(rest) = source.get(at..) {
         let Some(first) = rest.chars().next() else { break };
         if first.is_whitespace() || (at == 0 && first == BYTE_ORDER_MARK) {
             at += first.len_utf8();
+            if matches!(first, '\n' | '\r' | BYTE_ORDER_MARK) {
+                line = at;
+            }
             continue;
         }
         let (kind, length) = token(rest, first);
-        tokens.push(Token { kind, start: at, end: at + length });
+        tokens.push(Token { kind, line, start: at, end: at + length });
         at += length;
     }
     tokens
@@ -117,7 +127,7 @@ fn string(rest: &str, quote: char) -> (Kind, usize) {
         match c {
             '\n' | '\r' => return (Kind::Unterminated, at),
             _ if escaped => escaped = false,
-            '\\' if quote == '"' => escaped = true,
+            '\\' => escaped = true,
             _ if c == quote => return (Kind::Str, at + c.len_utf8()),
             _ => {}
         }

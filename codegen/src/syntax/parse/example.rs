@@ -161,7 +161,9 @@ impl Reader<'_> {
             },
         };
         let Some(value) = value else {
-            self.error(Diagnostic::new("E0005", span, "expected a number").note("`INF`, `NAN`, `True` and `False` are too"));
+            self.error(
+                Diagnostic::new("E0005", span, "expected a number").note("`INF`, `NAN`, `True` and `False` are too"),
+            );
             return None;
         };
         Some(if negative { -value } else { value })
@@ -173,15 +175,21 @@ impl Reader<'_> {
 
     fn element_type(&self, pair: &Pair<'_>) -> String {
         let name = pair.as_str();
-        if !ELEMENT_TYPES.contains(&name) {
+        if !ELEMENT_TYPES.contains(&name) && !name.starts_with('{') {
             let error = Diagnostic::new("E0005", self.span(pair), format!("unknown element type `{name}`"));
-            self.error(match lines::nearest(name, ELEMENT_TYPES) {
+            self.error(match lines::nearest(&shortened(name), ELEMENT_TYPES) {
                 Some(nearest) => error.label(format!("did you mean `{nearest}`?")),
                 None => error.note(format!("there are {}", lines::one_of(ELEMENT_TYPES))),
             });
         }
         name.to_owned()
     }
+}
+
+/// PyTorch's name of a dtype as examples have it: `bfloat16` is `bf16`.
+fn shortened(name: &str) -> String {
+    let pairs = [("float", "f"), ("uint", "u"), ("int", "i"), ("complex", "c")];
+    pairs.into_iter().fold(name.to_owned(), |name, (long, short)| name.replace(long, short))
 }
 
 /// The constants that are no integers.

@@ -19,7 +19,9 @@ static OPERATORS: LazyLock<PrattParser<Rule>> = LazyLock::new(|| {
         .op(Op::infix(Rule::coalesce, Assoc::Right))
         .op(Op::infix(Rule::or, Assoc::Left))
         .op(Op::infix(Rule::and, Assoc::Left))
-        .op(comparisons.into_iter().fold(Op::infix(Rule::eq, Assoc::Left), |all, rule| all | Op::infix(rule, Assoc::Left)))
+        .op(comparisons
+            .into_iter()
+            .fold(Op::infix(Rule::eq, Assoc::Left), |all, rule| all | Op::infix(rule, Assoc::Left)))
         .op(Op::infix(Rule::add, Assoc::Left) | Op::infix(Rule::sub, Assoc::Left))
         .op(Op::infix(Rule::mul, Assoc::Left) | Op::infix(Rule::div, Assoc::Left) | Op::infix(Rule::rem, Assoc::Left))
         .op(Op::prefix(Rule::negate) | Op::prefix(Rule::not))
@@ -67,11 +69,12 @@ impl Reader<'_> {
         let Some(operator) = binary_op(op.as_rule()) else {
             return Some(Operand::new(Expr { kind: ExprKind::Coalesce(a, b), span }));
         };
-        let comparison = is_comparison(operator);
-        if comparison && (left.comparison || right.comparison) {
+        let chained = is_comparison(operator) && (left.comparison || right.comparison);
+        if chained {
             let error = Diagnostic::new("E0001", self.span(op), "comparisons do not chain");
             self.error(error.help("join them with `&&`, or put one in parentheses"));
         }
+        let comparison = is_comparison(operator) && !chained;
         Some(Operand { expr: Expr { kind: ExprKind::Binary(operator, a, b), span }, comparison })
     }
 
@@ -189,12 +192,12 @@ impl Reader<'_> {
     /// Parentheses around one expression only widen its span.
     fn paren(&self, pair: Pair<'_>) -> Option<Expr> {
         let span = self.span(&pair);
-        let lone_comma = pair.as_str().trim_end_matches(')').trim_end().ends_with(',');
+        let comma = pair.clone().into_inner().any(|part| part.as_rule() == Rule::comma);
         let mut exprs = Parts::of(pair).map(|expr| self.expr(expr)).collect::<Option<Vec<_>>>()?;
         if exprs.len() > 1 {
             return Some(Expr { kind: ExprKind::Tuple(exprs), span });
         }
-        if lone_comma {
+        if comma {
             self.error(Diagnostic::new("E0001", span, "a tuple has two elements or more"));
         }
         Some(Expr { span, ..exprs.pop()? })

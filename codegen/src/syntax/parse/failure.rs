@@ -24,7 +24,10 @@ pub(super) fn diagnostic(lines: Lines<'_>, offset: usize, text: &str, error: &Er
     let at = match error.location {
         InputLocation::Pos(at) | InputLocation::Span((at, _)) => at,
     };
-    let found = scan::scan(text).into_iter().find(|token| token.end > at);
+    let tokens = scan::scan(text);
+    let index = tokens.iter().position(|token| token.end > at);
+    let found = index.and_then(|index| tokens.get(index)).copied();
+    let before = index.and_then(|index| index.checked_sub(1)).and_then(|index| tokens.get(index));
     let span = match found {
         Some(token) => lines.span(offset + at.max(token.start)..offset + token.end),
         None => {
@@ -35,18 +38,27 @@ pub(super) fn diagnostic(lines: Lines<'_>, offset: usize, text: &str, error: &Er
     if let Some(token) = found.filter(Token::is_comment) {
         return comment(lines, token, span);
     }
-    let expected = match &error.variant {
-        ErrorVariant::ParsingError { positives, .. } => expectations(positives),
-        ErrorVariant::CustomError { .. } => Vec::new(),
+    let rules = match &error.variant {
+        ErrorVariant::ParsingError { positives, .. } => positives.as_slice(),
+        ErrorVariant::CustomError { .. } => &[],
     };
+    let expected = expectations(rules);
     let word = found.and_then(|token| text.get(at.max(token.start)..token.end)).unwrap_or("");
     let shown = if found.is_some() { lines::shown(word) } else { "the end of the item".to_owned() };
     let message = match expected.is_empty() {
         true => format!("unexpected {shown}"),
         false => format!("expected {}, found {shown}", lines::alternatives(&expected)),
     };
-    let error = Diagnostic::new("E0001", span, message);
-    match hint(found, word, &expected) {
+    let separator = expected.iter().any(|word| word == "`,`" || word == "`;`");
+    let error = match (before, found) {
+        // What is missing is missing at the end of the line above.
+        (Some(before), Some(found)) if separator && before.line != found.line => {
+            let end = lines.span(offset + before.start..offset + before.end);
+            Diagnostic::new("E0001", end, message).label("expected after this").also(span, "found this")
+        }
+        _ => Diagnostic::new("E0001", span, message),
+    };
+    match hint(text, at, word, rules, &expected) {
         Some(hint) => error.help(hint),
         None => error,
     }
@@ -55,40 +67,75 @@ pub(super) fn diagnostic(lines: Lines<'_>, offset: usize, text: &str, error: &Er
 fn comment(lines: Lines<'_>, token: Token, span: crate::source::Span) -> Diagnostic {
     match token.kind {
         Kind::Doc if lines.own_line(span.range().start) => {
-            Diagnostic::new("E0004", span, "documentation belongs before an item or a row").help("write a comment with `//`")
+            Diagnostic::new("E0004", span, "documentation belongs before an item or a row")
+                .help("write a comment with `//`")
         }
         _ => lines::misplaced(span),
     }
 }
 
-/// What was expected, without repetition, in the order of the grammar; only what tells most.
+/// What was expected, without repetition, closing brackets last; only what tells most.
 fn expectations(rules: &[Rule]) -> Vec<String> {
-    let mut words: Vec<(Weight, &str)> = Vec::new();
-    for word in rules.iter().filter_map(|rule| wording(*rule)) {
-        if !words.contains(&word) {
-            words.push(word);
-        }
+    // Where an operand may stand pest lists all of its first tokens.
+    let operand = rules.contains(&Rule::not);
+    let mut words: Vec<(Weight, &str)> = if operand { vec![(Weight::Word, "an expression")] } else { Vec::new() };
+    for rule in rules.iter().filter(|rule| !(operand && begins_operand(**rule))) {
+        words.extend(wording(*rule).filter(|word| !words.contains(word)));
     }
     let most = words.iter().map(|(weight, _)| *weight).max();
-    words.into_iter().filter(|(weight, _)| Some(*weight) == most).map(|(_, word)| word.to_owned()).collect()
+    let (closing, others): (Vec<_>, Vec<_>) = words
+        .into_iter()
+        .filter(|(weight, _)| Some(*weight) == most)
+        .map(|(_, word)| word.to_owned())
+        .partition(|word| matches!(word.as_str(), "`)`" | "`]`" | "`}`" | "the end of the item"));
+    [others, closing].concat()
+}
+
+fn begins_operand(rule: Rule) -> bool {
+    use Rule::*;
+    matches!(rule, number | string | name | kw_if | kw_match | kw_fail | kw_since | bar | dotted | path_with_namespace)
+        || matches!(rule, open_paren | open_bracket | open_brace | called | negate | not)
 }
 
 /// Mistakes that users of other languages make.
-fn hint(found: Option<Token>, word: &str, expected: &[String]) -> Option<String> {
-    let name_expected = expected.iter().any(|word| matches!(word.as_str(), "a name" | "an expression"));
-    Some(match word {
-        "=" => "`==` compares; `let name = ...;` gives a name".to_owned(),
-        "." => "there are no methods: write `f(x)`".to_owned(),
-        ":" => "types are not written here".to_owned(),
-        "and" => "write `&&`".to_owned(),
-        "or" => "write `||`".to_owned(),
-        "not" => "write `!`".to_owned(),
-        "&" => "write `&&`".to_owned(),
-        "lambda" => "a graph is written `|x| { .. }`".to_owned(),
-        _ if word.starts_with('\'') => "strings stand in double quotes".to_owned(),
-        _ if name_expected && found.is_some() && RESERVED.contains(&word) => format!("`{word}` is a word of the language"),
+fn hint(item: &str, at: usize, word: &str, rules: &[Rule], expected: &[String]) -> Option<String> {
+    let expects = |wanted: &str| expected.iter().any(|word| word == wanted);
+    let reserved = RESERVED.contains(&word) && (expects("a name") || expects("an expression"));
+    let after_return = item.get(..at).is_some_and(|before| before.trim_end().ends_with("return"));
+    let text = match word {
+        _ if expects("`{`") && ends_with_placeholder(item.get(..at).unwrap_or("")) => {
+            "`a{b}` without a blank is one name with a placeholder: write `a {b}`"
+        }
+        _ if after_return => "the last expression of a block is its value",
+        "=" | "{" if item.starts_with("extern") => "an `extern fn` has no body here: it is written in Rust",
+        "=" if rules.contains(&Rule::eq) => "`==` compares; `let name = ...;` gives a name",
+        "." => "there are no methods: write `f(x)`",
+        "and" | "&" => "write `&&`",
+        "or" => "write `||`",
+        "not" => "write `!`",
+        "lambda" => "a graph is written `|x| { .. }`",
+        _ if word.starts_with('\'') => "strings stand in double quotes",
+        _ if reserved => return Some(format!("`{word}` is a word of the language")),
+        _ if expects("a name") && rules.contains(&Rule::alias) => "a parameter is a type and a name: `Tensor self`",
+        _ if item.starts_with("lower") && rules.contains(&Rule::close_paren) && is_word(word) => {
+            "inputs and attributes are only named: their types are the schema's"
+        }
         _ => return None,
-    })
+    };
+    Some(text.to_owned())
+}
+
+/// Does a text end with a name that touches braces around another one?
+fn ends_with_placeholder(text: &str) -> bool {
+    let Some((before, inside)) = text.trim_end().strip_suffix('}').and_then(|text| text.rsplit_once('{')) else {
+        return false;
+    };
+    let is_tail = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    before.ends_with(is_tail) && !inside.is_empty() && inside.chars().all(is_tail)
+}
+
+fn is_word(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
 }
 
 /// How a rule of the grammar is called in a message. None for rules that say nothing to a reader.
@@ -117,7 +164,7 @@ fn wording(rule: Rule) -> Option<(Weight, &'static str)> {
         since_clause => "`since`",
         ty | ty_name | ty_tuple | bare_return | returned => "a type",
         param => "a parameter",
-        default | list_default | quoted => "a default",
+        default | list_default | default_number | quoted => "a default",
         size | number | sign => "a number",
         string => "a string",
         rows | kw_for => "`for`",

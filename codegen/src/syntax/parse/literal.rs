@@ -136,9 +136,8 @@ impl Reader<'_> {
         let text = source.get(range.start..)?;
         let lines = Lines { source, file: self.lines.file };
         let mut brackets = Brackets::in_text(lines);
-        let tokens = scan::scan(text).into_iter().map(|token| token.moved(range.start));
-        let balance = tokens.map(|token| brackets.feed(token)).find(Result::is_err).unwrap_or(Ok(()));
-        if let Err(error) = balance.and_then(|()| brackets.finish()) {
+        let mut tokens = scan::scan(text).into_iter().map(|token| token.moved(range.start));
+        if let Some(error) = tokens.find_map(|token| brackets.feed(token)).or_else(|| brackets.finish()) {
             self.error(error);
             return None;
         }
@@ -156,7 +155,8 @@ impl Reader<'_> {
             'n' => Some('\n'),
             't' => Some('\t'),
             _ => {
-                let error = Diagnostic::new("E0005", self.at(start, 1 + c.len_utf8()), format!("unknown escape `\\{c}`"));
+                let error =
+                    Diagnostic::new("E0005", self.at(start, 1 + c.len_utf8()), format!("unknown escape `\\{c}`"));
                 self.error(error.help("known are `\\\\`, `\\\"`, `\\n` and `\\t`"));
                 None
             }

@@ -53,7 +53,8 @@ impl Reader<'_> {
         match self.path(pair)? {
             Path::Onnx(name) => Some(name),
             Path::Overload(op) => {
-                let error = Diagnostic::new("E0001", op.span, "expected an ONNX operator, found an overload of PyTorch");
+                let error =
+                    Diagnostic::new("E0001", op.span, "expected an ONNX operator, found an overload of PyTorch");
                 self.error(error.help("operators of ONNX are capitalised: `Gelu`, `com.microsoft::QuickGelu`"));
                 None
             }
@@ -100,16 +101,16 @@ impl Reader<'_> {
 
     /// From `returns` or `bare_return`.
     pub(super) fn returns(&self, pair: Pair<'_>) -> Option<Vec<Return>> {
-        if pair.as_rule() == Rule::bare_return {
-            return Some(vec![Return { ty: self.ty(Parts::of(pair).one(Rule::ty)?)?, name: None }]);
+        match pair.as_rule() {
+            Rule::bare_return => Some(vec![self.returned(pair)?]),
+            _ => Parts::of(pair).map(|returned| self.returned(returned)).collect(),
         }
-        Parts::of(pair)
-            .map(|returned| {
-                let mut parts = Parts::of(returned);
-                let ty = self.ty(parts.one(Rule::ty)?)?;
-                Some(Return { ty, name: parts.one(Rule::word).map(|name| self.ident(&name)) })
-            })
-            .collect()
+    }
+
+    fn returned(&self, pair: Pair<'_>) -> Option<Return> {
+        let mut parts = Parts::of(pair);
+        let ty = self.ty(parts.one(Rule::ty)?)?;
+        Some(Return { ty, name: parts.next().map(|name| self.ident(&name)) })
     }
 
     pub(super) fn ty(&self, pair: Pair<'_>) -> Option<TypeExpr> {

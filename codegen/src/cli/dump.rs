@@ -1,0 +1,27 @@
+//! `dump`: the generated Rust, to be read.
+
+use std::path::{Path, PathBuf};
+
+use aten2onnx_codegen::generate;
+
+use super::report::{Stop, count, say, sound_rules, write};
+
+/// Write the generated Rust into a directory
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Where; made if it is not there
+    #[arg(value_name = "DIR")]
+    out: PathBuf,
+}
+
+/// Runs the command.
+pub fn run(mappings: &Path, args: &Args) -> Result<(), Stop> {
+    let checked = sound_rules(mappings)?;
+    std::fs::create_dir_all(&args.out).map_err(|e| format!("{}: {e}", args.out.display()))?;
+    let files = generate(&checked)?;
+    for (name, text) in &files {
+        write(&args.out.join(name), text)?;
+    }
+    say(&format!("{} in {}", count(files.len(), "file"), args.out.display()));
+    Ok(())
+}

@@ -1,0 +1,17 @@
+//! `examples`: every checked example as JSON, for test runners.
+
+use std::path::Path;
+
+use aten2onnx_codegen::examples;
+
+use super::report::{Stop, print, sound_rules};
+
+/// Print all checked examples as JSON, one a line
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+/// Runs the command.
+pub fn run(mappings: &Path, _args: &Args) -> Result<(), Stop> {
+    let checked = sound_rules(mappings)?;
+    print(&examples::json_lines(&checked))
+}

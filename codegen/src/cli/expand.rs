@@ -1,0 +1,25 @@
+//! `expand`: what a rule says at an opset.
+
+use std::path::Path;
+
+use aten2onnx_codegen::expand::expand;
+
+use super::report::{Stop, print, sound_rules};
+
+/// Print a rule as it is at an opset: calls that it lacks replaced by their lowerings
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// An overload, such as aten::gelu, or an ONNX operator, such as Gelu
+    #[arg(value_name = "OP")]
+    op: String,
+    /// The opset; without it the newest
+    #[arg(long, value_name = "N")]
+    opset: Option<u32>,
+}
+
+/// Runs the command.
+pub fn run(mappings: &Path, args: &Args) -> Result<(), Stop> {
+    let checked = sound_rules(mappings)?;
+    let opset = args.opset.unwrap_or(checked.schemas.opsets.max);
+    print(&expand(&checked, &args.op, opset)?)
+}

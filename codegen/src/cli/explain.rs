@@ -1,0 +1,24 @@
+//! `explain`: the page of an error code.
+
+use aten2onnx_codegen::explain;
+
+use super::report::{Stop, print};
+
+/// Explain an error code, such as E0301
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The code
+    #[arg(value_name = "CODE")]
+    code: String,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<(), Stop> {
+    match explain::explain(&args.code) {
+        Some(page) => print(&format!("{}\n", page.trim_end())),
+        None => {
+            let codes = explain::codes().join(" ");
+            Err(Stop::Unable(format!("there is no error code `{}`; there are {codes}", args.code)))
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The command line: a thin layer over the library. Results go to stdout, everything else to stderr.
+//!
+//! Exit codes: 0 all is well, 1 something is wrong with the rules (or, for `fmt --check`, with their layout), 2 the command
+//! could not do its work: wrong usage, a file that cannot be read.
+
+mod check;
+mod dump;
+mod examples;
+mod expand;
+mod explain;
+mod fmt;
+mod import;
+mod matrix;
+mod report;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use report::Stop;
+
+const EXAMPLES: &str = "\
+Examples:
+  aten2onnx-codegen check
+  aten2onnx-codegen expand aten::gelu --opset 13    what the rule says at opset 13
+  aten2onnx-codegen explain E0301";
+
+/// The opmap compiler: operator rules in, proven Rust out.
+#[derive(Debug, Parser)]
+#[command(name = "aten2onnx-codegen", version, after_help = EXAMPLES, max_term_width = 100)]
+struct Cli {
+    /// The directory of the rules and the schema snapshots
+    #[arg(long, global = true, value_name = "DIR", default_value = "mappings")]
+    mappings: PathBuf,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Check(check::Args),
+    Fmt(fmt::Args),
+    Expand(expand::Args),
+    Matrix(matrix::Args),
+    ImportOnnx(import::OnnxArgs),
+    ImportAten(import::AtenArgs),
+    Dump(dump::Args),
+    Explain(explain::Args),
+    Examples(examples::Args),
+}
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let mappings = cli.mappings.as_path();
+    let done: Result<(), Stop> = match &cli.command {
+        Command::Check(args) => check::run(mappings, args),
+        Command::Fmt(args) => fmt::run(mappings, args),
+        Command::Expand(args) => expand::run(mappings, args),
+        Command::Matrix(args) => matrix::run(mappings, args),
+        Command::ImportOnnx(args) => import::onnx(mappings, args),
+        Command::ImportAten(args) => import::aten(mappings, args),
+        Command::Dump(args) => dump::run(mappings, args),
+        Command::Explain(args) => explain::run(args),
+        Command::Examples(args) => examples::run(mappings, args),
+    };
+    report::exit_code(done)
+}

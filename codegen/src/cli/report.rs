@@ -1,0 +1,77 @@
+//! How a command ends, and what it prints. Colours are for terminals, and NO_COLOR is obeyed.
+
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anstream::eprint;
+
+use aten2onnx_codegen::{Checked, check_dir, render};
+
+/// Why a command did not succeed.
+#[derive(Debug)]
+pub enum Stop {
+    /// The rules are wrong, and it has been said how.
+    Wrong,
+    /// The command could not do its work, for this reason.
+    Unable(String),
+    /// Nobody reads our output any more.
+    ReaderGone,
+}
+
+impl From<String> for Stop {
+    fn from(reason: String) -> Stop {
+        Stop::Unable(reason)
+    }
+}
+
+/// Shows why the command stopped, if it did.
+pub fn exit_code(done: Result<(), Stop>) -> ExitCode {
+    match done {
+        Ok(()) | Err(Stop::ReaderGone) => ExitCode::SUCCESS,
+        Err(Stop::Wrong) => ExitCode::from(1),
+        Err(Stop::Unable(reason)) => {
+            eprint!("\x1b[1;31merror\x1b[0m\x1b[1m: {reason}\x1b[0m\n");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Prints a result to stdout.
+pub fn print(text: &str) -> Result<(), Stop> {
+    let mut out = anstream::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| match e.kind() {
+        ErrorKind::BrokenPipe => Stop::ReaderGone,
+        _ => Stop::Unable(format!("stdout: {e}")),
+    })
+}
+
+/// Something worth knowing, to stderr.
+pub fn say(text: &str) {
+    eprint!("{text}\n");
+}
+
+/// The rules, if nothing is wrong with them; otherwise says what is.
+pub fn sound_rules(mappings: &Path) -> Result<Checked, Stop> {
+    let checked = check_dir(mappings)?;
+    if checked.diagnostics.is_empty() {
+        return Ok(checked);
+    }
+    eprint!("{}", render::render(&checked.sources, &checked.diagnostics, true));
+    Err(Stop::Wrong)
+}
+
+/// Reads a file; an error names it.
+pub fn read(path: &Path) -> Result<String, Stop> {
+    std::fs::read_to_string(path).map_err(|e| Stop::Unable(format!("{}: {e}", path.display())))
+}
+
+/// Writes a file; an error names it.
+pub fn write(path: &Path, text: &str) -> Result<(), Stop> {
+    std::fs::write(path, text).map_err(|e| Stop::Unable(format!("{}: {e}", path.display())))
+}
+
+/// `1 rule`, `2 rules`
+pub fn count(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}

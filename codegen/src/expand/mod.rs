@@ -1,0 +1,184 @@
+//! What a rule says at an opset, in the language itself: for whoever asks which nodes come out.
+//!
+//! Takes checked rules; gives the text of the rule with every call that the opset lacks replaced by its lowering, then the
+//! helpers and rules that it calls, as far as they differ there too.
+
+mod fold;
+mod inline;
+mod unparse;
+
+use std::collections::BTreeSet;
+
+use crate::Checked;
+use crate::check::nearest;
+use crate::collect::{self, Items};
+use crate::coverage::Status;
+use crate::source::{FileId, Span};
+use crate::syntax::ast::{File, Item, ItemKind};
+use crate::syntax::{parse_file, print_file};
+use crate::tree::Function;
+use inline::Inliner;
+use unparse::Unparser;
+
+/// The text of a rule (`aten::gelu`) or of an ONNX operator (`Gelu`) at an opset.
+///
+/// # Errors
+/// There is no such rule, or no such opset.
+pub fn expand(checked: &Checked, op: &str, opset: u32) -> Result<String, String> {
+    let opsets = &checked.schemas.opsets;
+    if !opsets.range().contains(&opset) {
+        return Err(format!("opset {opset} is not known; supported are {} to {}", opsets.min, opsets.max));
+    }
+    let expander = Expander { checked, items: items(checked), opset };
+    let op = op.strip_suffix(".default").unwrap_or(op);
+    if let Some(map) = checked.program.maps.iter().find(|m| m.function.name == op) {
+        return Ok(expander.map(&map.function));
+    }
+    if let Some(item) = checked.program.unsupported.iter().find(|u| u.name == op) {
+        return Ok(format!("// {}\nunsupported {op} {:?}\n", expander.place(item.span), item.reason));
+    }
+    if !checked.schemas.onnx.versions(op).is_empty() {
+        return Ok(expander.operator(op));
+    }
+    let maps = checked.program.maps.iter().map(|m| m.function.name.as_str());
+    let operators = checked.schemas.onnx.ops.keys().map(String::as_str);
+    let near = if op.contains("::") { nearest(op, maps) } else { nearest(op, operators) };
+    let hint = near.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+    Err(format!("there is no rule for `{op}`, and no operator of ONNX of this name{hint}"))
+}
+
+/// The items as written, families written out.
+fn items(checked: &Checked) -> Items {
+    let mut scratch = Vec::new();
+    let count = checked.sources.files.len() as u32;
+    let files: Vec<File> = (0..count).map(|i| parse_file(&checked.sources, FileId(i), &mut scratch)).collect();
+    collect::collect(&files, &mut scratch)
+}
+
+struct Expander<'a> {
+    checked: &'a Checked,
+    items: Items,
+    opset: u32,
+}
+
+/// A rule at an opset.
+struct Expanded {
+    text: String,
+    called: BTreeSet<String>,
+    typed: BTreeSet<(String, u32)>,
+}
+
+impl Expander<'_> {
+    fn map(&self, function: &Function) -> String {
+        let mut text = format!("// opset {}: {}\n", self.opset, self.place(function.span));
+        for note in self.notes(&function.name) {
+            text.push_str(&format!("// {note}\n"));
+        }
+        let root = self.function(&function.name, self.opset);
+        text.push_str(&root.text);
+        text + &self.beyond(root)
+    }
+
+    fn operator(&self, op: &str) -> String {
+        let schemas = &self.checked.schemas;
+        let versions = schemas.onnx.versions(op);
+        let native = schemas.onnx.at(op, self.opset);
+        let newer = versions.iter().rev().filter(|v| v.since > self.opset && schemas.shape_change(op, v.since));
+        let lowers = &self.checked.program.lowers;
+        let needed = newer
+            .filter(|v| !self.checked.program.sames.iter().any(|s| s.op == op && s.to == v.since))
+            .map(|v| (v.since, lowers.iter().find(|l| l.op == op && l.before == v.since)))
+            .next();
+        match (needed, native) {
+            (None, Some(version)) => format!("// {op} is native at opset {}: {op}-{}\n", self.opset, version.since),
+            (Some((_, Some(lower))), _) => {
+                let mut text = format!("// opset {}: {}\n", self.opset, self.place(lower.function.span));
+                let root = self.function(&lower.function.name, self.opset);
+                text.push_str(&root.text);
+                text + &self.beyond(root)
+            }
+            (Some((since, None)), _) => {
+                format!("// {op} has no form at opset {}: there is no `lower {op} before {since}`\n", self.opset)
+            }
+            (None, None) => format!("// {op} has no form at opset {}\n", self.opset),
+        }
+    }
+
+    /// What the matrix says of a rule at the opset.
+    fn notes(&self, name: &str) -> Vec<String> {
+        let matrix = &self.checked.matrix;
+        let index = self.opset.saturating_sub(matrix.oldest) as usize;
+        match matrix.rows.get(name).and_then(|row| row.get(index)) {
+            Some(Status::No(reasons)) => reasons.iter().map(|r| format!("refused at this opset: {r}")).collect(),
+            Some(Status::Partial(reasons)) => reasons.iter().map(|r| format!("some calls are refused: {r}")).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The helpers, rules and lowerings that a rule leads to and that differ at the opset.
+    fn beyond(&self, root: Expanded) -> String {
+        let mut text = String::new();
+        let mut seen = BTreeSet::new();
+        let mut open: Vec<Expanded> = vec![root];
+        while let Some(expanded) = open.pop() {
+            for (op, before) in &expanded.typed {
+                let name = format!("{op} before {before}");
+                if seen.insert(name.clone()) {
+                    let lower = self.function(&name, self.opset);
+                    let native = self.checked.schemas.onnx.at(op, self.opset).map_or(0, |v| v.since);
+                    text.push_str(&format!("\n// for dtypes that {op}-{native} does not take\n{}", lower.text));
+                    open.push(lower);
+                }
+            }
+            for name in &expanded.called {
+                if !seen.insert(name.clone()) {
+                    continue;
+                }
+                let here = self.function(name, self.opset);
+                if here.text != self.function(name, self.checked.schemas.opsets.max).text {
+                    text.push_str(&format!("\n{}", here.text));
+                }
+                open.push(here);
+            }
+        }
+        text
+    }
+
+    /// A rule or helper at an opset, by its name in the checked program.
+    fn function(&self, name: &str, opset: u32) -> Expanded {
+        let program = &self.checked.program;
+        let maps = program.maps.iter().map(|m| &m.function);
+        let lowers = program.lowers.iter().map(|l| &l.function);
+        let found = maps.chain(lowers).chain(&program.fns).find(|f| f.name == name);
+        let Some((function, mut kind)) = found.and_then(|f| Some((f, self.item(name)?))) else {
+            return Expanded { text: String::new(), called: BTreeSet::new(), typed: BTreeSet::new() };
+        };
+        let mut inliner = Inliner::new(self.checked, opset);
+        let body = Unparser { program }.body(&inliner.body(function));
+        match &mut kind {
+            ItemKind::Map(map) => map.body = body,
+            ItemKind::Lower(lower) => lower.body = body,
+            ItemKind::Fn(f) => f.body = body,
+            _ => {}
+        }
+        let docs = function.docs.clone();
+        let item = Item { comments: Vec::new(), docs, blank_before: false, kind, span: function.span };
+        let text = print_file(&File { docs: Vec::new(), items: vec![item], trailing: Vec::new() });
+        Expanded { text, called: inliner.called, typed: inliner.typed }
+    }
+
+    /// The item of this name as written.
+    fn item(&self, name: &str) -> Option<ItemKind> {
+        let items = &self.items;
+        let map = items.maps.iter().find(|(_, m)| m.op.full() == name).map(|(_, m)| ItemKind::Map(m.clone()));
+        let lower = || items.lowers.iter().find(|(_, l)| format!("{} before {}", l.op.full(), l.before) == name);
+        let function = || items.fns.iter().find(|(_, f)| f.name.text == name);
+        map.or_else(|| lower().map(|(_, l)| ItemKind::Lower(l.clone())))
+            .or_else(|| function().map(|(_, f)| ItemKind::Fn(f.clone())))
+    }
+
+    fn place(&self, span: Span) -> String {
+        let sources = &self.checked.sources;
+        format!("{}:{}", sources.file(span.file).path, sources.line(span))
+    }
+}

@@ -1,0 +1,165 @@
+//! The support matrix for people and programs: every overload at every opset, as Markdown, JSON and a page of HTML.
+//!
+//! Takes the checked rules; everything in it is computed by `coverage`.
+
+mod html;
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use serde_json::{Map, Value, json};
+
+use crate::Checked;
+use crate::coverage::{Status, ranges};
+
+/// What is shown, ready to be written.
+#[derive(Debug)]
+pub struct Table {
+    /// All opsets, oldest first.
+    opsets: Vec<u32>,
+    /// Sorted by overload.
+    rows: Vec<Row>,
+    /// Overloads that ONNX cannot say, and why; sorted.
+    unsupported: Vec<(String, String)>,
+}
+
+/// An overload.
+#[derive(Debug)]
+struct Row {
+    name: String,
+    /// `mappings/aten/activation.opmap:4`
+    location: String,
+    /// For each opset.
+    levels: Vec<Level>,
+    /// Why something is refused, and at which opsets.
+    reasons: Vec<(String, BTreeSet<u32>)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Full,
+    Partial,
+    None,
+}
+
+impl Level {
+    const ALL: [Level; 3] = [Level::Full, Level::Partial, Level::None];
+
+    fn name(self) -> &'static str {
+        match self {
+            Level::Full => "full",
+            Level::Partial => "partial",
+            Level::None => "none",
+        }
+    }
+}
+
+impl Row {
+    fn new(name: &str, location: String, opsets: &[u32], statuses: &[Status]) -> Row {
+        let mut row = Row { name: name.to_owned(), location, levels: Vec::new(), reasons: Vec::new() };
+        for (opset, status) in opsets.iter().zip(statuses) {
+            let (level, reasons) = match status {
+                Status::Full => (Level::Full, &[][..]),
+                Status::Partial(reasons) => (Level::Partial, reasons.as_slice()),
+                Status::No(reasons) => (Level::None, reasons.as_slice()),
+            };
+            row.levels.push(level);
+            for reason in reasons {
+                match row.reasons.iter_mut().find(|(known, _)| known == reason) {
+                    Some((_, opsets)) => drop(opsets.insert(*opset)),
+                    None => row.reasons.push((reason.clone(), [*opset].into())),
+                }
+            }
+        }
+        row
+    }
+
+    /// The opsets of one level: `9 to 12, 15`.
+    fn at(&self, level: Level, opsets: &[u32]) -> String {
+        ranges(&opsets.iter().zip(&self.levels).filter(|(_, l)| **l == level).map(|(opset, _)| *opset).collect())
+    }
+}
+
+impl Table {
+    /// Of rules without faults.
+    pub fn new(checked: &Checked) -> Table {
+        let matrix = &checked.matrix;
+        let opsets: Vec<u32> = (matrix.oldest..=matrix.newest).collect();
+        let maps = checked.program.maps.iter();
+        let rows = maps.filter_map(|map| {
+            let function = &map.function;
+            let statuses = matrix.rows.get(&function.name)?;
+            let line = checked.sources.line(function.span);
+            let location = format!("{}:{line}", checked.sources.file(function.span.file).path);
+            Some(Row::new(&function.name, location, &opsets, statuses))
+        });
+        let unsupported = checked.program.unsupported.iter().map(|u| (u.name.clone(), u.reason.clone()));
+        Table { rows: rows.collect(), unsupported: unsupported.collect(), opsets }
+    }
+
+    /// How many overloads are at a level at the opset of this index.
+    fn count(&self, index: usize, level: Level) -> usize {
+        self.rows.iter().filter(|row| row.levels.get(index) == Some(&level)).count()
+    }
+
+    /// As Markdown.
+    pub fn markdown(&self) -> String {
+        let mut text = format!(
+            "# Support of PyTorch's operators\n\n{} overloads have a rule, {} cannot be said in ONNX.\n\n",
+            self.rows.len(),
+            self.unsupported.len()
+        );
+        text.push_str("| opset | full | partial | none |\n|---|---|---|---|\n");
+        for (index, opset) in self.opsets.iter().enumerate() {
+            let counts = Level::ALL.map(|level| self.count(index, level).to_string()).join(" | ");
+            let _ = writeln!(text, "| {opset} | {counts} |");
+        }
+        text.push_str("\n## Overloads\n\n| overload | full | partial | none | why not everywhere |\n|---|---|---|---|---|\n");
+        for row in &self.rows {
+            let levels = Level::ALL.map(|level| row.at(level, &self.opsets)).join(" | ");
+            let reasons = row.reasons.iter().map(|(reason, at)| format!("{}: {}", ranges(at), cell(reason)));
+            let _ = writeln!(text, "| `{}` | {levels} | {} |", row.name, reasons.collect::<Vec<_>>().join("; "));
+        }
+        if !self.unsupported.is_empty() {
+            text.push_str("\n## Not in ONNX\n\n| overload | why |\n|---|---|\n");
+        }
+        for (name, reason) in &self.unsupported {
+            let _ = writeln!(text, "| `{name}` | {} |", cell(reason));
+        }
+        text
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> String {
+        let counts: Map<String, Value> = self.opsets.iter().enumerate().map(|(i, o)| (o.to_string(), self.counts(i))).collect();
+        let rules: Vec<Value> = self.rows.iter().map(|row| self.row_json(row)).collect();
+        let unsupported = self.unsupported.iter().map(|(name, reason)| json!({"name": name, "reason": reason}));
+        let all = json!({
+            "opsets": self.opsets,
+            "counts": counts,
+            "rules": rules,
+            "unsupported": unsupported.collect::<Vec<_>>(),
+        });
+        format!("{all:#}\n")
+    }
+
+    fn counts(&self, index: usize) -> Value {
+        Level::ALL.iter().map(|level| (level.name().to_owned(), json!(self.count(index, *level)))).collect::<Map<_, _>>().into()
+    }
+
+    fn row_json(&self, row: &Row) -> Value {
+        let levels = self.opsets.iter().zip(&row.levels).map(|(opset, level)| (opset.to_string(), json!(level.name())));
+        let reasons = row.reasons.iter().map(|(reason, opsets)| json!({"reason": reason, "opsets": opsets}));
+        json!({
+            "name": row.name,
+            "location": row.location,
+            "levels": levels.collect::<Map<_, _>>(),
+            "reasons": reasons.collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// A text for a cell of a Markdown table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}

@@ -1,0 +1,243 @@
+//! `aten2onnx export`
+
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::ValueEnum;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::report::{self, Stop, stopped};
+use super::text;
+use crate::error::{Error, Kind, Result};
+use crate::export::{Choice, Dim, Exported, Ir, Options, Summary, export_program};
+use crate::onnx::{self, ExternalData, Provenance, Written};
+use crate::program::Program;
+use crate::pt2;
+use crate::rules::DEFAULT_OPSET;
+
+/// Models with more bytes to write get a progress bar.
+const LONG: u64 = 256 << 20;
+
+const EXAMPLES: &str = "\
+Examples:
+  aten2onnx export model.pt2                               to model.onnx, at the default opset
+  aten2onnx export model.pt2 -o edge.onnx --opset 11
+  aten2onnx export model.pt2 --dim s77=batch --input-name image --output-name scores
+  aten2onnx export llm.pt2 --external-data always          llm.onnx and llm.onnx.data
+  aten2onnx export model.pt2 --trace aten::elu             why did the rule do what it did
+  aten2onnx export - -o - < model.pt2 | gzip > model.onnx.gz";
+
+/// Export a .pt2 file (torch.export.save) to an .onnx file
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The .pt2 file; `-` for stdin
+    #[arg(value_name = "IN.pt2")]
+    input: PathBuf,
+    /// The .onnx file to write; `-` for stdout [default: the input's name with .onnx]
+    #[arg(short, long, value_name = "OUT.onnx")]
+    output: Option<PathBuf>,
+    /// The opset of the model, 9 to 28
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_OPSET, value_parser = super::opset)]
+    opset: u32,
+    /// The IR version: a number, `lowest` that holds the model, or that of the opset's `release` of ONNX
+    #[arg(long, value_name = "N", default_value = "lowest")]
+    ir: Ir,
+    /// Where the weights go
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ExternalArg::Auto)]
+    external_data: ExternalArg,
+    /// How much nodes tell about where they come from
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = ProvenanceArg::Compact)]
+    provenance: ProvenanceArg,
+    /// Name a symbolic dimension, by its symbol or by an input and its axis; `inspect` shows them
+    #[arg(long, value_name = "s77=batch|x:0=batch")]
+    dim: Vec<Dim>,
+    /// Name the next input, or a given one
+    #[arg(long, value_name = "[OLD=]NEW")]
+    input_name: Vec<Choice>,
+    /// Name the next output, or a given one
+    #[arg(long, value_name = "[OLD=]NEW")]
+    output_name: Vec<Choice>,
+    /// Tell which arms of the rule of this operator were tried, and what came out
+    #[arg(long, value_name = "aten::OP")]
+    trace: Vec<String>,
+    /// Say nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Where the weights go.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ExternalArg {
+    /// Inside the .onnx up to protobuf's limit of 2 GiB, else beside it
+    Auto,
+    /// Beside the .onnx, in OUT.onnx.data
+    Always,
+    /// Inside the .onnx, or an error
+    Never,
+}
+
+/// How much nodes tell about where they come from.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ProvenanceArg {
+    /// Nothing: short names
+    None,
+    /// The module and the operator, in their names
+    Compact,
+    /// Also rule, PyTorch node, module type and source line
+    Full,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<(), Stop> {
+    onnx_signals();
+    let start = Instant::now();
+    let output = output(args)?;
+    let program = read(&args.input)?;
+    let exported = export_program(program, &options(args))?;
+    if !args.quiet {
+        exported.notes.iter().for_each(|text| report::note(text));
+    }
+    let written = write(&exported, &output, args.quiet)?;
+    if !args.quiet {
+        report::say(&summary(&exported.summary(written, start), &output));
+    }
+    Ok(())
+}
+
+/// An interrupted export leaves nothing behind.
+fn onnx_signals() {
+    // Where no handler can be set, only a hidden temporary file may stay.
+    let _ = ctrlc::set_handler(|| {
+        onnx::discard_all();
+        std::process::exit(130);
+    });
+}
+
+fn options(args: &Args) -> Options {
+    Options {
+        opset: args.opset,
+        ir: args.ir,
+        external_data: match args.external_data {
+            ExternalArg::Auto => ExternalData::Auto,
+            ExternalArg::Always => ExternalData::Always,
+            ExternalArg::Never => ExternalData::Never,
+        },
+        provenance: match args.provenance {
+            ProvenanceArg::None => Provenance::None,
+            ProvenanceArg::Compact => Provenance::Compact,
+            ProvenanceArg::Full => Provenance::Full,
+        },
+        dims: args.dim.clone(),
+        input_names: args.input_name.clone(),
+        output_names: args.output_name.clone(),
+        trace: args.trace.clone(),
+    }
+}
+
+fn is_stream(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+fn output(args: &Args) -> Result<PathBuf> {
+    match &args.output {
+        Some(path) => Ok(path.clone()),
+        None if is_stream(&args.input) => {
+            let error = Error::new(Kind::Io, "a model from stdin has no name");
+            Err(error.help("say where it goes: `-o model.onnx`, or `-o -` for stdout"))
+        }
+        None => Ok(args.input.with_extension("onnx")),
+    }
+}
+
+/// Reads the program of a file or of stdin.
+pub fn read(path: &Path) -> Result<Program> {
+    if !is_stream(path) {
+        return pt2::read(path);
+    }
+    let mut bytes = Vec::new();
+    io::stdin().lock().read_to_end(&mut bytes).map_err(|error| Error::from(error).at("stdin"))?;
+    pt2::read_bytes("stdin", bytes)
+}
+
+fn write(exported: &Exported, output: &Path, quiet: bool) -> Result<Written, Stop> {
+    let bar = ProgressBar::hidden();
+    let mut progress = |done: u64, total: u64| {
+        if bar.length().is_none() {
+            bar.set_length(total);
+            if total >= LONG && !quiet && io::stderr().is_terminal() {
+                bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
+                bar.set_style(style());
+            }
+        }
+        bar.set_position(done);
+    };
+    if !is_stream(output) {
+        let written = exported.write_file(output, &mut progress);
+        bar.finish_and_clear();
+        return Ok(written?);
+    }
+    if io::stdout().is_terminal() {
+        let error = Error::new(Kind::Io, "a model is not for a terminal");
+        return Err(error.help("send it on with `|` or `>`, or write to a file: `-o model.onnx`").into());
+    }
+    let mut out = Pipe { out: io::stdout().lock(), error: None };
+    let written = exported.write_to(&mut out, &mut progress);
+    bar.finish_and_clear();
+    match out.error {
+        Some(error) => Err(stopped(error)),
+        None => Ok(written?),
+    }
+}
+
+fn style() -> ProgressStyle {
+    let style = ProgressStyle::with_template("  {bar:40} {bytes} of {total_bytes}, {bytes_per_sec}");
+    style.unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+/// Stdout, which remembers why it failed.
+struct Pipe<'a> {
+    out: io::StdoutLock<'a>,
+    error: Option<io::Error>,
+}
+
+impl Pipe<'_> {
+    fn keep<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
+        done.map_err(|error| {
+            let kind = error.kind();
+            self.error = Some(error);
+            kind.into()
+        })
+    }
+}
+
+impl Write for Pipe<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let done = self.out.write(bytes);
+        self.keep(done)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let done = self.out.flush();
+        self.keep(done)
+    }
+}
+
+fn summary(summary: &Summary, output: &Path) -> String {
+    let written = &summary.written;
+    let name = if is_stream(output) { "stdout".to_owned() } else { output.display().to_string() };
+    let data = match &written.data {
+        Some((path, size)) => format!(" and {} to {}", text::bytes(*size), path.display()),
+        None => String::new(),
+    };
+    format!(
+        "{name}: opset {}, IR {}, {}, {} of weights; wrote {}{data} in {}",
+        summary.opset,
+        summary.ir,
+        text::count(summary.nodes, "node"),
+        text::bytes(written.weights),
+        text::bytes(written.model),
+        text::duration(summary.took),
+    )
+}

@@ -1,0 +1,153 @@
+//! `aten2onnx inspect`
+
+use std::path::PathBuf;
+
+use super::report::{self, Stop};
+use super::{export, text};
+use crate::error::Result;
+use crate::inspect::{self, Inspection, Operator, Port, Reason, Verdict};
+
+/// So many places are shown of an operator.
+const PLACES: usize = 3;
+
+const EXAMPLES: &str = "\
+Examples:
+  aten2onnx inspect model.pt2                  inputs, outputs, weights, operators, and which opsets would do
+  aten2onnx inspect model.pt2 --opset 11       what is in the way of opset 11
+  aten2onnx inspect model.pt2 --json | jq '.operators[].operator'";
+
+/// Show what is in a .pt2 file, and which opsets it can be exported to
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The .pt2 file; `-` for stdin
+    #[arg(value_name = "IN.pt2")]
+    input: PathBuf,
+    /// Everything, as JSON
+    #[arg(long)]
+    json: bool,
+    /// Only try this opset
+    #[arg(long, value_name = "N", value_parser = super::opset)]
+    opset: Option<u32>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<(), Stop> {
+    let program = export::read(&args.input)?;
+    let inspection = inspect::inspect(&program, args.opset);
+    if args.json {
+        // Texts and numbers only: there is nothing that could fail.
+        let text = serde_json::to_string_pretty(&inspection).unwrap_or_default();
+        return report::print(&format!("{text}\n"));
+    }
+    report::print(&shown(&inspection))
+}
+
+fn shown(inspection: &Inspection) -> String {
+    let weights = &inspection.weights;
+    let torch = inspection.torch_version.as_ref().map(|version| format!(", written by torch {version}"));
+    let parts = [
+        format!("{}{}\n", inspection.source, torch.unwrap_or_default()),
+        ports("Inputs", &inspection.inputs),
+        ports("Outputs", &inspection.outputs),
+        symbols(inspection),
+        format!(
+            "Weights\n  {}, {} elements, {}\n",
+            text::count(weights.tensors, "tensor"),
+            weights.elements,
+            text::bytes(weights.bytes)
+        ),
+        operators(&inspection.operators),
+        opsets(&inspection.opsets),
+        notes(&inspection.notes),
+    ];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n")
+}
+
+/// A heading and an indented table.
+fn section(title: &str, rows: &[Vec<String>]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let lines: Vec<String> = text::table(rows).lines().map(|line| format!("  {line}\n")).collect();
+    format!("{title}\n{}", lines.concat())
+}
+
+fn ports(title: &str, ports: &[Port]) -> String {
+    let row = |port: &Port| {
+        let ty = match (&port.dtype, &port.shape) {
+            (Some(dtype), Some(shape)) => format!("{dtype}[{}]", shape.join(", ")),
+            _ => port.kind.to_owned(),
+        };
+        let kind = if port.kind.contains("mutation") { port.kind.to_owned() } else { String::new() };
+        vec![port.name.clone(), ty, kind]
+    };
+    section(title, &ports.iter().map(row).collect::<Vec<_>>())
+}
+
+fn symbols(inspection: &Inspection) -> String {
+    let rows = inspection.symbols.iter().map(|(name, bounds)| {
+        let least = bounds.min.map_or("any".to_owned(), |min| min.to_string());
+        let most = bounds.max.map_or("any".to_owned(), |max| max.to_string());
+        vec![name.clone(), format!("{least} to {most}")]
+    });
+    section("Symbolic dimensions", &rows.collect::<Vec<_>>())
+}
+
+fn operators(operators: &[Operator]) -> String {
+    let row = |operator: &Operator| {
+        let mut places: Vec<&str> = Vec::new();
+        for call in &operator.calls {
+            let place = call.module.as_deref().filter(|module| !module.is_empty()).unwrap_or(&call.node);
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        let more = places.len().saturating_sub(PLACES);
+        let mut shown = places.into_iter().take(PLACES).collect::<Vec<_>>().join(", ");
+        if more > 0 {
+            shown.push_str(&format!(" and {more} more"));
+        }
+        vec![format!("{:>5}", operator.count), operator.operator.clone(), shown]
+    };
+    section("Operators", &operators.iter().map(row).collect::<Vec<_>>())
+}
+
+/// Opsets with the same reasons are told together.
+fn opsets(verdicts: &[Verdict]) -> String {
+    let mut groups: Vec<(&[Reason], Vec<u32>)> = Vec::new();
+    for verdict in verdicts {
+        match groups.iter_mut().find(|(reasons, _)| *reasons == verdict.reasons.as_slice()) {
+            Some((_, opsets)) => opsets.push(verdict.opset),
+            None => groups.push((&verdict.reasons, vec![verdict.opset])),
+        }
+    }
+    let mut shown = String::from("Opsets\n");
+    for (reasons, opsets) in groups {
+        let opsets = text::ranges(&opsets);
+        shown.push_str(&format!("  {opsets}: {}\n", if reasons.is_empty() { "yes" } else { "no" }));
+        for reason in reasons {
+            shown.push_str(&why(reason));
+        }
+    }
+    shown
+}
+
+fn why(reason: &Reason) -> String {
+    let mut shown = format!("    {}\n", reason.message.replace('\n', "\n    "));
+    for place in &reason.place {
+        shown.push_str(&format!("      --> {place}\n"));
+    }
+    if let Some(opset) = reason.needs_opset {
+        shown.push_str(&format!("      help: opset {opset} would do\n"));
+    }
+    if let Some(help) = &reason.help {
+        shown.push_str(&format!("      help: {help}\n"));
+    }
+    shown
+}
+
+fn notes(notes: &[String]) -> String {
+    section("Notes", &notes.iter().map(|note| vec![note.clone()]).collect::<Vec<_>>())
+}

@@ -1,0 +1,64 @@
+//! The command line: a thin layer over the library. Models and tables go to stdout, everything else to stderr.
+//!
+//! Exit codes: 0 done, 2 wrong usage, 3 a file that cannot be read or written, 4 a damaged input, 5 a model that needs what
+//! the target lacks, 70 a fault of ours, 130 interrupted, 141 a reader of our output that went away.
+
+mod explain;
+mod export;
+mod inspect;
+mod ops;
+mod report;
+mod text;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::error::Result;
+use crate::rules::{DEFAULT_OPSET, MAX_OPSET, MIN_OPSET};
+
+const EXAMPLES: &str = "\
+Examples:
+  aten2onnx export model.pt2                                the default opset, to model.onnx
+  aten2onnx export model.pt2 -o edge.onnx --opset 11
+  aten2onnx inspect model.pt2                               what is in it, and which opsets would do
+  aten2onnx ops --opset 13                                  the operators that opset 13 can say";
+
+/// PyTorch models to ONNX, at any opset from 9 to 28.
+#[derive(Debug, Parser)]
+#[command(name = "aten2onnx", version, after_help = EXAMPLES, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Export(export::Args),
+    Inspect(inspect::Args),
+    Ops(ops::Args),
+    ExplainError(explain::Args),
+}
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match cli.command {
+        Command::Export(args) => export::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Ops(args) => ops::run(&args),
+        Command::ExplainError(args) => explain::run(&args),
+    };
+    report::exit_code(done)
+}
+
+/// Reads an opset, with advice for those that we do not have.
+fn opset(text: &str) -> Result<u32, String> {
+    let supported = format!("supported are {MIN_OPSET} to {MAX_OPSET}, the default is {DEFAULT_OPSET}");
+    match text.parse::<u32>() {
+        Ok(opset) if opset < MIN_OPSET => Err(format!("it is too old; {supported}")),
+        Ok(opset) if opset > MAX_OPSET => Err(format!("it is not known yet; {supported}")),
+        Ok(opset) => Ok(opset),
+        Err(_) => Err(format!("it is not a number; {supported}")),
+    }
+}

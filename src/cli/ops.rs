@@ -1,0 +1,145 @@
+//! `aten2onnx ops`: the matrix of operators and opsets, which the build has computed.
+
+use clap::ValueEnum;
+
+use super::report::{self, Stop};
+use super::text;
+use crate::error::Result;
+use crate::rules::{MAX_OPSET, MIN_OPSET, RULES, Rule, Support, UNSUPPORTED};
+
+const EXAMPLES: &str = "\
+Examples:
+  aten2onnx ops                          every operator and the opsets it is for
+  aten2onnx ops --opset 11               what opset 11 can say, and what not
+  aten2onnx ops --format json > ops.json";
+
+/// List the operators that can be exported, by opset
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Only this opset
+    #[arg(long, value_name = "N", value_parser = super::opset)]
+    opset: Option<u32>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Format {
+    /// Aligned columns
+    Text,
+    /// A Markdown table
+    Md,
+    /// An object for each operator
+    Json,
+}
+
+/// An operator.
+#[derive(Debug, serde::Serialize)]
+struct Row {
+    /// `aten::add.Tensor`
+    operator: &'static str,
+    /// The opsets where every call works.
+    full: Vec<u32>,
+    /// The opsets where some calls are refused.
+    partial: Vec<u32>,
+    /// Why not everywhere.
+    reasons: Vec<&'static str>,
+    /// The rule, `mappings/..:line`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<&'static str>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<(), Stop> {
+    let rows = rows(args.opset);
+    let text = match args.format {
+        Format::Text => as_text(&rows, args.opset),
+        Format::Md => as_markdown(&rows, args.opset),
+        Format::Json => as_json(&rows),
+    };
+    report::print(&text)
+}
+
+fn rows(only: Option<u32>) -> Vec<Row> {
+    let supported = RULES.iter().map(|rule| {
+        let at =
+            |wanted: Support| opsets(rule, wanted).filter(|opset| only.is_none_or(|only| only == *opset)).collect();
+        let (full, partial) = (at(Support::Full), at(Support::Partial));
+        Row { operator: rule.name, full, partial, reasons: rule.reasons.to_vec(), rule: Some(rule.location) }
+    });
+    let unsupported = UNSUPPORTED.iter().map(|(name, reason)| Row {
+        operator: name,
+        full: Vec::new(),
+        partial: Vec::new(),
+        reasons: vec![reason],
+        rule: None,
+    });
+    let mut rows: Vec<Row> = supported.chain(unsupported).collect();
+    rows.sort_by_key(|row| row.operator);
+    rows
+}
+
+fn opsets(rule: &Rule, wanted: Support) -> impl Iterator<Item = u32> {
+    (MIN_OPSET..=MAX_OPSET).filter(move |opset| rule.support(*opset) == wanted)
+}
+
+impl Row {
+    /// `yes`, `partly`, `no`
+    fn answer(&self) -> &'static str {
+        match (self.full.is_empty(), self.partial.is_empty()) {
+            (false, _) => "yes",
+            (true, false) => "partly",
+            (true, true) => "no",
+        }
+    }
+
+    /// `9-28`, `16-28, partly 9-15`
+    fn opsets(&self) -> String {
+        let parts = [(&self.full, ""), (&self.partial, "partly ")];
+        let parts = parts.into_iter().filter(|(opsets, _)| !opsets.is_empty());
+        let parts: Vec<String> = parts.map(|(opsets, word)| format!("{word}{}", text::ranges(opsets))).collect();
+        if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
+    }
+
+    fn cells(&self, only: Option<u32>) -> Vec<String> {
+        let support = if only.is_some() { self.answer().to_owned() } else { self.opsets() };
+        let whole = only.is_some() && self.answer() == "yes";
+        vec![self.operator.to_owned(), support, if whole { String::new() } else { self.reasons.join("; ") }]
+    }
+}
+
+fn head(only: Option<u32>) -> Vec<String> {
+    let support = only.map_or("opsets".to_owned(), |opset| format!("opset {opset}"));
+    vec!["operator".to_owned(), support, "why not everywhere".to_owned()]
+}
+
+fn as_text(rows: &[Row], only: Option<u32>) -> String {
+    let lines: Vec<Vec<String>> = std::iter::once(head(only)).chain(rows.iter().map(|row| row.cells(only))).collect();
+    text::table(&lines)
+}
+
+fn as_markdown(rows: &[Row], only: Option<u32>) -> String {
+    let line = |cells: Vec<String>| {
+        let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let mut text = line(head(only));
+    text.push_str("|---|---|---|\n");
+    for row in rows {
+        let mut cells = row.cells(only);
+        if let Some(operator) = cells.first_mut() {
+            *operator = format!("`{operator}`");
+        }
+        text.push_str(&line(cells));
+    }
+    text
+}
+
+fn as_json(rows: &[Row]) -> String {
+    // Rows hold text and numbers only: there is nothing that could fail.
+    let mut text = serde_json::to_string_pretty(rows).unwrap_or_default();
+    text.push('\n');
+    text
+}

@@ -1,0 +1,86 @@
+//! Errors, notes and results on the terminal. Colours are for terminals, and NO_COLOR is obeyed.
+
+use std::fmt::Write as _;
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+use anstream::eprint;
+
+use crate::error::{Error, Kind, Result};
+
+const ERROR: &str = "\x1b[1;31m";
+const HELP: &str = "\x1b[1;36m";
+const PLACE: &str = "\x1b[1;34m";
+const NOTE: &str = "\x1b[1;32m";
+const BOLD: &str = "\x1b[1m";
+const PLAIN: &str = "\x1b[0m";
+
+/// How a command ended.
+#[derive(Debug)]
+pub enum Stop {
+    /// With an error to be shown.
+    Error(Error),
+    /// Nobody reads our output any more.
+    ReaderGone,
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Stop {
+        Stop::Error(error)
+    }
+}
+
+/// Shows the error, if there is one.
+pub fn exit_code(done: Result<(), Stop>) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Stop::ReaderGone) => ExitCode::from(141),
+        Err(Stop::Error(error)) => {
+            eprint!("{}", rendered(&error));
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+/// The text of an error: what, where, what to do.
+fn rendered(error: &Error) -> String {
+    // The number that the system gives an error tells a user nothing.
+    let message = error.message.split(" (os error").next().unwrap_or_default();
+    let mut text = format!("{ERROR}error{PLAIN}{BOLD}: {message}{PLAIN}\n");
+    for place in &error.place {
+        let _ = writeln!(text, "  {PLACE}-->{PLAIN} {place}");
+    }
+    let higher = error.needs_opset.map(|opset| format!("`--opset {opset}` would do"));
+    if let Some(help) = error.help.as_ref().or(higher.as_ref()) {
+        let _ = writeln!(text, "{HELP}help{PLAIN}: {help}");
+    }
+    if error.kind == Kind::Internal {
+        let _ =
+            writeln!(text, "{HELP}help{PLAIN}: this is a fault of aten2onnx; please report it with the model's graph");
+    }
+    text
+}
+
+/// Something worth knowing.
+pub fn note(text: &str) {
+    eprint!("{NOTE}note{PLAIN}: {text}\n");
+}
+
+/// A result, without a mark. To stderr: stdout may be a model.
+pub fn say(text: &str) {
+    eprint!("{text}\n");
+}
+
+/// Prints a result to stdout.
+pub fn print(text: &str) -> Result<(), Stop> {
+    let mut out = anstream::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(stopped)
+}
+
+/// Why stdout did not take it.
+pub fn stopped(error: io::Error) -> Stop {
+    match error.kind() {
+        ErrorKind::BrokenPipe => Stop::ReaderGone,
+        _ => Stop::Error(Error::from(error).at("stdout")),
+    }
+}

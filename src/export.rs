@@ -1,0 +1,142 @@
+//! The pipeline: a program in, an ONNX model out. The command line and the bindings are thin layers over this.
+//!
+//! ```no_run
+//! use aten2onnx::Exporter;
+//!
+//! let summary = Exporter::new().opset(13).dim("s77", "batch").export("model.pt2", "model.onnx")?;
+//! println!("{} nodes", summary.nodes);
+//! # Ok::<(), aten2onnx::error::Error>(())
+//! ```
+
+mod choices;
+mod exporter;
+
+pub use choices::{Choice, Dim, Ir};
+pub use exporter::{Exporter, Summary};
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::graph::Graph;
+use crate::onnx::{self, ExternalData, Model, ModelOptions, Provenance, Written, write::Progress};
+use crate::program::Program;
+use crate::rules::{self, DEFAULT_OPSET, MAX_OPSET, MIN_OPSET};
+use crate::translate::translate;
+use crate::{check, clean, functional};
+
+/// What a user may choose.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The opset of the default domain.
+    pub opset: u32,
+    /// The IR version.
+    pub ir: Ir,
+    /// Where the weights go.
+    pub external_data: ExternalData,
+    /// How much nodes tell about their origin.
+    pub provenance: Provenance,
+    /// Names for symbolic dimensions.
+    pub dims: Vec<Dim>,
+    /// Names for inputs.
+    pub input_names: Vec<Choice>,
+    /// Names for outputs.
+    pub output_names: Vec<Choice>,
+    /// Operators (`aten::elu`) of which to tell which arms of their rules were tried.
+    pub trace: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            opset: DEFAULT_OPSET,
+            ir: Ir::Lowest,
+            external_data: ExternalData::Auto,
+            provenance: Provenance::Compact,
+            dims: Vec::new(),
+            input_names: Vec::new(),
+            output_names: Vec::new(),
+            trace: Vec::new(),
+        }
+    }
+}
+
+/// A model that is ready to be written.
+#[derive(Debug)]
+pub struct Exported {
+    /// The graph.
+    pub graph: Graph,
+    /// The same as messages, with a list of weights that still lie in the source.
+    pub model: Model,
+    /// Things worth telling the user.
+    pub notes: Vec<String>,
+    source: PathBuf,
+    external_data: ExternalData,
+}
+
+/// Exports a program.
+pub fn export_program(mut program: Program, options: &Options) -> Result<Exported> {
+    check_opset(options.opset)?;
+    prepare(&mut program).map_err(|error| error.at(program.source.clone()))?;
+    let source = PathBuf::from(&program.source);
+    let graph = translate(&program, options).map_err(|error| error.at(program.source.clone()))?;
+    let named = ModelOptions {
+        ir: options.ir.version(options.opset),
+        provenance: options.provenance,
+        dims: choices::dims(&graph, &options.dims)?,
+        names: choices::names(&graph, &options.input_names, &options.output_names)?,
+    };
+    let model = onnx::model::build(&graph, &named)?;
+    Ok(Exported { graph, model, notes: program.notes, source, external_data: options.external_data })
+}
+
+/// Makes a program ready for translation: every name defined once, no writes, nothing that nobody reads.
+///
+/// # Errors
+/// A damaged program, or a write that cannot be made functional.
+pub fn prepare(program: &mut Program) -> Result<()> {
+    check::names(program)?;
+    functional::functionalise(program, &rules::is_view)?;
+    clean::clean(program);
+    Ok(())
+}
+
+impl Exported {
+    /// Writes the model to a file, and perhaps `<name>.data` beside it. Both appear when they are whole.
+    pub fn write_file(&self, path: impl AsRef<Path>, progress: &mut Progress<'_>) -> Result<Written> {
+        let sources = std::slice::from_ref(&self.source);
+        onnx::write_file(&self.model, path.as_ref(), self.external_data, sources, progress)
+    }
+
+    /// Writes the model to a stream, all in one.
+    pub fn write_to(&self, out: &mut dyn Write, progress: &mut Progress<'_>) -> Result<Written> {
+        if self.external_data == ExternalData::Always {
+            let error = Error::unsupported("a stream can have no external data beside it");
+            return Err(error.help("leave out `--external-data always`, or write to a file"));
+        }
+        onnx::write_to(&self.model, out, progress)
+    }
+
+    /// The IR version that was chosen.
+    pub fn ir_version(&self) -> i64 {
+        self.model.proto.ir_version()
+    }
+
+    /// The number of nodes, those in bodies too.
+    pub fn nodes(&self) -> usize {
+        let mut count = 0;
+        self.graph.body.visit(&mut |_| count += 1);
+        count
+    }
+}
+
+/// Is it an opset that we export to?
+pub fn check_opset(opset: u32) -> Result<()> {
+    let message = match opset {
+        _ if opset < MIN_OPSET => format!("opset {opset} is too old"),
+        _ if opset > MAX_OPSET => format!("opset {opset} is not known yet"),
+        _ => return Ok(()),
+    };
+    Err(Error::unsupported(message)
+        .help(format!("choose one of {MIN_OPSET} to {MAX_OPSET}; the default is {DEFAULT_OPSET}")))
+}

@@ -1,0 +1,136 @@
+//! The exporter for those who call it from Rust.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::{Choice, Dim, Exported, Ir, Options, choices::WhichDim, export_program};
+use crate::error::Result;
+use crate::onnx::{ExternalData, Provenance, Written};
+
+/// Exports models with the choices that it holds.
+///
+/// ```no_run
+/// use aten2onnx::Exporter;
+/// use aten2onnx::onnx::ExternalData;
+///
+/// let exporter = Exporter::new().opset(17).external_data(ExternalData::Always);
+/// for name in ["encoder", "decoder"] {
+///     exporter.export(format!("{name}.pt2"), format!("{name}.onnx"))?;
+/// }
+/// # Ok::<(), aten2onnx::error::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Exporter {
+    options: Options,
+}
+
+/// What an export did.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    /// The opset of the default domain.
+    pub opset: u32,
+    /// The IR version.
+    pub ir: i64,
+    /// Nodes, those in bodies too.
+    pub nodes: usize,
+    /// Sizes.
+    pub written: Written,
+    /// Things worth knowing.
+    pub notes: Vec<String>,
+    /// From opening the source to closing the destination.
+    pub took: Duration,
+}
+
+impl Exporter {
+    /// An exporter with the default choices.
+    pub fn new() -> Exporter {
+        Exporter::default()
+    }
+
+    /// The opset of the default domain, 9 to 28.
+    #[must_use]
+    pub fn opset(mut self, opset: u32) -> Exporter {
+        self.options.opset = opset;
+        self
+    }
+
+    /// The IR version, where the lowest that holds the model is not wanted.
+    #[must_use]
+    pub fn ir(mut self, ir: Ir) -> Exporter {
+        self.options.ir = ir;
+        self
+    }
+
+    /// Where the weights go.
+    #[must_use]
+    pub fn external_data(mut self, external_data: ExternalData) -> Exporter {
+        self.options.external_data = external_data;
+        self
+    }
+
+    /// How much nodes tell about their origin.
+    #[must_use]
+    pub fn provenance(mut self, provenance: Provenance) -> Exporter {
+        self.options.provenance = provenance;
+        self
+    }
+
+    /// A name for a symbolic dimension: `.dim("s77", "batch")`.
+    #[must_use]
+    pub fn dim(mut self, symbol: impl Into<String>, name: impl Into<String>) -> Exporter {
+        self.options.dims.push(Dim { which: WhichDim::Symbol(symbol.into()), name: name.into() });
+        self
+    }
+
+    /// A name for the next input, in order.
+    #[must_use]
+    pub fn input_name(mut self, name: impl Into<String>) -> Exporter {
+        self.options.input_names.push(Choice { old: None, new: name.into() });
+        self
+    }
+
+    /// A name for the next output, in order.
+    #[must_use]
+    pub fn output_name(mut self, name: impl Into<String>) -> Exporter {
+        self.options.output_names.push(Choice { old: None, new: name.into() });
+        self
+    }
+
+    /// Reads a `.pt2` file and makes the model, without writing it. Weights are not read.
+    pub fn read(&self, source: impl AsRef<Path>) -> Result<Exported> {
+        export_program(crate::pt2::read(source.as_ref())?, &self.options)
+    }
+
+    /// Exports a `.pt2` file to an `.onnx` file.
+    pub fn export(&self, source: impl AsRef<Path>, destination: impl AsRef<Path>) -> Result<Summary> {
+        let start = Instant::now();
+        let exported = self.read(source)?;
+        let written = exported.write_file(PathBuf::from(destination.as_ref()), &mut |_, _| {})?;
+        Ok(exported.summary(written, start))
+    }
+
+    /// The choices.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+}
+
+impl From<Options> for Exporter {
+    fn from(options: Options) -> Exporter {
+        Exporter { options }
+    }
+}
+
+impl Exported {
+    /// What an export that began at `start` did.
+    pub fn summary(&self, written: Written, start: Instant) -> Summary {
+        Summary {
+            opset: self.graph.opset,
+            ir: self.ir_version(),
+            nodes: self.nodes(),
+            written,
+            notes: self.notes.clone(),
+            took: start.elapsed(),
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Constants and tensors of one value.
+
+use std::f64::consts::PI;
+
+use crate::builder::{Builder, Scalar};
+use crate::dtype::Dtype;
+use crate::error::{Error, Result};
+use crate::graph::{Attr, Value};
+use crate::sym::SymInt;
+
+/// Tensors of one value are constants up to this many elements.
+const SMALL: i64 = 1024;
+
+/// More numbers than these are no table that a rule spells out.
+const MAX_TABLE: i64 = 1 << 24;
+
+/// In another dtype; no node where it is the same.
+pub fn cast(cx: &mut Builder, x: Value, to: Dtype) -> Result<Value> {
+    cx.cast(x, to)
+}
+
+/// A 0-dim tensor.
+pub fn scalar(cx: &mut Builder, x: &Scalar, t: Dtype) -> Result<Value> {
+    cx.scalar(x, t)
+}
+
+/// A one-dimensional int64 tensor.
+pub fn vector(cx: &mut Builder, ns: &[SymInt]) -> Result<Value> {
+    cx.tensor1(ns)
+}
+
+/// A one-dimensional constant.
+pub fn constant(cx: &mut Builder, xs: &[Scalar], t: Dtype) -> Result<Value> {
+    cx.numbers(xs, t)
+}
+
+/// A tensor of one value.
+pub fn full(cx: &mut Builder, size: &[SymInt], value: &Scalar, t: Dtype) -> Result<Value> {
+    if size.is_empty() || !value.is_known() {
+        let one = cx.scalar(value, t)?;
+        return cx.expand(one, size);
+    }
+    let known: Option<Vec<i64>> = size.iter().map(SymInt::known).collect();
+    let count = known.as_ref().and_then(|sizes| sizes.iter().try_fold(1i64, |n, size| n.checked_mul(*size)));
+    if let (Some(sizes), Some(count @ 0..=SMALL)) = (known, count) {
+        return repeated(cx, value, t, &sizes, count);
+    }
+    if t == Dtype::Bfloat16 && cx.opset() < 20 {
+        let wide = filled(cx, size, value, Dtype::Float32)?;
+        return cx.cast(wide, t);
+    }
+    filled(cx, size, value, t)
+}
+
+fn repeated(cx: &mut Builder, value: &Scalar, t: Dtype, sizes: &[i64], count: i64) -> Result<Value> {
+    let one = cx.scalar(value, t)?;
+    let bytes = cx.constant_of(one).map(|c| c.bytes().to_vec()).unwrap_or_default();
+    let count = usize::try_from(count).unwrap_or(0);
+    cx.constant(t, sizes, bytes.repeat(count))
+}
+
+fn filled(cx: &mut Builder, size: &[SymInt], value: &Scalar, t: Dtype) -> Result<Value> {
+    let one = cx.numbers(std::slice::from_ref(value), t)?;
+    cx.op_with("ConstantOfShape", vec![size.into()], "value", Attr::Tensor(one))
+}
+
+/// How many numbers there are from `start` to before `end`, if that is known.
+pub fn range_length(_: &mut Builder, start: &Scalar, end: &Scalar, step: &Scalar) -> Result<Option<i64>> {
+    let (Some(start), Some(end), Some(step)) = (start.as_float(), end.as_float(), step.as_float()) else {
+        return Ok(None);
+    };
+    if step == 0.0 || !(end - start).is_finite() {
+        return Err(Error::input("a range needs ends that are finite and a step that is not 0"));
+    }
+    let count = ((end - start) / step).ceil().max(0.0);
+    Ok((count < MAX_TABLE as f64 * 1024.0).then_some(count as i64))
+}
+
+/// The places of a triangle of a matrix, rows above columns.
+pub fn triangle(cx: &mut Builder, rows: i64, columns: i64, offset: i64, upper: bool) -> Result<Value> {
+    let size = rows.checked_mul(columns).filter(|n| *n <= MAX_TABLE);
+    if rows < 0 || columns < 0 || size.is_none() {
+        return Err(Error::unsupported("the triangle of a matrix of this size"));
+    }
+    let inside = |i: i64, j: i64| {
+        let apart = j.saturating_sub(i);
+        if upper { apart >= offset } else { apart <= offset }
+    };
+    let places: Vec<(i64, i64)> =
+        (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))).filter(|(i, j)| inside(*i, *j)).collect();
+    let numbers = places.iter().map(|p| p.0).chain(places.iter().map(|p| p.1));
+    let bytes: Vec<u8> = numbers.flat_map(i64::to_le_bytes).collect();
+    cx.constant(Dtype::Int64, &[2, places.len() as i64], bytes)
+}
+
+/// The ascending choices of `r` out of `n` numbers, one a row.
+pub fn choices(cx: &mut Builder, n: i64, r: i64, with_replacement: bool) -> Result<Value> {
+    let (Ok(count), true) = (usize::try_from(r), (0..=MAX_TABLE).contains(&n)) else {
+        return Err(Error::input("a choice needs numbers that are not negative"));
+    };
+    let mut rows: Vec<Vec<i64>> = vec![Vec::new()];
+    for _ in 0..count {
+        let mut longer = Vec::new();
+        for row in &rows {
+            let from = row.last().map_or(0, |last| if with_replacement { *last } else { last + 1 });
+            longer.extend((from..n).map(|next| [row.as_slice(), &[next]].concat()));
+        }
+        if longer.len() as i64 > MAX_TABLE {
+            return Err(Error::unsupported("more combinations than a constant should hold"));
+        }
+        rows = longer;
+    }
+    if r == 0 {
+        rows.clear();
+    }
+    let bytes: Vec<u8> = rows.iter().flatten().flat_map(|i| i.to_le_bytes()).collect();
+    cx.constant(Dtype::Int64, &[rows.len() as i64, r], bytes)
+}
+
+/// `terms[0] - terms[1] cos(x) + terms[2] cos(2 x) - ...` over a period.
+pub fn cosine_window(cx: &mut Builder, length: i64, periodic: bool, terms: &[f64]) -> Result<Value> {
+    if !(0..=MAX_TABLE).contains(&length) {
+        return Err(Error::unsupported(format!("a window of {length} elements")));
+    }
+    let period = if periodic { length } else { length - 1 } as f64;
+    let at = |i: i64| {
+        let angle = 2.0 * PI * i as f64 / period;
+        let signed = |k: usize, term: f64| if k % 2 == 0 { term } else { -term };
+        terms.iter().enumerate().map(|(k, term)| signed(k, *term) * (angle * k as f64).cos()).sum::<f64>()
+    };
+    let numbers: Vec<Scalar> = (0..length).map(|i| Scalar::Float(if length == 1 { 1.0 } else { at(i) })).collect();
+    cx.numbers(&numbers, Dtype::Float64)
+}
+
+/// 1, 2, 4, ... for each bit of a dtype; the sign's weight is negative.
+pub fn bit_weights(cx: &mut Builder, t: Dtype) -> Result<Value> {
+    let bits = t.bits();
+    let bytes: Vec<u8> =
+        (0..bits).flat_map(|i| (1u64 << i).to_le_bytes().into_iter().take(bits as usize / 8)).collect();
+    cx.constant(t, &[bits.into()], bytes)
+}

@@ -1,0 +1,85 @@
+//! What is known of values, sizes and numbers.
+
+use crate::builder::{Builder, Scalar};
+use crate::dtype::Dtype;
+use crate::error::Result;
+use crate::graph::Value;
+use crate::sym::SymInt;
+
+/// The number of dimensions.
+pub fn rank(cx: &mut Builder, x: Value) -> Result<i64> {
+    cx.rank(x)
+}
+
+/// The element type.
+pub fn dtype(cx: &mut Builder, x: Value) -> Result<Dtype> {
+    Ok(cx.dtype(x))
+}
+
+/// All sizes.
+pub fn shape(cx: &mut Builder, x: Value) -> Result<Vec<SymInt>> {
+    cx.shape(x)
+}
+
+/// One size. A 0-dim tensor counts as one of size 1.
+pub fn dim(cx: &mut Builder, x: Value, i: i64) -> Result<SymInt> {
+    if cx.rank(x)? == 0 && (i == 0 || i == -1) {
+        return Ok(SymInt::from(1));
+    }
+    cx.dim(x, i)
+}
+
+/// The integer, if it is known.
+pub fn known(_: &mut Builder, n: &SymInt) -> Result<Option<i64>> {
+    Ok(n.known())
+}
+
+/// The integers, if all are known.
+pub fn known_ints(_: &mut Builder, ns: &[SymInt]) -> Result<Option<Vec<i64>>> {
+    Ok(ns.iter().map(SymInt::known).collect())
+}
+
+/// The number as a float, if it is known and real.
+pub fn known_float(_: &mut Builder, x: &Scalar) -> Result<Option<f64>> {
+    Ok(x.as_float())
+}
+
+/// All factors multiplied.
+pub fn product(_: &mut Builder, ns: &[SymInt]) -> Result<SymInt> {
+    Ok(ns.iter().product())
+}
+
+/// A size as a number.
+pub fn to_scalar(_: &mut Builder, n: &SymInt) -> Result<Scalar> {
+    Ok(Scalar::from(n))
+}
+
+/// Are the elements known?
+pub fn is_known(cx: &mut Builder, x: Value) -> Result<bool> {
+    Ok(cx.constant_of(x).is_some() || contents(cx, x)?.is_some())
+}
+
+/// The elements of a tensor of integers, if they are known.
+pub fn contents(cx: &mut Builder, x: Value) -> Result<Option<Vec<i64>>> {
+    Ok(cx.constant_ints(x))
+}
+
+/// The one element, if the tensor is there and known.
+pub fn value(cx: &mut Builder, x: Option<Value>) -> Result<Option<Scalar>> {
+    Ok(x.and_then(|x| cx.constant_scalar(x)))
+}
+
+/// The elements of a one-dimensional tensor of integers as sizes.
+pub fn sym_ints(cx: &mut Builder, x: Value) -> Result<Vec<SymInt>> {
+    cx.sym_ints(x)
+}
+
+/// The one element of a tensor of integers as a size.
+pub fn sym(cx: &mut Builder, x: Value) -> Result<SymInt> {
+    cx.sym(x)
+}
+
+/// The one element of a tensor as a number.
+pub fn number(cx: &mut Builder, x: Value) -> Result<Scalar> {
+    cx.number(x)
+}

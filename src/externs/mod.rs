@@ -1,0 +1,35 @@
+//! The `extern fn`s of `mappings/`: what rules call and the language does not say. One file for each theme.
+//!
+//! Each takes the builder first, then the arguments as declared, and gives a result or the reason why there is none. The
+//! declarations, with their documentation, stand in the mapping files.
+
+mod constants;
+mod einsum;
+mod facts;
+mod grid;
+mod indexing;
+mod lowering;
+mod matrix;
+mod nodes;
+mod numbers;
+mod pads;
+mod pool;
+mod promotion;
+mod resize;
+mod resize_plan;
+mod shapes;
+
+pub use constants::*;
+pub use einsum::*;
+pub use facts::*;
+pub use grid::*;
+pub use indexing::*;
+pub use lowering::*;
+pub use matrix::*;
+pub use numbers::*;
+pub use pads::*;
+pub use pool::*;
+pub use promotion::*;
+pub use resize::*;
+pub use resize_plan::{all_regions, resize_factors, resize_target};
+pub use shapes::*;

@@ -1,0 +1,95 @@
+//! PyTorch's type promotion: tensors with dimensions outrank those without, and these plain numbers.
+
+use crate::builder::{Builder, Scalar};
+use crate::dtype::Dtype;
+use crate::error::{Error, Result};
+use crate::graph::Value;
+use crate::rules;
+
+fn look_up(table: &[[Option<Dtype>; 27]; 27], a: Dtype, b: Dtype) -> Result<Dtype> {
+    let found = table.get(a as usize).and_then(|row| row.get(b as usize)).copied().flatten();
+    found.ok_or_else(|| Error::unsupported(format!("{a} and {b} have no common dtype")))
+}
+
+/// The dtype that two dtypes of one rank meet in.
+pub fn promote_dtypes(_: &mut Builder, a: Dtype, b: Dtype) -> Result<Dtype> {
+    look_up(&rules::PROMOTE, a, b)
+}
+
+/// What stands in each rank so far.
+#[derive(Default)]
+struct Operands {
+    with_dimensions: Option<Dtype>,
+    without: Option<Dtype>,
+    numbers: Option<Dtype>,
+}
+
+impl Operands {
+    fn add(slot: &mut Option<Dtype>, t: Dtype) -> Result<()> {
+        *slot = Some(match *slot {
+            Some(before) => look_up(&rules::PROMOTE, before, t)?,
+            None => t,
+        });
+        Ok(())
+    }
+
+    fn tensor(&mut self, cx: &Builder, x: Value) -> Result<()> {
+        let t = cx.dtype(x);
+        if cx.is_wrapped(x) {
+            // A Python float is a tensor of float64, but it stands for the default dtype.
+            return Operands::add(&mut self.numbers, default_of(t));
+        }
+        let slot = if cx.rank(x)? == 0 { &mut self.without } else { &mut self.with_dimensions };
+        Operands::add(slot, t)
+    }
+
+    fn result(&self) -> Result<Dtype> {
+        let lower = combine(self.without, self.numbers)?;
+        combine(self.with_dimensions, lower)?.ok_or_else(|| Error::internal("the dtype of no operands is asked for"))
+    }
+}
+
+fn combine(higher: Option<Dtype>, lower: Option<Dtype>) -> Result<Option<Dtype>> {
+    match (higher, lower) {
+        (Some(a), Some(b)) => look_up(&rules::COMBINE, a, b).map(Some),
+        (a, b) => Ok(a.or(b)),
+    }
+}
+
+/// The default dtype of the category of a number's dtype.
+fn default_of(t: Dtype) -> Dtype {
+    match t {
+        Dtype::Float64 => Dtype::Float32,
+        Dtype::Complex128 => Dtype::Complex64,
+        other => other,
+    }
+}
+
+/// The dtype that tensors meet in.
+pub fn result_type(cx: &mut Builder, xs: &[Value]) -> Result<Dtype> {
+    let mut operands = Operands::default();
+    for x in xs {
+        operands.tensor(cx, *x)?;
+    }
+    operands.result()
+}
+
+/// The dtype that a tensor and a number meet in.
+pub fn result_type_with(cx: &mut Builder, x: Value, number: &Scalar) -> Result<Dtype> {
+    let mut operands = Operands::default();
+    operands.tensor(cx, x)?;
+    let t = scalar_dtype(cx, number)?;
+    Operands::add(&mut operands.numbers, t)?;
+    operands.result()
+}
+
+/// The dtype of a number alone.
+pub fn scalar_dtype(cx: &mut Builder, number: &Scalar) -> Result<Dtype> {
+    Ok(match number {
+        Scalar::Bool(_) => Dtype::Bool,
+        Scalar::Int(_) | Scalar::Sym(_) => Dtype::Int64,
+        Scalar::Float(_) => Dtype::Float32,
+        Scalar::Complex(..) => Dtype::Complex64,
+        Scalar::Value(value) => default_of(cx.dtype(*value)),
+    })
+}

@@ -1,0 +1,5 @@
+//! The command `aten2onnx`.
+
+fn main() -> std::process::ExitCode {
+    aten2onnx::cli::main()
+}

@@ -1,0 +1,289 @@
+//! From the ATen program to the ONNX graph: each node's rule is found and run, in order.
+//!
+//! Takes a functional program. Before any rule runs, `preflight` lists all that the target lacks. Integers of the program are
+//! symbolic expressions here (the archive tells them): the nodes that compute them need no rule, the graph computes an
+//! expression only where some rule asks for its value.
+
+mod arguments;
+mod control;
+mod numbers;
+mod preflight;
+
+pub use preflight::{Blocker, preflight};
+
+use std::collections::HashMap;
+
+use crate::builder::{Args, Binding, Builder, Event, Out, Scalar};
+use crate::dtype::Dtype;
+use crate::error::{Error, Result};
+use crate::export::Options;
+use crate::graph::{Graph, Origin, Type, Value};
+use crate::program::{Arg, InputKind, Node, NodeOutput, Output, OutputKind, Program, TensorMeta};
+use crate::sym::SymInt;
+use crate::{program, rules};
+
+/// Translates a functional program.
+///
+/// # Errors
+/// What the target cannot say (all of it at once), or a rule's refusal with its node.
+pub fn translate(program: &Program, options: &Options) -> Result<Graph> {
+    translate_with(program, options, &mut |_| {})
+}
+
+/// The same; `inspect` sees the builder before it is finished.
+pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn FnMut(&mut Builder)) -> Result<Graph> {
+    let blockers = preflight(program, options.opset);
+    if !blockers.is_empty() {
+        return Err(preflight::report(&blockers, options.opset));
+    }
+    let mut builder = Builder::new(options.opset);
+    if !options.trace.is_empty() {
+        builder.trace().enable();
+    }
+    for (symbol, (low, high)) in &program.ranges {
+        builder.declare_range(symbol, *low, *high);
+    }
+    let mut translation = Translation { builder, env: HashMap::new(), trace: &options.trace };
+    translation.inputs(&program.graph)?;
+    for bound in &program.weights {
+        let value = translation.builder.weight(bound.weight.clone());
+        translation.env.insert(bound.value.clone(), Known::Tensor(value));
+    }
+    translation.nodes(&program.graph)?;
+    translation.outputs(&program.graph)?;
+    inspect(&mut translation.builder);
+    translation.builder.finish()
+}
+
+/// What a name of the program stands for.
+#[derive(Debug, Clone)]
+enum Known {
+    Tensor(Value),
+    Number(Scalar),
+    /// A user input that the trace has specialised on.
+    Constant(Arg),
+}
+
+struct Translation<'a> {
+    builder: Builder,
+    env: HashMap<String, Known>,
+    /// Overloads to tell of.
+    trace: &'a [String],
+}
+
+impl Translation<'_> {
+    fn inputs(&mut self, graph: &program::Graph) -> Result<()> {
+        for input in &graph.inputs {
+            let name = &input.name;
+            let known = match &input.kind {
+                InputKind::Tensor => {
+                    let meta = graph
+                        .tensors
+                        .get(name)
+                        .ok_or_else(|| Error::input(format!("nothing is recorded on the input `{name}`")))?;
+                    Known::Tensor(self.builder.input(name, recorded(meta)))
+                }
+                InputKind::SymInt => {
+                    let value = self.builder.input(name, Type::tensor(Dtype::Int64, Vec::new()));
+                    let size = graph.sym_ints.get(name).cloned().unwrap_or_else(|| SymInt::symbol(name.as_str()));
+                    self.bind(&size, value);
+                    Known::Number(Scalar::from(size))
+                }
+                InputKind::SymFloat => {
+                    Known::Number(Scalar::Value(self.builder.input(name, Type::tensor(Dtype::Float64, Vec::new()))))
+                }
+                InputKind::SymBool => {
+                    Known::Number(Scalar::Value(self.builder.input(name, Type::tensor(Dtype::Bool, Vec::new()))))
+                }
+                InputKind::Constant(arg) => Known::Constant(arg.clone()),
+            };
+            self.env.insert(name.clone(), known);
+        }
+        Ok(())
+    }
+
+    /// A symbolic integer that a 0-dim value of the graph holds.
+    fn bind(&mut self, size: &SymInt, value: Value) {
+        if let Some(symbol) = size.as_symbol() {
+            self.builder.bind_symbol(symbol, Binding::Scalar(value));
+        }
+    }
+
+    fn nodes(&mut self, graph: &program::Graph) -> Result<()> {
+        for node in &graph.nodes {
+            self.node(node, graph).map_err(|error| placed(error, node))?;
+        }
+        Ok(())
+    }
+
+    fn node(&mut self, node: &Node, graph: &program::Graph) -> Result<()> {
+        if numbers::is_number_node(node) && self.number_node(node, graph)? {
+            return Ok(());
+        }
+        if let Some(operator) = node.target.strip_prefix("higher_order::") {
+            return self.higher_order(operator, node, graph);
+        }
+        let rule = rules::find(&node.target).ok_or_else(|| preflight::no_rule(&node.target))?;
+        self.builder.set_origin(origin(node));
+        let args = self.arguments(node)?;
+        let traced = self.trace.iter().any(|t| t == rule.name);
+        if !traced && !self.trace.is_empty() {
+            self.builder.trace().take();
+        }
+        let outs = (rule.call)(&mut self.builder, &args)?;
+        if traced {
+            self.tell(node, rule, &outs);
+        }
+        self.bind_outputs(node, outs, graph)
+    }
+
+    /// The results of a rule under the names that the program gives them, checked against what PyTorch recorded.
+    fn bind_outputs(&mut self, node: &Node, outs: Vec<Out>, graph: &program::Graph) -> Result<()> {
+        if outs.len() < node.outputs.len() {
+            let message = format!("the rule gives {} results, the program has {}", outs.len(), node.outputs.len());
+            return Err(self.builder.fault(message));
+        }
+        for (output, out) in node.outputs.iter().zip(outs) {
+            match (output, out) {
+                (NodeOutput::None, _) => {}
+                (NodeOutput::Tensor(name), Out::Tensor(value)) => self.bind_tensor(name, value, graph)?,
+                (NodeOutput::Tensor(name), Out::Scalar(number)) => {
+                    self.env.insert(name.clone(), Known::Number(number));
+                }
+                (NodeOutput::Tensors(names), Out::Tensors(values)) => {
+                    if names.len() != values.len() {
+                        let message =
+                            format!("the rule gives a list of {}, the program has {}", values.len(), names.len());
+                        return Err(self.builder.fault(message));
+                    }
+                    for (name, value) in names.iter().zip(values) {
+                        self.bind_tensor(name, value, graph)?;
+                    }
+                }
+                (NodeOutput::Sym(name), Out::SymInt(size)) => {
+                    self.env.insert(name.clone(), Known::Number(Scalar::from(size)));
+                }
+                (NodeOutput::Sym(name), Out::Scalar(number)) => self.bind_number(name, number, graph)?,
+                (NodeOutput::Sym(name), Out::Tensor(value)) => self.bind_number(name, Scalar::Value(value), graph)?,
+                (output, out) => {
+                    return Err(self.builder.fault(format!("gives {out:?} where the program has {output:?}")));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn bind_tensor(&mut self, name: &str, value: Value, graph: &program::Graph) -> Result<()> {
+        if let Some(meta) = graph.tensors.get(name) {
+            self.builder.set_type(value, &recorded(meta))?;
+        }
+        self.builder.name_value(value, name);
+        self.env.insert(name.to_owned(), Known::Tensor(value));
+        Ok(())
+    }
+
+    fn outputs(&mut self, graph: &program::Graph) -> Result<()> {
+        for (i, output) in graph.outputs.iter().enumerate() {
+            let Some(value) = self.output_value(output)? else { continue };
+            let name = match (&output.kind, &output.value) {
+                (OutputKind::BufferMutation(name) | OutputKind::InputMutation(name), _) => format!("{name}_out"),
+                (OutputKind::User, Arg::Tensor(name) | Arg::Sym(name)) => name.clone(),
+                _ => format!("output_{i}"),
+            };
+            self.builder.output(&name, value);
+        }
+        Ok(())
+    }
+
+    /// The value of an output; None for one that is `None` (ONNX has no such thing).
+    fn output_value(&mut self, output: &Output) -> Result<Option<Value>> {
+        match &output.value {
+            Arg::None => Ok(None),
+            Arg::Tensor(name) | Arg::Sym(name) => self.value_of(name).map(Some),
+            Arg::Int(i) => self.builder.scalar(&Scalar::Int(*i), Dtype::Int64).map(Some),
+            Arg::Float(f) => self.builder.scalar(&Scalar::Float(*f), Dtype::Float32).map(Some),
+            Arg::Bool(b) => self.builder.scalar(&Scalar::Bool(*b), Dtype::Bool).map(Some),
+            other => Err(Error::unsupported(format!("an output of this kind: {other:?}"))),
+        }
+    }
+
+    /// A name as a value of the graph; numbers become 0-dim tensors.
+    fn value_of(&mut self, name: &str) -> Result<Value> {
+        match self.known(name)?.clone() {
+            Known::Tensor(value) => Ok(value),
+            Known::Number(number) => self.number_value(&number),
+            Known::Constant(_) => Err(Error::input(format!("`{name}` is a constant, and is used as a tensor"))),
+        }
+    }
+
+    fn known(&self, name: &str) -> Result<&Known> {
+        self.env.get(name).ok_or_else(|| Error::input(format!("nothing in the graph is called `{name}`")))
+    }
+
+    fn tell(&mut self, node: &Node, rule: &rules::Rule, outs: &[Out]) {
+        let events = self.builder.trace().take();
+        eprintln!("{} `{}` ({})", node.name, rule.name, rule.location);
+        for event in events {
+            eprintln!("    {}", described(&event));
+        }
+        for out in outs {
+            if let Out::Tensor(value) = out {
+                eprintln!("    -> {}", self.builder.ty(*value));
+            }
+        }
+    }
+}
+
+/// What torch.export recorded on a tensor, as the graph's type. A complex tensor is a real one with a last dimension of 2.
+fn recorded(meta: &TensorMeta) -> Type {
+    let mut sizes = meta.sizes.clone();
+    let dtype = match meta.dtype {
+        Dtype::Complex32 => Dtype::Float16,
+        Dtype::Complex64 => Dtype::Float32,
+        Dtype::Complex128 => Dtype::Float64,
+        real => return Type::tensor(real, sizes),
+    };
+    sizes.push(SymInt::from(2));
+    Type::tensor(dtype, sizes)
+}
+
+fn origin(node: &Node) -> Origin {
+    Origin {
+        node_name: node.name.clone(),
+        module: node.module.clone(),
+        module_type: node.module_type.clone(),
+        source_line: node.source_line.clone(),
+        rule: node.target.clone(),
+    }
+}
+
+/// A step of a rule as `--trace` shows it.
+fn described(event: &Event) -> String {
+    match event {
+        Event::Arm(arm, condition) => match rules::ARMS.get(*arm as usize) {
+            Some(arm) => format!("{}: `{}` is {condition}", arm.location, arm.text),
+            None => format!("arm {arm}: {condition}"),
+        },
+        Event::Node(op) => format!("node {op}"),
+        Event::Lower(op, before) => format!("lowered: {op} before {before}"),
+    }
+}
+
+fn placed(error: Error, node: &Node) -> Error {
+    let place = match &node.source_line {
+        Some(line) => format!("`{}` ({}), {line}", node.name, node.target),
+        None => format!("`{}` ({})", node.name, node.target),
+    };
+    error.at(place)
+}
+
+impl Translation<'_> {
+    fn arguments(&mut self, node: &Node) -> Result<Args> {
+        let mut values = Vec::with_capacity(node.args.len());
+        for (name, arg) in &node.args {
+            let value = self.argument(arg).map_err(|e| e.at(format!("argument `{name}`")))?;
+            values.push((name.clone(), value));
+        }
+        Ok(Args::new(values))
+    }
+}

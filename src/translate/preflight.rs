@@ -1,0 +1,109 @@
+//! Before any rule runs: everything that the program needs and the target lacks, all at once.
+
+use std::collections::BTreeMap;
+
+use super::numbers::is_number_target;
+use crate::error::Error;
+use crate::program::{Arg, Graph, Node, Program};
+use crate::rules::{self, MAX_OPSET, Support};
+
+/// An operator that cannot be exported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blocker {
+    /// The overload.
+    pub target: String,
+    /// Why.
+    pub reason: String,
+    /// The first node that needs it.
+    pub node: String,
+    /// That node's source line.
+    pub source_line: Option<String>,
+    /// How many nodes need it.
+    pub count: usize,
+    /// The lowest opset above the target that would do.
+    pub needs_opset: Option<u32>,
+}
+
+/// Lists the operators that have no rule, or none at this opset.
+pub fn preflight(program: &Program, opset: u32) -> Vec<Blocker> {
+    let mut found = BTreeMap::new();
+    graph(&program.graph, opset, &mut found);
+    found.into_values().collect()
+}
+
+fn graph(graph: &Graph, opset: u32, found: &mut BTreeMap<String, Blocker>) {
+    for node in &graph.nodes {
+        for (_, arg) in &node.args {
+            if let Arg::Graph(inner) = arg {
+                self::graph(inner, opset, found);
+            }
+        }
+        let Some((reason, needs_opset)) = blocked(node, opset) else { continue };
+        let entry = found.entry(node.target.clone()).or_insert_with(|| Blocker {
+            target: node.target.clone(),
+            reason,
+            node: node.name.clone(),
+            source_line: node.source_line.clone(),
+            count: 0,
+            needs_opset,
+        });
+        entry.count += 1;
+    }
+}
+
+fn blocked(node: &Node, opset: u32) -> Option<(String, Option<u32>)> {
+    if is_number_target(&node.target) {
+        return None;
+    }
+    if let Some(operator) = node.target.strip_prefix("higher_order::") {
+        return (!super::control::is_known(operator)).then(|| (no_rule(&node.target).message, None));
+    }
+    let Some(rule) = rules::find(&node.target) else { return Some((no_rule(&node.target).message, None)) };
+    if rule.support(opset) != Support::No {
+        return None;
+    }
+    let needs = (opset..=MAX_OPSET).find(|o| rule.support(*o) != Support::No);
+    Some((rule.reasons.join("; "), needs))
+}
+
+/// Why there is no rule, and what to do.
+pub(super) fn no_rule(target: &str) -> Error {
+    if let Some(reason) = rules::unsupported(target) {
+        return Error::unsupported(format!("`{target}` cannot be exported: {reason}"));
+    }
+    let (op, _) = target.split_once('.').unwrap_or((target, ""));
+    let siblings: Vec<&str> =
+        rules::RULES.iter().map(|r| r.name).filter(|n| *n == op || n.starts_with(&format!("{op}."))).collect();
+    let error = match siblings.is_empty() {
+        true => Error::unsupported(format!("there is no rule for `{target}`")),
+        false => Error::unsupported(format!("there is no rule for `{target}`, only for {}", siblings.join(", "))),
+    };
+    error.help("`ep.run_decompositions()` before torch.export.save may replace it by operators that have rules")
+}
+
+/// All blockers in one error.
+pub(super) fn report(blockers: &[Blocker], opset: u32) -> Error {
+    let lines: Vec<String> = blockers
+        .iter()
+        .map(|b| {
+            let mut line =
+                format!("`{}` at {} node{}: {}", b.target, b.count, if b.count == 1 { "" } else { "s" }, b.reason);
+            if let Some(needs) = b.needs_opset {
+                line.push_str(&format!(" (opset {needs} would do)"));
+            }
+            line.push_str(&format!("\n      first at `{}`", b.node));
+            if let Some(source) = &b.source_line {
+                line.push_str(&format!(", {source}"));
+            }
+            line
+        })
+        .collect();
+    let all = blockers.iter().map(|b| b.needs_opset).collect::<Option<Vec<_>>>().and_then(|n| n.into_iter().max());
+    let message = format!("this model cannot be exported to opset {opset}:\n    {}", lines.join("\n    "));
+    let error = Error::refused(message, all);
+    match all {
+        Some(needs) => error.help(format!("`--opset {needs}` would do")),
+        None => error
+            .help("`ep.run_decompositions()` before torch.export.save may replace these by operators that have rules"),
+    }
+}

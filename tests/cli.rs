@@ -1,0 +1,162 @@
+//! The command line as a user meets it: messages, exit codes, streams.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+const MODEL: &str = "tests/data/models/mobilenet_like.pt2";
+
+fn aten2onnx(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_aten2onnx"));
+    command.current_dir(common::root()).args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+/// The exit code and what went to stderr.
+fn failure(arguments: &[&str]) -> (i32, String) {
+    let output = aten2onnx(arguments);
+    assert!(output.stdout.is_empty(), "an error belongs on stderr");
+    (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
+fn path(folder: &Path, name: &str) -> String {
+    folder.join(name).to_str().unwrap().to_owned()
+}
+
+#[test]
+fn an_opset_that_we_do_not_have_is_wrong_usage() {
+    for (opset, why) in [("8", "it is too old"), ("29", "it is not known yet"), ("new", "it is not a number")] {
+        let (code, text) = failure(&["export", MODEL, "--opset", opset]);
+        assert_eq!(code, 2);
+        assert!(text.contains(why) && text.contains("supported are 9 to 28, the default is 18"), "{text}");
+    }
+}
+
+#[test]
+fn missing_and_damaged_files_have_their_codes() {
+    let (code, text) = failure(&["export", "no/such.pt2"]);
+    assert_eq!(code, 3);
+    assert_eq!(text, "error: No such file or directory\n  --> no/such.pt2\n");
+    let (code, text) = failure(&["inspect", "Cargo.toml"]);
+    assert_eq!(code, 4);
+    assert!(text.starts_with("error: ") && text.contains("--> Cargo.toml"), "{text}");
+}
+
+#[test]
+fn a_model_from_stdin_needs_a_name() {
+    let (code, text) = failure(&["export", "-"]);
+    assert_eq!(code, 3);
+    assert!(text.contains("help: say where it goes"), "{text}");
+}
+
+#[test]
+fn an_unknown_error_code_is_told() {
+    let (code, text) = failure(&["explain-error", "E9999"]);
+    assert_eq!(code, 5);
+    assert!(text.contains("there is no error code `E9999`"), "{text}");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_aten2onnx"));
+    let mut child = command.args(["ops", "--help"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_aten2onnx"));
+    let inspect = ["inspect", "--json", MODEL];
+    let mut child = command
+        .current_dir(common::root())
+        .args(inspect)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(141), &b""[..]));
+}
+
+#[test]
+fn inspect_tells_what_is_in_a_model() {
+    let output = aten2onnx(&["inspect", MODEL]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    for line in ["Inputs\n  x  float32[s77, 3, 64, 64]\n", "  s77  1 to 1024\n", "     52  aten::conv2d", "244 tensors"]
+    {
+        assert!(text.contains(line), "no {line:?} in\n{text}");
+    }
+    let output = aten2onnx(&["inspect", MODEL, "--json", "--opset", "13"]);
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(value["operators"][0]["calls"].as_array().unwrap().len(), 52);
+    assert_eq!(value["opsets"][0]["opset"], 13);
+    assert!(!value.to_string().contains("/torchvision/"), "source lines have no folders");
+}
+
+#[test]
+fn export_writes_a_model_that_computes_what_pytorch_does() {
+    const CHECK: &str = r#"
+import sys, numpy as np, onnx, onnxruntime as ort
+folder, path, opset = sys.argv[1:]
+onnx.checker.check_model(path, full_check=True)
+model = onnx.load(path)
+assert model.opset_import[0].version == int(opset)
+assert model.graph.input[0].name == "image" and model.graph.output[0].name == "scores"
+assert model.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "batch"
+session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
+inputs, expected = np.load(f"{folder}.inputs.npz"), np.load(f"{folder}.expected.npz")
+for size in ("1", "3"):
+    found, = session.run(None, {"image": inputs["x" + size]})
+    np.testing.assert_allclose(found, expected["y" + size], rtol=1e-3, atol=1e-4)
+"#;
+    let folder = tempfile::tempdir().unwrap();
+    let data = MODEL.trim_end_matches(".pt2");
+    let names = ["--dim", "x:0=batch", "--input-name", "image", "--output-name", "scores"];
+    for (opset, external) in [("9", "auto"), ("13", "always"), ("18", "auto"), ("26", "never")] {
+        let out = path(folder.path(), &format!("{opset}.onnx"));
+        let choices = ["export", MODEL, "-o", &out, "--opset", opset, "--external-data", external];
+        let output = aten2onnx(&[&choices[..], &names[..]].concat());
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{text}");
+        assert!(text.contains(&format!("opset {opset}, IR ")), "{text}");
+        common::python(CHECK, &[data, &out, opset]);
+    }
+}
+
+#[test]
+fn a_stream_gets_what_a_file_gets_and_the_same_every_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, two) = (path(folder.path(), "one.onnx"), path(folder.path(), "two.onnx"));
+    assert_eq!(aten2onnx(&["export", MODEL, "-o", &one, "--quiet"]).stderr, b"");
+    let copy = path(folder.path(), "copy.pt2");
+    fs::copy(common::root().join(MODEL), &copy).unwrap();
+    assert!(aten2onnx(&["export", &copy, "-o", &two]).status.success());
+    let streamed = aten2onnx(&["export", MODEL, "-o", "-"]).stdout;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_aten2onnx"));
+    let from_stdin =
+        command.args(["export", "-", "-o", "-"]).stdin(File::open(&copy).unwrap()).output().unwrap().stdout;
+    let one = fs::read(&one).unwrap();
+    assert!(!one.is_empty());
+    assert!(one == fs::read(&two).unwrap() && one == streamed && one == from_stdin);
+    let text = String::from_utf8_lossy(&one);
+    assert!(!text.contains(folder.path().to_str().unwrap()) && !text.contains("site-packages"));
+}
+
+#[test]
+fn names_that_do_not_fit_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(folder.path(), "m.onnx");
+    for (arguments, why) in [
+        (["--dim", "s1=batch"], "no dimension of the model is called `s1`"),
+        (["--dim", "x:1=batch"], "axis 1 of the input `x` has no name to change"),
+        (["--input-name", "y=z"], "there is no input `y`"),
+        (["--ir", "3"], "IR version 3 is too old for this model"),
+    ] {
+        let (code, text) = failure(&[&["export", MODEL, "-o", &out], &arguments[..]].concat());
+        assert_eq!(code, 5);
+        assert!(text.contains(why), "{text}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}

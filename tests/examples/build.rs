@@ -1,0 +1,363 @@
+//! An example as a model at an opset, built as the exporter builds one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use aten2onnx::builder::{ArgValue, Args, Binding, Builder, In, Out, Scalar};
+use aten2onnx::dtype::Dtype;
+use aten2onnx::error::{Error, Kind, Result};
+use aten2onnx::graph::{Attr, Origin, Type, Value};
+use aten2onnx::onnx::{self, ModelOptions};
+use aten2onnx::rules;
+use aten2onnx::schema;
+use aten2onnx::sym::SymInt;
+use aten2onnx_codegen::Checked;
+use aten2onnx_codegen::schema::onnx::{AttrKind, PortOption};
+use aten2onnx_codegen::syntax::ast::{ExampleSize, ExampleValue};
+use aten2onnx_codegen::tree::{Example, Target};
+use aten2onnx_codegen::types::Ty;
+
+/// What became of an example at an opset.
+pub enum Outcome {
+    Built(Built),
+    /// The rule refuses; `needs` is the opset that would do.
+    Refused {
+        needs: Option<u32>,
+        reason: String,
+    },
+    Failed(String),
+}
+
+/// A model.
+pub struct Built {
+    pub opset: u32,
+    pub bytes: Vec<u8>,
+    /// The same without its opset and IR version, for comparison.
+    pub unversioned: Vec<u8>,
+}
+
+/// Builds an example; gives the branches that it reached too.
+pub fn build(example: &Example, checked: &Checked, opset: u32) -> (Outcome, BTreeSet<u32>) {
+    let mut cx = Builder::new(opset);
+    let made = match &example.target {
+        Target::Map(name) => map(&mut cx, name, example, checked),
+        Target::Lower(op) => lower(&mut cx, op, example, checked),
+    };
+    let arms = cx.trace().reached().iter().copied().collect();
+    let outcome = match made.and_then(|()| model(cx, opset)) {
+        Ok(built) => Outcome::Built(built),
+        Err(e) if e.kind == Kind::Unsupported => Outcome::Refused { needs: e.needs_opset, reason: e.to_string() },
+        Err(e) => Outcome::Failed(e.to_string()),
+    };
+    (outcome, arms)
+}
+
+fn model(cx: Builder, opset: u32) -> Result<Built> {
+    let graph = cx.finish()?;
+    let mut model = onnx::model::build(&graph, &ModelOptions::default())?;
+    let mut bytes = Vec::new();
+    onnx::write_to(&model, &mut bytes, &mut |_, _| {})?;
+    model.proto.opset_import.clear();
+    model.proto.ir_version = None;
+    let mut unversioned = Vec::new();
+    onnx::write_to(&model, &mut unversioned, &mut |_, _| {})?;
+    Ok(Built { opset, bytes, unversioned })
+}
+
+/// The opset at which the operator itself is the oracle: one that ONNX Runtime takes, if its newest form is there already.
+pub fn native_opset(op: &str) -> u32 {
+    let newest = schema::find(op).and_then(|op| op.versions.last()).map_or(0, |v| v.since);
+    if newest <= 26 { 26 } else { rules::MAX_OPSET }
+}
+
+/// The types of an example's parameters.
+pub fn params(example: &Example, checked: &Checked) -> BTreeMap<String, Ty> {
+    match &example.target {
+        Target::Map(name) => {
+            let map = checked.program.maps.iter().find(|m| m.function.name == *name);
+            map.into_iter().flat_map(|m| &m.function.params).map(|p| (p.name.clone(), p.ty.clone())).collect()
+        }
+        Target::Lower(_) => BTreeMap::new(),
+    }
+}
+
+/// Symbolic sizes that stand as arguments and in no tensor: they are inputs of their own.
+pub fn lone_symbols(example: &Example, params: &BTreeMap<String, Ty>) -> Vec<String> {
+    let mut in_tensors = BTreeSet::new();
+    let mut named = Vec::new();
+    for (name, value) in &example.args {
+        let _ = params.get(name);
+        visit(value, &mut in_tensors, &mut named, example);
+    }
+    named.retain(|n| !in_tensors.contains(n));
+    named.dedup();
+    named
+}
+
+fn visit(value: &ExampleValue, in_tensors: &mut BTreeSet<String>, named: &mut Vec<String>, example: &Example) {
+    match value {
+        ExampleValue::Tensor { sizes, .. } => {
+            for size in sizes {
+                if let ExampleSize::Symbolic(name) = size {
+                    in_tensors.insert(name.clone());
+                }
+            }
+        }
+        ExampleValue::List(items) => items.iter().for_each(|i| visit(i, in_tensors, named, example)),
+        ExampleValue::Name(name) if example.with.iter().any(|w| w.0 == *name) => {
+            if !named.contains(name) {
+                named.push(name.clone());
+            }
+        }
+        _ => {}
+    }
+}
+
+pub fn is_dtype(name: &str) -> bool {
+    Dtype::from_torch_name(name).is_some()
+}
+
+fn element_type(short: &str) -> Dtype {
+    let name = match short {
+        "f16" => "float16",
+        "bf16" => "bfloat16",
+        "f32" => "float32",
+        "f64" => "float64",
+        "i8" => "int8",
+        "i16" => "int16",
+        "i32" => "int32",
+        "i64" => "int64",
+        "u8" => "uint8",
+        "u16" => "uint16",
+        "u32" => "uint32",
+        "u64" => "uint64",
+        "c64" => "complex64",
+        "c128" => "complex128",
+        other => other,
+    };
+    Dtype::from_torch_name(name).unwrap_or_else(|| panic!("no dtype `{short}`"))
+}
+
+/// Makes an input of the graph; a complex one is real with a last dimension of 2.
+fn input(cx: &mut Builder, count: &mut usize, dtype: &str, mut sizes: Vec<SymInt>) -> Value {
+    let dtype = match element_type(dtype) {
+        Dtype::Complex64 => {
+            sizes.push(SymInt::from(2));
+            Dtype::Float32
+        }
+        Dtype::Complex128 => {
+            sizes.push(SymInt::from(2));
+            Dtype::Float64
+        }
+        real => real,
+    };
+    *count += 1;
+    cx.input(&format!("x{}", *count - 1), Type::tensor(dtype, sizes))
+}
+
+struct Call<'a> {
+    cx: &'a mut Builder,
+    example: &'a Example,
+    inputs: usize,
+}
+
+impl Call<'_> {
+    fn tensor(&mut self, value: &ExampleValue) -> Option<Value> {
+        let (dtype, sizes) = match value {
+            ExampleValue::Tensor { dtype, sizes, .. } => {
+                let sizes = sizes.iter().map(|s| match s {
+                    ExampleSize::Known(n) => SymInt::from(*n),
+                    ExampleSize::Symbolic(name) => SymInt::symbol(name.as_str()),
+                });
+                (dtype, sizes.collect())
+            }
+            ExampleValue::Literal { dtype, sizes, .. } => (dtype, sizes.iter().map(|n| SymInt::from(*n)).collect()),
+            _ => return None,
+        };
+        Some(input(self.cx, &mut self.inputs, dtype, sizes))
+    }
+
+    fn number(&self, value: &ExampleValue) -> Option<Scalar> {
+        match value {
+            ExampleValue::Int(i) => Some(Scalar::Int(*i)),
+            ExampleValue::Float(f) => Some(Scalar::Float(*f)),
+            ExampleValue::Bool(b) => Some(Scalar::Bool(*b)),
+            ExampleValue::Name(name) if self.example.with.iter().any(|w| w.0 == *name) => {
+                Some(Scalar::Sym(SymInt::symbol(name.as_str())))
+            }
+            _ => None,
+        }
+    }
+
+    fn argument(&mut self, value: &ExampleValue, ty: &Ty) -> ArgValue {
+        if let Some(tensor) = self.tensor(value) {
+            return ArgValue::Tensor(tensor);
+        }
+        if let Some(number) = self.number(value) {
+            return ArgValue::Scalar(number);
+        }
+        match value {
+            ExampleValue::List(items) if holds_tensors(ty) => {
+                ArgValue::Tensors(items.iter().map(|i| self.tensor(i)).collect())
+            }
+            ExampleValue::List(items) if items.iter().any(|i| matches!(i, ExampleValue::Str(_))) => ArgValue::Strs(
+                items
+                    .iter()
+                    .filter_map(|i| if let ExampleValue::Str(s) = i { Some(s.clone()) } else { None })
+                    .collect(),
+            ),
+            ExampleValue::List(items) => ArgValue::Scalars(items.iter().filter_map(|i| self.number(i)).collect()),
+            ExampleValue::Str(s) => ArgValue::Str(s.clone()),
+            ExampleValue::Name(name) => match Dtype::from_torch_name(name) {
+                Some(dtype) => ArgValue::Dtype(dtype),
+                None => ArgValue::Opaque(name.clone()),
+            },
+            _ => ArgValue::None,
+        }
+    }
+}
+
+fn holds_tensors(ty: &Ty) -> bool {
+    match ty {
+        Ty::List(t) | Ty::Optional(t) => holds_tensors(t),
+        ty => *ty == Ty::Tensor,
+    }
+}
+
+fn map(cx: &mut Builder, name: &str, example: &Example, checked: &Checked) -> Result<()> {
+    let rule = rules::find(name).ok_or_else(|| Error::internal("no such rule"))?;
+    let params = params(example, checked);
+    let mut call = Call { cx, example, inputs: 0 };
+    let mut args = Vec::new();
+    for (name, value) in &example.args {
+        let ty = params.get(name).cloned().unwrap_or(Ty::Never);
+        args.push((name.clone(), call.argument(value, &ty)));
+    }
+    let inputs = call.inputs;
+    for (i, symbol) in lone_symbols(example, &params).iter().enumerate() {
+        let value = cx.input(&format!("x{}", inputs + i), Type::tensor(Dtype::Int64, Vec::new()));
+        cx.bind_symbol(symbol, Binding::Scalar(value));
+    }
+    cx.set_origin(Origin { node_name: "y".into(), rule: name.to_owned(), ..Origin::default() });
+    let outs = (rule.call)(cx, &Args::new(args))?;
+    let mut count = 0;
+    for out in outs {
+        let values = match out {
+            Out::Tensor(value) => vec![value],
+            Out::Tensors(values) => values,
+            Out::SymInt(size) => vec![cx.sym_value(&size)?],
+            Out::Scalar(Scalar::Value(value)) => vec![value],
+            Out::Scalar(number) => vec![cx.scalar(&number, Dtype::Float32)?],
+            Out::None => Vec::new(),
+        };
+        for value in values {
+            cx.output(&format!("y{count}"), value);
+            count += 1;
+        }
+    }
+    Ok(())
+}
+
+fn lower(cx: &mut Builder, op: &str, example: &Example, checked: &Checked) -> Result<()> {
+    let name = schema::find(op).ok_or_else(|| Error::internal("no such operator"))?.name;
+    let version = checked.schemas.onnx.versions(op).last().ok_or_else(|| Error::internal("no version"))?;
+    let given = |name: &str| example.args.iter().find(|a| a.0 == name).map(|a| &a.1);
+    let mut call = Call { cx, example, inputs: 0 };
+    let mut inputs = Vec::new();
+    for port in &version.inputs {
+        match (given(&port.name), port.option) {
+            (Some(ExampleValue::List(items)), PortOption::Variadic(_)) => {
+                for item in items {
+                    inputs.push(call.operand(item));
+                }
+            }
+            (Some(value), _) => inputs.push(call.operand(value)),
+            (None, PortOption::Variadic(_)) => {}
+            (None, _) => inputs.push(In::None),
+        }
+    }
+    let mut attrs = Vec::new();
+    for attribute in &version.attributes {
+        let Some(value) = example.args.iter().find(|a| a.0.rsplit_once('_').is_some_and(|(s, _)| s == attribute.name))
+        else {
+            continue;
+        };
+        let name: &'static str = Box::leak(attribute.name.clone().into_boxed_str());
+        attrs.push((name, call.attribute(&value.1, attribute.kind)?));
+    }
+    let outputs = match given("outputs") {
+        Some(ExampleValue::Int(n)) => usize::try_from(*n).unwrap_or(1),
+        _ => (version.min_outputs as usize).max(1),
+    };
+    cx.set_origin(Origin { node_name: "y".into(), rule: op.to_owned(), ..Origin::default() });
+    let values = cx.node(name, inputs, attrs, outputs)?;
+    for (i, value) in values.into_iter().enumerate() {
+        cx.output(&format!("y{i}"), value);
+    }
+    Ok(())
+}
+
+impl Call<'_> {
+    /// An input of an operator: numbers and lists are constants.
+    fn operand(&mut self, value: &ExampleValue) -> In {
+        if let Some(tensor) = self.tensor(value) {
+            return In::Value(tensor);
+        }
+        if let Some(number) = self.number(value) {
+            return In::Number(number);
+        }
+        match value {
+            ExampleValue::List(items) if items.iter().any(|i| matches!(i, ExampleValue::Float(_))) => {
+                In::Floats(items.iter().filter_map(|i| self.number(i)?.as_float()).collect())
+            }
+            ExampleValue::List(items) => {
+                let sizes = items.iter().filter_map(|i| match self.number(i)? {
+                    Scalar::Sym(size) => Some(size),
+                    number => number.as_int().map(SymInt::from),
+                });
+                In::Ints(sizes.collect())
+            }
+            _ => In::None,
+        }
+    }
+
+    fn attribute(&mut self, value: &ExampleValue, kind: AttrKind) -> Result<Attr> {
+        let list = match value {
+            ExampleValue::List(items) => items.as_slice(),
+            one => std::slice::from_ref(one),
+        };
+        let floats = || list.iter().filter_map(|i| self.number(i)?.as_float()).collect::<Vec<_>>();
+        let ints = || {
+            let int = |i: &ExampleValue| match i {
+                ExampleValue::Name(name) => Dtype::from_torch_name(name).map(|d| i64::from(d.onnx())),
+                other => self.number(other)?.as_int(),
+            };
+            list.iter().filter_map(int).collect::<Vec<_>>()
+        };
+        let strs = || {
+            let text = |i: &ExampleValue| if let ExampleValue::Str(s) = i { Some(s.clone()) } else { None };
+            list.iter().filter_map(text).collect::<Vec<_>>()
+        };
+        let wrong = || Error::internal(format!("an attribute given as {value:?}"));
+        Ok(match kind {
+            AttrKind::Float => Attr::Float(floats().first().copied().ok_or_else(wrong)?),
+            AttrKind::Int => Attr::Int(ints().first().copied().ok_or_else(wrong)?),
+            AttrKind::String => Attr::Str(strs().first().cloned().ok_or_else(wrong)?),
+            AttrKind::Floats => Attr::Floats(floats()),
+            AttrKind::Ints => Attr::Ints(ints()),
+            AttrKind::Strings => Attr::Strs(strs()),
+            AttrKind::Tensor => {
+                let dtype = match value {
+                    ExampleValue::Literal { dtype, .. } => element_type(dtype),
+                    _ => return Err(wrong()),
+                };
+                let ExampleValue::Literal { elements, .. } = value else { return Err(wrong()) };
+                let numbers: Vec<Scalar> = elements
+                    .iter()
+                    .map(|x| if dtype.is_float() { Scalar::Float(*x) } else { Scalar::Int(*x as i64) })
+                    .collect();
+                Attr::Tensor(self.cx.numbers(&numbers, dtype)?)
+            }
+            _ => return Err(wrong()),
+        })
+    }
+}

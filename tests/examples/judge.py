@@ -1,0 +1,241 @@
+"""Judges the models that tests/examples builds: each is run and compared with PyTorch, or with the native ONNX operator.
+
+Reads records (JSON lines) from the file given first, writes one verdict per record to the file given second:
+    {"id": 3, "failures": [{"opset": 11, "what": "..."}], "ran": [9, 13]}
+An empty list of failures is a pass. A record's `args` name its `inputs` by index; `models` are hexadecimal ModelProtos.
+"""
+import json
+import multiprocessing
+import sys
+import warnings
+import zlib
+
+import ml_dtypes
+import numpy as np
+
+NUMPY = {
+    "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64, "i8": np.int8, "i16": np.int16,
+    "i32": np.int32, "i64": np.int64, "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64, "bool": np.bool_,
+    "c64": np.complex64, "c128": np.complex128,
+}
+# The newest opset that ONNX Runtime takes; above it onnx's reference evaluator runs the model.
+NEWEST_RUNTIME = 26
+
+
+def make_input(spec, rng):
+    """An array as an example states it: bounded, random, or literal."""
+    dtype = NUMPY[spec["dtype"]]
+    sizes = spec["sizes"]
+    if spec.get("elements") is not None:
+        return np.array(spec["elements"], dtype=np.float64).astype(dtype).reshape(sizes)
+    kind = np.dtype(dtype).kind
+    low, high = spec["range"] or (None, None)
+    if kind == "b":
+        return rng.integers(0, 2, sizes).astype(np.bool_)
+    if kind in "iu":
+        low = (-10 if kind == "i" else 0) if low is None else low
+        high = 10 if high is None else high
+        return rng.integers(int(low), int(high) + 1, sizes).astype(dtype)
+    if kind == "c":
+        return (rng.standard_normal(sizes) + 1j * rng.standard_normal(sizes)).astype(dtype)
+    values = rng.standard_normal(sizes) if low is None else rng.uniform(low, high, sizes)
+    return np.asarray(values).astype(dtype)
+
+
+def to_torch(array):
+    import torch
+    if array.dtype == ml_dtypes.bfloat16:
+        return torch.from_numpy(array.view(np.uint16).copy()).view(torch.bfloat16)
+    return torch.from_numpy(np.array(array))
+
+
+def to_numpy(tensor):
+    import torch
+    tensor = tensor.detach().resolve_conj().resolve_neg().contiguous()
+    if tensor.dtype == torch.bfloat16:
+        return tensor.view(torch.uint16).numpy().view(ml_dtypes.bfloat16)
+    return tensor.numpy()
+
+
+def python_value(value, inputs):
+    """An argument for PyTorch."""
+    import torch
+    (kind, x), = value.items()
+    if kind == "tensor":
+        return to_torch(inputs[x])
+    if kind == "list":
+        return [python_value(v, inputs) for v in x]
+    if kind == "dtype":
+        return getattr(torch, x)
+    if kind == "float":
+        return float(x)
+    if kind == "name":
+        return getattr(torch, x, x)
+    return x
+
+
+def run_torch(record, inputs):
+    """What PyTorch answers, and whether its values are random."""
+    import torch
+    namespace, _, rest = record["op"].partition("::")
+    name, _, overload = rest.partition(".")
+    if namespace == "torchvision":
+        import torchvision  # noqa: F401
+    if namespace == "quantized_decomposed":
+        from torch.ao.quantization.fx import _decomposed  # noqa: F401
+    op = getattr(getattr(getattr(torch.ops, namespace), name), overload or "default")
+    # A number in the place of a Tensor is what torch.export writes for `x + 1`; PyTorch takes it as it is. A lone number in the
+    # place of a sized list is repeated by the front end, here by us.
+    lists = {a.name: a.N for a in op._schema.arguments if "List" in str(a.type)}
+    args = {}
+    for name_, value in record["args"]:
+        v = python_value(value, inputs)
+        if name_ in lists and isinstance(v, (int, float)) and not isinstance(v, bool):
+            v = [v] * (lists[name_] or 1)
+        args[name_] = v
+    out = op(**args)
+    flat = []
+
+    def collect(x):
+        if isinstance(x, torch.Tensor):
+            flat.append(to_numpy(x))
+        elif isinstance(x, (list, tuple)):
+            for y in x:
+                collect(y)
+        elif isinstance(x, (bool, int, float)):
+            flat.append(np.array(x))
+    collect(out)
+    random = torch.Tag.nondeterministic_seeded in op.tags or "empty" in name
+    return flat, random
+
+
+def run_model(model_bytes, opset, inputs):
+    import onnx
+    import onnxruntime as ort
+    model = onnx.load_from_string(model_bytes)
+    onnx.checker.check_model(model, full_check=True)
+    names = [i.name for i in model.graph.input]
+    feeds = {f"x{i}": a for i, a in enumerate(inputs) if f"x{i}" in names}
+    feeds = {k: (np.stack([a.real, a.imag], -1) if np.iscomplexobj(a) else a) for k, a in feeds.items()}
+    if opset <= NEWEST_RUNTIME:
+        options = ort.SessionOptions()
+        options.log_severity_level = 4
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+        try:
+            session = ort.InferenceSession(model_bytes, options, providers=["CPUExecutionProvider"])
+            bound = {}
+            for k, a in feeds.items():
+                if a.dtype == ml_dtypes.bfloat16:
+                    bound[k] = ort.OrtValue.ortvalue_from_numpy_with_onnx_type(
+                        np.ascontiguousarray(a).view(np.uint16), onnx.TensorProto.BFLOAT16)
+                else:
+                    bound[k] = ort.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(a).reshape(a.shape))
+            got = session.run_with_ort_values([o.name for o in session.get_outputs()], bound)
+            return [from_ort(v) for v in got], "runtime"
+        except Exception as error:
+            if type(error).__name__ != "NotImplemented" and "NOT_IMPLEMENTED" not in str(error):
+                raise
+    import onnx.reference
+    got = onnx.reference.ReferenceEvaluator(model).run(None, feeds)
+    return [np.asarray(g) for g in got], "reference"
+
+
+def from_ort(value):
+    import onnx
+    if value.element_type() == onnx.TensorProto.BFLOAT16:
+        import torch
+        shared = torch.utils.dlpack.from_dlpack(value._ortvalue.to_dlpack())
+        return shared.view(torch.uint16).numpy().copy().view(ml_dtypes.bfloat16)
+    return value.numpy()
+
+
+def differs(want, have, random):
+    """Why an output is not the wanted one; None if it is."""
+    if np.iscomplexobj(want):
+        want = np.stack([want.real, want.imag], -1)
+    if have.dtype != want.dtype:
+        return f"dtype {have.dtype}, wanted {want.dtype}"
+    if have.shape != want.shape:
+        return f"shape {list(have.shape)}, wanted {list(want.shape)}"
+    if random or want.size == 0:
+        return None
+    if want.dtype.kind not in "fV" and want.dtype != ml_dtypes.bfloat16:
+        good = have == want
+    else:
+        rtol = {2: 1e-2, 4: 1e-4, 8: 1e-6}[want.dtype.itemsize]
+        if want.dtype == ml_dtypes.bfloat16:
+            rtol = 3e-2
+        w, h = want.astype(np.float64), have.astype(np.float64)
+        finite = np.abs(w[np.isfinite(w)])
+        scale = min(1.0, float(finite.max())) if finite.size else 1.0
+        with np.errstate(all="ignore"):
+            good = np.isclose(h, w, rtol, rtol * max(scale, 1e-30), equal_nan=True)
+    if np.all(good):
+        return None
+    at = tuple(int(i) for i in np.argwhere(~np.asarray(good))[0])
+    return f"{int((~np.asarray(good)).sum())} of {want.size} values differ, at {list(at)}: {have[at]}, wanted {want[at]}"
+
+
+def judge(line):
+    warnings.simplefilter("ignore")
+    record = json.loads(line)
+    verdict = {"id": record["id"], "failures": [], "ran": []}
+    rng = np.random.default_rng(zlib.crc32(record["text"].encode()))
+    try:
+        inputs = [make_input(spec, rng) for spec in record["inputs"]]
+        if record.get("native"):
+            want, _ = run_model(bytes.fromhex(record["native"]["hex"]), record["native"]["opset"], inputs)
+            random = False
+        else:
+            want, random = run_torch(record, inputs)
+        random = random or record.get("random", False)
+    except Exception as error:
+        verdict["failures"].append({"opset": 0, "what": "no answer to compare with: " + first_line(error)})
+        return json.dumps(verdict)
+    for model in record["models"]:
+        try:
+            have, _ = run_model(bytes.fromhex(model["hex"]), model["opset"], inputs)
+            what = None if len(have) == len(want) else f"{len(have)} outputs, wanted {len(want)}"
+            for i, (w, h) in enumerate(zip(want, have)):
+                found = what is None and differs(w, h, random)
+                what = f"output {i}: {found}" if found else what
+        except Exception as error:
+            what = first_line(error)
+        verdict["ran"].append(model["opset"])
+        if what:
+            verdict["failures"].append({"opset": model["opset"], "what": what})
+    return json.dumps(verdict)
+
+
+def first_line(error):
+    lines = [line for line in str(error).strip().splitlines() if line.strip()]
+    return f"{type(error).__name__}: " + " / ".join(lines[:2])[:400]
+
+
+def warm_up():
+    import onnx.reference  # noqa: F401
+    import onnxruntime
+    import torch
+    onnxruntime.set_default_logger_severity(4)
+    torch.set_num_threads(1)
+
+
+def main(source, target):
+    with open(source) as f:
+        lines = f.read().splitlines()
+    jobs = min(len(lines), multiprocessing.cpu_count())
+    with open(target, "w") as out:
+        if jobs < 2:
+            warm_up()
+            results = map(judge, lines)
+            for verdict in results:
+                print(verdict, file=out, flush=True)
+            return
+        with multiprocessing.get_context("spawn").Pool(jobs, warm_up) as pool:
+            for verdict in pool.imap_unordered(judge, lines, chunksize=8):
+                print(verdict, file=out, flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,118 @@
+//! What passes between the test and `judge.py`.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+use aten2onnx_codegen::Checked;
+use aten2onnx_codegen::syntax::ast::{ExampleSize, ExampleValue};
+use aten2onnx_codegen::tree::{Example, Target};
+
+use crate::build::{Built, is_dtype, params};
+
+/// An example with its models.
+#[derive(Serialize)]
+pub struct Record {
+    pub id: usize,
+    pub text: String,
+    pub op: String,
+    pub args: Vec<(String, Json)>,
+    pub inputs: Vec<Json>,
+    pub models: Vec<Json>,
+    pub native: Option<Json>,
+}
+
+/// What the judge says.
+#[derive(Deserialize)]
+pub struct Verdict {
+    pub id: usize,
+    pub failures: Vec<Failure>,
+}
+
+/// A model that is wrong.
+#[derive(Deserialize)]
+pub struct Failure {
+    pub opset: u32,
+    pub what: String,
+}
+
+pub fn record(
+    id: usize,
+    example: &Example,
+    checked: &Checked,
+    models: Vec<Built>,
+    native: Option<(u32, Vec<u8>)>,
+) -> Record {
+    let mut inputs = Vec::new();
+    let operator = matches!(example.target, Target::Lower(_));
+    let args = example
+        .args
+        .iter()
+        .map(|(name, value)| (name.clone(), argument(value, example, &mut inputs, operator)))
+        .collect();
+    add_symbolic(example, checked, &mut inputs);
+    let op = match &example.target {
+        Target::Map(name) | Target::Lower(name) => name.clone(),
+    };
+    Record {
+        id,
+        text: crate::text(example),
+        op,
+        args,
+        inputs,
+        models: models.iter().map(|m| model(m.opset, &m.bytes)).collect(),
+        native: native.map(|(opset, bytes)| model(opset, &bytes)),
+    }
+}
+
+/// Sizes that no input tells are inputs of their own, after the others.
+fn add_symbolic(example: &Example, checked: &Checked, inputs: &mut Vec<Json>) {
+    for name in crate::build::lone_symbols(example, &params(example, checked)) {
+        let size = example.with.iter().find(|w| w.0 == name).map_or(0, |w| w.1);
+        inputs.push(json!({"dtype": "i64", "sizes": [], "elements": [size], "range": null}));
+    }
+}
+
+fn model(opset: u32, bytes: &[u8]) -> Json {
+    let hex: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
+    json!({"opset": opset, "hex": hex})
+}
+
+/// Tensors become inputs, in the order in which they are met: as `build` does.
+fn argument(value: &ExampleValue, example: &Example, inputs: &mut Vec<Json>, operator: bool) -> Json {
+    match value {
+        ExampleValue::Tensor { dtype, sizes, range } => {
+            let sizes: Vec<i64> = sizes
+                .iter()
+                .map(|s| match s {
+                    ExampleSize::Known(n) => *n,
+                    ExampleSize::Symbolic(name) => example.with.iter().find(|w| w.0 == *name).map_or(0, |w| w.1),
+                })
+                .collect();
+            inputs.push(json!({"dtype": dtype, "sizes": sizes, "range": range.map(|r| vec![r.0, r.1])}));
+            json!({"tensor": inputs.len() - 1})
+        }
+        ExampleValue::Literal { dtype, sizes, elements } => {
+            inputs.push(json!({"dtype": dtype, "sizes": sizes, "elements": elements.iter().map(|x| number(*x)).collect::<Vec<_>>(), "range": null}));
+            json!({"tensor": inputs.len() - 1})
+        }
+        ExampleValue::List(items) => {
+            json!({"list": items.iter().map(|i| argument(i, example, inputs, operator)).collect::<Vec<_>>()})
+        }
+        ExampleValue::Int(i) => json!({"int": i}),
+        ExampleValue::Float(f) => json!({"float": number(*f)}),
+        ExampleValue::Bool(b) => json!({"bool": b}),
+        ExampleValue::Str(s) => json!({"str": s}),
+        ExampleValue::None => json!({"none": null}),
+        ExampleValue::Name(name) if is_dtype(name) => json!({"dtype": name}),
+        ExampleValue::Name(name) => match example.with.iter().find(|w| w.0 == *name) {
+            Some((_, size)) => json!({"int": size}),
+            None => json!({"name": name}),
+        },
+        ExampleValue::Graph(_) => json!({"none": null}),
+    }
+}
+
+/// JSON has no infinities: Python reads them from text.
+fn number(x: f64) -> Json {
+    if x.is_finite() { json!(x) } else { json!(x.to_string()) }
+}
