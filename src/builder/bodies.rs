@@ -66,9 +66,14 @@ impl Builder {
         copy
     }
 
-    /// The types of a body's inputs, from the inputs of its node. Those of Scan depend on attributes too: its bodies are made
-    /// with [`Builder::body`] and types of one's own.
-    pub fn body_params(&mut self, op: &str, attr: &str, inputs: &[In]) -> Result<Vec<Type>> {
+    /// The types of a body's inputs, from the inputs and the other attributes of its node.
+    pub fn body_params(
+        &mut self,
+        op: &str,
+        attr: &str,
+        inputs: &[In],
+        attrs: &[(&'static str, Attr)],
+    ) -> Result<Vec<Type>> {
         let values: Vec<Option<Value>> = inputs.iter().flat_map(values).collect();
         match op {
             "If" => Ok(Vec::new()),
@@ -83,6 +88,23 @@ impl Builder {
             "SequenceMap" => {
                 let types = self.types(op, &values)?;
                 Ok(types.into_iter().map(|ty| if let Type::Sequence(of) = ty { *of } else { ty }).collect())
+            }
+            "Scan" => {
+                let types = self.types(op, &values)?;
+                let given = |name: &str| attrs.iter().find(|a| a.0 == name).map(|a| &a.1);
+                let Some(Attr::Int(scanned)) = given("num_scan_inputs") else {
+                    return Err(self.fault("a Scan without `num_scan_inputs`"));
+                };
+                let axes = match given("scan_input_axes") {
+                    Some(Attr::Ints(axes)) => axes.as_slice(),
+                    _ => &[],
+                };
+                let states = types.len().saturating_sub(usize::try_from(*scanned).unwrap_or(0));
+                let element = |(i, ty): (usize, Type)| match i.checked_sub(states) {
+                    Some(i) => without_dim(ty, axes.get(i).copied().unwrap_or(0)),
+                    None => ty,
+                };
+                Ok(types.into_iter().enumerate().map(element).collect())
             }
             _ => Err(self.fault(format!("the inputs of `{attr}` of `{op}` are not known"))),
         }
@@ -101,6 +123,19 @@ impl Builder {
             Type::Sequence(of) => Type::Sequence(Box::new(self.any_sizes(of))),
             other => other.clone(),
         }
+    }
+}
+
+/// A slice of a tensor along one dimension.
+fn without_dim(ty: Type, axis: i64) -> Type {
+    match ty {
+        Type::Tensor { dtype, shape: Some(mut shape) } if !shape.is_empty() => {
+            let rank = shape.len() as i64;
+            let at = if axis < 0 { axis + rank } else { axis };
+            shape.remove(usize::try_from(at).unwrap_or(0).min(shape.len() - 1));
+            Type::tensor(dtype, shape)
+        }
+        other => other,
     }
 }
 

@@ -22,7 +22,8 @@ impl Builder {
             return Err(call.fault(self, format!("is deprecated since opset {}", version.since)));
         }
         self.check_ports(version, &call)?;
-        let attrs = self.native_attrs(version, &mut call)?;
+        let mut attrs = self.native_attrs(version, &mut call)?;
+        self.front_axes(version, &mut call, &mut attrs)?;
         let casts = self.legalise(schema, version, &call)?;
         for (i, to) in &casts.inputs {
             if let Some(input) = call.inputs.get(*i).copied().flatten() {

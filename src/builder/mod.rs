@@ -9,6 +9,7 @@
 
 mod args;
 mod arithmetic;
+mod axes;
 mod bodies;
 mod call;
 mod constants;

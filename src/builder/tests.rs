@@ -333,7 +333,7 @@ fn loops_carry_values_of_changing_sizes() {
     let mut cx = Builder::new(26);
     let x = cx.input("x", float(&[n(3)]));
     let inputs: Vec<In> = vec![5i64.into(), In::None, x.into()];
-    let params = cx.body_params("Loop", "body", &inputs).unwrap();
+    let params = cx.body_params("Loop", "body", &inputs, &[]).unwrap();
     assert_eq!(params.len(), 3);
     let body = cx
         .body(&params, |cx, inputs| {

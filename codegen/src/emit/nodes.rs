@@ -1,6 +1,6 @@
 //! Nodes: inputs, attributes, bodies, outputs.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::exprs::Body;
@@ -94,12 +94,13 @@ impl Body<'_> {
     }
 
     fn attributes(&mut self, node: &Node, inputs: &TokenStream) -> TokenStream {
-        if !node.attrs.iter().any(|a| matches!(a.2.ty, Ty::Optional(_))) {
+        let body = |a: &(String, AttrForm, Expr)| matches!(a.2.kind, Kind::Closure(..));
+        if !node.attrs.iter().any(|a| body(a) || matches!(a.2.ty, Ty::Optional(_))) {
             let attrs: Vec<_> = node
                 .attrs
                 .iter()
                 .map(|(name, form, value)| {
-                    let value = self.attribute(node, name, *form, value, inputs);
+                    let value = self.attribute(name, *form, value);
                     quote!((#name, #value))
                 })
                 .collect();
@@ -107,9 +108,16 @@ impl Body<'_> {
         }
         let list = self.fresh("attrs");
         self.statements.push(quote!(let mut #list: Vec<(&'static str, Attr)> = Vec::new();));
-        for (name, form, value) in &node.attrs {
+        // Bodies come last: the types of their inputs follow from the other attributes too.
+        let (bodies, others): (Vec<_>, Vec<_>) = node.attrs.iter().partition(|a| body(a));
+        for (name, form, value) in others.into_iter().chain(bodies) {
+            if let Kind::Closure(params, body) = &value.kind {
+                let graph = self.graph(node, name, params, body, inputs, &list);
+                self.statements.push(quote!(#list.push((#name, #graph));));
+                continue;
+            }
             let Ty::Optional(inner) = &value.ty else {
-                let value = self.attribute(node, name, *form, value, inputs);
+                let value = self.attribute(name, *form, value);
                 self.statements.push(quote!(#list.push((#name, #value));));
                 continue;
             };
@@ -125,27 +133,25 @@ impl Body<'_> {
         quote!(#list)
     }
 
-    fn attribute(
-        &mut self,
-        node: &Node,
-        name: &str,
-        form: AttrForm,
-        value: &Expr,
-        inputs: &TokenStream,
-    ) -> TokenStream {
-        if let Kind::Closure(params, body) = &value.kind {
-            return self.graph(node, name, params, body, inputs);
-        }
+    fn attribute(&mut self, name: &str, form: AttrForm, value: &Expr) -> TokenStream {
         let copy = is_copy(&value.ty);
         let given = if copy { self.hoisted(value, name) } else { self.reference(value, name) };
         attr(form, given, &value.ty, copy)
     }
 
     /// The body of a `_g` attribute: the types of its inputs follow from the node's.
-    fn graph(&mut self, node: &Node, name: &str, params: &[String], body: &Expr, inputs: &TokenStream) -> TokenStream {
+    fn graph(
+        &mut self,
+        node: &Node,
+        name: &str,
+        params: &[String],
+        body: &Expr,
+        inputs: &TokenStream,
+        attrs: &Ident,
+    ) -> TokenStream {
         let types = self.fresh(&format!("{name}_inputs"));
         let op = &node.op;
-        self.statements.push(quote!(let #types = cx.body_params(#op, #name, &#inputs)?;));
+        self.statements.push(quote!(let #types = cx.body_params(#op, #name, &#inputs, &#attrs)?;));
         let count = params.len();
         let block = self.scoped(|b| {
             let names = b.bound(params);
