@@ -78,7 +78,7 @@ struct CellData {
     seen: u32,
     derivation: Option<Derivation>,
     depth: u32,
-    /// The number of times that its shape was changed in place.
+    /// The number of times that its shape was changed in place; the views that were made before do not fit any more.
     shape: u32,
 }
 
@@ -220,13 +220,18 @@ impl Aliases {
         }
     }
 
-    /// The cell is now seen in another shape, as `newest`; how it follows from others, and others from it, is forgotten.
-    pub fn reshape(&mut self, cell: Cell, newest: String) {
-        if let Some(data) = self.cells.get_mut(cell.0) {
-            data.newest = newest;
-            data.derivation = None;
-            data.shape += 1;
-        }
+    /// The cell is now seen in another shape, as the result of `node`. What it was becomes a cell without a name, which it is
+    /// a view of. How earlier views of it relate to it is forgotten.
+    pub fn reshape(&mut self, cell: Cell, newest: String, node: Node) {
+        let before = Cell(self.cells.len());
+        let Some(data) = self.cells.get_mut(cell.0) else { return };
+        let first = data.first.clone();
+        let old = CellData { first, newest: std::mem::replace(&mut data.newest, newest), derivation: None, ..*data };
+        let derivation = data.derivation.take();
+        data.shape += 1;
+        data.depth += 1;
+        self.cells.push(CellData { derivation, ..old });
+        self.derive(before, View { node, cells: vec![cell] });
     }
 
     fn storage(&self, cell: Cell) -> Option<&Storage> {

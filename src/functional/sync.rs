@@ -70,7 +70,8 @@ impl Pass<'_> {
             let (from, to) = (self.aliases.newest(parent), self.aliases.newest(child));
             let Some((target, args)) = write_back(&view.node, index, from, to, self.tensors) else { return };
             let name = self.name_again(parent);
-            self.copy_meta(&self.aliases.newest(parent).to_owned(), &name);
+            let old = self.aliases.newest(parent).to_owned();
+            self.copy_meta(&old, &name);
             self.done.push(Node {
                 name: name.clone(),
                 target: target.to_owned(),
