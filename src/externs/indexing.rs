@@ -165,9 +165,21 @@ pub fn put_indexed(
     let order = plan.order(shape.len());
     let front = cx.transpose(x, &order)?;
     let places = plan.stacked(cx)?;
-    let reduction = if accumulate { "add" } else { "none" };
-    let inputs = vec![front.into(), places.into(), updates.into()];
-    let written = cx.op_with("ScatterND", inputs, "reduction", Attr::Str(reduction.into()))?;
+    let written = if accumulate {
+        // Runtimes add in these dtypes.
+        let t = cx.dtype(x);
+        let to = match t {
+            Dtype::Float16 | Dtype::Bfloat16 => Dtype::Float32,
+            Dtype::Bool => Dtype::Int32,
+            other => other,
+        };
+        let (front, updates) = (cx.cast(front, to)?, cx.cast(updates, to)?);
+        let inputs = vec![front.into(), places.into(), updates.into()];
+        let sum = cx.op_with("ScatterND", inputs, "reduction", Attr::Str("add".into()))?;
+        cx.cast(sum, t)?
+    } else {
+        cx.op("ScatterND", vec![front.into(), places.into(), updates.into()])?
+    };
     cx.transpose(written, &inverse(&order))
 }
 
@@ -179,6 +191,12 @@ fn put_one(cx: &mut Builder, x: Value, dim: usize, mask: Value, value: Value, ac
     let trailing: Vec<i64> = (0..rank.saturating_sub(covered)).map(|i| (covered - dim + i) as i64).collect();
     let mask = cx.unsqueeze(mask, &trailing)?;
     let value = cx.reshape(value, &[])?;
+    if cx.dtype(x) == Dtype::Bool {
+        let off = cx.op("Not", vec![mask.into()])?;
+        let on = cx.op("And", vec![mask.into(), value.into()])?;
+        let kept = if accumulate { x } else { cx.op("And", vec![off.into(), x.into()])? };
+        return cx.op("Or", vec![on.into(), kept.into()]);
+    }
     if accumulate {
         let added = cx.where_(mask, value, Scalar::Int(0))?;
         return cx.add(x, added);
