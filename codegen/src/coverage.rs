@@ -7,10 +7,12 @@ mod walk;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use crate::check::lower_header;
 use crate::diagnostic::Diagnostic;
 use crate::schema::Schemas;
 use crate::source::{Sources, Span};
 use crate::tree::Program;
+use crate::upgrade::differences;
 
 /// What a rule can do at an opset.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +34,16 @@ pub struct Matrix {
     pub newest: u32,
     /// Sorted by overload.
     pub rows: BTreeMap<String, Vec<Status>>,
+}
+
+/// The missing rules (operator, version), and the calls that need each.
+type Holes = BTreeMap<(String, u32), BTreeMap<Span, Way>>;
+
+/// How one gets to a call that nothing covers, and where.
+#[derive(Debug)]
+struct Way {
+    path: Vec<String>,
+    opsets: BTreeSet<u32>,
 }
 
 /// A call that nothing covers, and how one gets there.
@@ -106,7 +118,7 @@ pub fn check(program: &Program, sources: &Sources, schemas: &Schemas, out: &mut 
         out: Vec::new(),
     };
     let mut matrix = Matrix { oldest: opsets.min, newest: opsets.max, rows: BTreeMap::new() };
-    let mut holes: BTreeMap<(Span, String, u32), (Vec<String>, BTreeSet<u32>)> = BTreeMap::new();
+    let mut holes = Holes::new();
     for map in &program.maps {
         let mut row = Vec::new();
         let mut needed = false;
@@ -136,13 +148,13 @@ pub fn check(program: &Program, sources: &Sources, schemas: &Schemas, out: &mut 
     matrix
 }
 
-fn note_holes(reach: &Reach, opset: u32, holes: &mut BTreeMap<(Span, String, u32), (Vec<String>, BTreeSet<u32>)>) {
+fn note_holes(reach: &Reach, opset: u32, holes: &mut Holes) {
     for hole in &reach.holes {
-        let key = (hole.site, hole.op.clone(), hole.missing);
-        let entry = holes.entry(key).or_insert_with(|| (hole.path.clone(), BTreeSet::new()));
-        entry.1.insert(opset);
-        if hole.path.len() < entry.0.len() {
-            entry.0.clone_from(&hole.path);
+        let calls = holes.entry((hole.op.clone(), hole.missing)).or_default();
+        let way = calls.entry(hole.site).or_insert_with(|| Way { path: hole.path.clone(), opsets: BTreeSet::new() });
+        way.opsets.insert(opset);
+        if hole.path.len() < way.path.len() {
+            way.path.clone_from(&hole.path);
         }
     }
 }
@@ -164,21 +176,12 @@ impl Coverage<'_> {
     fn report(
         mut self,
         sources: &Sources,
-        holes: BTreeMap<(Span, String, u32), (Vec<String>, BTreeSet<u32>)>,
+        holes: Holes,
         out: &mut Vec<Diagnostic>,
     ) {
         out.append(&mut self.out);
-        // One missing rule is one error, however many calls need it.
-        let mut missing_rules: BTreeMap<(String, u32), Vec<(Span, Vec<String>, BTreeSet<u32>)>> = BTreeMap::new();
-        for ((site, op, missing), (path, opsets)) in holes {
-            missing_rules.entry((op, missing)).or_default().push((site, path, opsets));
-        }
-        for ((op, missing), mut sites) in missing_rules {
-            sites.sort_by_key(|(site, path, _)| (path.len(), *site));
-            let opsets = sites.iter().flat_map(|s| s.2.iter().copied()).collect();
-            out.extend(
-                sites.first().map(|(site, path, _)| self.hole(&op, missing, *site, path, &opsets, sites.len() - 1)),
-            );
+        for ((op, missing), calls) in &holes {
+            out.extend(self.hole(op, *missing, calls));
         }
         for (site, (since, reached)) in &self.since_values {
             let Some(newest) = reached.last() else { continue };
@@ -210,33 +213,35 @@ impl Coverage<'_> {
 }
 
 impl Coverage<'_> {
-    fn hole(
-        &self,
-        op: &str,
-        missing: u32,
-        site: Span,
-        path: &[String],
-        opsets: &BTreeSet<u32>,
-        others: usize,
-    ) -> Diagnostic {
+    /// One missing rule is one error, at the call that the shortest way leads to.
+    fn hole(&self, op: &str, missing: u32, calls: &BTreeMap<Span, Way>) -> Option<Diagnostic> {
+        let (site, way) = calls.iter().min_by_key(|(site, way)| (way.path.len(), **site))?;
+        let opsets: BTreeSet<u32> = calls.values().flat_map(|way| way.opsets.iter().copied()).collect();
         let versions = self.schemas.onnx.versions(op);
-        let fact = match versions.first().is_some_and(|v| v.since == missing) {
-            true => format!("{op} appeared in opset {missing}"),
-            false => match self.schemas.opsets.meaning(op, missing) {
-                Some(change) => format!("{op} changed in opset {missing}: {}", change.why),
-                None => format!("{op} changed its inputs, outputs or attributes in opset {missing}"),
-            },
+        let at = versions.iter().position(|v| v.since == missing)?;
+        let (version, before) = (versions.get(at)?, at.checked_sub(1).and_then(|i| versions.get(i)));
+        let fact = match (before, self.schemas.opsets.meaning(op, missing)) {
+            (None, _) => format!("{op} came with opset {missing}"),
+            (Some(_), Some(change)) => format!("{op} changed in opset {missing}: {}", change.why),
+            (Some(before), None) => format!("{op} changed in opset {missing}: {}", differences(before, version).join(", ")),
         };
-        let way = path.iter().map(|p| format!("`{p}`")).chain([format!("`{op}`")]).collect::<Vec<_>>().join(" -> ");
-        let diagnostic = Diagnostic::new("E0701", site, format!("`{op}` is not covered at opset {}", ranges(opsets)))
+        let many = if opsets.len() == 1 { "" } else { "s" };
+        let text = format!("`{op}` is not covered at opset{many} {}", ranges(&opsets));
+        let lower = format!("lower {op} before {missing} ({})", lower_header(version));
+        let mut diagnostic = Diagnostic::new("E0701", *site, text)
             .label("neither native nor lowered there")
             .note(fact)
-            .note(format!("the way there: {way}"))
-            .help(format!("add `lower {op} before {missing} (..)`, or own up to it with `since {missing} \"why\"`"));
-        match others {
-            0 => diagnostic,
-            n => diagnostic.note(format!("{n} more calls need it too")),
+            .help(format!("add `{lower}`, or own up to it with `since {missing} \"why\"`"));
+        if way.path.len() > 1 {
+            let path = way.path.iter().chain([&op.to_owned()]).map(|name| format!("`{name}`")).collect::<Vec<_>>();
+            diagnostic = diagnostic.note(format!("the way there: {}", path.join(" -> ")));
         }
+        match calls.len() - 1 {
+            0 => {}
+            1 => diagnostic = diagnostic.note("one more call needs it too"),
+            n => diagnostic = diagnostic.note(format!("{n} more calls need it too")),
+        }
+        Some(diagnostic)
     }
 }
 

@@ -5,12 +5,14 @@
 
 pub mod check;
 pub mod collect;
+mod consequences;
 pub mod coverage;
 pub mod diagnostic;
 pub mod emit;
 pub mod examples;
 pub mod expand;
 pub mod explain;
+mod inline;
 pub mod matrix;
 pub mod render;
 pub mod schema;
@@ -27,7 +29,7 @@ use std::path::Path;
 use coverage::Matrix;
 use diagnostic::Diagnostic;
 use schema::Schemas;
-use source::{FileId, Sources};
+use source::{FileId, Sources, Span};
 use tree::Program;
 
 /// A checked set of mapping files.
@@ -60,9 +62,13 @@ pub fn check_sources(sources: Sources, schemas: Schemas) -> Checked {
     let mut diagnostics = Vec::new();
     let files: Vec<_> =
         (0..sources.files.len()).map(|i| syntax::parse_file(&sources, FileId(i as u32), &mut diagnostics)).collect();
+    let unread = !diagnostics.is_empty();
     let items = collect::collect(&files, &mut diagnostics);
     let program = check::check(&items, &sources, &schemas, &mut diagnostics);
+    let wrong = diagnostics.len();
     let matrix = coverage::check(&program, &sources, &schemas, &mut diagnostics);
+    let spans: Vec<Span> = files.iter().flat_map(|file| file.items.iter().map(|item| item.span)).collect();
+    consequences::drop(&mut diagnostics, wrong, unread, &spans);
     Checked { sources, schemas, program, matrix, diagnostics }
 }
 
@@ -95,6 +101,7 @@ pub fn generate(checked: &Checked) -> Result<Vec<(String, String)>, String> {
     files.push(("schemas.rs".to_owned(), emit::schema_table::emit(&checked.schemas, &lowered, &same)));
     files.push(("facts.rs".to_owned(), emit::facts::emit(&checked.schemas)));
     files.push(("views.rs".to_owned(), emit::views::emit(&checked.schemas)));
+    files.push(("targets.rs".to_owned(), emit::targets::emit(&checked.schemas)));
     Ok(files)
 }
 

@@ -114,7 +114,9 @@ impl Table {
             let counts = Level::ALL.map(|level| self.count(index, level).to_string()).join(" | ");
             let _ = writeln!(text, "| {opset} | {counts} |");
         }
-        text.push_str("\n## Overloads\n\n| overload | full | partial | none | why not everywhere |\n|---|---|---|---|---|\n");
+        text.push_str(
+            "\n## Overloads\n\n| overload | full | partial | none | why not everywhere |\n|---|---|---|---|---|\n",
+        );
         for row in &self.rows {
             let levels = Level::ALL.map(|level| row.at(level, &self.opsets)).join(" | ");
             let reasons = row.reasons.iter().map(|(reason, at)| format!("{}: {}", ranges(at), cell(reason)));
@@ -131,7 +133,8 @@ impl Table {
 
     /// As JSON.
     pub fn json(&self) -> String {
-        let counts: Map<String, Value> = self.opsets.iter().enumerate().map(|(i, o)| (o.to_string(), self.counts(i))).collect();
+        let counts: Map<String, Value> =
+            self.opsets.iter().enumerate().map(|(i, o)| (o.to_string(), self.counts(i))).collect();
         let rules: Vec<Value> = self.rows.iter().map(|row| self.row_json(row)).collect();
         let unsupported = self.unsupported.iter().map(|(name, reason)| json!({"name": name, "reason": reason}));
         let all = json!({
@@ -144,7 +147,11 @@ impl Table {
     }
 
     fn counts(&self, index: usize) -> Value {
-        Level::ALL.iter().map(|level| (level.name().to_owned(), json!(self.count(index, *level)))).collect::<Map<_, _>>().into()
+        Level::ALL
+            .iter()
+            .map(|level| (level.name().to_owned(), json!(self.count(index, *level))))
+            .collect::<Map<_, _>>()
+            .into()
     }
 
     fn row_json(&self, row: &Row) -> Value {

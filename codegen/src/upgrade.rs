@@ -183,7 +183,7 @@ fn signature(version: &Version) -> String {
 }
 
 /// All that differs between two versions, a line each.
-fn differences(before: &Version, after: &Version) -> Vec<String> {
+pub(crate) fn differences(before: &Version, after: &Version) -> Vec<String> {
     let mut lines = port_differences("input", &before.inputs, &after.inputs);
     lines.extend(port_differences("output", &before.outputs, &after.outputs));
     lines.extend(attribute_differences(&before.attributes, &after.attributes));

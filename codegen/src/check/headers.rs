@@ -26,17 +26,17 @@ pub(super) fn declare(items: &Items, world: &mut World<'_>, out: &mut Vec<Diagno
         world.maps.entry(name).or_insert(signature);
     }
     for (_, f) in &items.fns {
-        if first(&mut seen, &f.name.text, f.name.span, out) {
-            if let Some(signature) = signature(&f.params, read(&f.returns, out).map(|r| r.0), f.name.span, out) {
-                world.fns.insert(f.name.text.clone(), signature);
-            }
+        if first(&mut seen, &f.name.text, f.name.span, out)
+            && let Some(signature) = signature(&f.params, read(&f.returns, out).map(|r| r.0), f.name.span, out)
+        {
+            world.fns.insert(f.name.text.clone(), signature);
         }
     }
     for (_, f) in &items.externs {
-        if first(&mut seen, &f.name.text, f.name.span, out) {
-            if let Some(signature) = signature(&f.params, read(&f.returns, out).map(|r| r.0), f.name.span, out) {
-                world.externs.insert(f.name.text.clone(), signature);
-            }
+        if first(&mut seen, &f.name.text, f.name.span, out)
+            && let Some(signature) = signature(&f.params, read(&f.returns, out).map(|r| r.0), f.name.span, out)
+        {
+            world.externs.insert(f.name.text.clone(), signature);
         }
     }
 }
@@ -309,6 +309,11 @@ pub(super) fn lower_signature(
     }
     let returns = lower_returns(lower, version, out)?;
     Some((Signature { params, returns, span: lower.header_span }, inputs))
+}
+
+/// The names that the header of a `lower` has: `data, axes, keepdims_i`.
+pub(crate) fn lower_header(version: &Version) -> String {
+    lower_params(version).iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 fn lower_params(version: &Version) -> Vec<(String, Ty)> {

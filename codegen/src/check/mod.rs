@@ -23,6 +23,7 @@ use crate::syntax::ast;
 use crate::tree::{self, Arm, Expr, Function, Kind, Param, Program};
 use crate::types::Ty;
 
+pub(crate) use headers::lower_header;
 use scope::{Scopes, Use};
 
 /// What every rule may refer to.

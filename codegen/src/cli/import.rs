@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use aten2onnx_codegen::check_dir;
 use aten2onnx_codegen::schema::aten::AtenSchemas;
 use aten2onnx_codegen::schema::onnx::OnnxSchemas;
 use aten2onnx_codegen::schema::{facts, snapshot_of};
 use aten2onnx_codegen::upgrade::{aten_report, onnx_report};
 use aten2onnx_codegen::uses::Uses;
-use aten2onnx_codegen::check_dir;
 
 use super::report::{Stop, print, read, say, write};
 

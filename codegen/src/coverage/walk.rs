@@ -2,6 +2,7 @@
 
 use super::{Coverage, Hole, Reach};
 use crate::diagnostic::Diagnostic;
+use crate::inline::Inliner;
 use crate::syntax::ast::{BinaryOp, UnaryOp};
 use crate::tree::{Expr, Function, Input, Item, Kind, Node, Outputs, Statement, Text};
 
@@ -221,21 +222,22 @@ impl<'a> Coverage<'a> {
         if let Outputs::List(count) = &node.outputs {
             reach.then(self.expr(count, opset));
         }
-        let called = self.operator(&node.op, node.form, opset, expr);
+        let called = self.operator(node, opset, expr);
         reach.then(called);
         reach
     }
 
     /// An operator in the form of one opset, at another: native, or by its lowering, or a hole.
-    fn operator(&mut self, op: &str, form: u32, opset: u32, expr: &Expr) -> Reach {
+    fn operator(&mut self, node: &Node, opset: u32, expr: &Expr) -> Reach {
         let schemas = self.schemas;
+        let op = node.op.as_str();
         let mut reach = Reach::default();
-        for version in schemas.onnx.versions(op).iter().rev().filter(|v| opset < v.since && v.since <= form) {
+        for version in schemas.onnx.versions(op).iter().rev().filter(|v| opset < v.since && v.since <= node.form) {
             let lower = self.lowers.get(&(op, version.since)).copied();
             if !schemas.shape_change(op, version.since) {
                 // Only the dtypes differ: the lowering is for those that the older version does not take.
                 if let Some(index) = lower {
-                    let called = self.lower(index, opset);
+                    let called = self.lowered(index, node, opset);
                     reach = reach.or(self.seen_from_here(called));
                     reach.refused = false;
                 }
@@ -246,7 +248,7 @@ impl<'a> Coverage<'a> {
             }
             let next = match lower {
                 Some(index) => {
-                    let called = self.lower(index, opset);
+                    let called = self.lowered(index, node, opset);
                     self.seen_from_here(called)
                 }
                 None => {
@@ -259,6 +261,20 @@ impl<'a> Coverage<'a> {
             return reach;
         }
         reach
+    }
+}
+
+impl Coverage<'_> {
+    /// What a call reaches in its lowering. Where that refuses some calls, what is given for the inputs and attributes may
+    /// tell that this one is not among them.
+    fn lowered(&mut self, index: usize, node: &Node, opset: u32) -> Reach {
+        let reach = self.lower(index, opset);
+        if !reach.holes.is_empty() || reach.reasons.is_empty() {
+            return reach;
+        }
+        let program = self.program;
+        let body = Inliner::new(program, self.schemas, opset).inlined(&program.lowers[index], node);
+        self.expr(&body, opset)
     }
 }
 

@@ -3,8 +3,6 @@
 //! Takes checked rules; gives the text of the rule with every call that the opset lacks replaced by its lowering, then the
 //! helpers and rules that it calls, as far as they differ there too.
 
-mod fold;
-mod inline;
 mod unparse;
 
 use std::collections::BTreeSet;
@@ -13,11 +11,11 @@ use crate::Checked;
 use crate::check::nearest;
 use crate::collect::{self, Items};
 use crate::coverage::Status;
+use crate::inline::Inliner;
 use crate::source::{FileId, Span};
 use crate::syntax::ast::{File, Item, ItemKind};
 use crate::syntax::{parse_file, print_file};
 use crate::tree::Function;
-use inline::Inliner;
 use unparse::Unparser;
 
 /// The text of a rule (`aten::gelu`) or of an ONNX operator (`Gelu`) at an opset.
@@ -153,7 +151,7 @@ impl Expander<'_> {
         let Some((function, mut kind)) = found.and_then(|f| Some((f, self.item(name)?))) else {
             return Expanded { text: String::new(), called: BTreeSet::new(), typed: BTreeSet::new() };
         };
-        let mut inliner = Inliner::new(self.checked, opset);
+        let mut inliner = Inliner::new(program, &self.checked.schemas, opset);
         let body = Unparser { program }.body(&inliner.body(function));
         match &mut kind {
             ItemKind::Map(map) => map.body = body,

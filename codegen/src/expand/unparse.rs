@@ -2,8 +2,12 @@
 //! left out, and nodes that have a sign are written with it.
 
 use crate::source::Span;
-use crate::syntax::ast::{self, Argument, ArmPattern, BinaryOp, Block, ExprKind, Ident, ListItem, OnnxName, OpName, UnaryOp};
-use crate::tree::{AttrForm, Builtin, Expr, Input, Item, Kind, Names, Node, Outputs, Param, Pattern, Program, Statement, Text};
+use crate::syntax::ast::{
+    self, Argument, ArmPattern, BinaryOp, Block, ExprKind, Ident, ListItem, OnnxName, OpName, UnaryOp,
+};
+use crate::tree::{
+    AttrForm, Builtin, Expr, Input, Item, Kind, Names, Node, Outputs, Param, Pattern, Program, Statement, Text,
+};
 use crate::types::Ty;
 use crate::visit;
 
@@ -16,7 +20,9 @@ impl Unparser<'_> {
     /// A body: a block where it has statements or branches, else an expression.
     pub fn body(&self, expr: &Expr) -> ast::Body {
         match &expr.kind {
-            Kind::Block(..) | Kind::If { .. } | Kind::IfLet { .. } | Kind::Match { .. } => ast::Body::Block(self.block(expr)),
+            Kind::Block(..) | Kind::If { .. } | Kind::IfLet { .. } | Kind::Match { .. } => {
+                ast::Body::Block(self.block(expr))
+            }
             _ => ast::Body::Expr(self.expr(expr)),
         }
     }
@@ -44,9 +50,10 @@ impl Unparser<'_> {
             }
             Kind::Fn(name, args) => self.call(&self.program.fns, name, args),
             Kind::Extern(name, args) => self.call(&self.program.externs, name, args),
-            Kind::Builtin(builtin, args) => {
-                ExprKind::Call(ident(builtin_name(*builtin)), args.iter().map(|a| Argument::Positional(self.expr(a))).collect())
-            }
+            Kind::Builtin(builtin, args) => ExprKind::Call(
+                ident(builtin_name(*builtin)),
+                args.iter().map(|a| Argument::Positional(self.expr(a))).collect(),
+            ),
             Kind::If { condition, then, other, .. } => {
                 ExprKind::If(ast::Condition::Expr(self.boxed(condition)), self.block(then), self.otherwise(other))
             }
@@ -54,7 +61,9 @@ impl Unparser<'_> {
                 let condition = ast::Condition::Let(ident(name), self.boxed(value));
                 ExprKind::If(condition, self.block(then), self.otherwise(other))
             }
-            Kind::Match { value, arms } => ExprKind::Match(self.boxed(value), arms.iter().map(|arm| self.arm(arm)).collect()),
+            Kind::Match { value, arms } => {
+                ExprKind::Match(self.boxed(value), arms.iter().map(|arm| self.arm(arm)).collect())
+            }
             Kind::Coalesce { value, other, .. } => ExprKind::Coalesce(self.boxed(value), self.boxed(other)),
             Kind::List(items) => self.list(items),
             Kind::Comprehension { element, names, list, condition } => ExprKind::Comprehension {
@@ -161,7 +170,9 @@ impl Unparser<'_> {
                     _ => ArmPattern::Literal(value),
                 }
             }
-            Pattern::Tuple(parts) => ArmPattern::Tuple(parts.iter().map(|p| self.pattern(p)).collect(), Span::default()),
+            Pattern::Tuple(parts) => {
+                ArmPattern::Tuple(parts.iter().map(|p| self.pattern(p)).collect(), Span::default())
+            }
         }
     }
 

@@ -33,7 +33,9 @@ impl Table {
     /// As a page of HTML.
     pub fn html(&self) -> String {
         let mut page = String::from("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n");
-        page.push_str("<meta name=\"viewport\" content=\"width=device-width\">\n<title>Support of PyTorch's operators</title>\n");
+        page.push_str(
+            "<meta name=\"viewport\" content=\"width=device-width\">\n<title>Support of PyTorch's operators</title>\n",
+        );
         let _ = write!(page, "<style>\n{STYLE}</style>\n<h1>Support of PyTorch's operators</h1>\n");
         let _ = writeln!(
             page,
@@ -73,7 +75,10 @@ impl Table {
         for (name, reason) in &self.unsupported {
             let (name, reason) = (escaped(name), escaped(reason));
             let key = name.to_lowercase();
-            let _ = writeln!(page, "<tr data-name=\"{key}\"><td><code>{name}</code></td><td class=\"why\">{reason}</td></tr>");
+            let _ = writeln!(
+                page,
+                "<tr data-name=\"{key}\"><td><code>{name}</code></td><td class=\"why\">{reason}</td></tr>"
+            );
         }
         page.push_str("</tbody>\n</table>\n");
     }
@@ -81,7 +86,12 @@ impl Table {
 
 fn html_row(row: &Row, page: &mut String) {
     let name = escaped(&row.name);
-    let _ = write!(page, "<tr data-name=\"{}\"><td title=\"{}\"><code>{name}</code></td>", name.to_lowercase(), escaped(&row.location));
+    let _ = write!(
+        page,
+        "<tr data-name=\"{}\"><td title=\"{}\"><code>{name}</code></td>",
+        name.to_lowercase(),
+        escaped(&row.location)
+    );
     for level in &row.levels {
         let letter = match level {
             Level::Full => "F",

@@ -1,7 +1,6 @@
 //! A call that is not native becomes the body of its lowering, with what was given for its inputs and attributes.
 
-use super::{Env, Inliner, bind, in_block, uses};
-use crate::expand::fold;
+use super::{Env, Inliner, bind, fold, in_block, uses};
 use crate::schema::onnx::AttrValue;
 use crate::source::Span;
 use crate::tree::{Expr, Input, Item, Kind, Lower, Names, Node, Outputs, Param, Statement};
@@ -11,16 +10,15 @@ use crate::visit;
 impl Inliner<'_> {
     /// What a node becomes at the opset; None if it stays as it is.
     pub(super) fn lowered(&mut self, node: &Node) -> Option<Expr> {
-        let checked = self.checked;
-        let schemas = &checked.schemas;
+        let (program, schemas) = (self.program, self.schemas);
         let newer = schemas.onnx.versions(&node.op).iter().rev();
         for version in newer.filter(|v| self.opset < v.since && v.since <= node.form) {
-            let lower = checked.program.lowers.iter().find(|l| l.op == node.op && l.before == version.since);
+            let lower = program.lowers.iter().find(|l| l.op == node.op && l.before == version.since);
             if !schemas.shape_change(&node.op, version.since) {
                 self.typed.extend(lower.map(|l| (l.op.clone(), l.before)));
                 continue;
             }
-            if checked.program.sames.iter().any(|s| s.op == node.op && s.to == version.since) {
+            if program.sames.iter().any(|s| s.op == node.op && s.to == version.since) {
                 continue;
             }
             return lower.map(|lower| self.inlined(lower, node));
@@ -28,14 +26,16 @@ impl Inliner<'_> {
         None
     }
 
-    fn inlined(&mut self, lower: &Lower, node: &Node) -> Expr {
-        let mut env = Env::default();
+    /// The body of a lowering, for one call.
+    pub fn inlined(&mut self, lower: &Lower, node: &Node) -> Expr {
+        let mut env = Env { inlined: true, ..Env::default() };
         if let Outputs::List(count) = &node.outputs {
             env.outputs = Some((**count).clone());
         }
         let mut bound = Vec::new();
         for (i, param) in lower.function.params.iter().enumerate() {
-            let value = if i < lower.inputs { self.input_of(node, i, param) } else { self.attribute_of(node, lower, param) };
+            let value =
+                if i < lower.inputs { self.input_of(node, i, param) } else { self.attribute_of(node, lower, param) };
             if fold::is_simple(&value) || uses(&lower.function.body, &param.name) <= 1 {
                 env.values.insert(param.name.clone(), value);
             } else {
@@ -84,7 +84,7 @@ impl Inliner<'_> {
         if let Some((_, _, value)) = node.attrs.iter().find(|a| a.0 == stem) {
             return value.clone();
         }
-        let versions = self.checked.schemas.onnx.versions(&lower.op);
+        let versions = self.schemas.onnx.versions(&lower.op);
         let version = versions.iter().find(|v| v.since == lower.before);
         let default = version.and_then(|v| v.attribute(stem)).and_then(|a| a.default.as_ref());
         match default {
@@ -151,7 +151,10 @@ fn drop_unused(expr: &mut Expr) {
             for at in (0..statements.len()).rev() {
                 let (before, after) = statements.split_at_mut(at + 1);
                 let used = |name: &String| {
-                    uses(result, name) > 0 || after.iter().any(|s| matches!(s, Statement::Let(_, e) | Statement::Expr(e) if uses(e, name) > 0))
+                    uses(result, name) > 0
+                        || after
+                            .iter()
+                            .any(|s| matches!(s, Statement::Let(_, e) | Statement::Expr(e) if uses(e, name) > 0))
                 };
                 let unused = match before.last() {
                     Some(Statement::Let(Names::One(name), _)) => !used(name),

@@ -1,21 +1,30 @@
-//! Calls that an opset lacks become the bodies of their lowerings; conditions that are known there are decided.
+//! Rules as they are at one opset: calls that it lacks become the bodies of their lowerings, and what the text alone tells
+//! there is decided.
+//!
+//! `coverage` asks which refusals a call can really reach, `expand` shows the outcome.
+
+mod fold;
+mod lowering;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::fold;
-use crate::Checked;
-use crate::tree::{Expr, Function, Input, Item, Kind, MatchArm, Names, Node, Outputs, Pattern, Statement, Text};
+use crate::schema::Schemas;
+use crate::tree::{
+    Builtin, Expr, Function, Input, Item, Kind, MatchArm, Names, Node, Outputs, Pattern, Program, Statement, Text,
+};
 use crate::types::Ty;
 use crate::visit;
 
-mod lowering;
-
 /// What stands for names: parameters of lowerings, and names that had to be changed.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Env {
+struct Env {
     values: HashMap<String, Expr>,
     /// What `outputs` is.
     outputs: Option<Expr>,
+    /// It is a body in the place of a call: what is written out there need not be kept.
+    inlined: bool,
+    /// The most elements that a list of this name has.
+    lengths: HashMap<String, usize>,
 }
 
 impl Env {
@@ -31,8 +40,9 @@ impl Env {
 }
 
 /// Writes rules as they are at one opset.
-pub(super) struct Inliner<'a> {
-    checked: &'a Checked,
+pub(crate) struct Inliner<'a> {
+    program: &'a Program,
+    schemas: &'a Schemas,
     opset: u32,
     /// Helpers and rules that are called.
     pub called: BTreeSet<String>,
@@ -41,8 +51,8 @@ pub(super) struct Inliner<'a> {
 }
 
 impl<'a> Inliner<'a> {
-    pub fn new(checked: &'a Checked, opset: u32) -> Self {
-        Inliner { checked, opset, called: BTreeSet::new(), typed: BTreeSet::new() }
+    pub fn new(program: &'a Program, schemas: &'a Schemas, opset: u32) -> Self {
+        Inliner { program, schemas, opset, called: BTreeSet::new(), typed: BTreeSet::new() }
     }
 
     /// The body of a rule.
@@ -60,7 +70,13 @@ impl<'a> Inliner<'a> {
 
     fn expr(&mut self, expr: &Expr, env: &Env) -> Expr {
         let kind = match &expr.kind {
-            Kind::Int(_) | Kind::Float(_) | Kind::Bool(_) | Kind::Str(_) | Kind::Dtype(_) | Kind::None | Kind::Since(..) => {
+            Kind::Int(_)
+            | Kind::Float(_)
+            | Kind::Bool(_)
+            | Kind::Str(_)
+            | Kind::Dtype(_)
+            | Kind::None
+            | Kind::Since(..) => {
                 return expr.clone();
             }
             Kind::Local(name) => return env.value_of(name, expr),
@@ -85,7 +101,13 @@ impl<'a> Inliner<'a> {
                     None => Kind::Extern(name.clone(), args),
                 }
             }
-            Kind::Builtin(builtin, args) => Kind::Builtin(*builtin, self.all(args, env)),
+            Kind::Builtin(builtin, args) => {
+                let args = self.all(args, env);
+                match fold::builtin(*builtin, &args, expr).filter(|_| env.inlined) {
+                    Some(value) => return value,
+                    None => Kind::Builtin(*builtin, args),
+                }
+            }
             Kind::If { arms, condition, then, other } => {
                 let condition = self.expr(condition, env);
                 match fold::outcome(&condition) {
@@ -123,12 +145,25 @@ impl<'a> Inliner<'a> {
             Kind::List(items) => Kind::List(self.items(items, env)),
             Kind::Comprehension { element, names, list, condition } => {
                 let list = self.boxed(list, env);
+                if let (true, Names::One(name), None, Some(items)) =
+                    (env.inlined, names, condition, fold::elements(&list))
+                {
+                    let each = |item: Expr| Item::One(self.with(name, item, element, env));
+                    let items = items.into_iter().map(each).collect();
+                    return Expr::new(Kind::List(items), expr.ty.clone(), expr.span);
+                }
                 let (names, inner) = bind_names(names, env);
                 let condition = condition.as_ref().map(|c| self.boxed(c, &inner));
                 Kind::Comprehension { element: self.boxed(element, &inner), names, list, condition }
             }
             Kind::Tuple(parts) => Kind::Tuple(self.all(parts, env)),
-            Kind::Index(list, index) => Kind::Index(self.boxed(list, env), self.boxed(index, env)),
+            Kind::Index(list, index) => {
+                let (list, index) = (self.boxed(list, env), self.boxed(index, env));
+                match fold::element(&list, &index).filter(|_| env.inlined) {
+                    Some(element) => return element,
+                    None => Kind::Index(list, index),
+                }
+            }
             Kind::Slice(list, from, to) => {
                 let list = self.boxed(list, env);
                 let from = from.as_ref().map(|e| self.boxed(e, env));
@@ -172,15 +207,18 @@ impl<'a> Inliner<'a> {
         in_block(vec![Statement::Let(Names::One(bound), value)], body)
     }
 
-    /// A helper whose answer the text alone tells is that answer.
+    /// A helper whose branches the arguments decide is what is left of it.
     fn fn_call(&mut self, name: &str, args: &[Expr], expr: &Expr, env: &Env) -> Expr {
         let args = self.all(args, env);
-        let checked = self.checked;
-        let function = checked.program.fns.iter().find(|f| f.name == name);
-        if let Some(function) = function.filter(|_| args.iter().any(|a| !matches!(fold::bare(a).kind, Kind::Local(_)))) {
+        let function = self.program.fns.iter().find(|f| f.name == name);
+        let telling = |f: &Function| args.iter().zip(&f.params).any(|(arg, param)| tells(fold::bare(arg), &param.ty));
+        if let Some(function) = function.filter(|f| args.iter().all(fold::is_simple) && telling(f)) {
             let values = function.params.iter().map(|p| p.name.clone()).zip(args.iter().cloned()).collect();
-            let answer = Inliner::new(checked, self.opset).expr(&function.body, &Env { values, outputs: None });
-            if fold::literal(&answer).is_some() {
+            let mut inner = Inliner::new(self.program, self.schemas, self.opset);
+            let answer = inner.expr(&function.body, &Env { values, inlined: true, ..Env::default() });
+            if fold::literal(&answer).is_some() || (branches(&function.body) && !branches(&answer)) {
+                self.called.append(&mut inner.called);
+                self.typed.append(&mut inner.typed);
                 return answer;
             }
         }
@@ -190,8 +228,12 @@ impl<'a> Inliner<'a> {
 
     fn match_on(&mut self, value: &Expr, arms: &[MatchArm], expr: &Expr, env: &Env) -> Expr {
         let value = self.expr(value, env);
-        let mut left = Vec::new();
+        let mut left: Vec<MatchArm> = Vec::new();
+        let longest = longest(&value, env);
         for arm in arms {
+            if longest.is_some_and(|longest| (0..=longest).all(|n| left.iter().any(|arm| takes_length(arm, n)))) {
+                break;
+            }
             let taken: Vec<Option<bool>> = arm.patterns.iter().map(|p| fold::takes(p, &value)).collect();
             if taken.iter().all(|t| *t == Some(false)) {
                 continue;
@@ -230,12 +272,18 @@ impl<'a> Inliner<'a> {
                 }
                 Statement::Let(Names::One(name), value) => {
                     let value = self.expr(value, &env);
-                    if fold::literal(&value).is_some() {
+                    // A mere name for a literal or another name tells nothing.
+                    let mere = fold::literal(&value).is_some() || matches!(fold::bare(&value).kind, Kind::Local(_));
+                    if mere || (env.inlined && fold::is_simple(&value)) {
                         env.values.insert(name.clone(), value);
                         continue;
                     }
                     let (name, inner) = bind(name, &env);
                     env = inner;
+                    match fold::most(&value, &env.lengths) {
+                        Some(most) => drop(env.lengths.insert(name.clone(), most)),
+                        None => drop(env.lengths.remove(&name)),
+                    }
                     written.push(Statement::Let(Names::One(name), value));
                 }
                 Statement::Let(names, value) => {
@@ -300,6 +348,36 @@ fn in_block(mut statements: Vec<Statement>, result: Expr) -> Expr {
         return result;
     }
     Expr::new(Kind::Block(statements, Box::new(result)), ty, span)
+}
+
+/// The greatest length that a match on the length of a list can meet.
+fn longest(value: &Expr, env: &Env) -> Option<usize> {
+    match &value.kind {
+        Kind::Builtin(Builtin::Len, args) => fold::most(args.first()?, &env.lengths),
+        _ => None,
+    }
+}
+
+fn takes_length(arm: &MatchArm, length: usize) -> bool {
+    let is = |p: &Pattern| matches!(p, Pattern::Literal(e) if fold::literal(e) == Some(fold::Literal::Number(length as f64)));
+    arm.patterns.iter().any(is)
+}
+
+/// Does an argument tell more than the parameter's type?
+fn tells(arg: &Expr, param: &Ty) -> bool {
+    !matches!(arg.kind, Kind::Local(_)) || arg.ty != *param
+}
+
+/// Does it depend on something which way it goes?
+fn branches(expr: &Expr) -> bool {
+    let mut found = false;
+    visit::each(expr, &mut |e| {
+        found |= matches!(
+            e.kind,
+            Kind::If { .. } | Kind::IfLet { .. } | Kind::Match { .. } | Kind::Coalesce { .. } | Kind::Block(..)
+        );
+    });
+    found
 }
 
 /// How often a name stands in an expression; in what is done several times it counts as often.

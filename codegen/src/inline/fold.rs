@@ -1,7 +1,9 @@
 //! What is known without running anything: literals, comparisons of literals, values that are there for certain.
 
+use std::collections::HashMap;
+
 use crate::syntax::ast::{BinaryOp, UnaryOp};
-use crate::tree::{Expr, Item, Kind, Pattern};
+use crate::tree::{Builtin, Expr, Item, Kind, Pattern};
 use crate::types::Ty;
 
 /// A value that the text alone tells.
@@ -134,6 +136,48 @@ fn is_none(value: &Expr) -> Option<bool> {
     match (literal(value), present(value)) {
         (Some(Literal::None), _) => Some(true),
         (_, Some(_)) => Some(false),
+        _ => None,
+    }
+}
+
+/// The length of a list whose elements are written out; short ranges as such lists.
+pub(super) fn builtin(builtin: Builtin, args: &[Expr], like: &Expr) -> Option<Expr> {
+    let int = |i: i64| Expr::new(Kind::Int(i), Ty::Int, like.span);
+    match (builtin, args) {
+        (Builtin::Len, [list]) => Some(int(elements(list)?.len() as i64)),
+        (Builtin::Range, [Expr { kind: Kind::Int(stop @ 0..=4), .. }]) => {
+            Some(Expr::new(Kind::List((0..*stop).map(|i| Item::One(int(i))).collect()), like.ty.clone(), like.span))
+        }
+        _ => None,
+    }
+}
+
+/// The elements of a list that is written out.
+pub(super) fn elements(list: &Expr) -> Option<Vec<Expr>> {
+    let Kind::List(items) = &bare(list).kind else { return None };
+    let one = |item: &Item| match item {
+        Item::One(e) => Some(e.clone()),
+        Item::Spread(_) => None,
+    };
+    items.iter().map(one).collect()
+}
+
+/// An element of such a list. Where there is but one, that is meant.
+pub(super) fn element(list: &Expr, index: &Expr) -> Option<Expr> {
+    let elements = elements(list)?;
+    match (&index.kind, elements.as_slice()) {
+        (_, [only]) => Some(only.clone()),
+        (Kind::Int(i), elements) => elements.get(usize::try_from(*i).ok()?).cloned(),
+        _ => None,
+    }
+}
+
+/// The most elements that a list can have; `known` tells those of names.
+pub(super) fn most(list: &Expr, known: &HashMap<String, usize>) -> Option<usize> {
+    match &bare(list).kind {
+        Kind::Local(name) => known.get(name).copied(),
+        Kind::List(_) => elements(list).map(|e| e.len()),
+        Kind::Comprehension { list, .. } => most(list, known),
         _ => None,
     }
 }
