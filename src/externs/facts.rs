@@ -89,3 +89,11 @@ pub fn crossed(_: &mut Builder, low: &Option<Scalar>, high: &Option<Scalar>) -> 
     let (low, high) = (low.as_ref().and_then(Scalar::as_float), high.as_ref().and_then(Scalar::as_float));
     Ok(low.zip(high).is_some_and(|(low, high)| low > high))
 }
+
+/// The number as a dtype takes it: without its fraction for integers.
+pub fn fitting(_: &mut Builder, x: &Scalar, t: Dtype) -> Result<Scalar> {
+    Ok(match x {
+        Scalar::Float(f) if t.is_int() => Scalar::Int(*f as i64),
+        other => other.clone(),
+    })
+}
