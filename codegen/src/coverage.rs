@@ -173,12 +173,7 @@ fn inexact(span: Span, since: u32, why: &str) -> Diagnostic {
 }
 
 impl Coverage<'_> {
-    fn report(
-        mut self,
-        sources: &Sources,
-        holes: Holes,
-        out: &mut Vec<Diagnostic>,
-    ) {
+    fn report(mut self, sources: &Sources, holes: Holes, out: &mut Vec<Diagnostic>) {
         out.append(&mut self.out);
         for ((op, missing), calls) in &holes {
             out.extend(self.hole(op, *missing, calls));
@@ -223,7 +218,9 @@ impl Coverage<'_> {
         let fact = match (before, self.schemas.opsets.meaning(op, missing)) {
             (None, _) => format!("{op} came with opset {missing}"),
             (Some(_), Some(change)) => format!("{op} changed in opset {missing}: {}", change.why),
-            (Some(before), None) => format!("{op} changed in opset {missing}: {}", differences(before, version).join(", ")),
+            (Some(before), None) => {
+                format!("{op} changed in opset {missing}: {}", differences(before, version).join(", "))
+            }
         };
         let many = if opsets.len() == 1 { "" } else { "s" };
         let text = format!("`{op}` is not covered at opset{many} {}", ranges(&opsets));

@@ -72,11 +72,17 @@ def missing(schema, found):
     wanted = [d for d in DTYPES if f"tensor({d})" in allowed]
     if not fitting:
         function = schema.has_function or schema.has_context_dependent_function
-        return [] if function and loads_as_function(schema.name) else wanted
+        return [] if function and loads_as_function(schema.name) else with_halves(wanted, allowed)
     if any(variable not in k.type_constraints for k in fitting):
         return []
     taken = {t for k in fitting for t in k.type_constraints[variable]}
-    return [d for d in wanted if f"tensor({d})" not in taken]
+    return with_halves([d for d in wanted if f"tensor({d})" not in taken], allowed)
+
+
+def with_halves(names, allowed):
+    """Without a float32 kernel there is none for the half-precision types either."""
+    halves = [d for d in ("float16", "bfloat16") if "float" in names and f"tensor({d})" in allowed]
+    return names + halves
 
 
 def text():

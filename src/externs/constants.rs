@@ -113,7 +113,7 @@ pub fn cosine_window(cx: &mut Builder, length: i64, periodic: bool, terms: &[f64
     let period = if periodic { length } else { length - 1 } as f64;
     let at = |i: i64| {
         let angle = 2.0 * PI * i as f64 / period;
-        let signed = |k: usize, term: f64| if k % 2 == 0 { term } else { -term };
+        let signed = |k: usize, term: f64| if k.is_multiple_of(2) { term } else { -term };
         terms.iter().enumerate().map(|(k, term)| signed(k, *term) * (angle * k as f64).cos()).sum::<f64>()
     };
     let numbers: Vec<Scalar> = (0..length).map(|i| Scalar::Float(if length == 1 { 1.0 } else { at(i) })).collect();

@@ -83,7 +83,7 @@ impl Plan {
     }
 
     /// The order that brings the indices' dimensions from the front to their place.
-    fn from_front(&self, rank: usize) -> Vec<i64> {
+    fn to_their_place(&self, rank: usize) -> Vec<i64> {
         let (common, before) = (self.common.len(), self.before());
         let moved = (common..common + before).chain(0..common).chain(common + before..rank);
         moved.map(|d| d as i64).collect()
@@ -121,7 +121,7 @@ pub fn gather_indexed(cx: &mut Builder, x: Value, indices: &[Option<Value>]) -> 
     let places = plan.stacked(cx)?;
     let found = cx.op("GatherND", vec![front.into(), places.into()])?;
     let result_rank = plan.common.len() + plan.rest(rank).len();
-    cx.transpose(found, &plan.from_front(result_rank))
+    cx.transpose(found, &plan.to_their_place(result_rank))
 }
 
 /// Elements where a mask over some dimensions is true: these are flattened and compressed.

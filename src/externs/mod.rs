@@ -34,6 +34,6 @@ pub use pool::*;
 pub use promotion::*;
 pub use recurrent::*;
 pub use resize::*;
-pub use scans::*;
 pub use resize_plan::{all_regions, resize_factors, resize_target};
+pub use scans::*;
 pub use shapes::*;
