@@ -3,6 +3,8 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use aten2onnx_codegen::explain;
+
 fn main() {
     println!("cargo:rerun-if-changed=mappings");
     let out = std::env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
@@ -13,18 +15,11 @@ fn main() {
     }
 }
 
-/// `errors.rs`: a slice of each code and its page, `codegen/src/errors/E0301.md`, for `explain-error`.
+/// `errors.rs`: a slice of each error code and its page, for `explain-error`.
 fn pages(out: &Path) -> Result<(), String> {
-    println!("cargo:rerun-if-changed=codegen/src/errors");
-    let files = std::fs::read_dir("codegen/src/errors").into_iter().flatten().flatten();
-    let mut files: Vec<PathBuf> =
-        files.map(|file| file.path()).filter(|p| p.extension().is_some_and(|e| e == "md")).collect();
-    files.sort();
     let mut text = String::from("&[\n");
-    for file in files {
-        let page = std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
-        let code = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let _ = writeln!(text, "    ({code:?}, {page:?}),");
+    for code in explain::codes() {
+        let _ = writeln!(text, "    ({code:?}, {:?}),", explain::explain(code).unwrap_or_default());
     }
     text.push_str("]\n");
     std::fs::write(out.join("errors.rs"), text).map_err(|e| e.to_string())

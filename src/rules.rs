@@ -90,6 +90,7 @@ mod tables {
     include!(concat!(env!("OUT_DIR"), "/schemas.rs"));
     include!(concat!(env!("OUT_DIR"), "/facts.rs"));
     include!(concat!(env!("OUT_DIR"), "/views.rs"));
+    include!(concat!(env!("OUT_DIR"), "/targets.rs"));
 }
 
 /// The generated functions by name, for the table of schemas.

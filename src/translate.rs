@@ -37,6 +37,7 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
         return Err(preflight::report(&blockers, options.opset));
     }
     let mut builder = Builder::new(options.opset);
+    builder.avoid_missing_kernels();
     if !options.trace.is_empty() {
         builder.trace().enable();
     }

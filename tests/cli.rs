@@ -60,6 +60,12 @@ fn an_unknown_error_code_is_told() {
 }
 
 #[test]
+fn an_error_code_has_a_page() {
+    let output = aten2onnx(&["explain-error", "e0001"]);
+    assert!(String::from_utf8(output.stdout).unwrap().starts_with("# E0001: "));
+}
+
+#[test]
 fn a_reader_that_goes_away_is_no_error() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_aten2onnx"));
     let mut child = command.args(["ops", "--help"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -18,7 +18,8 @@ pub(crate) fn drop(diagnostics: &mut Vec<Diagnostic>, wrong: usize, unread: bool
     let faulty: Vec<usize> =
         diagnostics.iter().take(wrong).filter(|d| !follows(d)).filter_map(|d| item_of(d.primary.0)).collect();
     diagnostics.retain(|d| {
-        let unread = unread && OF_UNREAD_ITEMS.contains(&d.code);
-        !unread && !(follows(d) && item_of(d.primary.0).is_some_and(|item| faulty.contains(&item)))
+        let of_unread = unread && OF_UNREAD_ITEMS.contains(&d.code);
+        let of_wrong = follows(d) && item_of(d.primary.0).is_some_and(|item| faulty.contains(&item));
+        !of_unread && !of_wrong
     });
 }

@@ -145,6 +145,16 @@ impl Builder {
         *self.avoided.entry(op).or_default() |= mask;
     }
 
+    /// Avoids what ONNX Runtime's CPU provider has no kernel for, as the default profile says.
+    pub fn avoid_missing_kernels(&mut self) {
+        for (op, since, dtypes) in crate::rules::ONNXRUNTIME_LACKS {
+            let in_force = crate::schema::find(op).and_then(|op| op.at(self.opset));
+            if in_force.is_some_and(|version| version.since == *since) {
+                self.avoid(op, dtypes);
+            }
+        }
+    }
+
     /// States where the nodes that follow come from: names and messages derive from it.
     pub fn set_origin(&mut self, origin: Origin) {
         // The index fits: every origin comes with a node of the input file.

@@ -116,7 +116,7 @@ fn dtypes_are_legalised() {
     assert_eq!(
         nodes(&graph),
         [
-            "out0 = CumSum(x, const_0)",
+            "out0 = CumSum(x, const_int32_0)",
             "out1 = Neg(h)",
             "Cast = Cast <to = 6>(b)",
             "ReduceSum = ReduceSum(Cast)",

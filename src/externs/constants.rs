@@ -64,18 +64,6 @@ fn filled(cx: &mut Builder, size: &[SymInt], value: &Scalar, t: Dtype) -> Result
     cx.op_with("ConstantOfShape", vec![size.into()], "value", Attr::Tensor(one))
 }
 
-/// How many numbers there are from `start` to before `end`, if that is known.
-pub fn range_length(_: &mut Builder, start: &Scalar, end: &Scalar, step: &Scalar) -> Result<Option<i64>> {
-    let (Some(start), Some(end), Some(step)) = (start.as_float(), end.as_float(), step.as_float()) else {
-        return Ok(None);
-    };
-    if step == 0.0 || !(end - start).is_finite() {
-        return Err(Error::input("a range needs ends that are finite and a step that is not 0"));
-    }
-    let count = ((end - start) / step).ceil().max(0.0);
-    Ok((count < MAX_TABLE as f64 * 1024.0).then_some(count as i64))
-}
-
 /// The places of a triangle of a matrix, rows above columns.
 pub fn triangle(cx: &mut Builder, rows: i64, columns: i64, offset: i64, upper: bool) -> Result<Value> {
     let size = rows.checked_mul(columns).filter(|n| *n <= MAX_TABLE);
@@ -125,7 +113,7 @@ pub fn cosine_window(cx: &mut Builder, length: i64, periodic: bool, terms: &[f64
     let period = if periodic { length } else { length - 1 } as f64;
     let at = |i: i64| {
         let angle = 2.0 * PI * i as f64 / period;
-        let signed = |k: usize, term: f64| if k % 2 == 0 { term } else { -term };
+        let signed = |k: usize, term: f64| if k.is_multiple_of(2) { term } else { -term };
         terms.iter().enumerate().map(|(k, term)| signed(k, *term) * (angle * k as f64).cos()).sum::<f64>()
     };
     let numbers: Vec<Scalar> = (0..length).map(|i| Scalar::Float(if length == 1 { 1.0 } else { at(i) })).collect();

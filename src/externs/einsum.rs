@@ -175,3 +175,16 @@ fn contracted(cx: &mut Builder, a: &Named, b: &Named, wanted: &dyn Fn(&char) -> 
     let value = cx.reshape(product, &[sizes, row_sizes, column_sizes].concat())?;
     Ok(Named { value, names: [batch, rows, columns].concat() })
 }
+
+/// Do all ellipses stand for as many dimensions?
+pub fn has_even_dots(cx: &mut Builder, equation: &str, xs: &[Value]) -> Result<bool> {
+    let left = equation.split("->").next().unwrap_or(equation);
+    let mut hidden = Vec::new();
+    for (term, x) in left.split(',').zip(xs) {
+        if term.contains('.') {
+            let letters = term.chars().filter(char::is_ascii_alphabetic).count();
+            hidden.push(cx.shape(*x)?.len().saturating_sub(letters));
+        }
+    }
+    Ok(hidden.windows(2).all(|pair| pair[0] == pair[1]))
+}

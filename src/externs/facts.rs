@@ -83,3 +83,17 @@ pub fn sym(cx: &mut Builder, x: Value) -> Result<SymInt> {
 pub fn number(cx: &mut Builder, x: Value) -> Result<Scalar> {
     cx.number(x)
 }
+
+/// Is the lower end known to be above the upper one?
+pub fn crossed(_: &mut Builder, low: &Option<Scalar>, high: &Option<Scalar>) -> Result<bool> {
+    let (low, high) = (low.as_ref().and_then(Scalar::as_float), high.as_ref().and_then(Scalar::as_float));
+    Ok(low.zip(high).is_some_and(|(low, high)| low > high))
+}
+
+/// The number as a dtype takes it: without its fraction for integers.
+pub fn fitting(_: &mut Builder, x: &Scalar, t: Dtype) -> Result<Scalar> {
+    Ok(match x {
+        Scalar::Float(f) if t.is_int() => Scalar::Int(*f as i64),
+        other => other.clone(),
+    })
+}

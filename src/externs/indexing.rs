@@ -83,7 +83,7 @@ impl Plan {
     }
 
     /// The order that brings the indices' dimensions from the front to their place.
-    fn from_front(&self, rank: usize) -> Vec<i64> {
+    fn to_their_place(&self, rank: usize) -> Vec<i64> {
         let (common, before) = (self.common.len(), self.before());
         let moved = (common..common + before).chain(0..common).chain(common + before..rank);
         moved.map(|d| d as i64).collect()
@@ -121,7 +121,7 @@ pub fn gather_indexed(cx: &mut Builder, x: Value, indices: &[Option<Value>]) -> 
     let places = plan.stacked(cx)?;
     let found = cx.op("GatherND", vec![front.into(), places.into()])?;
     let result_rank = plan.common.len() + plan.rest(rank).len();
-    cx.transpose(found, &plan.from_front(result_rank))
+    cx.transpose(found, &plan.to_their_place(result_rank))
 }
 
 /// Elements where a mask over some dimensions is true: these are flattened and compressed.
@@ -165,9 +165,21 @@ pub fn put_indexed(
     let order = plan.order(shape.len());
     let front = cx.transpose(x, &order)?;
     let places = plan.stacked(cx)?;
-    let reduction = if accumulate { "add" } else { "none" };
-    let inputs = vec![front.into(), places.into(), updates.into()];
-    let written = cx.op_with("ScatterND", inputs, "reduction", Attr::Str(reduction.into()))?;
+    let written = if accumulate {
+        // Runtimes add in these dtypes.
+        let t = cx.dtype(x);
+        let to = match t {
+            Dtype::Float16 | Dtype::Bfloat16 => Dtype::Float32,
+            Dtype::Bool => Dtype::Int32,
+            other => other,
+        };
+        let (front, updates) = (cx.cast(front, to)?, cx.cast(updates, to)?);
+        let inputs = vec![front.into(), places.into(), updates.into()];
+        let sum = cx.op_with("ScatterND", inputs, "reduction", Attr::Str("add".into()))?;
+        cx.cast(sum, t)?
+    } else {
+        cx.op("ScatterND", vec![front.into(), places.into(), updates.into()])?
+    };
     cx.transpose(written, &inverse(&order))
 }
 
@@ -179,6 +191,12 @@ fn put_one(cx: &mut Builder, x: Value, dim: usize, mask: Value, value: Value, ac
     let trailing: Vec<i64> = (0..rank.saturating_sub(covered)).map(|i| (covered - dim + i) as i64).collect();
     let mask = cx.unsqueeze(mask, &trailing)?;
     let value = cx.reshape(value, &[])?;
+    if cx.dtype(x) == Dtype::Bool {
+        let off = cx.op("Not", vec![mask.into()])?;
+        let on = cx.op("And", vec![mask.into(), value.into()])?;
+        let kept = if accumulate { x } else { cx.op("And", vec![off.into(), x.into()])? };
+        return cx.op("Or", vec![on.into(), kept.into()]);
+    }
     if accumulate {
         let added = cx.where_(mask, value, Scalar::Int(0))?;
         return cx.add(x, added);

@@ -4,6 +4,7 @@
 //! the results of in-place operators on it) are names of one cell, whose newest value is what they all read. A view is another cell of
 //! the storage, which knows how it is derived from its parent. A write through one cell makes the others stale.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -48,7 +49,19 @@ pub struct View {
     /// The node as it was.
     pub node: Node,
     /// One for each result, in order.
-    pub cells: Vec<Cell>,
+    cells: RefCell<Vec<Cell>>,
+}
+
+impl View {
+    /// Of a node and the cells of its results.
+    pub fn new(node: Node, cells: Vec<Cell>) -> View {
+        View { node, cells: RefCell::new(cells) }
+    }
+
+    /// The cells of the results.
+    pub fn cells(&self) -> Vec<Cell> {
+        self.cells.borrow().clone()
+    }
 }
 
 /// How a cell follows from another one.
@@ -78,7 +91,7 @@ struct CellData {
     seen: u32,
     derivation: Option<Derivation>,
     depth: u32,
-    /// The number of times that its shape was changed in place.
+    /// The number of times that its shape was changed in place; the views that were made before do not fit any more.
     shape: u32,
 }
 
@@ -130,7 +143,7 @@ impl Aliases {
             return;
         }
         let view = Rc::new(view);
-        for (index, cell) in view.cells.iter().enumerate() {
+        for (index, cell) in view.cells().iter().enumerate() {
             if let Some(data) = self.cells.get_mut(cell.0) {
                 data.derivation = Some(Derivation { parent, view: Rc::clone(&view), index, shape });
             }
@@ -220,13 +233,23 @@ impl Aliases {
         }
     }
 
-    /// The cell is now seen in another shape, as `newest`; how it follows from others, and others from it, is forgotten.
-    pub fn reshape(&mut self, cell: Cell, newest: String) {
-        if let Some(data) = self.cells.get_mut(cell.0) {
-            data.newest = newest;
-            data.derivation = None;
-            data.shape += 1;
+    /// The cell is now seen in another shape, as the result of `node`. What it was becomes a cell without a name, which it is
+    /// a view of. How earlier views of it relate to it is forgotten.
+    pub fn reshape(&mut self, cell: Cell, newest: String, node: Node) {
+        let before = Cell(self.cells.len());
+        let Some(data) = self.cells.get_mut(cell.0) else { return };
+        let first = data.first.clone();
+        let old = CellData { first, newest: std::mem::replace(&mut data.newest, newest), derivation: None, ..*data };
+        let derivation = data.derivation.take();
+        if let Some(derivation) = &derivation
+            && let Some(result) = derivation.view.cells.borrow_mut().get_mut(derivation.index)
+        {
+            *result = before;
         }
+        data.shape += 1;
+        data.depth += 1;
+        self.cells.push(CellData { derivation, ..old });
+        self.derive(before, View::new(node, vec![cell]));
     }
 
     fn storage(&self, cell: Cell) -> Option<&Storage> {

@@ -328,6 +328,7 @@ fn sibling(
             vec![node]
         }
         Some(dtype) => {
+            node.name.clone_from(&scratch);
             node.outputs = vec![NodeOutput::Tensor(scratch.clone())];
             let back = cast(&node, scratch, dtype, result);
             vec![node, back]

@@ -212,8 +212,14 @@ impl Pass<'_> {
         if result.is_empty() {
             result = self.fresh_name(&node.name, "written");
         }
+        let names = self.names;
         let scratch = self.fresh_name(&result, "raw");
-        self.done.extend(inplace::rewrite(node, name, &result, scratch, self.tensors)?);
+        let nodes = inplace::rewrite(node, name, &result, scratch, self.tensors)?;
+        if nodes.len() == 1 {
+            // The name was not needed.
+            self.names = names;
+        }
+        self.done.extend(nodes);
         self.aliases.define_same(&result, cell);
         self.aliases.write(cell, result, write);
         self.write_back(cell, &origin);
@@ -234,7 +240,7 @@ impl Pass<'_> {
         }
         node.target = functional_sibling(&node.target);
         self.aliases.define_same(&result, cell);
-        self.aliases.reshape(cell, result);
+        self.aliases.reshape(cell, result, node.clone());
         self.done.push(node);
     }
 

@@ -1,6 +1,6 @@
 //! Brings views up to date: from a view that was written to back to what it is a view of, and from there to other views.
 
-use super::alias::{Cell, Derivation};
+use super::alias::{Cell, Derivation, View};
 use super::views::{are_disjoint, first_tensor_arg, write_back};
 use super::{Pass, tensor_results};
 use crate::program::{Arg, Node, NodeOutput};
@@ -24,7 +24,8 @@ impl Pass<'_> {
             *arg = Arg::Tensor(self.aliases.newest(parent).to_owned());
         }
         let old: Vec<String> = tensor_results(&node).map(str::to_owned).collect();
-        let new: Vec<String> = view.cells.iter().map(|cell| self.name_again(*cell)).collect();
+        let cells = view.cells();
+        let new: Vec<String> = cells.iter().map(|cell| self.name_again(*cell)).collect();
         for (old, new) in old.iter().zip(&new) {
             self.copy_meta(old, new);
         }
@@ -42,10 +43,10 @@ impl Pass<'_> {
             node.name.clone_from(first);
         }
         self.done.push(node);
-        for (cell, name) in view.cells.iter().zip(new) {
-            if self.aliases.is_stale(*cell) {
-                self.aliases.define_same(&name, *cell);
-                self.aliases.update(*cell, name);
+        for (cell, name) in cells.into_iter().zip(new) {
+            if self.aliases.is_stale(cell) {
+                self.aliases.define_same(&name, cell);
+                self.aliases.update(cell, name);
             }
         }
         true
@@ -62,7 +63,7 @@ impl Pass<'_> {
     pub(super) fn write_back(&mut self, cell: Cell, origin: &Node) {
         let mut child = cell;
         while let Some(Derivation { parent, view, index, .. }) = self.aliases.derivation(child).cloned() {
-            self.keep_disjoint(&view.cells, &view.node);
+            self.keep_disjoint(&view);
             // It must have been up to date before, or it would lose an older write.
             if self.aliases.lag(parent) != 1 || !self.spend(size(&view.node)) {
                 return;
@@ -70,7 +71,8 @@ impl Pass<'_> {
             let (from, to) = (self.aliases.newest(parent), self.aliases.newest(child));
             let Some((target, args)) = write_back(&view.node, index, from, to, self.tensors) else { return };
             let name = self.name_again(parent);
-            self.copy_meta(&self.aliases.newest(parent).to_owned(), &name);
+            let old = self.aliases.newest(parent).to_owned();
+            self.copy_meta(&old, &name);
             self.done.push(Node {
                 name: name.clone(),
                 target: target.to_owned(),
@@ -85,13 +87,13 @@ impl Pass<'_> {
     }
 
     /// The other parts of a tensor that was cut do not change with one of them.
-    fn keep_disjoint(&mut self, cells: &[Cell], view: &Node) {
-        if !are_disjoint(view) || cells.len() > MAX_GROUP {
+    fn keep_disjoint(&mut self, view: &View) {
+        if !are_disjoint(&view.node) || tensor_results(&view.node).count() > MAX_GROUP {
             return;
         }
-        for cell in cells {
-            if self.aliases.lag(*cell) == 1 {
-                self.aliases.touch(*cell);
+        for cell in view.cells() {
+            if self.aliases.lag(cell) == 1 {
+                self.aliases.touch(cell);
             }
         }
     }
@@ -134,6 +136,6 @@ fn size(node: &Node) -> usize {
 /// Keeps a view's node for later; only where there are writes.
 pub(super) fn remember(pass: &mut Pass<'_>, parent: Cell, node: &Node, cells: Vec<Cell>) {
     if pass.has_writes {
-        pass.aliases.derive(parent, super::alias::View { node: node.clone(), cells });
+        pass.aliases.derive(parent, View::new(node.clone(), cells));
     }
 }

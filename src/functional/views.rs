@@ -19,9 +19,10 @@ pub enum Relation {
     Maybe,
 }
 
-/// Operators that give their argument as it is.
+/// Operators that give their argument itself. (`detach` and `alias` give another tensor on the same memory, whose shape may be
+/// changed in place without the argument's.)
 const IDENTITIES: &[&str] =
-    &["alias", "detach", "detach_", "lift", "lift_fresh", "positive", "requires_grad_", "resolve_conj", "resolve_neg"];
+    &["detach_", "lift", "lift_fresh", "positive", "requires_grad_", "resolve_conj", "resolve_neg"];
 
 /// Operators that may give their argument itself, or a view of it, without an alias mark in the schema.
 const MAY_ALIAS: &[&str] = &[
@@ -53,6 +54,9 @@ pub fn relation(node: &Node, tensors: &HashMap<String, TensorMeta>, is_view: &dy
     let is_aten = node.target.starts_with("aten::");
     if is_identity(&node.target) {
         return Relation::Same;
+    }
+    if matches!(node.target.as_str(), "aten::detach" | "aten::alias") {
+        return Relation::View;
     }
     if !(is_view(&node.target) || (is_aten && MAY_ALIAS.contains(&name))) {
         return Relation::Fresh;
@@ -179,6 +183,7 @@ pub fn write_back(
             args.extend(range.map(|(name, number)| named(name, Arg::Int(number))));
             ("aten::slice_scatter", args)
         }
+        "detach" | "alias" => ("aten::alias", again()),
         "view" if view.target == "aten::view.dtype" => return None,
         "view" | "view_as" | "unflatten" | "squeeze" | "unsqueeze" | "_unsafe_view" | "flatten" | "ravel"
         | "reshape" | "reshape_as" => reshaped(parent, child, tensors),

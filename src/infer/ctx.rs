@@ -134,12 +134,15 @@ impl<'a> Ctx<'a> {
         self.shape(i).map(<[SymInt]>::to_vec)
     }
 
-    /// The elements of a tensor of integers.
+    /// The elements of a tensor of integers with at most one dimension.
     pub fn content(&self, i: usize) -> Option<Vec<SymInt>> {
         let input = self.input(i)?;
         match input.content {
             Some(content) => Some(content.to_vec()),
-            None => Some(input.constant?.ints()?.into_iter().map(SymInt::from).collect()),
+            None => {
+                let constant = input.constant.filter(|c| c.sizes.len() <= 1)?;
+                Some(constant.ints()?.into_iter().map(SymInt::from).collect())
+            }
         }
     }
 

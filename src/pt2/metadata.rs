@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Visitor};
 
-/// The innermost line of a stack trace: `File "x.py", line 3, in forward`.
+/// The innermost line of a stack trace that is not torch's own: `File "x.py", line 3, in forward`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SourceLine(pub Option<String>);
 
@@ -21,7 +21,12 @@ pub struct ModuleStack {
 
 impl SourceLine {
     fn of(trace: &str) -> SourceLine {
-        let line = trace.lines().rev().map(str::trim).find(|line| line.starts_with("File \""));
+        let line = trace.lines().rev().map(str::trim).find(|line| {
+            line.strip_prefix("File \"").is_some_and(|path| {
+                let is_torch = path.starts_with("torch/") || path.contains("-packages/torch/");
+                !is_torch && !path.starts_with("<eval_with_key>")
+            })
+        });
         SourceLine(line.map(str::to_owned))
     }
 }
@@ -51,7 +56,9 @@ impl ModuleStack {
         }
         let path = innermost.get(parts[0] + 1..parts[1]).unwrap_or_default();
         let kind = innermost.get(parts[1] + 1..).unwrap_or_default();
-        let kept = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        // torch writes a name of its own where there is no module.
+        let is_module = |text: &&str| !text.is_empty() && !text.starts_with("_empty_nn_module_stack");
+        let kept = |text: &str| Some(text).filter(is_module).map(str::to_owned);
         ModuleStack { path: kept(&plain_path(path)), kind: kept(kind) }
     }
 }
@@ -105,6 +112,9 @@ mod tests {
         let trace =
             "  File \"a.py\", line 1, in forward\n    x = f(x)\n  File \"b.py\", line 2, in f\n    return x + 1\n";
         assert_eq!(SourceLine::of(trace).0.as_deref(), Some("File \"b.py\", line 2, in f"));
+        let trace = "File \"a.py\", line 1, in forward\nFile \"/x/site-packages/torch/nn/modules/linear.py\", line 2, in forward";
+        assert_eq!(SourceLine::of(trace).0.as_deref(), Some("File \"a.py\", line 1, in forward"));
+        assert_eq!(SourceLine::of("File \"<eval_with_key>.4\", line 6, in forward").0, None);
         assert_eq!(SourceLine::of("nothing").0, None);
     }
 
@@ -118,5 +128,7 @@ mod tests {
         assert_eq!(ModuleStack::of("k,getattr(L['s'], '0'),m.T").path.as_deref(), Some("getattr(L['s'], '0')"));
         assert_eq!(ModuleStack::of("k,L['s'].a._modules['0'].c,m.T").path.as_deref(), Some("a.0.c"));
         assert_eq!(ModuleStack::of("nonsense"), ModuleStack::default());
+        let hook = "_empty_nn_module_stack_from_metadata_hook";
+        assert_eq!(ModuleStack::of(&format!("{hook},{hook},{hook}")), ModuleStack::default());
     }
 }

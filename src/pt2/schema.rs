@@ -3,6 +3,9 @@
 //! Only what the reader needs is kept: unknown fields are skipped, and of the metadata of nodes, which is half of the text,
 //! only the module path and the user's source line are taken. Strings are borrowed from the text where they have no escapes.
 
+// The names are the schema's.
+#![allow(clippy::enum_variant_names)]
+
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;

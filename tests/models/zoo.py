@@ -127,5 +127,5 @@ def llama():
 
 
 MODELS = [resnet18, resnet50, mobilenet_v2, mobilenet_v3, efficientnet, densenet, regnet, vgg, convnext, vit, electra, albert, bert, gpt2, llama]
-# Small enough for onnx's reference evaluator, which runs opset 28.
-REFERENCE = {"vit", "electra", "bert", "gpt2", "llama", "vgg"}
+# Small enough for onnx's reference evaluator, which runs opset 28. (Its GatherElements fails beyond 64 columns: electra, bert.)
+REFERENCE = {"vit", "gpt2", "llama", "vgg"}

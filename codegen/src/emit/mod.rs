@@ -11,6 +11,7 @@ mod function;
 mod lists;
 mod nodes;
 pub mod schema_table;
+pub mod targets;
 mod types;
 pub mod views;
 

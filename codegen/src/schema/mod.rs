@@ -8,6 +8,7 @@ pub mod facts;
 pub mod onnx;
 mod onnx_parse;
 mod onnx_print;
+pub mod targets;
 mod text;
 
 use std::path::Path;
@@ -40,6 +41,8 @@ pub struct Schemas {
     pub ignored: facts::IgnoredArguments,
     /// `schemas/promotion.txt`
     pub promotion: facts::Promotion,
+    /// `targets/onnxruntime.toml`
+    pub onnxruntime: targets::Target,
 }
 
 impl Schemas {
@@ -54,6 +57,7 @@ impl Schemas {
             dtypes: parse(mappings_dir, "dtypes.toml", facts::Dtypes::parse)?,
             ignored: parse(mappings_dir, "ignored_arguments.toml", facts::IgnoredArguments::parse)?,
             promotion: parse(mappings_dir, "schemas/promotion.txt", facts::Promotion::parse)?,
+            onnxruntime: parse(mappings_dir, "targets/onnxruntime.toml", targets::Target::parse)?,
         };
         schemas.opsets.check(&schemas.onnx).map_err(|e| format!("opsets.toml: {e}"))?;
         Ok(schemas)

@@ -1,0 +1,113 @@
+"""Writes onnxruntime.toml: the dtypes for which ONNX Runtime's CPU provider has no kernel, by operator and version.
+
+    python mappings/targets/dump_onnxruntime.py [--check]
+
+Source: the kernel registry of the installed onnxruntime. An operator without any kernel that ONNX defines by a function body is
+tried on ONNX's own node test: where the runtime loads it, it is not listed. float16 is never listed, since the runtime computes it in
+float32 by itself where there is a float32 kernel; bfloat16 is not listed where there is a kernel for float32 either.
+"""
+import collections
+import functools
+import sys
+from pathlib import Path
+
+import onnx
+import onnx.backend.test.case.node
+import onnxruntime as ort
+from onnxruntime.capi import onnxruntime_pybind11_state as state
+
+TARGET = Path(__file__).with_name("onnxruntime.toml")
+OLDEST, NEWEST = 9, 26
+TORCH = {"float": "float32", "double": "float64"}
+DTYPES = ["float", "double", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"]
+
+
+def at_opset(op, opset):
+    """The version of an operator in an opset."""
+    try:
+        return onnx.defs.get_schema(op, opset, "").since_version
+    except Exception:
+        return None
+
+
+def kernels():
+    found = collections.defaultdict(list)
+    for kernel in state.get_all_opkernel_def():
+        if kernel.domain in ("", "ai.onnx") and kernel.provider == "CPUExecutionProvider":
+            found[kernel.op_name].append(kernel)
+    return found
+
+
+@functools.cache
+def node_tests():
+    return onnx.backend.test.case.node.collect_testcases(None)
+
+
+def loads_as_function(op):
+    """Does the runtime load ONNX's own test of the operator?"""
+    ort.set_default_logger_severity(4)
+    for case in node_tests():
+        model = case.model
+        if model is None or [n.op_type for n in model.graph.node] != [op]:
+            continue
+        model = onnx.ModelProto.FromString(model.SerializeToString())
+        del model.opset_import[:]
+        model.opset_import.append(onnx.helper.make_opsetid("", NEWEST))
+        model.ir_version = 10
+        try:
+            ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+            return True
+        except Exception:
+            return False
+    return False
+
+
+def missing(schema, found):
+    """The dtypes of the first input's type variable that no kernel takes."""
+    fitting = [k for k in found if k.version_range[0] <= schema.since_version <= k.version_range[1]]
+    if not schema.inputs:
+        return []
+    variable = schema.inputs[0].type_str
+    allowed = {t for c in schema.type_constraints if c.type_param_str == variable for t in c.allowed_type_strs}
+    wanted = [d for d in DTYPES if f"tensor({d})" in allowed]
+    if not fitting:
+        function = schema.has_function or schema.has_context_dependent_function
+        return [] if function and loads_as_function(schema.name) else with_halves(wanted, allowed)
+    if any(variable not in k.type_constraints for k in fitting):
+        return []
+    taken = {t for k in fitting for t in k.type_constraints[variable]}
+    return with_halves([d for d in wanted if f"tensor({d})" not in taken], allowed)
+
+
+def with_halves(names, allowed):
+    """Without a float32 kernel there is none for the half-precision types either."""
+    halves = [d for d in ("float16", "bfloat16") if "float" in names and f"tensor({d})" in allowed]
+    return names + halves
+
+
+def text():
+    found = kernels()
+    lines = [
+        f"# The dtypes for which the CPU provider of ONNX Runtime {ort.__version__} has no kernel, by operator and version.",
+        "# Refresh: python mappings/targets/dump_onnxruntime.py",
+        "",
+        f"newest_opset = {NEWEST}",
+        "newest_ir = 13",
+    ]
+    schemas = [s for s in onnx.defs.get_all_schemas_with_history() if s.domain == "" and not s.deprecated]
+    for schema in sorted(schemas, key=lambda s: (s.name, s.since_version)):
+        in_force = any(onnx.defs.has(schema.name, "") and at_opset(schema.name, o) == schema.since_version for o in range(OLDEST, NEWEST + 1))
+        if not in_force:
+            continue
+        names = [TORCH.get(d, d) for d in missing(schema, found[schema.name])]
+        if names:
+            listed = ", ".join(f'"{n}"' for n in names)
+            lines += ["", "[[lacks]]", f'op = "{schema.name}"', f"since = {schema.since_version}", f"dtypes = [{listed}]"]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    new = text()
+    if "--check" in sys.argv:
+        sys.exit(0 if TARGET.read_text() == new else f"{TARGET.name} differs from the installed onnxruntime")
+    TARGET.write_text(new)
