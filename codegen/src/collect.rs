@@ -143,19 +143,12 @@ impl Family {
         let mut good = Vec::new();
         for row in rows {
             if row.columns.len() != placeholders.len() - 1 {
-                let wanted = placeholders[1..].iter().map(|p| format!("{{{p}}}")).collect::<Vec<_>>().join(", ");
-                out.push(
-                    Diagnostic::new(
-                        "E0205",
-                        row.span,
-                        format!("a row of this family has {} columns", wanted_len(&placeholders)),
-                    )
-                    .label(format!("{} given", row.columns.len()))
-                    .note(format!(
-                        "the placeholders after the key are: {}",
-                        if wanted.is_empty() { "none" } else { &wanted }
-                    )),
-                );
+                let wanted: Vec<String> = placeholders[1..].iter().map(|p| format!("`{{{p}}}`")).collect();
+                let columns = |n: usize| format!("{n} column{}", if n == 1 { "" } else { "s" });
+                let text = format!("this family has {}, this row {}", columns(wanted.len()), row.columns.len());
+                let fact = format!("the placeholders after the key: {}", wanted.join(", "));
+                let diagnostic = Diagnostic::new("E0205", row.span, text);
+                out.push(if wanted.is_empty() { diagnostic } else { diagnostic.note(fact) });
                 continue;
             }
             let key = Expr { kind: ExprKind::Name(row.key.clone()), span: row.key.span };
@@ -189,15 +182,11 @@ impl Family {
     }
 }
 
-fn wanted_len(placeholders: &[String]) -> usize {
-    placeholders.len() - 1
-}
-
 fn unknown_placeholder(span: Span, name: &str, family: &Family) -> Diagnostic {
-    Diagnostic::new("E0205", span, format!("unknown placeholder `{{{name}}}`")).note(format!(
-        "this family has {}",
-        family.placeholders.iter().map(|p| format!("`{{{p}}}`")).collect::<Vec<_>>().join(", ")
-    ))
+    let all: Vec<String> = family.placeholders.iter().map(|p| format!("`{{{p}}}`")).collect();
+    Diagnostic::new("E0205", span, format!("unknown placeholder `{{{name}}}`"))
+        .label("not one of the family")
+        .note(format!("the family has {}", all.join(", ")))
 }
 
 /// The names between braces of a text: `{name}_backward` has `name`.

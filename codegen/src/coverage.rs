@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use crate::check::lower_header;
 use crate::diagnostic::Diagnostic;
 use crate::schema::Schemas;
-use crate::source::{Sources, Span};
+use crate::source::Span;
 use crate::tree::Program;
-use crate::upgrade::differences;
+use crate::upgrade::shape_differences;
 
 /// What a rule can do at an opset.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,7 +103,7 @@ struct Coverage<'a> {
 }
 
 /// Proves the coverage of all rules; gives the matrix.
-pub fn check(program: &Program, sources: &Sources, schemas: &Schemas, out: &mut Vec<Diagnostic>) -> Matrix {
+pub fn check(program: &Program, schemas: &Schemas, out: &mut Vec<Diagnostic>) -> Matrix {
     let opsets = &schemas.opsets;
     let mut coverage = Coverage {
         program,
@@ -134,7 +134,9 @@ pub fn check(program: &Program, sources: &Sources, schemas: &Schemas, out: &mut 
             row.push(status(&reach));
         }
         if let Some((since, _)) = map.since.as_ref().filter(|_| !needed) {
-            out.push(inexact(map.function.span, *since, "every path of this rule works below that too"));
+            let span = map.since_span.unwrap_or(map.function.span);
+            let diagnostic = inexact(span, *since, "every path of this rule works below that too");
+            out.push(diagnostic.help("take it out, or lower the number"));
         }
         matrix.rows.insert(map.function.name.clone(), row);
     }
@@ -144,7 +146,7 @@ pub fn check(program: &Program, sources: &Sources, schemas: &Schemas, out: &mut 
             note_holes(&reach, opset, &mut holes);
         }
     }
-    coverage.report(sources, holes, out);
+    coverage.report(holes, out);
     matrix
 }
 
@@ -173,41 +175,43 @@ fn inexact(span: Span, since: u32, why: &str) -> Diagnostic {
 }
 
 impl Coverage<'_> {
-    fn report(mut self, sources: &Sources, holes: Holes, out: &mut Vec<Diagnostic>) {
+    fn report(mut self, holes: Holes, out: &mut Vec<Diagnostic>) {
         out.append(&mut self.out);
         for ((op, missing), calls) in &holes {
             out.extend(self.hole(op, *missing, calls));
         }
         for (site, (since, reached)) in &self.since_values {
             let Some(newest) = reached.last() else { continue };
-            if newest + 1 != *since {
-                let text = format!("`since {since}` is not exact");
+            let exact = newest + 1;
+            if exact != *since {
                 let label = match newest >= since {
                     true => format!("opset {newest} comes here too, and has no value"),
                     false => format!("no opset above {newest} comes here"),
                 };
-                out.push(Diagnostic::new("E0702", *site, text).label(label));
+                out.push(inexact(*site, *since, &label).help(format!("write `since {exact}`")));
             }
         }
         for (site, (since, needed)) in &self.since_statements {
             if !needed {
-                out.push(inexact(*site, *since, "what follows works below that too"));
+                let label = "what follows works below that too";
+                out.push(inexact(*site, *since, label).help("take it out, or lower the number"));
             }
         }
         for (arms, met) in &self.outcomes {
             for (arm, met) in arms.iter().zip(met) {
                 let Some(arm) = self.program.arms.get(*arm as usize) else { continue };
                 if !met {
-                    let text =
-                        format!("no opset takes this branch: {}", sources.text(arm.span).lines().next().unwrap_or(""));
-                    out.push(Diagnostic::new("E0602", arm.span, text).label("never reached"));
+                    let opsets = &self.schemas.opsets;
+                    out.push(
+                        Diagnostic::new("E0602", arm.span, "no opset takes this branch")
+                            .label("never reached")
+                            .note(format!("the opsets are {} to {}", opsets.min, opsets.max)),
+                    );
                 }
             }
         }
     }
-}
 
-impl Coverage<'_> {
     /// One missing rule is one error, at the call that the shortest way leads to.
     fn hole(&self, op: &str, missing: u32, calls: &BTreeMap<Span, Way>) -> Option<Diagnostic> {
         let (site, way) = calls.iter().min_by_key(|(site, way)| (way.path.len(), **site))?;
@@ -219,7 +223,7 @@ impl Coverage<'_> {
             (None, _) => format!("{op} came with opset {missing}"),
             (Some(_), Some(change)) => format!("{op} changed in opset {missing}: {}", change.why),
             (Some(before), None) => {
-                format!("{op} changed in opset {missing}: {}", differences(before, version).join(", "))
+                format!("{op} changed in opset {missing}: {}", shape_differences(before, version).join(", "))
             }
         };
         let many = if opsets.len() == 1 { "" } else { "s" };

@@ -66,7 +66,7 @@ pub fn check_sources(sources: Sources, schemas: Schemas) -> Checked {
     let items = collect::collect(&files, &mut diagnostics);
     let program = check::check(&items, &sources, &schemas, &mut diagnostics);
     let wrong = diagnostics.len();
-    let matrix = coverage::check(&program, &sources, &schemas, &mut diagnostics);
+    let matrix = coverage::check(&program, &schemas, &mut diagnostics);
     let spans: Vec<Span> = files.iter().flat_map(|file| file.items.iter().map(|item| item.span)).collect();
     consequences::drop(&mut diagnostics, wrong, unread, &spans);
     Checked { sources, schemas, program, matrix, diagnostics }

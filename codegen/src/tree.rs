@@ -67,6 +67,8 @@ pub struct Map {
     pub function: Function,
     /// `since N "reason"` of the header.
     pub since: Option<(u32, String)>,
+    /// Where that is.
+    pub since_span: Option<Span>,
 }
 
 /// A checked `lower`.

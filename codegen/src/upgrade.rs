@@ -183,10 +183,8 @@ fn signature(version: &Version) -> String {
 }
 
 /// All that differs between two versions, a line each.
-pub(crate) fn differences(before: &Version, after: &Version) -> Vec<String> {
-    let mut lines = port_differences("input", &before.inputs, &after.inputs);
-    lines.extend(port_differences("output", &before.outputs, &after.outputs));
-    lines.extend(attribute_differences(&before.attributes, &after.attributes));
+fn differences(before: &Version, after: &Version) -> Vec<String> {
+    let mut lines = shape_differences(before, after);
     lines.extend(type_differences(before, after));
     if after.deprecated && !before.deprecated {
         lines.push("deprecated".into());
@@ -194,6 +192,14 @@ pub(crate) fn differences(before: &Version, after: &Version) -> Vec<String> {
     if before.deprecated && !after.deprecated {
         lines.push("no longer deprecated".into());
     }
+    lines
+}
+
+/// What differs in inputs, outputs and attributes, a line each.
+pub(crate) fn shape_differences(before: &Version, after: &Version) -> Vec<String> {
+    let mut lines = port_differences("input", &before.inputs, &after.inputs);
+    lines.extend(port_differences("output", &before.outputs, &after.outputs));
+    lines.extend(attribute_differences(&before.attributes, &after.attributes));
     lines
 }
 

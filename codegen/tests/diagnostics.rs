@@ -1,4 +1,5 @@
-//! Every error code by example: `diagnostics/EXXXX_what.md` holds an opmap file and the exact text of its errors.
+//! Every error code by example: `diagnostics/EXXXX_what.md` holds an opmap file and the exact text of its errors. Other
+//! files there are about several codes.
 //!
 //! With `BLESS=1` in the environment the texts are written instead of compared.
 
@@ -7,7 +8,6 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-
 use std::sync::LazyLock;
 
 use aten2onnx_codegen::render::render;
@@ -27,9 +27,9 @@ fn diagnostics_are_as_written() {
     for path in cases() {
         let text = fs::read_to_string(&path).unwrap();
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        let code = &name[..5];
-        let (rendered, codes) = run(code, block(&text, "opmap"));
-        if !codes.contains(code) {
+        let code = name.get(..5).filter(|_| name.starts_with("E0"));
+        let (rendered, codes) = run(code.unwrap_or(""), block(&text, "opmap"));
+        if let Some(code) = code.filter(|code| !codes.contains(*code)) {
             failures.push(format!("{name}: gives no {code}, but\n{rendered}"));
         } else if bless {
             let head = text.split("\n```text\n").next().unwrap().trim_end();
@@ -72,7 +72,7 @@ fn every_code_has_a_page_and_every_page_a_code() {
 #[test]
 fn every_code_has_a_case_and_its_page_an_example() {
     let covered: BTreeSet<String> =
-        cases().iter().map(|path| path.file_name().unwrap().to_string_lossy()[..5].to_owned()).collect();
+        cases().iter().map(|path| path.file_name().unwrap().to_string_lossy().chars().take(5).collect()).collect();
     for code in explain::codes() {
         assert!(covered.contains(*code), "{code} has no case in tests/diagnostics");
         let page = explain::explain(code).unwrap();

@@ -1,8 +1,9 @@
 //! Lower-case calls: helpers, externs, other rules, and the built-ins of the language.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::types::join;
+use super::words::number_of;
 use super::{Checker, Signature, did_you_mean, nearest};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
@@ -28,6 +29,10 @@ impl Checker<'_> {
     pub(super) fn rule_call(&mut self, op: &OpName, args: &[Argument], span: Span) -> Expr {
         let name = op.full();
         let Some(signature) = self.world.maps.get(&name) else {
+            args.iter().for_each(|arg| self.unchecked(value_of(arg)));
+            if self.world.broken.contains(&name) {
+                return Expr::new(Kind::Tuple(Vec::new()), Ty::Never, span);
+            }
             let mut diagnostic = Diagnostic::new("E0101", op.span, format!("no rule for `{name}`")).label("not mapped");
             if self.world.schemas.aten.get(&name).is_some() {
                 diagnostic = diagnostic.note("PyTorch has this overload, but no `map` is there for it");
@@ -49,6 +54,10 @@ impl Checker<'_> {
             (None, None) => {
                 if let Some((_, builtin)) = BUILTINS.iter().find(|b| b.0 == name.text) {
                     return self.builtin(*builtin, name, args, want, span);
+                }
+                args.iter().for_each(|arg| self.unchecked(value_of(arg)));
+                if world.broken.contains(&name.text) {
+                    return Expr::new(Kind::Tuple(Vec::new()), Ty::Never, span);
                 }
                 let diagnostic =
                     Diagnostic::new("E0104", name.span, format!("no function `{}`", name.text)).label("not defined");
@@ -79,61 +88,82 @@ impl Checker<'_> {
         let mut given: HashMap<usize, Expr> = HashMap::new();
         let mut fine = true;
         let mut position = 0;
+        // Parameters that were given under a wrong name, which has been said.
+        let mut misnamed = HashSet::new();
         for arg in args {
-            let (index, expr) = match arg {
-                Argument::Positional(expr) => {
-                    position += 1;
-                    (position - 1, expr)
-                }
-                Argument::Named(name, expr) => match signature.params.iter().position(|p| p.name == name.text) {
-                    Some(index) => (index, expr),
-                    None => {
-                        let diagnostic =
-                            Diagnostic::new("E0409", name.span, format!("`{callee}` has no argument `{}`", name.text))
-                                .also(signature.span, "its header");
-                        let candidate = nearest(&name.text, signature.params.iter().map(|p| p.name.as_str()));
-                        self.out.push(did_you_mean(diagnostic, candidate));
-                        fine = false;
-                        continue;
-                    }
-                },
-                Argument::Spread(expr) => {
-                    self.out.push(Diagnostic::new(
-                        "E0408",
-                        expr.span,
-                        "`..` spreads a list into an ONNX operator's inputs only",
-                    ));
-                    fine = false;
-                    continue;
-                }
+            let Some((index, expr)) = self.place_of(callee, signature, arg, &mut position, &mut misnamed) else {
+                fine = false;
+                continue;
             };
             let Some(param) = signature.params.get(index) else {
-                let text = format!("`{callee}` takes {} arguments", signature.params.len());
-                self.out.push(
-                    Diagnostic::new("E0408", expr.span, text).label("one too many").also(signature.span, "its header"),
-                );
+                let text = format!("`{callee}` takes {}", number_of(signature.params.len(), "argument"));
+                let diagnostic = Diagnostic::new("E0408", expr.span, text).label("one too many");
+                self.out.push(diagnostic.also(signature.span, "its header"));
+                self.unchecked(expr);
                 fine = false;
                 continue;
             };
             let ty = param.ty.clone();
             let value = self.expr_as(expr, &ty);
-            if given.insert(index, value).is_some() {
-                self.out.push(Diagnostic::new("E0307", expr.span, format!("`{}` is given twice", param.name)));
+            if let Some(first) = given.get(&index) {
+                let text = format!("`{}` is given twice", param.name);
+                self.out.push(Diagnostic::new("E0307", expr.span, text).also(first.span, "first here"));
                 fine = false;
             }
+            given.insert(index, value);
         }
         let mut all = Vec::new();
         for (i, param) in signature.params.iter().enumerate() {
             match given.remove(&i).or_else(|| param.default.clone()) {
                 Some(value) => all.push(value),
+                None if misnamed.contains(&param.name) => {}
                 None => {
                     let text = format!("`{callee}` needs the argument `{}`", param.name);
-                    self.out.push(Diagnostic::new("E0408", span, text).also(signature.span, "its header"));
+                    let label = format!("`{} {}` is missing", param.ty, param.name);
+                    let diagnostic = Diagnostic::new("E0408", span, text).label(label);
+                    self.out.push(diagnostic.also(signature.span, "its header"));
                     fine = false;
                 }
             }
         }
         fine.then_some(all)
+    }
+
+    /// Which parameter an argument is for, and its value.
+    fn place_of<'e>(
+        &mut self,
+        callee: &str,
+        signature: &Signature,
+        arg: &'e Argument,
+        position: &mut usize,
+        misnamed: &mut HashSet<String>,
+    ) -> Option<(usize, &'e ast::Expr)> {
+        let names = signature.params.iter().map(|p| p.name.as_str());
+        match arg {
+            Argument::Positional(expr) => {
+                *position += 1;
+                Some((*position - 1, expr))
+            }
+            Argument::Named(name, expr) => {
+                if let Some(index) = names.clone().position(|n| n == name.text) {
+                    return Some((index, expr));
+                }
+                let text = format!("`{callee}` has no argument `{}`", name.text);
+                let diagnostic = Diagnostic::new("E0409", name.span, text).label("unknown argument");
+                let candidate = nearest(&name.text, names);
+                misnamed.extend(candidate.clone());
+                self.out.push(did_you_mean(diagnostic.also(signature.span, "its header"), candidate));
+                self.unchecked(expr);
+                None
+            }
+            Argument::Spread(expr) => {
+                let text = "`..` spreads a list into an ONNX operator's inputs only";
+                self.out.push(Diagnostic::new("E0408", expr.span, text));
+                self.unchecked(expr);
+                misnamed.extend(names.map(str::to_owned));
+                None
+            }
+        }
     }
 
     fn builtin(&mut self, builtin: Builtin, name: &Ident, args: &[Argument], want: Option<&Ty>, span: Span) -> Expr {
@@ -142,6 +172,7 @@ impl Checker<'_> {
             match arg {
                 Argument::Positional(expr) => exprs.push(self.expr(expr, None)),
                 Argument::Named(_, expr) | Argument::Spread(expr) => {
+                    self.unchecked(expr);
                     let text = format!("`{}` takes its arguments by place", name.text);
                     return self.poison(Diagnostic::new("E0408", expr.span, text));
                 }
@@ -191,17 +222,17 @@ impl Checker<'_> {
 
 fn usage(builtin: Builtin) -> &'static str {
     match builtin {
-        Builtin::Len => "len(list)",
-        Builtin::Range => "range(stop), range(start, stop) or range(start, stop, step), all of type int",
-        Builtin::Enumerate => "enumerate(list)",
-        Builtin::Zip => "zip(list, list)",
-        Builtin::Reversed => "reversed(list)",
-        Builtin::Min | Builtin::MinOf => "min(a, b) of int, float or SymInt; min(list) of int or float",
-        Builtin::Max | Builtin::MaxOf => "max(a, b) of int, float or SymInt; max(list) of int or float",
-        Builtin::Sum => "sum(list) of int, float or SymInt",
-        Builtin::Abs => "abs(x) of an int or float",
-        Builtin::Int => "int(x) of an int, float, bool or Scalar",
-        Builtin::Float => "float(x) of an int, float, bool or Scalar",
+        Builtin::Len => "`len(list)`",
+        Builtin::Range => "`range(stop)`, `range(start, stop)` or `range(start, stop, step)` of ints",
+        Builtin::Enumerate => "`enumerate(list)`",
+        Builtin::Zip => "`zip(list, list)`",
+        Builtin::Reversed => "`reversed(list)`",
+        Builtin::Min | Builtin::MinOf => "`min(a, b)` of int, float or SymInt, `min(list)` of int or float",
+        Builtin::Max | Builtin::MaxOf => "`max(a, b)` of int, float or SymInt, `max(list)` of int or float",
+        Builtin::Sum => "`sum(list)` of int, float or SymInt",
+        Builtin::Abs => "`abs(x)` of an int or float",
+        Builtin::Int => "`int(x)` of an int, float, bool or Scalar",
+        Builtin::Float => "`float(x)` of an int, float, bool or Scalar",
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::headers::attr_type;
 use super::types::DTYPES;
+use super::words::a;
 use super::{World, did_you_mean, nearest};
 use crate::collect::Items;
 use crate::diagnostic::Diagnostic;
@@ -19,9 +20,12 @@ pub(super) fn check(items: &Items, world: &World<'_>, program: &mut Program, out
         let (target, params) = match &example.target {
             ExampleTarget::Map(op) => {
                 let name = op.full();
+                if world.broken.contains(&name) {
+                    continue;
+                }
                 let Some(signature) = world.maps.get(&name) else {
-                    let diagnostic =
-                        Diagnostic::new("E0801", op.span, format!("an example of `{name}`, which has no rule"));
+                    let text = format!("an example of `{name}`, which has no rule");
+                    let diagnostic = Diagnostic::new("E0801", op.span, text).label("not mapped");
                     out.push(did_you_mean(diagnostic, nearest(&name, world.maps.keys().map(String::as_str))));
                     continue;
                 };
@@ -32,22 +36,23 @@ pub(super) fn check(items: &Items, world: &World<'_>, program: &mut Program, out
             ExampleTarget::Lower(op) => {
                 let name = op.full();
                 let Some(version) = world.schemas.onnx.versions(&name).last() else {
-                    let diagnostic = Diagnostic::new("E0801", op.span, format!("ONNX has no operator `{name}`"));
+                    let text = format!("ONNX has no operator `{name}`");
+                    let diagnostic = Diagnostic::new("E0801", op.span, text).label("unknown");
                     out.push(did_you_mean(diagnostic, world.schemas.onnx.nearest(&name).map(str::to_owned)));
                     continue;
                 };
                 (Target::Lower(name), operator_params(version))
             }
         };
+        shown.insert(match &target {
+            Target::Map(name) | Target::Lower(name) => name.clone(),
+        });
         let before = out.len();
-        let args = arguments(example, &params, out);
+        let args = arguments(example, &params, &fact(&target, &params), out);
         symbols(example, meta.span, out);
         if out.len() > before {
             continue;
         }
-        shown.insert(match &target {
-            Target::Map(name) | Target::Lower(name) => name.clone(),
-        });
         let text = world.sources.text(meta.span).trim().to_owned();
         program.examples.push(Example { target, args, with: with(example), text, span: meta.span });
     }
@@ -64,7 +69,10 @@ pub(super) fn check(items: &Items, world: &World<'_>, program: &mut Program, out
     }
 }
 
-fn operator_params(version: &Version) -> Vec<(String, Ty, bool)> {
+/// Name, type, and whether an example must give it.
+type Parameter = (String, Ty, bool);
+
+fn operator_params(version: &Version) -> Vec<Parameter> {
     let inputs = version.inputs.iter().map(|port| {
         let ty = match port.option {
             PortOption::Variadic(_) => Ty::list(Ty::Tensor),
@@ -79,62 +87,75 @@ fn operator_params(version: &Version) -> Vec<(String, Ty, bool)> {
     inputs.chain(attrs).chain([("outputs".to_owned(), Ty::Int, false)]).collect()
 }
 
+/// `arguments of aten::elu: self, alpha, scale, input_scale`
+fn fact(target: &Target, params: &[Parameter]) -> String {
+    let (Target::Map(name) | Target::Lower(name)) = target;
+    let names = params.iter().map(|p| p.0.as_str()).filter(|name| *name != "outputs");
+    format!("arguments of {name}: {}", names.collect::<Vec<_>>().join(", "))
+}
+
 fn arguments(
     example: &ast::Example,
-    params: &[(String, Ty, bool)],
+    params: &[Parameter],
+    fact: &str,
     out: &mut Vec<Diagnostic>,
 ) -> Vec<(String, ExampleValue)> {
     let operator = matches!(example.target, ExampleTarget::Lower(_));
-    let mut given: Vec<(usize, ExampleValue)> = Vec::new();
+    let mut given: Vec<(usize, &ExampleArg)> = Vec::new();
     let mut position = 0;
+    let mut misnamed = HashSet::new();
     for arg in &example.args {
-        let Some(index) = place(arg, &mut position, params, out) else { continue };
+        let Some(index) = place(arg, &mut position, params, fact, &mut misnamed, out) else { continue };
         let (name, ty, _) = &params[index];
         if !fits(&arg.value, ty, operator) {
-            out.push(Diagnostic::new("E0802", arg.span, format!("this is no `{ty}`")).label(format!("for `{name}`")));
+            let text = format!("`{name}` takes {}", a(ty));
+            out.push(Diagnostic::new("E0802", arg.span, text).label("this is none"));
         }
-        if given.iter().any(|g| g.0 == index) {
-            out.push(Diagnostic::new("E0307", arg.span, format!("`{name}` is given twice")));
+        if let Some((_, first)) = given.iter().find(|g| g.0 == index) {
+            let text = format!("`{name}` is given twice");
+            out.push(Diagnostic::new("E0307", arg.span, text).also(first.span, "first here"));
         }
-        given.push((index, arg.value.clone()));
+        given.push((index, arg));
     }
     for (i, (name, _, required)) in params.iter().enumerate() {
-        if *required && !given.iter().any(|g| g.0 == i) {
+        if *required && !misnamed.contains(name) && !given.iter().any(|g| g.0 == i) {
             let span = match &example.target {
                 ExampleTarget::Map(op) => op.span,
                 ExampleTarget::Lower(op) => op.span,
             };
-            out.push(Diagnostic::new("E0802", span, format!("this example lacks `{name}`")));
+            out.push(Diagnostic::new("E0802", span, format!("this example lacks `{name}`")).note(fact));
         }
     }
     given.sort_by_key(|g| g.0);
-    given.into_iter().map(|(i, value)| (params[i].0.clone(), value)).collect()
+    given.into_iter().map(|(i, arg)| (params[i].0.clone(), arg.value.clone())).collect()
 }
 
 fn place(
     arg: &ExampleArg,
     position: &mut usize,
-    params: &[(String, Ty, bool)],
+    params: &[Parameter],
+    fact: &str,
+    misnamed: &mut HashSet<String>,
     out: &mut Vec<Diagnostic>,
 ) -> Option<usize> {
-    match &arg.name {
-        None => {
-            *position += 1;
-            if *position > params.len() {
-                out.push(Diagnostic::new("E0802", arg.span, "more arguments than the header has"));
-                return None;
-            }
-            Some(*position - 1)
+    let Some(name) = &arg.name else {
+        *position += 1;
+        if *position > params.len() {
+            let text = "more arguments than the header has";
+            out.push(Diagnostic::new("E0802", arg.span, text).label("one too many").note(fact));
+            return None;
         }
-        Some(name) => {
-            let found = params.iter().position(|p| p.0 == name.text);
-            if found.is_none() {
-                let diagnostic = Diagnostic::new("E0802", name.span, format!("no argument `{}`", name.text));
-                out.push(did_you_mean(diagnostic, nearest(&name.text, params.iter().map(|p| p.0.as_str()))));
-            }
-            found
-        }
+        return Some(*position - 1);
+    };
+    let found = params.iter().position(|p| p.0 == name.text);
+    if found.is_none() {
+        let text = format!("no argument `{}`", name.text);
+        let candidate = nearest(&name.text, params.iter().map(|p| p.0.as_str()));
+        misnamed.extend(candidate.clone());
+        let diagnostic = Diagnostic::new("E0802", name.span, text).label("unknown argument").note(fact);
+        out.push(did_you_mean(diagnostic, candidate));
     }
+    found
 }
 
 /// Is the value one that the type takes? For the inputs of an operator, numbers and lists are constants.
@@ -186,7 +207,8 @@ fn symbols(example: &ast::Example, span: crate::source::Span, out: &mut Vec<Diag
     }
     for (name, _) in &example.with {
         if !used.contains(&name.text) {
-            out.push(Diagnostic::new("E0802", name.span, format!("no size is called `{}`", name.text)));
+            let text = format!("no size is called `{}`", name.text);
+            out.push(Diagnostic::new("E0802", name.span, text).label("of no use"));
         }
     }
 }

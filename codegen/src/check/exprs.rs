@@ -2,6 +2,7 @@
 
 use super::scope::Use;
 use super::types::{DTYPES, join};
+use super::words::a;
 use super::{Checker, Place, did_you_mean, nearest};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
@@ -25,7 +26,7 @@ impl Checker<'_> {
             ExprKind::Str(s) => Expr::new(Kind::Str(s.clone()), Ty::Str, span),
             ExprKind::Name(name) => self.name(name),
             ExprKind::Path(op) => self.poison(
-                Diagnostic::new("E0001", span, format!("`{}` is not called", op.full())).label("add its arguments"),
+                Diagnostic::new("E0408", span, format!("`{}` is not called", op.full())).label("add its arguments"),
             ),
             ExprKind::Node(name, args) => self.node(name, args, want, span),
             ExprKind::Rule(op, args) => self.rule_call(op, args, span),
@@ -64,33 +65,45 @@ impl Checker<'_> {
         match name.text.as_str() {
             "opset" => Expr::new(Kind::Opset, Ty::Int, span),
             "outputs" if self.place == Place::Lower => Expr::new(Kind::Outputs, Ty::Int, span),
+            "outputs" => self.poison(
+                Diagnostic::new("E0103", span, "only a lowering knows `outputs`")
+                    .label("not in scope")
+                    .note("`outputs` is how many outputs of the operator were asked for"),
+            ),
             text => {
                 let diagnostic = Diagnostic::new("E0103", span, format!("unknown name `{text}`")).label("not in scope");
                 let candidate =
                     nearest(text, self.scopes.names().chain(DTYPES.iter().copied()).chain(CONSTANTS.iter().copied()));
+                // The name that was meant is not unused.
+                candidate.as_ref().map(|name| self.scopes.take(name));
                 self.poison(did_you_mean(diagnostic, candidate))
             }
         }
     }
 
-    fn coalesce(&mut self, a: &ast::Expr, b: &ast::Expr, want: Option<&Ty>, span: Span) -> Expr {
+    fn coalesce(&mut self, left: &ast::Expr, right: &ast::Expr, want: Option<&Ty>, span: Span) -> Expr {
         let optional = want.map(|w| Ty::optional(w.clone()));
-        let value = self.expr(a, optional.as_ref());
+        let value = self.expr(left, optional.as_ref());
         let Ty::Optional(inner) = value.ty.clone() else {
+            self.unchecked(right);
             if value.ty == Ty::Never {
                 return value;
             }
-            let diagnostic = Diagnostic::new("E0602", b.span, "what stands after `??` is never used")
+            let diagnostic = Diagnostic::new("E0602", right.span, "what stands after `??` is never used")
                 .label("cannot be reached")
-                .also(value.span, format!("this is `{}`, which is always there", value.ty));
+                .also(value.span, format!("this is {}, which is always there", a(&value.ty)));
             return self.poison(diagnostic);
         };
-        let arms = [self.arm(self.text(a.span), a.span), self.arm(format!("{} is None", self.text(a.span)), b.span)];
-        let other = self.expr(b, want.or(Some(&inner)));
+        let arms = [
+            self.arm(self.text(left.span), left.span),
+            self.arm(format!("{} is None", self.text(left.span)), right.span),
+        ];
+        let other = self.expr(right, want.or(Some(&inner)));
         self.settle_arm(arms[1], &other);
         let Some(ty) = join(&inner, &other.ty) else {
             let diagnostic = Diagnostic::new("E0401", other.span, format!("expected `{inner}`, found `{}`", other.ty))
-                .also(value.span, format!("`{}`", value.ty));
+                .label(a(&other.ty))
+                .also(value.span, a(&value.ty));
             return self.poison(diagnostic);
         };
         let value = match ty == *inner {
@@ -118,18 +131,8 @@ impl Checker<'_> {
             Condition::Expr(e) => Err(self.expr_as(e, &Ty::Bool)),
             Condition::Let(name, e) => {
                 let value = self.expr(e, None);
-                let Ty::Optional(inner) = value.ty.clone() else {
-                    if value.ty == Ty::Never {
-                        return value;
-                    }
-                    let diagnostic = Diagnostic::new(
-                        "E0401",
-                        value.span,
-                        format!("`if let` needs a value that may be None, this is `{}`", value.ty),
-                    );
-                    return self.poison(diagnostic);
-                };
-                Ok((name, value, *inner))
+                let inner = self.unwrapped(&value);
+                Ok((name, value, inner))
             }
         };
         self.scopes.push();
@@ -156,6 +159,19 @@ impl Checker<'_> {
         Expr::new(kind, ty, span)
     }
 
+    /// The type of an optional value where it is there.
+    fn unwrapped(&mut self, value: &Expr) -> Ty {
+        match &value.ty {
+            Ty::Optional(inner) => (**inner).clone(),
+            Ty::Never => Ty::Never,
+            ty => {
+                let text = format!("`if let` needs a value that may be None, this is {}", a(ty));
+                self.out.push(Diagnostic::new("E0401", value.span, text));
+                Ty::Never
+            }
+        }
+    }
+
     fn list(&mut self, items: &[ListItem], want: Option<&Ty>, span: Span) -> Expr {
         let mut element = match want {
             Some(Ty::List(t)) => Some((**t).clone()),
@@ -177,7 +193,7 @@ impl Checker<'_> {
                 (Ty::Never, _) => continue,
                 (other, true) => {
                     let diagnostic =
-                        Diagnostic::new("E0410", expr.span, format!("`..` needs a list, this is `{other}`"));
+                        Diagnostic::new("E0410", expr.span, format!("`..` needs a list, this is {}", a(other)));
                     self.out.push(diagnostic);
                     continue;
                 }
@@ -218,13 +234,15 @@ impl Checker<'_> {
         want: Option<&Ty>,
         span: Span,
     ) -> Expr {
-        let list = self.expr(list, None);
-        let Ty::List(of) = list.ty.clone() else {
-            if list.ty == Ty::Never {
-                return list;
+        let mut list = self.expr(list, None);
+        let of = match &list.ty {
+            Ty::List(of) => (**of).clone(),
+            Ty::Never => Ty::Never,
+            other => {
+                let text = format!("`for` needs a list, this is {}", a(other));
+                list = self.poison(Diagnostic::new("E0410", list.span, text));
+                Ty::Never
             }
-            let diagnostic = Diagnostic::new("E0410", list.span, format!("`for` needs a list, this is `{}`", list.ty));
-            return self.poison(diagnostic);
         };
         self.scopes.push();
         let names = self.bind(pattern, &of);
@@ -238,6 +256,9 @@ impl Checker<'_> {
             element = self.coerce(element, wanted);
         }
         self.close_scope();
+        if list.ty == Ty::Never {
+            return list;
+        }
         let ty = Ty::list(element.ty.clone());
         Expr::new(Kind::Comprehension { element: Box::new(element), names, list: Box::new(list), condition }, ty, span)
     }
@@ -254,7 +275,7 @@ impl Checker<'_> {
                     Ty::Tuple(tys) if tys.len() == names.len() => tys.clone(),
                     Ty::Never => vec![Ty::Never; names.len()],
                     other => {
-                        let text = format!("{} names for a `{other}`", names.len());
+                        let text = format!("{} names for {}", names.len(), a(other));
                         self.out.push(Diagnostic::new("E0411", *span, text));
                         vec![Ty::Never; names.len()]
                     }
@@ -283,7 +304,7 @@ impl Checker<'_> {
             Ty::List(t) => Some((**t).clone()),
             Ty::Never => None,
             other => {
-                let text = format!("only a list has elements, this is `{other}`");
+                let text = format!("only a list has elements, this is {}", a(other));
                 self.out.push(Diagnostic::new("E0410", list.span, text));
                 None
             }
@@ -360,7 +381,7 @@ impl Checker<'_> {
     fn ignore(&mut self, name: &Ident) {
         let Some(param) = self.scopes.param(&name.text) else {
             let text = format!("`{}` is not an argument of this rule", name.text);
-            self.out.push(Diagnostic::new("E0504", name.span, text));
+            self.out.push(Diagnostic::new("E0504", name.span, text).label("only arguments are ignored"));
             return;
         };
         if std::mem::replace(&mut param.used, true) {
@@ -387,7 +408,7 @@ impl Checker<'_> {
                 TextPart::Expr(expr) => {
                     let value = self.expr(expr, None);
                     if value.ty.is_graph() {
-                        let text = format!("a `{}` cannot be shown", value.ty);
+                        let text = format!("{} cannot be shown", a(&value.ty));
                         self.out
                             .push(Diagnostic::new("E0402", value.span, text).label("only the graph knows its value"));
                     }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::types::read;
+use super::words::{NOT_IN_SNAPSHOT, opsets, quoted};
 use super::{Signature, World, did_you_mean};
 use crate::collect::Items;
 use crate::diagnostic::Diagnostic;
@@ -21,22 +22,28 @@ pub(super) fn declare(items: &Items, world: &mut World<'_>, out: &mut Vec<Diagno
     let mut seen = HashMap::new();
     for (_, map) in &items.maps {
         let name = map.op.full();
-        let Some(signature) = signature(&map.params, returns_of(map), map.header_span, out) else { continue };
-        against_schema(world, map, &name, out);
-        world.maps.entry(name).or_insert(signature);
+        match signature(&map.params, returns_of(map, out), map.header_span, out) {
+            Some(signature) => {
+                against_schema(world, map, &name, out);
+                world.maps.entry(name).or_insert(signature);
+            }
+            None => drop(world.broken.insert(name)),
+        }
     }
     for (_, f) in &items.fns {
-        if first(&mut seen, &f.name.text, f.name.span, out)
-            && let Some(signature) = signature(&f.params, read(&f.returns, out).map(|r| r.0), f.name.span, out)
-        {
-            world.fns.insert(f.name.text.clone(), signature);
+        if first(&mut seen, &f.name.text, f.name.span, out) {
+            match signature(&f.params, read(&f.returns, out).map(|r| r.0), f.name.span, out) {
+                Some(signature) => drop(world.fns.insert(f.name.text.clone(), signature)),
+                None => drop(world.broken.insert(f.name.text.clone())),
+            }
         }
     }
     for (_, f) in &items.externs {
-        if first(&mut seen, &f.name.text, f.name.span, out)
-            && let Some(signature) = signature(&f.params, read(&f.returns, out).map(|r| r.0), f.name.span, out)
-        {
-            world.externs.insert(f.name.text.clone(), signature);
+        if first(&mut seen, &f.name.text, f.name.span, out) {
+            match signature(&f.params, read(&f.returns, out).map(|r| r.0), f.name.span, out) {
+                Some(signature) => drop(world.externs.insert(f.name.text.clone(), signature)),
+                None => drop(world.broken.insert(f.name.text.clone())),
+            }
         }
     }
 }
@@ -59,11 +66,10 @@ pub(super) fn first(seen: &mut HashMap<String, Span>, name: &str, span: Span, ou
     }
 }
 
-fn returns_of(map: &ast::Map) -> Option<Ty> {
-    let mut scratch = Vec::new();
+fn returns_of(map: &ast::Map, out: &mut Vec<Diagnostic>) -> Option<Ty> {
     let mut tys: Vec<Ty> = Vec::new();
     for r in &map.returns {
-        tys.push(read(&r.ty, &mut scratch)?.0);
+        tys.push(read(&r.ty, out)?.0);
     }
     Some(match tys.len() {
         1 => tys.remove(0),
@@ -163,70 +169,100 @@ fn against_schema(world: &World<'_>, map: &ast::Map, name: &str, out: &mut Vec<D
         return;
     }
     let Some(schema) = aten.get(name) else {
-        let mut diagnostic = Diagnostic::new("E0101", map.op.span, format!("there is no overload `{name}`"));
-        let base = name.split('.').next().unwrap_or(name);
-        let overloads = aten.overloads(base);
-        if !overloads.is_empty() {
-            diagnostic = diagnostic
-                .note(format!("`{base}` has the overloads {}", quoted(overloads.iter().map(|s| s.name.as_str()))));
-        }
-        out.push(did_you_mean(
-            diagnostic.label("not in the snapshot of PyTorch's schemas"),
-            aten.nearest(name).map(str::to_owned),
-        ));
+        out.push(no_overload(world, map.op.span, name));
         return;
     };
     let fact = format!("PyTorch: {schema}");
     for (i, want) in schema.args.iter().enumerate() {
         let Some(have) = map.params.get(i) else {
-            out.push(
-                Diagnostic::new("E0201", map.header_span, format!("the header lacks the argument `{}`", want.name))
-                    .note(fact.clone()),
+            let last = map.params.last().map_or(map.op.span, |p| p.span);
+            let text = format!("the header lacks the argument `{}`", want.name);
+            let label = format!(
+                "write `{}{want}` after it",
+                if want.keyword_only && !keyword_only(map, i) { "*, " } else { "" }
             );
+            out.push(Diagnostic::new("E0201", last, text).label(label).note(fact));
             return;
         };
-        if let Some((span, problem)) = differs(have, want) {
-            out.push(Diagnostic::new("E0201", span, problem).label("not as in the schema").note(fact.clone()));
+        if let Some(diagnostic) = differs(have, want) {
+            out.push(diagnostic.note(fact));
             return;
         }
     }
     if let Some(extra) = map.params.get(schema.args.len()) {
-        out.push(
-            Diagnostic::new("E0201", extra.span, format!("`{name}` has no argument `{}`", extra.name.text))
-                .note(fact.clone()),
-        );
+        let text = format!("`{name}` has no argument `{}`", extra.name.text);
+        out.push(Diagnostic::new("E0201", extra.span, text).label("not in the schema").note(fact));
         return;
     }
-    let returns: Vec<(String, Option<String>)> =
-        map.returns.iter().map(|r| (type_text(&r.ty), r.name.as_ref().map(|n| n.text.clone()))).collect();
-    let wanted: Vec<(String, Option<String>)> = schema.returns.iter().map(|r| (r.ty.clone(), r.name.clone())).collect();
-    if returns != wanted {
-        out.push(
-            Diagnostic::new("E0201", map.header_span, format!("the results of `{name}` differ from the schema's"))
-                .note(fact),
-        );
+    let have: Vec<(String, Option<&str>)> =
+        map.returns.iter().map(|r| (type_text(&r.ty), r.name.as_ref().map(|n| n.text.as_str()))).collect();
+    let want: Vec<(String, Option<&str>)> = schema.returns.iter().map(|r| (r.ty.clone(), r.name.as_deref())).collect();
+    if have != want {
+        let results = want.iter().map(|(ty, name)| name.map_or(ty.clone(), |name| format!("{ty} {name}")));
+        let results = results.collect::<Vec<_>>().join(", ");
+        let wanted = if want.len() == 1 { results } else { format!("({results})") };
+        let text = format!("the results of `{name}` differ from the schema's");
+        out.push(Diagnostic::new("E0201", returns_span(map), text).label(format!("write `{wanted}`")).note(fact));
     }
 }
 
-fn differs(have: &ast::Param, want: &aten::Arg) -> Option<(Span, String)> {
+/// Does some parameter before the one at `index` stand after `*`?
+fn keyword_only(map: &ast::Map, index: usize) -> bool {
+    map.params.iter().take(index).any(|p| p.keyword_only)
+}
+
+/// Where the results are written.
+fn returns_span(map: &ast::Map) -> Span {
+    let end = |r: &ast::Return| r.name.as_ref().map_or(r.ty.span, |n| n.span);
+    match (map.returns.first(), map.returns.last()) {
+        (Some(first), Some(last)) if map.rows.is_none() => first.ty.span.to(end(last)),
+        _ => map.header_span,
+    }
+}
+
+/// An overload that is not there, with those that are.
+fn no_overload(world: &World<'_>, span: Span, name: &str) -> Diagnostic {
+    const SHOWN: usize = 8;
+    let aten = &world.schemas.aten;
+    let mut diagnostic =
+        Diagnostic::new("E0101", span, format!("there is no overload `{name}`")).label(NOT_IN_SNAPSHOT);
+    let base = name.split('.').next().unwrap_or(name);
+    let overloads = aten.overloads(base);
+    if !overloads.is_empty() {
+        let more = overloads.len().saturating_sub(SHOWN);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let some = quoted(overloads.iter().take(SHOWN).map(|s| s.name.as_str()));
+        diagnostic = diagnostic.note(format!("there are {some}{more}"));
+    }
+    did_you_mean(diagnostic, aten.nearest(name).map(str::to_owned))
+}
+
+fn differs(have: &ast::Param, want: &aten::Arg) -> Option<Diagnostic> {
+    let wrong = |span: Span, text: String, label: String| Some(Diagnostic::new("E0201", span, text).label(label));
     if have.name.text != want.name {
-        return Some((have.name.span, format!("the argument here is `{}`, not `{}`", want.name, have.name.text)));
+        let text = format!("the argument here is `{}`, not `{}`", want.name, have.name.text);
+        return wrong(have.name.span, text, format!("write `{}`", want.name));
     }
     let ty = type_text(&have.ty);
     if ty != want.ty {
-        return Some((have.ty.span, format!("`{}` is a `{}`, not a `{ty}`", want.name, want.ty)));
+        let text = format!("the type of `{}` is `{}`, not `{ty}`", want.name, want.ty);
+        return wrong(have.ty.span, text, format!("write `{}`", want.ty));
     }
     let default = have.default.as_ref().map(|d| d.text.as_str());
     if !same_default(&want.ty, default, want.default.as_deref()) {
         let span = have.default.as_ref().map_or(have.name.span, |d| d.span);
         let should = want.default.as_ref().map_or("no default".to_owned(), |d| format!("the default `{d}`"));
-        return Some((span, format!("`{}` has {should}", want.name)));
+        return wrong(span, format!("`{}` has {should}", want.name), format!("write `{want}`"));
     }
-    if have.keyword_only != want.keyword_only {
-        let problem = if want.keyword_only { "stands after `*`" } else { "stands before any `*`" };
-        return Some((have.span, format!("`{}` {problem}", want.name)));
+    match (have.keyword_only, want.keyword_only) {
+        (false, true) => {
+            wrong(have.span, format!("`{}` stands after `*`", want.name), "write `*, ` before it".to_owned())
+        }
+        (true, false) => {
+            wrong(have.span, format!("`{}` stands before any `*`", want.name), "move the `*` behind it".to_owned())
+        }
+        _ => None,
     }
-    None
 }
 
 /// PyTorch itself writes one default in several ways (`1` and `1.0`, `Mean` and `1`): their values are compared.
@@ -256,10 +292,6 @@ pub(super) fn exempt(world: &World<'_>, params: &[Param]) -> Vec<bool> {
     params.iter().map(|p| world.schemas.ignored.why(&p.name, &p.ty.to_string()).is_some()).collect()
 }
 
-pub(super) fn quoted<'n>(names: impl Iterator<Item = &'n str>) -> String {
-    names.map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
-}
-
 /// The suffix of an attribute's kind, and its type in opmap.
 pub(super) fn attr_type(kind: AttrKind) -> Option<(char, Ty)> {
     Some(match kind {
@@ -284,16 +316,16 @@ pub(super) fn lower_signature(
     let op = lower.op.full();
     let onnx = &world.schemas.onnx;
     let Some(versions) = onnx.ops.get(&op) else {
-        let diagnostic = Diagnostic::new("E0102", lower.op.span, format!("ONNX has no operator `{op}`"));
+        let diagnostic =
+            Diagnostic::new("E0102", lower.op.span, format!("ONNX has no operator `{op}`")).label("unknown");
         out.push(did_you_mean(diagnostic, onnx.nearest(&op).map(str::to_owned)));
         return None;
     };
     let Some(version) = versions.iter().find(|v| v.since == lower.before) else {
-        let all: Vec<String> = versions.iter().map(|v| v.since.to_string()).collect();
         out.push(
             Diagnostic::new("E0203", lower.before_span, format!("`{op}` did not change at opset {}", lower.before))
                 .label("not a version of it")
-                .note(format!("`{op}` has versions from the opsets {}", all.join(", "))),
+                .note(format!("`{op}` came or changed at {}", opsets(versions.iter().map(|v| v.since)))),
         );
         return None;
     };
@@ -368,7 +400,8 @@ fn check_params(
     }
     let ordered = wanted[..inputs].iter().zip(&lower.params).find(|(w, p)| w.0 != p.text);
     if let Some((want, have)) = ordered {
-        out.push(Diagnostic::new("E0202", have.span, format!("the input here is `{}`", want.0)).note(fact));
+        let text = format!("the input here is `{}`, not `{}`", want.0, have.text);
+        out.push(Diagnostic::new("E0202", have.span, text).label(format!("write `{}`", want.0)).note(fact));
         return None;
     }
     Some(())
@@ -377,26 +410,38 @@ fn check_params(
 fn lower_returns(lower: &ast::Lower, version: &Version, out: &mut Vec<Diagnostic>) -> Option<Ty> {
     let names: Vec<&str> = version.outputs.iter().map(|o| o.name.as_str()).collect();
     let variadic = version.outputs.iter().any(|o| matches!(o.option, PortOption::Variadic(_)));
-    let wrong = |span: Span, problem: String| {
-        Diagnostic::new("E0202", span, problem).note(format!("the outputs are {}", quoted(names.iter().copied())))
-    };
+    let fact = format!("outputs of {}-{}: {}", version.name, version.since, quoted(names.iter().copied()));
+    let wrong = |span: Span, problem: String| Diagnostic::new("E0202", span, problem).note(fact.clone());
     match &lower.outputs {
         LowerOutputs::Single if variadic => {
-            out.push(wrong(lower.header_span, format!("write `-> [{}]` for the variadic output", names.join(", "))));
+            let all = names.join(", ");
+            let text = format!("the outputs of `{}` are variadic", version.name);
+            out.push(wrong(lower.header_span, text).label(format!("write `-> [{all}]` after it")));
             None
         }
         LowerOutputs::Single => Some(Ty::Tensor),
         LowerOutputs::Variadic(name) => {
             if !variadic || names.first() != Some(&name.text.as_str()) {
-                out.push(wrong(name.span, format!("`{}` is not a variadic output", name.text)));
+                let diagnostic = wrong(name.span, format!("`{}` is not a variadic output", name.text));
+                out.push(match variadic {
+                    true => diagnostic.label(format!("write `{}`", names.join(", "))),
+                    false => {
+                        diagnostic.help("name outputs in parentheses, `-> (Y)`, or leave `->` out if there is but one")
+                    }
+                });
                 return None;
             }
             Some(Ty::list(Ty::Tensor))
         }
         LowerOutputs::Named(given) => {
             for (i, name) in given.iter().enumerate() {
-                if names.get(i) != Some(&name.text.as_str()) {
-                    out.push(wrong(name.span, format!("`{}` is not output {i}", name.text)));
+                let Some(want) = names.get(i) else {
+                    out.push(wrong(name.span, format!("`{}` has no output `{}`", version.name, name.text)));
+                    return None;
+                };
+                if *want != name.text {
+                    let text = format!("the output here is `{want}`, not `{}`", name.text);
+                    out.push(wrong(name.span, text).label(format!("write `{want}`")));
                     return None;
                 }
             }
@@ -411,31 +456,39 @@ pub(super) fn sames(items: &Items, world: &World<'_>, program: &mut Program, out
     for (meta, same) in &items.sames {
         let op = same.op.full();
         let Some(versions) = world.schemas.onnx.ops.get(&op) else {
-            let diagnostic = Diagnostic::new("E0102", same.op.span, format!("ONNX has no operator `{op}`"));
+            let text = format!("ONNX has no operator `{op}`");
+            let diagnostic = Diagnostic::new("E0102", same.op.span, text).label("unknown");
             out.push(did_you_mean(diagnostic, world.schemas.onnx.nearest(&op).map(str::to_owned)));
             continue;
         };
         if !first(&mut seen, &format!("same {op} {}", same.to), same.numbers_span, out) {
             continue;
         }
-        let changed = world.schemas.shape_change(&op, same.to);
-        let older = versions.iter().rev().find(|v| v.since < same.to).map(|v| v.since);
-        if !changed || older != Some(same.from) {
+        if let Some(problem) = same_problem(world, &op, same) {
+            let versions = opsets(versions.iter().map(|v| v.since));
             out.push(
-                Diagnostic::new(
-                    "E0204",
-                    same.numbers_span,
-                    format!("`{op}` did not change shape from {} to {}", same.from, same.to),
-                )
-                .label("nothing to say here")
-                .note(format!(
-                    "its versions are from the opsets {}",
-                    versions.iter().map(|v| v.since.to_string()).collect::<Vec<_>>().join(", ")
-                )),
+                Diagnostic::new("E0204", same.numbers_span, problem)
+                    .label("nothing to say here")
+                    .note(format!("`{op}` came or changed at {versions}")),
             );
             continue;
         }
         program.sames.push(Same { op, to: same.to, why: same.why.clone(), span: meta.span });
+    }
+}
+
+/// Why a `same` says nothing, if so.
+fn same_problem(world: &World<'_>, op: &str, same: &ast::Same) -> Option<String> {
+    let (from, to) = (same.from, same.to);
+    if !world.schemas.shape_change(op, to) {
+        return Some(format!("`{op}` did not change shape at opset {to}"));
+    }
+    match world.schemas.onnx.versions(op).iter().rev().find(|v| v.since < to) {
+        None => Some(format!("`{op}` came with opset {to}")),
+        Some(before) if before.since != from => {
+            Some(format!("what `{op}` was before opset {to} came with opset {}, not {from}", before.since))
+        }
+        Some(_) => None,
     }
 }
 
@@ -446,8 +499,7 @@ pub(super) fn unsupported(items: &Items, world: &World<'_>, program: &mut Progra
         let name = item.op.full();
         let aten = &world.schemas.aten;
         if NAMESPACES.contains(&item.op.namespace.text.as_str()) && aten.get(&name).is_none() {
-            let diagnostic = Diagnostic::new("E0101", item.op.span, format!("there is no overload `{name}`"));
-            out.push(did_you_mean(diagnostic, aten.nearest(&name).map(str::to_owned)));
+            out.push(no_overload(world, item.op.span, &name));
             continue;
         }
         if let Some(map) = world.maps.get(&name) {

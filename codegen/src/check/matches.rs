@@ -4,6 +4,7 @@ use super::Checker;
 use super::exprs::constant;
 use super::scope::Use;
 use super::types::join;
+use super::words::a;
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::syntax::ast::{self, Arm, ArmPattern};
@@ -13,9 +14,6 @@ use crate::types::Ty;
 impl Checker<'_> {
     pub(super) fn match_on(&mut self, value: &ast::Expr, arms: &[Arm], want: Option<&Ty>, span: Span) -> Expr {
         let value = self.expr(value, None);
-        if value.ty == Ty::Never {
-            return value;
-        }
         let mut none_taken = false;
         let mut checked = Vec::new();
         let mut ty: Option<Ty> = None;
@@ -24,7 +22,7 @@ impl Checker<'_> {
             let patterns: Vec<Pattern> = arm.patterns.iter().map(|p| self.pattern(p, &value.ty, none_taken)).collect();
             none_taken |= patterns.iter().any(|p| matches!(p, Pattern::None));
             let number = self.arm(self.text(arm.span), arm.span);
-            let body = self.expr(&arm.value, want);
+            let mut body = self.expr(&arm.value, want);
             self.close_scope();
             self.settle_arm(number, &body);
             ty = match ty {
@@ -33,14 +31,17 @@ impl Checker<'_> {
                     Some(joined) => Some(joined),
                     None => {
                         let text = format!("expected `{before}` as in the arms before, found `{}`", body.ty);
-                        self.out.push(Diagnostic::new("E0401", body.span, text));
+                        body = self.poison(Diagnostic::new("E0401", body.span, text).label(a(&body.ty)));
                         Some(before)
                     }
                 },
             };
             checked.push(MatchArm { arm: number, patterns, value: body });
         }
-        self.cases(&value, arms, &checked, span);
+        if value.ty == Ty::Never {
+            return value;
+        }
+        self.cases(&value, arms, &checked, Span { end: value.span.end, ..span });
         let ty = ty.unwrap_or(Ty::Never);
         for arm in &mut checked {
             let body = std::mem::replace(&mut arm.value, Expr::unit(span));
@@ -53,24 +54,34 @@ impl Checker<'_> {
         match pattern {
             ArmPattern::Wild(_) => Pattern::Wild,
             ArmPattern::Tuple(parts, span) => {
-                let Ty::Tuple(tys) = ty else {
-                    self.out.push(Diagnostic::new("E0411", *span, format!("a tuple pattern for a `{ty}`")));
-                    return Pattern::Wild;
+                let tys = match ty {
+                    Ty::Tuple(tys) if tys.len() == parts.len() => tys.clone(),
+                    Ty::Never => vec![Ty::Never; parts.len()],
+                    Ty::Tuple(_) => {
+                        self.out.push(Diagnostic::new(
+                            "E0411",
+                            *span,
+                            format!("{} patterns for {}", parts.len(), a(ty)),
+                        ));
+                        vec![Ty::Never; parts.len()]
+                    }
+                    _ => {
+                        self.out.push(Diagnostic::new("E0411", *span, format!("a tuple pattern for {}", a(ty))));
+                        vec![Ty::Never; parts.len()]
+                    }
                 };
-                if tys.len() != parts.len() {
-                    self.out.push(Diagnostic::new("E0411", *span, format!("{} patterns for a `{ty}`", parts.len())));
-                    return Pattern::Wild;
-                }
-                Pattern::Tuple(parts.iter().zip(tys).map(|(p, ty)| self.pattern(p, ty, false)).collect())
+                Pattern::Tuple(parts.iter().zip(&tys).map(|(p, ty)| self.pattern(p, ty, false)).collect())
             }
+            ArmPattern::Literal(_) if *ty == Ty::Never => Pattern::Wild,
             ArmPattern::Literal(expr) => {
                 let literal = self.expr(expr, None);
                 self.literal(literal, ty)
             }
             ArmPattern::Name(name) => match constant(&name.text, name.span) {
+                Some(_) if *ty == Ty::Never => Pattern::Wild,
                 Some(value) if matches!(value.kind, Kind::None) => {
                     if !matches!(ty, Ty::Optional(_)) {
-                        self.out.push(Diagnostic::new("E0401", name.span, format!("a `{ty}` is never None")));
+                        self.out.push(Diagnostic::new("E0401", name.span, format!("{} is never None", a(ty))));
                     }
                     Pattern::None
                 }
@@ -94,8 +105,14 @@ impl Checker<'_> {
             ty => ty,
         };
         if matches!(inner, Ty::SymInt | Ty::Tensor | Ty::List(_)) {
-            let text = format!("a `{inner}` cannot be matched");
-            self.out.push(Diagnostic::new("E0403", literal.span, text).help("`known(n)` gives an `int?`, which can"));
+            let text = format!("{} cannot be matched", a(inner));
+            let mut diagnostic = Diagnostic::new("E0403", literal.span, text);
+            if *inner == Ty::SymInt {
+                diagnostic = diagnostic
+                    .label("it may be known only to the graph")
+                    .help("match on `known(n)`, an `int?` that is None where it is not known");
+            }
+            self.out.push(diagnostic);
             return Pattern::Wild;
         }
         Pattern::Literal(self.coerce(literal, inner))
@@ -144,7 +161,7 @@ impl Checker<'_> {
         }
         if let Some(case) = missing {
             self.out.push(
-                Diagnostic::new("E0601", span, format!("no arm for the case {case}"))
+                Diagnostic::new("E0601", span, format!("no arm for the case `{case}`"))
                     .label("leaves it open")
                     .help(format!("add an arm: `{case} => ..`")),
             );

@@ -12,6 +12,7 @@ mod nodes;
 mod operators;
 mod scope;
 mod types;
+mod words;
 
 use std::collections::{HashMap, HashSet};
 
@@ -33,6 +34,8 @@ pub(crate) struct World<'a> {
     pub maps: HashMap<String, Signature>,
     pub fns: HashMap<String, Signature>,
     pub externs: HashMap<String, Signature>,
+    /// Names whose declaration has an error: nothing else is said of them.
+    pub broken: HashSet<String>,
     /// The newest opset.
     pub newest: u32,
 }
@@ -74,13 +77,14 @@ pub fn check(items: &Items, sources: &Sources, schemas: &Schemas, out: &mut Vec<
         maps: HashMap::new(),
         fns: HashMap::new(),
         externs: HashMap::new(),
+        broken: HashSet::new(),
         newest: schemas.opsets.max,
     };
     headers::declare(items, &mut world, out);
     let mut used = HashSet::new();
     let mut program = Program::default();
     rules(items, &world, &mut used, &mut program, out);
-    unused_helpers(items, &used, out);
+    unused_helpers(items, &world, &used, out);
     headers::sames(items, &world, &mut program, out);
     headers::unsupported(items, &world, &mut program, out);
     examples::check(items, &world, &mut program, out);
@@ -105,7 +109,8 @@ fn rules(
         let mut checker = Checker::new(world, out, &mut program.arms, used, name, Place::Map, world.newest);
         let function = checker.map(meta.docs.clone(), map, signature);
         let since = map.since.as_ref().map(|s| (s.opset, s.reason.clone()));
-        program.maps.push(tree::Map { function, since });
+        let since_span = map.since.as_ref().map(|s| s.span);
+        program.maps.push(tree::Map { function, since, since_span });
     }
     for (meta, lower) in &items.lowers {
         let name = format!("{} before {}", lower.op.full(), lower.before);
@@ -144,11 +149,11 @@ fn rules(
     }
 }
 
-fn unused_helpers(items: &Items, used: &HashSet<String>, out: &mut Vec<Diagnostic>) {
+fn unused_helpers(items: &Items, world: &World<'_>, used: &HashSet<String>, out: &mut Vec<Diagnostic>) {
     let fns = items.fns.iter().map(|(_, f)| (&f.name, "fn"));
     let externs = items.externs.iter().map(|(_, f)| (&f.name, "extern fn"));
     for (name, what) in fns.chain(externs) {
-        if !used.contains(&name.text) {
+        if !used.contains(&name.text) && !world.broken.contains(&name.text) {
             out.push(
                 Diagnostic::new("E0503", name.span, format!("{what} `{}` is never called", name.text))
                     .label("remove it, or call it"),

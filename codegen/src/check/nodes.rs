@@ -1,7 +1,8 @@
 //! Calls of ONNX operators: inputs, attributes and outputs against the schema of the form that the call is in.
 
 use super::calls::value_of;
-use super::headers::{attr_type, quoted};
+use super::headers::attr_type;
+use super::words::{UNWRAP, a, attribute_fact, inputs_fact, kind_name, number_of, opsets, quoted, short, types_fact};
 use super::{Checker, did_you_mean, nearest};
 use crate::diagnostic::Diagnostic;
 use crate::schema::onnx::{AttrKind, Attribute, Port, PortOption, Version};
@@ -21,9 +22,7 @@ impl<'w> Checker<'w> {
         let op = name.full();
         let Some(version) = self.version(&op, name.span) else {
             for arg in args {
-                if !matches!(value_of(arg).kind, ExprKind::Closure(..)) {
-                    self.expr(value_of(arg), None);
-                }
+                self.unchecked(value_of(arg));
             }
             return Expr::new(Kind::Tuple(Vec::new()), Ty::Never, span);
         };
@@ -39,12 +38,9 @@ impl<'w> Checker<'w> {
                 Argument::Named(n, e) if n.text == "outputs" => count = Some((n.span, self.expr_as(e, &Ty::Int))),
                 Argument::Named(n, e) => {
                     if let Some(attr) = self.attribute(&op, version, n, e) {
-                        if attrs.iter().any(|a| a.0 == attr.0) {
-                            self.out.push(Diagnostic::new(
-                                "E0307",
-                                n.span,
-                                format!("the attribute `{}` is given twice", attr.0),
-                            ));
+                        if let Some(first) = attrs.iter().find(|a| a.0 == attr.0) {
+                            let text = format!("the attribute `{}` is given twice", attr.0);
+                            self.out.push(Diagnostic::new("E0307", n.span, text).also(first.2.span, "first here"));
                         }
                         attrs.push(attr);
                     }
@@ -54,10 +50,17 @@ impl<'w> Checker<'w> {
         for attribute in version.attributes.iter().filter(|a| a.required) {
             if !args.iter().any(|a| matches!(a, Argument::Named(n, _) if stem(&n.text).0 == attribute.name)) {
                 let text = format!("`{op}` needs the attribute `{}`", attribute.name);
-                self.out.push(Diagnostic::new("E0304", name.span, text).note(attribute_fact(&op, version, attribute)));
+                let mut diagnostic =
+                    Diagnostic::new("E0304", name.span, text).note(attribute_fact(&op, version, attribute));
+                if let Some((suffix, _)) = attr_type(attribute.kind) {
+                    diagnostic = diagnostic.help(format!("add `{}_{suffix} = ..`", attribute.name));
+                }
+                self.out.push(diagnostic);
             }
         }
-        let inputs = self.inputs(&op, version, given, span);
+        let misplaced =
+            |port: &Port| args.iter().any(|a| matches!(a, Argument::Named(n, _) if stem(&n.text).0 == port.name));
+        let inputs = self.inputs(&op, version, given, &misplaced, span);
         let (outputs, ty) = self.outputs(&op, version, count, want, span);
         let node = Node { op, form: self.form, inputs, attrs, outputs };
         Expr::new(Kind::Node(Box::new(node)), ty, span)
@@ -68,7 +71,7 @@ impl<'w> Checker<'w> {
         let Some(version) = self.version(op, span) else {
             return Expr::new(Kind::Tuple(Vec::new()), Ty::Never, span);
         };
-        let inputs = self.inputs(op, version, given, span);
+        let inputs = self.inputs(op, version, given, &|_| false, span);
         let node = Node { op: op.to_owned(), form: self.form, inputs, attrs: Vec::new(), outputs: Outputs::One };
         Expr::new(Kind::Node(Box::new(node)), Ty::Tensor, span)
     }
@@ -82,7 +85,11 @@ impl<'w> Checker<'w> {
     fn version(&mut self, op: &str, span: Span) -> Option<&'w Version> {
         let onnx = &self.world.schemas.onnx;
         let Some(versions) = onnx.ops.get(op) else {
-            let diagnostic = Diagnostic::new("E0102", span, format!("ONNX has no operator `{op}`")).label("unknown");
+            let mut diagnostic =
+                Diagnostic::new("E0102", span, format!("ONNX has no operator `{op}`")).label("unknown");
+            if op.contains("::") {
+                diagnostic = diagnostic.note("mappings/schemas/onnx.txt has the operators of the default domain");
+            }
             self.out.push(did_you_mean(diagnostic, onnx.nearest(op).map(str::to_owned)));
             return None;
         };
@@ -97,7 +104,11 @@ impl<'w> Checker<'w> {
         };
         if version.deprecated {
             let text = format!("`{op}` is deprecated since opset {}", version.since);
-            self.out.push(Diagnostic::new("E0308", span, text).label("must not be used"));
+            let mut diagnostic = Diagnostic::new("E0308", span, text).label("must not be used");
+            if let Some((_, successor)) = SUCCESSORS.iter().find(|s| s.0 == op) {
+                diagnostic = diagnostic.help(format!("use `{successor}`"));
+            }
+            self.out.push(diagnostic);
             return None;
         }
         Some(version)
@@ -139,37 +150,42 @@ impl<'w> Checker<'w> {
         name: &Ident,
         value: &ast::Expr,
     ) -> Option<(String, AttrForm, Expr)> {
-        if !matches!(value.kind, ExprKind::Closure(..)) {
-            self.expr(value, None);
-        }
+        self.unchecked(value);
         let (stem, _) = stem(&name.text);
         let suffixed = |a: &Attribute| attr_type(a.kind).map_or(a.name.clone(), |(s, _)| format!("{}_{s}", a.name));
         let all: Vec<String> = version.attributes.iter().map(suffixed).collect();
         let mut diagnostic =
             Diagnostic::new("E0302", name.span, format!("`{op}` has no attribute `{stem}`")).label("unknown attribute");
-        let elsewhere: Vec<String> = self
-            .world
-            .schemas
-            .onnx
-            .versions(op)
-            .iter()
-            .filter(|v| v.attributes.iter().any(|a| a.name == stem))
-            .map(|v| v.since.to_string())
-            .collect();
-        if !elsewhere.is_empty() {
-            diagnostic =
-                diagnostic.note(format!("`{op}` has it in the versions from the opsets {} only", elsewhere.join(", ")));
-        }
         if let Some(input) = version.inputs.iter().find(|i| i.name == stem) {
-            diagnostic = diagnostic.note(format!("`{}` is an input of {op}-{}", input.name, version.since));
+            let inputs = version.inputs.iter().map(|i| i.name.as_str()).collect::<Vec<_>>().join(", ");
+            self.out.push(
+                diagnostic
+                    .note(format!("`{}` is an input of {op}-{}", input.name, version.since))
+                    .help(format!("give it in its place: `{op}({inputs})`")),
+            );
+            return None;
         }
-        diagnostic = match all.is_empty() {
-            true => diagnostic.note(format!("{op}-{} has no attributes", version.since)),
-            false => diagnostic.note(format!("{op}-{} has {}", version.since, quoted(all.iter().map(String::as_str)))),
-        };
-        let candidate = nearest(&name.text, all.iter().map(String::as_str));
+        let others = self.world.schemas.onnx.versions(op).iter().filter(|v| v.attribute(stem).is_some());
+        let others: Vec<u32> = others.map(|v| v.since).collect();
+        if !others.is_empty() {
+            diagnostic =
+                diagnostic.note(format!("`{op}` has it in the versions from {} only", opsets(others.into_iter())));
+        }
+        diagnostic = diagnostic.note(match all.is_empty() {
+            true => format!("{op}-{} has no attributes", version.since),
+            false => format!("{op}-{} has {}", version.since, quoted(all.iter().map(String::as_str))),
+        });
+        let candidate = nearest(&name.text, all.iter().map(String::as_str)).or_else(|| only(&all).cloned());
         self.out.push(did_you_mean(diagnostic, candidate));
         None
+    }
+
+    /// What has no place to be checked for: its names are used all the same, and what is wrong in it is said.
+    pub(super) fn unchecked(&mut self, value: &ast::Expr) {
+        match &value.kind {
+            ExprKind::Closure(params, body) => self.closure(params, body, value.span),
+            _ => self.expr(value, None),
+        };
     }
 
     fn attribute_value(
@@ -190,7 +206,9 @@ impl<'w> Checker<'w> {
         };
         if optional && attribute.required {
             let text = format!("the attribute `{}` of `{op}` is required, this may be None", attribute.name);
-            self.out.push(Diagnostic::new("E0404", checked.span, text).note(attribute_fact(op, version, attribute)));
+            let fact = attribute_fact(op, version, attribute);
+            let diagnostic = Diagnostic::new("E0404", checked.span, text).label(a(&checked.ty)).note(fact).help(UNWRAP);
+            self.out.push(diagnostic);
             return None;
         }
         if inner == Ty::Never {
@@ -236,16 +254,26 @@ impl<'w> Checker<'w> {
         Expr::new(Kind::Closure(names, Box::new(body)), Ty::Graph, span)
     }
 
-    fn inputs(&mut self, op: &str, version: &Version, given: Vec<Given>, span: Span) -> Vec<Input> {
+    /// The inputs of a call. Those that are `misplaced` were given as attributes, which has been said.
+    fn inputs(
+        &mut self,
+        op: &str,
+        version: &Version,
+        given: Vec<Given>,
+        misplaced: &dyn Fn(&Port) -> bool,
+        span: Span,
+    ) -> Vec<Input> {
         let fact = inputs_fact(op, version);
         let variadic = version.inputs.last().is_some_and(|p| matches!(p.option, PortOption::Variadic(_)));
-        if given.len() > version.inputs.len() && !variadic {
-            let extra = &given[version.inputs.len()];
-            let text = format!("`{op}` takes {} inputs, {} are given", version.inputs.len(), given.len());
-            self.out.push(Diagnostic::new("E0305", extra.expr.span, text).label("one too many").note(fact.clone()));
+        let extra = given.get(version.inputs.len()..).filter(|_| !variadic).unwrap_or(&[]);
+        if let (Some(first), Some(last)) = (extra.first(), extra.last()) {
+            let text = format!("`{op}` takes {}, {} are given", number_of(version.inputs.len(), "input"), given.len());
+            let label = if extra.len() == 1 { "one too many" } else { "too many" };
+            let span = first.expr.span.to(last.expr.span);
+            self.out.push(Diagnostic::new("E0305", span, text).label(label).note(fact.clone()));
         }
         let missing = version.inputs.iter().skip(given.len()).find(|p| match p.option {
-            PortOption::Single => true,
+            PortOption::Single => !misplaced(p),
             PortOption::Variadic(least) => least > 0,
             PortOption::Optional => false,
         });
@@ -304,12 +332,11 @@ impl<'w> Checker<'w> {
                         true => format!("the input `{}` of `{op}` cannot be absent", port.name),
                         false => format!("the input `{}` of `{op}` is required, this may be None", port.name),
                     };
-                    self.out.push(
-                        Diagnostic::new("E0404", span, text)
-                            .label("optional")
-                            .note(fact)
-                            .help("unwrap it: `if let x = .. { .. }`, `match`, or `.. ?? other`"),
-                    );
+                    let diagnostic = Diagnostic::new("E0404", span, text).note(fact);
+                    self.out.push(match absent {
+                        true => diagnostic,
+                        false => diagnostic.label(a(&expr.ty)).help(UNWRAP),
+                    });
                 }
                 if absent { Input::Absent } else { Input::Optional(expr) }
             }
@@ -326,7 +353,11 @@ impl<'w> Checker<'w> {
                 Ty::Int | Ty::SymInt | Ty::Never => {
                     if !allows(version, port, "tensor(int64)") && !peers.contains(&port.ty) {
                         let text = format!("the input `{}` of `{op}` takes no int64 tensor", port.name);
-                        self.out.push(Diagnostic::new("E0405", span, text).note(fact));
+                        let mut diagnostic = Diagnostic::new("E0405", span, text)
+                            .label("a list of integers is an int64 tensor")
+                            .note(fact);
+                        diagnostic.notes.extend(types_fact(version, &port.ty));
+                        self.out.push(diagnostic);
                     }
                     let expr = self.coerce(expr, &Ty::list(Ty::SymInt));
                     Input::Ints(expr)
@@ -339,9 +370,12 @@ impl<'w> Checker<'w> {
                     let mut diagnostic = Diagnostic::new("E0406", span, "a list of tensors in the place of one")
                         .label("a `Tensor[]`")
                         .note(fact);
-                    if matches!(port.option, PortOption::Variadic(_)) {
-                        diagnostic = diagnostic.help("spread it: `..list`");
-                    }
+                    let text = self.text(span);
+                    let list = short(&text, "list");
+                    diagnostic = diagnostic.help(match port.option {
+                        PortOption::Variadic(_) => format!("spread it: `..{list}`"),
+                        _ => format!("take one of them: `{list}[0]`"),
+                    });
                     self.out.push(diagnostic);
                     Input::Absent
                 }
@@ -352,10 +386,10 @@ impl<'w> Checker<'w> {
     }
 
     fn not_an_input(&mut self, op: &str, port: &Port, ty: &Ty, span: Span, fact: &str) -> Input {
-        let text = format!("a `{ty}` cannot be the input `{}` of `{op}`", port.name);
+        let text = format!("{} cannot be the input `{}` of `{op}`", a(ty), port.name);
         let mut diagnostic = Diagnostic::new("E0401", span, text).note(fact);
         if let Ty::Optional(_) = ty {
-            diagnostic = diagnostic.help("unwrap it: `if let x = .. { .. }`, `match`, or `.. ?? other`");
+            diagnostic = diagnostic.help(UNWRAP);
         }
         self.out.push(diagnostic);
         Input::Absent
@@ -372,11 +406,12 @@ impl<'w> Checker<'w> {
             return;
         }
         let text = format!("the number in the place of `{}` of `{op}` has no dtype to take", port.name);
+        let number = self.text(expr.span);
         self.out.push(
             Diagnostic::new("E0405", expr.span, text)
                 .label("no tensor among its peers")
                 .note(inputs_fact(op, version))
-                .help("give it one: `scalar(x, float32)`"),
+                .help(format!("give it one: `scalar({}, float32)`", short(&number, "x"))),
         );
     }
 
@@ -399,7 +434,8 @@ impl<'w> Checker<'w> {
             (Some((_, count)), _) => (Outputs::List(Box::new(count)), Ty::list(Ty::Tensor)),
             (None, Some(Ty::Tuple(tys))) if tys.len() > 1 => {
                 if tys.len() > version.outputs.len() && !variadic {
-                    let text = format!("`{op}` has {} outputs, {} are wanted", version.outputs.len(), tys.len());
+                    let text =
+                        format!("`{op}` has {}, {} are wanted", number_of(version.outputs.len(), "output"), tys.len());
                     self.out.push(Diagnostic::new("E0306", span, text).note(fact));
                 }
                 (Outputs::Tuple(tys.len()), Ty::Tuple(vec![Ty::Tensor; tys.len()]))
@@ -412,13 +448,23 @@ impl<'w> Checker<'w> {
             (None, _) => {
                 if version.min_outputs > 1 {
                     let text = format!("`{op}` has {} outputs, one is wanted", version.outputs.len());
-                    self.out.push(Diagnostic::new("E0306", span, text).note(fact).help("`let (a, b) = ..` names them"));
+                    let names = version.outputs.iter().map(|o| o.name.to_lowercase()).collect::<Vec<_>>().join(", ");
+                    let help = format!("name them: `let ({names}) = {op}(..);`");
+                    self.out.push(Diagnostic::new("E0306", span, text).note(fact).help(help));
                 }
                 (Outputs::One, Ty::Tensor)
             }
         }
     }
 }
+
+/// The element, if there is but one.
+fn only<T>(all: &[T]) -> Option<&T> {
+    if let [one] = all { Some(one) } else { None }
+}
+
+/// What took the place of deprecated operators.
+const SUCCESSORS: &[(&str, &str)] = &[("Scatter", "ScatterElements"), ("Upsample", "Resize")];
 
 fn fits_attribute(ty: &Ty, wanted: &Ty) -> bool {
     match (ty, wanted) {
@@ -449,53 +495,12 @@ fn form(kind: AttrKind) -> Option<AttrForm> {
     })
 }
 
-fn kind_name(kind: AttrKind) -> &'static str {
-    match kind {
-        AttrKind::Float => "a FLOAT",
-        AttrKind::Int => "an INT",
-        AttrKind::String => "a STRING",
-        AttrKind::Tensor => "a TENSOR",
-        AttrKind::Graph => "a GRAPH",
-        AttrKind::SparseTensor => "a SPARSE_TENSOR",
-        AttrKind::TypeProto => "a TYPE_PROTO",
-        AttrKind::Floats => "a list of FLOATS",
-        AttrKind::Ints => "a list of INTS",
-        AttrKind::Strings => "a list of STRINGS",
-        AttrKind::Tensors => "a list of TENSORS",
-        AttrKind::Graphs => "a list of GRAPHS",
-    }
-}
-
 /// `alpha_f` is `alpha` with the suffix `f`.
 fn stem(name: &str) -> (&str, Option<char>) {
     match name.rsplit_once('_') {
         Some((stem, suffix)) if matches!(suffix, "f" | "i" | "s" | "t" | "g") => (stem, suffix.chars().next()),
         _ => (name, None),
     }
-}
-
-fn attribute_fact(op: &str, version: &Version, attribute: &Attribute) -> String {
-    let need = if attribute.required { ", required" } else { "" };
-    let default = attribute.default.as_ref().map_or(String::new(), |d| format!(" = {}", d.text()));
-    format!(
-        "{op}-{}: `{}: {}{default}`{need}",
-        version.since,
-        attribute.name,
-        format!("{:?}", attribute.kind).to_uppercase()
-    )
-}
-
-fn inputs_fact(op: &str, version: &Version) -> String {
-    let ports: Vec<String> = version
-        .inputs
-        .iter()
-        .map(|p| match p.option {
-            PortOption::Single => format!("{}: {}", p.name, p.ty),
-            PortOption::Optional => format!("{}?: {}", p.name, p.ty),
-            PortOption::Variadic(_) => format!("..{}: {}", p.name, p.ty),
-        })
-        .collect();
-    format!("inputs of {op}-{}: {}", version.since, ports.join(", "))
 }
 
 fn allows(version: &Version, port: &Port, ty: &str) -> bool {

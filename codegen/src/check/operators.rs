@@ -2,7 +2,8 @@
 
 use super::Checker;
 use super::nodes::Given;
-use super::types::join;
+use super::types::{convertible, join};
+use super::words::{UNWRAP, a as one, short};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::syntax::ast::{self, BinaryOp, UnaryOp};
@@ -27,7 +28,7 @@ impl Checker<'_> {
                 Expr::new(Kind::Unary(op, Box::new(inner)), Ty::Bool, span)
             }
             (UnaryOp::Neg, ty, _) => {
-                let diagnostic = Diagnostic::new("E0407", span, format!("`-` does not work on a `{ty}`"));
+                let diagnostic = Diagnostic::new("E0407", span, format!("`-` does not work on {}", one(ty)));
                 self.poison(diagnostic)
             }
         }
@@ -70,7 +71,9 @@ impl Checker<'_> {
             BinaryOp::Rem => "Mod",
             BinaryOp::Pow => "Pow",
             BinaryOp::In => {
-                let diagnostic = Diagnostic::new("E0402", span, "a Tensor has no elements at export time");
+                let tensor = if b.ty == Ty::Tensor { b.span } else { a.span };
+                let diagnostic = Diagnostic::new("E0402", tensor, "a Tensor has no elements at export time")
+                    .label("only the graph knows them");
                 return self.poison(diagnostic);
             }
         };
@@ -89,10 +92,10 @@ impl Checker<'_> {
 
     fn is_in(&mut self, a: Expr, b: Expr, span: Span) -> Expr {
         let Ty::List(of) = b.ty.clone() else {
-            let diagnostic = Diagnostic::new("E0410", b.span, format!("`in` needs a list, this is `{}`", b.ty));
+            let diagnostic = Diagnostic::new("E0410", b.span, format!("`in` needs a list, this is {}", one(&b.ty)));
             return self.poison(diagnostic);
         };
-        if let Some(refused) = self.not_comparable(&of, b.span) {
+        if let Some(refused) = self.not_comparable(&of, &b, b.span) {
             return self.poison(refused);
         }
         let a = self.coerce(a, &of);
@@ -104,32 +107,44 @@ impl Checker<'_> {
         if none(&a) || none(&b) {
             let other = if none(&a) { &b } else { &a };
             if !matches!(other.ty, Ty::Optional(_)) {
-                let diagnostic = Diagnostic::new("E0401", other.span, format!("a `{}` is never None", other.ty));
+                let diagnostic = Diagnostic::new("E0401", other.span, format!("{} is never None", one(&other.ty)));
                 return self.poison(diagnostic);
             }
             return Expr::new(Kind::Binary(op, Box::new(a), Box::new(b)), Ty::Bool, span);
         }
         let Some(ty) = join(&a.ty, &b.ty) else {
-            let diagnostic = Diagnostic::new("E0407", span, format!("a `{}` is never equal to a `{}`", a.ty, b.ty));
+            let diagnostic = Diagnostic::new("E0407", span, format!("{} is never equal to {}", one(&a.ty), one(&b.ty)));
             return self.poison(diagnostic);
         };
-        if let Some(refused) = self.not_comparable(&ty, span) {
+        let symbolic = if convertible(&b.ty, &Ty::Int) { &a } else { &b };
+        if let Some(refused) = self.not_comparable(&ty, symbolic, span) {
             return self.poison(refused);
         }
         let (a, b) = (self.coerce(a, &ty), self.coerce(b, &ty));
         Expr::new(Kind::Binary(op, Box::new(a), Box::new(b)), Ty::Bool, span)
     }
 
-    fn not_comparable(&self, ty: &Ty, span: Span) -> Option<Diagnostic> {
+    /// Why values of a type cannot be compared, if they cannot. The advice speaks of `symbolic`.
+    fn not_comparable(&self, ty: &Ty, symbolic: &Expr, span: Span) -> Option<Diagnostic> {
         match ty {
-            Ty::SymInt => Some(
-                Diagnostic::new("E0403", span, "a `SymInt` cannot be compared at export time")
-                    .label("it may be known only to the graph")
-                    .help("`known(n) == 4` is true where it is known to be 4"),
-            ),
-            Ty::Optional(t) | Ty::List(t) => self.not_comparable(t, span),
+            Ty::SymInt => {
+                let text = self.text(symbolic.span);
+                let value = short(&text, "n");
+                let help = match symbolic.ty {
+                    Ty::List(_) => format!("`known_ints({value})` gives an `int[]?`, which can"),
+                    _ => {
+                        format!("`known({value})` gives an `int?`: None, which equals no number, where it is not known")
+                    }
+                };
+                Some(
+                    Diagnostic::new("E0403", span, "a `SymInt` cannot be compared at export time")
+                        .label("it may be known only to the graph")
+                        .help(help),
+                )
+            }
+            Ty::Optional(t) | Ty::List(t) => self.not_comparable(t, symbolic, span),
             Ty::Tensor | Ty::Graph | Ty::Tuple(_) | Ty::Opaque(_) => {
-                Some(Diagnostic::new("E0407", span, format!("a `{ty}` cannot be compared")))
+                Some(Diagnostic::new("E0407", span, format!("{} cannot be compared", one(ty))))
             }
             _ => None,
         }
@@ -138,18 +153,19 @@ impl Checker<'_> {
     fn ordered(&mut self, op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
         for side in [&a, &b] {
             if let Ty::Optional(_) = side.ty {
-                let diagnostic = Diagnostic::new("E0404", side.span, format!("a `{}` has no order", side.ty))
+                let diagnostic = Diagnostic::new("E0404", side.span, format!("{} has no order", one(&side.ty)))
                     .label("it may be None")
-                    .help("unwrap it: `if let`, `match`, or `.. ?? other`");
+                    .help(UNWRAP);
                 return self.poison(diagnostic);
             }
         }
         let ty = join(&a.ty, &b.ty).filter(|t| matches!(t, Ty::Int | Ty::Float | Ty::Scalar | Ty::SymInt));
         let Some(ty) = ty else {
-            let diagnostic = Diagnostic::new("E0407", span, format!("a `{}` and a `{}` have no order", a.ty, b.ty));
+            let diagnostic = Diagnostic::new("E0407", span, format!("{} and {} have no order", one(&a.ty), one(&b.ty)));
             return self.poison(diagnostic);
         };
-        if let Some(refused) = self.not_comparable(&ty, span) {
+        let symbolic = if convertible(&b.ty, &Ty::Int) { &a } else { &b };
+        if let Some(refused) = self.not_comparable(&ty, symbolic, span) {
             return self.poison(refused);
         }
         let (a, b) = (self.coerce(a, &ty), self.coerce(b, &ty));
@@ -167,16 +183,16 @@ impl Checker<'_> {
             if let Ty::Optional(inner) = &side.ty
                 && inner.is_number()
             {
-                let diagnostic = Diagnostic::new("E0404", side.span, format!("a `{}` in arithmetic", side.ty))
+                let diagnostic = Diagnostic::new("E0404", side.span, format!("{} in arithmetic", one(&side.ty)))
                     .label("it may be None")
-                    .help("unwrap it: `if let`, `match`, or `.. ?? other`");
+                    .help(UNWRAP);
                 return self.poison(diagnostic);
             }
         }
         let ty = join(&a.ty, &b.ty).filter(|t| matches!(t, Ty::Int | Ty::Float | Ty::Scalar | Ty::SymInt));
         let Some(mut ty) = ty else {
             let diagnostic =
-                Diagnostic::new("E0407", span, format!("no arithmetic between a `{}` and a `{}`", a.ty, b.ty));
+                Diagnostic::new("E0407", span, format!("no arithmetic between {} and {}", one(&a.ty), one(&b.ty)));
             return self.poison(diagnostic);
         };
         if op == BinaryOp::Pow && ty == Ty::SymInt {

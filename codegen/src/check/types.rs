@@ -1,6 +1,7 @@
 //! Types as written become types, and one type is taken for another where the language allows it.
 
 use super::Checker;
+use super::words::{UNWRAP, a, short};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::ast::{TypeExpr, TypeExprKind};
 use crate::tree::{Expr, Kind};
@@ -131,51 +132,63 @@ impl Checker<'_> {
     }
 
     fn mismatch(&self, expr: &Expr, to: &Ty) -> Diagnostic {
-        let text = self.world.sources.text(expr.span);
-        let shown =
-            if text.len() <= 40 && !text.contains('\n') { format!("`{text}` is") } else { "this is".to_owned() };
+        let text = self.text(expr.span);
         if let Ty::Optional(inner) = &expr.ty
             && convertible(inner, to)
         {
-            return Diagnostic::new("E0404", expr.span, format!("a `{}` in the place of a `{to}`", expr.ty))
+            return Diagnostic::new("E0404", expr.span, format!("{} in the place of {}", a(&expr.ty), a(to)))
                 .label("it may be None")
-                .help("unwrap it: `if let x = .. { .. }`, `match`, or `.. ?? other`");
+                .help(UNWRAP);
         }
         if expr.ty == Ty::Tensor && !to.is_graph() {
-            return Diagnostic::new(
-                "E0402",
-                expr.span,
-                format!("a Tensor in the place of a `{to}`, which must be known at export time"),
-            )
-            .label("only the graph knows its value")
-            .help("`value(x)`, `ints(x)` and `sym(x)` read constants and sizes; `Where` chooses in the graph");
+            return Diagnostic::new("E0402", expr.span, format!("a Tensor in the place of {}", a(to)))
+                .label("only the graph knows its value")
+                .help(reader(to, short(&text, "x")));
         }
         if expr.ty == Ty::list(Ty::Tensor) && *to == Ty::Tensor {
             return Diagnostic::new("E0406", expr.span, "a list of tensors in the place of one")
                 .label("a `Tensor[]`")
-                .help("take one with `[0]`, or spread the list with `..`");
+                .help(format!("take one of them: `{}[0]`", short(&text, "list")));
         }
         if expr.ty == Ty::SymInt && *to == Ty::Int {
             return Diagnostic::new("E0401", expr.span, "a `SymInt` in the place of an `int`")
                 .label("it may be known only to the graph")
-                .help("`known(n) ?? fail \"...\"` gives an int");
+                .help(format!("`known({}) ?? fail \"..\"` gives an int", short(&text, "n")));
         }
+        let shown = if short(&text, "").is_empty() { "this is".to_owned() } else { format!("`{text}` is") };
         Diagnostic::new("E0401", expr.span, format!("expected `{to}`, found `{}`", expr.ty))
-            .label(format!("{shown} `{}`", expr.ty))
+            .label(format!("{shown} {}", a(&expr.ty)))
     }
 
     /// Both as one type.
-    pub(crate) fn unify(&mut self, a: Expr, b: Expr) -> Option<(Expr, Expr, Ty)> {
-        match join(&a.ty, &b.ty) {
-            Some(ty) => Some((self.coerce(a, &ty), self.coerce(b, &ty), ty)),
+    pub(crate) fn unify(&mut self, left: Expr, right: Expr) -> Option<(Expr, Expr, Ty)> {
+        match join(&left.ty, &right.ty) {
+            Some(ty) => Some((self.coerce(left, &ty), self.coerce(right, &ty), ty)),
             None => {
-                let diagnostic =
-                    Diagnostic::new("E0401", b.span, format!("this is `{}`, the other branch `{}`", b.ty, a.ty))
-                        .label(format!("`{}`", b.ty))
-                        .also(a.span, format!("`{}`", a.ty));
+                let diagnostic = Diagnostic::new(
+                    "E0401",
+                    right.span,
+                    format!("this is `{}`, the other branch `{}`", right.ty, left.ty),
+                )
+                .label(a(&right.ty))
+                .also(left.span, a(&left.ty));
                 self.out.push(diagnostic);
                 None
             }
         }
+    }
+}
+
+/// How the value of a tensor is had at export time.
+fn reader(to: &Ty, tensor: &str) -> String {
+    match to {
+        Ty::Bool => "a condition must be known at export time; `Where` chooses in the graph".to_owned(),
+        Ty::SymInt => format!("`sym({tensor})` reads its one element"),
+        Ty::Scalar => format!("`number({tensor})` reads its one element"),
+        Ty::Int => format!("`known(sym({tensor})) ?? fail \"..\"` reads its one element, if it is known"),
+        Ty::Float => format!("`known_float(number({tensor})) ?? fail \"..\"` reads its one element, if it is known"),
+        Ty::List(of) if **of == Ty::SymInt => format!("`sym_ints({tensor})` reads its elements"),
+        Ty::List(_) => format!("`contents({tensor}) ?? fail \"..\"` reads its elements, if they are known"),
+        _ => "`sym`, `number` and `contents` read elements".to_owned(),
     }
 }

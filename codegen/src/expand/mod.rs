@@ -23,26 +23,7 @@ use unparse::Unparser;
 /// # Errors
 /// There is no such rule, or no such opset.
 pub fn expand(checked: &Checked, op: &str, opset: u32) -> Result<String, String> {
-    let opsets = &checked.schemas.opsets;
-    if !opsets.range().contains(&opset) {
-        return Err(format!("opset {opset} is not known; supported are {} to {}", opsets.min, opsets.max));
-    }
-    let expander = Expander { checked, items: items(checked), opset };
-    let op = op.strip_suffix(".default").unwrap_or(op);
-    if let Some(map) = checked.program.maps.iter().find(|m| m.function.name == op) {
-        return Ok(expander.map(&map.function));
-    }
-    if let Some(item) = checked.program.unsupported.iter().find(|u| u.name == op) {
-        return Ok(format!("// {}\nunsupported {op} {:?}\n", expander.place(item.span), item.reason));
-    }
-    if !checked.schemas.onnx.versions(op).is_empty() {
-        return Ok(expander.operator(op));
-    }
-    let maps = checked.program.maps.iter().map(|m| m.function.name.as_str());
-    let operators = checked.schemas.onnx.ops.keys().map(String::as_str);
-    let near = if op.contains("::") { nearest(op, maps) } else { nearest(op, operators) };
-    let hint = near.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
-    Err(format!("there is no rule for `{op}`, and no operator of ONNX of this name{hint}"))
+    Expander::new(checked).expand(op, opset)
 }
 
 /// The items as written, families written out.
@@ -53,10 +34,10 @@ fn items(checked: &Checked) -> Items {
     collect::collect(&files, &mut scratch)
 }
 
-struct Expander<'a> {
+/// Expands many rules of one program.
+pub struct Expander<'a> {
     checked: &'a Checked,
     items: Items,
-    opset: u32,
 }
 
 /// A rule at an opset.
@@ -66,46 +47,78 @@ struct Expanded {
     typed: BTreeSet<(String, u32)>,
 }
 
-impl Expander<'_> {
-    fn map(&self, function: &Function) -> String {
-        let mut text = format!("// opset {}: {}\n", self.opset, self.place(function.span));
-        for note in self.notes(&function.name) {
-            text.push_str(&format!("// {note}\n"));
-        }
-        let root = self.function(&function.name, self.opset);
-        text.push_str(&root.text);
-        text + &self.beyond(root)
+impl<'a> Expander<'a> {
+    /// For rules without faults.
+    pub fn new(checked: &'a Checked) -> Self {
+        Expander { checked, items: items(checked) }
     }
 
-    fn operator(&self, op: &str) -> String {
+    /// As [`expand`].
+    ///
+    /// # Errors
+    /// There is no such rule, or no such opset.
+    pub fn expand(&self, op: &str, opset: u32) -> Result<String, String> {
+        let checked = self.checked;
+        let opsets = &checked.schemas.opsets;
+        if !opsets.range().contains(&opset) {
+            return Err(format!("opset {opset} is not known; supported are {} to {}", opsets.min, opsets.max));
+        }
+        let op = op.strip_suffix(".default").unwrap_or(op);
+        if let Some(map) = checked.program.maps.iter().find(|m| m.function.name == op) {
+            return Ok(self.map(&map.function, opset));
+        }
+        if let Some(item) = checked.program.unsupported.iter().find(|u| u.name == op) {
+            return Ok(format!("// {}\nunsupported {op} {:?}\n", self.place(item.span), item.reason));
+        }
+        if !checked.schemas.onnx.versions(op).is_empty() {
+            return Ok(self.operator(op, opset));
+        }
+        let maps = checked.program.maps.iter().map(|m| m.function.name.as_str());
+        let operators = checked.schemas.onnx.ops.keys().map(String::as_str);
+        let near = if op.contains("::") { nearest(op, maps) } else { nearest(op, operators) };
+        let hint = near.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+        Err(format!("there is no rule for `{op}`, and no operator of ONNX of this name{hint}"))
+    }
+
+    fn map(&self, function: &Function, opset: u32) -> String {
+        let mut text = format!("// opset {opset}: {}\n", self.place(function.span));
+        for note in self.notes(&function.name, opset) {
+            text.push_str(&format!("// {note}\n"));
+        }
+        let root = self.function(&function.name, opset);
+        text.push_str(&root.text);
+        text + &self.beyond(root, opset)
+    }
+
+    fn operator(&self, op: &str, opset: u32) -> String {
         let schemas = &self.checked.schemas;
         let versions = schemas.onnx.versions(op);
-        let native = schemas.onnx.at(op, self.opset);
-        let newer = versions.iter().rev().filter(|v| v.since > self.opset && schemas.shape_change(op, v.since));
+        let native = schemas.onnx.at(op, opset);
+        let newer = versions.iter().rev().filter(|v| v.since > opset && schemas.shape_change(op, v.since));
         let lowers = &self.checked.program.lowers;
         let needed = newer
             .filter(|v| !self.checked.program.sames.iter().any(|s| s.op == op && s.to == v.since))
             .map(|v| (v.since, lowers.iter().find(|l| l.op == op && l.before == v.since)))
             .next();
         match (needed, native) {
-            (None, Some(version)) => format!("// {op} is native at opset {}: {op}-{}\n", self.opset, version.since),
+            (None, Some(version)) => format!("// {op} is native at opset {}: {op}-{}\n", opset, version.since),
             (Some((_, Some(lower))), _) => {
-                let mut text = format!("// opset {}: {}\n", self.opset, self.place(lower.function.span));
-                let root = self.function(&lower.function.name, self.opset);
+                let mut text = format!("// opset {}: {}\n", opset, self.place(lower.function.span));
+                let root = self.function(&lower.function.name, opset);
                 text.push_str(&root.text);
-                text + &self.beyond(root)
+                text + &self.beyond(root, opset)
             }
             (Some((since, None)), _) => {
-                format!("// {op} has no form at opset {}: there is no `lower {op} before {since}`\n", self.opset)
+                format!("// {op} has no form at opset {}: there is no `lower {op} before {since}`\n", opset)
             }
-            (None, None) => format!("// {op} has no form at opset {}\n", self.opset),
+            (None, None) => format!("// {op} has no form at opset {}\n", opset),
         }
     }
 
     /// What the matrix says of a rule at the opset.
-    fn notes(&self, name: &str) -> Vec<String> {
+    fn notes(&self, name: &str, opset: u32) -> Vec<String> {
         let matrix = &self.checked.matrix;
-        let index = self.opset.saturating_sub(matrix.oldest) as usize;
+        let index = opset.saturating_sub(matrix.oldest) as usize;
         match matrix.rows.get(name).and_then(|row| row.get(index)) {
             Some(Status::No(reasons)) => reasons.iter().map(|r| format!("refused at this opset: {r}")).collect(),
             Some(Status::Partial(reasons)) => reasons.iter().map(|r| format!("some calls are refused: {r}")).collect(),
@@ -114,7 +127,7 @@ impl Expander<'_> {
     }
 
     /// The helpers, rules and lowerings that a rule leads to and that differ at the opset.
-    fn beyond(&self, root: Expanded) -> String {
+    fn beyond(&self, root: Expanded, opset: u32) -> String {
         let mut text = String::new();
         let mut seen = BTreeSet::new();
         let mut open: Vec<Expanded> = vec![root];
@@ -122,8 +135,8 @@ impl Expander<'_> {
             for (op, before) in &expanded.typed {
                 let name = format!("{op} before {before}");
                 if seen.insert(name.clone()) {
-                    let lower = self.function(&name, self.opset);
-                    let native = self.checked.schemas.onnx.at(op, self.opset).map_or(0, |v| v.since);
+                    let lower = self.function(&name, opset);
+                    let native = self.checked.schemas.onnx.at(op, opset).map_or(0, |v| v.since);
                     text.push_str(&format!("\n// for dtypes that {op}-{native} does not take\n{}", lower.text));
                     open.push(lower);
                 }
@@ -132,7 +145,7 @@ impl Expander<'_> {
                 if !seen.insert(name.clone()) {
                     continue;
                 }
-                let here = self.function(name, self.opset);
+                let here = self.function(name, opset);
                 if here.text != self.function(name, self.checked.schemas.opsets.max).text {
                     text.push_str(&format!("\n{}", here.text));
                 }
