@@ -23,7 +23,7 @@ use crate::onnx::{self, ExternalData, Model, ModelOptions, Provenance, Written, 
 use crate::program::Program;
 use crate::rules::{self, DEFAULT_OPSET, MAX_OPSET, MIN_OPSET};
 use crate::translate::translate;
-use crate::{check, clean, functional};
+use crate::{check, clean, functional, inline};
 
 /// What a user may choose.
 #[derive(Debug, Clone)]
@@ -96,6 +96,9 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
 /// A damaged program, or a write that cannot be made functional.
 pub fn prepare(program: &mut Program) -> Result<()> {
     check::names(program)?;
+    inline::inline(program);
+    // Assertions would make the next pass refresh views for nobody.
+    clean::clean(program);
     functional::functionalise(program, &rules::is_view)?;
     clean::clean(program);
     Ok(())

@@ -106,6 +106,15 @@ pub fn find(name: &str) -> Option<&'static Rule> {
     RULES.binary_search_by(|rule| rule.name.cmp(name)).ok().map(|i| &RULES[i])
 }
 
+/// The rule that says what an overload means: its own, or for one that only copies what a view shows (`view_copy`), the view's.
+pub fn meaning(name: &str) -> Option<&'static Rule> {
+    find(name).or_else(|| {
+        let (op, overload) = name.split_once('.').unwrap_or((name, ""));
+        let view = op.strip_suffix("_copy")?;
+        if overload.is_empty() { find(view) } else { find(&format!("{view}.{overload}")) }
+    })
+}
+
 /// May the results of an operator share memory with its first argument?
 pub fn is_view(name: &str) -> bool {
     VIEWS.binary_search(&name).is_ok()

@@ -124,7 +124,7 @@ impl Translation<'_> {
         if let Some(operator) = node.target.strip_prefix("higher_order::") {
             return self.higher_order(operator, node, graph);
         }
-        let rule = rules::find(&node.target).ok_or_else(|| preflight::no_rule(&node.target))?;
+        let rule = rules::meaning(&node.target).ok_or_else(|| preflight::no_rule(&node.target))?;
         self.builder.set_origin(origin(node));
         let args = self.arguments(node)?;
         let traced = self.trace.iter().any(|t| t == rule.name);

@@ -58,7 +58,7 @@ fn blocked(node: &Node, opset: u32) -> Option<(String, Option<u32>)> {
     if let Some(operator) = node.target.strip_prefix("higher_order::") {
         return (!super::control::is_known(operator)).then(|| (no_rule(&node.target).message, None));
     }
-    let Some(rule) = rules::find(&node.target) else { return Some((no_rule(&node.target).message, None)) };
+    let Some(rule) = rules::meaning(&node.target) else { return Some((no_rule(&node.target).message, None)) };
     if rule.support(opset) != Support::No {
         return None;
     }

@@ -53,7 +53,7 @@ pub(super) fn check(items: &Items, world: &World<'_>, program: &mut Program, out
         if out.len() > before {
             continue;
         }
-        let text = world.sources.text(meta.span).trim().to_owned();
+        let text = on_one_line(world.sources.text(meta.span));
         program.examples.push(Example { target, args, with: with(example), text, span: meta.span });
     }
     let maps = program.maps.iter().map(|m| (&m.function.name, m.function.span));
@@ -71,6 +71,12 @@ pub(super) fn check(items: &Items, world: &World<'_>, program: &mut Program, out
 
 /// Name, type, and whether an example must give it.
 type Parameter = (String, Ty, bool);
+
+/// An example's text as if it had been written on one line.
+fn on_one_line(text: &str) -> String {
+    let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    joined.replace("( ", "(").replace(", )", ")").replace(" )", ")")
+}
 
 fn operator_params(version: &Version) -> Vec<Parameter> {
     let inputs = version.inputs.iter().map(|port| {
