@@ -107,10 +107,8 @@ fn visit(value: &ExampleValue, in_tensors: &mut BTreeSet<String>, named: &mut Ve
             }
         }
         ExampleValue::List(items) => items.iter().for_each(|i| visit(i, in_tensors, named, example)),
-        ExampleValue::Name(name) if example.with.iter().any(|w| w.0 == *name) => {
-            if !named.contains(name) {
-                named.push(name.clone());
-            }
+        ExampleValue::Name(name) if example.with.iter().any(|w| w.0 == *name) && !named.contains(name) => {
+            named.push(name.clone());
         }
         _ => {}
     }

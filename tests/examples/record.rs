@@ -43,12 +43,7 @@ pub fn record(
     native: Option<(u32, Vec<u8>)>,
 ) -> Record {
     let mut inputs = Vec::new();
-    let operator = matches!(example.target, Target::Lower(_));
-    let args = example
-        .args
-        .iter()
-        .map(|(name, value)| (name.clone(), argument(value, example, &mut inputs, operator)))
-        .collect();
+    let args = example.args.iter().map(|(name, value)| (name.clone(), argument(value, example, &mut inputs))).collect();
     add_symbolic(example, checked, &mut inputs);
     let op = match &example.target {
         Target::Map(name) | Target::Lower(name) => name.clone(),
@@ -78,7 +73,7 @@ fn model(opset: u32, bytes: &[u8]) -> Json {
 }
 
 /// Tensors become inputs, in the order in which they are met: as `build` does.
-fn argument(value: &ExampleValue, example: &Example, inputs: &mut Vec<Json>, operator: bool) -> Json {
+fn argument(value: &ExampleValue, example: &Example, inputs: &mut Vec<Json>) -> Json {
     match value {
         ExampleValue::Tensor { dtype, sizes, range } => {
             let sizes: Vec<i64> = sizes
@@ -96,7 +91,7 @@ fn argument(value: &ExampleValue, example: &Example, inputs: &mut Vec<Json>, ope
             json!({"tensor": inputs.len() - 1})
         }
         ExampleValue::List(items) => {
-            json!({"list": items.iter().map(|i| argument(i, example, inputs, operator)).collect::<Vec<_>>()})
+            json!({"list": items.iter().map(|i| argument(i, example, inputs)).collect::<Vec<_>>()})
         }
         ExampleValue::Int(i) => json!({"int": i}),
         ExampleValue::Float(f) => json!({"float": number(*f)}),
