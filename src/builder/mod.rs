@@ -21,6 +21,7 @@ mod finish;
 mod fold;
 mod legalise;
 mod literals;
+mod lowerings;
 mod names;
 mod node;
 mod outs;
@@ -42,6 +43,7 @@ pub use args::{ArgValue, Args};
 pub use arithmetic::ScalarOp;
 pub use call::Call;
 pub use literals::In;
+pub use lowerings::Lowerings;
 pub use outs::{IntoOuts, Out, Outs};
 pub use scalar::Scalar;
 pub use symbols::Binding;
@@ -78,6 +80,8 @@ pub struct Builder {
     trace: Trace,
     /// The dtypes that a runtime has no kernel for, by operator: bit `Dtype as u32`.
     avoided: FxHashMap<&'static str, u64>,
+    /// Lowerings that are not of the build.
+    added: Vec<Arc<dyn Lowerings>>,
 }
 
 /// What is known of a value while the graph is built.
@@ -130,6 +134,7 @@ impl Builder {
             depth: 0,
             trace: Trace::default(),
             avoided: FxHashMap::default(),
+            added: Vec::new(),
         }
     }
 
