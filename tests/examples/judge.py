@@ -232,7 +232,8 @@ def warm_up(modules):
 def main(source, target, *modules):
     with open(source) as f:
         lines = f.read().splitlines()
-    jobs = min(len(lines), multiprocessing.cpu_count())
+    # A process takes seconds to import what it needs: it is worth it for many lines only.
+    jobs = min(len(lines) // 16 + 1, multiprocessing.cpu_count())
     with open(target, "w") as out:
         if jobs < 2:
             warm_up(modules)
