@@ -20,9 +20,10 @@ use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::export::Options;
 use crate::graph::{Graph, Origin, Type, Value};
+use crate::program;
 use crate::program::{Arg, InputKind, Node, NodeOutput, Output, OutputKind, Program};
+use crate::rules::{Meaning, Rules};
 use crate::sym::SymInt;
-use crate::{program, rules};
 
 /// Translates a functional program.
 ///
@@ -34,7 +35,7 @@ pub fn translate(program: &Program, options: &Options) -> Result<Graph> {
 
 /// The same; `inspect` sees the builder before it is finished.
 pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn FnMut(&mut Builder)) -> Result<Graph> {
-    let blockers = preflight(program, options.opset);
+    let blockers = preflight(program, &options.rules, options.opset);
     if !blockers.is_empty() {
         return Err(preflight::report(&blockers, options.opset));
     }
@@ -46,7 +47,9 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
     for (symbol, (low, high)) in &program.ranges {
         builder.declare_range(symbol, *low, *high);
     }
-    let shared = Shared { trace: &options.trace, ranges: &program.ranges, renamed: Cell::new(0) };
+    options.rules.install(&mut builder);
+    let shared =
+        Shared { trace: &options.trace, rules: &options.rules, ranges: &program.ranges, renamed: Cell::new(0) };
     let mut translation = Translation { builder: &mut builder, env: HashMap::new(), shared: &shared, symbols: None };
     translation.inputs(&program.graph)?;
     for bound in &program.weights {
@@ -81,6 +84,7 @@ struct Translation<'a> {
 struct Shared<'a> {
     /// Overloads to tell of.
     trace: &'a [String],
+    rules: &'a Rules,
     /// Bounds of symbols, inclusive.
     ranges: &'a HashMap<String, (Option<i64>, Option<i64>)>,
     /// Number of symbols renamed so far.
@@ -147,16 +151,17 @@ impl Translation<'_> {
         if let Some(operator) = node.target.strip_prefix("higher_order::") {
             return self.higher_order(operator, node, graph);
         }
-        let rule = rules::meaning(&node.target).ok_or_else(|| preflight::no_rule(&node.target))?;
+        let rules = self.shared.rules;
+        let rule = rules.meaning(&node.target).ok_or_else(|| preflight::no_rule(rules, &node.target))?;
         self.builder.set_origin(origin(node));
         let args = self.arguments(node)?;
-        let traced = self.shared.trace.iter().any(|t| t == rule.name);
+        let traced = self.shared.trace.iter().any(|t| t == rule.name());
         if !traced && !self.shared.trace.is_empty() {
             self.builder.trace().take();
         }
-        let outs = (rule.call)(self.builder, &args)?;
+        let outs = rule.call(self.builder, &args)?;
         if traced {
-            self.tell(node, rule, &outs);
+            self.tell(node, &rule, &outs);
         }
         self.bind_outputs(node, outs, graph)
     }
@@ -245,11 +250,11 @@ impl Translation<'_> {
         self.env.get(name).ok_or_else(|| Error::input(format!("nothing in the graph is called `{name}`")))
     }
 
-    fn tell(&mut self, node: &Node, rule: &rules::Rule, outs: &[Out]) {
+    fn tell(&mut self, node: &Node, rule: &Meaning<'_>, outs: &[Out]) {
         let events = self.builder.trace().take();
-        eprintln!("{} `{}` ({})", node.name, rule.name, rule.location);
+        eprintln!("{} `{}` ({})", node.name, rule.name(), rule.location());
         for event in events {
-            eprintln!("    {}", described(&event));
+            eprintln!("    {}", described(&event, self.shared.rules));
         }
         for out in outs {
             if let Out::Tensor(value) = out {
@@ -282,10 +287,10 @@ fn origin(node: &Node) -> Origin {
 }
 
 /// A step of a rule as `--trace` shows it.
-fn described(event: &Event) -> String {
+fn described(event: &Event, rules: &Rules) -> String {
     match event {
-        Event::Arm(arm, condition) => match rules::ARMS.get(*arm as usize) {
-            Some(arm) => format!("{}: `{}` is {condition}", arm.location, arm.text),
+        Event::Arm(arm, condition) => match rules.arm(*arm) {
+            Some((location, text)) => format!("{location}: `{text}` is {condition}"),
             None => format!("arm {arm}: {condition}"),
         },
         Event::Node(op) => format!("node {op}"),

@@ -33,7 +33,7 @@ impl Translation<'_> {
             "map" | "map_impl" => self.map(node)?,
             "associative_scan" => self.associative_scan(node)?,
             _ if CALLS.contains(&operator) => self.plain_call(node)?,
-            _ => return Err(super::preflight::no_rule(&node.target)),
+            _ => return Err(super::preflight::no_rule(self.shared.rules, &node.target)),
         };
         self.bind_known(node, results, graph)
     }
