@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use aten2onnx::builder::{ArgValue, Args, Binding, Builder, In, Out, Scalar};
 use aten2onnx::dtype::Dtype;
 use aten2onnx::error::{Error, Kind, Result};
-use aten2onnx::graph::{Attr, Origin, Type, Value};
+use aten2onnx::graph::{Attr, Graph, Origin, Type, Value};
 use aten2onnx::onnx::{self, ModelOptions};
 use aten2onnx::rules;
 use aten2onnx::schema;
@@ -42,10 +42,7 @@ pub fn build(example: &Example, checked: &Checked, opset: u32) -> (Outcome, BTre
     if matches!(example.target, Target::Map(_)) {
         cx.avoid_missing_kernels();
     }
-    let made = match &example.target {
-        Target::Map(name) => map(&mut cx, name, example, checked),
-        Target::Lower(op) => lower(&mut cx, op, example, checked),
-    };
+    let made = call(&mut cx, example, checked);
     let arms = cx.trace().reached().iter().copied().collect();
     let outcome = match made.and_then(|()| model(cx, opset)) {
         Ok(built) => Outcome::Built(built),
@@ -53,6 +50,21 @@ pub fn build(example: &Example, checked: &Checked, opset: u32) -> (Outcome, BTre
         Err(e) => Outcome::Failed(e.to_string()),
     };
     (outcome, arms)
+}
+
+/// The graph of an example.
+pub fn graph(example: &Example, checked: &Checked, opset: u32) -> Result<Graph> {
+    let mut cx = Builder::new(opset);
+    cx.avoid_missing_kernels();
+    call(&mut cx, example, checked)?;
+    cx.finish()
+}
+
+fn call(cx: &mut Builder, example: &Example, checked: &Checked) -> Result<()> {
+    match &example.target {
+        Target::Map(name) => map(cx, name, example, checked),
+        Target::Lower(op) => lower(cx, op, example, checked),
+    }
 }
 
 fn model(cx: Builder, opset: u32) -> Result<Built> {

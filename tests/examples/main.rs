@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod build;
+mod emitted;
 mod record;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -78,9 +78,3 @@ fn read(dir: &Path, name: &str) -> Result<String, String> {
 fn parse<T>(dir: &Path, name: &str, parser: impl Fn(&str) -> Result<T, String>) -> Result<T, String> {
     parser(&read(dir, name)?).map_err(|e| format!("{name}: {e}"))
 }
-
-/// The name most like another one, if any is like it at all.
-fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let scored = names.map(|n| (strsim::jaro_winkler(name, n), n)).filter(|(score, _)| *score > 0.7);
-    scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, n)| n)
-}
