@@ -37,7 +37,7 @@ fn emitted(rule: &str, checked: &Checked) -> String {
         writeln!(text, "{}", crate::text(example)).unwrap();
         let graphs = (rules::MIN_OPSET..=rules::MAX_OPSET).map(|opset| (opset, at(example, checked, opset)));
         for (first, last, graph) in runs(graphs) {
-            writeln!(text, "\nopset {first} to {last}: {graph}").unwrap();
+            writeln!(text, "\nopset {first} to {last}:\n{}", graph.trim_end()).unwrap();
         }
     }
     text
