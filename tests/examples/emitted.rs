@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use aten2onnx::rules;
+use aten2onnx::examples::{self, target};
+use aten2onnx::rules::{MAX_OPSET, MIN_OPSET, Rules};
+use aten2onnx_codegen::tree::Example;
 use aten2onnx_codegen::{Checked, check_dir};
-
-use crate::build;
 
 /// A plain operator, one that became an operator late, one with a choice, several outputs, a size that is not known.
 const SHOWN: [&str; 6] = [
@@ -32,10 +32,10 @@ fn a_few_rules_emit_what_was_blessed() {
 /// The first two examples of a rule, at all opsets.
 fn emitted(rule: &str, checked: &Checked) -> String {
     let mut text = String::new();
-    let examples = checked.program.examples.iter().filter(|e| crate::name(&e.target) == rule);
+    let examples = checked.program.examples.iter().filter(|e| target(e) == rule);
     for example in examples.take(2) {
-        writeln!(text, "{}", crate::text(example)).unwrap();
-        let graphs = (rules::MIN_OPSET..=rules::MAX_OPSET).map(|opset| (opset, at(example, checked, opset)));
+        writeln!(text, "{}", examples::text(example)).unwrap();
+        let graphs = (MIN_OPSET..=MAX_OPSET).map(|opset| (opset, at(example, checked, opset)));
         for (first, last, graph) in runs(graphs) {
             writeln!(text, "\nopset {first} to {last}:\n{}", graph.trim_end()).unwrap();
         }
@@ -44,8 +44,8 @@ fn emitted(rule: &str, checked: &Checked) -> String {
 }
 
 /// The graph without its opset, or why there is none.
-fn at(example: &aten2onnx_codegen::tree::Example, checked: &Checked, opset: u32) -> String {
-    match build::graph(example, checked, opset) {
+fn at(example: &Example, checked: &Checked, opset: u32) -> String {
+    match examples::graph(example, checked, &Rules::default(), opset) {
         Ok(graph) => graph.to_string().split_once('\n').map_or_else(String::new, |(_, rest)| rest.to_owned()),
         Err(error) => format!("{error}\n"),
     }
