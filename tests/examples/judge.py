@@ -84,6 +84,10 @@ def run_torch(record, inputs):
     name, _, overload = rest.partition(".")
     if namespace == "torchvision":
         import torchvision  # noqa: F401
+    if namespace == "transformers":
+        import transformers.integrations.moe  # noqa: F401
+    if namespace == "torch_nn":
+        import torch.nn.modules.linear_cross_entropy  # noqa: F401
     if namespace == "quantized_decomposed":
         from torch.ao.quantization.fx import _decomposed  # noqa: F401
     op = getattr(getattr(getattr(torch.ops, namespace), name), overload or "default")
