@@ -120,6 +120,11 @@ impl Exported {
         onnx::write_to(&self.model, out, progress)
     }
 
+    /// Chooses anew where the weights go.
+    pub fn set_external_data(&mut self, external_data: ExternalData) {
+        self.external_data = external_data;
+    }
+
     /// The IR version that was chosen.
     pub fn ir_version(&self) -> i64 {
         self.model.proto.ir_version()

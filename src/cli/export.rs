@@ -172,6 +172,7 @@ fn write(exported: &Exported, output: &Path, quiet: bool) -> Result<Written, Sto
             }
         }
         bar.set_position(done);
+        Ok(())
     };
     if !is_stream(output) {
         let written = exported.write_file(output, &mut progress);

@@ -64,7 +64,7 @@ impl<'a> Payload<'a> {
             (Layout::Slice { start, len }, Storage::Mapped { file, start: first, .. }) => {
                 pass(file, first + start, *len, sink)
             }
-            (Layout::Slice { .. }, Storage::Owned(_)) => {
+            (Layout::Slice { .. }, Storage::Lent(_) | Storage::Owned(_)) => {
                 self.slice().ok_or_else(outside)?.chunks(CHUNK).try_for_each(sink)
             }
             (Layout::Strided { start, width, axes }, storage) => {

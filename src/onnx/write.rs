@@ -20,8 +20,8 @@ use super::stage::{Staged, io_failed};
 use crate::error::{Error, Kind, Result};
 use crate::weights::Storage;
 
-/// Is told how many bytes of how many are written.
-pub type Progress<'a> = dyn FnMut(u64, u64) + 'a;
+/// Is told how many bytes of how many are written; an error stops the writing, which then leaves nothing behind.
+pub type Progress<'a> = dyn FnMut(u64, u64) -> Result<()> + 'a;
 
 /// What was written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -244,8 +244,7 @@ impl Sink<'_> {
     fn put(&mut self, bytes: &[u8], meter: &mut Meter<'_, '_>) -> Result<()> {
         self.out.write_all(bytes).map_err(self.failed)?;
         meter.done += bytes.len() as u64;
-        (meter.progress)(meter.done, meter.total);
-        Ok(())
+        (meter.progress)(meter.done, meter.total)
     }
 }
 
@@ -267,7 +266,7 @@ fn location(path: &Path) -> Result<String> {
 fn keep_sources(destination: &Path, model: &Model, sources: &[PathBuf]) -> Result<()> {
     let mapped = model.weights.iter().filter_map(|weight| match &weight.weight.storage {
         Storage::Mapped { file, .. } => Some(&file.path),
-        Storage::Owned(_) => None,
+        Storage::Lent(_) | Storage::Owned(_) => None,
     });
     let Ok(destination_is) = destination.canonicalize() else { return Ok(()) };
     let mut last: Option<&PathBuf> = None;
