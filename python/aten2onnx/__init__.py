@@ -8,6 +8,7 @@
 PyTorch at all: `aten2onnx.export("model.pt2", f="model.onnx")`.
 """
 
+from ._convert import convert
 from ._errors import (
     CaptureError,
     Error,
@@ -42,6 +43,7 @@ __all__ = [
     "UnsupportedError",
     "VerificationError",
     "__version__",
+    "convert",
     "export",
     "inspect",
     "supported",

@@ -12,9 +12,11 @@ from . import _capture, _others, _progress, _shapes
 from ._decompose import decomposed
 from ._errors import CaptureError, Error, InputError, UnsupportedError, in_python
 from ._live import LiveProgram
-from ._native import DEFAULT_OPSET, Program, check_opset
+from ._native import DEFAULT_OPSET, Program, Rules, check_opset
 from ._program import ONNXProgram, external_data_choice
 from ._report import Report
+from ._support import Paths
+from ._support import rules as own_rules
 
 
 def export(
@@ -30,6 +32,7 @@ def export(
     dynamic_axes: Mapping[str, Any] | None = None,
     external_data: bool | str = "auto",
     provenance: str = "compact",
+    mappings: Paths = (),
     optimize: bool = True,
     verify: bool = False,
     report: bool | str | os.PathLike[str] | None = None,
@@ -56,6 +59,7 @@ def export(
             it, in `f` + ".data"), "never" or False.
         provenance: how much nodes tell of their origin: "none", "compact" (module and operator, in their names) or "full" (also rule, PyTorch
             node and source line).
+        mappings: mapping files, or folders of them, with rules for custom operators; they may also take the place of built-in rules.
         optimize: False leaves the graph as the rules write it.
         verify: compare the result with PyTorch's in ONNX Runtime.
         report: where a report goes: a path (JSON if it ends in `.json`, else Markdown), or True for `f` + ".report.md".
@@ -86,13 +90,14 @@ def export(
         "output_names": list(output_names or ()),
     }
     made = Report(_name(model))
+    rules = own_rules(mappings)
     try:
         with _progress.shown(progress) as shown:
             if isinstance(model, (str, os.PathLike)):
-                program = _from_file(model, choices, made, shown)
+                program = _from_file(model, rules, choices, made, shown)
             else:
                 arguments = (args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict)
-                program = _from_torch(model, arguments, choices, made, shown)
+                program = _from_torch(model, arguments, rules, choices, made, shown)
         program._progress = progress
         if dump_exported_program and program.exported_program is not None:
             import torch
@@ -149,19 +154,19 @@ def exported_program(
     return name, exported, _shapes.names(exported, dynamic_shapes)
 
 
-def _from_file(path: Any, choices: dict[str, Any], report: Report, shown: _progress.Progress) -> ONNXProgram:
+def _from_file(path: Any, rules: Rules, choices: dict[str, Any], report: Report, shown: _progress.Progress) -> ONNXProgram:
     shown.step("reading")
     with report.timed("read"):
         program = Program.read(os.fspath(path))
     report.torch_version = program.torch_version
     shown.step("translating")
     with report.timed("translate"):
-        model = program.export(choices)
+        model = program.export(rules, choices)
     report.of_model(model)
     return ONNXProgram(model, report)
 
 
-def _from_torch(model: Any, arguments: tuple[Any, ...], choices: dict[str, Any], report: Report, shown: _progress.Progress) -> ONNXProgram:
+def _from_torch(model: Any, arguments: tuple[Any, ...], rules: Rules, choices: dict[str, Any], report: Report, shown: _progress.Progress) -> ONNXProgram:
     import torch
 
     report.torch_version = torch.__version__
@@ -173,20 +178,20 @@ def _from_torch(model: Any, arguments: tuple[Any, ...], choices: dict[str, Any],
     shown.step("decomposing")
     with report.timed("decompose"):
         live = LiveProgram(exported, name)
-        live, report.decomposed = decomposed(live, name, lambda native: native.blockers(choices["opset"]))
+        live, report.decomposed = decomposed(live, name, lambda native: native.blockers(rules, choices["opset"]))
     shown.step("translating")
     with report.timed("translate"):
         try:
-            native = live.native.export(choices)
+            native = live.native.export(rules, choices)
         except Error as error:
-            raise _explained(error, live, choices["opset"]) from None
+            raise _explained(error, live, rules, choices["opset"]) from None
     report.of_model(native)
     return ONNXProgram(native, report, live)
 
 
-def _explained(error: Error, live: LiveProgram, opset: int) -> Error:
+def _explained(error: Error, live: LiveProgram, rules: Rules, opset: int) -> Error:
     """The error with what only Python can tell: all operators that are missing, or PyTorch's own refusal of the inputs."""
-    blockers = live.native.blockers(opset)
+    blockers = live.native.blockers(rules, opset)
     if blockers:
         error.operators = blockers  # type: ignore[attr-defined]
         if error.needs_opset is None:

@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from ._native import Program
+from ._support import Paths, rules
 
 
 class Inspection:
@@ -50,7 +51,8 @@ class Inspection:
     __repr__ = __str__
 
 
-def inspect(model: Any, args: Any = (), *, kwargs: dict[str, Any] | None = None, opset: int | None = None, **options: Any) -> Inspection:
+def inspect(model: Any, args: Any = (), *, kwargs: dict[str, Any] | None = None, opset: int | None = None, mappings: Paths = (), **options: Any
+) -> Inspection:
     """Looks into a model without exporting it: inputs, outputs, weights, operators, and which opsets would do.
 
     Args:
@@ -58,6 +60,7 @@ def inspect(model: Any, args: Any = (), *, kwargs: dict[str, Any] | None = None,
         args: example inputs of a module.
         kwargs: the same by name.
         opset: only try this opset.
+        mappings: mapping files with rules of your own, as in `export`.
         options: of a module: `dynamic_shapes`, `dynamic_axes`, `input_names`, `output_names`, `strict`, as in `export`.
     """
     if isinstance(model, (str, os.PathLike)):
@@ -68,5 +71,5 @@ def inspect(model: Any, args: Any = (), *, kwargs: dict[str, Any] | None = None,
 
         name, exported, _ = exported_program(model, args, kwargs, **options)
         program = LiveProgram(exported, name).native
-    data, text = program.inspect(opset)
+    data, text = program.inspect(rules(mappings), opset)
     return Inspection(json.loads(data), text)

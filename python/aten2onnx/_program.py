@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
 from . import _progress
-from ._errors import Error, require
+from ._errors import Error, UnsupportedError, require
 from ._report import Report
 
 
@@ -79,7 +79,13 @@ class ONNXProgram:
         if "sess_options" not in options:
             options["sess_options"] = runtime.SessionOptions()
             options["sess_options"].log_severity_level = 3
-        self._session = runtime.InferenceSession(path, providers=list(providers), **options)
+        try:
+            self._session = runtime.InferenceSession(path, providers=list(providers), **options)
+        except Exception as error:  # its errors have no class in common
+            raise UnsupportedError(
+                f"ONNX Runtime {runtime.__version__} cannot run this model: {str(error).splitlines()[0]}",
+                help="the model is valid ONNX, but this runtime has not all of it: try another `opset_version` or dtype",
+            ) from error
 
     def release(self) -> None:
         """Lets go of the session and its files."""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from . import _native
+
+#: A path or several.
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 @dataclass(frozen=True)
@@ -34,18 +39,25 @@ class Support:
         return self.opset in self.full
 
 
-def supported(op: Any, opset: int | None = None) -> Support:
+def supported(op: Any, opset: int | None = None, *, mappings: Paths = ()) -> Support:
     """Can this operator be exported?
 
     Args:
         op: an operator of `torch.ops`, or its name: `aten::add.Tensor`, `aten.add.Tensor`.
         opset: one opset; all from 9 to 28 if it is left out.
+        mappings: mapping files with rules of your own, as in `export`.
     """
     name = operator_name(op)
-    known = _native.support(name)
+    known = rules(mappings).support(name)
     if known is None:
         known = {"full": (), "partial": (), "reasons": (f"there is no rule for `{name}`",), "rule": None}
     return Support(name, opset, tuple(known["full"]), tuple(known["partial"]), tuple(known["reasons"]), known["rule"])
+
+
+def rules(mappings: Paths) -> _native.Rules:
+    """The built-in rules, and those of mapping files over them."""
+    paths = [mappings] if isinstance(mappings, (str, os.PathLike)) else mappings
+    return _native.Rules([os.fspath(path) for path in paths])
 
 
 def operator_name(op: Any) -> str:

@@ -1,6 +1,7 @@
 //! The native half of the Python package: programs and models as Python objects. Everything that needs torch, and all
 //! that a user sees, is Python (`python/aten2onnx`).
 
+mod convert;
 mod errors;
 mod lent;
 mod model;
@@ -22,7 +23,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("DEFAULT_OPSET", aten2onnx::rules::DEFAULT_OPSET)?;
     module.add_class::<program::Program>()?;
     module.add_class::<model::Model>()?;
-    module.add_function(wrap_pyfunction!(support::support, module)?)?;
+    module.add_class::<convert::ConvertedModel>()?;
+    module.add_class::<support::Rules>()?;
     module.add_function(wrap_pyfunction!(support::check_opset, module)?)?;
     module.add_function(wrap_pyfunction!(main, module)?)
 }

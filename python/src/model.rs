@@ -1,12 +1,12 @@
 //! An exported model as a Python object.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use aten2onnx::dtype::Dtype;
 use aten2onnx::export::Exported;
-use aten2onnx::onnx::ExternalData;
 use aten2onnx::onnx::proto::{ValueInfoProto, tensor_shape_proto, type_proto};
+use aten2onnx::onnx::{ExternalData, Written};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -42,13 +42,7 @@ impl Model {
         let written = work::run(py, progress, |meter| {
             self.exported.write_file(&path, &mut |done, total| meter.report(done, total))
         })?;
-        let sizes = PyDict::new(py);
-        sizes.set_item("path", path)?;
-        sizes.set_item("bytes", written.model)?;
-        sizes.set_item("data_path", written.data.as_ref().map(|(path, _)| path))?;
-        sizes.set_item("data_bytes", written.data.as_ref().map(|(_, bytes)| *bytes))?;
-        sizes.set_item("weight_bytes", written.weights)?;
-        Ok(sizes)
+        sizes(py, &path, &written)
     }
 
     /// The model in one piece.
@@ -109,6 +103,16 @@ impl Model {
         let weights = &self.exported.model.weights;
         (weights.len(), weights.iter().filter_map(|weight| weight.weight.byte_len()).sum())
     }
+}
+
+/// What was written, and where.
+pub fn sizes<'py>(py: Python<'py>, path: &Path, written: &Written) -> PyResult<Bound<'py, PyDict>> {
+    let sizes = PyDict::new(py);
+    sizes.set_item("path", path)?;
+    sizes.set_item("bytes", written.model)?;
+    sizes.set_item("data_path", written.data.as_ref().map(|(path, _)| path))?;
+    sizes.set_item("data_bytes", written.data.as_ref().map(|(_, bytes)| *bytes))?;
+    Ok(sizes)
 }
 
 /// A name and a type as a user reads them: `x`, `float32[batch, 3]`.

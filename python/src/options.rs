@@ -2,8 +2,10 @@
 
 use std::str::FromStr;
 
+use aten2onnx::export::Ir;
 use aten2onnx::export::Options;
 use aten2onnx::onnx::{ExternalData, Provenance};
+use aten2onnx::rules::Rules;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -24,18 +26,24 @@ pub struct Choices {
 
 impl Choices {
     /// As the library takes them.
-    pub fn options(self) -> PyResult<Options> {
+    pub fn options(self, rules: Rules) -> PyResult<Options> {
         Ok(Options {
             opset: self.opset,
-            ir: parsed("ir", &self.ir)?,
+            ir: ir(&self.ir)?,
             external_data: external_data(&self.external_data)?,
             provenance: provenance(&self.provenance)?,
             dims: self.dims.iter().map(|text| parsed("dynamic_shapes", text)).collect::<PyResult<_>>()?,
             input_names: all("input_names", &self.input_names)?,
             output_names: all("output_names", &self.output_names)?,
+            rules,
             ..Options::default()
         })
     }
+}
+
+/// The IR version.
+pub fn ir(text: &str) -> PyResult<Ir> {
+    parsed("ir_version", text)
 }
 
 /// Where the weights go.

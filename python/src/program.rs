@@ -13,6 +13,7 @@ use crate::errors::exception;
 use crate::lent::{self, Tensor};
 use crate::model::Model;
 use crate::options::Choices;
+use crate::support::Rules;
 use crate::work;
 
 /// A program that was read, from a file or from a live module.
@@ -45,26 +46,26 @@ impl Program {
     }
 
     /// The operators that have no rule, or none at this opset.
-    fn blockers<'py>(&self, py: Python<'py>, opset: u32) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    fn blockers<'py>(&self, py: Python<'py>, rules: &Rules, opset: u32) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let found = work::run(py, None, |_| {
             let mut program = self.program.clone();
             prepare(&mut program)?;
-            Ok(preflight(&program, opset))
+            Ok(preflight(&program, &rules.rules, opset))
         })?;
         found.into_iter().map(|blocker| described(py, blocker)).collect()
     }
 
     /// Makes the model. Weights are not read.
-    fn export(&self, py: Python<'_>, choices: Choices) -> PyResult<Model> {
-        let options = choices.options()?;
+    fn export(&self, py: Python<'_>, rules: &Rules, choices: Choices) -> PyResult<Model> {
+        let options = choices.options(rules.rules.clone())?;
         let exported = work::run(py, None, |_| export_program(self.program.clone(), &options))?;
         Ok(Model::new(exported))
     }
 
     /// What is in it, and which opsets would do: as JSON and for people.
-    #[pyo3(signature = (opset=None))]
-    fn inspect(&self, py: Python<'_>, opset: Option<u32>) -> PyResult<(String, String)> {
-        let inspection = work::run(py, None, |_| Ok(inspect::inspect(&self.program, opset)))?;
+    #[pyo3(signature = (rules, opset=None))]
+    fn inspect(&self, py: Python<'_>, rules: &Rules, opset: Option<u32>) -> PyResult<(String, String)> {
+        let inspection = work::run(py, None, |_| Ok(inspect::inspect(&self.program, &rules.rules, opset)))?;
         let json = serde_json::to_string(&inspection)
             .map_err(|error| exception(py, aten2onnx::error::Error::internal(error.to_string())))?;
         Ok((json, cli::inspect::shown(&inspection)))

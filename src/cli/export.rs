@@ -7,6 +7,7 @@ use std::time::Instant;
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::mappings::Mappings;
 use super::report::{self, Stop, stopped};
 use super::text;
 use crate::error::{Error, Kind, Result};
@@ -25,6 +26,7 @@ Examples:
   aten2onnx export model.pt2 -o edge.onnx --opset 11
   aten2onnx export model.pt2 --dim s77=batch --input-name image --output-name scores
   aten2onnx export llm.pt2 --external-data always          llm.onnx and llm.onnx.data
+  aten2onnx export model.pt2 --mappings my_ops.opmap       with rules for custom operators
   aten2onnx export model.pt2 --trace aten::elu             why did the rule do what it did
   aten2onnx export - -o - < model.pt2 | gzip > model.onnx.gz";
 
@@ -62,6 +64,8 @@ pub struct Args {
     /// Tell which arms of the rule of this operator were tried, and what came out
     #[arg(long, value_name = "aten::OP")]
     trace: Vec<String>,
+    #[command(flatten)]
+    mappings: Mappings,
     /// Say nothing but errors
     #[arg(short, long)]
     quiet: bool,
@@ -104,8 +108,9 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     handle_signals();
     let start = Instant::now();
     let output = output(args)?;
+    let options = options(args)?;
     let program = read(&args.input)?;
-    let exported = export_program(program, &options(args))?;
+    let exported = export_program(program, &options)?;
     if !args.quiet {
         exported.notes.iter().for_each(|text| report::note(text));
     }
@@ -128,8 +133,8 @@ pub(super) fn handle_signals() {
     });
 }
 
-fn options(args: &Args) -> Options {
-    Options {
+fn options(args: &Args) -> Result<Options> {
+    Ok(Options {
         opset: args.opset,
         ir: args.ir,
         external_data: args.external_data.into(),
@@ -142,7 +147,8 @@ fn options(args: &Args) -> Options {
         input_names: args.input_name.clone(),
         output_names: args.output_name.clone(),
         trace: args.trace.clone(),
-    }
+        rules: args.mappings.rules()?,
+    })
 }
 
 /// Is it stdin or stdout?

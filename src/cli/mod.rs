@@ -1,15 +1,18 @@
 //! The command line: a thin layer over the library. Models and tables go to stdout, everything else to stderr.
 //!
-//! Exit codes: 0 done, 2 wrong usage, 3 a file that cannot be read or written, 4 a damaged input, 5 a model that needs what
+//! Exit codes: 0 done, 1 an example that fails (`try`), 2 wrong usage, 3 a file that cannot be read or written, 4 a damaged input, 5 a model that needs what
 //! the target lacks, 70 a fault of ours, 130 interrupted, 141 a reader of our output that went away.
 
 mod convert;
 mod explain;
 mod export;
 pub mod inspect;
+mod mappings;
 mod ops;
 mod report;
 mod text;
+#[cfg(feature = "mappings")]
+mod try_rules;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -42,6 +45,8 @@ enum Command {
     Inspect(inspect::Args),
     Ops(ops::Args),
     ExplainError(explain::Args),
+    #[cfg(feature = "mappings")]
+    Try(try_rules::Args),
 }
 
 /// Runs the command line of this process.
@@ -64,6 +69,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Inspect(args) => inspect::run(&args),
         Command::Ops(args) => ops::run(&args),
         Command::ExplainError(args) => explain::run(&args),
+        #[cfg(feature = "mappings")]
+        Command::Try(args) => try_rules::run(&args),
     };
     report::exit_code(done)
 }

@@ -19,6 +19,8 @@ const PLAIN: &str = "\x1b[0m";
 pub enum Stop {
     /// With an error to be shown.
     Error(Error),
+    /// With a verdict that has been told.
+    Failed,
     /// Nobody reads our output any more.
     ReaderGone,
 }
@@ -33,6 +35,7 @@ impl From<Error> for Stop {
 pub fn exit_code(done: Result<(), Stop>) -> u8 {
     match done {
         Ok(()) => 0,
+        Err(Stop::Failed) => 1,
         Err(Stop::ReaderGone) => 141,
         Err(Stop::Error(error)) => {
             eprint!("{}", rendered(&error));
