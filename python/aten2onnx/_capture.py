@@ -82,9 +82,17 @@ def _export(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_s
         if hasattr(_config, "backed_size_oblivious"):
             stack.enter_context(_config.patch(backed_size_oblivious=True))
         stack.enter_context(torch.no_grad())
-        stack.enter_context(warnings.catch_warnings())
-        warnings.filterwarnings("ignore", category=DeprecationWarning, module="torch")
+        stack.enter_context(quiet())
         return torch.export.export(model, args, kwargs or None, dynamic_shapes=dynamic_shapes, strict=strict)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without what PyTorch says to itself: warnings that its own code is about to change."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=DeprecationWarning, module="torch")
+        warnings.filterwarnings("ignore", category=FutureWarning, message=".*LeafSpec")
+        yield
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ._capture import quiet
 from ._live import LiveProgram
 
 #: A decomposition may need another one.
@@ -19,7 +20,9 @@ def decomposed(program: LiveProgram, name: str, blockers: Callable[[Any], list[d
         if not table:
             break
         done += [known for known in map(_name, table) if known not in done]
-        program = LiveProgram(program.exported.run_decompositions(table), name)
+        with quiet():
+            exported = program.exported.run_decompositions(table)
+        program = LiveProgram(exported, name)
     return program, done
 
 

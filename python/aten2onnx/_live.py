@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ._capture import quiet
 from ._errors import InputError, UnsupportedError
 from ._native import Program
 
@@ -84,7 +85,8 @@ def _plain(exported: Any) -> Any:
 
     tensors = [*exported.state_dict.values(), *exported.constants.values()]
     if any(map(is_traceable_wrapper_subclass, tensors)):
-        return exported.run_decompositions({})
+        with quiet():
+            return exported.run_decompositions({})
     return exported
 
 
