@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sysconfig
 import traceback
@@ -25,16 +26,26 @@ def capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_s
             try:
                 return _export(model, args, kwargs, _shapes.for_torch(dynamic_shapes, share), mode)
             except Exception as error:  # PyTorch raises what the model raises.
-                if first is None or (share is False and mode is modes[0]):
+                if first is None or mode is modes[0]:
                     first = error
+        if _is_final(first):
+            break
     assert first is not None
     raise failure(first) from first
+
+
+def _is_final(error: Exception | None) -> bool:
+    """Would the other mode say the same?"""
+    from torch._dynamo.exc import UserError
+    from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+
+    return isinstance(error, (UserError, GuardOnDataDependentSymNode))
 
 
 def failure(error: Exception) -> CaptureError:
     """PyTorch's error with the line of the model that it is about."""
     line = source_line(error)
-    text = str(error).strip() or type(error).__name__
+    text = _essence(str(error)) or type(error).__name__
     return CaptureError(
         f"torch.export cannot make a graph of this model: {text}",
         place=[line] if line else [],
@@ -56,6 +67,33 @@ def source_line(error: BaseException) -> str | None:
     frames = [frame for frame in frames[ours + 1 :] if frame.filename.startswith(site) or not frame.filename.startswith(foreign)]
     frames = [frame for frame in frames if not frame.filename.startswith(foreign[0])]
     return f'File "{frames[-1].filename}", line {frames[-1].lineno}, in {frames[-1].name}' if frames else None
+
+
+# How PyTorch speaks to its own developers.
+_NOISE = (
+    "For more information, run with",
+    "For more information about this error",
+    "For extended logs",
+    "For more debugging help",
+    "For C++ stack trace",
+    "If you suspect the guard",
+    "consider using data-dependent friendly",
+    "Caused by: (",
+    "Use tlparse",
+    "Set TORCH",
+)
+_ENDS = ("The following call raised this error", "The error above occurred when", "Traceback (most recent call last)", "from user code:", "While executing")
+
+
+def _essence(text: str) -> str:
+    """PyTorch's message without its advice for debugging PyTorch."""
+    kept: list[str] = []
+    for line in text.strip().splitlines():
+        if line.startswith(_ENDS):
+            break
+        if line.strip() and not line.startswith(_NOISE):
+            kept.append(line.split(" For more information, run with")[0].rstrip())
+    return "\n".join(kept)
 
 
 _ADVICE = [
@@ -88,11 +126,19 @@ def _export(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_s
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without what PyTorch says to itself: warnings that its own code is about to change."""
+    """Without what PyTorch says to its own developers: its errors say it too."""
+    loggers = [] if "TORCH_LOGS" in os.environ else [logging.getLogger(name) for name in logging.root.manager.loggerDict if name.startswith("torch")]
+    loggers = [logger for logger in loggers if not logger.disabled]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=DeprecationWarning, module="torch")
         warnings.filterwarnings("ignore", category=FutureWarning, message=".*LeafSpec")
-        yield
+        for logger in loggers:
+            logger.disabled = True
+        try:
+            yield
+        finally:
+            for logger in loggers:
+                logger.disabled = False
 
 
 @contextmanager

@@ -50,6 +50,8 @@ def _table(operators: list[str]) -> dict[Any, Callable[..., Any]]:
             table[operator] = registered[operator]
         elif operator in defaults:
             table[operator] = defaults[operator]
+        elif hasattr(operator, "impl_aten"):  # a prim, which some decompositions are written in
+            table[operator] = operator.impl_aten
     return table
 
 

@@ -184,7 +184,8 @@ def _from_torch(model: Any, arguments: tuple[Any, ...], rules: Rules, choices: d
         try:
             native = live.native.export(rules, choices)
         except Error as error:
-            raise _explained(error, live, rules, choices["opset"]) from None
+            explained = _explained(error, live, rules, choices["opset"])
+            raise explained from explained.__cause__
     report.of_model(native)
     return ONNXProgram(native, report, live)
 

@@ -10,6 +10,7 @@ import threading
 import time
 
 import aten2onnx
+import onnx
 import pytest
 import torch
 from aten2onnx import _progress
@@ -39,7 +40,7 @@ def test_ctrl_c_ends_the_writing_and_leaves_nothing(tmp_path) -> None:
 
 
 def test_other_threads_run_meanwhile(tmp_path) -> None:
-    program = aten2onnx.export(Expanded(1 << 27).eval(), (torch.zeros(1),), optimize=False)
+    program = aten2onnx.export(Expanded(1 << 25).eval(), (torch.zeros(1),), optimize=False)
     ticks, over = [], threading.Event()
 
     def tick() -> None:
@@ -66,7 +67,7 @@ assert aten2onnx.inspect(sys.argv[1]).opsets
 assert aten2onnx.supported("aten::relu", 9)
 import numpy
 assert program(image=numpy.zeros((2, 3, 64, 64), "float32"))[0].shape == (2, 100)
-assert aten2onnx.convert(sys.argv[2], opset_version=18)
+assert aten2onnx.convert(sys.argv[2], opset_version=9)
 try:
     aten2onnx.export(object())
 except aten2onnx.MissingPackageError as error:
@@ -96,7 +97,7 @@ def test_converting_keeps_the_form(mobilenet, tmp_path) -> None:
     assert converted.opset_import[0].version == 11 and type(converted) is type(proto)
     assert isinstance(aten2onnx.convert(proto.SerializeToString(), opset_version=11), bytes)
     aten2onnx.convert(proto, tmp_path / "m.onnx", opset_version=11)
-    assert (tmp_path / "m.onnx").read_bytes() == converted.SerializeToString() or (tmp_path / "m.onnx").stat().st_size
+    assert onnx.load(tmp_path / "m.onnx") == converted
 
 
 def test_progress_is_patient_and_tidy(monkeypatch) -> None:
