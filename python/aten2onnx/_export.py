@@ -10,7 +10,7 @@ from typing import Any
 
 from . import _capture, _others, _progress, _shapes
 from ._decompose import decomposed
-from ._errors import CaptureError, Error, InputError, UnsupportedError, in_python
+from ._errors import CaptureError, Error, InputError, UnsupportedError, in_python, require
 from ._live import LiveProgram
 from ._native import DEFAULT_OPSET, Program, Rules, check_opset
 from ._program import ONNXProgram, external_data_choice
@@ -167,9 +167,7 @@ def _from_file(path: Any, rules: Rules, choices: dict[str, Any], report: Report,
 
 
 def _from_torch(model: Any, arguments: tuple[Any, ...], rules: Rules, choices: dict[str, Any], report: Report, shown: _progress.Progress) -> ONNXProgram:
-    import torch
-
-    report.torch_version = torch.__version__
+    report.torch_version = require("torch", "exporting what is not a `.pt2` file").__version__
     args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict = arguments
     shown.step("torch.export")
     with report.timed("torch.export"):

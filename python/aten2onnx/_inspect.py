@@ -6,6 +6,7 @@ import json
 import os
 from typing import Any
 
+from ._errors import require
 from ._native import Program
 from ._support import Paths, rules
 
@@ -66,6 +67,7 @@ def inspect(model: Any, args: Any = (), *, kwargs: dict[str, Any] | None = None,
     if isinstance(model, (str, os.PathLike)):
         program = Program.read(os.fspath(model))
     else:
+        require("torch", "inspecting what is not a `.pt2` file")
         from ._export import exported_program
         from ._live import LiveProgram
 

@@ -99,7 +99,9 @@ def test_only_operators_without_a_rule_are_decomposed() -> None:
             return nn.functional.gelu(torch.special.xlog1py(2.0, x.abs()))
 
     program = aten2onnx.export(Net().eval(), (torch.randn(3),), opset_version=20, verify=True)
-    assert program.report.decomposed == ["aten::special_xlog1py.self_scalar"]
+    # What PyTorch says it with is decomposed in its turn, if it must be; gelu stays.
+    assert program.report.decomposed[0] == "aten::special_xlog1py.self_scalar"
+    assert all(name.startswith("prims::") for name in program.report.decomposed[1:])
     assert program.report.operators["Gelu"] == 1
     assert "aten::special_xlog1py.self_scalar" in program.report.markdown()
 
