@@ -5,6 +5,7 @@
 
 mod external;
 pub mod ir;
+mod link;
 pub mod model;
 mod names;
 mod payload;
