@@ -36,7 +36,7 @@ impl Builder {
     }
 
     /// A body gives what its own nodes make, each value once.
-    fn body_outputs(&mut self, outputs: Vec<Value>) -> Result<Vec<Value>> {
+    pub(super) fn body_outputs(&mut self, outputs: Vec<Value>) -> Result<Vec<Value>> {
         let mut own: Vec<Value> = Vec::with_capacity(outputs.len());
         for output in outputs {
             let output = self.plain(output);

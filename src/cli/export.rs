@@ -25,6 +25,7 @@ Examples:
   aten2onnx export model.pt2 -o edge.onnx --opset 11
   aten2onnx export model.pt2 --dim s77=batch --input-name image --output-name scores
   aten2onnx export llm.pt2 --external-data always          llm.onnx and llm.onnx.data
+  aten2onnx export llm.pt2 --external-data link            llm.onnx, a few kilobytes that point into llm.pt2
   aten2onnx export model.pt2 --trace aten::elu             why did the rule do what it did
   aten2onnx export - -o - < model.pt2 | gzip > model.onnx.gz";
 
@@ -47,6 +48,9 @@ pub struct Args {
     /// Where the weights go
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = ExternalArg::Auto)]
     external_data: ExternalArg,
+    /// How much is done to the graph: 0 leaves it as the rules wrote it, 1 runs all passes
+    #[arg(short = 'O', value_name = "LEVEL", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=1))]
+    opt_level: u8,
     /// How much nodes tell about where they come from
     #[arg(long, value_enum, value_name = "HOW", default_value_t = ProvenanceArg::Compact)]
     provenance: ProvenanceArg,
@@ -69,13 +73,16 @@ pub struct Args {
 
 /// Where the weights go.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum ExternalArg {
+pub enum ExternalArg {
     /// Inside the .onnx up to protobuf's limit of 2 GiB, else beside it
     Auto,
     /// Beside the .onnx, in OUT.onnx.data
     Always,
     /// Inside the .onnx, or an error
     Never,
+    /// Nowhere: OUT.onnx points into IN.pt2, which must lie beside it; what does not lie there as ONNX wants it goes to
+    /// OUT.onnx.data
+    Link,
 }
 
 /// How much nodes tell about where they come from.
@@ -89,9 +96,20 @@ enum ProvenanceArg {
     Full,
 }
 
+impl From<ExternalArg> for ExternalData {
+    fn from(arg: ExternalArg) -> ExternalData {
+        match arg {
+            ExternalArg::Auto => ExternalData::Auto,
+            ExternalArg::Always => ExternalData::Always,
+            ExternalArg::Never => ExternalData::Never,
+            ExternalArg::Link => ExternalData::Link,
+        }
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Stop> {
-    onnx_signals();
+    interruptible();
     let start = Instant::now();
     let output = output(args)?;
     let program = read(&args.input)?;
@@ -107,7 +125,7 @@ pub fn run(args: &Args) -> Result<(), Stop> {
 }
 
 /// An interrupted export leaves nothing behind.
-fn onnx_signals() {
+pub fn interruptible() {
     // Where no handler can be set, only a hidden temporary file may stay.
     let _ = ctrlc::set_handler(|| {
         onnx::discard_all();
@@ -119,11 +137,7 @@ fn options(args: &Args) -> Options {
     Options {
         opset: args.opset,
         ir: args.ir,
-        external_data: match args.external_data {
-            ExternalArg::Auto => ExternalData::Auto,
-            ExternalArg::Always => ExternalData::Always,
-            ExternalArg::Never => ExternalData::Never,
-        },
+        external_data: args.external_data.into(),
         provenance: match args.provenance {
             ProvenanceArg::None => Provenance::None,
             ProvenanceArg::Compact => Provenance::Compact,
@@ -132,6 +146,7 @@ fn options(args: &Args) -> Options {
         dims: args.dim.clone(),
         input_names: args.input_name.clone(),
         output_names: args.output_name.clone(),
+        opt_level: args.opt_level,
         trace: args.trace.clone(),
     }
 }
@@ -161,7 +176,8 @@ pub fn read(path: &Path) -> Result<Program> {
     pt2::read_bytes("stdin", bytes)
 }
 
-fn write(exported: &Exported, output: &Path, quiet: bool) -> Result<Written, Stop> {
+/// Shows how far a long write is.
+pub fn with_progress<T>(quiet: bool, write: impl FnOnce(&mut onnx::write::Progress<'_>) -> Result<T>) -> Result<T> {
     let bar = ProgressBar::hidden();
     let mut progress = |done: u64, total: u64| {
         if bar.length().is_none() {
@@ -173,18 +189,21 @@ fn write(exported: &Exported, output: &Path, quiet: bool) -> Result<Written, Sto
         }
         bar.set_position(done);
     };
+    let done = write(&mut progress);
+    bar.finish_and_clear();
+    done
+}
+
+fn write(exported: &Exported, output: &Path, quiet: bool) -> Result<Written, Stop> {
     if !is_stream(output) {
-        let written = exported.write_file(output, &mut progress);
-        bar.finish_and_clear();
-        return Ok(written?);
+        return Ok(with_progress(quiet, |progress| exported.write_file(output, progress))?);
     }
     if io::stdout().is_terminal() {
         let error = Error::new(Kind::Io, "a model is not for a terminal");
         return Err(error.help("send it on with `|` or `>`, or write to a file: `-o model.onnx`").into());
     }
     let mut out = Pipe { out: io::stdout().lock(), error: None };
-    let written = exported.write_to(&mut out, &mut progress);
-    bar.finish_and_clear();
+    let written = with_progress(quiet, |progress| exported.write_to(&mut out, progress));
     match out.error {
         Some(error) => Err(stopped(error)),
         None => Ok(written?),
@@ -231,8 +250,12 @@ fn summary(summary: &Summary, output: &Path) -> String {
         Some((path, size)) => format!(" and {} to {}", text::bytes(*size), path.display()),
         None => String::new(),
     };
+    let linked = match written.linked {
+        0 => String::new(),
+        linked => format!(" ({} of them in the .pt2)", text::bytes(linked)),
+    };
     format!(
-        "{name}: opset {}, IR {}, {}, {} of weights; wrote {}{data} in {}",
+        "{name}: opset {}, IR {}, {}, {} of weights{linked}; wrote {}{data} in {}",
         summary.opset,
         summary.ir,
         text::count(summary.nodes, "node"),

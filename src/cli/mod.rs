@@ -7,6 +7,7 @@ mod explain;
 mod export;
 mod inspect;
 mod ops;
+mod pack;
 mod report;
 mod text;
 
@@ -36,6 +37,7 @@ struct Cli {
 enum Command {
     Export(export::Args),
     Inspect(inspect::Args),
+    Pack(pack::Args),
     Ops(ops::Args),
     ExplainError(explain::Args),
 }
@@ -46,6 +48,7 @@ pub fn main() -> ExitCode {
     let done = match cli.command {
         Command::Export(args) => export::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Pack(args) => pack::run(&args),
         Command::Ops(args) => ops::run(&args),
         Command::ExplainError(args) => explain::run(&args),
     };

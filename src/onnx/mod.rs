@@ -8,6 +8,7 @@ pub mod ir;
 mod link;
 pub mod model;
 mod names;
+pub mod pack;
 mod payload;
 #[rustfmt::skip]
 pub mod proto;
@@ -18,7 +19,7 @@ pub mod write;
 
 pub use external::ExternalData;
 pub use model::{Initializer, Model, ModelOptions};
-pub use payload::Payload;
+pub use payload::{Payload, Sink};
 pub use provenance::{Provenance, without_folders};
 pub use stage::discard_all;
 pub use write::{Written, write_file, write_to};

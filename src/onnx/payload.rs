@@ -22,6 +22,14 @@ pub trait Sink {
     }
 }
 
+/// All bytes in memory, of what is known to be small.
+impl Sink for Vec<u8> {
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
 /// A weight that has been checked against its storage.
 #[derive(Debug)]
 pub struct Payload<'a> {
@@ -268,14 +276,6 @@ mod tests {
     fn weight(dtype: Dtype, sizes: &[i64], strides: &[i64], offset: i64, bytes: Vec<u8>) -> Weight {
         let (sizes, strides) = (sizes.to_vec(), strides.to_vec());
         Weight { name: "w".into(), dtype, sizes, strides, offset, storage: Storage::Owned(bytes.into()) }
-    }
-
-    impl Sink for Vec<u8> {
-        fn put(&mut self, chunk: &[u8]) -> Result<()> {
-            assert!(chunk.len() <= CHUNK);
-            self.extend_from_slice(chunk);
-            Ok(())
-        }
     }
 
     fn written(weight: &Weight) -> Vec<u8> {

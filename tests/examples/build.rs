@@ -7,6 +7,7 @@ use aten2onnx::dtype::Dtype;
 use aten2onnx::error::{Error, Kind, Result};
 use aten2onnx::graph::{Attr, Origin, Type, Value};
 use aten2onnx::onnx::{self, ModelOptions};
+use aten2onnx::passes::Passes;
 use aten2onnx::rules;
 use aten2onnx::schema;
 use aten2onnx::sym::SymInt;
@@ -56,7 +57,8 @@ pub fn build(example: &Example, checked: &Checked, opset: u32) -> (Outcome, BTre
 }
 
 fn model(cx: Builder, opset: u32) -> Result<Built> {
-    let graph = cx.finish()?;
+    let passes = if std::env::var_os("PASSES").is_some() { Passes::ALL } else { Passes::NONE };
+    let graph = cx.finish_with(passes)?;
     let mut model = onnx::model::build(&graph, &ModelOptions::default())?;
     let mut bytes = Vec::new();
     onnx::write_to(&model, &mut bytes, &mut |_, _| {})?;

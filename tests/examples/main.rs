@@ -2,7 +2,7 @@
 //! native operator (a `lower`). Every branch of every rule must be reached by some example.
 //!
 //! `judge.py` runs the models; the interpreter is that of `ATEN2ONNX_PYTHON`, else `.venv/bin/python`. To work on a few rules:
-//! `EXAMPLES=aten::elu,Gelu cargo test --test examples`.
+//! `EXAMPLES=aten::elu,Gelu cargo test --test examples`. `PASSES=1` runs the passes over each graph too.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod build;
