@@ -22,7 +22,7 @@ use crate::graph::Graph;
 use crate::onnx::{self, ExternalData, Model, ModelOptions, Provenance, Written, write::Progress};
 use crate::passes::Passes;
 use crate::program::Program;
-use crate::rules::{self, DEFAULT_OPSET, MAX_OPSET, MIN_OPSET};
+use crate::rules::{self, DEFAULT_OPSET, MAX_OPSET, MIN_OPSET, Rules};
 use crate::translate::translate;
 use crate::{check, clean, functional, inline};
 
@@ -47,6 +47,8 @@ pub struct Options {
     pub opt_level: u8,
     /// Operators (`aten::elu`) of which to tell which arms of their rules were tried.
     pub trace: Vec<String>,
+    /// What operators mean.
+    pub rules: Rules,
 }
 
 impl Options {
@@ -68,6 +70,7 @@ impl Default for Options {
             output_names: Vec::new(),
             opt_level: 1,
             trace: Vec::new(),
+            rules: Rules::default(),
         }
     }
 }

@@ -7,11 +7,12 @@ use std::time::Instant;
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::mappings::Mappings;
 use super::report::{self, Stop, stopped};
 use super::text;
 use crate::error::{Error, Kind, Result};
-use crate::export::{Choice, Dim, Exported, Ir, Options, Summary, export_program};
-use crate::onnx::{self, ExternalData, Provenance, Written};
+use crate::export::{Choice, Dim, Ir, Options, Summary, export_program};
+use crate::onnx::{self, ExternalData, Provenance, Written, write::Progress};
 use crate::program::Program;
 use crate::pt2;
 use crate::rules::DEFAULT_OPSET;
@@ -26,6 +27,7 @@ Examples:
   aten2onnx export model.pt2 --dim s77=batch --input-name image --output-name scores
   aten2onnx export llm.pt2 --external-data always          llm.onnx and llm.onnx.data
   aten2onnx export llm.pt2 --external-data link            llm.onnx, a few kilobytes that point into llm.pt2
+  aten2onnx export model.pt2 --mappings my_ops.opmap       with rules for custom operators
   aten2onnx export model.pt2 --trace aten::elu             why did the rule do what it did
   aten2onnx export - -o - < model.pt2 | gzip > model.onnx.gz";
 
@@ -66,6 +68,8 @@ pub struct Args {
     /// Tell which arms of the rule of this operator were tried, and what came out
     #[arg(long, value_name = "aten::OP")]
     trace: Vec<String>,
+    #[command(flatten)]
+    mappings: Mappings,
     /// Say nothing but errors
     #[arg(short, long)]
     quiet: bool,
@@ -73,27 +77,16 @@ pub struct Args {
 
 /// Where the weights go.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum ExternalArg {
+pub(super) enum ExternalArg {
     /// Inside the .onnx up to protobuf's limit of 2 GiB, else beside it
     Auto,
     /// Beside the .onnx, in OUT.onnx.data
     Always,
     /// Inside the .onnx, or an error
     Never,
-    /// Nowhere: OUT.onnx points into IN.pt2, which must lie beside it; what does not lie there as ONNX wants it goes to
-    /// OUT.onnx.data
+    /// Nowhere: the .onnx points into the source, which must lie beside it; what does not lie there as ONNX wants it goes
+    /// to OUT.onnx.data
     Link,
-}
-
-/// How much nodes tell about where they come from.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum ProvenanceArg {
-    /// Nothing: short names
-    None,
-    /// The module and the operator, in their names
-    Compact,
-    /// Also rule, PyTorch node, module type and source line
-    Full,
 }
 
 impl From<ExternalArg> for ExternalData {
@@ -107,17 +100,32 @@ impl From<ExternalArg> for ExternalData {
     }
 }
 
+/// How much nodes tell about where they come from.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ProvenanceArg {
+    /// Nothing: short names
+    None,
+    /// The module and the operator, in their names
+    Compact,
+    /// Also rule, PyTorch node, module type and source line
+    Full,
+}
+
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Stop> {
-    interruptible();
+    handle_signals();
     let start = Instant::now();
     let output = output(args)?;
+    let options = options(args)?;
     let program = read(&args.input)?;
-    let exported = export_program(program, &options(args))?;
+    let exported = export_program(program, &options)?;
     if !args.quiet {
         exported.notes.iter().for_each(|text| report::note(text));
     }
-    let written = write(&exported, &output, args.quiet)?;
+    let written = written(&output, args.quiet, &mut |out, progress| match out {
+        Some(out) => exported.write_to(out, progress),
+        None => exported.write_file(&output, progress),
+    })?;
     if !args.quiet {
         report::say(&summary(&exported.summary(written, start), &output));
     }
@@ -125,7 +133,7 @@ pub fn run(args: &Args) -> Result<(), Stop> {
 }
 
 /// An interrupted export leaves nothing behind.
-pub fn interruptible() {
+pub(super) fn handle_signals() {
     // Where no handler can be set, only a hidden temporary file may stay.
     let _ = ctrlc::set_handler(|| {
         onnx::discard_all();
@@ -133,8 +141,8 @@ pub fn interruptible() {
     });
 }
 
-fn options(args: &Args) -> Options {
-    Options {
+fn options(args: &Args) -> Result<Options> {
+    Ok(Options {
         opset: args.opset,
         ir: args.ir,
         external_data: args.external_data.into(),
@@ -148,10 +156,12 @@ fn options(args: &Args) -> Options {
         output_names: args.output_name.clone(),
         opt_level: args.opt_level,
         trace: args.trace.clone(),
-    }
+        rules: args.mappings.rules()?,
+    })
 }
 
-fn is_stream(path: &Path) -> bool {
+/// Is it stdin or stdout?
+pub(super) fn is_stream(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
@@ -176,8 +186,11 @@ pub fn read(path: &Path) -> Result<Program> {
     pt2::read_bytes("stdin", bytes)
 }
 
-/// Shows how far a long write is.
-pub fn with_progress<T>(quiet: bool, write: impl FnOnce(&mut onnx::write::Progress<'_>) -> Result<T>) -> Result<T> {
+/// Writes to the file, or to a stream that is handed over for it.
+pub(super) type Writing<'a> = dyn FnMut(Option<&mut dyn Write>, &mut Progress<'_>) -> Result<Written> + 'a;
+
+/// Writes a model, with a bar where it takes long.
+pub(super) fn written(output: &Path, quiet: bool, write: &mut Writing<'_>) -> Result<Written, Stop> {
     let bar = ProgressBar::hidden();
     let mut progress = |done: u64, total: u64| {
         if bar.length().is_none() {
@@ -189,21 +202,18 @@ pub fn with_progress<T>(quiet: bool, write: impl FnOnce(&mut onnx::write::Progre
         }
         bar.set_position(done);
     };
-    let done = write(&mut progress);
-    bar.finish_and_clear();
-    done
-}
-
-fn write(exported: &Exported, output: &Path, quiet: bool) -> Result<Written, Stop> {
     if !is_stream(output) {
-        return Ok(with_progress(quiet, |progress| exported.write_file(output, progress))?);
+        let written = write(None, &mut progress);
+        bar.finish_and_clear();
+        return Ok(written?);
     }
     if io::stdout().is_terminal() {
         let error = Error::new(Kind::Io, "a model is not for a terminal");
         return Err(error.help("send it on with `|` or `>`, or write to a file: `-o model.onnx`").into());
     }
     let mut out = Pipe { out: io::stdout().lock(), error: None };
-    let written = with_progress(quiet, |progress| exported.write_to(&mut out, progress));
+    let written = write(Some(&mut out), &mut progress);
+    bar.finish_and_clear();
     match out.error {
         Some(error) => Err(stopped(error)),
         None => Ok(written?),
@@ -243,7 +253,8 @@ impl Write for Pipe<'_> {
     }
 }
 
-fn summary(summary: &Summary, output: &Path) -> String {
+/// One line on what was done.
+pub(super) fn summary(summary: &Summary, output: &Path) -> String {
     let written = &summary.written;
     let name = if is_stream(output) { "stdout".to_owned() } else { output.display().to_string() };
     let data = match &written.data {
@@ -252,7 +263,7 @@ fn summary(summary: &Summary, output: &Path) -> String {
     };
     let linked = match written.linked {
         0 => String::new(),
-        linked => format!(" ({} of them in the .pt2)", text::bytes(linked)),
+        linked => format!(" ({} of them linked)", text::bytes(linked)),
     };
     format!(
         "{name}: opset {}, IR {}, {}, {} of weights{linked}; wrote {}{data} in {}",

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use super::export::{ExternalArg, interruptible, with_progress};
+use super::export::{self, ExternalArg};
 use super::report::{self, Stop};
 use super::text;
 use crate::onnx::{self, pack};
@@ -36,12 +36,13 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Stop> {
-    interruptible();
+    export::handle_signals();
     let start = Instant::now();
     let output = args.output.as_ref().unwrap_or(&args.input);
     let model = pack::open(&args.input)?;
-    let written = with_progress(args.quiet, |progress| {
-        onnx::write_file(&model, output, args.external_data.into(), &[], progress)
+    let written = export::written(output, args.quiet, &mut |out, progress| match out {
+        Some(out) => onnx::write_to(&model, out, progress),
+        None => onnx::write_file(&model, output, args.external_data.into(), &[], progress),
     })?;
     if !args.quiet {
         let data = match &written.data {

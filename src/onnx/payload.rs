@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::gather::{self, Axis};
 use crate::error::{Error, Result};
 use crate::weights::{MappedFile, Scaled, Storage, Weight};
 
@@ -46,12 +47,6 @@ enum Layout {
     Strided { start: usize, width: usize, axes: Vec<Axis> },
     /// Elements of another weight, times their factors.
     Scaled,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Axis {
-    size: usize,
-    step: usize,
 }
 
 impl<'a> Payload<'a> {
@@ -101,9 +96,7 @@ impl<'a> Payload<'a> {
                 self.slice().ok_or_else(outside)?.chunks(CHUNK).try_for_each(|chunk| sink.put(chunk))
             }
             (Layout::Strided { start, width, axes }, storage) => {
-                let mut gather = Gather { bytes: storage.bytes(), width: *width, buffer: Vec::new(), sink };
-                gather.axes(*start, axes)?;
-                gather.flush()?;
+                gather::gather(storage.bytes(), *width, *start, axes, sink)?;
                 if let Storage::Mapped { file, .. } = storage {
                     file.release();
                 }
@@ -156,71 +149,6 @@ impl Sink for Scaling<'_> {
     }
 }
 
-/// Gathers strided elements.
-struct Gather<'a> {
-    bytes: &'a [u8],
-    width: usize,
-    buffer: Vec<u8>,
-    sink: &'a mut dyn Sink,
-}
-
-impl Gather<'_> {
-    fn axes(&mut self, start: usize, axes: &[Axis]) -> Result<()> {
-        match axes {
-            [] => self.run(start, self.width),
-            [last] if last.step == self.width => self.run(start, last.size * self.width),
-            [last] => self.row(start, *last),
-            [first, rest @ ..] => (0..first.size).try_for_each(|i| self.axes(start + i * first.step, rest)),
-        }
-    }
-
-    /// Bytes that lie together.
-    fn run(&mut self, start: usize, len: usize) -> Result<()> {
-        let run = self.bytes.get(start..start + len).ok_or_else(outside)?;
-        for chunk in run.chunks(CHUNK) {
-            if self.buffer.len() + chunk.len() > CHUNK {
-                self.flush()?;
-            }
-            self.buffer.extend_from_slice(chunk);
-        }
-        Ok(())
-    }
-
-    /// Elements a step apart.
-    fn row(&mut self, start: usize, axis: Axis) -> Result<()> {
-        match self.width {
-            1 => self.elements::<1>(start, axis),
-            2 => self.elements::<2>(start, axis),
-            4 => self.elements::<4>(start, axis),
-            8 => self.elements::<8>(start, axis),
-            16 => self.elements::<16>(start, axis),
-            width => (0..axis.size).try_for_each(|i| self.run(start + i * axis.step, width)),
-        }
-    }
-
-    fn elements<const WIDTH: usize>(&mut self, start: usize, axis: Axis) -> Result<()> {
-        let mut done = 0;
-        while done < axis.size {
-            if self.buffer.len() + WIDTH > CHUNK {
-                self.flush()?;
-            }
-            let fit = ((CHUNK - self.buffer.len()) / WIDTH).min(axis.size - done);
-            for i in done..done + fit {
-                let element = self.bytes.get(start + i * axis.step..).and_then(|rest| rest.first_chunk::<WIDTH>());
-                self.buffer.extend_from_slice(element.ok_or_else(outside)?);
-            }
-            done += fit;
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        self.sink.put(&self.buffer)?;
-        self.buffer.clear();
-        Ok(())
-    }
-}
-
 fn layout(weight: &Weight) -> Result<Layout> {
     let len = usize::try_from(weight.byte_len().ok_or_else(too_large)?).map_err(|_| too_large())?;
     if len == 0 {
@@ -263,7 +191,7 @@ fn too_large() -> Error {
     Error::input("it is larger than this machine can address")
 }
 
-fn outside() -> Error {
+pub(super) fn outside() -> Error {
     Error::internal("a weight was read outside its storage")
 }
 
@@ -316,6 +244,17 @@ mod tests {
         assert_eq!(written(&rows), [1, 2, 4, 5]);
         let channels_last = weight(Dtype::Uint8, &[1, 2, 2, 2], &[8, 1, 4, 2], 0, (0..8).collect());
         assert_eq!(written(&channels_last), [0, 2, 4, 6, 1, 3, 5, 7]);
+    }
+
+    #[test]
+    fn matrices_are_transposed_in_panels() {
+        for (rows, columns) in [(1, 1), (5, 40), (33, 17), (3, 70_000), (300, 500)] {
+            let elements: Vec<u16> = (0..rows * columns).map(|i| i as u16).collect();
+            let bytes = elements.iter().flat_map(|x| x.to_le_bytes()).collect();
+            let w = weight(Dtype::Uint16, &[rows, columns], &[1, rows], 0, bytes);
+            let wanted = (0..rows).flat_map(|r| (0..columns).map(move |c| (c * rows + r) as u16));
+            assert!(written(&w) == wanted.flat_map(u16::to_le_bytes).collect::<Vec<u8>>(), "{rows} x {columns}");
+        }
     }
 
     #[test]

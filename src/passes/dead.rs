@@ -26,7 +26,8 @@ impl Live {
         Live { values: vec![false; values] }
     }
 
-    fn mark(&mut self, value: Value) {
+    /// It is read.
+    pub(crate) fn mark(&mut self, value: Value) {
         if let Some(live) = self.values.get_mut(value.index()) {
             *live = true;
         }

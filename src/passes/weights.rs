@@ -1,8 +1,8 @@
 //! Weights in another layout: reshaped, sliced or transposed weights are weights of their own, that the writer reads by strides
 //! from where they lie. Nothing is computed here, and no byte is read.
 //!
-//! It must not write a weight twice, unless it is small; and where weights stay as they lie in their file, only what lies there
-//! in order is taken.
+//! It must not write a weight twice, unless it is small, nor transpose a large one; and where weights stay as they lie in their
+//! file, only what lies there in order is taken.
 
 use std::sync::Arc;
 
@@ -12,6 +12,8 @@ use crate::weights::Weight;
 
 /// A weight of fewer bytes may be written in two layouts.
 const SMALL: u64 = 16 << 10;
+/// A weight of more bytes is copied, not gathered: that takes several times as long, and runtimes transpose as they load.
+const CHEAP: u64 = 16 << 20;
 
 pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let value = node.input(0)?;
@@ -23,8 +25,9 @@ pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
         "Transpose" => weight.transposed(node.ints("perm")),
         _ => None,
     }?;
-    let is_small = weight.byte_len()? <= SMALL;
-    if !(cx.is_read_once(value) || is_small) || (cx.passes.keep_weights && !made.is_contiguous() && !is_small) {
+    let len = weight.byte_len()?;
+    let most = if cx.passes.keep_weights { SMALL } else { CHEAP };
+    if !(cx.is_read_once(value) || len <= SMALL) || !(made.is_contiguous() || len <= most) {
         return None;
     }
     Some(cx.builder.weight(Arc::new(made)))
