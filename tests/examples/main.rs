@@ -5,6 +5,8 @@
 //! `EXAMPLES=aten::elu,Gelu cargo test --test examples`. `PASSES=1` runs the passes over each graph too.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod emitted;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
