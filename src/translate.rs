@@ -55,7 +55,7 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
     translation.nodes(&program.graph)?;
     translation.outputs(&program.graph)?;
     inspect(&mut translation.builder);
-    translation.builder.finish()
+    translation.builder.finish_with(options.passes())
 }
 
 /// What a name of the program stands for.

@@ -94,7 +94,11 @@ fn model() -> Graph {
 
 fn write(graph: &Graph, options: &ModelOptions, path: &Path, external: ExternalData) -> Result<Written> {
     let model = onnx::model::build(graph, options)?;
-    onnx::write_file(&model, path, external, &[], &mut |done, total| assert!(done <= total))
+    let mut progress = |done, total| {
+        assert!(done <= total);
+        Ok(())
+    };
+    onnx::write_file(&model, path, external, &[], &mut progress)
 }
 
 fn read(path: &Path) -> ModelProto {
