@@ -2,12 +2,9 @@
 //!
 //! A weight is bytes somewhere with sizes and strides: in a mapped file, in memory that the caller lends, or made here.
 
-<<<<<<< HEAD
-use std::fmt;
-=======
 mod scaled;
 
->>>>>>> main
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -163,7 +160,7 @@ impl Storage {
     fn len(&self) -> u64 {
         match self {
             Storage::Scaled(scaled) => scaled.source().byte_len().unwrap_or(0),
-            Storage::Mapped { .. } | Storage::Owned(_) => self.bytes().len() as u64,
+            Storage::Mapped { .. } | Storage::Lent(_) | Storage::Owned(_) => self.bytes().len() as u64,
         }
     }
 }

@@ -56,7 +56,7 @@ def export(
         dynamic_shapes: which dimensions of the inputs are dynamic, as for torch.export.export; a string makes one dynamic and names it.
         dynamic_axes: the same as the older exporter takes it: `{"x": {0: "batch"}}` or `{"x": [0]}`, by the names of inputs.
         external_data: where the weights go: "auto" (into the model as long as protobuf's limit of 2 GiB allows), "always" or True (beside
-            it, in `f` + ".data"), "never" or False.
+            it, in `f` + ".data"), "never" or False, or, for a `.pt2` file, "link": nowhere, the model points into that file.
         provenance: how much nodes tell of their origin: "none", "compact" (module and operator, in their names) or "full" (also rule, PyTorch
             node and source line).
         mappings: mapping files, or folders of them, with rules for custom operators; they may also take the place of built-in rules.
@@ -88,6 +88,7 @@ def export(
         "dims": [],
         "input_names": list(input_names or ()),
         "output_names": list(output_names or ()),
+        "optimize": optimize,
     }
     made = Report(_name(model))
     rules = own_rules(mappings)

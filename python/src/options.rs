@@ -22,6 +22,7 @@ pub struct Choices {
     /// In order.
     input_names: Vec<String>,
     output_names: Vec<String>,
+    optimize: bool,
 }
 
 impl Choices {
@@ -35,6 +36,7 @@ impl Choices {
             dims: self.dims.iter().map(|text| parsed("dynamic_shapes", text)).collect::<PyResult<_>>()?,
             input_names: all("input_names", &self.input_names)?,
             output_names: all("output_names", &self.output_names)?,
+            opt_level: self.optimize.into(),
             rules,
             ..Options::default()
         })
@@ -52,7 +54,8 @@ pub fn external_data(text: &str) -> PyResult<ExternalData> {
         "auto" => Ok(ExternalData::Auto),
         "always" => Ok(ExternalData::Always),
         "never" => Ok(ExternalData::Never),
-        _ => Err(wrong("external_data", text, "\"auto\", \"always\" or \"never\", True or False")),
+        "link" => Ok(ExternalData::Link),
+        _ => Err(wrong("external_data", text, "\"auto\", \"always\", \"never\" or \"link\", True or False")),
     }
 }
 

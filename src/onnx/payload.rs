@@ -92,13 +92,8 @@ impl<'a> Payload<'a> {
             (Layout::Slice { start, len }, Storage::Mapped { file, start: first, .. }) => {
                 pass(file, first + start, *len, sink)
             }
-<<<<<<< HEAD
-            (Layout::Slice { .. }, Storage::Lent(_) | Storage::Owned(_)) => {
-                self.slice().ok_or_else(outside)?.chunks(CHUNK).try_for_each(sink)
-=======
             (Layout::Slice { .. }, _) => {
                 self.slice().ok_or_else(outside)?.chunks(CHUNK).try_for_each(|chunk| sink.put(chunk))
->>>>>>> main
             }
             (Layout::Strided { start, width, axes }, storage) => {
                 gather::gather(storage.bytes(), *width, *start, axes, sink)?;

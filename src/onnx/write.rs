@@ -289,17 +289,10 @@ struct Meter<'a, 'b> {
     progress: &'a mut Progress<'b>,
 }
 
-<<<<<<< HEAD
-impl Sink<'_> {
-    fn put(&mut self, bytes: &[u8], meter: &mut Meter<'_, '_>) -> Result<()> {
-        self.out.write_all(bytes).map_err(self.failed)?;
-        meter.done += bytes.len() as u64;
-        (meter.progress)(meter.done, meter.total)
-=======
 impl Meter<'_, '_> {
-    fn add(&mut self, bytes: usize) {
+    fn add(&mut self, bytes: usize) -> Result<()> {
         self.done += bytes as u64;
-        (self.progress)(self.done, self.total);
+        (self.progress)(self.done, self.total)
     }
 }
 
@@ -312,9 +305,7 @@ struct Stream<'a, 'b, 'c> {
 impl Sink for Stream<'_, '_, '_> {
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.out.write_all(bytes)?;
-        self.meter.add(bytes.len());
-        Ok(())
->>>>>>> main
+        self.meter.add(bytes.len())
     }
 }
 
@@ -328,8 +319,7 @@ struct ToFile<'a, 'b, 'c> {
 impl Sink for ToFile<'_, '_, '_> {
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.out.write_all(bytes).map_err(|error| io_failed(self.path, &error))?;
-        self.meter.add(bytes.len());
-        Ok(())
+        self.meter.add(bytes.len())
     }
 
     fn copy(&mut self, file: &MappedFile, start: usize, len: usize) -> Result<usize> {
@@ -338,7 +328,7 @@ impl Sink for ToFile<'_, '_, '_> {
         }
         self.out.flush().map_err(|error| io_failed(self.path, &error))?;
         let copied = file.copy_to(start, len.min(STRETCH), self.out.get_ref());
-        self.meter.add(copied);
+        self.meter.add(copied)?;
         Ok(copied)
     }
 }
@@ -365,14 +355,7 @@ fn location(path: &Path) -> Result<String> {
 }
 
 fn keep_sources(destination: &Path, model: &Model, sources: &[PathBuf]) -> Result<()> {
-<<<<<<< HEAD
-    let mapped = model.weights.iter().filter_map(|weight| match &weight.weight.storage {
-        Storage::Mapped { file, .. } => Some(&file.path),
-        Storage::Lent(_) | Storage::Owned(_) => None,
-    });
-=======
     let mapped = model.weights.iter().filter_map(|weight| archive(&weight.weight)).map(|file| &file.path);
->>>>>>> main
     let Ok(destination_is) = destination.canonicalize() else { return Ok(()) };
     let mut last: Option<&PathBuf> = None;
     for source in sources.iter().chain(mapped) {
@@ -391,7 +374,7 @@ fn keep_sources(destination: &Path, model: &Model, sources: &[PathBuf]) -> Resul
 fn archive(weight: &Weight) -> Option<&MappedFile> {
     match &weight.storage {
         Storage::Mapped { file, .. } => Some(file),
-        Storage::Owned(_) => None,
+        Storage::Lent(_) | Storage::Owned(_) => None,
         Storage::Scaled(scaled) => archive(scaled.source()),
     }
 }
