@@ -98,7 +98,7 @@ mod lowerings {
     pub(super) use super::generated::*;
 }
 
-pub use generated::{ARMS, RULES, UNSUPPORTED};
+pub use generated::{ARMS, COMPLEX, RULES, UNSUPPORTED};
 pub use tables::*;
 
 /// The rule of an overload.
@@ -113,6 +113,13 @@ pub fn meaning(name: &str) -> Option<&'static Rule> {
         let view = op.strip_suffix("_copy")?;
         if overload.is_empty() { find(view) } else { find(&format!("{view}.{overload}")) }
     })
+}
+
+/// The rule that says what an overload means on complex numbers: one of its own (`complex::exp`), or the general one where an
+/// example shows that it holds.
+pub fn complex_meaning(name: &str) -> Option<&'static Rule> {
+    let own = name.strip_prefix("aten::").and_then(|op| meaning(&format!("complex::{op}")));
+    own.or_else(|| meaning(name).filter(|rule| COMPLEX.binary_search(&rule.name).is_ok()))
 }
 
 /// May the results of an operator share memory with its first argument?

@@ -124,9 +124,12 @@ impl Translation<'_> {
         if let Some(operator) = node.target.strip_prefix("higher_order::") {
             return self.higher_order(operator, node, graph);
         }
-        let rule = rules::meaning(&node.target).ok_or_else(|| preflight::no_rule(&node.target))?;
         self.builder.set_origin(origin(node));
         let args = self.arguments(node)?;
+        let rule = match args.has_complex(&self.builder) {
+            true => rules::complex_meaning(&node.target).ok_or_else(|| preflight::no_complex_rule(&node.target))?,
+            false => rules::meaning(&node.target).ok_or_else(|| preflight::no_rule(&node.target))?,
+        };
         let traced = self.trace.iter().any(|t| t == rule.name);
         if !traced && !self.trace.is_empty() {
             self.builder.trace().take();
@@ -235,17 +238,9 @@ impl Translation<'_> {
     }
 }
 
-/// What torch.export recorded on a tensor, as the graph's type. A complex tensor is a real one with a last dimension of 2.
+/// What torch.export recorded on a tensor, as the graph's type.
 fn recorded(meta: &TensorMeta) -> Type {
-    let mut sizes = meta.sizes.clone();
-    let dtype = match meta.dtype {
-        Dtype::Complex32 => Dtype::Float16,
-        Dtype::Complex64 => Dtype::Float32,
-        Dtype::Complex128 => Dtype::Float64,
-        real => return Type::tensor(real, sizes),
-    };
-    sizes.push(SymInt::from(2));
-    Type::tensor(dtype, sizes)
+    Type::tensor(meta.dtype, meta.sizes.clone())
 }
 
 fn origin(node: &Node) -> Origin {

@@ -36,7 +36,7 @@ impl Builder {
         let mut own = Vec::with_capacity(self.outputs.len());
         let mut seen = FxHashSet::default();
         for (_, value) in self.outputs.clone() {
-            let value = self.plain(value);
+            let value = self.joined(value)?;
             self.check_visible(value)?;
             let is_node = matches!(self.data(value).source, Source::Node);
             let output = if is_node && seen.insert(value) { value } else { self.copy(value) };

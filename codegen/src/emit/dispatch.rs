@@ -1,5 +1,7 @@
 //! The tables: rules by overload, what is unsupported, the branches of the rules.
 
+use std::collections::BTreeSet;
+
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
@@ -7,7 +9,8 @@ use super::function::{constant, is_opaque};
 use super::types::{function_name, is_copy, rust_name};
 use super::{Context, ident};
 use crate::coverage::{Matrix, Status};
-use crate::tree::{Map, Param};
+use crate::syntax::ast::ExampleValue;
+use crate::tree::{Map, Param, Target};
 use crate::types::Ty;
 
 /// `RULES`, `UNSUPPORTED`, `ARMS` and the functions that take a call's arguments apart.
@@ -26,6 +29,7 @@ pub(super) fn tables(context: &Context<'_>, matrix: &Matrix) -> TokenStream {
         let (name, reason) = (&u.name, &u.reason);
         quote!((#name, #reason))
     });
+    let complex = complex(context);
     let arms = program.arms.iter().map(|arm| {
         let (rule, text, refuses) = (&arm.rule, &arm.text, arm.refuses);
         let location = format!("{}:{}", context.sources.file(arm.span.file).path, context.sources.line(arm.span));
@@ -44,8 +48,29 @@ pub(super) fn tables(context: &Context<'_>, matrix: &Matrix) -> TokenStream {
         pub use dispatch::RULES;
         /// What ONNX cannot say, and why, sorted.
         pub static UNSUPPORTED: &[(&str, &str)] = &[#(#unsupported),*];
+        /// Overloads with an example on complex numbers, sorted.
+        pub static COMPLEX: &[&str] = &[#(#complex),*];
         /// Every branch of every rule; the index is its number.
         pub static ARMS: &[Arm] = &[#(#arms),*];
+    }
+}
+
+/// The overloads that an example calls with complex tensors.
+fn complex<'a>(context: &Context<'a>) -> BTreeSet<&'a str> {
+    let examples = context.program.examples.iter().filter(|e| e.args.iter().any(|(_, arg)| is_complex(arg)));
+    examples
+        .filter_map(|e| match &e.target {
+            Target::Map(name) => Some(name.as_str()),
+            Target::Lower(_) => None,
+        })
+        .collect()
+}
+
+fn is_complex(arg: &ExampleValue) -> bool {
+    match arg {
+        ExampleValue::Tensor { dtype, .. } | ExampleValue::Literal { dtype, .. } => dtype.starts_with('c'),
+        ExampleValue::List(items) => items.iter().any(is_complex),
+        _ => false,
     }
 }
 
