@@ -170,7 +170,7 @@ def item(name, what, coefficients):
     lines, line = [], "   "
     for c in coefficients:
         text = f" {c!r},"
-        if len(line) + len(text) > 118:
+        if len(line) + len(text) > 120:
             lines.append(line)
             line = "   "
         line += text
