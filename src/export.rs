@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::onnx::{self, ExternalData, Model, ModelOptions, Provenance, Written, write::Progress};
 use crate::program::Program;
-use crate::rules::{self, DEFAULT_OPSET, MAX_OPSET, MIN_OPSET};
+use crate::rules::{self, DEFAULT_OPSET, MAX_OPSET, MIN_OPSET, Rules};
 use crate::translate::translate;
 use crate::{check, clean, functional, inline};
 
@@ -44,6 +44,8 @@ pub struct Options {
     pub output_names: Vec<Choice>,
     /// Operators (`aten::elu`) of which to tell which arms of their rules were tried.
     pub trace: Vec<String>,
+    /// What operators mean.
+    pub rules: Rules,
 }
 
 impl Default for Options {
@@ -57,6 +59,7 @@ impl Default for Options {
             input_names: Vec::new(),
             output_names: Vec::new(),
             trace: Vec::new(),
+            rules: Rules::default(),
         }
     }
 }

@@ -8,8 +8,11 @@ pub mod builder;
 pub mod check;
 pub mod clean;
 pub mod cli;
+pub mod convert;
 pub mod dtype;
 pub mod error;
+#[cfg(feature = "mappings")]
+pub mod examples;
 pub mod export;
 pub mod externs;
 pub mod functional;
@@ -17,6 +20,8 @@ pub mod graph;
 pub mod infer;
 pub mod inline;
 pub mod inspect;
+#[cfg(feature = "mappings")]
+pub mod interpret;
 pub mod onnx;
 pub mod program;
 pub mod pt2;

@@ -6,11 +6,13 @@
 
 mod arguments;
 mod control;
+mod nested;
 mod numbers;
 mod preflight;
 
 pub use preflight::{Blocker, preflight};
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use crate::builder::{Args, Binding, Builder, Event, Out, Scalar};
@@ -18,9 +20,10 @@ use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::export::Options;
 use crate::graph::{Graph, Origin, Type, Value};
-use crate::program::{Arg, InputKind, Node, NodeOutput, Output, OutputKind, Program, TensorMeta};
+use crate::program;
+use crate::program::{Arg, InputKind, Node, NodeOutput, Output, OutputKind, Program};
+use crate::rules::{Meaning, Rules};
 use crate::sym::SymInt;
-use crate::{program, rules};
 
 /// Translates a functional program.
 ///
@@ -32,7 +35,7 @@ pub fn translate(program: &Program, options: &Options) -> Result<Graph> {
 
 /// The same; `inspect` sees the builder before it is finished.
 pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn FnMut(&mut Builder)) -> Result<Graph> {
-    let blockers = preflight(program, options.opset);
+    let blockers = preflight(program, &options.rules, options.opset);
     if !blockers.is_empty() {
         return Err(preflight::report(&blockers, options.opset));
     }
@@ -44,7 +47,10 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
     for (symbol, (low, high)) in &program.ranges {
         builder.declare_range(symbol, *low, *high);
     }
-    let mut translation = Translation { builder, env: HashMap::new(), trace: &options.trace };
+    options.rules.install(&mut builder);
+    let shared =
+        Shared { trace: &options.trace, rules: &options.rules, ranges: &program.ranges, renamed: Cell::new(0) };
+    let mut translation = Translation { builder: &mut builder, env: HashMap::new(), shared: &shared, symbols: None };
     translation.inputs(&program.graph)?;
     for bound in &program.weights {
         let value = translation.builder.weight(bound.weight.clone());
@@ -52,8 +58,8 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
     }
     translation.nodes(&program.graph)?;
     translation.outputs(&program.graph)?;
-    inspect(&mut translation.builder);
-    translation.builder.finish()
+    inspect(&mut builder);
+    builder.finish()
 }
 
 /// What a name of the program stands for.
@@ -65,11 +71,32 @@ enum Known {
     Constant(Arg),
 }
 
+/// The translation of one graph; nested ones have their own.
 struct Translation<'a> {
-    builder: Builder,
+    builder: &'a mut Builder,
     env: HashMap<String, Known>,
+    shared: &'a Shared<'a>,
+    /// In a nested graph: what its symbols stand for.
+    symbols: Option<nested::Symbols>,
+}
+
+/// What the translations of all graphs of a program have in common.
+struct Shared<'a> {
     /// Overloads to tell of.
     trace: &'a [String],
+    rules: &'a Rules,
+    /// Bounds of symbols, inclusive.
+    ranges: &'a HashMap<String, (Option<i64>, Option<i64>)>,
+    /// Number of symbols renamed so far.
+    renamed: Cell<usize>,
+}
+
+impl Shared<'_> {
+    /// A name that no symbol has.
+    fn fresh(&self, symbol: &str) -> String {
+        self.renamed.set(self.renamed.get() + 1);
+        format!("{symbol}_{}", self.renamed.get())
+    }
 }
 
 impl Translation<'_> {
@@ -82,7 +109,7 @@ impl Translation<'_> {
                         .tensors
                         .get(name)
                         .ok_or_else(|| Error::input(format!("nothing is recorded on the input `{name}`")))?;
-                    Known::Tensor(self.builder.input(name, recorded(meta)))
+                    Known::Tensor(self.builder.input(name, Type::tensor(meta.dtype, meta.sizes.clone())))
                 }
                 InputKind::SymInt => {
                     let value = self.builder.input(name, Type::tensor(Dtype::Int64, Vec::new()));
@@ -124,19 +151,22 @@ impl Translation<'_> {
         if let Some(operator) = node.target.strip_prefix("higher_order::") {
             return self.higher_order(operator, node, graph);
         }
+        let rules = self.shared.rules;
         self.builder.set_origin(origin(node));
         let args = self.arguments(node)?;
-        let rule = match args.has_complex(&self.builder) {
-            true => rules::complex_meaning(&node.target).ok_or_else(|| preflight::no_complex_rule(&node.target))?,
-            false => rules::meaning(&node.target).ok_or_else(|| preflight::no_rule(&node.target))?,
+        let rule = match args.has_complex(self.builder) {
+            true => {
+                rules.complex_meaning(&node.target).ok_or_else(|| preflight::no_complex_rule(rules, &node.target))?
+            }
+            false => rules.meaning(&node.target).ok_or_else(|| preflight::no_rule(rules, &node.target))?,
         };
-        let traced = self.trace.iter().any(|t| t == rule.name);
-        if !traced && !self.trace.is_empty() {
+        let traced = self.shared.trace.iter().any(|t| t == rule.name());
+        if !traced && !self.shared.trace.is_empty() {
             self.builder.trace().take();
         }
-        let outs = (rule.call)(&mut self.builder, &args)?;
+        let outs = rule.call(self.builder, &args)?;
         if traced {
-            self.tell(node, rule, &outs);
+            self.tell(node, &rule, &outs);
         }
         self.bind_outputs(node, outs, graph)
     }
@@ -179,7 +209,8 @@ impl Translation<'_> {
 
     fn bind_tensor(&mut self, name: &str, value: Value, graph: &program::Graph) -> Result<()> {
         if let Some(meta) = graph.tensors.get(name) {
-            self.builder.set_type(value, &recorded(meta))?;
+            let recorded = self.recorded(meta);
+            self.builder.set_type(value, &recorded)?;
         }
         self.builder.name_value(value, name);
         self.env.insert(name.to_owned(), Known::Tensor(value));
@@ -224,11 +255,11 @@ impl Translation<'_> {
         self.env.get(name).ok_or_else(|| Error::input(format!("nothing in the graph is called `{name}`")))
     }
 
-    fn tell(&mut self, node: &Node, rule: &rules::Rule, outs: &[Out]) {
+    fn tell(&mut self, node: &Node, rule: &Meaning<'_>, outs: &[Out]) {
         let events = self.builder.trace().take();
-        eprintln!("{} `{}` ({})", node.name, rule.name, rule.location);
+        eprintln!("{} `{}` ({})", node.name, rule.name(), rule.location());
         for event in events {
-            eprintln!("    {}", described(&event));
+            eprintln!("    {}", described(&event, self.shared.rules));
         }
         for out in outs {
             if let Out::Tensor(value) = out {
@@ -236,11 +267,6 @@ impl Translation<'_> {
             }
         }
     }
-}
-
-/// What torch.export recorded on a tensor, as the graph's type.
-fn recorded(meta: &TensorMeta) -> Type {
-    Type::tensor(meta.dtype, meta.sizes.clone())
 }
 
 fn origin(node: &Node) -> Origin {
@@ -254,10 +280,10 @@ fn origin(node: &Node) -> Origin {
 }
 
 /// A step of a rule as `--trace` shows it.
-fn described(event: &Event) -> String {
+fn described(event: &Event, rules: &Rules) -> String {
     match event {
-        Event::Arm(arm, condition) => match rules::ARMS.get(*arm as usize) {
-            Some(arm) => format!("{}: `{}` is {condition}", arm.location, arm.text),
+        Event::Arm(arm, condition) => match rules.arm(*arm) {
+            Some((location, text)) => format!("{location}: `{text}` is {condition}"),
             None => format!("arm {arm}: {condition}"),
         },
         Event::Node(op) => format!("node {op}"),

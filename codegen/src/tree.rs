@@ -4,7 +4,7 @@
 //! the operators on tensors have become nodes.
 
 use crate::source::Span;
-use crate::syntax::ast::{BinaryOp, UnaryOp};
+use crate::syntax::ast::{BinaryOp, ExampleValue, UnaryOp};
 use crate::types::Ty;
 
 /// Everything that the mapping files say.
@@ -26,6 +26,43 @@ pub struct Program {
     pub examples: Vec<Example>,
     /// Every branch of every rule; the index is its number.
     pub arms: Vec<Arm>,
+}
+
+impl Program {
+    /// The `map` of an overload.
+    pub fn map(&self, overload: &str) -> Option<&Map> {
+        let at = self.maps.binary_search_by(|m| m.function.name.as_str().cmp(overload)).ok()?;
+        self.maps.get(at)
+    }
+
+    /// The `lower OP before N`.
+    pub fn lower(&self, op: &str, before: u32) -> Option<&Lower> {
+        let at = self.lowers.binary_search_by(|l| (l.op.as_str(), l.before).cmp(&(op, before))).ok()?;
+        self.lowers.get(at)
+    }
+
+    /// The `fn` of a name.
+    pub fn helper(&self, name: &str) -> Option<&Function> {
+        let at = self.fns.binary_search_by(|f| f.name.as_str().cmp(name)).ok()?;
+        self.fns.get(at)
+    }
+
+    /// The `extern fn` of a name.
+    pub fn external(&self, name: &str) -> Option<&Function> {
+        let at = self.externs.binary_search_by(|f| f.name.as_str().cmp(name)).ok()?;
+        self.externs.get(at)
+    }
+
+    /// May a `map` be called with complex numbers? An example does so.
+    pub fn takes_complex(&self, overload: &str) -> bool {
+        let is_of = |e: &Example| matches!(&e.target, Target::Map(name) if name == overload);
+        self.examples.iter().any(|e| is_of(e) && e.has_complex())
+    }
+
+    /// Is there a `same OP .. as N`?
+    pub fn same(&self, op: &str, to: u32) -> bool {
+        self.sames.binary_search_by(|s| (s.op.as_str(), s.to).cmp(&(op, to))).is_ok()
+    }
 }
 
 /// What `map`, `lower`, `fn` and `extern fn` have in common.
@@ -349,13 +386,28 @@ pub struct Example {
     /// The overload or the ONNX operator.
     pub target: Target,
     /// By parameter name (attributes without suffix), in the order of the header; those left out are not listed.
-    pub args: Vec<(String, crate::syntax::ast::ExampleValue)>,
+    pub args: Vec<(String, ExampleValue)>,
     /// Sizes of symbolic dimensions.
     pub with: Vec<(String, i64)>,
     /// As written, from `example` on.
     pub text: String,
     /// Where.
     pub span: Span,
+}
+
+impl Example {
+    /// Is there a complex tensor among the arguments?
+    pub fn has_complex(&self) -> bool {
+        self.args.iter().any(|(_, arg)| is_complex(arg))
+    }
+}
+
+fn is_complex(arg: &ExampleValue) -> bool {
+    match arg {
+        ExampleValue::Tensor { dtype, .. } | ExampleValue::Literal { dtype, .. } => dtype.starts_with('c'),
+        ExampleValue::List(items) => items.iter().any(is_complex),
+        _ => false,
+    }
 }
 
 /// What an example calls.

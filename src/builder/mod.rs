@@ -22,6 +22,7 @@ mod finish;
 mod fold;
 mod legalise;
 mod literals;
+mod lowerings;
 mod names;
 mod node;
 mod outs;
@@ -29,6 +30,7 @@ mod reuse;
 mod scalar;
 mod shapes;
 mod sizes;
+mod source;
 mod symbols;
 #[cfg(test)]
 mod tests;
@@ -44,8 +46,10 @@ pub use arithmetic::ScalarOp;
 pub use call::Call;
 pub use complex::as_stored;
 pub use literals::In;
+pub use lowerings::Lowerings;
 pub use outs::{IntoOuts, Out, Outs};
 pub use scalar::Scalar;
+pub use source::{Known, SourceNode, differs_in_types_only};
 pub use symbols::Binding;
 pub use trace::{Event, Trace};
 
@@ -82,6 +86,8 @@ pub struct Builder {
     trace: Trace,
     /// The dtypes that a runtime has no kernel for, by operator: bit `Dtype as u32`.
     avoided: FxHashMap<&'static str, u64>,
+    /// Lowerings that are not of the build.
+    added: Vec<Arc<dyn Lowerings>>,
 }
 
 /// What is known of a value while the graph is built.
@@ -135,6 +141,7 @@ impl Builder {
             depth: 0,
             trace: Trace::default(),
             avoided: FxHashMap::default(),
+            added: Vec::new(),
         }
     }
 

@@ -1,11 +1,12 @@
 //! The call of a node: from the form it is written in down to the version that is native at the target opset.
 
 use super::complex::ComplexCall;
+use super::lowerings::Lowering;
 use super::{Builder, Call, Event, In};
 use crate::error::{Error, Kind, Result};
 use crate::graph::{Attr, Type, Value};
 use crate::infer;
-use crate::schema::{self, Change, LowerFn, Op, Version};
+use crate::schema::{self, Change, Op, Version};
 use crate::sym::SymInt;
 
 /// Lowerings inside lowerings. More is a circle in the rules.
@@ -18,11 +19,11 @@ pub(super) struct Inferred {
 }
 
 /// How a call goes on.
-enum Step {
+pub(super) enum Step {
     Native(&'static Version),
-    Lower(LowerFn, u32),
+    Lower(Lowering, u32),
     /// It is native, but the runtime has no kernel for it: the older form may do.
-    Instead(LowerFn, u32, &'static Version),
+    Instead(Lowering, u32, &'static Version),
 }
 
 impl Builder {
@@ -112,7 +113,7 @@ impl Builder {
     }
 
     /// Values of other bodies, or none at all, are a fault of the rule.
-    fn check_inputs(&self, call: &Call) -> Result<()> {
+    pub(super) fn check_inputs(&self, call: &Call) -> Result<()> {
         for value in call.inputs.iter().flatten() {
             self.check_visible(*value)?;
         }
@@ -120,7 +121,7 @@ impl Builder {
     }
 
     /// Types and contents of a call's outputs.
-    fn infer(&self, call: &Call) -> Result<Inferred> {
+    pub(super) fn infer(&self, call: &Call) -> Result<Inferred> {
         let inputs: Vec<Option<infer::TypedInput<'_>>> =
             call.inputs.iter().map(|v| v.map(|v| self.typed_input(v))).collect();
         let types = infer::infer(self, call.op, call.form, &inputs, &call.attrs, call.outputs, self.opset)
@@ -144,7 +145,7 @@ impl Builder {
     }
 
     /// Constants in the place of a node whose results follow from what is known.
-    fn known_contents(&mut self, inferred: &Inferred) -> Option<Vec<Value>> {
+    pub(super) fn known_contents(&mut self, inferred: &Inferred) -> Option<Vec<Value>> {
         let all = inferred.types.iter().zip(&inferred.contents);
         let constants: Option<Vec<_>> = all.map(|(ty, c)| self.content_as_constant(ty, c.as_ref()?)).collect();
         let constants = constants.filter(|c| !c.is_empty() && c.len() == inferred.types.len())?;
@@ -152,7 +153,7 @@ impl Builder {
     }
 
     /// Walks down the versions until one is native or a rule says it otherwise.
-    fn step(&self, schema: &'static Op, call: &Call) -> Result<Step> {
+    pub(super) fn step(&self, schema: &'static Op, call: &Call) -> Result<Step> {
         let target = self.target_of(schema.name);
         let in_force = schema.at(target).filter(|v| v.since > call.form.since);
         if let Some(version) = in_force {
@@ -165,7 +166,7 @@ impl Builder {
                 continue;
             }
             if version.since <= target {
-                return Ok(match version.lower.filter(|_| self.has_no_kernel(version, call)) {
+                return Ok(match self.lower_of(schema.name, version).filter(|_| self.has_no_kernel(version, call)) {
                     Some(lower) => Step::Instead(lower, version.since, version),
                     None => Step::Native(version),
                 });
@@ -180,7 +181,8 @@ impl Builder {
     /// A call in an older form than the target's: it stands where the versions in between mean the same.
     fn step_up(&self, schema: &'static Op, version: &'static Version, call: &Call) -> Result<Step> {
         let between = schema.versions.iter().filter(|v| v.since > call.form.since && v.since <= version.since);
-        let mut same = between.into_iter().all(|v| matches!(v.change, Change::Types | Change::Same));
+        let mut same =
+            between.into_iter().all(|v| matches!(self.change_of(schema.name, v), Change::Types | Change::Same));
         same &= call.attrs.iter().all(|(name, _)| version.attribute(name).is_some());
         if same {
             return Ok(Step::Native(version));
@@ -196,26 +198,34 @@ impl Builder {
         version: &'static Version,
         older: Option<&'static Version>,
         call: &Call,
-    ) -> Result<Option<LowerFn>> {
-        let older = older.filter(|_| version.change != Change::Appeared);
-        let sayable = match (version.change, older) {
-            (Change::Types, Some(older)) => version.lower.is_none() || self.takes_dtypes(older, call),
+    ) -> Result<Option<Lowering>> {
+        let change = self.change_of(schema.name, version);
+        let lower = self.lower_of(schema.name, version);
+        let older = older.filter(|_| change != Change::Appeared);
+        let sayable = match (change, older) {
+            (Change::Types, Some(older)) => lower.is_none() || self.takes_dtypes(older, call),
             (Change::Same, Some(older)) => is_sayable(version, older, call),
             _ => false,
         };
         if sayable {
             return Ok(None);
         }
-        version.lower.map(Some).ok_or_else(|| self.needs(schema, version.since))
+        lower.map(Some).ok_or_else(|| self.needs(schema, version.since))
     }
 
-    fn lowered(&mut self, lower: LowerFn, since: u32, call: &Call, inferred: &Inferred) -> Result<Vec<Value>> {
+    pub(super) fn lowered(
+        &mut self,
+        lower: Lowering,
+        since: u32,
+        call: &Call,
+        inferred: &Inferred,
+    ) -> Result<Vec<Value>> {
         if self.depth >= MAX_DEPTH {
             return Err(self.fault(format!("the lowerings of `{}` go round in circles", call.op)));
         }
         self.trace.event(Event::Lower(call.op, since));
         self.depth += 1;
-        let result = lower(self, call);
+        let result = lower.call(since, self, call);
         self.depth -= 1;
         let mut values = result.map_err(|e| match e.kind {
             Kind::Internal => e.at(format!("lower {} before {since}", call.op)),

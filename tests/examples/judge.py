@@ -3,9 +3,12 @@
 Reads records (JSON lines) from the file given first, writes one verdict per record to the file given second:
     {"id": 3, "failures": [{"opset": 11, "what": "..."}], "ran": [9, 13]}
 An empty list of failures is a pass. A record's `args` name its `inputs` by index; `models` are hexadecimal ModelProtos.
+Further arguments are modules to import first: those that define custom operators.
 """
+import importlib
 import json
 import multiprocessing
+import os
 import sys
 import warnings
 import zlib
@@ -215,26 +218,31 @@ def first_line(error):
     return f"{type(error).__name__}: " + " / ".join(lines[:2])[:400]
 
 
-def warm_up():
+def warm_up(modules):
     import onnx.reference  # noqa: F401
     import onnxruntime
     import torch
+    if modules:
+        sys.path.insert(0, os.getcwd())
+    for module in modules:
+        importlib.import_module(module)
     onnxruntime.set_default_logger_severity(4)
     torch.set_num_threads(1)
 
 
-def main(source, target):
+def main(source, target, *modules):
     with open(source) as f:
         lines = f.read().splitlines()
-    jobs = min(len(lines), multiprocessing.cpu_count())
+    # A process takes seconds to import what it needs: it is worth it for many lines only.
+    jobs = min(len(lines) // 16 + 1, multiprocessing.cpu_count())
     with open(target, "w") as out:
         if jobs < 2:
-            warm_up()
+            warm_up(modules)
             results = map(judge, lines)
             for verdict in results:
                 print(verdict, file=out, flush=True)
             return
-        with multiprocessing.get_context("spawn").Pool(jobs, warm_up) as pool:
+        with multiprocessing.get_context("spawn").Pool(jobs, warm_up, (modules,)) as pool:
             for verdict in pool.imap_unordered(judge, lines, chunksize=8):
                 print(verdict, file=out, flush=True)
 

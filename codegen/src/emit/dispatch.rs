@@ -9,7 +9,6 @@ use super::function::{constant, is_opaque};
 use super::types::{function_name, is_copy, rust_name};
 use super::{Context, ident};
 use crate::coverage::{Matrix, Status};
-use crate::syntax::ast::ExampleValue;
 use crate::tree::{Map, Param, Target};
 use crate::types::Ty;
 
@@ -29,10 +28,13 @@ pub(super) fn tables(context: &Context<'_>, matrix: &Matrix) -> TokenStream {
         let (name, reason) = (&u.name, &u.reason);
         quote!((#name, #reason))
     });
-    let complex = complex(context);
+    let complex: BTreeSet<&str> = (program.examples.iter().filter(|e| e.has_complex()))
+        .filter_map(|e| if let Target::Map(name) = &e.target { Some(name.as_str()) } else { None })
+        .collect();
+    let complex = complex.iter();
     let arms = program.arms.iter().map(|arm| {
         let (rule, text, refuses) = (&arm.rule, &arm.text, arm.refuses);
-        let location = format!("{}:{}", context.sources.file(arm.span.file).path, context.sources.line(arm.span));
+        let location = context.sources.place(arm.span);
         quote!(arm(#rule, #text, #location, #refuses))
     });
     quote! {
@@ -52,25 +54,6 @@ pub(super) fn tables(context: &Context<'_>, matrix: &Matrix) -> TokenStream {
         pub static COMPLEX: &[&str] = &[#(#complex),*];
         /// Every branch of every rule; the index is its number.
         pub static ARMS: &[Arm] = &[#(#arms),*];
-    }
-}
-
-/// The overloads that an example calls with complex tensors.
-fn complex<'a>(context: &Context<'a>) -> BTreeSet<&'a str> {
-    let examples = context.program.examples.iter().filter(|e| e.args.iter().any(|(_, arg)| is_complex(arg)));
-    examples
-        .filter_map(|e| match &e.target {
-            Target::Map(name) => Some(name.as_str()),
-            Target::Lower(_) => None,
-        })
-        .collect()
-}
-
-fn is_complex(arg: &ExampleValue) -> bool {
-    match arg {
-        ExampleValue::Tensor { dtype, .. } | ExampleValue::Literal { dtype, .. } => dtype.starts_with('c'),
-        ExampleValue::List(items) => items.iter().any(is_complex),
-        _ => false,
     }
 }
 

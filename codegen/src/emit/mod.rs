@@ -6,6 +6,7 @@
 mod calls;
 mod dispatch;
 mod exprs;
+pub mod externs;
 pub mod facts;
 mod function;
 mod lists;
@@ -103,6 +104,6 @@ pub(crate) fn ident(name: &str) -> Ident {
 impl Context<'_> {
     /// `mappings/aten/activation.opmap:4`
     pub fn location(&self, function: &Function) -> String {
-        format!("{}:{}", self.sources.file(function.span.file).path, self.sources.line(function.span))
+        self.sources.place(function.span)
     }
 }

@@ -75,7 +75,7 @@ impl Builder {
             (None, Some(joined)) => {
                 let re = self.half(joined, 0)?;
                 let im = self.half(joined, 1)?;
-                self.keep(value, |pair| pair.parts = Some((re, Some(im))));
+                self.keep_pair(value, |pair| pair.parts = Some((re, Some(im))));
                 Ok((re, Some(im)))
             }
             (None, None) => Ok((value, None)),
@@ -120,12 +120,12 @@ impl Builder {
         if let Some(name) = self.data(value).name.clone() {
             self.name_value(joined, &name);
         }
-        self.keep(value, |pair| pair.joined = Some(joined));
+        self.keep_pair(value, |pair| pair.joined = Some(joined));
         Ok(joined)
     }
 
     /// Notes what was made of a value, unless a body around the nodes that were made ends before the value does.
-    fn keep(&mut self, value: Value, note: impl FnOnce(&mut Pair)) {
+    fn keep_pair(&mut self, value: Value, note: impl FnOnce(&mut Pair)) {
         if self.data(value).scope == self.scope().map_or(0, |s| s.id)
             && let Some(pair) = self.pairs.get_mut(&value)
         {

@@ -2,48 +2,58 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use aten2onnx::builder::{ArgValue, Args, Binding, Builder, In, Out, Scalar};
-use aten2onnx::dtype::Dtype;
-use aten2onnx::error::{Error, Kind, Result};
-use aten2onnx::graph::{Attr, Origin, Type, Value};
-use aten2onnx::onnx::{self, ModelOptions};
-use aten2onnx::rules;
-use aten2onnx::schema;
-use aten2onnx::sym::SymInt;
 use aten2onnx_codegen::Checked;
 use aten2onnx_codegen::schema::onnx::{AttrKind, PortOption};
 use aten2onnx_codegen::syntax::ast::{ExampleSize, ExampleValue};
 use aten2onnx_codegen::tree::{Example, Target};
 use aten2onnx_codegen::types::Ty;
 
+use crate::builder::{ArgValue, Args, Binding, Builder, In, Out, Scalar};
+use crate::dtype::Dtype;
+use crate::error::{Error, Kind, Result};
+use crate::graph::{Attr, Origin, Type, Value};
+use crate::onnx::{self, ModelOptions};
+use crate::rules::{self, Rules};
+use crate::schema;
+use crate::sym::SymInt;
+
 /// What became of an example at an opset.
+#[derive(Debug)]
 pub enum Outcome {
+    /// A model.
     Built(Built),
-    /// The rule refuses; `needs` is the opset that would do.
+    /// The rule refuses.
     Refused {
+        /// The opset that would do.
         needs: Option<u32>,
+        /// Why.
         reason: String,
     },
+    /// Something is wrong.
     Failed(String),
 }
 
 /// A model.
+#[derive(Debug)]
 pub struct Built {
+    /// Its opset.
     pub opset: u32,
+    /// The file.
     pub bytes: Vec<u8>,
     /// The same without its opset and IR version, for comparison.
     pub unversioned: Vec<u8>,
 }
 
 /// Builds an example; gives the branches that it reached too.
-pub fn build(example: &Example, checked: &Checked, opset: u32) -> (Outcome, BTreeSet<u32>) {
+pub fn build(example: &Example, checked: &Checked, rules: &Rules, opset: u32) -> (Outcome, BTreeSet<u32>) {
     let mut cx = Builder::new(opset);
+    rules.install(&mut cx);
     // The native operator is the oracle, so its lowering must not stand in for it there.
     if matches!(example.target, Target::Map(_)) {
         cx.avoid_missing_kernels();
     }
     let made = match &example.target {
-        Target::Map(name) => map(&mut cx, name, example, checked),
+        Target::Map(name) => map(&mut cx, name, example, checked, rules),
         Target::Lower(op) => lower(&mut cx, op, example, checked),
     };
     let arms = cx.trace().reached().iter().copied().collect();
@@ -74,10 +84,10 @@ pub fn native_opset(op: &str) -> u32 {
 }
 
 /// The types of an example's parameters.
-pub fn params(example: &Example, checked: &Checked) -> BTreeMap<String, Ty> {
+pub(super) fn params(example: &Example, checked: &Checked) -> BTreeMap<String, Ty> {
     match &example.target {
         Target::Map(name) => {
-            let map = checked.program.maps.iter().find(|m| m.function.name == *name);
+            let map = checked.program.map(name);
             map.into_iter().flat_map(|m| &m.function.params).map(|p| (p.name.clone(), p.ty.clone())).collect()
         }
         Target::Lower(_) => BTreeMap::new(),
@@ -85,7 +95,7 @@ pub fn params(example: &Example, checked: &Checked) -> BTreeMap<String, Ty> {
 }
 
 /// Symbolic sizes that stand as arguments and in no tensor: they are inputs of their own.
-pub fn lone_symbols(example: &Example, params: &BTreeMap<String, Ty>) -> Vec<String> {
+pub(super) fn lone_symbols(example: &Example, params: &BTreeMap<String, Ty>) -> Vec<String> {
     let mut in_tensors = BTreeSet::new();
     let mut named = Vec::new();
     for (name, value) in &example.args {
@@ -114,11 +124,11 @@ fn visit(value: &ExampleValue, in_tensors: &mut BTreeSet<String>, named: &mut Ve
     }
 }
 
-pub fn is_dtype(name: &str) -> bool {
+pub(super) fn is_dtype(name: &str) -> bool {
     Dtype::from_torch_name(name).is_some()
 }
 
-fn element_type(short: &str) -> Dtype {
+fn element_type(short: &str) -> Result<Dtype> {
     let name = match short {
         "f16" => "float16",
         "bf16" => "bfloat16",
@@ -136,13 +146,13 @@ fn element_type(short: &str) -> Dtype {
         "c128" => "complex128",
         other => other,
     };
-    Dtype::from_torch_name(name).unwrap_or_else(|| panic!("no dtype `{short}`"))
+    Dtype::from_torch_name(name).ok_or_else(|| Error::internal(format!("there is no dtype `{short}`")))
 }
 
 /// Makes an input of the graph.
-fn input(cx: &mut Builder, count: &mut usize, dtype: &str, sizes: Vec<SymInt>) -> Value {
+fn input(cx: &mut Builder, count: &mut usize, dtype: &str, sizes: Vec<SymInt>) -> Result<Value> {
     *count += 1;
-    cx.input(&format!("x{}", *count - 1), Type::tensor(element_type(dtype), sizes))
+    Ok(cx.input(&format!("x{}", *count - 1), Type::tensor(element_type(dtype)?, sizes)))
 }
 
 struct Call<'a> {
@@ -152,7 +162,7 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    fn tensor(&mut self, value: &ExampleValue) -> Option<Value> {
+    fn tensor(&mut self, value: &ExampleValue) -> Result<Option<Value>> {
         let (dtype, sizes) = match value {
             ExampleValue::Tensor { dtype, sizes, .. } => {
                 let sizes = sizes.iter().map(|s| match s {
@@ -162,9 +172,9 @@ impl Call<'_> {
                 (dtype, sizes.collect())
             }
             ExampleValue::Literal { dtype, sizes, .. } => (dtype, sizes.iter().map(|n| SymInt::from(*n)).collect()),
-            _ => return None,
+            _ => return Ok(None),
         };
-        Some(input(self.cx, &mut self.inputs, dtype, sizes))
+        input(self.cx, &mut self.inputs, dtype, sizes).map(Some)
     }
 
     fn number(&self, value: &ExampleValue) -> Option<Scalar> {
@@ -179,16 +189,16 @@ impl Call<'_> {
         }
     }
 
-    fn argument(&mut self, value: &ExampleValue, ty: &Ty) -> ArgValue {
-        if let Some(tensor) = self.tensor(value) {
-            return ArgValue::Tensor(tensor);
+    fn argument(&mut self, value: &ExampleValue, ty: &Ty) -> Result<ArgValue> {
+        if let Some(tensor) = self.tensor(value)? {
+            return Ok(ArgValue::Tensor(tensor));
         }
         if let Some(number) = self.number(value) {
-            return ArgValue::Scalar(number);
+            return Ok(ArgValue::Scalar(number));
         }
-        match value {
+        Ok(match value {
             ExampleValue::List(items) if holds_tensors(ty) => {
-                ArgValue::Tensors(items.iter().map(|i| self.tensor(i)).collect())
+                ArgValue::Tensors(items.iter().map(|i| self.tensor(i)).collect::<Result<_>>()?)
             }
             ExampleValue::List(items) if items.iter().any(|i| matches!(i, ExampleValue::Str(_))) => ArgValue::Strs(
                 items
@@ -203,7 +213,7 @@ impl Call<'_> {
                 None => ArgValue::Opaque(name.clone()),
             },
             _ => ArgValue::None,
-        }
+        })
     }
 }
 
@@ -214,14 +224,14 @@ fn holds_tensors(ty: &Ty) -> bool {
     }
 }
 
-fn map(cx: &mut Builder, name: &str, example: &Example, checked: &Checked) -> Result<()> {
-    let rule = rules::find(name).ok_or_else(|| Error::internal("no such rule"))?;
+fn map(cx: &mut Builder, name: &str, example: &Example, checked: &Checked, rules: &Rules) -> Result<()> {
+    let rule = rules.find(name).ok_or_else(|| Error::internal("no such rule"))?;
     let params = params(example, checked);
     let mut call = Call { cx, example, inputs: 0 };
     let mut args = Vec::new();
     for (name, value) in &example.args {
         let ty = params.get(name).cloned().unwrap_or(Ty::Never);
-        args.push((name.clone(), call.argument(value, &ty)));
+        args.push((name.clone(), call.argument(value, &ty)?));
     }
     let inputs = call.inputs;
     for (i, symbol) in lone_symbols(example, &params).iter().enumerate() {
@@ -229,7 +239,7 @@ fn map(cx: &mut Builder, name: &str, example: &Example, checked: &Checked) -> Re
         cx.bind_symbol(symbol, Binding::Scalar(value));
     }
     cx.set_origin(Origin { node_name: "y".into(), rule: name.to_owned(), ..Origin::default() });
-    let outs = (rule.call)(cx, &Args::new(args))?;
+    let outs = rule.call(cx, &Args::new(args))?;
     let mut count = 0;
     for out in outs {
         let values = match out {
@@ -249,7 +259,7 @@ fn map(cx: &mut Builder, name: &str, example: &Example, checked: &Checked) -> Re
 }
 
 fn lower(cx: &mut Builder, op: &str, example: &Example, checked: &Checked) -> Result<()> {
-    let name = schema::find(op).ok_or_else(|| Error::internal("no such operator"))?.name;
+    let schema = schema::find(op).ok_or_else(|| Error::internal("no such operator"))?;
     let version = checked.schemas.onnx.versions(op).last().ok_or_else(|| Error::internal("no version"))?;
     let given = |name: &str| example.args.iter().find(|a| a.0 == name).map(|a| &a.1);
     let mut call = Call { cx, example, inputs: 0 };
@@ -258,10 +268,10 @@ fn lower(cx: &mut Builder, op: &str, example: &Example, checked: &Checked) -> Re
         match (given(&port.name), port.option) {
             (Some(ExampleValue::List(items)), PortOption::Variadic(_)) => {
                 for item in items {
-                    inputs.push(call.operand(item));
+                    inputs.push(call.operand(item)?);
                 }
             }
-            (Some(value), _) => inputs.push(call.operand(value)),
+            (Some(value), _) => inputs.push(call.operand(value)?),
             (None, PortOption::Variadic(_)) => {}
             (None, _) => inputs.push(In::None),
         }
@@ -272,7 +282,8 @@ fn lower(cx: &mut Builder, op: &str, example: &Example, checked: &Checked) -> Re
         else {
             continue;
         };
-        let name: &'static str = Box::leak(attribute.name.clone().into_boxed_str());
+        let known = schema.versions.iter().flat_map(|v| v.attributes).find(|a| a.name == attribute.name);
+        let name = known.ok_or_else(|| Error::internal(format!("no attribute `{}`", attribute.name)))?.name;
         attrs.push((name, call.attribute(&value.1, attribute.kind)?));
     }
     let outputs = match given("outputs") {
@@ -280,7 +291,7 @@ fn lower(cx: &mut Builder, op: &str, example: &Example, checked: &Checked) -> Re
         _ => (version.min_outputs as usize).max(1),
     };
     cx.set_origin(Origin { node_name: "y".into(), rule: op.to_owned(), ..Origin::default() });
-    let values = cx.node(name, inputs, attrs, outputs)?;
+    let values = cx.node(schema.name, inputs, attrs, outputs)?;
     for (i, value) in values.into_iter().enumerate() {
         cx.output(&format!("y{i}"), value);
     }
@@ -289,14 +300,14 @@ fn lower(cx: &mut Builder, op: &str, example: &Example, checked: &Checked) -> Re
 
 impl Call<'_> {
     /// An input of an operator: numbers and lists are constants.
-    fn operand(&mut self, value: &ExampleValue) -> In {
-        if let Some(tensor) = self.tensor(value) {
-            return In::Value(tensor);
+    fn operand(&mut self, value: &ExampleValue) -> Result<In> {
+        if let Some(tensor) = self.tensor(value)? {
+            return Ok(In::Value(tensor));
         }
         if let Some(number) = self.number(value) {
-            return In::Number(number);
+            return Ok(In::Number(number));
         }
-        match value {
+        Ok(match value {
             ExampleValue::List(items) if items.iter().any(|i| matches!(i, ExampleValue::Float(_))) => {
                 In::Floats(items.iter().filter_map(|i| self.number(i)?.as_float()).collect())
             }
@@ -308,7 +319,7 @@ impl Call<'_> {
                 In::Ints(sizes.collect())
             }
             _ => In::None,
-        }
+        })
     }
 
     fn attribute(&mut self, value: &ExampleValue, kind: AttrKind) -> Result<Attr> {
@@ -338,7 +349,7 @@ impl Call<'_> {
             AttrKind::Strings => Attr::Strs(strs()),
             AttrKind::Tensor => {
                 let dtype = match value {
-                    ExampleValue::Literal { dtype, .. } => element_type(dtype),
+                    ExampleValue::Literal { dtype, .. } => element_type(dtype)?,
                     _ => return Err(wrong()),
                 };
                 let ExampleValue::Literal { elements, .. } = value else { return Err(wrong()) };
