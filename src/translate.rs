@@ -53,7 +53,7 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
     let mut translation = Translation { builder: &mut builder, env: HashMap::new(), shared: &shared, symbols: None };
     translation.inputs(&program.graph)?;
     for bound in &program.weights {
-        let value = translation.builder.weight(bound.weight.clone());
+        let value = translation.builder.program_weight(bound.weight.clone());
         translation.env.insert(bound.value.clone(), Known::Tensor(value));
     }
     translation.nodes(&program.graph)?;
@@ -109,7 +109,7 @@ impl Translation<'_> {
                         .tensors
                         .get(name)
                         .ok_or_else(|| Error::input(format!("nothing is recorded on the input `{name}`")))?;
-                    Known::Tensor(self.builder.input(name, Type::tensor(meta.dtype, meta.sizes.clone())))
+                    Known::Tensor(self.builder.program_input(name, Type::tensor(meta.dtype, meta.sizes.clone())))
                 }
                 InputKind::SymInt => {
                     let value = self.builder.input(name, Type::tensor(Dtype::Int64, Vec::new()));

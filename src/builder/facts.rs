@@ -61,9 +61,6 @@ impl Builder {
 
     /// An input of the graph.
     pub fn input(&mut self, name: &str, ty: Type) -> Value {
-        if ty.dtype().is_complex() {
-            return self.complex_input(name, ty);
-        }
         let value = self.add_value(ty, Source::Input, None);
         self.data_mut(value).name = Some(Arc::from(name));
         self.scope_mut().inputs.push(value);
@@ -76,11 +73,6 @@ impl Builder {
         let key = Arc::as_ptr(&weight) as usize;
         if let Some(value) = self.weights.get(&key) {
             return *value;
-        }
-        if weight.dtype.is_complex() {
-            let value = self.complex_weight(&weight);
-            self.weights.insert(key, value);
-            return value;
         }
         let ty = Type::sized(weight.dtype, &weight.sizes);
         let name = Arc::from(weight.name.as_str());

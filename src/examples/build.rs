@@ -168,7 +168,7 @@ fn element_type(short: &str) -> Result<Dtype> {
 /// Makes an input of the graph.
 fn input(cx: &mut Builder, count: &mut usize, dtype: &str, sizes: Vec<SymInt>) -> Result<Value> {
     *count += 1;
-    Ok(cx.input(&format!("x{}", *count - 1), Type::tensor(element_type(dtype)?, sizes)))
+    Ok(cx.program_input(&format!("x{}", *count - 1), Type::tensor(element_type(dtype)?, sizes)))
 }
 
 struct Call<'a> {

@@ -164,14 +164,24 @@ impl Builder {
         }
     }
 
-    /// A complex input of the graph is a real one.
-    pub(super) fn complex_input(&mut self, name: &str, ty: Type) -> Value {
+    /// An input of a program; that of complex numbers is a real one in the graph.
+    pub fn program_input(&mut self, name: &str, ty: Type) -> Value {
+        if !ty.dtype().is_complex() {
+            return self.input(name, ty);
+        }
         let joined = Some(self.input(name, as_stored(&ty)));
         self.add_pair(ty, Pair { parts: None, joined })
     }
 
-    /// A weight of complex numbers: its bytes are those of the real tensor.
-    pub(super) fn complex_weight(&mut self, weight: &Weight) -> Value {
+    /// A weight of a program; of complex ones the bytes are those of the real tensor.
+    pub fn program_weight(&mut self, weight: Arc<Weight>) -> Value {
+        if !weight.dtype.is_complex() {
+            return self.weight(weight);
+        }
+        let key = Arc::as_ptr(&weight) as usize;
+        if let Some(value) = self.weights.get(&key) {
+            return *value;
+        }
         let doubled = |ns: &[i64]| ns.iter().map(|n| n.saturating_mul(2)).chain([1]).collect();
         let stored = Weight {
             name: weight.name.clone(),
@@ -182,7 +192,10 @@ impl Builder {
             storage: weight.storage.clone(),
         };
         let joined = Some(self.weight(Arc::new(stored)));
-        self.add_pair(Type::sized(weight.dtype, &weight.sizes), Pair { parts: None, joined })
+        let value = self.add_pair(Type::sized(weight.dtype, &weight.sizes), Pair { parts: None, joined });
+        // The program keeps the weight, so the address is not given to another one.
+        self.weights.insert(key, value);
+        value
     }
 
     /// The facts on a complex value are facts on what it stands for.
