@@ -59,7 +59,7 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
     translation.nodes(&program.graph)?;
     translation.outputs(&program.graph)?;
     inspect(&mut builder);
-    builder.finish()
+    builder.finish_with(options.passes())
 }
 
 /// What a name of the program stands for.

@@ -137,7 +137,7 @@ impl Builder {
     }
 
     /// May a value be read here?
-    pub(super) fn check_visible(&self, value: Value) -> Result<()> {
+    pub(crate) fn check_visible(&self, value: Value) -> Result<()> {
         let Some(data) = self.values.get(value.index()) else {
             return Err(self.fault("a value of another graph"));
         };

@@ -124,6 +124,14 @@ impl Builder {
         Ok(joined)
     }
 
+    /// The outputs of the graph are real from here on.
+    pub(super) fn join_outputs(&mut self) -> Result<()> {
+        for i in 0..self.outputs.len() {
+            self.outputs[i].1 = self.joined(self.outputs[i].1)?;
+        }
+        Ok(())
+    }
+
     /// Notes what was made of a value, unless a body around the nodes that were made ends before the value does.
     fn keep_pair(&mut self, value: Value, note: impl FnOnce(&mut Pair)) {
         if self.data(value).scope == self.scope().map_or(0, |s| s.id)
