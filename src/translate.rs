@@ -17,7 +17,7 @@ use std::collections::HashMap;
 
 use crate::builder::{Args, Binding, Builder, Event, Out, Scalar};
 use crate::dtype::Dtype;
-use crate::error::{Error, Result};
+use crate::error::{Call, Error, Result};
 use crate::export::Options;
 use crate::graph::{Graph, Origin, Type, Value};
 use crate::program;
@@ -296,7 +296,8 @@ fn placed(error: Error, node: &Node) -> Error {
         Some(line) => format!("`{}` ({}), {line}", node.name, node.target),
         None => format!("`{}` ({})", node.name, node.target),
     };
-    error.at(place)
+    let call = Call { operator: node.target.clone(), node: node.name.clone(), source_line: node.source_line.clone() };
+    Error { call: error.call.clone().or_else(|| Some(Box::new(call))), ..error.at(place) }
 }
 
 impl Translation<'_> {

@@ -92,11 +92,11 @@ fn model(cx: Builder, opset: u32, passes: Passes) -> Result<Built> {
     let graph = cx.finish_with(passes)?;
     let mut model = onnx::model::build(&graph, &ModelOptions::default())?;
     let mut bytes = Vec::new();
-    onnx::write_to(&model, &mut bytes, &mut |_, _| {})?;
+    onnx::write_to(&model, &mut bytes, &mut |_, _| Ok(()))?;
     model.proto.opset_import.clear();
     model.proto.ir_version = None;
     let mut unversioned = Vec::new();
-    onnx::write_to(&model, &mut unversioned, &mut |_, _| {})?;
+    onnx::write_to(&model, &mut unversioned, &mut |_, _| Ok(()))?;
     Ok(Built { opset, bytes, unversioned })
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::numbers::is_number_target;
-use crate::error::Error;
+use crate::error::{Call, Error};
 use crate::program::{Arg, Graph, Node, Program};
 use crate::rules::{MAX_OPSET, Rules, Support};
 
@@ -128,7 +128,12 @@ pub(super) fn report(blockers: &[Blocker], opset: u32) -> Error {
         .collect();
     let all = blockers.iter().map(|b| b.needs_opset).collect::<Option<Vec<_>>>().and_then(|n| n.into_iter().max());
     let message = format!("this model cannot be exported to opset {opset}:\n    {}", lines.join("\n    "));
-    let error = Error::refused(message, all);
+    let first = blockers.first().map(|b| Call {
+        operator: b.target.clone(),
+        node: b.node.clone(),
+        source_line: b.source_line.clone(),
+    });
+    let error = Error { call: first.map(Box::new), ..Error::refused(message, all) };
     match all {
         Some(needs) => error.help(format!("`--opset {needs}` would do")),
         None => error
