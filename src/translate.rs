@@ -6,13 +6,11 @@
 
 mod arguments;
 mod control;
-mod nested;
 mod numbers;
 mod preflight;
 
 pub use preflight::{Blocker, preflight};
 
-use std::cell::Cell;
 use std::collections::HashMap;
 
 use crate::builder::{Args, Binding, Builder, Event, Out, Scalar};
@@ -21,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::export::Options;
 use crate::graph::{Graph, Origin, Type, Value};
 use crate::program;
-use crate::program::{Arg, InputKind, Node, NodeOutput, Output, OutputKind, Program};
+use crate::program::{Arg, InputKind, Node, NodeOutput, Output, OutputKind, Program, TensorMeta};
 use crate::rules::{Meaning, Rules};
 use crate::sym::SymInt;
 
@@ -51,9 +49,7 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
         builder.declare_range(symbol, *low, *high);
     }
     options.rules.install(&mut builder);
-    let shared =
-        Shared { trace: &options.trace, rules: &options.rules, ranges: &program.ranges, renamed: Cell::new(0) };
-    let mut translation = Translation { builder: &mut builder, env: HashMap::new(), shared: &shared, symbols: None };
+    let mut translation = Translation { builder, env: HashMap::new(), trace: &options.trace, rules: &options.rules };
     translation.inputs(&program.graph)?;
     for bound in &program.weights {
         let value = translation.builder.weight(bound.weight.clone());
@@ -61,8 +57,8 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
     }
     translation.nodes(&program.graph)?;
     translation.outputs(&program.graph)?;
-    inspect(&mut builder);
-    builder.finish()
+    inspect(&mut translation.builder);
+    translation.builder.finish_with(options.passes())
 }
 
 /// What a name of the program stands for.
@@ -74,32 +70,12 @@ enum Known {
     Constant(Arg),
 }
 
-/// The translation of one graph; nested ones have their own.
 struct Translation<'a> {
-    builder: &'a mut Builder,
+    builder: Builder,
     env: HashMap<String, Known>,
-    shared: &'a Shared<'a>,
-    /// In a nested graph: what its symbols stand for.
-    symbols: Option<nested::Symbols>,
-}
-
-/// What the translations of all graphs of a program have in common.
-struct Shared<'a> {
     /// Overloads to tell of.
     trace: &'a [String],
     rules: &'a Rules,
-    /// Bounds of symbols, inclusive.
-    ranges: &'a HashMap<String, (Option<i64>, Option<i64>)>,
-    /// Number of symbols renamed so far.
-    renamed: Cell<usize>,
-}
-
-impl Shared<'_> {
-    /// A name that no symbol has.
-    fn fresh(&self, symbol: &str) -> String {
-        self.renamed.set(self.renamed.get() + 1);
-        format!("{symbol}_{}", self.renamed.get())
-    }
 }
 
 impl Translation<'_> {
@@ -112,7 +88,7 @@ impl Translation<'_> {
                         .tensors
                         .get(name)
                         .ok_or_else(|| Error::input(format!("nothing is recorded on the input `{name}`")))?;
-                    Known::Tensor(self.builder.input(name, complex_as_pairs(meta.dtype, meta.sizes.clone())))
+                    Known::Tensor(self.builder.input(name, recorded(meta)))
                 }
                 InputKind::SymInt => {
                     let value = self.builder.input(name, Type::tensor(Dtype::Int64, Vec::new()));
@@ -154,15 +130,15 @@ impl Translation<'_> {
         if let Some(operator) = node.target.strip_prefix("higher_order::") {
             return self.higher_order(operator, node, graph);
         }
-        let rules = self.shared.rules;
+        let rules = self.rules;
         let rule = rules.meaning(&node.target).ok_or_else(|| preflight::no_rule(rules, &node.target))?;
         self.builder.set_origin(origin(node));
         let args = self.arguments(node)?;
-        let traced = self.shared.trace.iter().any(|t| t == rule.name());
-        if !traced && !self.shared.trace.is_empty() {
+        let traced = self.trace.iter().any(|t| t == rule.name());
+        if !traced && !self.trace.is_empty() {
             self.builder.trace().take();
         }
-        let outs = rule.call(self.builder, &args)?;
+        let outs = rule.call(&mut self.builder, &args)?;
         if traced {
             self.tell(node, &rule, &outs);
         }
@@ -207,8 +183,7 @@ impl Translation<'_> {
 
     fn bind_tensor(&mut self, name: &str, value: Value, graph: &program::Graph) -> Result<()> {
         if let Some(meta) = graph.tensors.get(name) {
-            let recorded = self.recorded(meta);
-            self.builder.set_type(value, &recorded)?;
+            self.builder.set_type(value, &recorded(meta))?;
         }
         self.builder.name_value(value, name);
         self.env.insert(name.to_owned(), Known::Tensor(value));
@@ -257,7 +232,7 @@ impl Translation<'_> {
         let events = self.builder.trace().take();
         eprintln!("{} `{}` ({})", node.name, rule.name(), rule.location());
         for event in events {
-            eprintln!("    {}", described(&event, self.shared.rules));
+            eprintln!("    {}", described(&event, self.rules));
         }
         for out in outs {
             if let Out::Tensor(value) = out {
@@ -267,9 +242,10 @@ impl Translation<'_> {
     }
 }
 
-/// The type of a tensor in the graph. A complex tensor is a real one with a last dimension of 2.
-fn complex_as_pairs(dtype: Dtype, mut sizes: Vec<SymInt>) -> Type {
-    let dtype = match dtype {
+/// What torch.export recorded on a tensor, as the graph's type. A complex tensor is a real one with a last dimension of 2.
+fn recorded(meta: &TensorMeta) -> Type {
+    let mut sizes = meta.sizes.clone();
+    let dtype = match meta.dtype {
         Dtype::Complex32 => Dtype::Float16,
         Dtype::Complex64 => Dtype::Float32,
         Dtype::Complex128 => Dtype::Float64,

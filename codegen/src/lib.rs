@@ -15,6 +15,7 @@ pub mod explain;
 pub mod exporter;
 mod inline;
 pub mod matrix;
+mod nearest;
 pub mod render;
 pub mod schema;
 pub mod source;
