@@ -211,6 +211,9 @@ impl Builder {
             if version.since > call.form.since {
                 continue;
             }
+            if version.since <= target && version.deprecated {
+                return Ok(Step::Raise(version));
+            }
             if version.since <= target && !lacking {
                 return Ok(match self.lower_of(schema.name, version).filter(|_| self.has_no_kernel(version, call)) {
                     Some(lower) => Step::Instead(lower, version.since, version),
