@@ -5,7 +5,7 @@ use super::{Builder, Call, Event, In};
 use crate::error::{Error, Kind, Result};
 use crate::graph::{Attr, Type, Value};
 use crate::infer;
-use crate::schema::{self, Change, Op, Version};
+use crate::schema::{self, Change, LowerFn, Op, Version};
 use crate::sym::SymInt;
 
 /// Lowerings inside lowerings. More is a circle in the rules.
