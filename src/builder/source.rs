@@ -126,6 +126,11 @@ impl Builder {
         self.copy(value)
     }
 
+    /// The number of the origin that nodes get now: [`Node::origin`].
+    pub fn origin_number(&self) -> u32 {
+        self.origin
+    }
+
     /// A size that nobody knows.
     pub fn unknown_size(&self) -> SymInt {
         self.fresh_symbol()
