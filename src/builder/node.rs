@@ -60,19 +60,19 @@ impl Builder {
         attrs: Vec<(&'static str, Attr)>,
         outputs: usize,
     ) -> Result<Vec<Value>> {
-        let (schema, call) = self.written(before, op, inputs, attrs, outputs)?;
-        self.call(schema, call)
+        self.written(None, before, op, inputs, attrs, outputs)
     }
 
-    /// A call as a rule writes it: literals become tensors.
+    /// A call as a rule writes it: literals become tensors, complex numbers go their own way.
     fn written(
         &mut self,
+        lower: Option<(u32, LowerFn)>,
         before: u32,
         op: &'static str,
         inputs: Vec<In>,
         attrs: Vec<(&'static str, Attr)>,
         outputs: usize,
-    ) -> Result<(&'static Op, Call)> {
+    ) -> Result<Vec<Value>> {
         let found = schema::find(op).and_then(|s| Some((s, s.at(before.saturating_sub(1))?)));
         let (schema, form) = found.ok_or_else(|| self.fault(format!("there is no operator `{op}` before {before}")))?;
         let inputs = self.literals(op, form, inputs)?;
@@ -80,7 +80,7 @@ impl Builder {
             return self.complex_node(&ComplexCall { before, op: schema.name, form, inputs, attrs, outputs });
         }
         let attrs = attrs.into_iter().map(|(name, attr)| Ok((name, self.checked(op, attr)?))).collect::<Result<_>>()?;
-        Ok((schema, Call { op: schema.name, form, inputs, attrs, outputs, lower: None }))
+        self.call(schema, Call { op: schema.name, form, inputs, attrs, outputs, lower })
     }
 
     /// The same with one output.
@@ -105,8 +105,7 @@ impl Builder {
         attrs: Vec<(&'static str, Attr)>,
         outputs: usize,
     ) -> Result<Vec<Value>> {
-        let (schema, call) = self.written(before, op, inputs, attrs, outputs)?;
-        self.call(schema, Call { lower: Some(lower), ..call })
+        self.written(Some(lower), before, op, inputs, attrs, outputs)
     }
 
     /// The same with one output.
