@@ -22,6 +22,7 @@ impl Builder {
             return Err(call.fault(self, format!("is deprecated since opset {}", version.since)));
         }
         self.check_ports(version, &call)?;
+        call.inputs.iter().flatten().try_for_each(|value| self.check_tangible(*value))?;
         let mut attrs = self.native_attrs(version, &mut call)?;
         self.front_axes(version, &mut call, &mut attrs)?;
         let casts = self.legalise(schema, version, &call)?;

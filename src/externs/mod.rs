@@ -18,6 +18,7 @@ mod recurrent;
 mod resize;
 mod resize_plan;
 mod scans;
+mod sequences;
 mod shapes;
 
 pub use constants::*;
@@ -34,4 +35,5 @@ pub use recurrent::*;
 pub use resize::*;
 pub use resize_plan::{all_regions, resize_factors, resize_target};
 pub use scans::*;
+pub use sequences::*;
 pub use shapes::*;
