@@ -34,6 +34,8 @@ pub enum Dtype {
     Int2,
     /// PyTorch's half-precision complex; ONNX has none.
     Complex32,
+    /// Of a value of which nothing is known.
+    Undefined,
 }
 
 use Dtype::*;
@@ -67,14 +69,15 @@ const TABLE: &[(Dtype, i32, &str, &str, i64)] = &[
     (Uint2, 25, "uint2", "uint2", -1),
     (Int2, 26, "int2", "int2", -1),
     (Complex32, -1, "complex32", "complex32", 9),
+    (Undefined, 0, "undefined", "undefined", -1),
 ];
 
 impl Dtype {
     /// All of them, in the order of the enum.
-    pub const ALL: [Dtype; 27] = {
-        let mut all = [Float32; 27];
+    pub const ALL: [Dtype; 28] = {
+        let mut all = [Float32; 28];
         let mut i = 0;
-        while i < 27 {
+        while i < 28 {
             all[i] = TABLE[i].0;
             i += 1;
         }
@@ -107,7 +110,7 @@ impl Dtype {
 
     /// From PyTorch's name.
     pub fn from_torch_name(name: &str) -> Option<Dtype> {
-        TABLE.iter().find(|r| r.3 == name).map(|r| r.0)
+        TABLE.iter().find(|r| r.3 == name && r.0 != Undefined).map(|r| r.0)
     }
 
     /// From the ScalarType number of torch's export schema (`.pt2` files), which is not c10's.
@@ -125,7 +128,7 @@ impl Dtype {
             Float32 | Int32 | Uint32 | Complex32 => 32,
             Float64 | Int64 | Uint64 | Complex64 => 64,
             Complex128 => 128,
-            String => 0,
+            String | Undefined => 0,
         }
     }
 

@@ -8,6 +8,7 @@ pub mod builder;
 pub mod check;
 pub mod clean;
 pub mod cli;
+pub mod convert;
 pub mod dtype;
 pub mod error;
 pub mod export;

@@ -21,16 +21,16 @@ impl Builder {
         Ok(Attr::Graph(Body { inputs, nodes: scope.nodes, outputs: result? }))
     }
 
-    fn open_scope(&mut self) {
+    pub(super) fn open_scope(&mut self) {
         self.scopes.push(Scope { id: self.scope_count, ..Scope::default() });
         self.scope_count = self.scope_count.saturating_add(1);
     }
 
-    fn close_scope(&mut self) -> Scope {
+    pub(super) fn close_scope(&mut self) -> Scope {
         if self.scopes.len() > 1 { self.scopes.pop().unwrap_or_default() } else { Scope::default() }
     }
 
-    fn body_input(&mut self, ty: Type) -> Value {
+    pub(super) fn body_input(&mut self, ty: Type) -> Value {
         let value = self.add_value(ty, Source::Input, None);
         self.scope_mut().inputs.push(value);
         self.bind_sizes(value, true);
@@ -38,7 +38,7 @@ impl Builder {
     }
 
     /// A body gives what its own nodes make, each value once.
-    fn body_outputs(&mut self, outputs: Vec<Value>) -> Result<Vec<Value>> {
+    pub(super) fn body_outputs(&mut self, outputs: Vec<Value>) -> Result<Vec<Value>> {
         let mut own: Vec<Value> = Vec::with_capacity(outputs.len());
         for output in outputs {
             let output = self.plain(output);

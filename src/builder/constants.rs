@@ -32,7 +32,7 @@ impl Builder {
         value
     }
 
-    fn add_constant(&mut self, constant: Constant) -> Value {
+    pub(super) fn add_constant(&mut self, constant: Constant) -> Value {
         let ty = Type::sized(constant.dtype, &constant.sizes);
         let content = content(&constant);
         self.add_value(ty, Source::Constant(constant), content)

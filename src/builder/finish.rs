@@ -14,9 +14,15 @@ impl Builder {
             return Err(self.fault("the graph is finished while a body is open"));
         }
         let outputs = self.own_outputs()?;
+        self.finished(outputs, &[])
+    }
+
+    /// With these outputs, and with values that stay though nobody reads them.
+    pub(super) fn finished(mut self, outputs: Vec<Value>, pinned: &[Value]) -> Result<Graph> {
         let scope = self.scopes.pop().unwrap_or_default();
         let mut body = Body { inputs: scope.inputs, nodes: scope.nodes, outputs };
         let mut live = Live { values: vec![false; self.values.len()] };
+        pinned.iter().for_each(|value| live.mark(*value));
         live.sweep(&mut body);
         let values = self.values.into_iter();
         let mut hints = Vec::with_capacity(values.len());

@@ -29,6 +29,7 @@ mod reuse;
 mod scalar;
 mod shapes;
 mod sizes;
+mod source;
 mod symbols;
 #[cfg(test)]
 mod tests;
@@ -45,6 +46,7 @@ pub use call::Call;
 pub use literals::In;
 pub use outs::{IntoOuts, Out, Outs};
 pub use scalar::Scalar;
+pub use source::{Known, SourceNode, differs_in_types_only};
 pub use symbols::Binding;
 pub use trace::{Event, Trace};
 

@@ -96,7 +96,9 @@ impl Names<'_> {
         let base = if origin.node_name.is_empty() { op.to_owned() } else { format!("{}_{op}", origin.node_name) };
         let place = origin.module.as_deref().filter(|m| !m.is_empty()).unwrap_or(&origin.node_name);
         let name = if place.is_empty() { op.to_owned() } else { format!("{place}/{op}") };
-        node.name = self.nodes.unique(&name);
+        if node.name.is_empty() {
+            node.name = self.nodes.unique(&name);
+        }
         self.results(node, &base);
         for (_, attr) in &mut node.attrs {
             if let Attr::Graph(inner) = attr {

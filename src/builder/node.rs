@@ -17,7 +17,7 @@ pub(super) struct Inferred {
 }
 
 /// How a call goes on.
-enum Step {
+pub(super) enum Step {
     Native(&'static Version),
     Lower(LowerFn, u32),
     /// It is native, but the runtime has no kernel for it: the older form may do.
@@ -108,7 +108,7 @@ impl Builder {
     }
 
     /// Values of other bodies, or none at all, are a fault of the rule.
-    fn check_inputs(&self, call: &Call) -> Result<()> {
+    pub(super) fn check_inputs(&self, call: &Call) -> Result<()> {
         for value in call.inputs.iter().flatten() {
             self.check_visible(*value)?;
         }
@@ -116,7 +116,7 @@ impl Builder {
     }
 
     /// Types and contents of a call's outputs.
-    fn infer(&self, call: &Call) -> Result<Inferred> {
+    pub(super) fn infer(&self, call: &Call) -> Result<Inferred> {
         let inputs: Vec<Option<infer::TypedInput<'_>>> =
             call.inputs.iter().map(|v| v.map(|v| self.typed_input(v))).collect();
         let types = infer::infer(self, call.op, call.form, &inputs, &call.attrs, call.outputs, self.opset)
@@ -140,7 +140,7 @@ impl Builder {
     }
 
     /// Constants in the place of a node whose results follow from what is known.
-    fn known_contents(&mut self, inferred: &Inferred) -> Option<Vec<Value>> {
+    pub(super) fn known_contents(&mut self, inferred: &Inferred) -> Option<Vec<Value>> {
         let all = inferred.types.iter().zip(&inferred.contents);
         let constants: Option<Vec<_>> = all.map(|(ty, c)| self.content_as_constant(ty, c.as_ref()?)).collect();
         let constants = constants.filter(|c| !c.is_empty() && c.len() == inferred.types.len())?;
@@ -148,7 +148,7 @@ impl Builder {
     }
 
     /// Walks down the versions until one is native or a rule says it otherwise.
-    fn step(&self, schema: &'static Op, call: &Call) -> Result<Step> {
+    pub(super) fn step(&self, schema: &'static Op, call: &Call) -> Result<Step> {
         let target = self.target_of(schema.name);
         let in_force = schema.at(target).filter(|v| v.since > call.form.since);
         if let Some(version) = in_force {
@@ -205,7 +205,13 @@ impl Builder {
         version.lower.map(Some).ok_or_else(|| self.needs(schema, version.since))
     }
 
-    fn lowered(&mut self, lower: LowerFn, since: u32, call: &Call, inferred: &Inferred) -> Result<Vec<Value>> {
+    pub(super) fn lowered(
+        &mut self,
+        lower: LowerFn,
+        since: u32,
+        call: &Call,
+        inferred: &Inferred,
+    ) -> Result<Vec<Value>> {
         if self.depth >= MAX_DEPTH {
             return Err(self.fault(format!("the lowerings of `{}` go round in circles", call.op)));
         }

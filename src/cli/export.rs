@@ -10,8 +10,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::report::{self, Stop, stopped};
 use super::text;
 use crate::error::{Error, Kind, Result};
-use crate::export::{Choice, Dim, Exported, Ir, Options, Summary, export_program};
-use crate::onnx::{self, ExternalData, Provenance, Written};
+use crate::export::{Choice, Dim, Ir, Options, Summary, export_program};
+use crate::onnx::{self, ExternalData, Provenance, Written, write::Progress};
 use crate::program::Program;
 use crate::pt2;
 use crate::rules::DEFAULT_OPSET;
@@ -69,13 +69,23 @@ pub struct Args {
 
 /// Where the weights go.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum ExternalArg {
+pub(super) enum ExternalArg {
     /// Inside the .onnx up to protobuf's limit of 2 GiB, else beside it
     Auto,
     /// Beside the .onnx, in OUT.onnx.data
     Always,
     /// Inside the .onnx, or an error
     Never,
+}
+
+impl From<ExternalArg> for ExternalData {
+    fn from(arg: ExternalArg) -> ExternalData {
+        match arg {
+            ExternalArg::Auto => ExternalData::Auto,
+            ExternalArg::Always => ExternalData::Always,
+            ExternalArg::Never => ExternalData::Never,
+        }
+    }
 }
 
 /// How much nodes tell about where they come from.
@@ -91,7 +101,7 @@ enum ProvenanceArg {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Stop> {
-    onnx_signals();
+    handle_signals();
     let start = Instant::now();
     let output = output(args)?;
     let program = read(&args.input)?;
@@ -99,7 +109,10 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     if !args.quiet {
         exported.notes.iter().for_each(|text| report::note(text));
     }
-    let written = write(&exported, &output, args.quiet)?;
+    let written = written(&output, args.quiet, &mut |out, progress| match out {
+        Some(out) => exported.write_to(out, progress),
+        None => exported.write_file(&output, progress),
+    })?;
     if !args.quiet {
         report::say(&summary(&exported.summary(written, start), &output));
     }
@@ -107,7 +120,7 @@ pub fn run(args: &Args) -> Result<(), Stop> {
 }
 
 /// An interrupted export leaves nothing behind.
-fn onnx_signals() {
+pub(super) fn handle_signals() {
     // Where no handler can be set, only a hidden temporary file may stay.
     let _ = ctrlc::set_handler(|| {
         onnx::discard_all();
@@ -119,11 +132,7 @@ fn options(args: &Args) -> Options {
     Options {
         opset: args.opset,
         ir: args.ir,
-        external_data: match args.external_data {
-            ExternalArg::Auto => ExternalData::Auto,
-            ExternalArg::Always => ExternalData::Always,
-            ExternalArg::Never => ExternalData::Never,
-        },
+        external_data: args.external_data.into(),
         provenance: match args.provenance {
             ProvenanceArg::None => Provenance::None,
             ProvenanceArg::Compact => Provenance::Compact,
@@ -136,7 +145,8 @@ fn options(args: &Args) -> Options {
     }
 }
 
-fn is_stream(path: &Path) -> bool {
+/// Is it stdin or stdout?
+pub(super) fn is_stream(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
@@ -161,7 +171,11 @@ pub fn read(path: &Path) -> Result<Program> {
     pt2::read_bytes("stdin", bytes)
 }
 
-fn write(exported: &Exported, output: &Path, quiet: bool) -> Result<Written, Stop> {
+/// Writes to the file, or to a stream that is handed over for it.
+pub(super) type Writing<'a> = dyn FnMut(Option<&mut dyn Write>, &mut Progress<'_>) -> Result<Written> + 'a;
+
+/// Writes a model, with a bar where it takes long.
+pub(super) fn written(output: &Path, quiet: bool, write: &mut Writing<'_>) -> Result<Written, Stop> {
     let bar = ProgressBar::hidden();
     let mut progress = |done: u64, total: u64| {
         if bar.length().is_none() {
@@ -174,7 +188,7 @@ fn write(exported: &Exported, output: &Path, quiet: bool) -> Result<Written, Sto
         bar.set_position(done);
     };
     if !is_stream(output) {
-        let written = exported.write_file(output, &mut progress);
+        let written = write(None, &mut progress);
         bar.finish_and_clear();
         return Ok(written?);
     }
@@ -183,7 +197,7 @@ fn write(exported: &Exported, output: &Path, quiet: bool) -> Result<Written, Sto
         return Err(error.help("send it on with `|` or `>`, or write to a file: `-o model.onnx`").into());
     }
     let mut out = Pipe { out: io::stdout().lock(), error: None };
-    let written = exported.write_to(&mut out, &mut progress);
+    let written = write(Some(&mut out), &mut progress);
     bar.finish_and_clear();
     match out.error {
         Some(error) => Err(stopped(error)),
@@ -224,7 +238,8 @@ impl Write for Pipe<'_> {
     }
 }
 
-fn summary(summary: &Summary, output: &Path) -> String {
+/// One line on what was done.
+pub(super) fn summary(summary: &Summary, output: &Path) -> String {
     let written = &summary.written;
     let name = if is_stream(output) { "stdout".to_owned() } else { output.display().to_string() };
     let data = match &written.data {

@@ -3,6 +3,7 @@
 //! Exit codes: 0 done, 2 wrong usage, 3 a file that cannot be read or written, 4 a damaged input, 5 a model that needs what
 //! the target lacks, 70 a fault of ours, 130 interrupted, 141 a reader of our output that went away.
 
+mod convert;
 mod explain;
 mod export;
 mod inspect;
@@ -21,6 +22,7 @@ const EXAMPLES: &str = "\
 Examples:
   aten2onnx export model.pt2                                the default opset, to model.onnx
   aten2onnx export model.pt2 -o edge.onnx --opset 11
+  aten2onnx convert model.onnx -o edge.onnx --opset 11      an ONNX model, whoever made it
   aten2onnx inspect model.pt2                               what is in it, and which opsets would do
   aten2onnx ops --opset 13                                  the operators that opset 13 can say";
 
@@ -35,6 +37,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Export(export::Args),
+    Convert(convert::Args),
     Inspect(inspect::Args),
     Ops(ops::Args),
     ExplainError(explain::Args),
@@ -45,6 +48,7 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
         Command::Export(args) => export::run(&args),
+        Command::Convert(args) => convert::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Ops(args) => ops::run(&args),
         Command::ExplainError(args) => explain::run(&args),

@@ -1,5 +1,7 @@
 //! Nodes, their attributes, and the bodies that hold them.
 
+use std::sync::Arc;
+
 use super::Value;
 
 /// A node.
@@ -38,6 +40,8 @@ pub enum Attr {
     Tensor(Value),
     /// GRAPH
     Graph(Body),
+    /// Of another kind: the message that a model had it in.
+    Message(Arc<[u8]>),
 }
 
 /// A graph's or nested graph's contents.

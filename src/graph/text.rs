@@ -68,6 +68,7 @@ impl Graph {
                 None => self.ty(*v).to_string(),
             },
             Attr::Graph(_) => return None,
+            Attr::Message(_) => "...".to_owned(),
         })
     }
 }

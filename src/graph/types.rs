@@ -37,6 +37,16 @@ impl Type {
         Type::Tensor { dtype, shape: None }
     }
 
+    /// Of a value of which nothing is known: a result of a custom operator, a map.
+    pub fn unknown() -> Type {
+        Type::unranked(Dtype::Undefined)
+    }
+
+    /// Is nothing known of it?
+    pub fn is_unknown(&self) -> bool {
+        self.dtype() == Dtype::Undefined
+    }
+
     /// The element type of a tensor, or of the tensors in a sequence or optional.
     pub fn dtype(&self) -> Dtype {
         match self {

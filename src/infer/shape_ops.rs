@@ -320,7 +320,7 @@ pub(super) fn constant(c: &Ctx) -> Result<Vec<Type>> {
             Some(ty) => Ok(vec![ty]),
             None => Err(c.error(format!("the type of attribute {name} is not known"))),
         },
-        Attr::Graph(_) => Err(c.error(format!("attribute {name} is a graph"))),
+        Attr::Graph(_) | Attr::Message(_) => Err(c.error(format!("attribute {name} is no tensor"))),
     }
 }
 

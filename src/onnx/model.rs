@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use prost::Message;
 use prost::bytes::Bytes;
 
 use super::proto::{
@@ -213,6 +214,10 @@ impl Writer<'_> {
                 proto.g = Some(self.body(v, name)?);
                 AttributeType::Graph
             }
+            Attr::Message(bytes) => {
+                let damaged = |_| Error::internal(format!("the attribute `{name}` is damaged"));
+                return AttributeProto::decode(bytes.as_ref()).map_err(damaged);
+            }
         };
         proto.r#type = Some(ty.into());
         Ok(proto)
@@ -220,8 +225,9 @@ impl Writer<'_> {
 
     fn value_info(&self, value: Value) -> Result<ValueInfoProto> {
         let name = self.name(value)?.to_owned();
-        let ty = self.ty(self.graph.ty(value)).map_err(|error| error.at(format!("value `{name}`")))?;
-        Ok(ValueInfoProto { name: Some(name), r#type: Some(ty), ..ValueInfoProto::default() })
+        let known = Some(self.graph.ty(value)).filter(|ty| !ty.is_unknown());
+        let ty = known.map(|ty| self.ty(ty)).transpose().map_err(|error| error.at(format!("value `{name}`")))?;
+        Ok(ValueInfoProto { name: Some(name), r#type: ty, ..ValueInfoProto::default() })
     }
 
     fn ty(&self, ty: &Type) -> Result<TypeProto> {

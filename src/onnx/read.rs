@@ -13,10 +13,43 @@ use crate::weights::MappedFile;
 /// Protobuf's limit of 2 GiB.
 pub const LIMIT: u64 = i32::MAX as u64;
 
+/// A model, and the file that raw data of its tensors lies in.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// The message.
+    pub proto: ModelProto,
+    /// What it was read from.
+    pub file: Arc<MappedFile>,
+}
+
+impl Source {
+    /// Reads a model from a file that is mapped: raw data of tensors stays where it is.
+    pub fn open(path: &Path) -> Result<Source> {
+        Source::of(MappedFile::open(path)?)
+    }
+
+    /// Reads a model from bytes; `name` is for messages.
+    pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Source> {
+        Source::of(MappedFile::from_bytes(name, bytes))
+    }
+
+    fn of(file: Arc<MappedFile>) -> Result<Source> {
+        let bytes = Bytes::from_owner(Owner(Arc::clone(&file)));
+        let proto = parse(bytes).map_err(|error| error.at(file.path.display().to_string()))?;
+        Ok(Source { proto, file })
+    }
+
+    /// Where bytes of the message lie in the file.
+    pub fn position(&self, bytes: &Bytes) -> Option<usize> {
+        let start = (bytes.as_ptr() as usize).checked_sub(self.file.bytes().as_ptr() as usize)?;
+        let end = start.checked_add(bytes.len())?;
+        (end <= self.file.bytes().len()).then_some(start)
+    }
+}
+
 /// Reads a model from a file that is mapped: raw data of tensors stays where it is.
 pub fn read_file(path: &Path) -> Result<ModelProto> {
-    let bytes = Bytes::from_owner(Owner(MappedFile::open(path)?));
-    parse(bytes).map_err(|error| error.at(path.display().to_string()))
+    Ok(Source::open(path)?.proto)
 }
 
 /// Reads a model from bytes.

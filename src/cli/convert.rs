@@ -1,0 +1,90 @@
+//! `aten2onnx convert`
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::export::{self, ExternalArg};
+use super::report::{self, Stop};
+use crate::convert::{Converted, Options, convert};
+use crate::error::{Error, Kind, Result};
+use crate::export::{Ir, Summary};
+use crate::onnx::read::Source;
+use crate::rules::DEFAULT_OPSET;
+
+const EXAMPLES: &str = "\
+Examples:
+  aten2onnx convert model.onnx -o edge.onnx --opset 11
+  aten2onnx convert model.onnx -o old.onnx --opset 13 --ir 7
+  aten2onnx convert model.onnx -o flat.onnx --opset 18 --inline-functions";
+
+/// Convert an .onnx file, whoever made it, to another opset
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The .onnx file; `-` for stdin
+    #[arg(value_name = "IN.onnx")]
+    input: PathBuf,
+    /// The .onnx file to write; `-` for stdout
+    #[arg(short, long, value_name = "OUT.onnx")]
+    output: PathBuf,
+    /// The opset of the result, 9 to 28
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_OPSET, value_parser = super::opset)]
+    opset: u32,
+    /// The IR version: a number, `lowest` that holds the model, or that of the opset's `release` of ONNX
+    #[arg(long, value_name = "N", default_value = "lowest")]
+    ir: Ir,
+    /// Where the weights go; `auto` leaves them inside or beside the .onnx, as they are in the source
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ExternalArg::Auto)]
+    external_data: ExternalArg,
+    /// Put the bodies of local functions where they are called
+    #[arg(long)]
+    inline_functions: bool,
+    /// Say nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<(), Stop> {
+    export::handle_signals();
+    let start = Instant::now();
+    let options = Options {
+        opset: args.opset,
+        ir: args.ir,
+        external_data: args.external_data.into(),
+        inline_functions: args.inline_functions,
+    };
+    let converted = convert(&read(&args.input)?, &options)?;
+    if !args.quiet {
+        converted.notes.iter().for_each(|text| report::note(text));
+    }
+    let written = export::written(&args.output, args.quiet, &mut |out, progress| match out {
+        Some(out) => converted.write_to(out, progress),
+        None => converted.write_file(&args.output, progress),
+    })?;
+    if !args.quiet {
+        report::say(&export::summary(&summary(&converted, written, start), &args.output));
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<Source> {
+    if !export::is_stream(path) {
+        return Source::open(path);
+    }
+    let mut bytes = Vec::new();
+    io::stdin().lock().read_to_end(&mut bytes).map_err(|error| Error::new(Kind::Io, error.to_string()).at("stdin"))?;
+    Source::from_bytes("stdin", bytes)
+}
+
+fn summary(converted: &Converted, written: crate::onnx::Written, start: Instant) -> Summary {
+    Summary {
+        opset: converted.graph.opset,
+        ir: converted.ir_version(),
+        nodes: converted.nodes(),
+        written,
+        notes: converted.notes.clone(),
+        took: start.elapsed(),
+    }
+}

@@ -1,0 +1,104 @@
+//! Attributes of nodes, from ONNX's messages. Those of kinds that no operator of ours looks into stay messages.
+
+use prost::Message;
+
+use super::graph::Conversion;
+use super::intern::intern;
+use super::tensors::Tensor;
+use crate::error::{Error, Result};
+use crate::graph::{Attr, Constant, Value};
+use crate::onnx::Payload;
+use crate::onnx::proto::{AttributeProto, attribute_proto::AttributeType};
+use crate::schema::Version;
+
+impl Conversion<'_> {
+    /// All attributes of a node but the graphs: those need the types of the inputs first.
+    pub(super) fn plain_attributes(
+        &mut self,
+        protos: &[AttributeProto],
+        form: Option<&'static Version>,
+    ) -> Result<Vec<(&'static str, Attr)>> {
+        let mut attrs = Vec::with_capacity(protos.len());
+        for proto in protos {
+            let Some(proto) = self.resolved(proto) else { continue };
+            if kind(&proto) == AttributeType::Graph {
+                continue;
+            }
+            let name = attribute_name(form, proto.name());
+            let attr = self.attribute(&proto).map_err(|error| error.at(format!("attribute `{}`", proto.name())))?;
+            attrs.push((name, attr));
+        }
+        Ok(attrs)
+    }
+
+    /// The attribute itself, or inside a function what the call gives for it; None if that is nothing.
+    pub(super) fn resolved(&self, proto: &AttributeProto) -> Option<AttributeProto> {
+        match proto.ref_attr_name() {
+            "" => Some(proto.clone()),
+            name => {
+                let given = self.function_attribute(name)?;
+                Some(AttributeProto { name: proto.name.clone(), ..given.clone() })
+            }
+        }
+    }
+
+    fn attribute(&mut self, proto: &AttributeProto) -> Result<Attr> {
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
+        let message = || Attr::Message(proto.encode_to_vec().into());
+        Ok(match kind(proto) {
+            AttributeType::Float => Attr::Float(proto.f().into()),
+            AttributeType::Int => Attr::Int(proto.i()),
+            AttributeType::String => text(proto.s()).map_or_else(message, Attr::Str),
+            AttributeType::Floats => Attr::Floats(proto.floats.iter().copied().map(f64::from).collect()),
+            AttributeType::Ints => Attr::Ints(proto.ints.clone()),
+            AttributeType::Strings => {
+                let texts: Option<Vec<String>> = proto.strings.iter().map(|bytes| text(bytes)).collect();
+                texts.map_or_else(message, Attr::Strs)
+            }
+            AttributeType::Tensor => {
+                let tensor = proto.t.as_ref().ok_or_else(|| Error::input("a tensor is missing"))?;
+                Attr::Tensor(self.constant_of_tensor(tensor)?)
+            }
+            AttributeType::Graphs => return Err(Error::unsupported("lists of graphs")),
+            _ => message(),
+        })
+    }
+
+    fn constant_of_tensor(&mut self, proto: &crate::onnx::proto::TensorProto) -> Result<Value> {
+        let constant = match self.tensors.read(proto)? {
+            Tensor::Constant(constant) => constant,
+            // Attributes hold their bytes.
+            Tensor::Weight(weight) => {
+                let payload = Payload::new(&weight)?;
+                let mut bytes = Vec::new();
+                payload.write(&mut |chunk| {
+                    bytes.extend_from_slice(chunk);
+                    Ok(())
+                })?;
+                Constant::new(weight.dtype, weight.sizes.clone(), bytes)
+            }
+        };
+        Ok(self.builder.intern(constant))
+    }
+}
+
+/// The kind, which very old models do not state.
+pub fn kind(proto: &AttributeProto) -> AttributeType {
+    match proto.r#type() {
+        AttributeType::Undefined if proto.f.is_some() => AttributeType::Float,
+        AttributeType::Undefined if proto.i.is_some() => AttributeType::Int,
+        AttributeType::Undefined if proto.s.is_some() => AttributeType::String,
+        AttributeType::Undefined if proto.t.is_some() => AttributeType::Tensor,
+        AttributeType::Undefined if proto.g.is_some() => AttributeType::Graph,
+        AttributeType::Undefined if !proto.floats.is_empty() => AttributeType::Floats,
+        AttributeType::Undefined if !proto.ints.is_empty() => AttributeType::Ints,
+        AttributeType::Undefined if !proto.strings.is_empty() => AttributeType::Strings,
+        kind => kind,
+    }
+}
+
+/// The name as the schema has it, or one of its own.
+pub fn attribute_name(form: Option<&'static Version>, name: &str) -> &'static str {
+    let known = form.and_then(|form| form.attributes.iter().find(|a| a.name == name));
+    known.map_or_else(|| intern(name), |attribute| attribute.name)
+}

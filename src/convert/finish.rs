@@ -1,0 +1,145 @@
+//! The end of a conversion: what is not computed is put back. Names, texts, inputs and outputs as they were stated.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::Converted;
+use super::graph::Conversion;
+use crate::dtype::Dtype;
+use crate::error::Result;
+use crate::graph::Graph;
+use crate::onnx::proto::{GraphProto, ModelProto, OperatorSetIdProto, ValueInfoProto};
+use crate::onnx::{self, ExternalData, Model, ModelOptions, Provenance, ir};
+
+/// The IR version from which graphs and nodes have metadata of their own.
+const METADATA_IR: i64 = 10;
+
+/// The finished model.
+pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Converted> {
+    let Conversion {
+        builder,
+        options,
+        model,
+        pinned,
+        defaults,
+        names,
+        functions,
+        tensors,
+        weight_inputs,
+        mut notes,
+        ..
+    } = conversion;
+    let graph = builder.finish_as_given(&pinned)?;
+    let asked = options.ir.version(options.opset);
+    let named = ModelOptions { ir: asked, provenance: Provenance::Compact, dims: HashMap::new(), names: names.of };
+    let mut result = onnx::model::build(&graph, &named)?;
+    name_defaults(&mut result, &graph, &defaults);
+    let kept: Vec<_> = functions.kept(model).cloned().collect();
+    restore_graph(&mut result, source, &weight_inputs);
+    restore_model(&mut result.proto, model, &graph, options.opset);
+    result.proto.functions = kept;
+    for function in &mut result.proto.functions {
+        let default = function.opset_import.iter_mut().filter(|import| matches!(import.domain(), "" | "ai.onnx"));
+        default.for_each(|import| import.version = Some(options.opset.into()));
+    }
+    ir::set(&mut result, asked)?;
+    if result.proto.ir_version() >= METADATA_IR
+        && let Some(graph) = &mut result.proto.graph
+    {
+        graph.metadata_props.clone_from(&source.metadata_props);
+    }
+    tell(&mut notes, &graph, &result, &weight_inputs);
+    let external_data = match options.external_data {
+        ExternalData::Auto if tensors.external => ExternalData::Always,
+        chosen => chosen,
+    };
+    Ok(Converted { graph, model: result, notes, source: Default::default(), external_data })
+}
+
+/// Inputs and outputs as they were stated: types, names of dimensions, texts.
+fn restore_graph(result: &mut Model, source: &GraphProto, weights: &std::collections::HashSet<&str>) {
+    let Some(graph) = &mut result.proto.graph else { return };
+    graph.name.clone_from(&source.name);
+    graph.doc_string.clone_from(&source.doc_string);
+    graph.input = source.input.iter().filter(|input| !weights.contains(input.name())).cloned().collect();
+    // The type of an output may be left to be inferred.
+    let inferred = std::mem::take(&mut graph.output);
+    let stated = source.output.iter().zip(inferred);
+    graph.output =
+        stated.map(|(stated, inferred)| if stated.r#type.is_some() { stated.clone() } else { inferred }).collect();
+    for info in graph.input.iter_mut().chain(&mut graph.output) {
+        info.metadata_props.clear();
+    }
+    let texts: HashMap<&str, &ValueInfoProto> =
+        source.value_info.iter().filter(|info| info.doc_string.is_some()).map(|info| (info.name(), info)).collect();
+    for info in &mut graph.value_info {
+        if let Some(stated) = texts.get(info.name()) {
+            info.doc_string.clone_from(&stated.doc_string);
+        }
+    }
+    graph.quantization_annotation.clone_from(&source.quantization_annotation);
+}
+
+/// An input that may be left out has its default as a weight of the same name.
+fn name_defaults(result: &mut Model, graph: &Graph, defaults: &[(crate::graph::Value, crate::graph::Value)]) {
+    for (input, weight) in defaults {
+        let (name, own) = (graph.name(*input).to_owned(), graph.name(*weight).to_owned());
+        let dense = result.proto.graph.iter_mut().flat_map(|g| &mut g.initializer).find(|t| t.name() == own);
+        if let Some(tensor) = dense {
+            tensor.name = Some(name);
+        } else if let Some(weight) = result.weights.iter_mut().find(|w| w.name == own) {
+            weight.name = name;
+        }
+    }
+}
+
+fn restore_model(proto: &mut ModelProto, source: &ModelProto, graph: &Graph, opset: u32) {
+    proto.producer_name.clone_from(&source.producer_name);
+    proto.producer_version.clone_from(&source.producer_version);
+    proto.domain.clone_from(&source.domain);
+    proto.model_version = source.model_version;
+    proto.doc_string.clone_from(&source.doc_string);
+    proto.metadata_props.clone_from(&source.metadata_props);
+    // Other domains keep their versions; those that are imported for nothing stay, too.
+    let mut versions: BTreeMap<&str, i64> = graph.domains().into_iter().map(|domain| (domain, 1)).collect();
+    for import in &source.opset_import {
+        versions.insert(import.domain(), import.version());
+    }
+    versions.remove("ai.onnx");
+    versions.insert("", opset.into());
+    let import =
+        |(domain, version): (&str, i64)| OperatorSetIdProto { domain: Some(domain.to_owned()), version: Some(version) };
+    proto.opset_import = versions.into_iter().map(import).collect();
+}
+
+/// What a user should know.
+fn tell(notes: &mut Vec<String>, graph: &Graph, model: &Model, weight_inputs: &std::collections::HashSet<&str>) {
+    let mut custom: BTreeMap<&str, usize> = BTreeMap::new();
+    graph.body.visit(&mut |node| {
+        if node.op.contains("::") {
+            *custom.entry(node.op).or_default() += 1;
+        }
+    });
+    let functions: Vec<String> =
+        model.proto.functions.iter().map(|f| format!("{}::{}", f.domain(), f.name())).collect();
+    let passed: Vec<String> = custom
+        .into_iter()
+        .filter(|(op, _)| !functions.iter().any(|function| function == op))
+        .map(|(op, count)| if count == 1 { op.to_owned() } else { format!("{op} ({count} nodes)") })
+        .collect();
+    if !passed.is_empty() {
+        notes.push(format!("operators of other domains stay as they are: {}", passed.join(", ")));
+    }
+    if !weight_inputs.is_empty() {
+        let count = weight_inputs.len();
+        notes.push(format!(
+            "{count} weights were listed as inputs, as IR version 3 asks for; they are weights alone now"
+        ));
+    }
+    let unknown = graph.values.iter().any(|info| info.ty.dtype() == Dtype::Undefined);
+    if unknown {
+        notes.push(
+            "the types of some values are not known: what the model does not state of operators of other domains"
+                .to_owned(),
+        );
+    }
+}

@@ -1,0 +1,202 @@
+//! Local functions: those whose bodies stand at the target are kept, the others are put where they are called.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Options;
+use super::graph::Conversion;
+use super::node::operator;
+use super::scope::{Function, Scope};
+use crate::builder::Known;
+use crate::error::{Error, Result};
+use crate::onnx::proto::{AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto};
+use crate::schema;
+
+/// More nodes do not come out of putting functions in the place of their calls: calls of calls could make any number.
+const MOST_INLINED: usize = 1 << 20;
+
+/// Domain, name and overload.
+type Id<'a> = (&'a str, &'a str, &'a str);
+
+/// The local functions of a model.
+#[derive(Debug)]
+pub struct Functions<'a> {
+    all: HashMap<Id<'a>, &'a FunctionProto>,
+    kept: HashSet<Id<'a>>,
+    inlined: usize,
+}
+
+impl<'a> Functions<'a> {
+    /// Those of a model, and which of them are kept.
+    pub fn new(model: &'a ModelProto, opset: u32, options: &Options) -> Result<Functions<'a>> {
+        let mut all = HashMap::new();
+        for function in &model.functions {
+            if all.insert(id(function), function).is_some() {
+                return Err(Error::input(format!("the function `{}` is defined twice", function.name())));
+            }
+        }
+        let mut functions = Functions { all, kept: HashSet::new(), inlined: 0 };
+        if !options.inline_functions {
+            functions.keep(model, opset, options.opset);
+        }
+        Ok(functions)
+    }
+
+    /// Keeps all functions that stand as they are, and whose calls have results of a known type.
+    fn keep(&mut self, model: &'a ModelProto, opset: u32, target: u32) {
+        let untyped = self.untyped(model);
+        let candidates = model.functions.iter().filter(|f| f.overload().is_empty() && !untyped.contains(&id(f)));
+        self.kept = candidates.map(id).collect();
+        // A function stands if those stand that it calls: what does not is taken away until nothing changes.
+        loop {
+            let standing = |id: &Id<'a>| self.all.get(id).is_some_and(|f| self.stands(f, opset, target));
+            let kept: HashSet<Id<'a>> = self.kept.iter().copied().filter(standing).collect();
+            if kept.len() == self.kept.len() {
+                return;
+            }
+            self.kept = kept;
+        }
+    }
+
+    /// Functions with a call in a graph of which some result has no type.
+    fn untyped(&self, model: &'a ModelProto) -> HashSet<Id<'a>> {
+        let mut untyped = HashSet::new();
+        let mut graphs: Vec<&GraphProto> = model.graph.iter().collect();
+        while let Some(graph) = graphs.pop() {
+            let infos = graph.value_info.iter().chain(&graph.output).filter(|info| info.r#type.is_some());
+            let typed: HashSet<&str> = infos.map(|info| info.name()).collect();
+            for node in &graph.node {
+                graphs.extend(node.attribute.iter().filter_map(|a| a.g.as_ref()));
+                let lacks = |name: &String| !name.is_empty() && !typed.contains(name.as_str());
+                if self.all.contains_key(&called_id(node)) && node.output.iter().any(lacks) {
+                    untyped.insert(called_id(node));
+                }
+            }
+        }
+        untyped
+    }
+
+    fn stands(&self, function: &FunctionProto, opset: u32, target: u32) -> bool {
+        let opset = function_opset(function).unwrap_or(opset);
+        let mut lists = vec![&function.node];
+        while let Some(nodes) = lists.pop() {
+            for node in nodes {
+                lists.extend(node.attribute.iter().filter_map(|a| a.g.as_ref()).map(|g| &g.node));
+                let stands = match self.all.contains_key(&called_id(node)) {
+                    true => self.kept.contains(&called_id(node)),
+                    false => is_same(operator(node), opset, target),
+                };
+                if !stands {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// The function that a node calls, if it is not kept.
+    pub fn called(&self, node: &NodeProto) -> Option<&'a FunctionProto> {
+        let id = called_id(node);
+        self.all
+            .iter()
+            .find(|(known, _)| **known == id)
+            .filter(|(known, _)| !self.kept.contains(*known))
+            .map(|(_, f)| *f)
+    }
+
+    /// Those that are kept, in the order of the model.
+    pub fn kept<'m>(&self, model: &'m ModelProto) -> impl Iterator<Item = &'m FunctionProto> {
+        model.functions.iter().filter(|function| self.kept.iter().any(|kept| *kept == id(function)))
+    }
+}
+
+fn is_same(op: &str, opset: u32, target: u32) -> bool {
+    if op.contains("::") {
+        return true;
+    }
+    let versions = schema::find(op).map(|schema| (schema.at(opset), schema.at(target)));
+    matches!(versions, Some((Some(a), Some(b))) if a.since == b.since && !b.deprecated)
+}
+
+fn id(function: &FunctionProto) -> Id<'_> {
+    (function.domain(), function.name(), function.overload())
+}
+
+fn called_id(node: &NodeProto) -> Id<'_> {
+    (node.domain(), node.op_type(), node.overload())
+}
+
+/// The opset of the default domain that a function is written for.
+pub fn function_opset(function: &FunctionProto) -> Option<u32> {
+    let imports = function.opset_import.iter().filter(|import| matches!(import.domain(), "" | "ai.onnx"));
+    imports.filter_map(|import| u32::try_from(import.version()).ok()).max()
+}
+
+impl<'a> Conversion<'a> {
+    /// Puts the body of a function in the place of its call.
+    pub(super) fn function_call(
+        &mut self,
+        call: &NodeProto,
+        function: &'a FunctionProto,
+        inputs: Vec<Option<Known>>,
+    ) -> Result<()> {
+        if self.scopes.depth() >= super::graph::MAX_DEPTH {
+            return Err(Error::input(format!("the function `{}` calls itself, or too deeply", function.name())));
+        }
+        self.functions.inlined = self.functions.inlined.saturating_add(function.node.len());
+        if self.functions.inlined > MOST_INLINED {
+            return Err(Error::input(format!("the model's functions give more than {MOST_INLINED} nodes")));
+        }
+        let scope = self.function_scope(call, function, inputs)?;
+        self.scopes.push(scope);
+        let results = self.function_body(function);
+        self.scopes.pop();
+        for (name, known) in call.output.iter().zip(results?).filter(|(name, _)| !name.is_empty()) {
+            let known = known.ok_or_else(|| Error::input(format!("`{name}` is nothing")))?;
+            self.bind_name(name, known)?;
+        }
+        Ok(())
+    }
+
+    fn function_scope(
+        &self,
+        call: &NodeProto,
+        function: &'a FunctionProto,
+        inputs: Vec<Option<Known>>,
+    ) -> Result<Scope> {
+        if inputs.len() > function.input.len() || call.output.len() > function.output.len() {
+            let message = format!("the function `{}` has fewer inputs or outputs", function.name());
+            return Err(Error::input(message));
+        }
+        let mut scope = Scope::default();
+        for (i, name) in function.input.iter().enumerate() {
+            scope.names.insert(name.clone(), inputs.get(i).copied().flatten());
+        }
+        let mut attributes: HashMap<String, AttributeProto> =
+            function.attribute_proto.iter().map(|a| (a.name().to_owned(), a.clone())).collect();
+        for attribute in &call.attribute {
+            if let Some(given) = self.resolved(attribute) {
+                attributes.insert(given.name().to_owned(), given);
+            }
+        }
+        let label = super::node::label(call);
+        let prefix = match self.scopes.function() {
+            Some(outer) => format!("{}/{label}", outer.prefix),
+            None => label,
+        };
+        let opset = function_opset(function).unwrap_or(self.opset);
+        scope.function = Some(Function { opset, attributes, prefix });
+        Ok(scope)
+    }
+
+    fn function_body(&mut self, function: &FunctionProto) -> Result<Vec<Option<Known>>> {
+        for node in &function.node {
+            self.node(node)?;
+        }
+        function.output.iter().map(|name| self.scopes.find(name)).collect()
+    }
+
+    /// What the call of the innermost function gives for an attribute.
+    pub(super) fn function_attribute(&self, name: &str) -> Option<&AttributeProto> {
+        self.scopes.function()?.attributes.get(name)
+    }
+}

@@ -1,0 +1,289 @@
+//! The graph of a model, and the bodies inside it: inputs, weights, nodes in order, outputs.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::report::Problems;
+use super::scope::{Names, Scope, Scopes};
+use super::tensors::{Tensor, Tensors};
+use super::types::Types;
+use super::{Converted, Options, finish, functions};
+use crate::builder::{Builder, Known};
+use crate::error::{Error, Result};
+use crate::graph::{Attr, Type, Value};
+use crate::onnx::proto::{AttributeProto, GraphProto, ModelProto, TensorProto, ValueInfoProto};
+use crate::onnx::read::Source;
+use crate::rules::MAX_OPSET;
+use crate::weights::Weight;
+
+/// Bodies and functions within each other; more is a fault of the model.
+pub(super) const MAX_DEPTH: usize = 64;
+
+/// A conversion under way.
+pub struct Conversion<'a> {
+    pub(super) builder: Builder,
+    pub(super) options: &'a Options,
+    pub(super) model: &'a ModelProto,
+    /// The opset of the default domain in the model.
+    pub(super) opset: u32,
+    pub(super) tensors: Tensors<'a>,
+    pub(super) types: Types,
+    pub(super) scopes: Scopes,
+    pub(super) names: Names,
+    pub(super) functions: functions::Functions<'a>,
+    pub(super) problems: Problems,
+    /// All names that some node reads or that are outputs.
+    read: HashSet<&'a str>,
+    /// Values that nobody reads, and which stay nevertheless.
+    pub(super) pinned: Vec<Value>,
+    /// Inputs that have a weight of the same name as their default.
+    pub(super) defaults: Vec<(Value, Value)>,
+    /// Inputs that were listed for the sake of an old IR version, though they are weights.
+    pub(super) weight_inputs: HashSet<&'a str>,
+    pub(super) notes: Vec<String>,
+}
+
+/// Converts the graph of a model.
+pub fn convert(source: &Source, options: &Options) -> Result<Converted> {
+    let model = &source.proto;
+    let graph = model.graph.as_ref().ok_or_else(|| Error::input("there is no graph in it"))?;
+    if !model.training_info.is_empty() {
+        return Err(Error::unsupported("a model with graphs for training").help("save it for inference first"));
+    }
+    let opset = default_opset(model)?;
+    let mut builder = Builder::new(options.opset);
+    builder.avoid_missing_kernels();
+    let mut conversion = Conversion {
+        builder,
+        options,
+        model,
+        opset,
+        tensors: Tensors::new(source),
+        types: Types::default(),
+        scopes: Scopes::default(),
+        names: Names::default(),
+        functions: functions::Functions::new(model, opset, options)?,
+        problems: Problems::default(),
+        read: HashSet::new(),
+        pinned: Vec::new(),
+        defaults: Vec::new(),
+        weight_inputs: HashSet::new(),
+        notes: Vec::new(),
+    };
+    conversion.find_read(graph);
+    conversion.top(graph)?;
+    conversion.problems.report(options.opset)?;
+    finish::finish(conversion, graph)
+}
+
+/// The opset of the default domain.
+fn default_opset(model: &ModelProto) -> Result<u32> {
+    let imports = model.opset_import.iter().filter(|import| matches!(import.domain(), "" | "ai.onnx"));
+    // A model without one has no nodes of the default domain, or is as old as version 1.
+    let Some(version) = imports.map(|import| import.version()).max() else { return Ok(1) };
+    match u32::try_from(version) {
+        Ok(version) if (1..=MAX_OPSET).contains(&version) => Ok(version),
+        Ok(version) if version > MAX_OPSET => {
+            Err(Error::unsupported(format!("the model is of opset {version}, which is not known yet"))
+                .help(format!("known are the opsets up to {MAX_OPSET}")))
+        }
+        _ => Err(Error::input(format!("there is no opset {version}"))),
+    }
+}
+
+impl<'a> Conversion<'a> {
+    /// Notes all names that are read anywhere.
+    fn find_read(&mut self, graph: &'a GraphProto) {
+        let mut graphs = vec![graph];
+        while let Some(graph) = graphs.pop() {
+            self.read.extend(graph.output.iter().map(ValueInfoProto::name));
+            for node in &graph.node {
+                self.read.extend(node.input.iter().map(String::as_str));
+                graphs.extend(node.attribute.iter().flat_map(|a| a.g.iter().chain(&a.graphs)));
+            }
+        }
+    }
+
+    fn top(&mut self, graph: &'a GraphProto) -> Result<()> {
+        let scope = self.scope_of(graph);
+        self.scopes.push(scope);
+        let weights: HashSet<&str> = weights(graph).map(|(name, _)| name).collect();
+        let are_weights = self.model.ir_version.is_some_and(|version| version < 4);
+        let mut overridable = HashMap::new();
+        for input in &graph.input {
+            let name = input.name();
+            if are_weights && weights.contains(name) {
+                self.weight_inputs.insert(name);
+                continue;
+            }
+            let ty = input.r#type.as_ref().and_then(|ty| self.types.read(&self.builder, ty));
+            let value = self.builder.input(name, ty.unwrap_or_else(Type::unknown));
+            self.names.give(value, name);
+            self.scopes.define(name, Some(Known { value, constant: None }))?;
+            if weights.contains(name) {
+                overridable.insert(name, value);
+            }
+        }
+        self.initializers(graph, &overridable)?;
+        self.nodes(graph)?;
+        for output in &graph.output {
+            let name = output.name();
+            let known = self.scopes.find(name).map_err(|error| error.at(format!("output `{name}`")))?;
+            if let Some(known) = known {
+                self.builder.output(name, known.value);
+            }
+        }
+        Ok(())
+    }
+
+    /// What is stated of the values of a graph.
+    fn scope_of(&mut self, graph: &GraphProto) -> Scope {
+        let mut scope = Scope::default();
+        for info in graph.value_info.iter().chain(&graph.output) {
+            let ty = info.r#type.as_ref().and_then(|ty| self.types.read(&self.builder, ty));
+            if let Some(ty) = ty {
+                scope.declared.insert(info.name().to_owned(), ty);
+            }
+        }
+        scope.outputs = graph.output.iter().map(|output| output.name().to_owned()).collect();
+        scope
+    }
+
+    fn initializers(&mut self, graph: &'a GraphProto, overridable: &HashMap<&str, Value>) -> Result<()> {
+        for (name, tensor) in weights(graph) {
+            let placed = |error: Error| error.at(format!("weight `{name}`"));
+            let tensor = match tensor {
+                Initializer::Dense(proto) => self.tensors.read(proto),
+                Initializer::Sparse(proto) => self.tensors.dense(proto),
+            };
+            let value = self.weight(name, tensor.map_err(placed)?);
+            match overridable.get(name) {
+                Some(input) => {
+                    self.pinned.push(value.value);
+                    self.defaults.push((*input, value.value));
+                }
+                None => {
+                    self.names.give(value.value, name);
+                    self.scopes.define(name, Some(value)).map_err(placed)?;
+                    self.pin_unread(name, value.value);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A tensor of the model as a value that keeps its name.
+    pub(super) fn weight(&mut self, name: &str, tensor: Tensor) -> Known {
+        match tensor {
+            Tensor::Constant(constant) => {
+                let value = self.builder.source_constant(name, constant);
+                Known { value, constant: Some(value) }
+            }
+            Tensor::Weight(weight) => {
+                let weight = Weight { name: name.to_owned(), ..Arc::unwrap_or_clone(weight) };
+                Known { value: self.builder.weight(Arc::new(weight)), constant: None }
+            }
+        }
+    }
+
+    /// What nobody reads in the model stays nevertheless.
+    pub(super) fn pin_unread(&mut self, name: &str, value: Value) {
+        if !self.is_read(name) {
+            self.pinned.push(value);
+        }
+    }
+
+    /// Does anything read a value? Of those in functions it is not known.
+    pub(super) fn is_read(&self, name: &str) -> bool {
+        self.scopes.function().is_some() || self.read.contains(name)
+    }
+
+    fn nodes(&mut self, graph: &'a GraphProto) -> Result<()> {
+        for node in &graph.node {
+            self.node(node)?;
+        }
+        Ok(())
+    }
+
+    /// A graph in an attribute. `params` are the types of its inputs as its node knows them.
+    pub(super) fn body(&mut self, proto: &AttributeProto, params: Option<Vec<Type>>) -> Result<Attr> {
+        let Some(graph) = proto.g.as_ref() else { return Err(Error::input("a graph is missing")) };
+        if self.scopes.depth() >= MAX_DEPTH {
+            return Err(Error::input("graphs are nested too deeply"));
+        }
+        let types = self.body_types(graph, params)?;
+        let inputs = self.builder.open_body(&types);
+        let outputs = self.body_inside(graph, &inputs);
+        self.builder.close_body(inputs, outputs)
+    }
+
+    /// The types of a body's inputs: what the body states, unless its node knows of another element type.
+    fn body_types(&mut self, graph: &GraphProto, params: Option<Vec<Type>>) -> Result<Vec<Type>> {
+        if let Some(params) = &params
+            && params.len() != graph.input.len()
+        {
+            let message = format!("the graph has {} inputs, its node gives {}", graph.input.len(), params.len());
+            return Err(Error::input(message));
+        }
+        let mut types = Vec::with_capacity(graph.input.len());
+        for (i, input) in graph.input.iter().enumerate() {
+            let stated = input.r#type.as_ref().and_then(|ty| self.types.read(&self.builder, ty));
+            let given = params.as_ref().and_then(|params| params.get(i)).filter(|ty| !ty.is_unknown());
+            types.push(match (stated, given) {
+                (Some(stated), Some(given)) if stated.rank().is_some() && stated.dtype() == given.dtype() => stated,
+                (_, Some(given)) => given.clone(),
+                (Some(stated), None) => stated,
+                (None, None) => Type::unknown(),
+            });
+        }
+        Ok(types)
+    }
+
+    fn body_inside(&mut self, graph: &GraphProto, inputs: &[Value]) -> Result<Vec<Value>> {
+        let scope = self.scope_of(graph);
+        self.scopes.push(scope);
+        let outputs = self.body_contents(graph, inputs);
+        self.scopes.pop();
+        outputs
+    }
+
+    fn body_contents(&mut self, graph: &GraphProto, inputs: &[Value]) -> Result<Vec<Value>> {
+        for (input, value) in graph.input.iter().zip(inputs) {
+            self.names.give(*value, input.name());
+            self.scopes.define(input.name(), Some(Known { value: *value, constant: None }))?;
+        }
+        for (name, tensor) in weights(graph) {
+            let placed = |error: Error| error.at(format!("weight `{name}`"));
+            let tensor = match tensor {
+                Initializer::Dense(proto) => self.tensors.read(proto),
+                Initializer::Sparse(proto) => self.tensors.dense(proto),
+            };
+            let value = self.weight(name, tensor.map_err(placed)?);
+            self.names.give(value.value, name);
+            self.scopes.define(name, Some(value)).map_err(placed)?;
+        }
+        for node in &graph.node {
+            self.node(node)?;
+        }
+        let outputs = graph.output.iter().map(|output| {
+            let found = self.scopes.find(output.name())?;
+            found.map(|known| known.value).ok_or_else(|| Error::input(format!("`{}` is absent", output.name())))
+        });
+        outputs.collect()
+    }
+}
+
+/// A weight of a graph.
+enum Initializer<'a> {
+    Dense(&'a TensorProto),
+    Sparse(&'a crate::onnx::proto::SparseTensorProto),
+}
+
+fn weights(graph: &GraphProto) -> impl Iterator<Item = (&str, Initializer<'_>)> {
+    let dense = graph.initializer.iter().map(|proto| (proto.name(), Initializer::Dense(proto)));
+    let sparse = graph.sparse_initializer.iter().map(|proto| {
+        let name = proto.values.as_ref().map_or("", |values| values.name());
+        (name, Initializer::Sparse(proto))
+    });
+    dense.chain(sparse)
+}

@@ -1,0 +1,17 @@
+//! Names of operators and attributes that no schema has: kept once for as long as the process lives.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+/// The name with a lifetime that nodes can hold.
+pub fn intern(name: &str) -> &'static str {
+    static NAMES: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    let names = names.get_or_insert_with(HashSet::new);
+    if let Some(known) = names.get(name) {
+        return known;
+    }
+    let kept: &'static str = Box::leak(name.to_owned().into_boxed_str());
+    names.insert(kept);
+    kept
+}

@@ -1,0 +1,245 @@
+//! One node: it stays, is lowered, or is noted as a problem.
+
+use super::attributes::{attribute_name, kind};
+use super::graph::Conversion;
+use super::intern::intern;
+use super::tensors::Tensor;
+use crate::builder::{Known, SourceNode};
+use crate::error::{Error, Kind, Result};
+use crate::graph::{Attr, Origin, Type, Value};
+use crate::onnx::proto::{NodeProto, attribute_proto::AttributeType};
+use crate::schema::{self, Op, Version};
+
+impl<'a> Conversion<'a> {
+    /// Converts a node.
+    ///
+    /// # Errors
+    /// Only what makes it useless to go on: a damaged model. What the target cannot say is noted.
+    pub(super) fn node(&mut self, proto: &NodeProto) -> Result<()> {
+        let label = label(proto);
+        self.placed(proto).map_err(|error| error.at(format!("node `{label}` ({})", proto.op_type())))
+    }
+
+    fn placed(&mut self, proto: &NodeProto) -> Result<()> {
+        let inputs = self.inputs(proto)?;
+        if self.is_large_constant(proto)? {
+            return Ok(());
+        }
+        if let Some(function) = self.functions.called(proto) {
+            return self.function_call(proto, function, inputs);
+        }
+        self.set_origin(proto);
+        let op = operator(proto);
+        let found = schema::find(op).filter(|_| !op.contains("::"));
+        let form = found.and_then(|schema| schema.at(self.form_opset()));
+        let mut node = self.source_node(proto, op, form, inputs)?;
+        let Some(schema) = found else {
+            if !op.contains("::") {
+                self.problem(proto, Error::input("there is no such operator in any opset that is known here"));
+            }
+            let results = self.builder.keep(&node, None);
+            return self.bind(proto, results);
+        };
+        let Some(form) = form else {
+            self.problem(proto, self.no_form(schema));
+            let results = self.builder.keep(&node, None);
+            return self.bind(proto, results);
+        };
+        if self.builder.stays(&node, schema, form) {
+            let results = self.builder.keep(&node, Some(form));
+            return self.bind(proto, results);
+        }
+        self.without_unread(proto, &mut node);
+        let problem = match self.unknown_input(proto, &node) {
+            // What comes of a node that is a problem itself is no problem of its own.
+            Some(None) => None,
+            Some(Some(problem)) => Some(problem),
+            None => match self.builder.convert(&node, schema, form) {
+                Ok(values) => {
+                    let known = values.into_iter().map(|value| Known { value, constant: self.as_constant(value) });
+                    let known = known.collect();
+                    return self.bind(proto, known);
+                }
+                Err(error) => Some(error),
+            },
+        };
+        if let Some(problem) = problem {
+            self.problem(proto, problem);
+        }
+        let results = self.builder.keep(&node, Some(form));
+        self.bind(proto, results)
+    }
+
+    /// The opset that the innermost graph or function is written for.
+    fn form_opset(&self) -> u32 {
+        self.scopes.function().map_or(self.opset, |function| function.opset)
+    }
+
+    fn inputs(&self, proto: &NodeProto) -> Result<Vec<Option<Known>>> {
+        let find = |name: &String| if name.is_empty() { Ok(None) } else { self.scopes.find(name) };
+        proto.input.iter().map(find).collect()
+    }
+
+    fn source_node(
+        &mut self,
+        proto: &NodeProto,
+        op: &'static str,
+        form: Option<&'static Version>,
+        inputs: Vec<Option<Known>>,
+    ) -> Result<SourceNode> {
+        let mut attrs = self.plain_attributes(&proto.attribute, form)?;
+        let known: Vec<Option<Value>> = inputs.iter().map(|k| k.map(|k| k.constant.unwrap_or(k.value))).collect();
+        for attribute in &proto.attribute {
+            let Some(attribute) = self.resolved(attribute) else { continue };
+            if kind(&attribute) == AttributeType::Graph {
+                let name = attribute_name(form, attribute.name());
+                let params = self.params(op, name, &known, &attrs);
+                let body = self.body(&attribute, params);
+                attrs.push((name, body.map_err(|error| error.at(format!("attribute `{name}`")))?));
+            }
+        }
+        let declared = proto.output.iter().map(|name| self.scopes.declared(name).cloned()).collect();
+        let name = self.node_name(proto);
+        let inputs = inputs.iter().map(|known| known.map(|known| known.value)).collect();
+        Ok(SourceNode { op, name, inputs, known, attrs, declared })
+    }
+
+    /// The types of a body's inputs; None for an operator that we do not know.
+    fn params(
+        &mut self,
+        op: &str,
+        attr: &str,
+        inputs: &[Option<Value>],
+        attrs: &[(&'static str, Attr)],
+    ) -> Option<Vec<Type>> {
+        let ins: Vec<crate::builder::In> = inputs.iter().map(|v| (*v).into()).collect();
+        match op {
+            // An absent condition or trip count is a parameter of the body nevertheless.
+            "Loop" | "If" | "Scan" | "SequenceMap" => self.builder.body_params(op, attr, &ins, attrs).ok(),
+            _ => None,
+        }
+    }
+
+    /// The name in the result: inside functions with that of the call before it.
+    fn node_name(&self, proto: &NodeProto) -> String {
+        match self.scopes.function() {
+            Some(function) if !proto.name().is_empty() => format!("{}/{}", function.prefix, proto.name()),
+            _ => proto.name().to_owned(),
+        }
+    }
+
+    fn set_origin(&mut self, proto: &NodeProto) {
+        let name = match (self.node_name(proto), proto.output.iter().find(|name| !name.is_empty())) {
+            (name, Some(output)) if name.is_empty() => output.clone(),
+            (name, _) => name,
+        };
+        self.builder.set_origin(Origin { node_name: name, ..Origin::default() });
+    }
+
+    /// Gives the results of a node their names.
+    pub(super) fn bind(&mut self, proto: &NodeProto, results: Vec<Known>) -> Result<()> {
+        for (name, known) in proto.output.iter().zip(results) {
+            if !name.is_empty() {
+                self.bind_name(name, known)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A value under a name: if it is an output, it has the name to itself.
+    pub(super) fn bind_name(&mut self, name: &str, known: Known) -> Result<()> {
+        let mut known = known;
+        let in_function = self.scopes.last().is_some_and(|scope| scope.function.is_some());
+        let is_output = !in_function && self.scopes.last().is_some_and(|scope| scope.outputs.contains(name));
+        let is_free = self.builder.is_own_result(known.value) && !self.names.has(known.value);
+        if is_output && !is_free {
+            known.value = self.builder.copied(known.value);
+        }
+        if is_output || (is_free && !in_function) {
+            self.names.give(known.value, name);
+        } else if is_free {
+            self.builder.name_value(known.value, name);
+        }
+        self.scopes.define(name, Some(known))?;
+        if !in_function {
+            self.pin_unread(name, known.value);
+        }
+        Ok(())
+    }
+
+    /// A constant of many elements is a weight: its bytes stay where they are.
+    fn is_large_constant(&mut self, proto: &NodeProto) -> Result<bool> {
+        let ("Constant", [name]) = (operator(proto), proto.output.as_slice()) else { return Ok(false) };
+        let Some(tensor) = proto.attribute.iter().find(|a| a.name() == "value").and_then(|a| a.t.as_ref()) else {
+            return Ok(false);
+        };
+        let tensor = self.tensors.read(tensor)?;
+        if matches!(tensor, Tensor::Constant(_)) {
+            return Ok(false);
+        }
+        let known = self.weight(name, tensor);
+        let in_function = self.scopes.last().is_some_and(|scope| scope.function.is_some());
+        let is_output = self.scopes.last().is_some_and(|scope| scope.outputs.contains(name));
+        if !in_function && !is_output {
+            self.names.give(known.value, name);
+        }
+        self.bind_name(name, known)?;
+        Ok(true)
+    }
+
+    /// Outputs at the end that nobody reads are not asked of a lowering.
+    fn without_unread(&self, proto: &NodeProto, node: &mut SourceNode) {
+        let wanted = |name: &String| !name.is_empty() && self.is_read(name);
+        let len = proto.output.iter().rposition(wanted).map_or(1, |last| last + 1);
+        node.declared.truncate(len.max(1));
+    }
+
+    /// The first input of which not even the type is known: with the reason, unless it is a problem already.
+    fn unknown_input(&self, proto: &NodeProto, node: &SourceNode) -> Option<Option<Error>> {
+        let at = node.known.iter().position(|value| value.is_some_and(|v| self.builder.ty(v).is_unknown()))?;
+        if !self.problems.is_empty() {
+            return Some(None);
+        }
+        let name = proto.input.get(at).map_or("", String::as_str);
+        let error = Error::unsupported(format!("the type of its input `{name}` is not known"));
+        Some(Some(error.help(
+            "the model's `value_info` may state it; `--inline-functions` tells the types of what a function gives",
+        )))
+    }
+
+    /// Constants that a lowering has folded to.
+    fn as_constant(&self, value: Value) -> Option<Value> {
+        self.builder.constant_of(value).map(|_| value)
+    }
+
+    fn no_form(&self, schema: &'static Op) -> Error {
+        let opset = self.form_opset();
+        match schema.versions.first() {
+            Some(first) if first.since > opset => {
+                let since = first.since;
+                Error::unsupported(format!("its form of opset {opset} is not known here, only those from {since} on"))
+            }
+            _ => Error::input(format!("it is not in opset {opset}")),
+        }
+    }
+
+    pub(super) fn problem(&mut self, proto: &NodeProto, error: Error) {
+        // What a model does wrong is no fault of ours, but a rule that gives another type than is due is.
+        let error = if error.kind == Kind::Io { Error { kind: Kind::Input, ..error } } else { error };
+        self.problems.add(operator(proto), &label(proto), error);
+    }
+}
+
+/// `Gelu`, or `com.microsoft::QuickGelu`.
+pub fn operator(proto: &NodeProto) -> &'static str {
+    match proto.domain() {
+        "" | "ai.onnx" => schema::find(proto.op_type()).map_or_else(|| intern(proto.op_type()), |op| op.name),
+        domain => intern(&format!("{domain}::{}", proto.op_type())),
+    }
+}
+
+/// What a node is called in messages.
+pub fn label(proto: &NodeProto) -> String {
+    let output = || proto.output.iter().find(|name| !name.is_empty()).cloned();
+    Some(proto.name().to_owned()).filter(|name| !name.is_empty()).or_else(output).unwrap_or_default()
+}

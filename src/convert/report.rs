@@ -1,0 +1,73 @@
+//! What stands in the way, all of it at once.
+
+use crate::error::{Error, Kind, Result};
+
+/// Nodes of the same operator and reason.
+#[derive(Debug)]
+struct Problem {
+    op: String,
+    reason: Error,
+    /// The first node.
+    node: String,
+    count: usize,
+}
+
+/// All nodes that cannot be converted.
+#[derive(Debug, Default)]
+pub struct Problems {
+    all: Vec<Problem>,
+}
+
+impl Problems {
+    /// One more.
+    pub fn add(&mut self, op: &str, node: &str, reason: Error) {
+        let same =
+            |p: &&mut Problem| p.op == op && p.reason.message == reason.message && p.reason.place == reason.place;
+        match self.all.iter_mut().find(same) {
+            Some(problem) => problem.count += 1,
+            None => self.all.push(Problem { op: op.to_owned(), reason, node: node.to_owned(), count: 1 }),
+        }
+    }
+
+    /// Are there none?
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// An error that lists them, if there are any.
+    pub fn report(&self, opset: u32) -> Result<()> {
+        if let [only] = self.all.as_slice() {
+            let at = if only.count == 1 { String::new() } else { format!(" and {} more nodes", only.count - 1) };
+            let error = only.reason.clone().at(format!("node `{}` ({}){at}", only.node, only.op));
+            return Err(Error {
+                message: format!("{} at opset {opset}: {}", cannot(&only.op), only.reason.message),
+                ..error
+            });
+        }
+        if self.all.is_empty() {
+            return Ok(());
+        }
+        let lines: Vec<String> = self.all.iter().map(Problem::line).collect();
+        let needs = self.all.iter().map(|p| p.reason.needs_opset).collect::<Option<Vec<_>>>();
+        let message = format!("this model cannot be converted to opset {opset}:\n    {}", lines.join("\n    "));
+        let worst = |kind| self.all.iter().any(|p| p.reason.kind == kind).then_some(kind);
+        let kind = worst(Kind::Internal).or(worst(Kind::Input)).unwrap_or(Kind::Unsupported);
+        Err(Error { kind, ..Error::refused(message, needs.and_then(|n| n.into_iter().max())) })
+    }
+}
+
+impl Problem {
+    fn line(&self) -> String {
+        let plural = if self.count == 1 { "" } else { "s" };
+        let mut line = format!("`{}` at {} node{plural}: {}", self.op, self.count, self.reason);
+        if let Some(needs) = self.reason.needs_opset {
+            line.push_str(&format!(" (opset {needs} would do)"));
+        }
+        line.push_str(&format!("\n      first at `{}`", self.node));
+        line
+    }
+}
+
+fn cannot(op: &str) -> String {
+    format!("`{op}` cannot be said")
+}

@@ -1,0 +1,262 @@
+//! Tensors of a model: where their bytes lie. Only small ones are looked into.
+//!
+//! Raw data stays in the mapped file, external data in the files that it is in, which are mapped once. Elements in fields of their
+//! type (`float_data`) are laid out anew.
+
+use std::collections::HashMap;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use crate::dtype::Dtype;
+use crate::error::{Error, Kind, Result};
+use crate::graph::{Constant, Data};
+use crate::onnx::proto::{SparseTensorProto, TensorProto, tensor_proto::DataLocation};
+use crate::onnx::read::Source;
+use crate::weights::{MappedFile, Storage, Weight};
+
+/// Tensors with more elements are weights, whose contents are nobody's business.
+const MOST_KNOWN: usize = 1024;
+/// A sparse tensor may take as many bytes when it is written out in full.
+const MOST_DENSE: u64 = 1 << 30;
+
+/// A tensor of the model.
+#[derive(Debug, Clone)]
+pub enum Tensor {
+    /// A small one, or one of strings.
+    Constant(Constant),
+    /// One whose bytes lie elsewhere.
+    Weight(Arc<Weight>),
+}
+
+/// Reads the tensors of a model.
+#[derive(Debug)]
+pub struct Tensors<'a> {
+    source: &'a Source,
+    /// Files of external data, by the location that tensors name.
+    files: HashMap<String, Arc<MappedFile>>,
+    /// Had any tensor external data?
+    pub external: bool,
+}
+
+impl<'a> Tensors<'a> {
+    /// For the tensors of a model.
+    pub fn new(source: &'a Source) -> Tensors<'a> {
+        Tensors { source, files: HashMap::new(), external: false }
+    }
+
+    /// The tensor.
+    pub fn read(&mut self, proto: &TensorProto) -> Result<Tensor> {
+        let (dtype, sizes, count) = layout(proto)?;
+        if dtype == Dtype::String {
+            return strings(proto, sizes, count).map(Tensor::Constant);
+        }
+        let storage = self.storage(proto, dtype, count)?;
+        let needed = dtype.bytes(count as u64).unwrap_or(u64::MAX);
+        if storage.bytes().len() as u64 != needed {
+            let given = storage.bytes().len();
+            return Err(Error::input(format!("{dtype}{sizes:?} takes {needed} bytes, and {given} are given")));
+        }
+        if count <= MOST_KNOWN {
+            return Ok(Tensor::Constant(Constant::new(dtype, sizes, storage.bytes())));
+        }
+        let strides = strides(&sizes);
+        let weight = Weight { name: proto.name().to_owned(), dtype, sizes, strides, offset: 0, storage };
+        weight.check()?;
+        Ok(Tensor::Weight(Arc::new(weight)))
+    }
+
+    fn storage(&mut self, proto: &TensorProto, dtype: Dtype, count: usize) -> Result<Storage> {
+        if proto.data_location() == DataLocation::External {
+            return self.external(proto);
+        }
+        if let Some(raw) = &proto.raw_data {
+            // A message that has been copied lies elsewhere.
+            return Ok(match self.source.position(raw) {
+                Some(start) => Storage::Mapped { file: Arc::clone(&self.source.file), start, len: raw.len() },
+                None => Storage::Owned(raw.as_ref().into()),
+            });
+        }
+        typed(proto, dtype, count).map(|bytes| Storage::Owned(bytes.into()))
+    }
+
+    fn external(&mut self, proto: &TensorProto) -> Result<Storage> {
+        self.external = true;
+        let entry = |key: &str| proto.external_data.iter().find(|e| e.key() == key).map(|e| e.value());
+        let number = |key: &str| -> Result<Option<usize>> {
+            let wrong = || Error::input(format!("its external data has a wrong `{key}`"));
+            entry(key).map(|text| text.parse().map_err(|_| wrong())).transpose()
+        };
+        let location = entry("location").ok_or_else(|| Error::input("its external data has no `location`"))?;
+        let file = self.file(location)?;
+        let start = number("offset")?.unwrap_or(0);
+        let present = file.bytes().len();
+        let len = match number("length")? {
+            Some(len) => len,
+            None => present.saturating_sub(start),
+        };
+        if start.checked_add(len).is_none_or(|end| end > present) {
+            let message = format!("its {len} bytes from {start} on are not in `{location}`, which has {present}");
+            return Err(Error::input(message).help("is the file whole, and the one that belongs to this model?"));
+        }
+        Ok(Storage::Mapped { file, start, len })
+    }
+
+    /// Files beside the model, and nothing else of the disk.
+    fn file(&mut self, location: &str) -> Result<Arc<MappedFile>> {
+        if let Some(file) = self.files.get(location) {
+            return Ok(Arc::clone(file));
+        }
+        let path = Path::new(location);
+        let is_inside = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        if !is_inside || location.is_empty() {
+            return Err(Error::input(format!("its external data is at `{location}`, outside the model's folder")));
+        }
+        let folder = self.source.file.path.parent().unwrap_or(Path::new(""));
+        let file = match MappedFile::open(&folder.join(path)) {
+            Ok(file) => file,
+            // An empty file cannot be mapped, and holds tensors without elements well enough.
+            Err(_) if folder.join(path).metadata().is_ok_and(|m| m.is_file() && m.len() == 0) => {
+                MappedFile::from_bytes(PathBuf::from(location), Vec::new())
+            }
+            Err(error) if error.kind == Kind::Io => {
+                return Err(error.help("external data must lie where the model says, relative to the model"));
+            }
+            Err(error) => return Err(error),
+        };
+        self.files.insert(location.to_owned(), Arc::clone(&file));
+        Ok(file)
+    }
+
+    /// A sparse tensor, written out in full.
+    pub fn dense(&mut self, proto: &SparseTensorProto) -> Result<Tensor> {
+        let values = proto.values.as_ref().ok_or_else(|| Error::input("a sparse tensor without values"))?;
+        let (dtype, _, count) = layout(values)?;
+        let (total, len) = dense_size(proto, dtype)?;
+        let width = match dtype.bits() {
+            bits @ 8.. => (bits / 8) as usize,
+            _ => return Err(Error::unsupported(format!("a sparse tensor of {dtype}"))),
+        };
+        let values = self.storage(values, dtype, count)?;
+        let values = values.bytes().chunks_exact(width);
+        let mut bytes = vec![0u8; len];
+        let places = self.places(proto, values.len())?;
+        for (place, value) in places.into_iter().zip(values) {
+            let start = usize::try_from(place).ok().filter(|place| *place < total).map(|place| place * width);
+            let element = start.and_then(|start| bytes.get_mut(start..start + width));
+            element
+                .ok_or_else(|| Error::input(format!("a sparse tensor has an index {place} of {total}")))?
+                .copy_from_slice(value);
+        }
+        if total <= MOST_KNOWN {
+            return Ok(Tensor::Constant(Constant::new(dtype, proto.dims.clone(), bytes)));
+        }
+        let name = proto.values.as_ref().map(|v| v.name().to_owned()).unwrap_or_default();
+        let (sizes, strides) = (proto.dims.clone(), strides(&proto.dims));
+        Ok(Tensor::Weight(Arc::new(Weight {
+            name,
+            dtype,
+            sizes,
+            strides,
+            offset: 0,
+            storage: Storage::Owned(bytes.into()),
+        })))
+    }
+
+    /// The places of a sparse tensor's values, row-major.
+    fn places(&mut self, proto: &SparseTensorProto, count: usize) -> Result<Vec<i64>> {
+        let indices = proto.indices.as_ref().ok_or_else(|| Error::input("a sparse tensor without indices"))?;
+        let (dtype, sizes, total) = layout(indices)?;
+        let rank = proto.dims.len();
+        let per_value = match sizes.as_slice() {
+            [_] => 1,
+            [_, columns] if usize::try_from(*columns) == Ok(rank) => rank,
+            _ => return Err(Error::input(format!("a sparse tensor's indices have the sizes {sizes:?}"))),
+        };
+        if dtype != Dtype::Int64 || Some(total) != count.checked_mul(per_value) {
+            return Err(Error::input("a sparse tensor has not as many indices as values"));
+        }
+        let storage = self.storage(indices, dtype, total)?;
+        let indices: Vec<i64> = storage.bytes().as_chunks::<8>().0.iter().map(|b| i64::from_le_bytes(*b)).collect();
+        if sizes.len() == 1 {
+            return Ok(indices);
+        }
+        let strides = strides(&proto.dims);
+        let place = |row: &[i64]| {
+            let mut sum = 0i64;
+            for ((index, size), stride) in row.iter().zip(&proto.dims).zip(&strides) {
+                let inside = (0..*size).contains(index);
+                sum = sum.checked_add(index.checked_mul(*stride)?).filter(|_| inside)?;
+            }
+            Some(sum)
+        };
+        let places: Option<Vec<i64>> = indices.chunks_exact(rank.max(1)).map(place).collect();
+        places.ok_or_else(|| Error::input("a sparse tensor has an index beyond its sizes"))
+    }
+}
+
+/// Elements and bytes of a sparse tensor in full.
+fn dense_size(proto: &SparseTensorProto, dtype: Dtype) -> Result<(usize, usize)> {
+    let count = elements(&proto.dims)?;
+    let len = dtype.bytes(count as u64).filter(|len| *len <= MOST_DENSE);
+    let len = len.ok_or_else(|| Error::unsupported(format!("a sparse tensor of the sizes {:?}", proto.dims)))?;
+    Ok((count, usize::try_from(len).unwrap_or(0)))
+}
+
+/// Element type, sizes and the number of elements.
+fn layout(proto: &TensorProto) -> Result<(Dtype, Vec<i64>, usize)> {
+    let number = proto.data_type();
+    let dtype = Dtype::from_onnx(number).ok_or_else(|| Error::input(format!("there is no element type {number}")))?;
+    if proto.segment.is_some() {
+        return Err(Error::unsupported("a tensor in segments"));
+    }
+    Ok((dtype, proto.dims.clone(), elements(&proto.dims)?))
+}
+
+fn elements(sizes: &[i64]) -> Result<usize> {
+    let count = sizes.iter().try_fold(1usize, |count, size| count.checked_mul(usize::try_from(*size).ok()?));
+    count.ok_or_else(|| Error::input(format!("no tensor has the sizes {sizes:?}")))
+}
+
+/// Strides of elements in row-major order.
+fn strides(sizes: &[i64]) -> Vec<i64> {
+    let mut strides = vec![1i64; sizes.len()];
+    for i in (1..strides.len()).rev() {
+        strides[i - 1] = strides[i].saturating_mul(sizes[i]);
+    }
+    strides
+}
+
+fn strings(proto: &TensorProto, sizes: Vec<i64>, count: usize) -> Result<Constant> {
+    if proto.string_data.len() != count {
+        let message = format!("{count} strings are due, and {} are given", proto.string_data.len());
+        return Err(Error::input(message));
+    }
+    let text = |bytes: &prost::bytes::Bytes| String::from_utf8(bytes.to_vec());
+    let texts: std::result::Result<Vec<String>, _> = proto.string_data.iter().map(text).collect();
+    let texts = texts.map_err(|_| Error::unsupported("a tensor of strings that are not UTF-8"))?;
+    Ok(Constant { dtype: Dtype::String, sizes, data: Data::Strings(texts.into()) })
+}
+
+/// Elements that lie in a field of their own type, as raw bytes.
+fn typed(proto: &TensorProto, dtype: Dtype, count: usize) -> Result<Vec<u8>> {
+    use Dtype::*;
+    macro_rules! bytes {
+        ($field:ident as $t:ty) => {
+            proto.$field.iter().flat_map(|v| (*v as $t).to_le_bytes()).collect()
+        };
+    }
+    let bytes: Vec<u8> = match dtype {
+        Float32 | Complex64 => bytes!(float_data as f32),
+        Float64 | Complex128 => bytes!(double_data as f64),
+        Int64 => bytes!(int64_data as i64),
+        Uint64 => bytes!(uint64_data as u64),
+        Uint32 => bytes!(uint64_data as u32),
+        Int32 => bytes!(int32_data as i32),
+        Int16 | Uint16 | Float16 | Bfloat16 => bytes!(int32_data as u16),
+        _ => bytes!(int32_data as u8),
+    };
+    if bytes.is_empty() && count > 0 {
+        return Err(Error::input("it has no data"));
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,68 @@
+//! Types of values, from ONNX's messages.
+
+use std::collections::HashMap;
+
+use crate::builder::Builder;
+use crate::dtype::Dtype;
+use crate::graph::Type;
+use crate::onnx::proto::{TypeProto, tensor_shape_proto::dimension::Value as Dim, type_proto};
+use crate::sym::SymInt;
+
+/// Types within types; ONNX itself has two at most.
+const MAX_DEPTH: u32 = 8;
+
+/// Reads types. The same text of a dimension is the same size.
+#[derive(Debug, Default)]
+pub struct Types {
+    /// Expressions, which are not looked into.
+    opaque: HashMap<String, SymInt>,
+}
+
+impl Types {
+    /// The type; None where the message says nothing, or what is no tensor, sequence or optional (a map, a sparse tensor).
+    pub fn read(&mut self, builder: &Builder, proto: &TypeProto) -> Option<Type> {
+        self.nested(builder, proto, 0)
+    }
+
+    fn nested(&mut self, builder: &Builder, proto: &TypeProto, depth: u32) -> Option<Type> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        match proto.value.as_ref()? {
+            type_proto::Value::TensorType(tensor) => {
+                let dtype = Dtype::from_onnx(tensor.elem_type())?;
+                let dims = tensor.shape.as_ref().map(|shape| &shape.dim);
+                let shape = dims.map(|dims| dims.iter().map(|dim| self.size(builder, dim.value.as_ref())).collect());
+                Some(Type::Tensor { dtype, shape })
+            }
+            type_proto::Value::SequenceType(of) => {
+                let of = self.nested(builder, of.elem_type.as_deref()?, depth + 1)?;
+                Some(Type::Sequence(Box::new(of)))
+            }
+            type_proto::Value::OptionalType(of) => {
+                let of = self.nested(builder, of.elem_type.as_deref()?, depth + 1)?;
+                Some(Type::Optional(Box::new(of)))
+            }
+            _ => None,
+        }
+    }
+
+    fn size(&mut self, builder: &Builder, dim: Option<&Dim>) -> SymInt {
+        match dim {
+            Some(Dim::DimValue(size)) if *size >= 0 => SymInt::from(*size),
+            Some(Dim::DimParam(name)) if is_identifier(name) => SymInt::symbol(name.as_str()),
+            Some(Dim::DimParam(text)) if !matches!(text.as_str(), "" | "?" | "-1") => {
+                let count = self.opaque.len();
+                self.opaque.entry(text.clone()).or_insert_with(|| SymInt::symbol(format!("?dim_{count}"))).clone()
+            }
+            _ => builder.unknown_size(),
+        }
+    }
+}
+
+/// Is it a name, and none that exporters write for what they do not know?
+fn is_identifier(text: &str) -> bool {
+    let mut chars = text.chars();
+    let first = chars.next().is_some_and(|c| c.is_alphabetic() || c == '_');
+    first && chars.all(|c| c.is_alphanumeric() || c == '_') && text != "None"
+}
