@@ -65,7 +65,7 @@ impl Builder {
         for node in nodes {
             let attrs = node.attrs.iter().map(|(name, attr)| (*name, self.copied_attr(attr, places))).collect();
             let inputs = node.inputs.iter().map(|input| input.map(|value| placed(places, value))).collect();
-            let outputs = node.outputs.iter().map(|output| output.map(|value| self.copied(value, places))).collect();
+            let outputs = node.outputs.iter().map(|output| output.map(|value| self.cloned_value(value, places))).collect();
             copies.push(Node { inputs, outputs, attrs, ..node.clone() });
         }
         copies
@@ -73,14 +73,14 @@ impl Builder {
 
     fn copied_attr(&mut self, attr: &Attr, places: &mut FxHashMap<Value, Value>) -> Attr {
         let Attr::Graph(body) = attr else { return attr.clone() };
-        let inputs = body.inputs.iter().map(|input| self.copied(*input, places)).collect();
+        let inputs = body.inputs.iter().map(|input| self.cloned_value(*input, places)).collect();
         let nodes = self.copied_nodes(&body.nodes, places);
         let outputs = body.outputs.iter().map(|output| placed(places, *output)).collect();
         Attr::Graph(Body { inputs, nodes, outputs })
     }
 
     /// A value of its own; its sizes may differ.
-    fn copied(&mut self, value: Value, places: &mut FxHashMap<Value, Value>) -> Value {
+    fn cloned_value(&mut self, value: Value, places: &mut FxHashMap<Value, Value>) -> Value {
         let ty = self.any_sizes(&self.data(value).ty);
         let source = self.data(value).source.clone();
         let copy = self.add_value(ty, source, None);

@@ -3,6 +3,9 @@
 //! Each takes the builder first, then the arguments as declared, and gives a result or the reason why there is none. The
 //! declarations, with their documentation, stand in the mapping files.
 
+mod axes;
+mod bits;
+mod columns;
 mod constants;
 mod einsum;
 mod facts;
@@ -21,6 +24,9 @@ mod scans;
 mod sequences;
 mod shapes;
 
+pub use axes::*;
+pub use bits::*;
+pub use columns::*;
 pub use constants::*;
 pub use einsum::*;
 pub use facts::*;

@@ -148,6 +148,9 @@ fn mapped_one_by_one(cx: &mut Builder, inputs: &[Value], count: usize, body: &Bo
 }
 
 fn mapped_in_loop(cx: &mut Builder, inputs: &[Value], body: &Body) -> Result<Vec<Value>> {
+    if cx.opset() < 13 {
+        return Err(Error::refused("a loop over a sequence of unknown length needs opset 13", Some(13)));
+    }
     let count = cx.op("SequenceLength", inputs.iter().take(1).map(|x| (*x).into()).collect())?;
     let mut params = vec![Type::sized(Dtype::Int64, &[]), Type::sized(Dtype::Bool, &[])];
     let mut carried = Vec::with_capacity(body.outputs.len());

@@ -12,7 +12,7 @@ use aten2onnx::schema;
 use aten2onnx::sym::SymInt;
 use aten2onnx_codegen::Checked;
 use aten2onnx_codegen::schema::onnx::{AttrKind, PortOption};
-use aten2onnx_codegen::syntax::ast::{ExampleArg, ExampleSize, ExampleValue, Expr, ExprKind};
+use aten2onnx_codegen::syntax::ast::{Argument, ExampleArg, ExampleSize, ExampleValue, Expr, ExprKind};
 use aten2onnx_codegen::tree::{Example, Target};
 use aten2onnx_codegen::types::Ty;
 
@@ -343,9 +343,10 @@ fn evaluated(cx: &mut Builder, expr: &Expr, known: &BTreeMap<&str, Value>) -> Re
             let op = schema::find(&name.name.text).ok_or_else(|| Error::internal("no such operator"))?.name;
             let mut inputs = Vec::new();
             for arg in args {
-                inputs.push(match &arg.value.kind {
+                let Argument::Positional(arg) = arg else { return Err(Error::internal("examples know inputs alone")) };
+                inputs.push(match &arg.kind {
                     ExprKind::Int(number) => In::Number(Scalar::Int(*number)),
-                    _ => In::Value(evaluated(cx, &arg.value, known)?),
+                    _ => In::Value(evaluated(cx, arg, known)?),
                 });
             }
             cx.node1(op, inputs, Vec::new())
