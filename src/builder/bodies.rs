@@ -65,7 +65,8 @@ impl Builder {
         for node in nodes {
             let attrs = node.attrs.iter().map(|(name, attr)| (*name, self.copied_attr(attr, places))).collect();
             let inputs = node.inputs.iter().map(|input| input.map(|value| placed(places, value))).collect();
-            let outputs = node.outputs.iter().map(|output| output.map(|value| self.cloned_value(value, places))).collect();
+            let outputs =
+                node.outputs.iter().map(|output| output.map(|value| self.cloned_value(value, places))).collect();
             copies.push(Node { inputs, outputs, attrs, ..node.clone() });
         }
         copies

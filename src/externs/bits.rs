@@ -68,7 +68,14 @@ fn signed(cx: &mut Builder, x: Value, bits: Value, fraction: i32, bias: i32) -> 
     let inverse = cx.div(one, x)?;
     let shown = cx.where_(is_zero, inverse, x)?;
     let is_negative = cx.op("Less", vec![shown.into(), 0.0.into()])?;
-    let width = fraction + if bias == 1023 { 11 } else if bias == 15 { 5 } else { 8 };
+    let width = fraction
+        + if bias == 1023 {
+            11
+        } else if bias == 15 {
+            5
+        } else {
+            8
+        };
     let with_sign = if width == 63 { cx.add(bits, i64::MIN)? } else { cx.add(bits, 1i64 << width)? };
     cx.where_(is_negative, with_sign, bits)
 }

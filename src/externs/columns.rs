@@ -72,7 +72,17 @@ fn along(cx: &mut Builder, x: Value, axis: i64, side: &Side) -> Result<Value> {
     let matrix = cx.cast(is_there, t)?;
     let last = cx.rank(x)? - 1;
     let order: Vec<i64> = (0..last).map(|d| if d < axis { d } else { d + 1 }).chain([axis]).collect();
-    let back: Vec<i64> = (0..=last).map(|d| if d < axis { d } else if d == axis { last } else { d - 1 }).collect();
+    let back: Vec<i64> = (0..=last)
+        .map(|d| {
+            if d < axis {
+                d
+            } else if d == axis {
+                last
+            } else {
+                d - 1
+            }
+        })
+        .collect();
     let turned = cx.transpose(x, &order)?;
     let summed = cx.op("MatMul", vec![turned.into(), matrix.into()])?;
     cx.transpose(summed, &back)
@@ -94,11 +104,8 @@ pub fn places_of_largest(
     let n = kernel.len();
     let all = cx.shape(windows)?;
     let counts: Vec<SymInt> = (0..n).filter_map(|i| all.get(2 + 2 * i).cloned()).collect();
-    let order: Vec<i64> = [0, 1]
-        .into_iter()
-        .chain((0..n).map(|i| 2 + 2 * i as i64))
-        .chain((0..n).map(|i| 3 + 2 * i as i64))
-        .collect();
+    let order: Vec<i64> =
+        [0, 1].into_iter().chain((0..n).map(|i| 2 + 2 * i as i64)).chain((0..n).map(|i| 3 + 2 * i as i64)).collect();
     let turned = cx.transpose(windows, &order)?;
     let lead = all.iter().take(2).cloned().chain(counts.iter().cloned());
     let flat: Vec<SymInt> = lead.chain([SymInt::from(kernel.iter().product::<i64>())]).collect();
