@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::export::{Options, prepare};
 use crate::onnx::without_folders;
 use crate::program::{Arg, Graph, InputKind, Node, OutputKind, Program, TensorMeta};
-use crate::rules::{MAX_OPSET, MIN_OPSET};
+use crate::rules::{MAX_OPSET, MIN_OPSET, Rules};
 use crate::translate::{Blocker, preflight, translate};
 
 /// What is in a program.
@@ -115,7 +115,7 @@ pub struct Reason {
 }
 
 /// Looks into a program; `opsets` are those to try, all that we have if there are none.
-pub fn inspect(program: &Program, opsets: Option<u32>) -> Inspection {
+pub fn inspect(program: &Program, rules: &Rules, opsets: Option<u32>) -> Inspection {
     let tried = opsets.map_or(MIN_OPSET..=MAX_OPSET, |opset| opset..=opset);
     let mut prepared = program.clone();
     let prepared = prepare(&mut prepared).map(|()| prepared);
@@ -128,26 +128,26 @@ pub fn inspect(program: &Program, opsets: Option<u32>) -> Inspection {
         symbols: symbols.collect(),
         weights: weights(program),
         operators: operators(program),
-        opsets: tried.map(|opset| verdict(&prepared, opset)).collect(),
+        opsets: tried.map(|opset| verdict(&prepared, rules, opset)).collect(),
         notes: program.notes.clone(),
     }
 }
 
-fn verdict(program: &Result<Program>, opset: u32) -> Verdict {
+fn verdict(program: &Result<Program>, rules: &Rules, opset: u32) -> Verdict {
     let reasons = match program {
-        Ok(program) => in_the_way(program, opset),
+        Ok(program) => in_the_way(program, rules, opset),
         Err(error) => vec![error.clone().into()],
     };
     Verdict { opset, ok: reasons.is_empty(), reasons }
 }
 
 /// All operators that the opset lacks, or else the first rule that refuses.
-fn in_the_way(program: &Program, opset: u32) -> Vec<Reason> {
-    let blockers = preflight(program, opset);
+fn in_the_way(program: &Program, rules: &Rules, opset: u32) -> Vec<Reason> {
+    let blockers = preflight(program, rules, opset);
     if !blockers.is_empty() {
         return blockers.into_iter().map(Reason::from).collect();
     }
-    let options = Options { opset, ..Options::default() };
+    let options = Options { opset, rules: rules.clone(), ..Options::default() };
     translate(program, &options).err().into_iter().map(Reason::from).collect()
 }
 

@@ -2,7 +2,7 @@
 //!
 //! [`Exporter`] is the way in. The parts, in the order that data flows: [`pt2`] reads archives into a [`program`], [`functional`]
 //! makes it free of writes, [`translate`] runs the [`rules`] over it, which call the [`builder`] (with [`infer`] and the
-//! [`schema`] tables) to make a [`graph`], and [`onnx`] writes that. docs/architecture.md tells more.
+//! [`schema`] tables) to make a [`graph`], [`passes`] shorten it, and [`onnx`] writes it. docs/architecture.md tells more.
 
 pub mod builder;
 pub mod check;
@@ -11,6 +11,8 @@ pub mod cli;
 pub mod convert;
 pub mod dtype;
 pub mod error;
+#[cfg(feature = "mappings")]
+pub mod examples;
 pub mod export;
 pub mod externs;
 pub mod functional;
@@ -18,7 +20,10 @@ pub mod graph;
 pub mod infer;
 pub mod inline;
 pub mod inspect;
+#[cfg(feature = "mappings")]
+pub mod interpret;
 pub mod onnx;
+pub mod passes;
 pub mod program;
 pub mod pt2;
 pub mod rules;

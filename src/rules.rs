@@ -1,6 +1,9 @@
 //! The compiled rules: what the build makes of `mappings/`. The functions are in OUT_DIR, one file for each mapping file.
 
+mod registry;
 pub mod support;
+
+pub use registry::{Meaning, Rules, Set};
 
 /// What the generated functions are written with.
 #[doc(hidden)]
@@ -18,6 +21,7 @@ use crate::builder::{Args, Builder, Out};
 use crate::error::Result;
 
 /// A `map`.
+#[derive(Debug)]
 pub struct Rule {
     /// The overload: `aten::elu`, `aten::add.Tensor`.
     pub name: &'static str,
@@ -69,6 +73,7 @@ const fn arm(rule: &'static str, text: &'static str, location: &'static str, ref
 }
 
 /// A branch of a rule.
+#[derive(Debug)]
 pub struct Arm {
     /// The rule.
     pub rule: &'static str,
@@ -93,6 +98,19 @@ mod tables {
     include!(concat!(env!("OUT_DIR"), "/targets.rs"));
 }
 
+/// What mapping files are checked against and run with.
+#[cfg(feature = "mappings")]
+mod at_run_time {
+    use super::prelude::*;
+    use crate::interpret::ExternFn;
+    include!(concat!(env!("OUT_DIR"), "/externs.rs"));
+    /// The files of `mappings/`, by path, sorted.
+    pub static MAPPINGS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/mappings.rs"));
+}
+
+#[cfg(feature = "mappings")]
+pub use at_run_time::{EXTERNS, MAPPINGS};
+
 /// The generated functions by name, for the table of schemas.
 mod lowerings {
     pub(super) use super::generated::*;
@@ -104,15 +122,6 @@ pub use tables::*;
 /// The rule of an overload.
 pub fn find(name: &str) -> Option<&'static Rule> {
     RULES.binary_search_by(|rule| rule.name.cmp(name)).ok().map(|i| &RULES[i])
-}
-
-/// The rule that says what an overload means: its own, or for one that only copies what a view shows (`view_copy`), the view's.
-pub fn meaning(name: &str) -> Option<&'static Rule> {
-    find(name).or_else(|| {
-        let (op, overload) = name.split_once('.').unwrap_or((name, ""));
-        let view = op.strip_suffix("_copy")?;
-        if overload.is_empty() { find(view) } else { find(&format!("{view}.{overload}")) }
-    })
 }
 
 /// May the results of an operator share memory with its first argument?

@@ -18,9 +18,10 @@ use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::export::Options;
 use crate::graph::{Graph, Origin, Type, Value};
+use crate::program;
 use crate::program::{Arg, InputKind, Node, NodeOutput, Output, OutputKind, Program, TensorMeta};
+use crate::rules::{Meaning, Rules};
 use crate::sym::SymInt;
-use crate::{program, rules};
 
 /// Translates a functional program.
 ///
@@ -32,7 +33,7 @@ pub fn translate(program: &Program, options: &Options) -> Result<Graph> {
 
 /// The same; `inspect` sees the builder before it is finished.
 pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn FnMut(&mut Builder)) -> Result<Graph> {
-    let blockers = preflight(program, options.opset);
+    let blockers = preflight(program, &options.rules, options.opset);
     if !blockers.is_empty() {
         return Err(preflight::report(&blockers, options.opset));
     }
@@ -44,7 +45,8 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
     for (symbol, (low, high)) in &program.ranges {
         builder.declare_range(symbol, *low, *high);
     }
-    let mut translation = Translation { builder, env: HashMap::new(), trace: &options.trace };
+    options.rules.install(&mut builder);
+    let mut translation = Translation { builder, env: HashMap::new(), trace: &options.trace, rules: &options.rules };
     translation.inputs(&program.graph)?;
     for bound in &program.weights {
         let value = translation.builder.weight(bound.weight.clone());
@@ -53,7 +55,7 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
     translation.nodes(&program.graph)?;
     translation.outputs(&program.graph)?;
     inspect(&mut translation.builder);
-    translation.builder.finish()
+    translation.builder.finish_with(options.passes())
 }
 
 /// What a name of the program stands for.
@@ -70,6 +72,7 @@ struct Translation<'a> {
     env: HashMap<String, Known>,
     /// Overloads to tell of.
     trace: &'a [String],
+    rules: &'a Rules,
 }
 
 impl Translation<'_> {
@@ -124,16 +127,17 @@ impl Translation<'_> {
         if let Some(operator) = node.target.strip_prefix("higher_order::") {
             return self.higher_order(operator, node, graph);
         }
-        let rule = rules::meaning(&node.target).ok_or_else(|| preflight::no_rule(&node.target))?;
+        let rules = self.rules;
+        let rule = rules.meaning(&node.target).ok_or_else(|| preflight::no_rule(rules, &node.target))?;
         self.builder.set_origin(origin(node));
         let args = self.arguments(node)?;
-        let traced = self.trace.iter().any(|t| t == rule.name);
+        let traced = self.trace.iter().any(|t| t == rule.name());
         if !traced && !self.trace.is_empty() {
             self.builder.trace().take();
         }
-        let outs = (rule.call)(&mut self.builder, &args)?;
+        let outs = rule.call(&mut self.builder, &args)?;
         if traced {
-            self.tell(node, rule, &outs);
+            self.tell(node, &rule, &outs);
         }
         self.bind_outputs(node, outs, graph)
     }
@@ -221,11 +225,11 @@ impl Translation<'_> {
         self.env.get(name).ok_or_else(|| Error::input(format!("nothing in the graph is called `{name}`")))
     }
 
-    fn tell(&mut self, node: &Node, rule: &rules::Rule, outs: &[Out]) {
+    fn tell(&mut self, node: &Node, rule: &Meaning<'_>, outs: &[Out]) {
         let events = self.builder.trace().take();
-        eprintln!("{} `{}` ({})", node.name, rule.name, rule.location);
+        eprintln!("{} `{}` ({})", node.name, rule.name(), rule.location());
         for event in events {
-            eprintln!("    {}", described(&event));
+            eprintln!("    {}", described(&event, self.rules));
         }
         for out in outs {
             if let Out::Tensor(value) = out {
@@ -259,10 +263,10 @@ fn origin(node: &Node) -> Origin {
 }
 
 /// A step of a rule as `--trace` shows it.
-fn described(event: &Event) -> String {
+fn described(event: &Event, rules: &Rules) -> String {
     match event {
-        Event::Arm(arm, condition) => match rules::ARMS.get(*arm as usize) {
-            Some(arm) => format!("{}: `{}` is {condition}", arm.location, arm.text),
+        Event::Arm(arm, condition) => match rules.arm(*arm) {
+            Some((location, text)) => format!("{location}: `{text}` is {condition}"),
             None => format!("arm {arm}: {condition}"),
         },
         Event::Node(op) => format!("node {op}"),

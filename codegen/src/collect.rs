@@ -1,10 +1,10 @@
 //! Pass 1: from files to one list of each kind of item. Families are written out, a rule for each row; after this pass no
 //! placeholder is left and every item is known by its full name.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::diagnostic::Diagnostic;
-use crate::source::Span;
+use crate::source::{FileId, Span};
 use crate::syntax::ast::*;
 
 /// All items of all files, in order.
@@ -24,6 +24,29 @@ pub struct Items {
     pub unsupported: Vec<(Meta, Unsupported)>,
     /// Those with a family's key written out, one for each row.
     pub examples: Vec<(Meta, Example)>,
+}
+
+impl Items {
+    /// Where a file from `first` on has a rule that a file before it has too, only the former stays.
+    pub(crate) fn keep_overrides(&mut self, first: FileId) {
+        let own = |span: Span| span.file >= first;
+        let maps: HashSet<String> =
+            self.maps.iter().filter(|(meta, _)| own(meta.span)).map(|(_, m)| m.op.full()).collect();
+        let lowers: HashSet<(String, u32)> =
+            (self.lowers.iter().filter(|(meta, _)| own(meta.span))).map(|(_, l)| (l.op.full(), l.before)).collect();
+        let sames: HashSet<(String, u32)> =
+            self.sames.iter().filter(|(meta, _)| own(meta.span)).map(|(_, s)| (s.op.full(), s.to)).collect();
+        let unsupported: HashSet<String> =
+            self.unsupported.iter().filter(|(meta, _)| own(meta.span)).map(|(_, u)| u.op.full()).collect();
+        self.maps.retain(|(meta, m)| own(meta.span) || !maps.contains(&m.op.full()));
+        self.unsupported
+            .retain(|(meta, u)| own(meta.span) || !(maps.contains(&u.op.full()) || unsupported.contains(&u.op.full())));
+        self.lowers.retain(|(meta, l)| own(meta.span) || !lowers.contains(&(l.op.full(), l.before)));
+        self.sames.retain(|(meta, s)| {
+            let key = (s.op.full(), s.to);
+            own(meta.span) || !(sames.contains(&key) || lowers.contains(&key))
+        });
+    }
 }
 
 /// What stands around an item.

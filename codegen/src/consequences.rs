@@ -9,6 +9,9 @@ const OF_UNREAD_ITEMS: &[&str] = &["E0101", "E0104", "E0205", "E0503", "E0603", 
 /// What an error in a rule may leave behind in the same rule, because the paths behind it were not walked.
 const OF_WRONG_RULES: &[&str] = &["E0602", "E0702"];
 
+/// What the rules of a base may be blamed for because others took the place of some of them.
+pub(crate) const OF_OVERRIDES: &[&str] = &["E0503", "E0602", "E0702", "E0803"];
+
 /// Takes out the diagnostics that may be consequences of others. The first `wrong` are those of the passes before coverage;
 /// `unread` tells that some items have syntax errors; `items` are the places of the others.
 pub(crate) fn drop(diagnostics: &mut Vec<Diagnostic>, wrong: usize, unread: bool, items: &[Span]) {

@@ -14,6 +14,7 @@ pub mod expand;
 pub mod explain;
 mod inline;
 pub mod matrix;
+mod nearest;
 pub mod render;
 pub mod schema;
 pub mod source;
@@ -35,8 +36,10 @@ use tree::Program;
 /// A checked set of mapping files.
 #[derive(Debug)]
 pub struct Checked {
-    /// The files.
+    /// The files; those of a base come first.
     pub sources: Sources,
+    /// How many files are of the base.
+    pub base: usize,
     /// The facts they were checked against.
     pub schemas: Schemas,
     /// The checked tree; whole only if there are no diagnostics.
@@ -45,6 +48,13 @@ pub struct Checked {
     pub matrix: Matrix,
     /// Everything that is wrong.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Checked {
+    /// Is it a file that was to be checked, and none of the base?
+    pub fn is_own(&self, file: FileId) -> bool {
+        file.0 as usize >= self.base
+    }
 }
 
 /// Reads and checks all rules under `mappings` against the snapshots in `mappings/schemas`.
@@ -59,17 +69,31 @@ pub fn check_dir(mappings: &Path) -> Result<Checked, String> {
 
 /// Checks rules that are in memory.
 pub fn check_sources(sources: Sources, schemas: Schemas) -> Checked {
+    check_over(Sources::default(), sources, schemas)
+}
+
+/// Checks rules over those of a `base`: they may call these, and take the place of those of the same name.
+///
+/// What is the base's business alone is not said again: rules without an example, helpers that are no longer called.
+pub fn check_over(base: Sources, own: Sources, schemas: Schemas) -> Checked {
+    let first = base.files.len();
+    let mut sources = base;
+    sources.files.extend(own.files);
     let mut diagnostics = Vec::new();
     let files: Vec<_> =
         (0..sources.files.len()).map(|i| syntax::parse_file(&sources, FileId(i as u32), &mut diagnostics)).collect();
     let unread = !diagnostics.is_empty();
-    let items = collect::collect(&files, &mut diagnostics);
+    let mut items = collect::collect(&files, &mut diagnostics);
+    items.keep_overrides(FileId(first as u32));
     let program = check::check(&items, &sources, &schemas, &mut diagnostics);
     let wrong = diagnostics.len();
     let matrix = coverage::check(&program, &schemas, &mut diagnostics);
     let spans: Vec<Span> = files.iter().flat_map(|file| file.items.iter().map(|item| item.span)).collect();
     consequences::drop(&mut diagnostics, wrong, unread, &spans);
-    Checked { sources, schemas, program, matrix, diagnostics }
+    let mut checked = Checked { sources, base: first, schemas, program, matrix, diagnostics: Vec::new() };
+    diagnostics.retain(|d| checked.is_own(d.primary.0.file) || !consequences::OF_OVERRIDES.contains(&d.code));
+    checked.diagnostics = diagnostics;
+    checked
 }
 
 /// What a build script calls: checks `mappings`, writes the generated files into `out` (only those that changed).
@@ -94,14 +118,15 @@ pub fn build(mappings: &Path, out: &Path) -> Result<(), String> {
 pub fn generate(checked: &Checked) -> Result<Vec<(String, String)>, String> {
     let mut files = emit::emit(&checked.program, &checked.matrix, &checked.sources, &checked.schemas)?.files;
     let lowered = |op: &str, before: u32| {
-        let found = checked.program.lowers.iter().find(|l| l.op == op && l.before == before)?;
+        let found = checked.program.lower(op, before)?;
         Some(emit::lower_path(&found.function.name))
     };
-    let same = |op: &str, to: u32| checked.program.sames.iter().any(|s| s.op == op && s.to == to);
+    let same = |op: &str, to: u32| checked.program.same(op, to);
     files.push(("schemas.rs".to_owned(), emit::schema_table::emit(&checked.schemas, &lowered, &same)));
     files.push(("facts.rs".to_owned(), emit::facts::emit(&checked.schemas)));
     files.push(("views.rs".to_owned(), emit::views::emit(&checked.schemas)));
     files.push(("targets.rs".to_owned(), emit::targets::emit(&checked.schemas)));
+    files.push(("externs.rs".to_owned(), emit::externs::emit(&checked.program)?));
     Ok(files)
 }
 

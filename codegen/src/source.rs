@@ -72,6 +72,11 @@ impl Sources {
         1 + text[..(span.start as usize).min(text.len())].iter().filter(|b| **b == b'\n').count()
     }
 
+    /// `mappings/aten/activation.opmap:4`
+    pub fn place(&self, span: Span) -> String {
+        format!("{}:{}", self.file(span.file).path, self.line(span))
+    }
+
     /// Every `.opmap` file under `dir`, sorted.
     pub fn paths(dir: &Path) -> std::io::Result<Vec<PathBuf>> {
         let mut paths = Vec::new();

@@ -28,6 +28,37 @@ pub struct Program {
     pub arms: Vec<Arm>,
 }
 
+impl Program {
+    /// The `map` of an overload.
+    pub fn map(&self, overload: &str) -> Option<&Map> {
+        let at = self.maps.binary_search_by(|m| m.function.name.as_str().cmp(overload)).ok()?;
+        self.maps.get(at)
+    }
+
+    /// The `lower OP before N`.
+    pub fn lower(&self, op: &str, before: u32) -> Option<&Lower> {
+        let at = self.lowers.binary_search_by(|l| (l.op.as_str(), l.before).cmp(&(op, before))).ok()?;
+        self.lowers.get(at)
+    }
+
+    /// The `fn` of a name.
+    pub fn helper(&self, name: &str) -> Option<&Function> {
+        let at = self.fns.binary_search_by(|f| f.name.as_str().cmp(name)).ok()?;
+        self.fns.get(at)
+    }
+
+    /// The `extern fn` of a name.
+    pub fn external(&self, name: &str) -> Option<&Function> {
+        let at = self.externs.binary_search_by(|f| f.name.as_str().cmp(name)).ok()?;
+        self.externs.get(at)
+    }
+
+    /// Is there a `same OP .. as N`?
+    pub fn same(&self, op: &str, to: u32) -> bool {
+        self.sames.binary_search_by(|s| (s.op.as_str(), s.to).cmp(&(op, to))).is_ok()
+    }
+}
+
 /// What `map`, `lower`, `fn` and `extern fn` have in common.
 #[derive(Debug, Clone)]
 pub struct Function {

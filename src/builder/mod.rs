@@ -15,6 +15,7 @@ mod bundles;
 mod call;
 mod constants;
 mod contents;
+mod edit;
 mod emit;
 mod encode;
 mod facts;
@@ -22,6 +23,7 @@ mod finish;
 mod fold;
 mod legalise;
 mod literals;
+mod lowerings;
 mod names;
 mod node;
 mod outs;
@@ -43,7 +45,10 @@ use rustc_hash::FxHashMap;
 pub use args::{ArgValue, Args};
 pub use arithmetic::ScalarOp;
 pub use call::Call;
+pub(crate) use encode::decode;
+pub(crate) use fold::evaluate;
 pub use literals::In;
+pub use lowerings::Lowerings;
 pub use outs::{IntoOuts, Out, Outs};
 pub use scalar::Scalar;
 pub use source::{Known, SourceNode, differs_in_types_only};
@@ -81,6 +86,8 @@ pub struct Builder {
     trace: Trace,
     /// The dtypes that a runtime has no kernel for, by operator: bit `Dtype as u32`.
     avoided: FxHashMap<&'static str, u64>,
+    /// Lowerings that are not of the build.
+    added: Vec<Arc<dyn Lowerings>>,
 }
 
 /// What is known of a value while the graph is built.
@@ -135,6 +142,7 @@ impl Builder {
             depth: 0,
             trace: Trace::default(),
             avoided: FxHashMap::default(),
+            added: Vec::new(),
         }
     }
 

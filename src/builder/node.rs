@@ -1,10 +1,11 @@
 //! The call of a node: from the form it is written in down to the version that is native at the target opset.
 
+use super::lowerings::Lowering;
 use super::{Builder, Call, Event, In};
 use crate::error::{Error, Kind, Result};
 use crate::graph::{Attr, Type, Value};
 use crate::infer;
-use crate::schema::{self, Change, LowerFn, Op, Version};
+use crate::schema::{self, Change, Op, Version};
 use crate::sym::SymInt;
 
 /// Lowerings inside lowerings. More is a circle in the rules.
@@ -19,9 +20,9 @@ pub(super) struct Inferred {
 /// How a call goes on.
 pub(super) enum Step {
     Native(&'static Version),
-    Lower(LowerFn, u32),
+    Lower(Lowering, u32),
     /// It is native, but the runtime has no kernel for it: the older form may do.
-    Instead(LowerFn, u32, &'static Version),
+    Instead(Lowering, u32, &'static Version),
 }
 
 impl Builder {
@@ -161,7 +162,7 @@ impl Builder {
                 continue;
             }
             if version.since <= target {
-                return Ok(match version.lower.filter(|_| self.has_no_kernel(version, call)) {
+                return Ok(match self.lower_of(schema.name, version).filter(|_| self.has_no_kernel(version, call)) {
                     Some(lower) => Step::Instead(lower, version.since, version),
                     None => Step::Native(version),
                 });
@@ -176,7 +177,8 @@ impl Builder {
     /// A call in an older form than the target's: it stands where the versions in between mean the same.
     fn step_up(&self, schema: &'static Op, version: &'static Version, call: &Call) -> Result<Step> {
         let between = schema.versions.iter().filter(|v| v.since > call.form.since && v.since <= version.since);
-        let mut same = between.into_iter().all(|v| matches!(v.change, Change::Types | Change::Same));
+        let mut same =
+            between.into_iter().all(|v| matches!(self.change_of(schema.name, v), Change::Types | Change::Same));
         same &= call.attrs.iter().all(|(name, _)| version.attribute(name).is_some());
         if same {
             return Ok(Step::Native(version));
@@ -192,22 +194,24 @@ impl Builder {
         version: &'static Version,
         older: Option<&'static Version>,
         call: &Call,
-    ) -> Result<Option<LowerFn>> {
-        let older = older.filter(|_| version.change != Change::Appeared);
-        let sayable = match (version.change, older) {
-            (Change::Types, Some(older)) => version.lower.is_none() || self.takes_dtypes(older, call),
+    ) -> Result<Option<Lowering>> {
+        let change = self.change_of(schema.name, version);
+        let lower = self.lower_of(schema.name, version);
+        let older = older.filter(|_| change != Change::Appeared);
+        let sayable = match (change, older) {
+            (Change::Types, Some(older)) => lower.is_none() || self.takes_dtypes(older, call),
             (Change::Same, Some(older)) => is_sayable(version, older, call),
             _ => false,
         };
         if sayable {
             return Ok(None);
         }
-        version.lower.map(Some).ok_or_else(|| self.needs(schema, version.since))
+        lower.map(Some).ok_or_else(|| self.needs(schema, version.since))
     }
 
     pub(super) fn lowered(
         &mut self,
-        lower: LowerFn,
+        lower: Lowering,
         since: u32,
         call: &Call,
         inferred: &Inferred,
@@ -217,7 +221,7 @@ impl Builder {
         }
         self.trace.event(Event::Lower(call.op, since));
         self.depth += 1;
-        let result = lower(self, call);
+        let result = lower.call(since, self, call);
         self.depth -= 1;
         let mut values = result.map_err(|e| match e.kind {
             Kind::Internal => e.at(format!("lower {} before {since}", call.op)),

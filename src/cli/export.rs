@@ -7,6 +7,7 @@ use std::time::Instant;
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::mappings::Mappings;
 use super::report::{self, Stop, stopped};
 use super::text;
 use crate::error::{Error, Kind, Result};
@@ -25,6 +26,8 @@ Examples:
   aten2onnx export model.pt2 -o edge.onnx --opset 11
   aten2onnx export model.pt2 --dim s77=batch --input-name image --output-name scores
   aten2onnx export llm.pt2 --external-data always          llm.onnx and llm.onnx.data
+  aten2onnx export llm.pt2 --external-data link            llm.onnx, a few kilobytes that point into llm.pt2
+  aten2onnx export model.pt2 --mappings my_ops.opmap       with rules for custom operators
   aten2onnx export model.pt2 --trace aten::elu             why did the rule do what it did
   aten2onnx export - -o - < model.pt2 | gzip > model.onnx.gz";
 
@@ -47,6 +50,9 @@ pub struct Args {
     /// Where the weights go
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = ExternalArg::Auto)]
     external_data: ExternalArg,
+    /// How much is done to the graph: 0 leaves it as the rules wrote it, 1 runs all passes
+    #[arg(short = 'O', value_name = "LEVEL", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=1))]
+    opt_level: u8,
     /// How much nodes tell about where they come from
     #[arg(long, value_enum, value_name = "HOW", default_value_t = ProvenanceArg::Compact)]
     provenance: ProvenanceArg,
@@ -62,6 +68,8 @@ pub struct Args {
     /// Tell which arms of the rule of this operator were tried, and what came out
     #[arg(long, value_name = "aten::OP")]
     trace: Vec<String>,
+    #[command(flatten)]
+    mappings: Mappings,
     /// Say nothing but errors
     #[arg(short, long)]
     quiet: bool,
@@ -76,6 +84,9 @@ pub(super) enum ExternalArg {
     Always,
     /// Inside the .onnx, or an error
     Never,
+    /// Nowhere: the .onnx points into the source, which must lie beside it; what does not lie there as ONNX wants it goes
+    /// to OUT.onnx.data
+    Link,
 }
 
 impl From<ExternalArg> for ExternalData {
@@ -84,6 +95,7 @@ impl From<ExternalArg> for ExternalData {
             ExternalArg::Auto => ExternalData::Auto,
             ExternalArg::Always => ExternalData::Always,
             ExternalArg::Never => ExternalData::Never,
+            ExternalArg::Link => ExternalData::Link,
         }
     }
 }
@@ -104,8 +116,9 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     handle_signals();
     let start = Instant::now();
     let output = output(args)?;
+    let options = options(args)?;
     let program = read(&args.input)?;
-    let exported = export_program(program, &options(args))?;
+    let exported = export_program(program, &options)?;
     if !args.quiet {
         exported.notes.iter().for_each(|text| report::note(text));
     }
@@ -128,8 +141,8 @@ pub(super) fn handle_signals() {
     });
 }
 
-fn options(args: &Args) -> Options {
-    Options {
+fn options(args: &Args) -> Result<Options> {
+    Ok(Options {
         opset: args.opset,
         ir: args.ir,
         external_data: args.external_data.into(),
@@ -141,8 +154,10 @@ fn options(args: &Args) -> Options {
         dims: args.dim.clone(),
         input_names: args.input_name.clone(),
         output_names: args.output_name.clone(),
+        opt_level: args.opt_level,
         trace: args.trace.clone(),
-    }
+        rules: args.mappings.rules()?,
+    })
 }
 
 /// Is it stdin or stdout?
@@ -246,8 +261,12 @@ pub(super) fn summary(summary: &Summary, output: &Path) -> String {
         Some((path, size)) => format!(" and {} to {}", text::bytes(*size), path.display()),
         None => String::new(),
     };
+    let linked = match written.linked {
+        0 => String::new(),
+        linked => format!(" ({} of them linked)", text::bytes(linked)),
+    };
     format!(
-        "{name}: opset {}, IR {}, {}, {} of weights; wrote {}{data} in {}",
+        "{name}: opset {}, IR {}, {}, {} of weights{linked}; wrote {}{data} in {}",
         summary.opset,
         summary.ir,
         text::count(summary.nodes, "node"),

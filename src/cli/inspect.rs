@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::mappings::Mappings;
 use super::report::{self, Stop};
 use super::{export, text};
 use crate::error::Result;
@@ -29,12 +30,15 @@ pub struct Args {
     /// Only try this opset
     #[arg(long, value_name = "N", value_parser = super::opset)]
     opset: Option<u32>,
+    #[command(flatten)]
+    mappings: Mappings,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Stop> {
+    let rules = args.mappings.rules()?;
     let program = export::read(&args.input)?;
-    let inspection = inspect::inspect(&program, args.opset);
+    let inspection = inspect::inspect(&program, &rules, args.opset);
     if args.json {
         // Texts and numbers only: there is nothing that could fail.
         let text = serde_json::to_string_pretty(&inspection).unwrap_or_default();

@@ -1,15 +1,19 @@
 //! The command line: a thin layer over the library. Models and tables go to stdout, everything else to stderr.
 //!
-//! Exit codes: 0 done, 2 wrong usage, 3 a file that cannot be read or written, 4 a damaged input, 5 a model that needs what
+//! Exit codes: 0 done, 1 an example that fails (`try`), 2 wrong usage, 3 a file that cannot be read or written, 4 a damaged input, 5 a model that needs what
 //! the target lacks, 70 a fault of ours, 130 interrupted, 141 a reader of our output that went away.
 
 mod convert;
 mod explain;
 mod export;
 mod inspect;
+mod mappings;
 mod ops;
+mod pack;
 mod report;
 mod text;
+#[cfg(feature = "mappings")]
+mod try_rules;
 
 use std::process::ExitCode;
 
@@ -39,8 +43,11 @@ enum Command {
     Export(export::Args),
     Convert(convert::Args),
     Inspect(inspect::Args),
+    Pack(pack::Args),
     Ops(ops::Args),
     ExplainError(explain::Args),
+    #[cfg(feature = "mappings")]
+    Try(try_rules::Args),
 }
 
 /// Runs the command line of this process.
@@ -50,8 +57,11 @@ pub fn main() -> ExitCode {
         Command::Export(args) => export::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Pack(args) => pack::run(&args),
         Command::Ops(args) => ops::run(&args),
         Command::ExplainError(args) => explain::run(&args),
+        #[cfg(feature = "mappings")]
+        Command::Try(args) => try_rules::run(&args),
     };
     report::exit_code(done)
 }

@@ -20,6 +20,8 @@ const PLAIN: &str = "\x1b[0m";
 pub enum Stop {
     /// With an error to be shown.
     Error(Error),
+    /// With a verdict that has been told.
+    Failed,
     /// Nobody reads our output any more.
     ReaderGone,
 }
@@ -34,6 +36,7 @@ impl From<Error> for Stop {
 pub fn exit_code(done: Result<(), Stop>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
+        Err(Stop::Failed) => ExitCode::from(1),
         Err(Stop::ReaderGone) => ExitCode::from(141),
         Err(Stop::Error(error)) => {
             eprint!("{}", rendered(&error));

@@ -14,7 +14,7 @@ impl Translation<'_> {
     pub(super) fn higher_order(&mut self, operator: &str, node: &Node, _graph: &Graph) -> Result<()> {
         match operator {
             "wrap_with_set_grad_enabled" => self.inlined(node),
-            _ => Err(super::preflight::no_rule(&node.target)),
+            _ => Err(super::preflight::no_rule(self.rules, &node.target)),
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::numbers::is_number_target;
 use crate::error::Error;
 use crate::program::{Arg, Graph, Node, Program};
-use crate::rules::{self, MAX_OPSET, Support};
+use crate::rules::{MAX_OPSET, Rules, Support};
 
 /// An operator that cannot be exported.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,20 +25,20 @@ pub struct Blocker {
 }
 
 /// Lists the operators that have no rule, or none at this opset.
-pub fn preflight(program: &Program, opset: u32) -> Vec<Blocker> {
+pub fn preflight(program: &Program, rules: &Rules, opset: u32) -> Vec<Blocker> {
     let mut found = BTreeMap::new();
-    graph(&program.graph, opset, &mut found);
+    graph(&program.graph, rules, opset, &mut found);
     found.into_values().collect()
 }
 
-fn graph(graph: &Graph, opset: u32, found: &mut BTreeMap<String, Blocker>) {
+fn graph(graph: &Graph, rules: &Rules, opset: u32, found: &mut BTreeMap<String, Blocker>) {
     for node in &graph.nodes {
         for (_, arg) in &node.args {
             if let Arg::Graph(inner) = arg {
-                self::graph(inner, opset, found);
+                self::graph(inner, rules, opset, found);
             }
         }
-        let Some((reason, needs_opset)) = blocked(node, opset) else { continue };
+        let Some((reason, needs_opset)) = blocked(node, rules, opset) else { continue };
         let entry = found.entry(node.target.clone()).or_insert_with(|| Blocker {
             target: node.target.clone(),
             reason,
@@ -51,29 +51,28 @@ fn graph(graph: &Graph, opset: u32, found: &mut BTreeMap<String, Blocker>) {
     }
 }
 
-fn blocked(node: &Node, opset: u32) -> Option<(String, Option<u32>)> {
+fn blocked(node: &Node, rules: &Rules, opset: u32) -> Option<(String, Option<u32>)> {
     if is_number_target(&node.target) {
         return None;
     }
     if let Some(operator) = node.target.strip_prefix("higher_order::") {
-        return (!super::control::is_known(operator)).then(|| (no_rule(&node.target).message, None));
+        return (!super::control::is_known(operator)).then(|| (no_rule(rules, &node.target).message, None));
     }
-    let Some(rule) = rules::meaning(&node.target) else { return Some((no_rule(&node.target).message, None)) };
+    let Some(rule) = rules.meaning(&node.target) else { return Some((no_rule(rules, &node.target).message, None)) };
     if rule.support(opset) != Support::No {
         return None;
     }
     let needs = (opset..=MAX_OPSET).find(|o| rule.support(*o) != Support::No);
-    Some((rule.reasons.join("; "), needs))
+    Some((rule.reasons(opset).join("; "), needs))
 }
 
 /// Why there is no rule, and what to do.
-pub(super) fn no_rule(target: &str) -> Error {
-    if let Some(reason) = rules::unsupported(target) {
+pub(super) fn no_rule(rules: &Rules, target: &str) -> Error {
+    if let Some(reason) = rules.unsupported(target) {
         return Error::unsupported(format!("`{target}` cannot be exported: {reason}"));
     }
     let (op, _) = target.split_once('.').unwrap_or((target, ""));
-    let siblings: Vec<&str> =
-        rules::RULES.iter().map(|r| r.name).filter(|n| *n == op || n.starts_with(&format!("{op}."))).collect();
+    let siblings = rules.overloads(op);
     let error = match siblings.is_empty() {
         true => Error::unsupported(format!("there is no rule for `{target}`")),
         false => Error::unsupported(format!("there is no rule for `{target}`, only for {}", siblings.join(", "))),

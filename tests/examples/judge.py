@@ -3,9 +3,12 @@
 Reads records (JSON lines) from the file given first, writes one verdict per record to the file given second:
     {"id": 3, "failures": [{"opset": 11, "what": "..."}], "ran": [9, 13]}
 An empty list of failures is a pass. A record's `args` name its `inputs` by index; `models` are hexadecimal ModelProtos.
+Further arguments are modules to import first: those that define custom operators.
 """
+import importlib
 import json
 import multiprocessing
+import os
 import sys
 import warnings
 import zlib
@@ -110,25 +113,32 @@ def run_torch(record, inputs):
 
 
 def run_model(model_bytes, opset, inputs):
+    """Runs a model whose inputs are called x0, x1, ...; it may lack some."""
+    import onnx
+    model = onnx.load_from_string(model_bytes)
+    names = [i.name for i in model.graph.input]
+    return run_fed(model, model_bytes, opset, {f"x{i}": a for i, a in enumerate(inputs) if f"x{i}" in names})
+
+
+def run_fed(model, model_bytes, opset, feeds, optimise=False):
+    """What a model gives for inputs by name, and what ran it."""
     import onnx
     import onnxruntime as ort
-    model = onnx.load_from_string(model_bytes)
     onnx.checker.check_model(model, full_check=True)
-    names = [i.name for i in model.graph.input]
-    feeds = {f"x{i}": a for i, a in enumerate(inputs) if f"x{i}" in names}
     feeds = {k: (np.stack([a.real, a.imag], -1) if np.iscomplexobj(a) else a) for k, a in feeds.items()}
     if opset <= NEWEST_RUNTIME:
         options = ort.SessionOptions()
         options.log_severity_level = 4
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+        if not optimise:
+            options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
         try:
             session = ort.InferenceSession(model_bytes, options, providers=["CPUExecutionProvider"])
             bound = {}
             for k, a in feeds.items():
                 if a.dtype == ml_dtypes.bfloat16:
                     bound[k] = ort.OrtValue.ortvalue_from_numpy_with_onnx_type(
-                        np.ascontiguousarray(a).view(np.uint16), onnx.TensorProto.BFLOAT16)
+                        np.ascontiguousarray(a).reshape(a.shape).view(np.uint16), onnx.TensorProto.BFLOAT16)
                 else:
                     bound[k] = ort.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(a).reshape(a.shape))
             got = session.run_with_ort_values([o.name for o in session.get_outputs()], bound)
@@ -214,26 +224,31 @@ def first_line(error):
     return f"{type(error).__name__}: " + " / ".join(lines[:2])[:400]
 
 
-def warm_up():
+def warm_up(modules):
     import onnx.reference  # noqa: F401
     import onnxruntime
     import torch
+    if modules:
+        sys.path.insert(0, os.getcwd())
+    for module in modules:
+        importlib.import_module(module)
     onnxruntime.set_default_logger_severity(4)
     torch.set_num_threads(1)
 
 
-def main(source, target):
+def main(source, target, *modules):
     with open(source) as f:
         lines = f.read().splitlines()
-    jobs = min(len(lines), multiprocessing.cpu_count())
+    # A process takes seconds to import what it needs: it is worth it for many lines only.
+    jobs = min(len(lines) // 16 + 1, multiprocessing.cpu_count())
     with open(target, "w") as out:
         if jobs < 2:
-            warm_up()
+            warm_up(modules)
             results = map(judge, lines)
             for verdict in results:
                 print(verdict, file=out, flush=True)
             return
-        with multiprocessing.get_context("spawn").Pool(jobs, warm_up) as pool:
+        with multiprocessing.get_context("spawn").Pool(jobs, warm_up, (modules,)) as pool:
             for verdict in pool.imap_unordered(judge, lines, chunksize=8):
                 print(verdict, file=out, flush=True)
 

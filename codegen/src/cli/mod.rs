@@ -12,6 +12,7 @@ mod fmt;
 mod import;
 mod matrix;
 mod report;
+mod try_rules;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -23,6 +24,7 @@ use report::Stop;
 const EXAMPLES: &str = "\
 Examples:
   aten2onnx-codegen check
+  aten2onnx-codegen try aten::elu                   its examples, against PyTorch
   aten2onnx-codegen expand aten::gelu --opset 13    what the rule says at opset 13
   aten2onnx-codegen explain E0301";
 
@@ -48,6 +50,7 @@ enum Command {
     Dump(dump::Args),
     Explain(explain::Args),
     Examples(examples::Args),
+    Try(try_rules::Args),
 }
 
 /// Runs the command line of this process.
@@ -64,6 +67,7 @@ pub fn main() -> ExitCode {
         Command::Dump(args) => dump::run(mappings, args),
         Command::Explain(args) => explain::run(args),
         Command::Examples(args) => examples::run(mappings, args),
+        Command::Try(args) => try_rules::run(mappings, args),
     };
     report::exit_code(done)
 }

@@ -11,7 +11,7 @@ use crate::tree::{Expr, Param};
 impl Body<'_> {
     pub(super) fn rule_call(&mut self, name: &str, args: &[Expr]) -> TokenStream {
         let program = self.context.program;
-        let params = program.maps.iter().find(|m| m.function.name == name).map(|m| m.function.params.as_slice());
+        let params = program.map(name).map(|m| m.function.params.as_slice());
         let args = self.arguments(params.unwrap_or(&[]), args);
         let name = function_name(name);
         quote!(super::#name(cx, #(#args),*)?)
@@ -19,7 +19,7 @@ impl Body<'_> {
 
     pub(super) fn fn_call(&mut self, name: &str, args: &[Expr]) -> TokenStream {
         let program = self.context.program;
-        let params = program.fns.iter().find(|f| f.name == name).map(|f| f.params.as_slice());
+        let params = program.helper(name).map(|f| f.params.as_slice());
         let args = self.arguments(params.unwrap_or(&[]), args);
         let name = function_name(name);
         quote!(super::#name(cx, #(#args),*)?)
@@ -27,7 +27,7 @@ impl Body<'_> {
 
     pub(super) fn extern_call(&mut self, name: &str, args: &[Expr]) -> TokenStream {
         let program = self.context.program;
-        let params = program.externs.iter().find(|f| f.name == name).map(|f| f.params.as_slice());
+        let params = program.external(name).map(|f| f.params.as_slice());
         let args = self.arguments(params.unwrap_or(&[]), args);
         let name = function_name(name);
         quote!(externs::#name(cx, #(#args),*)?)

@@ -28,7 +28,7 @@ pub(super) fn tables(context: &Context<'_>, matrix: &Matrix) -> TokenStream {
     });
     let arms = program.arms.iter().map(|arm| {
         let (rule, text, refuses) = (&arm.rule, &arm.text, arm.refuses);
-        let location = format!("{}:{}", context.sources.file(arm.span.file).path, context.sources.line(arm.span));
+        let location = context.sources.place(arm.span);
         quote!(arm(#rule, #text, #location, #refuses))
     });
     quote! {

@@ -6,12 +6,14 @@
 mod calls;
 mod dispatch;
 mod exprs;
+pub mod externs;
 pub mod facts;
 mod function;
 mod lists;
 mod nodes;
 pub mod schema_table;
 pub mod targets;
+mod tidy;
 mod types;
 pub mod views;
 
@@ -91,9 +93,11 @@ fn module_of(path: &str) -> String {
 }
 
 fn pretty(tokens: TokenStream) -> Result<String, String> {
-    let file: syn::File =
+    let mut file: syn::File =
         syn::parse2(tokens.clone()).map_err(|e| format!("generated code does not parse: {e}\n{tokens}"))?;
-    Ok(prettyplease::unparse(&file))
+    tidy::tidy(&mut file);
+    // Tokens inside `vec![..]` are printed as they are, with a blank before each `?`.
+    Ok(prettyplease::unparse(&file).replace(") ?", ")?"))
 }
 
 pub(crate) fn ident(name: &str) -> Ident {
@@ -103,6 +107,6 @@ pub(crate) fn ident(name: &str) -> Ident {
 impl Context<'_> {
     /// `mappings/aten/activation.opmap:4`
     pub fn location(&self, function: &Function) -> String {
-        format!("{}:{}", self.sources.file(function.span.file).path, self.sources.line(function.span))
+        self.sources.place(function.span)
     }
 }

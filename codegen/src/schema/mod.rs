@@ -48,16 +48,23 @@ pub struct Schemas {
 impl Schemas {
     /// Reads everything under `mappings/`. An error names the file.
     pub fn load(mappings_dir: &Path) -> Result<Schemas, String> {
-        let aten: Vec<String> =
-            ATEN.iter().map(|name| read(mappings_dir, &format!("schemas/{name}"))).collect::<Result<_, _>>()?;
+        Schemas::from_files(&|name| {
+            let path = mappings_dir.join(name);
+            std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))
+        })
+    }
+
+    /// The same from texts that `read` finds by their paths under `mappings/`, such as `schemas/onnx.txt`.
+    pub fn from_files(read: &dyn Fn(&str) -> Result<String, String>) -> Result<Schemas, String> {
+        let aten: Vec<String> = ATEN.iter().map(|name| read(&format!("schemas/{name}"))).collect::<Result<_, _>>()?;
         let schemas = Schemas {
-            onnx: parse(mappings_dir, "schemas/onnx.txt", onnx::OnnxSchemas::parse)?,
+            onnx: parse(read, "schemas/onnx.txt", onnx::OnnxSchemas::parse)?,
             aten: aten::AtenSchemas::index(aten.iter().map(String::as_str))?,
-            opsets: parse(mappings_dir, "opsets.toml", facts::Opsets::parse)?,
-            dtypes: parse(mappings_dir, "dtypes.toml", facts::Dtypes::parse)?,
-            ignored: parse(mappings_dir, "ignored_arguments.toml", facts::IgnoredArguments::parse)?,
-            promotion: parse(mappings_dir, "schemas/promotion.txt", facts::Promotion::parse)?,
-            onnxruntime: parse(mappings_dir, "targets/onnxruntime.toml", targets::Target::parse)?,
+            opsets: parse(read, "opsets.toml", facts::Opsets::parse)?,
+            dtypes: parse(read, "dtypes.toml", facts::Dtypes::parse)?,
+            ignored: parse(read, "ignored_arguments.toml", facts::IgnoredArguments::parse)?,
+            promotion: parse(read, "schemas/promotion.txt", facts::Promotion::parse)?,
+            onnxruntime: parse(read, "targets/onnxruntime.toml", targets::Target::parse)?,
         };
         schemas.opsets.check(&schemas.onnx).map_err(|e| format!("opsets.toml: {e}"))?;
         Ok(schemas)
@@ -70,17 +77,10 @@ impl Schemas {
     }
 }
 
-fn read(dir: &Path, name: &str) -> Result<String, String> {
-    let path = dir.join(name);
-    std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))
-}
-
-fn parse<T>(dir: &Path, name: &str, parser: impl Fn(&str) -> Result<T, String>) -> Result<T, String> {
-    parser(&read(dir, name)?).map_err(|e| format!("{name}: {e}"))
-}
-
-/// The name most like another one, if any is like it at all.
-fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let scored = names.map(|n| (strsim::jaro_winkler(name, n), n)).filter(|(score, _)| *score > 0.7);
-    scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, n)| n)
+fn parse<T>(
+    read: &dyn Fn(&str) -> Result<String, String>,
+    name: &str,
+    parser: impl Fn(&str) -> Result<T, String>,
+) -> Result<T, String> {
+    parser(&read(name)?).map_err(|e| format!("{name}: {e}"))
 }

@@ -2,52 +2,66 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use aten2onnx::builder::{ArgValue, Args, Binding, Builder, In, Out, Scalar};
-use aten2onnx::dtype::Dtype;
-use aten2onnx::error::{Error, Kind, Result};
-use aten2onnx::graph::{Attr, Origin, Type, Value};
-use aten2onnx::onnx::{self, ModelOptions};
-use aten2onnx::rules;
-use aten2onnx::schema;
-use aten2onnx::sym::SymInt;
 use aten2onnx_codegen::Checked;
 use aten2onnx_codegen::schema::onnx::{AttrKind, PortOption};
 use aten2onnx_codegen::syntax::ast::{Argument, ExampleArg, ExampleSize, ExampleValue, Expr, ExprKind};
 use aten2onnx_codegen::tree::{Example, Target};
 use aten2onnx_codegen::types::Ty;
 
+use crate::builder::{ArgValue, Args, Binding, Builder, In, Out, Scalar};
+use crate::dtype::Dtype;
+use crate::error::{Error, Kind, Result};
+use crate::graph::{Attr, Graph, Origin, Type, Value};
+use crate::onnx::{self, ModelOptions};
+use crate::passes::Passes;
+use crate::rules::{self, Rules};
+use crate::schema;
+use crate::sym::SymInt;
+
 /// What became of an example at an opset.
+#[derive(Debug)]
 pub enum Outcome {
+    /// A model.
     Built(Built),
-    /// The rule refuses; `needs` is the opset that would do.
+    /// The rule refuses.
     Refused {
+        /// The opset that would do.
         needs: Option<u32>,
+        /// Why.
         reason: String,
     },
+    /// Something is wrong.
     Failed(String),
 }
 
 /// A model.
+#[derive(Debug)]
 pub struct Built {
+    /// Its opset.
     pub opset: u32,
+    /// The file.
     pub bytes: Vec<u8>,
     /// The same without its opset and IR version, for comparison.
     pub unversioned: Vec<u8>,
 }
 
 /// Builds an example; gives the branches that it reached too.
-pub fn build(example: &Example, checked: &Checked, opset: u32) -> (Outcome, BTreeSet<u32>) {
+pub fn build(
+    example: &Example,
+    checked: &Checked,
+    rules: &Rules,
+    opset: u32,
+    passes: Passes,
+) -> (Outcome, BTreeSet<u32>) {
     let mut cx = Builder::new(opset);
+    rules.install(&mut cx);
     // The native operator is the oracle, so its lowering must not stand in for it there.
     if matches!(example.target, Target::Map(_)) {
         cx.avoid_missing_kernels();
     }
-    let made = match &example.target {
-        Target::Map(name) => map(&mut cx, name, example, checked),
-        Target::Lower(op) => lower(&mut cx, op, example, checked),
-    };
+    let made = call(&mut cx, example, checked, rules);
     let arms = cx.trace().reached().iter().copied().collect();
-    let outcome = match made.and_then(|()| model(cx, opset)) {
+    let outcome = match made.and_then(|()| model(cx, opset, passes)) {
         Ok(built) => Outcome::Built(built),
         Err(e) if e.kind == Kind::Unsupported => Outcome::Refused { needs: e.needs_opset, reason: e.to_string() },
         Err(e) => Outcome::Failed(e.to_string()),
@@ -55,8 +69,27 @@ pub fn build(example: &Example, checked: &Checked, opset: u32) -> (Outcome, BTre
     (outcome, arms)
 }
 
-fn model(cx: Builder, opset: u32) -> Result<Built> {
-    let graph = cx.finish()?;
+/// The graph of an example, as an export would have it.
+///
+/// # Errors
+/// What the rule says.
+pub fn graph(example: &Example, checked: &Checked, rules: &Rules, opset: u32) -> Result<Graph> {
+    let mut cx = Builder::new(opset);
+    rules.install(&mut cx);
+    cx.avoid_missing_kernels();
+    call(&mut cx, example, checked, rules)?;
+    cx.finish()
+}
+
+fn call(cx: &mut Builder, example: &Example, checked: &Checked, rules: &Rules) -> Result<()> {
+    match &example.target {
+        Target::Map(name) => map(cx, name, example, checked, rules),
+        Target::Lower(op) => lower(cx, op, example, checked),
+    }
+}
+
+fn model(cx: Builder, opset: u32, passes: Passes) -> Result<Built> {
+    let graph = cx.finish_with(passes)?;
     let mut model = onnx::model::build(&graph, &ModelOptions::default())?;
     let mut bytes = Vec::new();
     onnx::write_to(&model, &mut bytes, &mut |_, _| {})?;
@@ -74,10 +107,10 @@ pub fn native_opset(op: &str) -> u32 {
 }
 
 /// The types of an example's parameters.
-pub fn params(example: &Example, checked: &Checked) -> BTreeMap<String, Ty> {
+pub(super) fn params(example: &Example, checked: &Checked) -> BTreeMap<String, Ty> {
     match &example.target {
         Target::Map(name) => {
-            let map = checked.program.maps.iter().find(|m| m.function.name == *name);
+            let map = checked.program.map(name);
             map.into_iter().flat_map(|m| &m.function.params).map(|p| (p.name.clone(), p.ty.clone())).collect()
         }
         Target::Lower(_) => BTreeMap::new(),
@@ -85,7 +118,7 @@ pub fn params(example: &Example, checked: &Checked) -> BTreeMap<String, Ty> {
 }
 
 /// Symbolic sizes that stand as arguments and in no tensor: they are inputs of their own.
-pub fn lone_symbols(example: &Example, params: &BTreeMap<String, Ty>) -> Vec<String> {
+pub(super) fn lone_symbols(example: &Example, params: &BTreeMap<String, Ty>) -> Vec<String> {
     let mut in_tensors = BTreeSet::new();
     let mut named = Vec::new();
     for (name, value) in &example.args {
@@ -115,11 +148,11 @@ fn visit(value: &ExampleValue, in_tensors: &mut BTreeSet<String>, named: &mut Ve
     }
 }
 
-pub fn is_dtype(name: &str) -> bool {
+pub(super) fn is_dtype(name: &str) -> bool {
     Dtype::from_torch_name(name).is_some()
 }
 
-fn element_type(short: &str) -> Dtype {
+fn element_type(short: &str) -> Result<Dtype> {
     let name = match short {
         "f16" => "float16",
         "bf16" => "bfloat16",
@@ -137,12 +170,12 @@ fn element_type(short: &str) -> Dtype {
         "c128" => "complex128",
         other => other,
     };
-    Dtype::from_torch_name(name).unwrap_or_else(|| panic!("no dtype `{short}`"))
+    Dtype::from_torch_name(name).ok_or_else(|| Error::internal(format!("there is no dtype `{short}`")))
 }
 
 /// Makes an input of the graph; a complex one is real with a last dimension of 2.
-fn input(cx: &mut Builder, count: &mut usize, dtype: &str, mut sizes: Vec<SymInt>) -> Value {
-    let dtype = match element_type(dtype) {
+fn input(cx: &mut Builder, count: &mut usize, dtype: &str, mut sizes: Vec<SymInt>) -> Result<Value> {
+    let dtype = match element_type(dtype)? {
         Dtype::Complex64 => {
             sizes.push(SymInt::from(2));
             Dtype::Float32
@@ -154,7 +187,7 @@ fn input(cx: &mut Builder, count: &mut usize, dtype: &str, mut sizes: Vec<SymInt
         real => real,
     };
     *count += 1;
-    cx.input(&format!("x{}", *count - 1), Type::tensor(dtype, sizes))
+    Ok(cx.input(&format!("x{}", *count - 1), Type::tensor(dtype, sizes)))
 }
 
 struct Call<'a> {
@@ -165,7 +198,7 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    fn tensor(&mut self, value: &ExampleValue) -> Option<Value> {
+    fn tensor(&mut self, value: &ExampleValue) -> Result<Option<Value>> {
         let (dtype, sizes) = match value {
             ExampleValue::Tensor { dtype, sizes, .. } => {
                 let sizes = sizes.iter().map(|s| match s {
@@ -175,9 +208,9 @@ impl Call<'_> {
                 (dtype, sizes.collect())
             }
             ExampleValue::Literal { dtype, sizes, .. } => (dtype, sizes.iter().map(|n| SymInt::from(*n)).collect()),
-            _ => return None,
+            _ => return Ok(None),
         };
-        Some(input(self.cx, &mut self.inputs, dtype, sizes))
+        input(self.cx, &mut self.inputs, dtype, sizes).map(Some)
     }
 
     fn number(&self, value: &ExampleValue) -> Option<Scalar> {
@@ -192,16 +225,16 @@ impl Call<'_> {
         }
     }
 
-    fn argument(&mut self, value: &ExampleValue, ty: &Ty) -> ArgValue {
-        if let Some(tensor) = self.tensor(value) {
-            return ArgValue::Tensor(tensor);
+    fn argument(&mut self, value: &ExampleValue, ty: &Ty) -> Result<ArgValue> {
+        if let Some(tensor) = self.tensor(value)? {
+            return Ok(ArgValue::Tensor(tensor));
         }
         if let Some(number) = self.number(value) {
-            return ArgValue::Scalar(number);
+            return Ok(ArgValue::Scalar(number));
         }
-        match value {
+        Ok(match value {
             ExampleValue::List(items) if holds_tensors(ty) => {
-                ArgValue::Tensors(items.iter().map(|i| self.tensor(i)).collect())
+                ArgValue::Tensors(items.iter().map(|i| self.tensor(i)).collect::<Result<_>>()?)
             }
             ExampleValue::List(items) if items.iter().any(|i| matches!(i, ExampleValue::Str(_))) => ArgValue::Strs(
                 items
@@ -216,7 +249,7 @@ impl Call<'_> {
                 None => ArgValue::Opaque(name.clone()),
             },
             _ => ArgValue::None,
-        }
+        })
     }
 }
 
@@ -227,14 +260,14 @@ fn holds_tensors(ty: &Ty) -> bool {
     }
 }
 
-fn map(cx: &mut Builder, name: &str, example: &Example, checked: &Checked) -> Result<()> {
-    let rule = rules::find(name).ok_or_else(|| Error::internal("no such rule"))?;
+fn map(cx: &mut Builder, name: &str, example: &Example, checked: &Checked, rules: &Rules) -> Result<()> {
+    let rule = rules.find(name).ok_or_else(|| Error::internal("no such rule"))?;
     let params = params(example, checked);
     let mut call = Call { cx, example, checked, inputs: 0 };
     let mut args = Vec::new();
     for (name, value) in &example.args {
         let ty = params.get(name).cloned().unwrap_or(Ty::Never);
-        args.push((name.clone(), call.argument(value, &ty)));
+        args.push((name.clone(), call.argument(value, &ty)?));
     }
     let inputs = call.inputs;
     for (i, symbol) in lone_symbols(example, &params).iter().enumerate() {
@@ -242,7 +275,7 @@ fn map(cx: &mut Builder, name: &str, example: &Example, checked: &Checked) -> Re
         cx.bind_symbol(symbol, Binding::Scalar(value));
     }
     cx.set_origin(Origin { node_name: "y".into(), rule: name.to_owned(), ..Origin::default() });
-    let outs = (rule.call)(cx, &Args::new(args))?;
+    let outs = rule.call(cx, &Args::new(args))?;
     let mut count = 0;
     for out in outs {
         let values = match out {
@@ -275,7 +308,7 @@ fn lower(cx: &mut Builder, op: &str, example: &Example, checked: &Checked) -> Re
 impl Call<'_> {
     /// What an operator gives for arguments by name.
     fn node(&mut self, op: &str, args: &[(&str, &ExampleValue)]) -> Result<Vec<Value>> {
-        let name = schema::find(op).ok_or_else(|| Error::internal("no such operator"))?.name;
+        let schema = schema::find(op).ok_or_else(|| Error::internal("no such operator"))?;
         let checked = self.checked;
         let version = checked.schemas.onnx.versions(op).last().ok_or_else(|| Error::internal("no version"))?;
         let given = |name: &str| args.iter().find(|a| a.0 == name).map(|a| a.1);
@@ -299,18 +332,19 @@ impl Call<'_> {
             else {
                 continue;
             };
-            let attr_name: &'static str = Box::leak(attribute.name.clone().into_boxed_str());
+            let known = schema.versions.iter().flat_map(|v| v.attributes).find(|a| a.name == attribute.name);
+            let name = known.ok_or_else(|| Error::internal(format!("no attribute `{}`", attribute.name)))?.name;
             let attr = match value {
-                ExampleValue::Graph(closure) => self.body(name, attr_name, &inputs, &attrs, closure)?,
+                ExampleValue::Graph(closure) => self.body(schema.name, name, &inputs, &attrs, closure)?,
                 value => self.attribute(value, attribute.kind)?,
             };
-            attrs.push((attr_name, attr));
+            attrs.push((name, attr));
         }
         let outputs = match given("outputs") {
             Some(ExampleValue::Int(n)) => usize::try_from(*n).unwrap_or(1),
             _ => (version.min_outputs as usize).max(1),
         };
-        self.cx.node(name, inputs, attrs, outputs)
+        self.cx.node(schema.name, inputs, attrs, outputs)
     }
 
     /// A body from a closure of operators on its parameters.
@@ -359,7 +393,7 @@ fn evaluated(cx: &mut Builder, expr: &Expr, known: &BTreeMap<&str, Value>) -> Re
 impl Call<'_> {
     /// An input of an operator: numbers and lists are constants.
     fn operand(&mut self, value: &ExampleValue) -> Result<In> {
-        if let Some(tensor) = self.tensor(value) {
+        if let Some(tensor) = self.tensor(value)? {
             return Ok(In::Value(tensor));
         }
         if let Some(number) = self.number(value) {
@@ -370,7 +404,8 @@ impl Call<'_> {
                 let named = |arg: &'_ ExampleArg| arg.name.as_ref().map_or("", |name| name.text.as_str()).to_owned();
                 let names: Vec<String> = args.iter().map(named).collect();
                 let args: Vec<_> = names.iter().map(String::as_str).zip(args.iter().map(|arg| &arg.value)).collect();
-                In::Value(self.node(&op.text, &args)?[0])
+                let results = self.node(&op.text, &args)?;
+                In::Value(*results.first().ok_or_else(|| Error::internal("an operator without results"))?)
             }
             ExampleValue::List(items) if items.iter().any(|i| matches!(i, ExampleValue::Float(_))) => {
                 In::Floats(items.iter().filter_map(|i| self.number(i)?.as_float()).collect())
@@ -413,7 +448,7 @@ impl Call<'_> {
             AttrKind::Strings => Attr::Strs(strs()),
             AttrKind::Tensor => {
                 let dtype = match value {
-                    ExampleValue::Literal { dtype, .. } => element_type(dtype),
+                    ExampleValue::Literal { dtype, .. } => element_type(dtype)?,
                     _ => return Err(wrong()),
                 };
                 let ExampleValue::Literal { elements, .. } = value else { return Err(wrong()) };

@@ -1,4 +1,4 @@
-//! What passes between the test and `judge.py`.
+//! What passes between a run of examples and `judge.py`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -7,10 +7,11 @@ use aten2onnx_codegen::Checked;
 use aten2onnx_codegen::syntax::ast::{ExampleSize, ExampleValue};
 use aten2onnx_codegen::tree::{Example, Target};
 
-use crate::build::{Built, is_dtype, params};
+use super::build::{Built, is_dtype, lone_symbols, params};
 
 /// An example with its models.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)]
 pub struct Record {
     pub id: usize,
     pub text: String,
@@ -22,20 +23,22 @@ pub struct Record {
 }
 
 /// What the judge says.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
+#[allow(missing_docs)]
 pub struct Verdict {
     pub id: usize,
     pub failures: Vec<Failure>,
 }
 
 /// A model that is wrong.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
+#[allow(missing_docs)]
 pub struct Failure {
     pub opset: u32,
     pub what: String,
 }
 
-pub fn record(
+pub(super) fn record(
     id: usize,
     example: &Example,
     checked: &Checked,
@@ -50,7 +53,7 @@ pub fn record(
     };
     Record {
         id,
-        text: crate::text(example),
+        text: super::text(example),
         op,
         args,
         inputs,
@@ -61,7 +64,7 @@ pub fn record(
 
 /// Sizes that no input tells are inputs of their own, after the others.
 fn add_symbolic(example: &Example, checked: &Checked, inputs: &mut Vec<Json>) {
-    for name in crate::build::lone_symbols(example, &params(example, checked)) {
+    for name in lone_symbols(example, &params(example, checked)) {
         let size = example.with.iter().find(|w| w.0 == name).map_or(0, |w| w.1);
         inputs.push(json!({"dtype": "i64", "sizes": [], "elements": [size], "range": null}));
     }

@@ -1,0 +1,181 @@
+//! `aten2onnx try`: the examples of rules, run as the files say now and compared with PyTorch.
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use aten2onnx_codegen::tree::Example;
+
+use super::report::{self, Stop};
+use super::text;
+use crate::error::{Error, Result};
+use crate::examples::{self, Judge, Record};
+use crate::interpret::Ruleset;
+use crate::passes::Passes;
+use crate::rules::Rules;
+
+const EXAMPLES: &str = "\
+Examples:
+  aten2onnx try --mappings my_ops.opmap --import my_ops       the examples of the file, against PyTorch
+  aten2onnx try --mappings my_ops.opmap --import my_ops mylib::my_op
+  aten2onnx try --rules mappings aten::elu Gelu               this project's own rules, as they are on the disk";
+
+/// Run the examples of rules and compare them with PyTorch
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Overloads, ONNX operators or .opmap files; without any, those of the mapping files
+    #[arg(value_name = "OP|FILE")]
+    wanted: Vec<String>,
+    /// Rules of your own: an .opmap file, or a folder of them
+    #[arg(long, value_name = "FILE|DIR", required_unless_present = "rules")]
+    mappings: Vec<PathBuf>,
+    /// A folder of rules and schemas in the place of those that the program was built with
+    #[arg(long, value_name = "DIR", conflicts_with = "mappings")]
+    rules: Option<PathBuf>,
+    /// A Python module that defines custom operators
+    #[arg(long, value_name = "MODULE")]
+    import: Vec<String>,
+    /// The Python interpreter, which has torch, onnx and onnxruntime
+    #[arg(long, value_name = "PATH", env = "ATEN2ONNX_PYTHON")]
+    python: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<(), Stop> {
+    let start = Instant::now();
+    let set = Arc::new(match &args.rules {
+        Some(folder) => Ruleset::replacing(folder)?,
+        None => Ruleset::load(&args.mappings)?,
+    });
+    let wanted = wanted(args, &set)?;
+    let mut rules = Rules::default();
+    rules.set_files(set.clone());
+    let mut reached = BTreeSet::new();
+    let mut verdicts: Vec<Told> = Vec::new();
+    let mut records = Vec::new();
+    for (id, example) in wanted.iter().enumerate() {
+        let tried = examples::run(id, example, set.checked(), &rules, Passes::NONE);
+        reached.extend(tried.reached);
+        verdicts.push(Told { text: examples::text(example), failures: tried.failures, refused: tried.refused });
+        records.extend(tried.record);
+    }
+    judge(args, &records, &mut verdicts)?;
+    let expected = args.rules.as_deref().map(expected_failures).unwrap_or_default();
+    let mut failed = 0;
+    let mut shown = String::new();
+    for told in &verdicts {
+        let known = expected.contains(&told.text);
+        failed += usize::from(!told.failures.is_empty() && !known);
+        shown.push_str(&told.shown(known));
+    }
+    let unreached = unreached(&set, &wanted, &reached);
+    shown.extend(unreached.iter().map(|line| format!("{line}\n")));
+    shown.push_str(&format!(
+        "{}, {failed} failed, {} not reached, in {}\n",
+        text::count(verdicts.len(), "example"),
+        if unreached.len() == 1 { "1 branch".to_owned() } else { format!("{} branches", unreached.len()) },
+        text::duration(start.elapsed())
+    ));
+    report::print(&shown)?;
+    if failed > 0 || !unreached.is_empty() { Err(Stop::Failed) } else { Ok(()) }
+}
+
+/// What is told of an example.
+struct Told {
+    text: String,
+    failures: Vec<String>,
+    refused: Vec<u32>,
+}
+
+impl Told {
+    fn shown(&self, expected: bool) -> String {
+        let refused = match self.refused.is_empty() {
+            true => String::new(),
+            false => format!("  (not at opset {})", text::ranges(&self.refused)),
+        };
+        match (self.failures.is_empty(), expected) {
+            (true, false) => format!("ok    {}{refused}\n", self.text),
+            (true, true) => format!("ok    {}{refused}, which was expected to fail\n", self.text),
+            (false, true) => format!("known {}{refused}\n", self.text),
+            (false, false) => format!("FAIL  {}{refused}\n{}\n", self.text, self.failures.join("\n")),
+        }
+    }
+}
+
+/// The examples that were asked for.
+fn wanted<'s>(args: &Args, set: &'s Ruleset) -> Result<Vec<&'s Example>> {
+    let checked = set.checked();
+    let all = &checked.program.examples;
+    let file = |example: &Example| checked.sources.file(example.span.file).path.as_str();
+    if args.wanted.is_empty() && args.rules.is_none() {
+        return Ok(all.iter().filter(|example| checked.is_own(example.span.file)).collect());
+    }
+    let asked = |wanted: &str, example: &Example| {
+        examples::target(example) == wanted || (wanted.ends_with(".opmap") && is_same_file(file(example), wanted))
+    };
+    if let Some(nothing) = args.wanted.iter().find(|wanted| !all.iter().any(|example| asked(wanted, example))) {
+        let error = Error::unsupported(format!("there is no example of `{nothing}`"));
+        return Err(error.help("name an overload (`aten::add.Tensor`), an ONNX operator or an .opmap file"));
+    }
+    if args.wanted.is_empty() {
+        return Err(
+            Error::unsupported("which rules are to be tried?").help("name overloads, operators or .opmap files")
+        );
+    }
+    Ok(all.iter().filter(|example| args.wanted.iter().any(|wanted| asked(wanted, example))).collect())
+}
+
+/// Does the one path end as the other one?
+fn is_same_file(shown: &str, wanted: &str) -> bool {
+    let wanted = wanted.replace('\\', "/");
+    let (short, long) = if shown.len() < wanted.len() { (shown, wanted.as_str()) } else { (wanted.as_str(), shown) };
+    long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+}
+
+fn judge(args: &Args, records: &[Record], verdicts: &mut [Told]) -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let judge = Judge { python: python(args), imports: args.import.clone(), folder: folder.path().to_owned() };
+    for (id, verdict) in judge.judge(records)? {
+        if let Some(told) = verdicts.get_mut(id) {
+            told.failures.extend(verdict.lines());
+        }
+    }
+    Ok(())
+}
+
+fn python(args: &Args) -> PathBuf {
+    let local = Path::new(".venv/bin/python");
+    match &args.python {
+        Some(python) => python.clone(),
+        None if local.exists() => local.to_owned(),
+        None => PathBuf::from("python3"),
+    }
+}
+
+/// The examples that cannot pass for a reason that is not ours, beside the tests of this project.
+fn expected_failures(rules: &Path) -> HashSet<String> {
+    let path = rules.join("../tests/examples/expected_failures.txt");
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.lines().filter_map(|line| line.split_once(" => ")).map(|(text, _)| text.to_owned()).collect()
+}
+
+/// The branches of the rules in question that no example has come to.
+fn unreached(set: &Ruleset, wanted: &[&Example], reached: &BTreeSet<u32>) -> Vec<String> {
+    let targets: HashSet<&str> = wanted.iter().map(|example| examples::target(example)).collect();
+    let of_wanted = |rule: &str| {
+        let op = rule.split_once(" before ").map_or(rule, |(op, _)| op);
+        targets.contains(op)
+    };
+    let checked = set.checked();
+    let missing = checked.program.arms.iter().zip(set.first_arm()..).filter(|(arm, number)| {
+        of_wanted(&arm.rule) && checked.is_own(arm.span.file) && !arm.refuses && !reached.contains(number)
+    });
+    missing
+        .map(|(arm, _)| {
+            let place = checked.sources.place(arm.span);
+            format!("{place}: no example of `{}` reaches the branch `{}`", arm.rule, arm.text)
+        })
+        .collect()
+}

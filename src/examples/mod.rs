@@ -1,0 +1,99 @@
+//! The examples of rules as models, and what PyTorch and ONNX Runtime say to them: what `try` and the tests run.
+
+mod build;
+mod judge;
+mod record;
+
+use std::collections::BTreeSet;
+
+use aten2onnx_codegen::Checked;
+use aten2onnx_codegen::tree::{Example, Target};
+
+pub use build::{Built, Outcome, build, graph};
+pub use judge::Judge;
+pub use record::{Failure, Record, Verdict};
+
+use crate::passes::Passes;
+use crate::rules::{MAX_OPSET, MIN_OPSET, Rules};
+
+/// The newest opset that the runtime takes which judges.
+const NEWEST_RUN: u32 = 26;
+
+/// What an example came to, before it is judged.
+#[derive(Debug)]
+pub struct Tried {
+    /// What the judge needs; None where no opset gives a model.
+    pub record: Option<Record>,
+    /// What went wrong already: texts that begin with that of the example.
+    pub failures: Vec<String>,
+    /// The numbers of the branches that were reached.
+    pub reached: BTreeSet<u32>,
+    /// The opsets at which the rule refuses.
+    pub refused: Vec<u32>,
+}
+
+/// The example as written; one of a family says which row it is.
+pub fn text(example: &Example) -> String {
+    if example.text.contains('{') && !example.text.contains(target(example)) {
+        return format!("{} (of {})", example.text, target(example));
+    }
+    example.text.clone()
+}
+
+/// The overload or operator that it is an example of.
+pub fn target(example: &Example) -> &str {
+    match &example.target {
+        Target::Map(name) | Target::Lower(name) => name,
+    }
+}
+
+/// Builds an example at every opset; keeps the models that differ.
+pub fn run(id: usize, example: &Example, checked: &Checked, rules: &Rules, passes: Passes) -> Tried {
+    let mut tried = Tried { record: None, failures: Vec::new(), reached: BTreeSet::new(), refused: Vec::new() };
+    let mut models: Vec<Built> = Vec::new();
+    let mut last = String::new();
+    for opset in MIN_OPSET..=MAX_OPSET {
+        let (outcome, arms) = build(example, checked, rules, opset, passes);
+        tried.reached.extend(arms);
+        match outcome {
+            Outcome::Built(built) => models.push(built),
+            Outcome::Refused { needs: Some(needs), .. } if needs > opset && needs <= MAX_OPSET => {
+                tried.refused.push(opset);
+            }
+            Outcome::Refused { reason, .. } | Outcome::Failed(reason) => {
+                let same = reason.replace(&format!("opset {opset}"), "this opset");
+                if same != last {
+                    tried.failures.push(format!("{}\n    opset {opset}: {reason}", text(example)));
+                }
+                last = same;
+            }
+        }
+    }
+    let native = match &example.target {
+        Target::Map(_) => None,
+        Target::Lower(op) => {
+            models.iter().find(|m| m.opset == build::native_opset(op)).map(|m| (m.opset, m.bytes.clone()))
+        }
+    };
+    if !models.is_empty() {
+        tried.record = Some(record::record(id, example, checked, differing(models), native));
+    }
+    tried
+}
+
+/// The opsets at which the graph differs: the oldest and the newest that the runtime takes of each run of equal graphs.
+fn differing(models: Vec<Built>) -> Vec<Built> {
+    let mut kept: Vec<Built> = Vec::new();
+    let mut newest: Option<Built> = None;
+    for model in models {
+        let same = kept.last().is_some_and(|first| first.unversioned == model.unversioned);
+        if !same {
+            kept.extend(newest.take());
+            kept.push(model);
+        } else if model.opset <= NEWEST_RUN {
+            newest = Some(model);
+        }
+    }
+    kept.extend(newest);
+    kept
+}

@@ -1,0 +1,159 @@
+//! Nodes: inputs, attributes, bodies, outputs.
+
+use aten2onnx_codegen::tree::{AttrForm, Expr, Input, Kind, Node, Outputs};
+
+use super::eval::Frame;
+use super::value::{FromVal, Val, mismatch};
+use crate::builder::{Builder, In, Scalar};
+use crate::error::{Error, Result};
+use crate::graph::{Attr, Value};
+use crate::rules::support;
+use crate::schema;
+use crate::sym::SymInt;
+
+type Attrs = Vec<(&'static str, Attr)>;
+
+impl<'r> Frame<'r> {
+    /// A node as one value, a tuple or a list.
+    pub(super) fn node(&mut self, cx: &mut Builder, node: &'r Node) -> Result<Val> {
+        // The count comes first, as in compiled rules: it may make nodes itself.
+        let count = match &node.outputs {
+            Outputs::One => 1,
+            Outputs::Tuple(count) => *count,
+            Outputs::List(count) => support::count(self.take(cx, count)?)?,
+        };
+        let op =
+            schema::find(&node.op).ok_or_else(|| Error::internal(format!("there is no operator `{}`", node.op)))?;
+        let inputs: Vec<In> = node.inputs.iter().map(|input| self.input(cx, input)).collect::<Result<_>>()?;
+        let attrs = self.attributes(cx, node, op, &inputs)?;
+        // The newest form may be asked for by any number above it.
+        let before = if node.form == self.rules.newest() { u32::MAX } else { node.form + 1 };
+        let values = cx.node_before(before, op.name, inputs, attrs, count)?;
+        match &node.outputs {
+            Outputs::One => values
+                .first()
+                .map(|value| Val::Tensor(*value))
+                .ok_or_else(|| Error::internal(format!("`{}` gives no output", node.op))),
+            Outputs::List(_) => Ok(values.into()),
+            Outputs::Tuple(count) if values.len() == *count => {
+                Ok(Val::Tuple(values.into_iter().map(Val::Tensor).collect()))
+            }
+            Outputs::Tuple(count) => {
+                let given = values.len();
+                Err(Error::internal(format!("a node with {given} outputs where {count} were asked for")))
+            }
+        }
+    }
+
+    fn input(&mut self, cx: &mut Builder, input: &'r Input) -> Result<In> {
+        Ok(match input {
+            Input::Absent => In::None,
+            Input::Tensor(e) | Input::Optional(e) => self.take::<Option<Value>>(cx, e)?.into(),
+            Input::Number(e) => match self.eval(cx, peeled(e))? {
+                Val::Int(n) => n.into(),
+                Val::Float(x) => x.into(),
+                Val::Bool(b) => b.into(),
+                Val::SymInt(n) => n.into(),
+                Val::Scalar(number) => number.into(),
+                other => return Err(mismatch("a number", &other)),
+            },
+            Input::OptionalNumber(e) => self.take::<Option<Scalar>>(cx, e)?.into(),
+            Input::Ints(e) => self.take::<Vec<SymInt>>(cx, e)?.into(),
+            Input::Floats(e) => In::Floats(self.take(cx, e)?),
+            Input::Spread(e) => In::Values(self.take(cx, e)?),
+        })
+    }
+
+    /// Bodies come last: the types of their inputs follow from the other attributes too.
+    fn attributes(
+        &mut self,
+        cx: &mut Builder,
+        node: &'r Node,
+        op: &'static schema::Op,
+        inputs: &[In],
+    ) -> Result<Attrs> {
+        let is_body = |value: &Expr| matches!(value.kind, Kind::Closure(..));
+        let (bodies, others): (Vec<_>, Vec<_>) = node.attrs.iter().partition(|attr| is_body(&attr.2));
+        let mut attrs = Attrs::new();
+        for (name, form, value) in others.into_iter().chain(bodies) {
+            let name = attribute_name(op, name)?;
+            if let Kind::Closure(params, body) = &value.kind {
+                let graph = self.graph(cx, op.name, name, params, body, inputs, &attrs)?;
+                attrs.push((name, graph));
+                continue;
+            }
+            match self.eval(cx, value)? {
+                Val::None => {}
+                value => attrs.push((name, attribute(*form, value)?)),
+            }
+        }
+        Ok(attrs)
+    }
+
+    /// The body of a `_g` attribute: the types of its inputs follow from the node's.
+    #[allow(clippy::too_many_arguments)]
+    fn graph(
+        &mut self,
+        cx: &mut Builder,
+        op: &str,
+        name: &str,
+        params: &'r [String],
+        body: &'r Expr,
+        inputs: &[In],
+        attrs: &Attrs,
+    ) -> Result<Attr> {
+        let types = cx.body_params(op, name, inputs, attrs)?;
+        cx.body(&types, |cx, inputs| {
+            if inputs.len() != params.len() {
+                let message = format!("a body with {} inputs where the rule names {}", inputs.len(), params.len());
+                return Err(Error::internal(message));
+            }
+            self.scoped(|frame| {
+                for (name, value) in params.iter().zip(inputs) {
+                    frame.bind(name, Val::Tensor(*value));
+                }
+                frame.eval(cx, body)?.into_values()
+            })
+        })
+    }
+}
+
+/// The literal inside conversions, if that is all there is.
+fn peeled(expr: &Expr) -> &Expr {
+    match &expr.kind {
+        Kind::Convert(inner) => peeled(inner),
+        _ => expr,
+    }
+}
+
+/// The name as the schema has it.
+fn attribute_name(op: &'static schema::Op, name: &str) -> Result<&'static str> {
+    let mut all = op.versions.iter().rev().flat_map(|version| version.attributes);
+    let found = all.find(|attribute| attribute.name == name);
+    found.map(|a| a.name).ok_or_else(|| Error::internal(format!("`{}` has no attribute `{name}`", op.name)))
+}
+
+fn attribute(form: AttrForm, value: Val) -> Result<Attr> {
+    Ok(match (form, value) {
+        (AttrForm::Float, Val::Int(n)) => Attr::Float(n as f64),
+        (AttrForm::Float, Val::Scalar(number)) => Attr::Float(support::known_float(&number)?),
+        (AttrForm::Float, value) => Attr::Float(f64::from_val(value)?),
+        (AttrForm::Int, Val::Bool(b)) => Attr::Int(b.into()),
+        (AttrForm::Int, Val::Dtype(dtype)) => Attr::Int(dtype.onnx().into()),
+        (AttrForm::Int, value) => Attr::Int(i64::from_val(value)?),
+        (AttrForm::Str, value) => Attr::Str(String::from_val(value)?),
+        (AttrForm::Floats, Val::List(items)) => Attr::Floats(items.into_iter().map(float).collect::<Result<_>>()?),
+        (AttrForm::Floats, other) => return Err(mismatch("floats", &other)),
+        (AttrForm::Ints, value) => Attr::Ints(Vec::from_val(value)?),
+        (AttrForm::Strs, value) => Attr::Strs(Vec::from_val(value)?),
+        (AttrForm::Tensor, value) => Attr::Tensor(Value::from_val(value)?),
+        (AttrForm::Graph, value) => Attr::from_val(value)?,
+    })
+}
+
+fn float(value: Val) -> Result<f64> {
+    match value {
+        Val::Int(n) => Ok(n as f64),
+        value => f64::from_val(value),
+    }
+}

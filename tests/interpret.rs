@@ -1,0 +1,65 @@
+//! The interpreter against the compiled rules: on every example of every rule the same bytes, the same refusals, the same branches.
+#![cfg(feature = "mappings")]
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use aten2onnx::examples::{self, Outcome};
+use aten2onnx::interpret::Ruleset;
+use aten2onnx::passes::Passes;
+use aten2onnx::rules::Rules;
+
+/// Where much changes, both ends, and the default.
+const OPSETS: [u32; 8] = [9, 11, 13, 17, 18, 20, 23, 28];
+
+#[test]
+fn interpreted_rules_give_the_graphs_of_compiled_ones() {
+    let set = Arc::new(Ruleset::replacing(&Path::new(env!("CARGO_MANIFEST_DIR")).join("mappings")).unwrap());
+    let compiled = Rules::default();
+    let mut interpreted = Rules::default();
+    interpreted.set_files(set.clone());
+    let checked = set.checked();
+    let mut models = 0;
+    let mut differences = Vec::new();
+    for example in &checked.program.examples {
+        for opset in OPSETS {
+            let (one, arms) = examples::build(example, checked, &compiled, opset, Passes::NONE);
+            let (other, numbers) = examples::build(example, checked, &interpreted, opset, Passes::NONE);
+            let numbers: BTreeSet<u32> = numbers.iter().map(|number| number - set.first_arm()).collect();
+            models += usize::from(matches!(one, Outcome::Built(_)));
+            if let Some(what) = difference(&one, &other) {
+                differences.push(format!("{} at opset {opset}: {what}", examples::text(example)));
+            } else if arms != numbers {
+                differences
+                    .push(format!("{} at opset {opset}: arms {arms:?} and {numbers:?}", examples::text(example)));
+            }
+        }
+    }
+    println!("{} examples, {models} models", checked.program.examples.len());
+    assert!(models > checked.program.examples.len(), "few examples give models");
+    assert!(differences.is_empty(), "{} differ\n{}", differences.len(), differences.join("\n"));
+}
+
+fn difference(one: &Outcome, other: &Outcome) -> Option<String> {
+    match (one, other) {
+        (Outcome::Built(a), Outcome::Built(b)) if a.bytes == b.bytes => None,
+        (Outcome::Built(a), Outcome::Built(b)) => Some(format!("{} bytes and {} bytes", a.bytes.len(), b.bytes.len())),
+        (Outcome::Refused { needs: a, reason: why }, Outcome::Refused { needs: b, reason })
+            if a == b && why == reason =>
+        {
+            None
+        }
+        (Outcome::Failed(a), Outcome::Failed(b)) if a == b => None,
+        (a, b) => Some(format!("{} and {}", shown(a), shown(b))),
+    }
+}
+
+fn shown(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Built(_) => "a model".to_owned(),
+        Outcome::Refused { reason, .. } => format!("refused: {reason}"),
+        Outcome::Failed(reason) => format!("failed: {reason}"),
+    }
+}
