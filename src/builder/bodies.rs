@@ -52,6 +52,25 @@ impl Builder {
         Ok(own)
     }
 
+    /// The body of a loop with one more value that it carries and leaves as it is.
+    pub(crate) fn with_carried(&mut self, body: &Body) -> Body {
+        let mut body = body.clone();
+        let ty = Type::sized(Dtype::Int64, &[]);
+        let before = self.add_value(ty.clone(), Source::Input, None);
+        let after = self.add_value(ty, Source::Node, None);
+        body.inputs.insert(2.min(body.inputs.len()), before);
+        body.outputs.insert(1.min(body.outputs.len()), after);
+        body.nodes.push(Node {
+            op: "Identity",
+            name: String::new(),
+            inputs: vec![Some(before)],
+            outputs: vec![Some(after)],
+            attrs: Vec::new(),
+            origin: self.origin,
+        });
+        body
+    }
+
     /// The nodes of a body here, with values in the place of its inputs; gives its outputs.
     pub fn inlined(&mut self, body: &Body, inputs: &[Value]) -> Vec<Value> {
         let mut places: FxHashMap<Value, Value> = body.inputs.iter().copied().zip(inputs.iter().copied()).collect();

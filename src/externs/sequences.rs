@@ -46,13 +46,14 @@ pub fn item_at(cx: &mut Builder, items: &[Value], position: Value) -> Result<Val
         let what = "elements of different shapes, one of which the graph picks, need opset 11";
         return Err(Error::refused(what, Some(11)));
     };
-    let rank = first.len() as i64;
+    if first.iter().any(|n| n.has_anonymous()) {
+        let what = "elements of unknown sizes, one of which the graph picks, need opset 11";
+        return Err(Error::refused(what, Some(11)));
+    }
     let stacked = items.iter().map(|item| cx.unsqueeze(*item, &[0])).collect::<Result<Vec<_>>>()?;
     let all = cx.concat(stacked, 0)?;
     let position = super::reshape(cx, position, &[])?;
-    let element = cx.gather(all, position, 0)?;
-    debug_assert!(cx.rank(element).is_ok_and(|r| r == rank));
-    Ok(element)
+    cx.gather(all, position, 0)
 }
 
 /// The elements with one more, at the end or before a position.
