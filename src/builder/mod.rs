@@ -13,6 +13,7 @@ mod axes;
 mod bodies;
 mod bundles;
 mod call;
+mod complex;
 mod constants;
 mod contents;
 mod edit;
@@ -45,6 +46,7 @@ use rustc_hash::FxHashMap;
 pub use args::{ArgValue, Args};
 pub use arithmetic::ScalarOp;
 pub use call::Call;
+pub use complex::as_stored;
 pub(crate) use encode::decode;
 pub(crate) use fold::evaluate;
 pub use literals::In;
@@ -73,6 +75,8 @@ pub struct Builder {
     constants: FxHashMap<Constant, Value>,
     /// Numbers that PyTorch promotes as plain Python numbers, by the value they stand for.
     wrapped: FxHashMap<Value, Value>,
+    /// What complex values stand for.
+    pairs: FxHashMap<Value, complex::Pair>,
     /// Weights by the address of what they share.
     weights: FxHashMap<usize, Value>,
     /// Bounds of symbols, inclusive.
@@ -134,6 +138,7 @@ impl Builder {
             outputs: Vec::new(),
             constants: FxHashMap::default(),
             wrapped: FxHashMap::default(),
+            pairs: FxHashMap::default(),
             weights: FxHashMap::default(),
             ranges: FxHashMap::default(),
             origins: vec![Origin::default()],

@@ -6,6 +6,7 @@
 mod axes;
 mod bits;
 mod columns;
+mod complex;
 mod constants;
 mod einsum;
 mod facts;
@@ -24,10 +25,13 @@ mod resize_plan;
 mod scans;
 mod sequences;
 mod shapes;
+mod special;
+mod spectral;
 
 pub use axes::*;
 pub use bits::*;
 pub use columns::*;
+pub use complex::*;
 pub use constants::*;
 pub use einsum::*;
 pub use facts::*;
@@ -44,3 +48,5 @@ pub use resize_plan::{all_regions, resize_factors, resize_target, vector_of};
 pub use scans::*;
 pub use sequences::*;
 pub use shapes::*;
+pub use special::*;
+pub use spectral::*;

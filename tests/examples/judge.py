@@ -81,6 +81,7 @@ def run_torch(record, inputs):
     """What PyTorch answers, and whether its values are random."""
     import torch
     namespace, _, rest = record["op"].partition("::")
+    namespace = {"complex": "aten"}.get(namespace, namespace)
     name, _, overload = rest.partition(".")
     if namespace == "torchvision":
         import torchvision  # noqa: F401
