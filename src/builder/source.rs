@@ -157,7 +157,8 @@ impl Builder {
 
     /// The finished graph, with outputs as they were given; `pinned` are values that stay though nobody reads them.
     pub fn finish_as_given(self, pinned: &[Value]) -> Result<Graph> {
-        let outputs = self.outputs.iter().map(|(_, value)| *value).collect();
+        let outputs: Vec<Value> = self.outputs.iter().map(|(_, value)| *value).collect();
+        outputs.iter().try_for_each(|output| self.check_tangible(*output))?;
         self.finished(outputs, pinned)
     }
 
