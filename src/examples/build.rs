@@ -172,21 +172,10 @@ fn element_type(short: &str) -> Result<Dtype> {
     Dtype::from_torch_name(name).ok_or_else(|| Error::internal(format!("there is no dtype `{short}`")))
 }
 
-/// Makes an input of the graph; a complex one is real with a last dimension of 2.
-fn input(cx: &mut Builder, count: &mut usize, dtype: &str, mut sizes: Vec<SymInt>) -> Result<Value> {
-    let dtype = match element_type(dtype)? {
-        Dtype::Complex64 => {
-            sizes.push(SymInt::from(2));
-            Dtype::Float32
-        }
-        Dtype::Complex128 => {
-            sizes.push(SymInt::from(2));
-            Dtype::Float64
-        }
-        real => real,
-    };
+/// Makes an input of the graph.
+fn input(cx: &mut Builder, count: &mut usize, dtype: &str, sizes: Vec<SymInt>) -> Result<Value> {
     *count += 1;
-    Ok(cx.input(&format!("x{}", *count - 1), Type::tensor(dtype, sizes)))
+    Ok(cx.program_input(&format!("x{}", *count - 1), Type::tensor(element_type(dtype)?, sizes)))
 }
 
 struct Call<'a> {
