@@ -6,20 +6,22 @@
 
 mod arguments;
 mod control;
+mod nested;
 mod numbers;
 mod preflight;
 
 pub use preflight::{Blocker, preflight};
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use crate::builder::{Args, Binding, Builder, Event, Out, Scalar};
 use crate::dtype::Dtype;
-use crate::error::{Error, Result};
+use crate::error::{Call, Error, Result};
 use crate::export::Options;
 use crate::graph::{Graph, Origin, Type, Value};
 use crate::program;
-use crate::program::{Arg, InputKind, Node, NodeOutput, Output, OutputKind, Program, TensorMeta};
+use crate::program::{Arg, InputKind, Node, NodeOutput, Output, OutputKind, Program};
 use crate::rules::{Meaning, Rules};
 use crate::sym::SymInt;
 
@@ -38,7 +40,10 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
         return Err(preflight::report(&blockers, options.opset));
     }
     let mut builder = Builder::new(options.opset);
-    builder.avoid_missing_kernels();
+    match options.target {
+        Some(target) => builder.aim_at(target),
+        None => builder.avoid_missing_kernels(),
+    }
     if !options.trace.is_empty() {
         builder.trace().enable();
     }
@@ -46,16 +51,18 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
         builder.declare_range(symbol, *low, *high);
     }
     options.rules.install(&mut builder);
-    let mut translation = Translation { builder, env: HashMap::new(), trace: &options.trace, rules: &options.rules };
+    let shared =
+        Shared { trace: &options.trace, rules: &options.rules, ranges: &program.ranges, renamed: Cell::new(0) };
+    let mut translation = Translation { builder: &mut builder, env: HashMap::new(), shared: &shared, symbols: None };
     translation.inputs(&program.graph)?;
     for bound in &program.weights {
-        let value = translation.builder.weight(bound.weight.clone());
+        let value = translation.builder.program_weight(bound.weight.clone());
         translation.env.insert(bound.value.clone(), Known::Tensor(value));
     }
     translation.nodes(&program.graph)?;
     translation.outputs(&program.graph)?;
-    inspect(&mut translation.builder);
-    translation.builder.finish_with(options.passes())
+    inspect(&mut builder);
+    builder.finish_with(options.passes())
 }
 
 /// What a name of the program stands for.
@@ -67,12 +74,32 @@ enum Known {
     Constant(Arg),
 }
 
+/// The translation of one graph; nested ones have their own.
 struct Translation<'a> {
-    builder: Builder,
+    builder: &'a mut Builder,
     env: HashMap<String, Known>,
+    shared: &'a Shared<'a>,
+    /// In a nested graph: what its symbols stand for.
+    symbols: Option<nested::Symbols>,
+}
+
+/// What the translations of all graphs of a program have in common.
+struct Shared<'a> {
     /// Overloads to tell of.
     trace: &'a [String],
     rules: &'a Rules,
+    /// Bounds of symbols, inclusive.
+    ranges: &'a HashMap<String, (Option<i64>, Option<i64>)>,
+    /// Number of symbols renamed so far.
+    renamed: Cell<usize>,
+}
+
+impl Shared<'_> {
+    /// A name that no symbol has.
+    fn fresh(&self, symbol: &str) -> String {
+        self.renamed.set(self.renamed.get() + 1);
+        format!("{symbol}_{}", self.renamed.get())
+    }
 }
 
 impl Translation<'_> {
@@ -85,7 +112,7 @@ impl Translation<'_> {
                         .tensors
                         .get(name)
                         .ok_or_else(|| Error::input(format!("nothing is recorded on the input `{name}`")))?;
-                    Known::Tensor(self.builder.input(name, recorded(meta)))
+                    Known::Tensor(self.builder.program_input(name, Type::tensor(meta.dtype, meta.sizes.clone())))
                 }
                 InputKind::SymInt => {
                     let value = self.builder.input(name, Type::tensor(Dtype::Int64, Vec::new()));
@@ -127,15 +154,20 @@ impl Translation<'_> {
         if let Some(operator) = node.target.strip_prefix("higher_order::") {
             return self.higher_order(operator, node, graph);
         }
-        let rules = self.rules;
-        let rule = rules.meaning(&node.target).ok_or_else(|| preflight::no_rule(rules, &node.target))?;
+        let rules = self.shared.rules;
         self.builder.set_origin(origin(node));
         let args = self.arguments(node)?;
-        let traced = self.trace.iter().any(|t| t == rule.name());
-        if !traced && !self.trace.is_empty() {
+        let rule = match args.has_complex(self.builder) {
+            true => {
+                rules.complex_meaning(&node.target).ok_or_else(|| preflight::no_complex_rule(rules, &node.target))?
+            }
+            false => rules.meaning(&node.target).ok_or_else(|| preflight::no_rule(rules, &node.target))?,
+        };
+        let traced = self.shared.trace.iter().any(|t| t == rule.name());
+        if !traced && !self.shared.trace.is_empty() {
             self.builder.trace().take();
         }
-        let outs = rule.call(&mut self.builder, &args)?;
+        let outs = rule.call(self.builder, &args)?;
         if traced {
             self.tell(node, &rule, &outs);
         }
@@ -180,7 +212,8 @@ impl Translation<'_> {
 
     fn bind_tensor(&mut self, name: &str, value: Value, graph: &program::Graph) -> Result<()> {
         if let Some(meta) = graph.tensors.get(name) {
-            self.builder.set_type(value, &recorded(meta))?;
+            let recorded = self.recorded(meta);
+            self.builder.set_type(value, &recorded)?;
         }
         self.builder.name_value(value, name);
         self.env.insert(name.to_owned(), Known::Tensor(value));
@@ -229,7 +262,7 @@ impl Translation<'_> {
         let events = self.builder.trace().take();
         eprintln!("{} `{}` ({})", node.name, rule.name(), rule.location());
         for event in events {
-            eprintln!("    {}", described(&event, self.rules));
+            eprintln!("    {}", described(&event, self.shared.rules));
         }
         for out in outs {
             if let Out::Tensor(value) = out {
@@ -237,19 +270,6 @@ impl Translation<'_> {
             }
         }
     }
-}
-
-/// What torch.export recorded on a tensor, as the graph's type. A complex tensor is a real one with a last dimension of 2.
-fn recorded(meta: &TensorMeta) -> Type {
-    let mut sizes = meta.sizes.clone();
-    let dtype = match meta.dtype {
-        Dtype::Complex32 => Dtype::Float16,
-        Dtype::Complex64 => Dtype::Float32,
-        Dtype::Complex128 => Dtype::Float64,
-        real => return Type::tensor(real, sizes),
-    };
-    sizes.push(SymInt::from(2));
-    Type::tensor(dtype, sizes)
 }
 
 fn origin(node: &Node) -> Origin {
@@ -279,7 +299,8 @@ fn placed(error: Error, node: &Node) -> Error {
         Some(line) => format!("`{}` ({}), {line}", node.name, node.target),
         None => format!("`{}` ({})", node.name, node.target),
     };
-    error.at(place)
+    let call = Call { operator: node.target.clone(), node: node.name.clone(), source_line: node.source_line.clone() };
+    Error { call: error.call.clone().or_else(|| Some(Box::new(call))), ..error.at(place) }
 }
 
 impl Translation<'_> {

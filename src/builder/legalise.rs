@@ -60,6 +60,13 @@ impl Builder {
             )
     }
 
+    /// Would a node of a model rather be said otherwise, for the runtime's sake?
+    pub(super) fn avoids(&self, version: &'static Version, call: &Call) -> bool {
+        let mut tensors =
+            self.tensors(version, call).filter(|(_, _, port, set)| is_variable(port, set)).map(|(_, v, ..)| v);
+        self.for_runtime && tensors.any(|value| !self.has_kernel(call.op, self.dtype(value)))
+    }
+
     fn has_kernel(&self, op: &str, dtype: Dtype) -> bool {
         self.avoided.get(op).is_none_or(|avoided| avoided & (1 << dtype as u32) == 0)
     }

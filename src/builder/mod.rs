@@ -12,6 +12,7 @@ mod arithmetic;
 mod axes;
 mod bodies;
 mod call;
+mod complex;
 mod constants;
 mod contents;
 mod edit;
@@ -26,6 +27,7 @@ mod lowerings;
 mod names;
 mod node;
 mod outs;
+mod raise;
 mod reuse;
 mod scalar;
 mod shapes;
@@ -39,18 +41,19 @@ mod trace;
 use std::cell::Cell;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use args::{ArgValue, Args};
 pub use arithmetic::ScalarOp;
 pub use call::Call;
+pub use complex::as_stored;
 pub(crate) use encode::decode;
 pub(crate) use fold::evaluate;
 pub use literals::In;
 pub use lowerings::Lowerings;
 pub use outs::{IntoOuts, Out, Outs};
 pub use scalar::Scalar;
-pub use source::{Known, SourceNode, differs_in_types_only};
+pub use source::{Known, SourceNode};
 pub use symbols::Binding;
 pub use trace::{Event, Trace};
 
@@ -58,6 +61,7 @@ use crate::dtype::Dtype;
 use crate::error::Error;
 use crate::graph::{Constant, Node, Origin, Source, Type, Value};
 use crate::sym::SymInt;
+use crate::targets::Target;
 
 /// Makes one ONNX graph.
 pub struct Builder {
@@ -72,6 +76,8 @@ pub struct Builder {
     constants: FxHashMap<Constant, Value>,
     /// Numbers that PyTorch promotes as plain Python numbers, by the value they stand for.
     wrapped: FxHashMap<Value, Value>,
+    /// What complex values stand for.
+    pairs: FxHashMap<Value, complex::Pair>,
     /// Weights by the address of what they share.
     weights: FxHashMap<usize, Value>,
     /// Bounds of symbols, inclusive.
@@ -85,6 +91,10 @@ pub struct Builder {
     trace: Trace,
     /// The dtypes that a runtime has no kernel for, by operator: bit `Dtype as u32`.
     avoided: FxHashMap<&'static str, u64>,
+    /// Operators that a runtime has not at all.
+    lacking: FxHashSet<&'static str>,
+    /// Nodes of a model are converted for the sake of a runtime's kernels too.
+    for_runtime: bool,
     /// Lowerings that are not of the build.
     added: Vec<Arc<dyn Lowerings>>,
 }
@@ -131,6 +141,7 @@ impl Builder {
             outputs: Vec::new(),
             constants: FxHashMap::default(),
             wrapped: FxHashMap::default(),
+            pairs: FxHashMap::default(),
             weights: FxHashMap::default(),
             ranges: FxHashMap::default(),
             origins: vec![Origin::default()],
@@ -139,6 +150,8 @@ impl Builder {
             depth: 0,
             trace: Trace::default(),
             avoided: FxHashMap::default(),
+            lacking: FxHashSet::default(),
+            for_runtime: false,
             added: Vec::new(),
         }
     }
@@ -153,6 +166,20 @@ impl Builder {
     pub fn avoid(&mut self, op: &'static str, dtypes: &[Dtype]) {
         let mask = dtypes.iter().fold(0u64, |mask, dtype| mask | 1 << *dtype as u32);
         *self.avoided.entry(op).or_default() |= mask;
+    }
+
+    /// States that the runtime has no such operator: it is said as older opsets say it, or refused.
+    pub fn lack(&mut self, op: &'static str) {
+        self.lacking.insert(op);
+    }
+
+    /// Avoids what a runtime by name cannot do, also in nodes of a model that could stay as they are.
+    pub fn aim_at(&mut self, target: &Target) {
+        if target.kernels {
+            self.avoid_missing_kernels();
+        }
+        target.lacks.iter().for_each(|op| self.lack(op));
+        self.for_runtime = true;
     }
 
     /// Avoids what ONNX Runtime's CPU provider has no kernel for, as the default profile says.

@@ -6,21 +6,24 @@
 mod convert;
 mod explain;
 mod export;
-mod inspect;
+pub mod inspect;
 mod mappings;
 mod ops;
 mod pack;
 mod report;
+mod targets;
 mod text;
 #[cfg(feature = "mappings")]
 mod try_rules;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
 use crate::error::Result;
 use crate::rules::{DEFAULT_OPSET, MAX_OPSET, MIN_OPSET};
+use crate::targets::Target;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,6 +48,7 @@ enum Command {
     Inspect(inspect::Args),
     Pack(pack::Args),
     Ops(ops::Args),
+    Targets(targets::Args),
     ExplainError(explain::Args),
     #[cfg(feature = "mappings")]
     Try(try_rules::Args),
@@ -52,18 +56,38 @@ enum Command {
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    ExitCode::from(run(std::env::args_os()))
+}
+
+/// Runs a command line, whose first word is the program's name, and gives the exit code.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(usage) => {
+            let _ = usage.print();
+            return usage.exit_code() as u8;
+        }
+    };
     let done = match cli.command {
         Command::Export(args) => export::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Pack(args) => pack::run(&args),
         Command::Ops(args) => ops::run(&args),
+        Command::Targets(args) => targets::run(&args),
         Command::ExplainError(args) => explain::run(&args),
         #[cfg(feature = "mappings")]
         Command::Try(args) => try_rules::run(&args),
     };
     report::exit_code(done)
+}
+
+/// The opset that is asked for, if the target takes it, or the one for it.
+fn chosen_opset(target: Option<&'static Target>, asked: Option<u32>) -> Result<u32> {
+    match target {
+        Some(target) => target.opset(asked),
+        None => Ok(asked.unwrap_or(DEFAULT_OPSET)),
+    }
 }
 
 /// Reads an opset, with advice for those that we do not have.

@@ -7,7 +7,7 @@ use super::graph::Conversion;
 use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::graph::Graph;
-use crate::onnx::proto::{GraphProto, ModelProto, OperatorSetIdProto, ValueInfoProto};
+use crate::onnx::proto::{GraphProto, ModelProto, OperatorSetIdProto, ValueInfoProto, type_proto};
 use crate::onnx::{self, ExternalData, Model, ModelOptions, Provenance, ir};
 
 /// The IR version from which graphs and nodes have metadata of their own.
@@ -42,6 +42,9 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Convert
         default.for_each(|import| import.version = Some(options.opset.into()));
     }
     ir::set(&mut result, asked)?;
+    if let Some(target) = options.target {
+        target.check_needed_ir(result.proto.ir_version())?;
+    }
     if result.proto.ir_version() >= METADATA_IR
         && let Some(graph) = &mut result.proto.graph
     {
@@ -61,11 +64,10 @@ fn restore_graph(result: &mut Model, source: &GraphProto, weights: &std::collect
     graph.name.clone_from(&source.name);
     graph.doc_string.clone_from(&source.doc_string);
     graph.input = source.input.iter().filter(|input| !weights.contains(input.name())).cloned().collect();
-    // The type of an output may be left to be inferred.
+    // The type of an output, or its shape, may be left to be inferred.
     let inferred = std::mem::take(&mut graph.output);
     let stated = source.output.iter().zip(inferred);
-    graph.output =
-        stated.map(|(stated, inferred)| if stated.r#type.is_some() { stated.clone() } else { inferred }).collect();
+    graph.output = stated.map(|(stated, inferred)| if has_shape(stated) { stated.clone() } else { inferred }).collect();
     for info in graph.input.iter_mut().chain(&mut graph.output) {
         info.metadata_props.clear();
     }
@@ -77,6 +79,14 @@ fn restore_graph(result: &mut Model, source: &GraphProto, weights: &std::collect
         }
     }
     graph.quantization_annotation.clone_from(&source.quantization_annotation);
+}
+
+fn has_shape(info: &ValueInfoProto) -> bool {
+    match info.r#type.as_ref().and_then(|ty| ty.value.as_ref()) {
+        Some(type_proto::Value::TensorType(tensor)) => tensor.shape.is_some(),
+        Some(_) => true,
+        None => false,
+    }
 }
 
 /// An input that may be left out has its default as a weight of the same name.
