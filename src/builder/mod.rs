@@ -11,6 +11,7 @@ mod args;
 mod arithmetic;
 mod axes;
 mod bodies;
+mod bundles;
 mod call;
 mod complex;
 mod constants;
@@ -105,6 +106,8 @@ struct ValueData {
     source: Source,
     /// The elements of a small integer or boolean tensor with at most one dimension.
     content: Option<Arc<[SymInt]>>,
+    /// The elements of a sequence or optional that is not in the graph.
+    items: Option<Arc<[Value]>>,
     /// The name it should get.
     name: Option<Arc<str>>,
     /// The scope it was made in.
@@ -250,7 +253,9 @@ impl Builder {
             Source::Input | Source::Node => self.scope().map_or(0, |s| s.id),
         };
         let value = Value(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
-        self.values.push(ValueData { ty, source, content, name: None, scope, origin: self.origin, stands_for: None });
+        let origin = self.origin;
+        let data = ValueData { ty, source, content, items: None, name: None, scope, origin, stands_for: None };
+        self.values.push(data);
         value
     }
 

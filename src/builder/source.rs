@@ -126,6 +126,11 @@ impl Builder {
         self.copy(value)
     }
 
+    /// The number of the origin that nodes get now: [`Node::origin`].
+    pub fn origin_number(&self) -> u32 {
+        self.origin
+    }
+
     /// A size that nobody knows.
     pub fn unknown_size(&self) -> SymInt {
         self.fresh_symbol()
@@ -152,7 +157,8 @@ impl Builder {
 
     /// The finished graph, with outputs as they were given; `pinned` are values that stay though nobody reads them.
     pub fn finish_as_given(self, pinned: &[Value]) -> Result<Graph> {
-        let outputs = self.outputs.iter().map(|(_, value)| *value).collect();
+        let outputs: Vec<Value> = self.outputs.iter().map(|(_, value)| *value).collect();
+        outputs.iter().try_for_each(|output| self.check_tangible(*output))?;
         self.finished(outputs, pinned)
     }
 

@@ -7,7 +7,7 @@ use super::graph::Conversion;
 use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::graph::Graph;
-use crate::onnx::proto::{GraphProto, ModelProto, OperatorSetIdProto, ValueInfoProto, type_proto};
+use crate::onnx::proto::{GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto, type_proto};
 use crate::onnx::{self, ExternalData, Model, ModelOptions, Provenance, ir};
 
 /// The IR version from which graphs and nodes have metadata of their own.
@@ -16,17 +16,7 @@ const METADATA_IR: i64 = 10;
 /// The finished model.
 pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Converted> {
     let Conversion {
-        builder,
-        options,
-        model,
-        pinned,
-        defaults,
-        names,
-        functions,
-        tensors,
-        weight_inputs,
-        mut notes,
-        ..
+        builder, options, model, pinned, defaults, names, functions, tensors, weight_inputs, texts, ..
     } = conversion;
     let graph = builder.finish_as_given(&pinned)?;
     let asked = options.ir.version(options.opset);
@@ -45,11 +35,14 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Convert
     if let Some(target) = options.target {
         target.check_needed_ir(result.proto.ir_version())?;
     }
-    if result.proto.ir_version() >= METADATA_IR
-        && let Some(graph) = &mut result.proto.graph
-    {
-        graph.metadata_props.clone_from(&source.metadata_props);
+    let metadata = result.proto.ir_version() >= METADATA_IR;
+    if let Some(proto) = &mut result.proto.graph {
+        restore_texts(&graph, proto, &texts, metadata);
+        if metadata {
+            proto.metadata_props.clone_from(&source.metadata_props);
+        }
     }
+    let mut notes = Vec::new();
     tell(&mut notes, &graph, &result, &weight_inputs);
     let external_data = match options.external_data {
         ExternalData::Auto if tensors.external => ExternalData::Always,
@@ -86,6 +79,19 @@ fn has_shape(info: &ValueInfoProto) -> bool {
         Some(type_proto::Value::TensorType(tensor)) => tensor.shape.is_some(),
         Some(_) => true,
         None => false,
+    }
+}
+
+/// What the model says of nodes that stay.
+fn restore_texts(graph: &Graph, proto: &mut GraphProto, texts: &HashMap<u32, &NodeProto>, metadata: bool) {
+    for (node, proto) in graph.body.nodes.iter().zip(&mut proto.node) {
+        let stays = |source: &&&NodeProto| source.op_type() == proto.op_type() && source.name() == proto.name();
+        if let Some(source) = texts.get(&node.origin).filter(stays) {
+            proto.doc_string.clone_from(&source.doc_string);
+            if metadata {
+                proto.metadata_props.clone_from(&source.metadata_props);
+            }
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use super::{Converted, Options, finish, functions};
 use crate::builder::{Builder, Known};
 use crate::error::{Error, Result};
 use crate::graph::{Attr, Type, Value};
-use crate::onnx::proto::{AttributeProto, GraphProto, ModelProto, TensorProto, ValueInfoProto};
+use crate::onnx::proto::{AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto};
 use crate::onnx::read::Source;
 use crate::rules::NEWEST_FORM;
 use crate::weights::Weight;
@@ -40,7 +40,8 @@ pub struct Conversion<'a> {
     pub(super) defaults: Vec<(Value, Value)>,
     /// Inputs that were listed for the sake of an old IR version, though they are weights.
     pub(super) weight_inputs: HashSet<&'a str>,
-    pub(super) notes: Vec<String>,
+    /// What is said of nodes, by their origin.
+    pub(super) texts: HashMap<u32, &'a NodeProto>,
 }
 
 /// Converts the graph of a model.
@@ -71,7 +72,7 @@ pub fn convert(source: &Source, options: &Options) -> Result<Converted> {
         pinned: Vec::new(),
         defaults: Vec::new(),
         weight_inputs: HashSet::new(),
-        notes: Vec::new(),
+        texts: HashMap::new(),
     };
     conversion.find_read(graph);
     conversion.top(graph)?;
@@ -204,6 +205,9 @@ impl<'a> Conversion<'a> {
     fn nodes(&mut self, graph: &'a GraphProto) -> Result<()> {
         for node in &graph.node {
             self.node(node)?;
+            if node.doc_string.is_some() || !node.metadata_props.is_empty() {
+                self.texts.insert(self.builder.origin_number(), node);
+            }
         }
         Ok(())
     }

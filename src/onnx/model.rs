@@ -271,7 +271,7 @@ impl Writer<'_> {
 fn has_rank(ty: &Type) -> bool {
     match ty {
         Type::Tensor { shape, .. } => shape.is_some(),
-        Type::Sequence(_) | Type::Optional(_) => true,
+        Type::Sequence(of) | Type::Optional(of) => has_rank(of),
     }
 }
 
