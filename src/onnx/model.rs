@@ -174,7 +174,7 @@ impl Writer<'_> {
 
     fn name(&self, value: Value) -> Result<&str> {
         let missing = || Error::internal(format!("value {} is not in the graph", value.index()));
-        self.names.get(value.index()).map(String::as_str).ok_or_else(missing)
+        self.names.get(value.index()).map(String::as_str).filter(|name| !name.is_empty()).ok_or_else(missing)
     }
 
     fn attribute(&self, name: &str, attr: &Attr) -> Result<AttributeProto> {
