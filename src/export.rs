@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::onnx::{self, ExternalData, Model, ModelOptions, Provenance, Written, write::Progress};
 use crate::program::Program;
-use crate::rules::{self, DEFAULT_OPSET, MAX_OPSET, MIN_OPSET, Rules};
+use crate::rules::{DEFAULT_OPSET, MAX_OPSET, MIN_OPSET, Rules};
 use crate::translate::translate;
 use crate::{check, clean, functional, inline};
 
@@ -42,6 +42,10 @@ pub struct Options {
     pub input_names: Vec<Choice>,
     /// Names for outputs.
     pub output_names: Vec<Choice>,
+    /// New values of buffers and inputs that the model writes to become outputs, and these buffers inputs.
+    pub keep_mutations: bool,
+    /// Tell which assertions of the model are left out.
+    pub keep_assertions: bool,
     /// Operators (`aten::elu`) of which to tell which arms of their rules were tried.
     pub trace: Vec<String>,
     /// What operators mean.
@@ -58,6 +62,8 @@ impl Default for Options {
             dims: Vec::new(),
             input_names: Vec::new(),
             output_names: Vec::new(),
+            keep_mutations: false,
+            keep_assertions: false,
             trace: Vec::new(),
             rules: Rules::default(),
         }
@@ -80,7 +86,8 @@ pub struct Exported {
 /// Exports a program.
 pub fn export_program(mut program: Program, options: &Options) -> Result<Exported> {
     check_opset(options.opset)?;
-    prepare(&mut program).map_err(|error| error.at(program.source.clone()))?;
+    prepare_with(&mut program, options.keep_mutations, options.keep_assertions)
+        .map_err(|error| error.at(program.source.clone()))?;
     let source = PathBuf::from(&program.source);
     let graph = translate(&program, options).map_err(|error| error.at(program.source.clone()))?;
     let named = ModelOptions {
@@ -98,11 +105,18 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
 /// # Errors
 /// A damaged program, or a write that cannot be made functional.
 pub fn prepare(program: &mut Program) -> Result<()> {
+    prepare_with(program, false, false)
+}
+
+fn prepare_with(program: &mut Program, keep_mutations: bool, keep_assertions: bool) -> Result<()> {
     check::names(program)?;
     inline::inline(program);
     // Assertions would make the next pass refresh views for nobody.
+    if keep_assertions {
+        clean::report_assertions(program);
+    }
     clean::clean(program);
-    functional::functionalise(program, &rules::is_view)?;
+    functional::functionalise(program, keep_mutations)?;
     clean::clean(program);
     Ok(())
 }

@@ -124,6 +124,7 @@ pub fn generate(checked: &Checked) -> Result<Vec<(String, String)>, String> {
     files.push(("schemas.rs".to_owned(), emit::schema_table::emit(&checked.schemas, &lowered, &same)));
     files.push(("facts.rs".to_owned(), emit::facts::emit(&checked.schemas)));
     files.push(("views.rs".to_owned(), emit::views::emit(&checked.schemas)));
+    files.push(("effects.rs".to_owned(), emit::effects::emit(&checked.schemas)));
     files.push(("targets.rs".to_owned(), emit::targets::emit(&checked.schemas)));
     files.push(("externs.rs".to_owned(), emit::externs::emit(&checked.program)?));
     Ok(files)
