@@ -236,11 +236,20 @@ impl Aliases {
         self.cells.get(cell.0).is_some_and(|data| data.overlaps)
     }
 
-    /// Two of its elements may be one in memory.
-    pub fn set_overlaps(&mut self, cell: Cell) {
+    /// Whether two of its elements may be one in memory.
+    pub fn set_overlaps(&mut self, cell: Cell, overlaps: bool) {
         if let Some(data) = self.cells.get_mut(cell.0) {
-            data.overlaps = true;
+            data.overlaps = overlaps;
         }
+    }
+
+    /// The nearest cell, above this one or itself, no two of whose elements are one in memory.
+    pub fn plain(&self, cell: Cell) -> Option<Cell> {
+        let mut plain = cell;
+        while self.overlaps(plain) {
+            plain = self.derivation(plain)?.parent;
+        }
+        Some(plain)
     }
 
     /// The last write to the cell's memory.

@@ -244,6 +244,9 @@ pub fn copied(
     let same_dtype = source_meta.as_ref().is_some_and(|source| source.dtype == meta.dtype);
     let same_sizes = source_meta.as_ref().is_some_and(|source| source.sizes == meta.sizes);
     let this = |value: String| vec![("self".to_owned(), Arg::Tensor(value))];
+    if meta.sizes.iter().any(|size| *size == 0) {
+        return vec![derived(node, "aten::clone", this(written.to_owned()), result)];
+    }
     if same_dtype && same_sizes {
         // A value is a name of one tensor only, so that its memory can be told from the source's.
         return vec![derived(node, "aten::clone", this(source), result)];

@@ -323,9 +323,8 @@ impl Pass<'_> {
         if let Some(parent) = parent
             && let Some(cell) = self.aliases.restride(name, &result, parent)
         {
-            if views::may_repeat(&node, self.tensors, &result) {
-                self.aliases.set_overlaps(cell);
-            }
+            let overlaps = views::may_repeat(&node, self.tensors, &result, self.aliases.overlaps(parent));
+            self.aliases.set_overlaps(cell, overlaps);
             self.aliases.derive(parent, View { node: node.clone(), cells: vec![cell] });
         }
         self.done.push(node);

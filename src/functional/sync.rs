@@ -22,9 +22,9 @@ impl Pass<'_> {
         }
         let Some(tip) = self.aliases.tip(cell) else { return false };
         let Some(meeting) = self.aliases.meeting(tip, cell) else { return false };
-        if !self.flush(tip, meeting) {
+        let Some(meeting) = self.landing(tip, meeting).filter(|landing| self.flush(tip, *landing)) else {
             return false;
-        }
+        };
         let mut path = Vec::new();
         let mut below = cell;
         while below != meeting {
@@ -51,25 +51,39 @@ impl Pass<'_> {
         if meeting == cell {
             return true;
         }
-        if !self.flush(tip, meeting) && !whole {
+        let flushed = self.landing(tip, meeting).is_some_and(|landing| self.flush(tip, landing));
+        if !flushed && !whole {
             return false;
         }
         let parent = self.aliases.derivation(cell).map(|derivation| derivation.parent);
-        if !parent.is_some_and(|parent| self.refresh(parent)) {
+        let above = parent.and_then(|parent| self.aliases.plain(parent));
+        if !above.is_some_and(|above| self.refresh(above)) {
             self.aliases.cut(cell);
         }
         true
+    }
+
+    /// Where the tip's writes are to be carried so that the `ancestor` can be had: in a view that shows an element several times
+    /// one write would have to show in several places, so they go further up.
+    fn landing(&self, tip: Cell, ancestor: Cell) -> Option<Cell> {
+        if tip == ancestor { Some(tip) } else { self.aliases.plain(ancestor) }
     }
 
     /// Carries what the tip has up to one of its ancestors, which is the tip then.
     fn flush(&mut self, tip: Cell, ancestor: Cell) -> bool {
         let mut child = tip;
         while child != ancestor {
-            let Some(derivation) = self.aliases.derivation(child).cloned() else { return false };
-            if self.aliases.is_stale(derivation.parent) && !self.write_back(child, &derivation) {
+            let mut way = Vec::new();
+            let mut above = child;
+            while above == child || self.aliases.overlaps(above) {
+                let Some(derivation) = self.aliases.derivation(above).cloned() else { return false };
+                above = derivation.parent;
+                way.push(derivation);
+            }
+            if self.aliases.is_stale(above) && !self.write_back(child, &way, above) {
                 return false;
             }
-            child = derivation.parent;
+            child = above;
             self.aliases.set_tip(Some(child), child);
         }
         true
@@ -117,27 +131,33 @@ impl Pass<'_> {
         Some(new)
     }
 
-    /// Makes the parent of a cell what it is after the write to the cell.
-    fn write_back(&mut self, child: Cell, derivation: &Derivation) -> bool {
-        let Derivation { parent, view, index } = derivation;
-        let (from, to) = (self.aliases.newest(*parent).to_owned(), self.aliases.newest(child).to_owned());
+    /// Makes an ancestor of a cell what it is after the write to the cell; `way` leads up to it.
+    fn write_back(&mut self, child: Cell, way: &[Derivation], ancestor: Cell) -> bool {
+        let (from, to) = (self.aliases.newest(ancestor).to_owned(), self.aliases.newest(child).to_owned());
+        if self.tensors.get(&to).is_some_and(|meta| meta.sizes.iter().any(|size| *size == 0)) {
+            self.aliases.touch(ancestor);
+            return true;
+        }
+        let Some((Derivation { view, index, .. }, further)) = way.split_first() else { return false };
         let origin = super::inplace::origin(&view.node);
-        if self.spend(size(&view.node)).is_none() {
+        let is_unknown = |step: &Derivation| {
+            matches!(inverse(&step.view.node, step.index, &from, &to, self.tensors), Inverse::Unknown)
+        };
+        if way.iter().any(is_unknown) || self.spend(size(&view.node)).is_none() {
             return false;
         }
         let call = match inverse(&view.node, *index, &from, &to, self.tensors) {
-            Inverse::Call(call) => call,
-            Inverse::ComplexPart(is_real) => self.complex_parts(&from, to, is_real, &origin),
-            Inverse::Scatter => match self.scattered(view, *index, &from, &to, &origin) {
+            Inverse::Call(call) if further.is_empty() => call,
+            Inverse::ComplexPart(is_real) if further.is_empty() => self.complex_parts(&from, to, is_real, &origin),
+            _ => match self.scattered(way, &from, &to, &origin) {
                 Some(call) => call,
                 None => return false,
             },
-            Inverse::Unknown => return false,
         };
-        let name = self.name_again(*parent);
+        let name = self.name_again(ancestor);
         self.copy_meta(&from, &name);
         self.emit_as(&origin, call, name.clone());
-        self.aliases.update(*parent, name);
+        self.aliases.update(ancestor, name);
         true
     }
 
@@ -149,8 +169,8 @@ impl Pass<'_> {
         ("aten::complex", vec![("real".to_owned(), Arg::Tensor(real)), ("imag".to_owned(), Arg::Tensor(imag))])
     }
 
-    /// Any view at all: seen through it, the numbers of the parent's elements tell where the child's elements go.
-    fn scattered(&mut self, view: &View, index: usize, parent: &str, child: &str, origin: &Node) -> Option<NewCall> {
+    /// Any views at all: seen through them, the numbers of the parent's elements tell where the child's elements go.
+    fn scattered(&mut self, way: &[Derivation], parent: &str, child: &str, origin: &Node) -> Option<NewCall> {
         let tensor = |name: &str, value: String| (name.to_owned(), Arg::Tensor(value));
         let flat = |value: &str| {
             let shape = Arg::Ints(vec![IntArg::Known(-1)]);
@@ -158,8 +178,10 @@ impl Pass<'_> {
         };
         let count = self.count(parent, origin)?;
         let numbers = self.emit(origin, ("aten::arange", vec![("end".to_owned(), count)]), parent);
-        let shaped = self.emit(origin, reshaped(parent, &numbers, self.tensors), parent);
-        let places = self.run_again(view, shaped, false)?.into_iter().nth(index)?;
+        let mut places = self.emit(origin, reshaped(parent, &numbers, self.tensors), parent);
+        for Derivation { view, index, .. } in way.iter().rev() {
+            places = self.run_again(view, places, false)?.into_iter().nth(*index)?;
+        }
         let places = self.emit(origin, flat(&places), parent);
         let elements = self.emit(origin, flat(parent), parent);
         let source = self.emit(origin, flat(child), child);
@@ -245,10 +267,9 @@ impl Pass<'_> {
         if !self.follows {
             return;
         }
+        let before = self.aliases.overlaps(parent);
         for (cell, name) in cells.iter().zip(tensor_results(node)) {
-            if may_repeat(node, self.tensors, name) {
-                self.aliases.set_overlaps(*cell);
-            }
+            self.aliases.set_overlaps(*cell, may_repeat(node, self.tensors, name, before));
         }
         self.aliases.derive(parent, View { node: node.clone(), cells });
     }

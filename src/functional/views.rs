@@ -111,9 +111,10 @@ fn same_layout(from: Option<&TensorMeta>, to: Option<&TensorMeta>) -> Relation {
     }
 }
 
-/// May one element of memory stand several times in the view?
-pub fn may_repeat(node: &Node, tensors: &HashMap<String, TensorMeta>, result: &str) -> bool {
-    REPEATING.contains(&base_name(&node.target)) && !tensors.get(result).is_some_and(layout::is_injective)
+/// May one element of memory stand several times in the view, where it does or not in what it is a view of?
+pub fn may_repeat(node: &Node, tensors: &HashMap<String, TensorMeta>, result: &str, before: bool) -> bool {
+    let is_injective = tensors.get(result).is_some_and(layout::is_injective);
+    (before || REPEATING.contains(&base_name(&node.target))) && !is_injective
 }
 
 /// Do the results of the node have no element in common?

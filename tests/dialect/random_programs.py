@@ -132,6 +132,26 @@ def writes(r, x, others):
     return name, kinds[name], r.choice(pool) if pool else None
 
 
+def is_undefined(name, x, other):
+    """Is it a write whose outcome PyTorch leaves open (and mostly refuses): to elements that are one in memory, or from such?"""
+    repeats = any(stride == 0 and size > 1 for size, stride in zip(x.shape, x.stride()))
+    if repeats and name not in ("fill", "zero", "setitem"):
+        return True
+    if other is None or other.untyped_storage().data_ptr() != x.untyped_storage().data_ptr():
+        return False
+    same = other.data_ptr() == x.data_ptr() and other.shape == x.shape and other.stride() == x.stride()
+    return not same and spans_meet(x, other)
+
+
+def spans_meet(a, b):
+    """Do the parts of memory from the first to the last element of each have one in common?"""
+    def span(t):
+        start = t.storage_offset()
+        return start, start + sum((n - 1) * s for n, s in zip(t.shape, t.stride())) if t.numel() else start - 1
+    (a, b), (c, d) = span(a), span(b)
+    return a <= d and c <= b
+
+
 def broadcasts(small, large):
     if len(small) > len(large):
         return False
@@ -195,6 +215,8 @@ class Program(torch.nn.Module):
             return view and (f"v{len(values)} = {name}(v{at})", lambda vs: view(vs[at]))
         if kind < 0.9:
             name, write, other = writes(r, x, values)
+            if is_undefined(name, x, None if other is None else values[other]):
+                return None
             shown = f"{name}(v{at}{'' if other is None else f', v{other}'})"
 
             def step(vs):
