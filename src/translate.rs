@@ -17,7 +17,7 @@ use std::collections::HashMap;
 
 use crate::builder::{Args, Binding, Builder, Event, Out, Scalar};
 use crate::dtype::Dtype;
-use crate::error::{Error, Result};
+use crate::error::{Call, Error, Result};
 use crate::export::Options;
 use crate::graph::{Graph, Origin, Type, Value};
 use crate::program;
@@ -56,7 +56,7 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
     translation.nodes(&program.graph)?;
     translation.outputs(&program.graph)?;
     inspect(&mut builder);
-    builder.finish()
+    builder.finish_with(options.passes())
 }
 
 /// What a name of the program stands for.
@@ -106,7 +106,7 @@ impl Translation<'_> {
                         .tensors
                         .get(name)
                         .ok_or_else(|| Error::input(format!("nothing is recorded on the input `{name}`")))?;
-                    Known::Tensor(self.builder.input(name, complex_as_pairs(meta.dtype, meta.sizes.clone())))
+                    Known::Tensor(self.builder.program_input(name, Type::tensor(meta.dtype, meta.sizes.clone())))
                 }
                 InputKind::SymInt => {
                     let value = self.builder.input(name, Type::tensor(Dtype::Int64, Vec::new()));
@@ -137,7 +137,7 @@ impl Translation<'_> {
         for bound in &program.weights {
             let weight = &bound.weight;
             let value = match kept.get_mut(weight.name.as_str()) {
-                None => self.builder.weight(weight.clone()),
+                None => self.builder.program_weight(weight.clone()),
                 Some(Some(input)) => *input,
                 Some(none) => {
                     let sizes = weight.sizes.iter().map(|size| SymInt::from(*size)).collect();
@@ -176,9 +176,14 @@ impl Translation<'_> {
             return self.higher_order(operator, node, graph);
         }
         let rules = self.shared.rules;
-        let rule = rules.meaning(&node.target).ok_or_else(|| preflight::no_rule(rules, &node.target))?;
         self.builder.set_origin(origin(node));
         let args = self.arguments(node)?;
+        let rule = match args.has_complex(self.builder) {
+            true => {
+                rules.complex_meaning(&node.target).ok_or_else(|| preflight::no_complex_rule(rules, &node.target))?
+            }
+            false => rules.meaning(&node.target).ok_or_else(|| preflight::no_rule(rules, &node.target))?,
+        };
         let traced = self.shared.trace.iter().any(|t| t == rule.name());
         if !traced && !self.shared.trace.is_empty() {
             self.builder.trace().take();
@@ -288,18 +293,6 @@ impl Translation<'_> {
     }
 }
 
-/// The type of a tensor in the graph. A complex tensor is a real one with a last dimension of 2.
-fn complex_as_pairs(dtype: Dtype, mut sizes: Vec<SymInt>) -> Type {
-    let dtype = match dtype {
-        Dtype::Complex32 => Dtype::Float16,
-        Dtype::Complex64 => Dtype::Float32,
-        Dtype::Complex128 => Dtype::Float64,
-        real => return Type::tensor(real, sizes),
-    };
-    sizes.push(SymInt::from(2));
-    Type::tensor(dtype, sizes)
-}
-
 fn origin(node: &Node) -> Origin {
     Origin {
         node_name: node.name.clone(),
@@ -327,7 +320,8 @@ fn placed(error: Error, node: &Node) -> Error {
         Some(line) => format!("`{}` ({}), {line}", node.name, node.target),
         None => format!("`{}` ({})", node.name, node.target),
     };
-    error.at(place)
+    let call = Call { operator: node.target.clone(), node: node.name.clone(), source_line: node.source_line.clone() };
+    Error { call: error.call.clone().or_else(|| Some(Box::new(call))), ..error.at(place) }
 }
 
 impl Translation<'_> {

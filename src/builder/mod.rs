@@ -12,8 +12,10 @@ mod arithmetic;
 mod axes;
 mod bodies;
 mod call;
+mod complex;
 mod constants;
 mod contents;
+mod edit;
 mod emit;
 mod encode;
 mod facts;
@@ -43,6 +45,9 @@ use rustc_hash::FxHashMap;
 pub use args::{ArgValue, Args};
 pub use arithmetic::ScalarOp;
 pub use call::Call;
+pub use complex::as_stored;
+pub(crate) use encode::decode;
+pub(crate) use fold::evaluate;
 pub use literals::In;
 pub use lowerings::Lowerings;
 pub use outs::{IntoOuts, Out, Outs};
@@ -69,6 +74,8 @@ pub struct Builder {
     constants: FxHashMap<Constant, Value>,
     /// Numbers that PyTorch promotes as plain Python numbers, by the value they stand for.
     wrapped: FxHashMap<Value, Value>,
+    /// What complex values stand for.
+    pairs: FxHashMap<Value, complex::Pair>,
     /// Weights by the address of what they share.
     weights: FxHashMap<usize, Value>,
     /// Bounds of symbols, inclusive.
@@ -128,6 +135,7 @@ impl Builder {
             outputs: Vec::new(),
             constants: FxHashMap::default(),
             wrapped: FxHashMap::default(),
+            pairs: FxHashMap::default(),
             weights: FxHashMap::default(),
             ranges: FxHashMap::default(),
             origins: vec![Origin::default()],

@@ -11,8 +11,9 @@ use aten2onnx_codegen::types::Ty;
 use crate::builder::{ArgValue, Args, Binding, Builder, In, Out, Scalar};
 use crate::dtype::Dtype;
 use crate::error::{Error, Kind, Result};
-use crate::graph::{Attr, Origin, Type, Value};
+use crate::graph::{Attr, Graph, Origin, Type, Value};
 use crate::onnx::{self, ModelOptions};
+use crate::passes::Passes;
 use crate::rules::{self, Rules};
 use crate::schema;
 use crate::sym::SymInt;
@@ -45,19 +46,22 @@ pub struct Built {
 }
 
 /// Builds an example; gives the branches that it reached too.
-pub fn build(example: &Example, checked: &Checked, rules: &Rules, opset: u32) -> (Outcome, BTreeSet<u32>) {
+pub fn build(
+    example: &Example,
+    checked: &Checked,
+    rules: &Rules,
+    opset: u32,
+    passes: Passes,
+) -> (Outcome, BTreeSet<u32>) {
     let mut cx = Builder::new(opset);
     rules.install(&mut cx);
     // The native operator is the oracle, so its lowering must not stand in for it there.
     if matches!(example.target, Target::Map(_)) {
         cx.avoid_missing_kernels();
     }
-    let made = match &example.target {
-        Target::Map(name) => map(&mut cx, name, example, checked, rules),
-        Target::Lower(op) => lower(&mut cx, op, example, checked),
-    };
+    let made = call(&mut cx, example, checked, rules);
     let arms = cx.trace().reached().iter().copied().collect();
-    let outcome = match made.and_then(|()| model(cx, opset)) {
+    let outcome = match made.and_then(|()| model(cx, opset, passes)) {
         Ok(built) => Outcome::Built(built),
         Err(e) if e.kind == Kind::Unsupported => Outcome::Refused { needs: e.needs_opset, reason: e.to_string() },
         Err(e) => Outcome::Failed(e.to_string()),
@@ -65,15 +69,34 @@ pub fn build(example: &Example, checked: &Checked, rules: &Rules, opset: u32) ->
     (outcome, arms)
 }
 
-fn model(cx: Builder, opset: u32) -> Result<Built> {
-    let graph = cx.finish()?;
+/// The graph of an example, as an export would have it.
+///
+/// # Errors
+/// What the rule says.
+pub fn graph(example: &Example, checked: &Checked, rules: &Rules, opset: u32) -> Result<Graph> {
+    let mut cx = Builder::new(opset);
+    rules.install(&mut cx);
+    cx.avoid_missing_kernels();
+    call(&mut cx, example, checked, rules)?;
+    cx.finish()
+}
+
+fn call(cx: &mut Builder, example: &Example, checked: &Checked, rules: &Rules) -> Result<()> {
+    match &example.target {
+        Target::Map(name) => map(cx, name, example, checked, rules),
+        Target::Lower(op) => lower(cx, op, example, checked),
+    }
+}
+
+fn model(cx: Builder, opset: u32, passes: Passes) -> Result<Built> {
+    let graph = cx.finish_with(passes)?;
     let mut model = onnx::model::build(&graph, &ModelOptions::default())?;
     let mut bytes = Vec::new();
-    onnx::write_to(&model, &mut bytes, &mut |_, _| {})?;
+    onnx::write_to(&model, &mut bytes, &mut |_, _| Ok(()))?;
     model.proto.opset_import.clear();
     model.proto.ir_version = None;
     let mut unversioned = Vec::new();
-    onnx::write_to(&model, &mut unversioned, &mut |_, _| {})?;
+    onnx::write_to(&model, &mut unversioned, &mut |_, _| Ok(()))?;
     Ok(Built { opset, bytes, unversioned })
 }
 
@@ -149,21 +172,10 @@ fn element_type(short: &str) -> Result<Dtype> {
     Dtype::from_torch_name(name).ok_or_else(|| Error::internal(format!("there is no dtype `{short}`")))
 }
 
-/// Makes an input of the graph; a complex one is real with a last dimension of 2.
-fn input(cx: &mut Builder, count: &mut usize, dtype: &str, mut sizes: Vec<SymInt>) -> Result<Value> {
-    let dtype = match element_type(dtype)? {
-        Dtype::Complex64 => {
-            sizes.push(SymInt::from(2));
-            Dtype::Float32
-        }
-        Dtype::Complex128 => {
-            sizes.push(SymInt::from(2));
-            Dtype::Float64
-        }
-        real => real,
-    };
+/// Makes an input of the graph.
+fn input(cx: &mut Builder, count: &mut usize, dtype: &str, sizes: Vec<SymInt>) -> Result<Value> {
     *count += 1;
-    Ok(cx.input(&format!("x{}", *count - 1), Type::tensor(dtype, sizes)))
+    Ok(cx.program_input(&format!("x{}", *count - 1), Type::tensor(element_type(dtype)?, sizes)))
 }
 
 struct Call<'a> {

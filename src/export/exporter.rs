@@ -68,6 +68,13 @@ impl Exporter {
         self
     }
 
+    /// How much is done to the graph: 0 leaves it as the rules wrote it, 1 (the default) runs all passes.
+    #[must_use]
+    pub fn opt_level(mut self, level: u8) -> Exporter {
+        self.options.opt_level = level;
+        self
+    }
+
     /// How much nodes tell about their origin.
     #[must_use]
     pub fn provenance(mut self, provenance: Provenance) -> Exporter {
@@ -119,7 +126,7 @@ impl Exporter {
     pub fn export(&self, source: impl AsRef<Path>, destination: impl AsRef<Path>) -> Result<Summary> {
         let start = Instant::now();
         let exported = self.read(source)?;
-        let written = exported.write_file(PathBuf::from(destination.as_ref()), &mut |_, _| {})?;
+        let written = exported.write_file(PathBuf::from(destination.as_ref()), &mut |_, _| Ok(()))?;
         Ok(exported.summary(written, start))
     }
 

@@ -15,7 +15,12 @@ use crate::tree::{Expr, Item, Kind, Param, Program, Same, Unsupported};
 use crate::types::Ty;
 
 /// The namespaces whose operators the snapshot lists in full: any other is a user's own.
-const NAMESPACES: &[&str] = &["aten", "prims", "quantized_decomposed", "torchvision"];
+const NAMESPACES: &[&str] = &["aten", "complex", "prims", "quantized_decomposed", "torchvision"];
+
+/// The overload whose schema a rule follows: `complex::exp` is `aten::exp` on complex numbers.
+fn schema_name(name: &str) -> String {
+    name.strip_prefix("complex::").map_or_else(|| name.to_owned(), |op| format!("aten::{op}"))
+}
 
 /// Fills the tables of maps, helpers and externs.
 pub(super) fn declare(items: &Items, world: &mut World<'_>, out: &mut Vec<Diagnostic>) {
@@ -168,6 +173,7 @@ fn against_schema(world: &World<'_>, map: &ast::Map, name: &str, out: &mut Vec<D
     if !NAMESPACES.contains(&map.op.namespace.text.as_str()) {
         return;
     }
+    let name = &schema_name(name);
     let Some(schema) = aten.get(name) else {
         out.push(no_overload(world, map.op.span, name));
         return;
@@ -234,7 +240,7 @@ fn no_overload(world: &World<'_>, span: Span, name: &str) -> Diagnostic {
         let some = quoted(overloads.iter().take(SHOWN).map(|s| s.name.as_str()));
         diagnostic = diagnostic.note(format!("there are {some}{more}"));
     }
-    did_you_mean(diagnostic, aten.nearest(name).map(str::to_owned))
+    did_you_mean(diagnostic, aten.nearest(name))
 }
 
 fn differs(have: &ast::Param, want: &aten::Arg) -> Option<Diagnostic> {
@@ -318,7 +324,7 @@ pub(super) fn lower_signature(
     let Some(versions) = onnx.ops.get(&op) else {
         let diagnostic =
             Diagnostic::new("E0102", lower.op.span, format!("ONNX has no operator `{op}`")).label("unknown");
-        out.push(did_you_mean(diagnostic, onnx.nearest(&op).map(str::to_owned)));
+        out.push(did_you_mean(diagnostic, onnx.nearest(&op)));
         return None;
     };
     let Some(version) = versions.iter().find(|v| v.since == lower.before) else {
@@ -386,7 +392,7 @@ fn check_params(
         )
         .label("not in the schema")
         .note(fact);
-        let candidate = super::nearest(&param.text, wanted.iter().map(|w| w.0.as_str()));
+        let candidate = crate::nearest::nearest(&param.text, wanted.iter().map(|w| w.0.as_str()));
         out.push(did_you_mean(diagnostic, candidate));
         return None;
     }
@@ -458,7 +464,7 @@ pub(super) fn sames(items: &Items, world: &World<'_>, program: &mut Program, out
         let Some(versions) = world.schemas.onnx.ops.get(&op) else {
             let text = format!("ONNX has no operator `{op}`");
             let diagnostic = Diagnostic::new("E0102", same.op.span, text).label("unknown");
-            out.push(did_you_mean(diagnostic, world.schemas.onnx.nearest(&op).map(str::to_owned)));
+            out.push(did_you_mean(diagnostic, world.schemas.onnx.nearest(&op)));
             continue;
         };
         if !first(&mut seen, &format!("same {op} {}", same.to), same.numbers_span, out) {
@@ -498,8 +504,8 @@ pub(super) fn unsupported(items: &Items, world: &World<'_>, program: &mut Progra
     for (_, item) in &items.unsupported {
         let name = item.op.full();
         let aten = &world.schemas.aten;
-        if NAMESPACES.contains(&item.op.namespace.text.as_str()) && aten.get(&name).is_none() {
-            out.push(no_overload(world, item.op.span, &name));
+        if NAMESPACES.contains(&item.op.namespace.text.as_str()) && aten.get(&schema_name(&name)).is_none() {
+            out.push(no_overload(world, item.op.span, &schema_name(&name)));
             continue;
         }
         if let Some(map) = world.maps.get(&name) {

@@ -1,5 +1,7 @@
 //! The tables: rules by overload, what is unsupported, the branches of the rules.
 
+use std::collections::BTreeSet;
+
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
@@ -7,7 +9,7 @@ use super::function::{constant, is_opaque};
 use super::types::{function_name, is_copy, rust_name};
 use super::{Context, ident};
 use crate::coverage::{Matrix, Status};
-use crate::tree::{Map, Param};
+use crate::tree::{Map, Param, Target};
 use crate::types::Ty;
 
 /// `RULES`, `UNSUPPORTED`, `ARMS` and the functions that take a call's arguments apart.
@@ -26,6 +28,10 @@ pub(super) fn tables(context: &Context<'_>, matrix: &Matrix) -> TokenStream {
         let (name, reason) = (&u.name, &u.reason);
         quote!((#name, #reason))
     });
+    let complex: BTreeSet<&str> = (program.examples.iter().filter(|e| e.has_complex()))
+        .filter_map(|e| if let Target::Map(name) = &e.target { Some(name.as_str()) } else { None })
+        .collect();
+    let complex = complex.iter();
     let arms = program.arms.iter().map(|arm| {
         let (rule, text, refuses) = (&arm.rule, &arm.text, arm.refuses);
         let location = context.sources.place(arm.span);
@@ -44,6 +50,8 @@ pub(super) fn tables(context: &Context<'_>, matrix: &Matrix) -> TokenStream {
         pub use dispatch::RULES;
         /// What ONNX cannot say, and why, sorted.
         pub static UNSUPPORTED: &[(&str, &str)] = &[#(#unsupported),*];
+        /// Overloads with an example on complex numbers, sorted.
+        pub static COMPLEX: &[&str] = &[#(#complex),*];
         /// Every branch of every rule; the index is its number.
         pub static ARMS: &[Arm] = &[#(#arms),*];
     }
