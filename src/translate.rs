@@ -40,7 +40,10 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
         return Err(preflight::report(&blockers, options.opset));
     }
     let mut builder = Builder::new(options.opset);
-    builder.avoid_missing_kernels();
+    match options.target {
+        Some(target) => builder.aim_at(target),
+        None => builder.avoid_missing_kernels(),
+    }
     if !options.trace.is_empty() {
         builder.trace().enable();
     }
@@ -141,7 +144,7 @@ impl Translation<'_> {
                 Some(Some(input)) => *input,
                 Some(none) => {
                     let sizes = weight.sizes.iter().map(|size| SymInt::from(*size)).collect();
-                    *none.insert(self.builder.input(&weight.name, complex_as_pairs(weight.dtype, sizes)))
+                    *none.insert(self.builder.program_input(&weight.name, Type::tensor(weight.dtype, sizes)))
                 }
             };
             self.env.insert(bound.value.clone(), Known::Tensor(value));
