@@ -22,12 +22,8 @@ use crate::graph::Graph;
 use crate::onnx::{self, ExternalData, Model, ModelOptions, Provenance, Written, write::Progress};
 use crate::passes::Passes;
 use crate::program::Program;
-<<<<<<< HEAD
 use crate::rules::{DEFAULT_OPSET, MAX_OPSET, MIN_OPSET, Rules};
-=======
-use crate::rules::{self, DEFAULT_OPSET, MAX_OPSET, MIN_OPSET, Rules};
 use crate::targets::Target;
->>>>>>> main
 use crate::translate::translate;
 use crate::{check, clean, functional, inline};
 
@@ -105,13 +101,8 @@ pub struct Exported {
 /// Exports a program.
 pub fn export_program(mut program: Program, options: &Options) -> Result<Exported> {
     check_opset(options.opset)?;
-<<<<<<< HEAD
-    prepare_with(&mut program, options.keep_mutations, options.keep_assertions)
-        .map_err(|error| error.at(program.source.clone()))?;
-=======
     check_target(options.target, options.opset, options.ir)?;
     prepare(&mut program).map_err(|error| error.at(program.source.clone()))?;
->>>>>>> main
     let source = PathBuf::from(&program.source);
     let graph = translate(&program, options).map_err(|error| error.at(program.source.clone()))?;
     let named = ModelOptions {

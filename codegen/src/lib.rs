@@ -133,22 +133,13 @@ fn generate_from(
         let found = program.lower(op, before)?;
         Some(emit::lower_path(&found.function.name))
     };
-<<<<<<< HEAD
-    let same = |op: &str, to: u32| checked.program.same(op, to);
-    files.push(("schemas.rs".to_owned(), emit::schema_table::emit(&checked.schemas, &lowered, &same)));
-    files.push(("facts.rs".to_owned(), emit::facts::emit(&checked.schemas)));
-    files.push(("views.rs".to_owned(), emit::views::emit(&checked.schemas)));
-    files.push(("effects.rs".to_owned(), emit::effects::emit(&checked.schemas)));
-    files.push(("targets.rs".to_owned(), emit::targets::emit(&checked.schemas)));
-    files.push(("externs.rs".to_owned(), emit::externs::emit(&checked.program)?));
-=======
     let same = |op: &str, to: u32| program.same(op, to);
     files.push(("schemas.rs".to_owned(), emit::schema_table::emit(schemas, &lowered, &same)));
     files.push(("facts.rs".to_owned(), emit::facts::emit(schemas, only)));
     files.push(("views.rs".to_owned(), emit::views::emit(schemas)));
+    files.push(("effects.rs".to_owned(), emit::effects::emit(schemas)));
     files.push(("targets.rs".to_owned(), emit::targets::emit(schemas)));
     files.push(("externs.rs".to_owned(), emit::externs::emit(program)?));
->>>>>>> main
     Ok(files)
 }
 
