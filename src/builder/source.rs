@@ -82,7 +82,9 @@ impl Builder {
         let values = match self.step(schema, &call)? {
             Step::Native(version) => {
                 let call = self.with_own_inputs(node, call);
-                self.native(schema, version, call, &inferred)?
+                let values = self.native(schema, version, call, &inferred)?;
+                self.keep_name(node);
+                values
             }
             Step::Raise(version) => self.raised(schema, version, &call)?,
             Step::Lower(lower, since) => self.lowered(lower, since, &call, &inferred)?,
@@ -95,6 +97,14 @@ impl Builder {
             self.refine_declared(*value, declared.as_ref());
         }
         Ok(values)
+    }
+
+    /// A node that stays but for its version has its own name.
+    fn keep_name(&mut self, node: &SourceNode) {
+        let made = self.scope_mut().nodes.iter_mut().rev().find(|made| made.op == node.op && made.name.is_empty());
+        if let Some(made) = made {
+            made.name.clone_from(&node.name);
+        }
     }
 
     /// A node that stays but for its version reads what it read before; old opsets need to know the axes, to count them anew.
