@@ -25,6 +25,34 @@ const ASSERTIONS: &[&str] = &[
     "aten::sym_constrain_range_for_size",
 ];
 
+/// Notes for each assertion what it checks, and where: the exported model does not.
+pub fn report_assertions(program: &mut Program) {
+    let mut notes = Vec::new();
+    reported(&program.graph, &mut notes);
+    program.notes.append(&mut notes);
+}
+
+fn reported(graph: &Graph, notes: &mut Vec<String>) {
+    for node in &graph.nodes {
+        for (_, arg) in &node.args {
+            if let Arg::Graph(nested) = arg {
+                reported(nested, notes);
+            }
+        }
+        let operator = node.target.split('.').next().unwrap_or_default();
+        if !ASSERTIONS.contains(&operator) || operator == "aten::_assert_tensor_metadata" {
+            continue;
+        }
+        let says = node.args.iter().find_map(|(_, arg)| match arg {
+            Arg::Str(message) => Some(message.trim()),
+            _ => None,
+        });
+        let line = node.source_line.as_deref().map(|line| format!(", {line}")).unwrap_or_default();
+        let says = says.map(|says| format!(": {says}")).unwrap_or_default();
+        notes.push(format!("the exported model does not check `{}` ({}{line}){says}", node.name, node.target));
+    }
+}
+
 /// Cleans a program and its nested graphs.
 pub fn clean(program: &mut Program) {
     graph(&mut program.graph);

@@ -22,7 +22,7 @@ use crate::graph::Graph;
 use crate::onnx::{self, ExternalData, Model, ModelOptions, Provenance, Written, write::Progress};
 use crate::passes::Passes;
 use crate::program::Program;
-use crate::rules::{self, DEFAULT_OPSET, MAX_OPSET, MIN_OPSET, Rules};
+use crate::rules::{DEFAULT_OPSET, MAX_OPSET, MIN_OPSET, Rules};
 use crate::targets::Target;
 use crate::translate::translate;
 use crate::{check, clean, functional, inline};
@@ -46,6 +46,10 @@ pub struct Options {
     pub input_names: Vec<Choice>,
     /// Names for outputs.
     pub output_names: Vec<Choice>,
+    /// New values of buffers and inputs that the model writes to become outputs, and these buffers inputs.
+    pub keep_mutations: bool,
+    /// Tell which assertions of the model are left out.
+    pub keep_assertions: bool,
     /// How much is done to the graph: 0 leaves it as the rules wrote it, 1 runs all passes.
     pub opt_level: u8,
     /// Operators (`aten::elu`) of which to tell which arms of their rules were tried.
@@ -72,6 +76,8 @@ impl Default for Options {
             dims: Vec::new(),
             input_names: Vec::new(),
             output_names: Vec::new(),
+            keep_mutations: false,
+            keep_assertions: false,
             opt_level: 1,
             trace: Vec::new(),
             rules: Rules::default(),
@@ -117,11 +123,18 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
 /// # Errors
 /// A damaged program, or a write that cannot be made functional.
 pub fn prepare(program: &mut Program) -> Result<()> {
+    prepare_with(program, false, false)
+}
+
+fn prepare_with(program: &mut Program, keep_mutations: bool, keep_assertions: bool) -> Result<()> {
     check::names(program)?;
     inline::inline(program);
     // Assertions would make the next pass refresh views for nobody.
+    if keep_assertions {
+        clean::report_assertions(program);
+    }
     clean::clean(program);
-    functional::functionalise(program, &rules::is_view)?;
+    functional::functionalise(program, keep_mutations)?;
     clean::clean(program);
     Ok(())
 }

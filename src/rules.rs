@@ -95,6 +95,7 @@ mod tables {
     include!(concat!(env!("OUT_DIR"), "/schemas.rs"));
     include!(concat!(env!("OUT_DIR"), "/facts.rs"));
     include!(concat!(env!("OUT_DIR"), "/views.rs"));
+    include!(concat!(env!("OUT_DIR"), "/effects.rs"));
     include!(concat!(env!("OUT_DIR"), "/targets.rs"));
 }
 
@@ -132,6 +133,26 @@ pub fn takes_complex(name: &str) -> bool {
 /// May the results of an operator share memory with its first argument?
 pub fn is_view(name: &str) -> bool {
     VIEWS.binary_search(&name).is_ok()
+}
+
+/// What an operator writes to, by the alias marks of its schema.
+#[derive(Debug)]
+pub struct Effect {
+    /// The overload: `aten::add_.Tensor`.
+    pub name: &'static str,
+    /// The arguments that it writes to.
+    pub writes: &'static [&'static str],
+    /// These are there for its results only (`out=`).
+    pub is_out: bool,
+    /// The operator that gives the same as results.
+    pub functional: Option<&'static str>,
+    /// Arguments that this one calls otherwise, with its names.
+    pub renamed: &'static [(&'static str, &'static str)],
+}
+
+/// What an operator writes to; None for nothing.
+pub fn effect(name: &str) -> Option<&'static Effect> {
+    EFFECTS.binary_search_by(|effect| effect.name.cmp(name)).ok().map(|i| &EFFECTS[i])
 }
 
 /// Why an overload cannot be had in ONNX, if that is so.

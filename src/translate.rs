@@ -55,10 +55,7 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
         Shared { trace: &options.trace, rules: &options.rules, ranges: &program.ranges, renamed: Cell::new(0) };
     let mut translation = Translation { builder: &mut builder, env: HashMap::new(), shared: &shared, symbols: None };
     translation.inputs(&program.graph)?;
-    for bound in &program.weights {
-        let value = translation.builder.program_weight(bound.weight.clone());
-        translation.env.insert(bound.value.clone(), Known::Tensor(value));
-    }
+    translation.weights(program)?;
     translation.nodes(&program.graph)?;
     translation.outputs(&program.graph)?;
     inspect(&mut builder);
@@ -131,6 +128,33 @@ impl Translation<'_> {
             self.env.insert(name.clone(), known);
         }
         Ok(())
+    }
+
+    /// Weights are initializers, but for those whose new value is an output: they are inputs.
+    fn weights(&mut self, program: &Program) -> Result<()> {
+        let kept = program.graph.outputs.iter().filter_map(|output| match &output.kind {
+            OutputKind::BufferMutation(name) => Some(name.as_str()),
+            _ => None,
+        });
+        let mut kept: HashMap<&str, Option<Value>> = kept.map(|name| (name, None)).collect();
+        for bound in &program.weights {
+            let weight = &bound.weight;
+            let value = match kept.get_mut(weight.name.as_str()) {
+                None => self.builder.program_weight(weight.clone()),
+                Some(Some(input)) => *input,
+                Some(none) => {
+                    let sizes = weight.sizes.iter().map(|size| SymInt::from(*size)).collect();
+                    *none.insert(self.builder.program_input(&weight.name, Type::tensor(weight.dtype, sizes)))
+                }
+            };
+            self.env.insert(bound.value.clone(), Known::Tensor(value));
+        }
+        match kept.iter().find(|(_, input)| input.is_none()) {
+            Some((name, _)) => {
+                Err(Error::unsupported(format!("the buffer `{name}`, whose new value is to be kept, is tied")))
+            }
+            None => Ok(()),
+        }
     }
 
     /// A symbolic integer that a 0-dim value of the graph holds.

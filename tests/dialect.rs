@@ -17,3 +17,8 @@ fn judge(script: &str, args: &[&str]) {
 fn programs_give_the_numbers_of_pytorch() {
     judge("judge.py", &["--opsets", "9,18"]);
 }
+
+#[test]
+fn writes_through_views_are_those_of_pytorch() {
+    judge("random_programs.py", &["--count", "100"]);
+}

@@ -137,6 +137,7 @@ fn generate_from(
     files.push(("schemas.rs".to_owned(), emit::schema_table::emit(schemas, &lowered, &same)));
     files.push(("facts.rs".to_owned(), emit::facts::emit(schemas, only)));
     files.push(("views.rs".to_owned(), emit::views::emit(schemas)));
+    files.push(("effects.rs".to_owned(), emit::effects::emit(schemas)));
     files.push(("targets.rs".to_owned(), emit::targets::emit(schemas)));
     files.push(("externs.rs".to_owned(), emit::externs::emit(program)?));
     Ok(files)

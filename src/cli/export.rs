@@ -67,6 +67,12 @@ pub struct Args {
     /// Name the next output, or a given one
     #[arg(long, value_name = "[OLD=]NEW")]
     output_name: Vec<Choice>,
+    /// Make buffers that the model writes to inputs, and the new values of these and of inputs that it writes to outputs
+    #[arg(long)]
+    keep_mutations: bool,
+    /// Tell which assertions of the model are left out: ONNX has none
+    #[arg(long)]
+    keep_assertions: bool,
     /// Tell which arms of the rule of this operator were tried, and what came out
     #[arg(long, value_name = "aten::OP")]
     trace: Vec<String>,
@@ -158,6 +164,8 @@ fn options(args: &Args) -> Result<Options> {
         dims: args.dim.clone(),
         input_names: args.input_name.clone(),
         output_names: args.output_name.clone(),
+        keep_mutations: args.keep_mutations,
+        keep_assertions: args.keep_assertions,
         opt_level: args.opt_level,
         trace: args.trace.clone(),
         rules: args.mappings.rules()?,

@@ -115,6 +115,20 @@ impl Exporter {
         self
     }
 
+    /// Buffers that the model writes to become inputs, and the new values of these and of inputs it writes to become outputs.
+    #[must_use]
+    pub fn keep_mutations(mut self) -> Exporter {
+        self.options.keep_mutations = true;
+        self
+    }
+
+    /// Tells in the notes which assertions of the model are left out.
+    #[must_use]
+    pub fn keep_assertions(mut self) -> Exporter {
+        self.options.keep_assertions = true;
+        self
+    }
+
     /// Reads a `.pt2` file and makes the model, without writing it. Weights are not read.
     pub fn read(&self, source: impl AsRef<Path>) -> Result<Exported> {
         export_program(crate::pt2::read(source.as_ref())?, &self.options)

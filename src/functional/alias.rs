@@ -1,17 +1,19 @@
 //! Which values share memory, and which of them are up to date.
 //!
-//! A *storage* is memory. A *cell* is a way to look at it: all names that mean the same elements of the same storage (a tensor, and
-//! the results of in-place operators on it) are names of one cell, whose newest value is what they all read. A view is another cell of
-//! the storage, which knows how it is derived from its parent. A write through one cell makes the others stale.
+//! A *storage* is memory. A *cell* is a way to look at it; a view is a cell that knows how it is derived from its parent. A *tensor*
+//! is what has names: all names that mean one tensor (the result of an in-place operator is another name of what it wrote to) are at one
+//! cell, and read its newest value. An in-place change of shape moves the tensor to another cell.
+//!
+//! A write makes all other cells of the storage stale. Nothing is done about them until somebody reads one: the cell that was written to
+//! last, the *tip*, has all that its ancestors lack.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use crate::program::Node;
 
 /// A cell of [`Aliases`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Cell(usize);
 
 /// Where memory comes from that was not made by a node of the graph.
@@ -49,19 +51,7 @@ pub struct View {
     /// The node as it was.
     pub node: Node,
     /// One for each result, in order.
-    cells: RefCell<Vec<Cell>>,
-}
-
-impl View {
-    /// Of a node and the cells of its results.
-    pub fn new(node: Node, cells: Vec<Cell>) -> View {
-        View { node, cells: RefCell::new(cells) }
-    }
-
-    /// The cells of the results.
-    pub fn cells(&self) -> Vec<Cell> {
-        self.cells.borrow().clone()
-    }
+    pub cells: Vec<Cell>,
 }
 
 /// How a cell follows from another one.
@@ -73,12 +63,7 @@ pub struct Derivation {
     pub view: Rc<View>,
     /// Which result of the node.
     pub index: usize,
-    /// The shape of the parent that the node knows: see [`Aliases::reshape`].
-    shape: u32,
 }
-
-/// Views of views of views: longer chains are not followed.
-const MAX_DEPTH: u32 = 64;
 
 #[derive(Debug)]
 struct CellData {
@@ -90,18 +75,21 @@ struct CellData {
     /// The number of writes to the storage that `newest` has seen.
     seen: u32,
     derivation: Option<Derivation>,
-    depth: u32,
-    /// The number of times that its shape was changed in place; the views that were made before do not fit any more.
-    shape: u32,
+    /// Two of its elements may be one in memory.
+    overlaps: bool,
 }
 
 #[derive(Debug, Default)]
 struct Storage {
     root: Option<Root>,
+    /// The first cell.
+    base: Cell,
     /// A write to the root was reported.
     reported: bool,
     writes: u32,
     last_write: Option<Write>,
+    /// The cell that has the last write.
+    tip: Option<Cell>,
 }
 
 /// All values of a graph.
@@ -109,7 +97,9 @@ struct Storage {
 pub struct Aliases {
     cells: Vec<CellData>,
     storages: Vec<Storage>,
-    by_name: HashMap<String, Cell>,
+    /// Where each tensor is.
+    tensors: Vec<Cell>,
+    by_name: HashMap<String, usize>,
 }
 
 impl Aliases {
@@ -123,43 +113,101 @@ impl Aliases {
         self.new_storage(name, None)
     }
 
-    /// Another name of a cell.
-    pub fn define_same(&mut self, name: &str, cell: Cell) {
-        self.by_name.insert(name.to_owned(), cell);
+    /// Another name of a tensor.
+    pub fn define_same(&mut self, name: &str, of: &str) {
+        if let Some(tensor) = self.by_name.get(of) {
+            self.by_name.insert(name.to_owned(), *tensor);
+        }
     }
 
-    /// A tensor with the same memory, as up to date as `of`, but nothing is known of how they relate.
+    /// A tensor with the same memory, as up to date as `of`, but nothing is known yet of how they relate.
     pub fn define_view(&mut self, name: &str, of: Cell) -> Cell {
-        let Some(CellData { storage, seen, depth, .. }) = self.cells.get(of.0) else { return of };
-        let (storage, seen, depth) = (*storage, *seen, *depth);
-        self.new_cell(name, storage, seen, depth + 1)
+        let Some(CellData { storage, seen, overlaps, .. }) = self.cells.get(of.0) else { return of };
+        let (storage, seen, overlaps) = (*storage, *seen, *overlaps);
+        let cell = self.new_cell(name, storage, seen, overlaps);
+        self.new_tensor(name, cell);
+        cell
     }
 
     /// Says how the cells of a view's results follow from `parent`.
     pub fn derive(&mut self, parent: Cell, view: View) {
-        let Some(CellData { shape, depth, .. }) = self.cells.get(parent.0) else { return };
-        let (shape, depth) = (*shape, *depth);
-        if depth >= MAX_DEPTH {
-            return;
-        }
         let view = Rc::new(view);
-        for (index, cell) in view.cells().iter().enumerate() {
+        for (index, cell) in view.cells.iter().enumerate() {
             if let Some(data) = self.cells.get_mut(cell.0) {
-                data.derivation = Some(Derivation { parent, view: Rc::clone(&view), index, shape });
+                data.derivation = Some(Derivation { parent, view: Rc::clone(&view), index });
             }
         }
     }
 
-    /// How a cell follows from its parent, if that is known and the parent still has its shape.
+    /// How a cell follows from its parent is not known any more.
+    pub fn cut(&mut self, cell: Cell) {
+        if let Some(data) = self.cells.get_mut(cell.0) {
+            data.derivation = None;
+        }
+    }
+
+    /// The tensor `name` is now seen otherwise: it moves to a new cell, as up to date as `parent`. Gives the cell.
+    pub fn restride(&mut self, name: &str, newest: &str, parent: Cell) -> Option<Cell> {
+        let tensor = *self.by_name.get(name)?;
+        let CellData { storage, seen, overlaps, .. } = self.cells.get(parent.0)?;
+        let cell = self.new_cell(newest, *storage, *seen, *overlaps);
+        *self.tensors.get_mut(tensor)? = cell;
+        Some(cell)
+    }
+
+    /// The tensor `name` has memory of its own from now on.
+    pub fn renew(&mut self, name: &str, newest: &str) {
+        self.storages.push(Storage { base: Cell(self.cells.len()), ..Storage::default() });
+        let cell = self.new_cell(newest, self.storages.len() - 1, 0, false);
+        if let Some(at) = self.by_name.get(name).and_then(|tensor| self.tensors.get_mut(*tensor)) {
+            *at = cell;
+        }
+    }
+
+    /// A name for what a cell shows.
+    pub fn name_cell(&mut self, name: &str, cell: Cell) {
+        self.new_tensor(name, cell);
+    }
+
+    /// The cell of all of the memory that the graph knows of.
+    pub fn base(&self, cell: Cell) -> Option<Cell> {
+        Some(self.storage(cell)?.base)
+    }
+
+    /// How a cell follows from its parent, if that is known.
     pub fn derivation(&self, cell: Cell) -> Option<&Derivation> {
-        let derivation = self.cells.get(cell.0)?.derivation.as_ref()?;
-        let parent = self.cells.get(derivation.parent.0)?;
-        (parent.shape == derivation.shape).then_some(derivation)
+        self.cells.get(cell.0)?.derivation.as_ref()
+    }
+
+    /// The cell that all known parents lead to.
+    pub fn oldest(&self, cell: Cell) -> Cell {
+        let mut oldest = cell;
+        while let Some(derivation) = self.derivation(oldest) {
+            oldest = derivation.parent;
+        }
+        oldest
+    }
+
+    /// The nearest cell that both are derived from, or are themselves.
+    pub fn meeting(&self, a: Cell, b: Cell) -> Option<Cell> {
+        // Step by step from both, so that cells that are near each other meet soon, however deep they are.
+        let mut seen = HashSet::new();
+        let (mut a, mut b) = (Some(a), Some(b));
+        while a.is_some() || b.is_some() {
+            for next in [&mut a, &mut b] {
+                let Some(cell) = *next else { continue };
+                if !seen.insert(cell) {
+                    return Some(cell);
+                }
+                *next = self.derivation(cell).map(|derivation| derivation.parent);
+            }
+        }
+        None
     }
 
     /// The cell of a value; None if it is no tensor.
     pub fn cell(&self, name: &str) -> Option<Cell> {
-        self.by_name.get(name).copied()
+        self.tensors.get(*self.by_name.get(name)?).copied()
     }
 
     /// Was the memory written to through another cell?
@@ -183,9 +231,35 @@ impl Aliases {
         self.cells.get(cell.0).map(|data| data.first.as_str()).unwrap_or_default()
     }
 
+    /// May two of its elements be one in memory?
+    pub fn overlaps(&self, cell: Cell) -> bool {
+        self.cells.get(cell.0).is_some_and(|data| data.overlaps)
+    }
+
+    /// Whether two of its elements may be one in memory.
+    pub fn set_overlaps(&mut self, cell: Cell, overlaps: bool) {
+        if let Some(data) = self.cells.get_mut(cell.0) {
+            data.overlaps = overlaps;
+        }
+    }
+
+    /// The nearest cell, above this one or itself, no two of whose elements are one in memory.
+    pub fn plain(&self, cell: Cell) -> Option<Cell> {
+        let mut plain = cell;
+        while self.overlaps(plain) {
+            plain = self.derivation(plain)?.parent;
+        }
+        Some(plain)
+    }
+
     /// The last write to the cell's memory.
     pub fn last_write(&self, cell: Cell) -> Option<&Write> {
         self.storage(cell)?.last_write.as_ref()
+    }
+
+    /// The cell that has the last write to this cell's memory.
+    pub fn tip(&self, cell: Cell) -> Option<Cell> {
+        self.storage(cell)?.tip
     }
 
     /// The input of the nested graph that the cell's memory belongs to.
@@ -196,25 +270,40 @@ impl Aliases {
         }
     }
 
+    /// Was the cell's memory written to?
+    pub fn is_written(&self, cell: Cell) -> bool {
+        self.storage(cell).is_some_and(|storage| storage.writes > 0)
+    }
+
     /// Where the cell's memory comes from, if from outside, and only the first time that it is asked.
     pub fn root_once(&mut self, cell: Cell) -> Option<Root> {
-        let storage = self.cells.get(cell.0)?.storage;
-        let storage = self.storages.get_mut(storage)?;
+        let storage = self.storage_mut(cell)?;
         if std::mem::replace(&mut storage.reported, true) { None } else { storage.root.clone() }
     }
 
     /// A write through a cell, whose value is now `newest`; all other cells of the memory are stale.
     pub fn write(&mut self, cell: Cell, newest: String, write: Write) {
-        self.clobber(cell, write);
+        if let Some(storage) = self.storage_mut(cell) {
+            storage.writes += 1;
+            storage.last_write = Some(write);
+        }
         self.update(cell, newest);
+        self.set_tip(Some(cell), cell);
     }
 
     /// A write that nobody has the result of: all cells of the memory are stale.
     pub fn clobber(&mut self, cell: Cell, write: Write) {
-        let storage = self.cells.get(cell.0).and_then(|data| self.storages.get_mut(data.storage));
-        if let Some(storage) = storage {
+        if let Some(storage) = self.storage_mut(cell) {
             storage.writes += 1;
             storage.last_write = Some(write);
+            storage.tip = None;
+        }
+    }
+
+    /// All of the memory's writes are in `tip`, which is up to date.
+    pub fn set_tip(&mut self, tip: Option<Cell>, of: Cell) {
+        if let Some(storage) = self.storage_mut(of) {
+            storage.tip = tip;
         }
     }
 
@@ -233,39 +322,29 @@ impl Aliases {
         }
     }
 
-    /// The cell is now seen in another shape, as the result of `node`. What it was becomes a cell without a name, which it is
-    /// a view of. How earlier views of it relate to it is forgotten.
-    pub fn reshape(&mut self, cell: Cell, newest: String, node: Node) {
-        let before = Cell(self.cells.len());
-        let Some(data) = self.cells.get_mut(cell.0) else { return };
-        let first = data.first.clone();
-        let old = CellData { first, newest: std::mem::replace(&mut data.newest, newest), derivation: None, ..*data };
-        let derivation = data.derivation.take();
-        if let Some(derivation) = &derivation
-            && let Some(result) = derivation.view.cells.borrow_mut().get_mut(derivation.index)
-        {
-            *result = before;
-        }
-        data.shape += 1;
-        data.depth += 1;
-        self.cells.push(CellData { derivation, ..old });
-        self.derive(before, View::new(node, vec![cell]));
-    }
-
     fn storage(&self, cell: Cell) -> Option<&Storage> {
         self.storages.get(self.cells.get(cell.0)?.storage)
     }
 
-    fn new_storage(&mut self, name: &str, root: Option<Root>) -> Cell {
-        self.storages.push(Storage { root, ..Storage::default() });
-        self.new_cell(name, self.storages.len() - 1, 0, 0)
+    fn storage_mut(&mut self, cell: Cell) -> Option<&mut Storage> {
+        self.storages.get_mut(self.cells.get(cell.0)?.storage)
     }
 
-    fn new_cell(&mut self, name: &str, storage: usize, seen: u32, depth: u32) -> Cell {
-        let cell = Cell(self.cells.len());
-        let (first, newest) = (name.to_owned(), name.to_owned());
-        self.cells.push(CellData { storage, first, newest, seen, derivation: None, depth, shape: 0 });
-        self.by_name.insert(name.to_owned(), cell);
+    fn new_storage(&mut self, name: &str, root: Option<Root>) -> Cell {
+        self.storages.push(Storage { root, base: Cell(self.cells.len()), ..Storage::default() });
+        let cell = self.new_cell(name, self.storages.len() - 1, 0, false);
+        self.new_tensor(name, cell);
         cell
+    }
+
+    fn new_cell(&mut self, name: &str, storage: usize, seen: u32, overlaps: bool) -> Cell {
+        let (first, newest) = (name.to_owned(), name.to_owned());
+        self.cells.push(CellData { storage, first, newest, seen, derivation: None, overlaps });
+        Cell(self.cells.len() - 1)
+    }
+
+    fn new_tensor(&mut self, name: &str, cell: Cell) {
+        self.tensors.push(cell);
+        self.by_name.insert(name.to_owned(), self.tensors.len() - 1);
     }
 }

@@ -5,16 +5,19 @@ use std::collections::HashMap;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::program::{Arg, Node, NodeOutput, TensorMeta};
+use crate::rules::{self, Effect};
 
-/// What an operator does to its first argument.
+/// What an operator does to its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Nothing.
     None,
-    /// It writes to its elements.
+    /// It writes to the elements of one.
     Write(Overwrite),
-    /// It changes its shape or strides, but no element.
+    /// It changes the shape or strides of one, but no element.
     Metadata,
+    /// It writes its results into arguments that are there for nothing else.
+    Out,
     /// Something that is not followed here.
     Refused(&'static str),
 }
@@ -28,36 +31,15 @@ pub enum Overwrite {
     Part,
 }
 
-/// In-place operators that change no element.
-const METADATA: &[&str] = &[
-    "as_strided_",
-    "detach_",
-    "rename_",
-    "requires_grad_",
-    "squeeze_",
-    "swapaxes_",
-    "swapdims_",
-    "t_",
-    "transpose_",
-    "unsqueeze_",
-];
-
 /// In-place operators whose result has nothing of what was there.
 const WHOLE: &[&str] = &["copy_", "fill_", "zero_", "normal_", "uniform_", "exponential_", "random_"];
 
-/// Functional siblings that are named otherwise than without the underscore.
-const SIBLINGS: &[(&str, &str)] = &[
-    ("aten::_index_put_impl_", "aten::index_put"),
-    ("aten::bernoulli_.float", "aten::bernoulli.p"),
-    ("aten::float_power_.Scalar", "aten::float_power.Tensor_Scalar"),
-    ("aten::float_power_.Tensor", "aten::float_power.Tensor_Tensor"),
-    ("aten::floor_divide_.Tensor", "aten::floor_divide"),
-    ("aten::ldexp_", "aten::ldexp.Tensor"),
-    ("aten::normal_", "aten::normal_functional"),
-    ("aten::pow_.Scalar", "aten::pow.Tensor_Scalar"),
-    ("aten::pow_.Tensor", "aten::pow.Tensor_Tensor"),
-    ("aten::transpose_", "aten::transpose.int"),
-];
+/// In-place operators that give every element the same value.
+const CONSTANT: &[&str] = &["fill_", "zero_"];
+
+/// Functional operators that do the same, where the schemas do not tell.
+const SIBLINGS: &[(&str, &str)] =
+    &[("aten::_index_put_impl_", "aten::index_put"), ("aten::normal_", "aten::normal_functional")];
 
 /// Operators that give booleans where their in-place form keeps the element type.
 const COMPARISONS: &[&str] = &[
@@ -78,40 +60,8 @@ const COMPARISONS: &[&str] = &[
     "not_equal",
 ];
 
-/// Operators whose result takes a common type of their arguments, where the in-place form keeps the element type.
-const PROMOTING: &[&str] = &[
-    "__and__",
-    "__or__",
-    "__xor__",
-    "add",
-    "addcdiv",
-    "addcmul",
-    "arctan2",
-    "atan2",
-    "bitwise_and",
-    "bitwise_or",
-    "bitwise_xor",
-    "clamp",
-    "clamp_max",
-    "clamp_min",
-    "clip",
-    "copysign",
-    "div",
-    "divide",
-    "floor_divide",
-    "fmod",
-    "gcd",
-    "hypot",
-    "lcm",
-    "mul",
-    "multiply",
-    "pow",
-    "remainder",
-    "sub",
-    "subtract",
-    "true_divide",
-    "xlogy",
-];
+/// Arguments whose element type has no say in that of the result.
+const NO_OPERANDS: &[&str] = &["condition", "index", "indices", "mask", "repeats"];
 
 /// Operators that ask a tensor for its shape and type, not for its elements.
 const ONLY_SHAPE: &[&str] = &[
@@ -139,32 +89,49 @@ pub fn base_name(target: &str) -> &str {
     name.split_once('.').map_or(name, |(name, _)| name)
 }
 
-/// What an operator does to its first argument.
+/// What an operator does to its arguments.
 pub fn kind(target: &str) -> Kind {
     let name = base_name(target);
-    let overload = target.rsplit_once('.').map(|(_, overload)| overload).unwrap_or_default();
-    let writes_out = target.starts_with("aten::") && (overload == "out" || overload.ends_with("_out"));
-    if writes_out {
-        return Kind::Refused("it writes its result into an argument (`out=`), which is not followed here");
-    }
-    let is_dunder = name.starts_with("__") && name.ends_with("__");
-    if is_dunder {
-        let in_place = matches!(name, "__iand__" | "__ior__" | "__ixor__" | "__ilshift__" | "__irshift__");
-        return if in_place { Kind::Write(Overwrite::Part) } else { Kind::None };
-    }
-    if !name.ends_with('_') {
-        return Kind::None;
-    }
-    if METADATA.contains(&name) {
-        return Kind::Metadata;
-    }
-    if name.starts_with("_foreach_") || name.starts_with("_fused_") || name.starts_with("_amp_") {
-        return Kind::Refused("it writes to several tensors at once, which is not followed here");
-    }
-    if matches!(name, "set_" | "resize_" | "resize_as_" | "resize_as_sparse_") {
+    if matches!(name, "set_" | "resize_" | "resize_as_" | "resize_as_sparse_" | "swap_") {
         return Kind::Refused("it gives a tensor other memory or another size in place, which is not followed here");
     }
-    Kind::Write(if WHOLE.contains(&name) { Overwrite::Whole } else { Overwrite::Part })
+    match rules::effect(target) {
+        Some(effect) => by_schema(name, effect),
+        // An operator of somebody's own.
+        None if name.ends_with('_') && !name.ends_with("__") && target.contains("::") && !is_python(target) => {
+            Kind::Write(Overwrite::Part)
+        }
+        None => Kind::None,
+    }
+}
+
+fn by_schema(name: &str, effect: &Effect) -> Kind {
+    if effect.is_out {
+        return match effect.functional {
+            Some(_) => Kind::Out,
+            None => Kind::Refused("it writes its result into an argument, and there is no such operator without"),
+        };
+    }
+    let is_in_place = name.ends_with('_') && (!name.starts_with("__") || name.starts_with("__i"));
+    match effect.writes {
+        _ if name.starts_with("_foreach_") || name.starts_with("_fused_") || name.starts_with("_amp_") => {
+            Kind::Refused("it writes to several tensors at once, which is not followed here")
+        }
+        [_] if is_in_place => {
+            if effect.functional.is_some_and(rules::is_view) || matches!(name, "requires_grad_" | "detach_") {
+                return Kind::Metadata;
+            }
+            Kind::Write(if WHOLE.contains(&name) { Overwrite::Whole } else { Overwrite::Part })
+        }
+        // Statistics of a normalisation: see `updated_stats`.
+        ["running_mean", "running_var"] => Kind::None,
+        _ => Kind::Refused("it writes to an argument besides giving a result, which is not followed here"),
+    }
+}
+
+/// `_operator::and_` and the like are functions of Python, and write nothing.
+fn is_python(target: &str) -> bool {
+    matches!(target.split_once("::"), Some(("_operator" | "math" | "torch", _)))
 }
 
 /// Does the operator change an argument in place?
@@ -172,26 +139,29 @@ pub fn writes(target: &str) -> bool {
     kind(target) != Kind::None
 }
 
+/// Is every element of the result the same, whatever was there?
+pub fn is_constant(target: &str) -> bool {
+    CONSTANT.contains(&base_name(target))
+}
+
 /// The functional operator that does the same: `aten::add.Tensor` for `aten::add_.Tensor`.
 pub fn functional_sibling(target: &str) -> String {
     if let Some((_, sibling)) = SIBLINGS.iter().find(|(written, _)| *written == target) {
         return (*sibling).to_owned();
     }
-    let (namespace, name) = target.split_once("::").unwrap_or(("", target));
-    let (name, overload) = name.split_once('.').unwrap_or((name, ""));
-    let sibling = match name.strip_prefix("__i") {
-        Some(rest) if rest.ends_with("__") => format!("__{rest}"),
-        _ => name.strip_suffix('_').unwrap_or(name).to_owned(),
-    };
-    let colons = if namespace.is_empty() { "" } else { "::" };
+    if let Some(functional) = rules::effect(target).and_then(|effect| effect.functional) {
+        return functional.to_owned();
+    }
+    let (name, overload) = target.split_once('.').unwrap_or((target, ""));
     let dot = if overload.is_empty() { "" } else { "." };
-    format!("{namespace}{colons}{sibling}{dot}{overload}")
+    format!("{}{dot}{overload}", name.strip_suffix('_').unwrap_or(name))
 }
 
 /// The position of the argument that an in-place operator writes to.
 pub fn written_arg(node: &Node) -> Result<usize> {
     let is_tensor = |(_, arg): &(String, Arg)| matches!(arg, Arg::Tensor(_));
-    let by_name = node.args.iter().position(|arg| arg.0 == "self" && is_tensor(arg));
+    let written = rules::effect(&node.target).and_then(|effect| effect.writes.first()).copied().unwrap_or("self");
+    let by_name = node.args.iter().position(|arg| arg.0 == written && is_tensor(arg));
     let found = by_name.or_else(|| node.args.iter().position(is_tensor));
     found.ok_or_else(|| Error::input("an in-place operator without a tensor to write to"))
 }
@@ -261,7 +231,7 @@ pub fn rewrite(
 }
 
 /// `source` with the type and the shape of the tensor that it is copied to.
-fn copied(
+pub fn copied(
     node: &Node,
     source: String,
     written: &str,
@@ -274,6 +244,9 @@ fn copied(
     let same_dtype = source_meta.as_ref().is_some_and(|source| source.dtype == meta.dtype);
     let same_sizes = source_meta.as_ref().is_some_and(|source| source.sizes == meta.sizes);
     let this = |value: String| vec![("self".to_owned(), Arg::Tensor(value))];
+    if meta.sizes.iter().any(|size| *size == 0) {
+        return vec![derived(node, "aten::clone", this(written.to_owned()), result)];
+    }
     if same_dtype && same_sizes {
         // A value is a name of one tensor only, so that its memory can be told from the source's.
         return vec![derived(node, "aten::clone", this(source), result)];
@@ -296,6 +269,28 @@ fn copied(
     nodes
 }
 
+/// The node without its `out=` arguments; its results are `results`.
+pub fn without_out(node: &Node, effect: &Effect, results: Vec<String>) -> Node {
+    let mut node = node.clone();
+    node.args.retain(|(name, _)| !effect.writes.contains(&name.as_str()));
+    rename_args(&mut node);
+    node.target = functional_sibling(&node.target);
+    if let Some(first) = results.first() {
+        node.name.clone_from(first);
+    }
+    node.outputs = results.into_iter().map(NodeOutput::Tensor).collect();
+    node
+}
+
+fn rename_args(node: &mut Node) {
+    let renamed = rules::effect(&node.target).map_or(&[][..], |effect| effect.renamed);
+    for (arg, _) in &mut node.args {
+        if let Some((_, new)) = renamed.iter().find(|(old, _)| old == arg) {
+            (*new).clone_into(arg);
+        }
+    }
+}
+
 /// The functional sibling; its result is cast back where it may have another type than the in-place operator's.
 fn sibling(
     mut node: Node,
@@ -304,24 +299,19 @@ fn sibling(
     scratch: String,
     tensors: &HashMap<String, TensorMeta>,
 ) -> Vec<Node> {
+    rename_args(&mut node);
     node.target = functional_sibling(&node.target);
-    let name = base_name(&node.target);
-    if name.ends_with("dropout") {
-        for (arg, _) in node.args.iter_mut().filter(|(arg, _)| arg == "self") {
-            "input".clone_into(arg);
-        }
-    }
     if node.target == "aten::index_put" {
         node.args.retain(|(arg, _)| arg != "unsafe");
     }
     let dtype = meta.map(|meta| meta.dtype);
-    let other_dtype = node.args.iter().any(|(_, arg)| match arg {
-        Arg::Tensor(name) => tensors.get(name).is_some_and(|meta| Some(meta.dtype) != dtype),
+    let other_dtype = node.args.iter().any(|(arg, value)| match value {
+        Arg::Tensor(name) if !NO_OPERANDS.contains(&arg.as_str()) => {
+            tensors.get(name).is_some_and(|meta| Some(meta.dtype) != dtype)
+        }
         _ => false,
     });
-    let name = base_name(&node.target);
-    let may_differ =
-        (PROMOTING.contains(&name) && other_dtype) || (COMPARISONS.contains(&name) && dtype != Some(Dtype::Bool));
+    let may_differ = other_dtype || (COMPARISONS.contains(&base_name(&node.target)) && dtype != Some(Dtype::Bool));
     match dtype.filter(|_| may_differ) {
         None => {
             node.outputs = vec![NodeOutput::Tensor(result.to_owned())];
@@ -336,7 +326,8 @@ fn sibling(
     }
 }
 
-fn cast(of: &Node, value: String, dtype: Dtype, result: &str) -> Node {
+/// A node that casts.
+pub fn cast(of: &Node, value: String, dtype: Dtype, result: &str) -> Node {
     let args = vec![("self".to_owned(), Arg::Tensor(value)), ("dtype".to_owned(), Arg::Dtype(dtype))];
     derived(of, "aten::to.dtype", args, result)
 }

@@ -2,14 +2,19 @@
 //! the new value.
 //!
 //! Takes a [`Program`] whose values are each defined before they are used; gives one without in-place operators. A write to a view
-//! is written back to what it is a view of, and other views are made anew when they are read again; where that cannot be said, the
+//! is written back to what it is a view of when that is read again, and other views are made anew; where that cannot be said, the
 //! program is refused. Nodes that turn out to be of no use are left for [`crate::clean`]. Linear in the size of the program.
 //!
-//! `alias` knows which values share memory and which are up to date, `views` how a view and its base relate, `sync` brings stale
-//! values up to date, `inplace` writes each in-place operator as others; this file walks over the nodes in order.
+//! `alias` knows which values share memory and which are up to date, `layout` how elements lie in it, `views` how a view and its base
+//! relate, `sync` brings stale values up to date, `inplace` writes each in-place operator as others, `strided` is for `as_strided`,
+//! `keep` for mutations that the caller is to see; this file walks over the nodes in order. Which operators give views and which write
+//! is what the alias marks of the schemas say ([`crate::rules`]).
 
 mod alias;
 mod inplace;
+mod keep;
+mod layout;
+mod strided;
 mod sync;
 #[cfg(test)]
 mod tests;
@@ -18,19 +23,21 @@ mod views;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use alias::{Aliases, Cell, Root, Write};
+use alias::{Aliases, Cell, Root, View, Write};
 use inplace::{Kind, Overwrite};
 pub use inplace::{functional_sibling, writes};
 use views::{Relation, is_identity, relation};
 
 use crate::error::{Error, Result};
 use crate::program::{Arg, Graph, Input, InputKind, Node, NodeOutput, Program, TensorMeta};
+use crate::rules;
+use crate::sym::SymInt;
 use crate::walk;
 use crate::weights::Weight;
 
-/// Makes a program functional. `is_view` tells of an operator (`aten::select.int`) whether its results may share memory with its
-/// first argument, as the alias marks of ATen's schemas do.
-pub fn functionalise(program: &mut Program, is_view: &dyn Fn(&str) -> bool) -> Result<()> {
+/// Makes a program functional. What it writes to its buffers and inputs is dropped with a note, or, if `keep_mutations`, becomes
+/// outputs after the user's.
+pub fn functionalise(program: &mut Program, keep_mutations: bool) -> Result<()> {
     let mut aliases = Aliases::default();
     define_weights(program, &mut aliases);
     for input in &program.graph.inputs {
@@ -38,20 +45,24 @@ pub fn functionalise(program: &mut Program, is_view: &dyn Fn(&str) -> bool) -> R
             aliases.define(&input.name, Root::Input(input.name.clone()));
         }
     }
+    keep::recorded(program, keep_mutations);
+    let kept = if keep_mutations { keep::roots(program, &aliases) } else { Vec::new() };
     let mut notes = Vec::new();
-    run(&mut program.graph, aliases, is_view, &mut notes)?;
-    program.notes.append(&mut notes);
+    run(&mut program.graph, aliases, &kept, &mut notes)?;
+    if !keep_mutations {
+        program.notes.append(&mut notes);
+    }
     Ok(())
 }
 
-/// Weights that are the same share a cell; those that share bytes, the storage.
+/// Weights that are the same share a tensor; those that share bytes, the storage.
 fn define_weights(program: &Program, aliases: &mut Aliases) {
-    let mut same: HashMap<*const Weight, Cell> = HashMap::new();
+    let mut same: HashMap<*const Weight, &str> = HashMap::new();
     let mut overlapping: HashMap<*const u8, Cell> = HashMap::new();
     for bound in &program.weights {
         let root = || Root::Weight(bound.weight.name.clone());
-        if let Some(cell) = same.get(&Arc::as_ptr(&bound.weight)) {
-            aliases.define_same(&bound.value, *cell);
+        if let Some(first) = same.get(&Arc::as_ptr(&bound.weight)) {
+            aliases.define_same(&bound.value, first);
             continue;
         }
         let bytes = bound.weight.storage.bytes();
@@ -59,7 +70,7 @@ fn define_weights(program: &Program, aliases: &mut Aliases) {
             Some(cell) if !bytes.is_empty() => aliases.define_view(&bound.value, *cell),
             _ => aliases.define(&bound.value, root()),
         };
-        same.insert(Arc::as_ptr(&bound.weight), cell);
+        same.insert(Arc::as_ptr(&bound.weight), &bound.value);
         overlapping.insert(bytes.as_ptr(), cell);
     }
 }
@@ -71,18 +82,21 @@ const GROWTH: usize = 64;
 fn run(
     graph: &mut Graph,
     aliases: Aliases,
-    is_view: &dyn Fn(&str) -> bool,
+    kept: &[keep::Kept],
     notes: &mut Vec<String>,
 ) -> Result<Vec<Option<usize>>> {
     let nodes = std::mem::take(&mut graph.nodes);
-    let has_writes = nodes.iter().any(|node| writes(&node.target));
-    let taken = if has_writes { names(&graph.inputs, &nodes) } else { HashSet::new() };
+    let follows = nodes.iter().any(|node| {
+        writes(&node.target) || strided::is_strided(&node.target) || !inplace::updated_stats(node).is_empty()
+    });
+    let taken = if follows { names(&graph.inputs, &nodes) } else { HashSet::new() };
     let mut pass = Pass {
         aliases,
-        is_view,
         notes,
         tensors: &mut graph.tensors,
-        has_writes,
+        sym_ints: &mut graph.sym_ints,
+        follows,
+        keeps: !kept.is_empty(),
         taken,
         budget: nodes.len().saturating_mul(GROWTH).saturating_add(10_000),
         names: 0,
@@ -104,17 +118,21 @@ fn run(
         });
         pass.read(&mut output.value, false).map_err(|error| error.at(format!("output {index}")))?;
     }
+    let mutations = pass.mutations(kept)?;
     graph.nodes = pass.done;
+    graph.outputs.extend(mutations);
     Ok(shared)
 }
 
 struct Pass<'a> {
     aliases: Aliases,
-    is_view: &'a dyn Fn(&str) -> bool,
     notes: &'a mut Vec<String>,
     tensors: &'a mut HashMap<String, TensorMeta>,
+    sym_ints: &'a mut HashMap<String, SymInt>,
     /// Without writes, nobody will ask how views come about.
-    has_writes: bool,
+    follows: bool,
+    /// Writes to what comes from outside become outputs.
+    keeps: bool,
     /// What may still be added for the sake of views.
     budget: usize,
     /// All names of the graph as it was.
@@ -130,33 +148,41 @@ impl Pass<'_> {
         if let Kind::Refused(reason) = kind {
             return Err(refusal(reason));
         }
-        let shared = self.nested(&mut node)?;
         let written = match kind {
-            Kind::None => None,
-            _ => Some(inplace::written_arg(&node)?),
+            Kind::Write(_) | Kind::Metadata => Some(inplace::written_arg(&node)?),
+            _ => None,
         };
+        let written_name = written.and_then(|index| match node.args.get(index) {
+            Some((_, Arg::Tensor(name))) => Some(name.clone()),
+            _ => None,
+        });
+        if strided::is_strided(&node.target) {
+            self.see_memory(&mut node)?;
+        }
+        let shared = self.nested(&mut node)?;
         let updated = inplace::updated_stats(&node);
+        // The names as they were tell which tensors are meant; what is read are their newest values.
+        let as_written = node.clone();
+        let outs = rules::effect(&node.target).filter(|effect| effect.is_out).map_or(&[][..], |effect| effect.writes);
         for (index, (name, arg)) in node.args.iter_mut().enumerate() {
             // What is overwritten whole, and what only its shape is asked of, may be out of date.
-            let overwritten = written == Some(index) && matches!(kind, Kind::Write(Overwrite::Whole));
+            let overwritten = (written == Some(index) && matches!(kind, Kind::Write(Overwrite::Whole)))
+                || outs.contains(&name.as_str());
             let only_shape = overwritten || inplace::reads_only_shape(&node.target) || updated.contains(&name.as_str());
             self.read(arg, only_shape)?;
         }
         for stat in updated {
-            self.update_stat(&node, stat)?;
+            self.update_stat(&as_written, stat)?;
         }
-        match (kind, written.and_then(|index| node.args.get(index))) {
-            (Kind::Write(_), Some((_, Arg::Tensor(name)))) => {
-                let name = name.clone();
-                self.write(node, &name)
-            }
-            (Kind::Metadata, Some((_, Arg::Tensor(name)))) => {
-                let name = name.clone();
-                self.change_metadata(node, &name);
+        match (kind, written_name) {
+            (Kind::Write(overwrite), Some(name)) => self.write(node, &name, overwrite),
+            (Kind::Metadata, Some(name)) => {
+                self.change_metadata(node, &as_written, &name);
                 Ok(())
             }
+            (Kind::Out, _) => self.write_out(&node, &as_written),
             _ => {
-                self.define_results(&node, &shared);
+                self.define_results(&node, &as_written, &shared);
                 self.done.push(node);
                 Ok(())
             }
@@ -199,48 +225,108 @@ impl Pass<'_> {
         ))
     }
 
-    /// An in-place operator on the value `name`.
-    fn write(&mut self, node: Node, name: &str) -> Result<()> {
-        let Some(cell) = self.aliases.cell(name) else {
-            return Err(Error::internal(format!("`{name}` is written to but was never defined as a tensor")));
-        };
-        self.note_root(&node, cell)?;
-        self.refresh_parent(cell);
+    /// An in-place operator on the tensor `name`.
+    fn write(&mut self, node: Node, name: &str, overwrite: Overwrite) -> Result<()> {
+        let cell = self.about_to_write(&node, name, overwrite, inplace::is_constant(&node.target))?;
         let write = Write::of(&node);
-        let origin = inplace::origin(&node);
         let mut result = inplace::result_name(&node);
         if result.is_empty() {
             result = self.fresh_name(&node.name, "written");
         }
         let names = self.names;
         let scratch = self.fresh_name(&result, "raw");
-        let nodes = inplace::rewrite(node, name, &result, scratch, self.tensors)?;
+        let newest = self.aliases.newest(cell).to_owned();
+        let nodes = inplace::rewrite(node, &newest, &result, scratch, self.tensors)?;
         if nodes.len() == 1 {
             // The name was not needed.
             self.names = names;
         }
         self.done.extend(nodes);
-        self.aliases.define_same(&result, cell);
+        self.written(cell, name, result, write);
+        Ok(())
+    }
+
+    /// The cell of a tensor that is about to be written to.
+    fn about_to_write(&mut self, node: &Node, name: &str, overwrite: Overwrite, is_constant: bool) -> Result<Cell> {
+        let Some(cell) = self.aliases.cell(name) else {
+            return Err(Error::internal(format!("`{name}` is written to but was never defined as a tensor")));
+        };
+        if self.aliases.overlaps(cell) && !is_constant {
+            return Err(refusal("it writes to a view in which one element of memory stands several times"));
+        }
+        self.note_root(node, cell)?;
+        if !self.prepare(cell, overwrite == Overwrite::Whole) {
+            return Err(self.stale(name, cell));
+        }
+        Ok(cell)
+    }
+
+    /// The tensor `name` at `cell` is now `result`.
+    fn written(&mut self, cell: Cell, name: &str, result: String, write: Write) {
+        self.aliases.define_same(&result, name);
         self.aliases.write(cell, result, write);
-        self.write_back(cell, &origin);
+        self.keep_disjoint(cell);
+    }
+
+    /// An operator that writes its results into arguments.
+    fn write_out(&mut self, node: &Node, as_written: &Node) -> Result<()> {
+        let effect = rules::effect(&node.target).ok_or_else(|| Error::internal("an operator without effects"))?;
+        let mut outs = Vec::with_capacity(effect.writes.len());
+        for name in effect.writes {
+            let arg = as_written.args.iter().find(|(arg, _)| arg == name).map(|(_, arg)| arg);
+            let Some(Arg::Tensor(out)) = arg else {
+                return Err(refusal(&format!("it is given no tensor for `{name}`")));
+            };
+            outs.push(out.clone());
+        }
+        let raw: Vec<String> = outs.iter().map(|out| self.fresh_name(out, "raw")).collect();
+        self.done.push(inplace::without_out(node, effect, raw.clone()));
+        let results: Vec<String> = tensor_results(node).map(str::to_owned).collect();
+        for (index, (out, raw)) in outs.iter().zip(raw).enumerate() {
+            let result = results.get(index).cloned().unwrap_or_else(|| self.fresh_name(out, "written"));
+            let (before, after) = (self.tensors.get(out).cloned(), self.tensors.get(&result).cloned());
+            let (Some(before), after) = (before.clone(), after.or(before)) else {
+                return Err(refusal(&format!("nothing is recorded on `{out}`")));
+            };
+            let resized = after.as_ref().is_some_and(|after| after.sizes != before.sizes);
+            if resized && !before.sizes.iter().any(|size| *size == 0) {
+                return Err(refusal(&format!("it changes the size of `{out}`")));
+            }
+            if resized {
+                self.done.push(inplace::cast(node, raw, before.dtype, &result));
+                self.aliases.define_same(&result, out);
+                self.aliases.renew(out, &result);
+                continue;
+            }
+            let cell = self.about_to_write(node, out, Overwrite::Whole, false)?;
+            self.done.push(inplace::cast(node, raw, before.dtype, &result));
+            self.written(cell, out, result, Write::of(node));
+        }
         Ok(())
     }
 
     /// An in-place operator that changes how the tensor is seen, but no element.
-    fn change_metadata(&mut self, mut node: Node, name: &str) {
-        let Some(cell) = self.aliases.cell(name) else {
-            self.done.push(node);
-            return;
-        };
+    fn change_metadata(&mut self, mut node: Node, as_written: &Node, name: &str) {
         let result = inplace::result_name(&node);
         // `detach_` and `requires_grad_` mean nothing here.
         if result.is_empty() || is_identity(&node.target) {
-            self.aliases.define_same(&result, cell);
+            self.aliases.define_same(&result, name);
             return;
         }
+        let own = views::first_tensor_arg(as_written).and_then(|at| as_written.args.get(at));
+        let parent = match own {
+            Some((_, Arg::Tensor(parent))) => self.aliases.cell(parent),
+            _ => None,
+        };
         node.target = functional_sibling(&node.target);
-        self.aliases.define_same(&result, cell);
-        self.aliases.reshape(cell, result, node.clone());
+        self.aliases.define_same(&result, name);
+        if let Some(parent) = parent
+            && let Some(cell) = self.aliases.restride(name, &result, parent)
+        {
+            let overlaps = views::may_repeat(&node, self.tensors, &result, self.aliases.overlaps(parent));
+            self.aliases.set_overlaps(cell, overlaps);
+            self.aliases.derive(parent, View { node: node.clone(), cells: vec![cell] });
+        }
         self.done.push(node);
     }
 
@@ -250,6 +336,9 @@ impl Pass<'_> {
         if let Some(Arg::Tensor(name)) = arg
             && let Some(cell) = self.aliases.cell(name)
         {
+            if self.keeps {
+                return Err(refusal("it updates the statistics of a normalisation, which are to be kept"));
+            }
             self.note_root(node, cell)?;
             self.aliases.clobber(cell, Write::of(node));
         }
@@ -268,28 +357,29 @@ impl Pass<'_> {
         };
         let line = node.source_line.as_deref().map(|line| format!(", {line}")).unwrap_or_default();
         let writer = format!("`{}` ({}{line})", node.name, node.target);
-        self.notes
-            .push(format!("the model writes to its {what} `{name}` ({writer}); the exported model does not change it"));
+        self.notes.push(format!("the model writes to its {what} `{name}` ({writer}); {}", keep::DROPPED));
         Ok(())
     }
 
     /// Defines the results of a node that is no write.
-    fn define_results(&mut self, node: &Node, shared: &[Option<usize>]) {
-        let operands = operands(node);
-        let relation = relation(node, self.tensors, self.is_view);
+    fn define_results(&mut self, node: &Node, as_written: &Node, shared: &[Option<usize>]) {
+        let operands = operands(as_written);
+        let relation = relation(node, self.tensors);
         let mut cells = Vec::new();
-        let nested = if shared.is_empty() { Vec::new() } else { nested_operands(node) };
+        let nested = if shared.is_empty() { Vec::new() } else { nested_operands(as_written) };
         for (index, name) in tensor_results(node).enumerate() {
-            let of = match shared.get(index) {
-                Some(Some(input)) => self.cell_of(nested.get(*input)),
+            let operand = match shared.get(index) {
+                Some(Some(input)) => nested.get(*input),
                 // Of lists of tensors to lists of tensors (`broadcast_tensors`), each is a view of its own.
-                _ => self.cell_of(operands.get(index).or(operands.first())),
+                _ => operands.get(index).or(operands.first()),
             };
             let is_shared = shared.get(index).is_some_and(Option::is_some);
-            match (of, relation) {
-                (Some(cell), Relation::Same) => self.aliases.define_same(name, cell),
-                (Some(cell), Relation::View | Relation::Maybe) => cells.push(self.aliases.define_view(name, cell)),
-                (Some(cell), Relation::Fresh) if is_shared => {
+            match (operand.and_then(|operand| Some((operand, self.aliases.cell(operand)?))), relation) {
+                (Some((operand, _)), Relation::Same) => self.aliases.define_same(name, operand),
+                (Some((_, cell)), Relation::View | Relation::Maybe) => {
+                    cells.push(self.aliases.define_view(name, cell));
+                }
+                (Some((_, cell)), Relation::Fresh) if is_shared => {
                     self.aliases.define_view(name, cell);
                 }
                 _ => {
@@ -301,12 +391,8 @@ impl Pass<'_> {
             && let Some(parent) = self.aliases.cell(operand)
             && !cells.is_empty()
         {
-            sync::remember(self, parent, node, cells);
+            self.remember(parent, node, cells);
         }
-    }
-
-    fn cell_of(&self, name: Option<&&str>) -> Option<Cell> {
-        self.aliases.cell(name?)
     }
 
     /// Runs over the nested graphs of a node; gives which inputs their outputs may share memory with.
@@ -320,7 +406,7 @@ impl Pass<'_> {
                     aliases.define(&input.name, Root::Nested(index));
                 }
             }
-            let outputs = run(Arc::make_mut(graph), aliases, self.is_view, self.notes)?;
+            let outputs = run(Arc::make_mut(graph), aliases, &[], self.notes)?;
             shared.resize(shared.len().max(outputs.len()), None);
             for (known, new) in shared.iter_mut().zip(outputs) {
                 *known = known.or(new);

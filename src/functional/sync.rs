@@ -1,32 +1,117 @@
-//! Brings views up to date: from a view that was written to back to what it is a view of, and from there to other views.
+//! Brings views up to date: from the cell that was written to last up to what it is a view of, and from there down to other views.
+//!
+//! Nothing is done before somebody reads a stale cell, and no more than leads to that cell: a chain of views that are each written to
+//! costs nothing until the first of them is read again.
 
 use super::alias::{Cell, Derivation, View};
-use super::views::{are_disjoint, first_tensor_arg, write_back};
+use super::views::{Inverse, NewCall, are_disjoint, first_tensor_arg, inverse, may_repeat, reshaped};
 use super::{Pass, tensor_results};
-use crate::program::{Arg, Node, NodeOutput};
+use crate::program::{Arg, IntArg, Node, NodeOutput};
+use crate::sym::SymInt;
 
 /// Groups of views of one node that are looked through after each write.
 const MAX_GROUP: usize = 64;
+/// How far up from a write groups are looked for.
+const MAX_CLIMB: usize = 8;
 
 impl Pass<'_> {
-    /// Makes a stale cell anew from what it is a view of; false if that cannot be done.
+    /// Makes a stale cell up to date; false if that cannot be done.
     pub(super) fn refresh(&mut self, cell: Cell) -> bool {
         if !self.aliases.is_stale(cell) {
             return true;
         }
-        let Some(Derivation { parent, view, .. }) = self.aliases.derivation(cell).cloned() else { return false };
-        // Chains of derivations are short: see `Aliases::derive`.
-        if !self.refresh(parent) || !self.spend(size(&view.node)) {
+        let Some(tip) = self.aliases.tip(cell) else { return false };
+        let Some(meeting) = self.aliases.meeting(tip, cell) else { return false };
+        let Some(meeting) = self.landing(tip, meeting).filter(|landing| self.flush(tip, *landing)) else {
+            return false;
+        };
+        let mut path = Vec::new();
+        let mut below = cell;
+        while below != meeting {
+            path.push(below);
+            let Some(derivation) = self.aliases.derivation(below) else { return false };
+            below = derivation.parent;
+        }
+        path.into_iter().rev().all(|cell| !self.aliases.is_stale(cell) || self.derive_again(cell))
+    }
+
+    /// Before a write through `cell`, what is above it has to have the writes through others; `whole` if the cell's elements are
+    /// not read. False if an earlier write would be lost.
+    pub(super) fn prepare(&mut self, cell: Cell, whole: bool) -> bool {
+        let Some(tip) = self.aliases.tip(cell) else {
+            if self.aliases.is_stale(cell) {
+                self.aliases.cut(cell);
+            }
+            return true;
+        };
+        let Some(meeting) = self.aliases.meeting(tip, cell) else {
+            self.aliases.cut(cell);
+            return true;
+        };
+        if meeting == cell {
+            return true;
+        }
+        let flushed = self.landing(tip, meeting).is_some_and(|landing| self.flush(tip, landing));
+        if !flushed && !whole {
             return false;
         }
+        let parent = self.aliases.derivation(cell).map(|derivation| derivation.parent);
+        let above = parent.and_then(|parent| self.aliases.plain(parent));
+        if !above.is_some_and(|above| self.refresh(above)) {
+            self.aliases.cut(cell);
+        }
+        true
+    }
+
+    /// Where the tip's writes are to be carried so that the `ancestor` can be had: in a view that shows an element several times
+    /// one write would have to show in several places, so they go further up.
+    fn landing(&self, tip: Cell, ancestor: Cell) -> Option<Cell> {
+        if tip == ancestor { Some(tip) } else { self.aliases.plain(ancestor) }
+    }
+
+    /// Carries what the tip has up to one of its ancestors, which is the tip then.
+    fn flush(&mut self, tip: Cell, ancestor: Cell) -> bool {
+        let mut child = tip;
+        while child != ancestor {
+            let mut way = Vec::new();
+            let mut above = child;
+            while above == child || self.aliases.overlaps(above) {
+                let Some(derivation) = self.aliases.derivation(above).cloned() else { return false };
+                above = derivation.parent;
+                way.push(derivation);
+            }
+            if self.aliases.is_stale(above) && !self.write_back(child, &way, above) {
+                return false;
+            }
+            child = above;
+            self.aliases.set_tip(Some(child), child);
+        }
+        true
+    }
+
+    /// The view's node once more, on what its parent is now.
+    fn derive_again(&mut self, cell: Cell) -> bool {
+        let Some(Derivation { parent, view, .. }) = self.aliases.derivation(cell).cloned() else { return false };
+        let Some(names) = self.run_again(&view, self.aliases.newest(parent).to_owned(), true) else { return false };
+        for (cell, name) in view.cells.iter().zip(names) {
+            if self.aliases.is_stale(*cell) {
+                self.aliases.update(*cell, name);
+            }
+        }
+        true
+    }
+
+    /// The node of a view on another tensor; gives the names of its results.
+    fn run_again(&mut self, view: &View, on: String, same_dtype: bool) -> Option<Vec<String>> {
+        self.spend(size(&view.node))?;
         let mut node = view.node.clone();
-        if let Some((_, arg)) = first_tensor_arg(&node).and_then(|at| node.args.get_mut(at)) {
-            *arg = Arg::Tensor(self.aliases.newest(parent).to_owned());
+        let own = first_tensor_arg(&node)?;
+        if let Some((_, arg)) = node.args.get_mut(own) {
+            *arg = Arg::Tensor(on);
         }
         let old: Vec<String> = tensor_results(&node).map(str::to_owned).collect();
-        let cells = view.cells();
-        let new: Vec<String> = cells.iter().map(|cell| self.name_again(*cell)).collect();
-        for (old, new) in old.iter().zip(&new) {
+        let new: Vec<String> = view.cells.iter().map(|cell| self.name_again(*cell)).collect();
+        for (old, new) in old.iter().zip(&new).filter(|_| same_dtype) {
             self.copy_meta(old, new);
         }
         let mut names = new.iter();
@@ -43,59 +128,120 @@ impl Pass<'_> {
             node.name.clone_from(first);
         }
         self.done.push(node);
-        for (cell, name) in cells.into_iter().zip(new) {
-            if self.aliases.is_stale(cell) {
-                self.aliases.define_same(&name, cell);
-                self.aliases.update(cell, name);
-            }
+        Some(new)
+    }
+
+    /// Makes an ancestor of a cell what it is after the write to the cell; `way` leads up to it.
+    fn write_back(&mut self, child: Cell, way: &[Derivation], ancestor: Cell) -> bool {
+        let (from, to) = (self.aliases.newest(ancestor).to_owned(), self.aliases.newest(child).to_owned());
+        if self.tensors.get(&to).is_some_and(|meta| meta.sizes.iter().any(|size| *size == 0)) {
+            self.aliases.touch(ancestor);
+            return true;
         }
+        let Some((Derivation { view, index, .. }, further)) = way.split_first() else { return false };
+        let origin = super::inplace::origin(&view.node);
+        let is_unknown = |step: &Derivation| {
+            matches!(inverse(&step.view.node, step.index, &from, &to, self.tensors), Inverse::Unknown)
+        };
+        if way.iter().any(is_unknown) || self.spend(size(&view.node)).is_none() {
+            return false;
+        }
+        let call = match inverse(&view.node, *index, &from, &to, self.tensors) {
+            Inverse::Call(call) if further.is_empty() => call,
+            Inverse::ComplexPart(is_real) if further.is_empty() => self.complex_parts(&from, to, is_real, &origin),
+            _ => match self.scattered(way, &from, &to, &origin) {
+                Some(call) => call,
+                None => return false,
+            },
+        };
+        let name = self.name_again(ancestor);
+        self.copy_meta(&from, &name);
+        self.emit_as(&origin, call, name.clone());
+        self.aliases.update(ancestor, name);
         true
     }
 
-    /// Before a write that asks nothing of what was there: what the cell is a view of has to be up to date all the same.
-    pub(super) fn refresh_parent(&mut self, cell: Cell) {
-        if let Some(Derivation { parent, .. }) = self.aliases.derivation(cell).cloned() {
-            self.refresh(parent);
+    /// A complex tensor of which one part is new.
+    fn complex_parts(&mut self, parent: &str, part: String, is_real: bool, origin: &Node) -> NewCall {
+        let target = if is_real { "aten::imag" } else { "aten::real" };
+        let other = self.emit(origin, (target, vec![("self".to_owned(), Arg::Tensor(parent.to_owned()))]), parent);
+        let (real, imag) = if is_real { (part, other) } else { (other, part) };
+        ("aten::complex", vec![("real".to_owned(), Arg::Tensor(real)), ("imag".to_owned(), Arg::Tensor(imag))])
+    }
+
+    /// Any views at all: seen through them, the numbers of the parent's elements tell where the child's elements go.
+    fn scattered(&mut self, way: &[Derivation], parent: &str, child: &str, origin: &Node) -> Option<NewCall> {
+        let tensor = |name: &str, value: String| (name.to_owned(), Arg::Tensor(value));
+        let flat = |value: &str| {
+            let shape = Arg::Ints(vec![IntArg::Known(-1)]);
+            ("aten::reshape", vec![tensor("self", value.to_owned()), ("shape".to_owned(), shape)])
+        };
+        let count = self.count(parent, origin)?;
+        let numbers = self.emit(origin, ("aten::arange", vec![("end".to_owned(), count)]), parent);
+        let mut places = self.emit(origin, reshaped(parent, &numbers, self.tensors), parent);
+        for Derivation { view, index, .. } in way.iter().rev() {
+            places = self.run_again(view, places, false)?.into_iter().nth(*index)?;
+        }
+        let places = self.emit(origin, flat(&places), parent);
+        let elements = self.emit(origin, flat(parent), parent);
+        let source = self.emit(origin, flat(child), child);
+        let args = vec![
+            tensor("self", elements),
+            ("dim".to_owned(), Arg::Int(0)),
+            tensor("index", places),
+            tensor("src", source),
+        ];
+        let scattered = self.emit(origin, ("aten::scatter.src", args), parent);
+        Some(reshaped(parent, &scattered, self.tensors))
+    }
+
+    /// The number of elements of a tensor, as an argument.
+    fn count(&mut self, tensor: &str, origin: &Node) -> Option<Arg> {
+        let count: SymInt = self.tensors.get(tensor)?.sizes.iter().product();
+        if let Some(known) = count.known() {
+            return Some(Arg::Int(known));
+        }
+        let name = self.fresh_name(tensor, "numel");
+        self.sym_ints.insert(name.clone(), count);
+        self.done.push(Node {
+            name: name.clone(),
+            target: "aten::sym_numel".to_owned(),
+            args: vec![("self".to_owned(), Arg::Tensor(tensor.to_owned()))],
+            outputs: vec![NodeOutput::Sym(name.clone())],
+            ..origin.clone()
+        });
+        Some(Arg::Sym(name))
+    }
+
+    /// The other parts of a tensor that was cut do not change with one of them, nor with what is within it.
+    pub(super) fn keep_disjoint(&mut self, cell: Cell) {
+        let mut cell = cell;
+        for _ in 0..MAX_CLIMB {
+            let Some(Derivation { parent, view, .. }) = self.aliases.derivation(cell).cloned() else { return };
+            if are_disjoint(&view.node) && view.cells.len() <= MAX_GROUP && !self.aliases.overlaps(parent) {
+                let others = view.cells.iter().filter(|other| **other != cell);
+                let fresh: Vec<Cell> = others.copied().filter(|other| self.aliases.lag(*other) == 1).collect();
+                fresh.into_iter().for_each(|other| self.aliases.touch(other));
+            }
+            cell = parent;
         }
     }
 
-    /// After a write to `cell` by a node of this origin: brings what it is a view of up to date, as far as that can be said.
-    pub(super) fn write_back(&mut self, cell: Cell, origin: &Node) {
-        let mut child = cell;
-        while let Some(Derivation { parent, view, index, .. }) = self.aliases.derivation(child).cloned() {
-            self.keep_disjoint(&view);
-            // It must have been up to date before, or it would lose an older write.
-            if self.aliases.lag(parent) != 1 || !self.spend(size(&view.node)) {
-                return;
-            }
-            let (from, to) = (self.aliases.newest(parent), self.aliases.newest(child));
-            let Some((target, args)) = write_back(&view.node, index, from, to, self.tensors) else { return };
-            let name = self.name_again(parent);
-            let old = self.aliases.newest(parent).to_owned();
-            self.copy_meta(&old, &name);
-            self.done.push(Node {
-                name: name.clone(),
-                target: target.to_owned(),
-                args,
-                outputs: vec![NodeOutput::Tensor(name.clone())],
-                ..origin.clone()
-            });
-            self.aliases.define_same(&name, parent);
-            self.aliases.update(parent, name);
-            child = parent;
-        }
+    /// A new node with a result named after `stem`.
+    fn emit(&mut self, origin: &Node, call: NewCall, stem: &str) -> String {
+        let name = self.fresh_name(stem, "updated");
+        self.emit_as(origin, call, name.clone());
+        name
     }
 
-    /// The other parts of a tensor that was cut do not change with one of them.
-    fn keep_disjoint(&mut self, view: &View) {
-        if !are_disjoint(&view.node) || tensor_results(&view.node).count() > MAX_GROUP {
-            return;
-        }
-        for cell in view.cells() {
-            if self.aliases.lag(cell) == 1 {
-                self.aliases.touch(cell);
-            }
-        }
+    pub(super) fn emit_as(&mut self, origin: &Node, (target, args): NewCall, name: String) {
+        self.done.push(Node {
+            name: name.clone(),
+            target: target.to_owned(),
+            args,
+            outputs: vec![NodeOutput::Tensor(name)],
+            ..origin.clone()
+        });
     }
 
     /// A new name for a new value of a cell.
@@ -111,14 +257,21 @@ impl Pass<'_> {
     }
 
     /// Bounds the nodes that are added, lest a small program become a huge one.
-    fn spend(&mut self, values: usize) -> bool {
-        match self.budget.checked_sub(values) {
-            Some(left) => {
-                self.budget = left;
-                true
-            }
-            None => false,
+    fn spend(&mut self, values: usize) -> Option<()> {
+        self.budget = self.budget.checked_sub(values)?;
+        Some(())
+    }
+
+    /// Keeps a view's node for later; only where somebody will ask.
+    pub(super) fn remember(&mut self, parent: Cell, node: &Node, cells: Vec<Cell>) {
+        if !self.follows {
+            return;
         }
+        let before = self.aliases.overlaps(parent);
+        for (cell, name) in cells.iter().zip(tensor_results(node)) {
+            self.aliases.set_overlaps(*cell, may_repeat(node, self.tensors, name, before));
+        }
+        self.aliases.derive(parent, View { node: node.clone(), cells });
     }
 }
 
@@ -131,11 +284,4 @@ fn size(node: &Node) -> usize {
         _ => 1,
     });
     args.sum::<usize>() + tensor_results(node).count() + 1
-}
-
-/// Keeps a view's node for later; only where there are writes.
-pub(super) fn remember(pass: &mut Pass<'_>, parent: Cell, node: &Node, cells: Vec<Cell>) {
-    if pass.has_writes {
-        pass.aliases.derive(parent, View::new(node.clone(), cells));
-    }
 }

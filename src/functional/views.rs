@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use super::inplace::{base_name, flag, result_name};
+use super::layout;
 use crate::program::{Arg, IntArg, Node, NodeOutput, TensorMeta};
+use crate::rules;
 use crate::sym::SymInt;
 
 /// How the results of a node relate to its first argument.
@@ -26,7 +28,6 @@ const IDENTITIES: &[&str] =
 
 /// Operators that may give their argument itself, or a view of it, without an alias mark in the schema.
 const MAY_ALIAS: &[&str] = &[
-    "_reshape_alias",
     "_unsafe_view",
     "alpha_dropout",
     "atleast_1d",
@@ -40,110 +41,116 @@ const MAY_ALIAS: &[&str] = &[
     "type_as",
 ];
 
-/// Views where the argument is contiguous, or else perhaps copies.
+/// Views where the strides allow it, else copies.
 const RESHAPES: &[&str] = &["_unsafe_view", "flatten", "ravel", "reshape", "reshape_as"];
+
+/// Views in which one element of memory may stand several times.
+const REPEATING: &[&str] = &["as_strided", "as_strided_", "broadcast_to", "expand", "expand_as", "unfold"];
 
 /// Is the result the argument itself, whatever the other arguments?
 pub fn is_identity(target: &str) -> bool {
     target.starts_with("aten::") && IDENTITIES.contains(&base_name(target))
 }
 
-/// How the results of a node relate to its first argument; `is_view` knows the schemas' alias marks.
-pub fn relation(node: &Node, tensors: &HashMap<String, TensorMeta>, is_view: &dyn Fn(&str) -> bool) -> Relation {
+/// How the results of a node relate to its first argument.
+pub fn relation(node: &Node, tensors: &HashMap<String, TensorMeta>) -> Relation {
     let name = base_name(&node.target);
-    let is_aten = node.target.starts_with("aten::");
     if is_identity(&node.target) {
         return Relation::Same;
     }
-    if matches!(node.target.as_str(), "aten::detach" | "aten::alias") {
-        return Relation::View;
-    }
-    if !(is_view(&node.target) || (is_aten && MAY_ALIAS.contains(&name))) {
+    let may_alias = node.target.starts_with("aten::") && MAY_ALIAS.contains(&name);
+    if !(rules::is_view(&node.target) || may_alias) {
         return Relation::Fresh;
     }
-    let input = first_tensor(node).and_then(|name| tensors.get(name));
-    let contiguous = || input.is_some_and(is_contiguous);
+    let from = first_tensor(node).and_then(|name| tensors.get(name));
+    let to = tensors.get(&result_name(node));
     match name {
         "dropout" | "alpha_dropout" | "feature_dropout" | "feature_alpha_dropout" => match flag(node, "train") {
             Some(false) => Relation::Same,
             _ => Relation::Maybe,
         },
-        "to" | "type_as" => conversion(node, input, tensors.get(&result_name(node))),
-        "contiguous" if node.args.len() == 1 && contiguous() => Relation::Same,
-        "contiguous" => Relation::Maybe,
-        _ if RESHAPES.contains(&name) && contiguous() => Relation::View,
-        _ if RESHAPES.contains(&name) && certainly_copies(input, tensors.get(&result_name(node))) => Relation::Fresh,
-        _ if RESHAPES.contains(&name) || MAY_ALIAS.contains(&name) => Relation::Maybe,
+        "to" | "type_as" => conversion(node, from, to),
+        "contiguous" => same_layout(from, to),
+        _ if RESHAPES.contains(&name) => match from.zip(to).and_then(|(from, to)| layout::reshape_is_view(from, to)) {
+            Some(true) => Relation::View,
+            Some(false) => Relation::Fresh,
+            None => Relation::Maybe,
+        },
+        "atleast_1d" | "atleast_2d" | "atleast_3d" if from.is_some() && to.is_some() => Relation::View,
+        _ if may_alias => Relation::Maybe,
         _ => Relation::View,
     }
 }
 
 /// A conversion copies if the element type changes; else it may give the tensor itself.
 fn conversion(node: &Node, from: Option<&TensorMeta>, to: Option<&TensorMeta>) -> Relation {
-    match (from, to) {
-        (Some(from), Some(to)) if from.dtype != to.dtype => Relation::Fresh,
-        _ if flag(node, "copy") == Some(true) => Relation::Fresh,
-        (Some(_), Some(_)) if node.target == "aten::to.dtype" && !has_arg(node, "memory_format") => Relation::Same,
-        _ => Relation::Maybe,
+    let (Some(before), Some(after)) = (from, to) else { return Relation::Maybe };
+    if before.dtype != after.dtype || flag(node, "copy") == Some(true) {
+        return Relation::Fresh;
+    }
+    let is_elsewhere = |(name, arg): &(String, Arg)| matches!(arg, Arg::Opaque(device) if name == "device" && !device.starts_with("cpu"));
+    if node.args.iter().any(is_elsewhere) {
+        return Relation::Maybe;
+    }
+    if has_arg(node, "memory_format") { same_layout(from, to) } else { Relation::Same }
+}
+
+/// An operator that copies where the layout is not the wanted one, and else gives the tensor itself.
+fn same_layout(from: Option<&TensorMeta>, to: Option<&TensorMeta>) -> Relation {
+    let (Some(from), Some(to)) = (from, to) else { return Relation::Maybe };
+    let is_known = |meta: &TensorMeta| meta.strides.iter().chain(&meta.sizes).all(|n| n.known().is_some());
+    if from.strides == to.strides {
+        return Relation::Same;
+    }
+    // Where a size is 1 the stride is no matter, and may be written otherwise.
+    let is_same = |(size, (a, b)): (&SymInt, (&SymInt, &SymInt))| *size == 1 || a == b;
+    match is_known(from) && is_known(to) {
+        true if from.sizes.iter().zip(from.strides.iter().zip(&to.strides)).all(is_same) => Relation::Maybe,
+        true => Relation::Fresh,
+        false => Relation::Maybe,
     }
 }
 
-/// Is it certain that the elements lie one after another in row-major order?
-fn is_contiguous(meta: &TensorMeta) -> bool {
-    if meta.sizes.len() != meta.strides.len() {
-        return false;
-    }
-    let mut expected = SymInt::from(1);
-    for (size, stride) in meta.sizes.iter().zip(&meta.strides).rev() {
-        if size.known() != Some(1) && *stride != expected {
-            return false;
-        }
-        expected = expected.mul(size);
-    }
-    true
-}
-
-/// Is it certain that a reshape cannot be a view, as the strides do not allow it? Only for sizes that are known.
-fn certainly_copies(from: Option<&TensorMeta>, to: Option<&TensorMeta>) -> bool {
-    let known = |numbers: &[SymInt]| numbers.iter().map(SymInt::known).collect::<Option<Vec<i64>>>();
-    let (Some(from), Some(to)) = (from, to) else { return false };
-    let (Some(sizes), Some(strides), Some(new)) = (known(&from.sizes), known(&from.strides), known(&to.sizes)) else {
-        return false;
-    };
-    if sizes.len() != strides.len() || sizes.contains(&0) {
-        return false;
-    }
-    // Runs of axes that can be walked as one, innermost first: each has to be cut into whole axes of the new shape.
-    let mut wanted = new.iter().rev();
-    let mut axes = sizes.iter().zip(&strides).rev().filter(|(size, _)| **size != 1).peekable();
-    while let Some((size, stride)) = axes.next() {
-        let (mut run, mut step) = (*size, size.wrapping_mul(*stride));
-        while let Some((size, _)) = axes.next_if(|(_, stride)| **stride == step) {
-            run = run.wrapping_mul(*size);
-            step = step.wrapping_mul(*size);
-        }
-        let mut product = 1_i64;
-        while product < run {
-            let Some(size) = wanted.next() else { return true };
-            product = product.wrapping_mul(*size);
-        }
-        if product != run {
-            return true;
-        }
-    }
-    false
+/// May one element of memory stand several times in the view, where it does or not in what it is a view of?
+pub fn may_repeat(node: &Node, tensors: &HashMap<String, TensorMeta>, result: &str, before: bool) -> bool {
+    let is_injective = tensors.get(result).is_some_and(layout::is_injective);
+    (before || REPEATING.contains(&base_name(&node.target))) && !is_injective
 }
 
 /// Do the results of the node have no element in common?
 pub fn are_disjoint(node: &Node) -> bool {
-    matches!(base_name(&node.target), "split" | "split_with_sizes" | "chunk" | "tensor_split" | "unbind")
+    let name = base_name(&node.target);
+    matches!(name, "split" | "split_with_sizes" | "chunk" | "tensor_split" | "unbind" | "hsplit" | "vsplit" | "dsplit")
 }
 
 /// An operator and its arguments.
 pub type NewCall = (&'static str, Vec<(String, Arg)>);
 
-/// What `parent` is after its view `child`, which is result `index` of `view`, was written to; None if that cannot be said.
-pub fn write_back(
+/// How a write to a view shows in what it is a view of.
+#[derive(Debug)]
+pub enum Inverse {
+    /// This gives what the parent is then.
+    Call(NewCall),
+    /// The child is one part of a complex parent: whether the real one.
+    ComplexPart(bool),
+    /// The elements go to the places that the view takes them from.
+    Scatter,
+    /// It cannot be said.
+    Unknown,
+}
+
+/// What `parent` is after its view `child`, which is result `index` of `view`, was written to.
+pub fn inverse(view: &Node, index: usize, parent: &str, child: &str, tensors: &HashMap<String, TensorMeta>) -> Inverse {
+    let is_complex = tensors.get(parent).is_some_and(|meta| meta.dtype.is_complex());
+    match base_name(&view.target) {
+        "view" if view.target == "aten::view.dtype" => Inverse::Unknown,
+        "real" if is_complex => Inverse::ComplexPart(true),
+        "imag" => Inverse::ComplexPart(false),
+        _ => call(view, index, parent, child, tensors).map_or(Inverse::Scatter, Inverse::Call),
+    }
+}
+
+fn call(
     view: &Node,
     index: usize,
     parent: &str,
@@ -183,16 +190,19 @@ pub fn write_back(
             args.extend(range.map(|(name, number)| named(name, Arg::Int(number))));
             ("aten::slice_scatter", args)
         }
-        "detach" | "alias" => ("aten::alias", again()),
-        "view" if view.target == "aten::view.dtype" => return None,
+        "detach" | "alias" | "positive" => ("aten::alias", again()),
         "view" | "view_as" | "unflatten" | "squeeze" | "unsqueeze" | "_unsafe_view" | "flatten" | "ravel"
-        | "reshape" | "reshape_as" => reshaped(parent, child, tensors),
+        | "reshape" | "reshape_as" | "_reshape_alias" | "atleast_1d" | "atleast_2d" | "atleast_3d" => {
+            reshaped(parent, child, tensors)
+        }
         "transpose" => ("aten::transpose.int", again()),
         "swapaxes" => ("aten::swapaxes", again()),
         "swapdims" => ("aten::swapdims", again()),
         "t" => ("aten::t", again()),
         "numpy_T" => ("aten::numpy_T", again()),
         "mT" => ("aten::mT", again()),
+        "_conj" => ("aten::_conj", again()),
+        "_neg_view" => ("aten::neg", again()),
         "view_as_real" => ("aten::view_as_complex", again()),
         "view_as_complex" => ("aten::view_as_real", again()),
         "movedim" | "moveaxis" => {
@@ -217,7 +227,7 @@ pub fn write_back(
 }
 
 /// The elements of the child in the shape of the parent.
-fn reshaped(parent: &str, child: &str, tensors: &HashMap<String, TensorMeta>) -> NewCall {
+pub fn reshaped(parent: &str, child: &str, tensors: &HashMap<String, TensorMeta>) -> NewCall {
     let known = tensors.get(parent).and_then(|meta| meta.sizes.iter().map(SymInt::known).collect::<Option<Vec<i64>>>());
     let own = ("self".to_owned(), Arg::Tensor(child.to_owned()));
     match known {

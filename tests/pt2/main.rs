@@ -23,30 +23,3 @@ fn sample_names() -> Vec<String> {
     names.sort();
     names
 }
-
-/// The operators of the samples that give views; the real table comes from the schemas.
-fn is_view(target: &str) -> bool {
-    const VIEWS: &[&str] = &[
-        "alias",
-        "chunk",
-        "contiguous",
-        "detach",
-        "expand",
-        "flatten",
-        "lift_fresh",
-        "permute",
-        "reshape",
-        "select",
-        "slice",
-        "split",
-        "squeeze",
-        "t",
-        "to",
-        "transpose",
-        "unbind",
-        "unsqueeze",
-        "view",
-    ];
-    let name = target.strip_prefix("aten::").unwrap_or_default();
-    VIEWS.contains(&name.split('.').next().unwrap_or_default())
-}

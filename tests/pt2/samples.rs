@@ -3,7 +3,7 @@
 use aten2onnx::program::{Arg, NodeOutput, Program};
 use aten2onnx::{check, clean, functional, inline, pt2};
 
-use super::{is_view, print, sample};
+use super::{print, sample};
 
 fn read(name: &str) -> Program {
     let program = pt2::read(&sample(name)).unwrap_or_else(|error| panic!("{error}"));
@@ -16,7 +16,7 @@ fn prepared(name: &str) -> Program {
     let mut program = read(name);
     inline::inline(&mut program);
     clean::clean(&mut program);
-    functional::functionalise(&mut program, &is_view).unwrap_or_else(|error| panic!("{error}"));
+    functional::functionalise(&mut program, false).unwrap_or_else(|error| panic!("{error}"));
     clean::clean(&mut program);
     check::names(&program).unwrap_or_else(|error| panic!("{error}"));
     assert!(program.graph.nodes.iter().all(|node| !functional::writes(&node.target)));

@@ -5,6 +5,7 @@
 
 mod calls;
 mod dispatch;
+pub mod effects;
 mod exprs;
 pub mod externs;
 pub mod facts;
