@@ -41,11 +41,19 @@ pub(crate) struct Context<'a> {
     pub sources: &'a Sources,
     pub schemas: &'a Schemas,
     pub newest: u32,
+    /// The opset that it is for, if it is for one alone.
+    pub only: Option<u32>,
 }
 
 /// Writes the whole program.
-pub fn emit(program: &Program, matrix: &Matrix, sources: &Sources, schemas: &Schemas) -> Result<Generated, String> {
-    let context = Context { program, sources, schemas, newest: schemas.opsets.max };
+pub fn emit(
+    program: &Program,
+    matrix: &Matrix,
+    sources: &Sources,
+    schemas: &Schemas,
+    only: Option<u32>,
+) -> Result<Generated, String> {
+    let context = Context { program, sources, schemas, newest: schemas.opsets.max, only };
     let mut modules: BTreeMap<String, Vec<TokenStream>> = BTreeMap::new();
     let mut add = |function: &Function, tokens: TokenStream| {
         modules.entry(module_of(&sources.file(function.span.file).path)).or_default().push(tokens);
