@@ -22,7 +22,7 @@ use crate::graph::Graph;
 use crate::onnx::{self, ExternalData, Model, ModelOptions, Provenance, Written, write::Progress};
 use crate::program::Program;
 use crate::rules::{self, DEFAULT_OPSET, MAX_OPSET, MIN_OPSET, Rules};
-use crate::translate::translate;
+use crate::translate::{Fallback, kept, translate};
 use crate::{check, clean, functional, inline};
 
 /// What a user may choose.
@@ -46,6 +46,8 @@ pub struct Options {
     pub trace: Vec<String>,
     /// What operators mean.
     pub rules: Rules,
+    /// What is to become of operators without a rule.
+    pub fallback: Fallback,
 }
 
 impl Default for Options {
@@ -60,6 +62,7 @@ impl Default for Options {
             output_names: Vec::new(),
             trace: Vec::new(),
             rules: Rules::default(),
+            fallback: Fallback::None,
         }
     }
 }
@@ -82,6 +85,7 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
     check_opset(options.opset)?;
     prepare(&mut program).map_err(|error| error.at(program.source.clone()))?;
     let source = PathBuf::from(&program.source);
+    program.notes.extend(kept(&program, options));
     let graph = translate(&program, options).map_err(|error| error.at(program.source.clone()))?;
     let named = ModelOptions {
         ir: options.ir.version(options.opset),

@@ -6,10 +6,12 @@
 
 mod arguments;
 mod control;
+mod fallback;
 mod numbers;
 mod preflight;
 
-pub use preflight::{Blocker, preflight};
+pub use fallback::{DOMAIN as ATEN_DOMAIN, Fallback};
+pub use preflight::{Blocker, kept, preflight};
 
 use std::collections::HashMap;
 
@@ -33,7 +35,8 @@ pub fn translate(program: &Program, options: &Options) -> Result<Graph> {
 
 /// The same; `inspect` sees the builder before it is finished.
 pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn FnMut(&mut Builder)) -> Result<Graph> {
-    let blockers = preflight(program, &options.rules, options.opset);
+    let mut blockers = preflight(program, &options.rules, options.opset);
+    blockers.retain(|blocker| !blocker.can_be_kept(options));
     if !blockers.is_empty() {
         return Err(preflight::report(&blockers, options.opset));
     }
@@ -46,7 +49,13 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
         builder.declare_range(symbol, *low, *high);
     }
     options.rules.install(&mut builder);
-    let mut translation = Translation { builder, env: HashMap::new(), trace: &options.trace, rules: &options.rules };
+    let mut translation = Translation {
+        builder,
+        env: HashMap::new(),
+        trace: &options.trace,
+        rules: &options.rules,
+        fallback: options.fallback,
+    };
     translation.inputs(&program.graph)?;
     for bound in &program.weights {
         let value = translation.builder.weight(bound.weight.clone());
@@ -73,6 +82,7 @@ struct Translation<'a> {
     /// Overloads to tell of.
     trace: &'a [String],
     rules: &'a Rules,
+    fallback: Fallback,
 }
 
 impl Translation<'_> {
@@ -128,7 +138,12 @@ impl Translation<'_> {
             return self.higher_order(operator, node, graph);
         }
         let rules = self.rules;
-        let rule = rules.meaning(&node.target).ok_or_else(|| preflight::no_rule(rules, &node.target))?;
+        let Some(rule) = rules.meaning(&node.target) else {
+            return match self.fallback {
+                Fallback::Aten => self.keep(node, graph),
+                Fallback::None => Err(preflight::no_rule(rules, &node.target)),
+            };
+        };
         self.builder.set_origin(origin(node));
         let args = self.arguments(node)?;
         let traced = self.trace.iter().any(|t| t == rule.name());

@@ -19,6 +19,7 @@ mod encode;
 mod facts;
 mod finish;
 mod fold;
+mod foreign;
 mod legalise;
 mod literals;
 mod lowerings;
@@ -36,6 +37,7 @@ mod tests;
 mod trace;
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -82,6 +84,8 @@ pub struct Builder {
     trace: Trace,
     /// The dtypes that a runtime has no kernel for, by operator: bit `Dtype as u32`.
     avoided: FxHashMap<&'static str, u64>,
+    /// Versions of other domains.
+    domains: BTreeMap<&'static str, u32>,
     /// Lowerings that are not of the build.
     added: Vec<Arc<dyn Lowerings>>,
 }
@@ -136,6 +140,7 @@ impl Builder {
             depth: 0,
             trace: Trace::default(),
             avoided: FxHashMap::default(),
+            domains: BTreeMap::new(),
             added: Vec::new(),
         }
     }

@@ -16,6 +16,7 @@ use crate::onnx::{self, ExternalData, Provenance, Written, write::Progress};
 use crate::program::Program;
 use crate::pt2;
 use crate::rules::DEFAULT_OPSET;
+use crate::translate::Fallback;
 
 /// Models with more bytes to write get a progress bar.
 const LONG: u64 = 256 << 20;
@@ -66,6 +67,9 @@ pub struct Args {
     trace: Vec<String>,
     #[command(flatten)]
     mappings: Mappings,
+    /// What becomes of operators that have no rule
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = FallbackArg::None)]
+    fallback: FallbackArg,
     /// Say nothing but errors
     #[arg(short, long)]
     quiet: bool,
@@ -90,6 +94,15 @@ impl From<ExternalArg> for ExternalData {
             ExternalArg::Never => ExternalData::Never,
         }
     }
+}
+
+/// What becomes of operators that have no rule.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum FallbackArg {
+    /// An error that lists them all
+    None,
+    /// They stay, as nodes of the domain org.pytorch.aten, for those who have kernels
+    Aten,
 }
 
 /// How much nodes tell about where they come from.
@@ -148,6 +161,10 @@ fn options(args: &Args) -> Result<Options> {
         output_names: args.output_name.clone(),
         trace: args.trace.clone(),
         rules: args.mappings.rules()?,
+        fallback: match args.fallback {
+            FallbackArg::None => Fallback::None,
+            FallbackArg::Aten => Fallback::Aten,
+        },
     })
 }
 

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use super::{Choice, Dim, Exported, Ir, Options, choices::WhichDim, export_program};
 use crate::error::Result;
 use crate::onnx::{ExternalData, Provenance, Written};
+use crate::rules::Set;
+use crate::translate::Fallback;
 
 /// Exports models with the choices that it holds.
 ///
@@ -93,6 +95,31 @@ impl Exporter {
     #[must_use]
     pub fn output_name(mut self, name: impl Into<String>) -> Exporter {
         self.options.output_names.push(Choice { old: None, new: name.into() });
+        self
+    }
+
+    /// Rules of mapping files, and of all files of a folder where one is named: they define custom operators and override rules
+    /// of the build. A second call takes the place of the first.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or everything that the checker has to say about the rules.
+    pub fn mappings<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Result<Exporter> {
+        let paths: Vec<PathBuf> = paths.into_iter().map(|path| path.as_ref().to_owned()).collect();
+        self.options.rules.load(&paths)?;
+        Ok(self)
+    }
+
+    /// Rules that a crate has compiled: see `docs/custom-operators.md`.
+    #[must_use]
+    pub fn rules(mut self, set: &'static Set) -> Exporter {
+        self.options.rules.add(set);
+        self
+    }
+
+    /// What becomes of operators without a rule.
+    #[must_use]
+    pub fn fallback(mut self, fallback: Fallback) -> Exporter {
+        self.options.fallback = fallback;
         self
     }
 
