@@ -7,12 +7,14 @@
 mod arguments;
 mod control;
 mod fallback;
+mod nested;
 mod numbers;
 mod preflight;
 
 pub use fallback::{DOMAIN as ATEN_DOMAIN, Fallback};
 pub use preflight::{Blocker, kept, preflight};
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use crate::builder::{Args, Binding, Builder, Event, Out, Scalar};
@@ -21,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::export::Options;
 use crate::graph::{Graph, Origin, Type, Value};
 use crate::program;
-use crate::program::{Arg, InputKind, Node, NodeOutput, Output, OutputKind, Program, TensorMeta};
+use crate::program::{Arg, InputKind, Node, NodeOutput, Output, OutputKind, Program};
 use crate::rules::{Meaning, Rules};
 use crate::sym::SymInt;
 
@@ -49,13 +51,14 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
         builder.declare_range(symbol, *low, *high);
     }
     options.rules.install(&mut builder);
-    let mut translation = Translation {
-        builder,
-        env: HashMap::new(),
+    let shared = Shared {
         trace: &options.trace,
         rules: &options.rules,
         fallback: options.fallback,
+        ranges: &program.ranges,
+        renamed: Cell::new(0),
     };
+    let mut translation = Translation { builder: &mut builder, env: HashMap::new(), shared: &shared, symbols: None };
     translation.inputs(&program.graph)?;
     for bound in &program.weights {
         let value = translation.builder.weight(bound.weight.clone());
@@ -63,8 +66,8 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
     }
     translation.nodes(&program.graph)?;
     translation.outputs(&program.graph)?;
-    inspect(&mut translation.builder);
-    translation.builder.finish()
+    inspect(&mut builder);
+    builder.finish()
 }
 
 /// What a name of the program stands for.
@@ -76,13 +79,33 @@ enum Known {
     Constant(Arg),
 }
 
+/// The translation of one graph; nested ones have their own.
 struct Translation<'a> {
-    builder: Builder,
+    builder: &'a mut Builder,
     env: HashMap<String, Known>,
+    shared: &'a Shared<'a>,
+    /// In a nested graph: what its symbols stand for.
+    symbols: Option<nested::Symbols>,
+}
+
+/// What the translations of all graphs of a program have in common.
+struct Shared<'a> {
     /// Overloads to tell of.
     trace: &'a [String],
     rules: &'a Rules,
     fallback: Fallback,
+    /// Bounds of symbols, inclusive.
+    ranges: &'a HashMap<String, (Option<i64>, Option<i64>)>,
+    /// Number of symbols renamed so far.
+    renamed: Cell<usize>,
+}
+
+impl Shared<'_> {
+    /// A name that no symbol has.
+    fn fresh(&self, symbol: &str) -> String {
+        self.renamed.set(self.renamed.get() + 1);
+        format!("{symbol}_{}", self.renamed.get())
+    }
 }
 
 impl Translation<'_> {
@@ -95,7 +118,7 @@ impl Translation<'_> {
                         .tensors
                         .get(name)
                         .ok_or_else(|| Error::input(format!("nothing is recorded on the input `{name}`")))?;
-                    Known::Tensor(self.builder.input(name, recorded(meta)))
+                    Known::Tensor(self.builder.input(name, complex_as_pairs(meta.dtype, meta.sizes.clone())))
                 }
                 InputKind::SymInt => {
                     let value = self.builder.input(name, Type::tensor(Dtype::Int64, Vec::new()));
@@ -137,20 +160,20 @@ impl Translation<'_> {
         if let Some(operator) = node.target.strip_prefix("higher_order::") {
             return self.higher_order(operator, node, graph);
         }
-        let rules = self.rules;
+        let rules = self.shared.rules;
         let Some(rule) = rules.meaning(&node.target) else {
-            return match self.fallback {
+            return match self.shared.fallback {
                 Fallback::Aten => self.keep(node, graph),
                 Fallback::None => Err(preflight::no_rule(rules, &node.target)),
             };
         };
         self.builder.set_origin(origin(node));
         let args = self.arguments(node)?;
-        let traced = self.trace.iter().any(|t| t == rule.name());
-        if !traced && !self.trace.is_empty() {
+        let traced = self.shared.trace.iter().any(|t| t == rule.name());
+        if !traced && !self.shared.trace.is_empty() {
             self.builder.trace().take();
         }
-        let outs = rule.call(&mut self.builder, &args)?;
+        let outs = rule.call(self.builder, &args)?;
         if traced {
             self.tell(node, &rule, &outs);
         }
@@ -195,7 +218,8 @@ impl Translation<'_> {
 
     fn bind_tensor(&mut self, name: &str, value: Value, graph: &program::Graph) -> Result<()> {
         if let Some(meta) = graph.tensors.get(name) {
-            self.builder.set_type(value, &recorded(meta))?;
+            let recorded = self.recorded(meta);
+            self.builder.set_type(value, &recorded)?;
         }
         self.builder.name_value(value, name);
         self.env.insert(name.to_owned(), Known::Tensor(value));
@@ -244,7 +268,7 @@ impl Translation<'_> {
         let events = self.builder.trace().take();
         eprintln!("{} `{}` ({})", node.name, rule.name(), rule.location());
         for event in events {
-            eprintln!("    {}", described(&event, self.rules));
+            eprintln!("    {}", described(&event, self.shared.rules));
         }
         for out in outs {
             if let Out::Tensor(value) = out {
@@ -254,10 +278,9 @@ impl Translation<'_> {
     }
 }
 
-/// What torch.export recorded on a tensor, as the graph's type. A complex tensor is a real one with a last dimension of 2.
-fn recorded(meta: &TensorMeta) -> Type {
-    let mut sizes = meta.sizes.clone();
-    let dtype = match meta.dtype {
+/// The type of a tensor in the graph. A complex tensor is a real one with a last dimension of 2.
+fn complex_as_pairs(dtype: Dtype, mut sizes: Vec<SymInt>) -> Type {
+    let dtype = match dtype {
         Dtype::Complex32 => Dtype::Float16,
         Dtype::Complex64 => Dtype::Float32,
         Dtype::Complex128 => Dtype::Float64,

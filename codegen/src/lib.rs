@@ -14,6 +14,7 @@ pub mod expand;
 pub mod explain;
 mod inline;
 pub mod matrix;
+mod nearest;
 pub mod render;
 pub mod schema;
 pub mod source;

@@ -78,6 +78,11 @@ impl Builder {
         self.is_nonnegative(&(shifted - 1))
     }
 
+    /// Can a symbol's value be found here?
+    pub fn knows_symbol(&self, symbol: &str) -> bool {
+        self.bound(symbol).is_some()
+    }
+
     /// The innermost scopes are asked last: a graph input is the best place to find a size.
     pub(super) fn bound(&self, symbol: &str) -> Option<Bound> {
         self.scopes.iter().find_map(|s| s.bindings.get(symbol)).copied()

@@ -11,7 +11,7 @@ use aten2onnx_codegen::types::Ty;
 use crate::builder::{ArgValue, Args, Binding, Builder, In, Out, Scalar};
 use crate::dtype::Dtype;
 use crate::error::{Error, Kind, Result};
-use crate::graph::{Attr, Origin, Type, Value};
+use crate::graph::{Attr, Graph, Origin, Type, Value};
 use crate::onnx::{self, ModelOptions};
 use crate::rules::{self, Rules};
 use crate::schema;
@@ -52,10 +52,7 @@ pub fn build(example: &Example, checked: &Checked, rules: &Rules, opset: u32) ->
     if matches!(example.target, Target::Map(_)) {
         cx.avoid_missing_kernels();
     }
-    let made = match &example.target {
-        Target::Map(name) => map(&mut cx, name, example, checked, rules),
-        Target::Lower(op) => lower(&mut cx, op, example, checked),
-    };
+    let made = call(&mut cx, example, checked, rules);
     let arms = cx.trace().reached().iter().copied().collect();
     let outcome = match made.and_then(|()| model(cx, opset)) {
         Ok(built) => Outcome::Built(built),
@@ -63,6 +60,25 @@ pub fn build(example: &Example, checked: &Checked, rules: &Rules, opset: u32) ->
         Err(e) => Outcome::Failed(e.to_string()),
     };
     (outcome, arms)
+}
+
+/// The graph of an example, as an export would have it.
+///
+/// # Errors
+/// What the rule says.
+pub fn graph(example: &Example, checked: &Checked, rules: &Rules, opset: u32) -> Result<Graph> {
+    let mut cx = Builder::new(opset);
+    rules.install(&mut cx);
+    cx.avoid_missing_kernels();
+    call(&mut cx, example, checked, rules)?;
+    cx.finish()
+}
+
+fn call(cx: &mut Builder, example: &Example, checked: &Checked, rules: &Rules) -> Result<()> {
+    match &example.target {
+        Target::Map(name) => map(cx, name, example, checked, rules),
+        Target::Lower(op) => lower(cx, op, example, checked),
+    }
 }
 
 fn model(cx: Builder, opset: u32) -> Result<Built> {

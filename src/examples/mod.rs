@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use aten2onnx_codegen::Checked;
 use aten2onnx_codegen::tree::{Example, Target};
 
-pub use build::{Built, Outcome, build};
+pub use build::{Built, Outcome, build, graph};
 pub use judge::Judge;
 pub use record::{Failure, Record, Verdict};
 

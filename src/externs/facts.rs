@@ -64,6 +64,12 @@ pub fn contents(cx: &mut Builder, x: Value) -> Result<Option<Vec<i64>>> {
     Ok(cx.constant_ints(x))
 }
 
+/// The elements of a tensor of integers, where each is known or made of sizes that have names.
+pub fn symbolic(cx: &mut Builder, x: Value) -> Result<Option<Vec<SymInt>>> {
+    let content = cx.content(x).filter(|content| !content.iter().any(SymInt::has_anonymous));
+    Ok(content.map(<[SymInt]>::to_vec))
+}
+
 /// The one element, if the tensor is there and known.
 pub fn value(cx: &mut Builder, x: Option<Value>) -> Result<Option<Scalar>> {
     Ok(x.and_then(|x| cx.constant_scalar(x)))

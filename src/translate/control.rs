@@ -1,58 +1,284 @@
-//! Higher-order operators: nested graphs that run inside the graph.
+//! Higher-order operators: nested graphs that run inside the graph, as If, Loop and Scan.
 
 use super::{Known, Translation};
-use crate::builder::Scalar;
+use crate::builder::{In, Out};
 use crate::error::{Error, Result};
+use crate::graph::{Attr, Type, Value};
 use crate::program::{Arg, Graph, Node, NodeOutput};
+
+/// Operators that do no more than run their graph.
+const CALLS: &[&str] = &[
+    "checkpoint",
+    "invoke_subgraph",
+    "strict_mode",
+    "tag_activation_checkpoint",
+    "wrap",
+    "wrap_activation_checkpoint",
+    "wrap_with_set_grad_enabled",
+];
 
 /// Is there a translation for it?
 pub(super) fn is_known(operator: &str) -> bool {
-    matches!(operator, "wrap_with_set_grad_enabled")
+    CALLS.contains(&operator)
+        || matches!(operator, "cond" | "while_loop" | "scan" | "map" | "map_impl" | "associative_scan")
 }
 
 impl Translation<'_> {
-    pub(super) fn higher_order(&mut self, operator: &str, node: &Node, _graph: &Graph) -> Result<()> {
-        match operator {
-            "wrap_with_set_grad_enabled" => self.inlined(node),
-            _ => Err(super::preflight::no_rule(self.rules, &node.target)),
-        }
+    pub(super) fn higher_order(&mut self, operator: &str, node: &Node, graph: &Graph) -> Result<()> {
+        self.builder.set_origin(super::origin(node));
+        let results = match operator {
+            "cond" => self.cond(node)?,
+            "while_loop" => self.while_loop(node)?,
+            "scan" => self.scan(node)?,
+            "map" | "map_impl" => self.map(node)?,
+            "associative_scan" => self.associative_scan(node)?,
+            _ if CALLS.contains(&operator) => self.plain_call(node)?,
+            _ => return Err(super::preflight::no_rule(self.shared.rules, &node.target)),
+        };
+        self.bind_known(node, results, graph)
     }
 
-    /// A nested graph in the place of its call: its names are its own, its inputs are bound by position.
-    fn inlined(&mut self, node: &Node) -> Result<()> {
-        let at = node.args.iter().position(|(_, arg)| matches!(arg, Arg::Graph(_)));
-        let Some((at, Arg::Graph(inner))) = at.map(|at| (at, &node.args[at].1)) else {
-            return Err(Error::input("a higher-order operator without a graph"));
-        };
-        let operands = &node.args[at + 1..];
-        if operands.len() != inner.inputs.len() {
-            let message = format!("{} operands for a graph with {} inputs", operands.len(), inner.inputs.len());
-            return Err(Error::input(message));
-        }
-        let mut inside = std::collections::HashMap::new();
-        for ((_, operand), input) in operands.iter().zip(&inner.inputs) {
-            inside.insert(input.name.clone(), self.operand_of(operand)?);
-        }
-        let outside = std::mem::replace(&mut self.env, inside);
-        let done = self.nodes(inner).and_then(|()| {
-            inner.outputs.iter().map(|output| self.operand_of(&output.value)).collect::<Result<Vec<Known>>>()
+    /// Results by the names that the program gives them.
+    fn bind_known(&mut self, node: &Node, results: Vec<Known>, graph: &Graph) -> Result<()> {
+        let outs = results.into_iter().map(|known| match known {
+            Known::Tensor(value) => Out::Tensor(value),
+            Known::Number(number) => Out::Scalar(number),
+            Known::Constant(_) => Out::None,
         });
-        self.env = outside;
-        for (output, known) in node.outputs.iter().zip(done?) {
-            if let NodeOutput::Tensor(name) | NodeOutput::Sym(name) = output {
-                self.env.insert(name.clone(), known);
+        self.bind_outputs(node, outs.collect(), graph)
+    }
+
+    /// The graph in the place of its call.
+    fn plain_call(&mut self, node: &Node) -> Result<Vec<Known>> {
+        let [graph] = graphs(node)?;
+        let operands = self.operands_after_graphs(node)?.into_iter().flatten();
+        // `invoke_subgraph` has the name of the graph among its operands.
+        let operands = operands.filter(|known| !matches!(known, Known::Constant(Arg::Str(_)))).collect();
+        self.call(graph, operands)
+    }
+
+    fn cond(&mut self, node: &Node) -> Result<Vec<Known>> {
+        let [yes, no] = graphs(node)?;
+        let condition = node.args.first().map(|(_, arg)| self.operands(arg)).transpose()?;
+        let [condition] = condition.as_deref().unwrap_or_default() else {
+            return Err(Error::input("`cond` without a condition"));
+        };
+        let condition = condition.clone();
+        let operands: Vec<Known> = self.operands_after_graphs(node)?.into_iter().flatten().collect();
+        if let Known::Number(number) = &condition
+            && let Some(known) = number.as_bool()
+        {
+            return self.call(if known { yes } else { no }, operands);
+        }
+        let condition = self.known_value(condition)?;
+        let wanted: Vec<bool> = node.outputs.iter().map(|output| *output != NodeOutput::None).collect();
+        let then_branch = self.branch(yes, operands.clone(), &wanted)?;
+        let else_branch = self.branch(no, operands, &wanted)?;
+        let count = wanted.iter().filter(|wanted| **wanted).count();
+        let mut values = match count {
+            0 => Vec::new(),
+            _ => {
+                let attrs = vec![("else_branch", else_branch), ("then_branch", then_branch)];
+                self.builder.node("If", vec![condition.into()], attrs, count)?
             }
         }
-        Ok(())
+        .into_iter();
+        let none = || Known::Constant(Arg::None);
+        let result = |wanted: bool| if wanted { values.next().map_or_else(none, Known::Tensor) } else { none() };
+        Ok(wanted.into_iter().map(result).collect())
     }
 
-    fn operand_of(&self, arg: &Arg) -> Result<Known> {
-        match arg {
-            Arg::Tensor(name) | Arg::Sym(name) => self.known(name).cloned(),
-            Arg::Int(i) => Ok(Known::Number(Scalar::Int(*i))),
-            Arg::Float(f) => Ok(Known::Number(Scalar::Float(*f))),
-            Arg::Bool(b) => Ok(Known::Number(Scalar::Bool(*b))),
-            other => Ok(Known::Constant(other.clone())),
+    /// A branch: it takes nothing, what it reads it sees from within.
+    fn branch(&mut self, graph: &Graph, operands: Vec<Known>, wanted: &[bool]) -> Result<Attr> {
+        if graph.outputs.len() != wanted.len() {
+            let message = format!("a branch gives {} results, `cond` {}", graph.outputs.len(), wanted.len());
+            return Err(Error::input(message));
+        }
+        let (shared, symbols) = (self.shared, self.symbols.clone());
+        self.builder.body(&[], |cx, _| {
+            let mut inner = Translation { builder: cx, env: Default::default(), shared, symbols };
+            let results = inner.call(graph, operands)?;
+            let results = results.into_iter().zip(wanted).filter(|(_, wanted)| **wanted);
+            results.map(|(known, _)| inner.known_value(known)).collect()
+        })
+    }
+
+    /// Loop asks at the end of each round whether there is another one.
+    fn while_loop(&mut self, node: &Node) -> Result<Vec<Known>> {
+        let [condition, body] = graphs(node)?;
+        let mut lists = self.operands_after_graphs(node)?.into_iter();
+        let carried = lists.next().unwrap_or_default();
+        let more: Vec<Known> = lists.flatten().collect();
+        let count = carried.len();
+        let first: Vec<Known> = carried.iter().chain(&more).cloned().collect();
+        let first = self.call_for_values(condition, first)?;
+        let first = self.one_flag(&first)?;
+        let mut starts: Vec<In> = vec![In::None, first.into()];
+        for known in carried {
+            starts.push(self.known_value(known)?.into());
+        }
+        let attr = self.body_of(body, count, &more, Round::Loop(condition))?;
+        let values = self.builder.node("Loop", starts, vec![("body", attr)], count)?;
+        Ok(values.into_iter().map(Known::Tensor).collect())
+    }
+
+    /// `combine(carried.., slices.., more..) -> (carried.., results..)` along the first dimension.
+    fn scan(&mut self, node: &Node) -> Result<Vec<Known>> {
+        let lists = self.operands_after_graphs(node)?;
+        let plain = |known: &&Vec<Known>| !matches!(known.as_slice(), [Known::Number(n)] if n.is_known());
+        if let Some(options) = lists.iter().find(|list| !plain(list))
+            && !matches!(options.as_slice(), [Known::Number(n)] if n.as_bool() == Some(false))
+        {
+            return Err(Error::unsupported("`scan` along another dimension than the first, or backwards")
+                .help("a current version of torch exports it as one along the first"));
+        }
+        let mut lists = lists.iter().filter(plain).cloned();
+        let (states, scanned) = (lists.next().unwrap_or_default(), lists.next().unwrap_or_default());
+        self.scanned(node, states, scanned, lists.flatten().collect())
+    }
+
+    fn map(&mut self, node: &Node) -> Result<Vec<Known>> {
+        let mut lists = self.operands_after_graphs(node)?.into_iter();
+        let scanned = lists.next().unwrap_or_default();
+        self.scanned(node, Vec::new(), scanned, lists.flatten().collect())
+    }
+
+    fn scanned(
+        &mut self,
+        node: &Node,
+        states: Vec<Known>,
+        scanned: Vec<Known>,
+        more: Vec<Known>,
+    ) -> Result<Vec<Known>> {
+        let [body] = graphs(node)?;
+        if scanned.is_empty() {
+            return Err(Error::unsupported("a scan over nothing"));
+        }
+        let (carried, slices) = (states.len(), scanned.len());
+        let attr = self.body_of(body, carried + slices, &more, Round::Scan)?;
+        let mut inputs: Vec<In> = Vec::with_capacity(carried + slices);
+        for known in states.into_iter().chain(scanned) {
+            inputs.push(self.known_value(known)?.into());
+        }
+        let attrs = vec![("body", attr), ("num_scan_inputs", Attr::Int(slices as i64))];
+        let values = self.builder.node("Scan", inputs, attrs, body.outputs.len())?;
+        Ok(values.into_iter().map(Known::Tensor).collect())
+    }
+
+    /// `combine(so far.., next.., more..)`, which may be grouped at will: from the first to the last.
+    fn associative_scan(&mut self, node: &Node) -> Result<Vec<Known>> {
+        let [body] = graphs(node)?;
+        let mut lists = self.operands_after_graphs(node)?.into_iter();
+        let scanned = lists.next().unwrap_or_default();
+        let more: Vec<Known> = lists.flatten().collect();
+        let count = scanned.len();
+        let attr = self.body_of(body, 2 * count, &more, Round::Running)?;
+        let (mut starts, mut rests, mut firsts) = (Vec::new(), Vec::new(), Vec::new());
+        for known in scanned {
+            let value = self.known_value(known)?;
+            let (zero, one, end) = (vec![0_i64], vec![1_i64], vec![i64::MAX]);
+            let list = |numbers: &[i64]| In::from(numbers.to_vec());
+            let first = vec![value.into(), list(&zero), list(&one), list(&zero)];
+            let first = self.builder.node1("Slice", first, vec![])?;
+            let rest = vec![value.into(), list(&one), list(&end), list(&zero)];
+            rests.push(In::from(self.builder.node1("Slice", rest, vec![])?));
+            starts.push(In::from(self.builder.node1("Squeeze", vec![first.into(), list(&zero)], vec![])?));
+            firsts.push(first);
+        }
+        let attrs = vec![("body", attr), ("num_scan_inputs", Attr::Int(count as i64))];
+        let inputs = starts.into_iter().chain(rests).collect();
+        let values = self.builder.node("Scan", inputs, attrs, 2 * count)?;
+        let mut results = Vec::with_capacity(count);
+        for (first, rest) in firsts.into_iter().zip(values.into_iter().skip(count)) {
+            let joined = self.builder.node1("Concat", vec![vec![first, rest].into()], vec![("axis", Attr::Int(0))])?;
+            results.push(Known::Tensor(joined));
+        }
+        Ok(results)
+    }
+
+    /// The body of a Loop or Scan: the first `count` inputs of the graph are its own, the others are seen from within.
+    fn body_of(&mut self, graph: &Graph, count: usize, more: &[Known], round: Round<'_>) -> Result<Attr> {
+        let symbols = Some(self.symbols.clone().unwrap_or_default());
+        let shared = self.shared;
+        let mut typed = Translation { builder: &mut *self.builder, env: Default::default(), shared, symbols };
+        let mut params = round.own_parameters();
+        for index in 0..count {
+            params.push(typed.parameter(graph, index)?);
+        }
+        // The sizes of the parameters stand for those of the inputs: the call inside learns them from there.
+        let symbols = self.symbols.clone();
+        let skipped = round.own_parameters().len();
+        self.builder.body(&params, |cx, values| {
+            let mut inner = Translation { builder: cx, env: Default::default(), shared, symbols };
+            let own = values.iter().skip(skipped).enumerate();
+            let own: Vec<Known> =
+                own.map(|(index, value)| Translation::bound_parameter(graph, index, *value)).collect();
+            let operands = own.into_iter().chain(more.iter().cloned()).collect();
+            match round {
+                Round::Scan => inner.call_for_values(graph, operands),
+                Round::Running => {
+                    let results = inner.call_for_values(graph, operands)?;
+                    Ok(results.iter().chain(&results).copied().collect())
+                }
+                Round::Loop(condition) => {
+                    let results = inner.call(graph, operands)?;
+                    let next = results.iter().chain(more).cloned().collect();
+                    let flag = inner.call_for_values(condition, next)?;
+                    let mut all = vec![inner.one_flag(&flag)?];
+                    for known in results {
+                        all.push(inner.known_value(known)?);
+                    }
+                    Ok(all)
+                }
+            }
+        })
+    }
+
+    /// A condition as a 0-dim value.
+    fn one_flag(&mut self, values: &[Value]) -> Result<Value> {
+        match values {
+            [flag] => self.builder.reshape(*flag, &[]),
+            _ => Err(Error::input(format!("a condition of {} values", values.len()))),
         }
     }
+
+    /// What follows the graphs of a node, argument by argument.
+    fn operands_after_graphs(&self, node: &Node) -> Result<Vec<Vec<Known>>> {
+        let last = node.args.iter().rposition(|(_, arg)| matches!(arg, Arg::Graph(_)));
+        let operands = node.args.iter().skip(last.map_or(0, |last| last + 1));
+        operands.map(|(_, arg)| self.operands(arg)).collect()
+    }
+}
+
+/// What a body does in a round.
+#[derive(Clone, Copy)]
+enum Round<'a> {
+    /// It carries all it is given, and asks this graph whether to go on.
+    Loop(&'a Graph),
+    /// It carries some, and gives a part of a result for the others.
+    Scan,
+    /// It gives a part of a result for each that it carries.
+    Running,
+}
+
+impl Round<'_> {
+    /// The parameters before those of the graph.
+    fn own_parameters(self) -> Vec<Type> {
+        use crate::dtype::Dtype::{Bool, Int64};
+        match self {
+            Round::Loop(_) => vec![Type::sized(Int64, &[]), Type::sized(Bool, &[])],
+            Round::Scan | Round::Running => Vec::new(),
+        }
+    }
+}
+
+/// The nested graphs of a node, if there are as many.
+fn graphs<const N: usize>(node: &Node) -> Result<[&Graph; N]> {
+    let graphs = node.args.iter().filter_map(|(_, arg)| match arg {
+        Arg::Graph(graph) => Some(&**graph),
+        _ => None,
+    });
+    let graphs: Vec<&Graph> = graphs.collect();
+    let count = graphs.len();
+    graphs.try_into().map_err(|_| Error::input(format!("{count} nested graphs where {N} belong")))
 }

@@ -43,13 +43,13 @@ impl Translation<'_> {
         let args = self.arguments(node)?;
         let mut given = Given::default();
         for (name, value) in args.iter() {
-            given.argument(&mut self.builder, name, value).map_err(|error| error.at(format!("argument `{name}`")))?;
+            given.argument(self.builder, name, value).map_err(|error| error.at(format!("argument `{name}`")))?;
         }
         let (operator, overload) = node.target.split_once('.').unwrap_or((&node.target, ""));
         given.attrs.push(("operator", Attr::Str(operator.to_owned())));
         given.attrs.push(("overload_name", Attr::Str(overload.to_owned())));
         given.attrs.push(("input_names", Attr::Strs(given.names)));
-        let types = outputs(node, graph)?;
+        let types = self.stated(node, graph)?;
         let values = self.builder.foreign(op_type(&node.target), VERSION, given.inputs, given.attrs, types)?;
         let mut values = values.into_iter();
         for output in &node.outputs {
@@ -64,6 +64,33 @@ impl Translation<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The dtype and shape of each output, as recorded.
+    fn stated(&mut self, node: &Node, graph: &Graph) -> Result<Vec<(Dtype, Vec<SymInt>)>> {
+        let mut types = Vec::new();
+        for output in &node.outputs {
+            let names = match output {
+                NodeOutput::Tensor(name) => std::slice::from_ref(name),
+                NodeOutput::Tensors(names) => names.as_slice(),
+                NodeOutput::None => continue,
+                NodeOutput::Sym(name) => {
+                    let text = format!("`{}` gives the number `{name}`, which a node cannot", node.target);
+                    return Err(Error::unsupported(text));
+                }
+            };
+            for name in names {
+                let meta = graph.tensors.get(name);
+                let meta = meta.ok_or_else(|| Error::input(format!("nothing is recorded on the tensor `{name}`")))?;
+                match self.recorded(meta) {
+                    Type::Tensor { dtype, shape: Some(shape) } if !meta.dtype.is_complex() => {
+                        types.push((dtype, shape))
+                    }
+                    _ => return Err(Error::unsupported(format!("`{}` gives complex numbers", node.target))),
+                }
+            }
+        }
+        Ok(types)
     }
 
     fn bind_next(&mut self, name: &str, value: Option<Value>, graph: &Graph) -> Result<()> {
@@ -149,29 +176,4 @@ fn list(numbers: &[Scalar]) -> Result<List> {
     };
     let sizes = numbers.iter().map(size).collect::<Option<Vec<SymInt>>>();
     sizes.map(List::Sizes).ok_or_else(|| Error::unsupported("a list of numbers that the model computes"))
-}
-
-/// The dtype and shape of each output, as recorded.
-fn outputs(node: &Node, graph: &Graph) -> Result<Vec<(Dtype, Vec<SymInt>)>> {
-    let mut types = Vec::new();
-    for output in &node.outputs {
-        let names = match output {
-            NodeOutput::Tensor(name) => std::slice::from_ref(name),
-            NodeOutput::Tensors(names) => names.as_slice(),
-            NodeOutput::None => continue,
-            NodeOutput::Sym(name) => {
-                let text = format!("`{}` gives the number `{name}`, which a node cannot", node.target);
-                return Err(Error::unsupported(text));
-            }
-        };
-        for name in names {
-            let meta = graph.tensors.get(name);
-            let meta = meta.ok_or_else(|| Error::input(format!("nothing is recorded on the tensor `{name}`")))?;
-            match super::recorded(meta) {
-                Type::Tensor { dtype, shape: Some(shape) } if !meta.dtype.is_complex() => types.push((dtype, shape)),
-                _ => return Err(Error::unsupported(format!("`{}` gives complex numbers", node.target))),
-            }
-        }
-    }
-    Ok(types)
 }

@@ -38,7 +38,8 @@ impl Translation<'_> {
     pub(super) fn number_node(&mut self, node: &Node, graph: &Graph) -> Result<bool> {
         let [NodeOutput::Sym(name)] = node.outputs.as_slice() else { return Ok(false) };
         if let Some(size) = graph.sym_ints.get(name) {
-            let known = self.size_node(node, size)?;
+            let size = self.size(size);
+            let known = self.size_node(node, &size)?;
             self.env.insert(name.clone(), Known::Number(known));
             return Ok(true);
         }
@@ -97,7 +98,7 @@ impl Translation<'_> {
         }
         let operands = node.args.iter().map(|(_, arg)| self.operand(arg)).collect::<Result<Vec<Scalar>>>()?;
         let operator = node.target.rsplit("::").next().unwrap_or("");
-        arithmetic(&mut self.builder, operator, &operands)
+        arithmetic(self.builder, operator, &operands)
     }
 
     fn operand(&mut self, arg: &Arg) -> Result<Scalar> {
@@ -113,9 +114,11 @@ impl Translation<'_> {
     /// Binds a number that a rule gave.
     pub(super) fn bind_number(&mut self, name: &str, number: Scalar, graph: &Graph) -> Result<()> {
         if let (Some(size), Scalar::Value(value)) = (graph.sym_ints.get(name), &number) {
+            let size = self.size(size);
             let value = self.builder.cast(*value, Dtype::Int64)?;
-            self.bind(size, value);
-            self.env.insert(name.to_owned(), Known::Number(Scalar::from(size.clone())));
+            let value = self.builder.reshape(value, &[])?;
+            self.bind(&size, value);
+            self.env.insert(name.to_owned(), Known::Number(Scalar::from(size)));
             return Ok(());
         }
         self.env.insert(name.to_owned(), Known::Number(number));

@@ -5,10 +5,12 @@
 //! `EXAMPLES=aten::elu,Gelu cargo test --test examples`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod emitted;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use aten2onnx::examples::{self, Judge, Record, text};
+use aten2onnx::examples::{self, Judge, Record};
 use aten2onnx::rules::{self, Rules};
 use aten2onnx_codegen::{Checked, check_dir};
 

@@ -4,8 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::types::join;
 use super::words::number_of;
-use super::{Checker, Signature, did_you_mean, nearest};
+use super::{Checker, Signature, did_you_mean};
 use crate::diagnostic::Diagnostic;
+use crate::nearest::nearest;
 use crate::source::Span;
 use crate::syntax::ast::{self, Argument, Ident, OpName};
 use crate::tree::{Builtin, Expr, Kind};
@@ -151,7 +152,7 @@ impl Checker<'_> {
                 let text = format!("`{callee}` has no argument `{}`", name.text);
                 let diagnostic = Diagnostic::new("E0409", name.span, text).label("unknown argument");
                 let candidate = nearest(&name.text, names);
-                misnamed.extend(candidate.clone());
+                misnamed.extend(candidate.map(str::to_owned));
                 self.out.push(did_you_mean(diagnostic.also(signature.span, "its header"), candidate));
                 self.unchecked(expr);
                 None

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use super::headers::attr_type;
 use super::types::DTYPES;
 use super::words::a;
-use super::{World, did_you_mean, nearest};
+use super::{World, did_you_mean};
 use crate::collect::Items;
 use crate::diagnostic::Diagnostic;
+use crate::nearest::nearest;
 use crate::schema::onnx::{PortOption, Version};
 use crate::syntax::ast::{self, ExampleArg, ExampleSize, ExampleTarget, ExampleValue};
 use crate::tree::{Example, Program, Target};
@@ -38,7 +39,7 @@ pub(super) fn check(items: &Items, world: &World<'_>, program: &mut Program, out
                 let Some(version) = world.schemas.onnx.versions(&name).last() else {
                     let text = format!("ONNX has no operator `{name}`");
                     let diagnostic = Diagnostic::new("E0801", op.span, text).label("unknown");
-                    out.push(did_you_mean(diagnostic, world.schemas.onnx.nearest(&name).map(str::to_owned)));
+                    out.push(did_you_mean(diagnostic, world.schemas.onnx.nearest(&name)));
                     continue;
                 };
                 (Target::Lower(name), operator_params(version))
@@ -157,7 +158,7 @@ fn place(
     if found.is_none() {
         let text = format!("no argument `{}`", name.text);
         let candidate = nearest(&name.text, params.iter().map(|p| p.0.as_str()));
-        misnamed.extend(candidate.clone());
+        misnamed.extend(candidate.map(str::to_owned));
         let diagnostic = Diagnostic::new("E0802", name.span, text).label("unknown argument").note(fact);
         out.push(did_you_mean(diagnostic, candidate));
     }

@@ -3,8 +3,9 @@
 use super::scope::Use;
 use super::types::{DTYPES, join};
 use super::words::a;
-use super::{Checker, Place, did_you_mean, nearest};
+use super::{Checker, Place, did_you_mean};
 use crate::diagnostic::Diagnostic;
+use crate::nearest::nearest;
 use crate::source::Span;
 use crate::syntax::ast::{self, Condition, ExprKind, Ident, ListItem, StatementKind, TextPart};
 use crate::tree::{Expr, Item, Kind, Names, Statement, Text};
@@ -72,11 +73,11 @@ impl Checker<'_> {
             ),
             text => {
                 let diagnostic = Diagnostic::new("E0103", span, format!("unknown name `{text}`")).label("not in scope");
-                let candidate =
-                    nearest(text, self.scopes.names().chain(DTYPES.iter().copied()).chain(CONSTANTS.iter().copied()));
+                let known = self.scopes.names().chain(DTYPES.iter().copied()).chain(CONSTANTS.iter().copied());
+                let candidate = nearest(text, known).map(str::to_owned);
                 // The name that was meant is not unused.
                 candidate.as_ref().map(|name| self.scopes.take(name));
-                self.poison(did_you_mean(diagnostic, candidate))
+                self.poison(did_you_mean(diagnostic, candidate.as_deref()))
             }
         }
     }

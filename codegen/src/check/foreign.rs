@@ -7,8 +7,9 @@ use super::calls::value_of;
 use super::headers::attr_type;
 use super::nodes::{Given, form, required_attributes, stem};
 use super::words::{a, number_of, quoted};
-use super::{Checker, did_you_mean, nearest};
+use super::{Checker, did_you_mean};
 use crate::diagnostic::Diagnostic;
+use crate::nearest::nearest;
 use crate::schema::DOMAINS;
 use crate::schema::onnx::{AttrKind, PortOption, Version};
 use crate::source::Span;
@@ -92,7 +93,7 @@ impl<'w> Checker<'w> {
             let text = format!("`{}` has no operator `{op}`", domain.text);
             let diagnostic = Diagnostic::new("E0102", span, text).label("unknown");
             let diagnostic = diagnostic.note(format!("mappings/schemas/{}.txt has those there are", domain.text));
-            self.out.push(did_you_mean(diagnostic, onnx.nearest(op).map(str::to_owned)));
+            self.out.push(did_you_mean(diagnostic, onnx.nearest(op)));
             return Err(());
         }
         if let Some((version, _)) = self.world.domains.get(&domain.text) {

@@ -259,7 +259,7 @@ fn no_overload(world: &World<'_>, span: Span, name: &str) -> Diagnostic {
         let some = quoted(overloads.iter().take(SHOWN).map(|s| s.name.as_str()));
         diagnostic = diagnostic.note(format!("there are {some}{more}"));
     }
-    did_you_mean(diagnostic, aten.nearest(name).map(str::to_owned))
+    did_you_mean(diagnostic, aten.nearest(name))
 }
 
 fn differs(have: &ast::Param, want: &aten::Arg) -> Option<Diagnostic> {
@@ -343,7 +343,7 @@ pub(super) fn lower_signature(
     let Some(versions) = onnx.ops.get(&op) else {
         let diagnostic =
             Diagnostic::new("E0102", lower.op.span, format!("ONNX has no operator `{op}`")).label("unknown");
-        out.push(did_you_mean(diagnostic, onnx.nearest(&op).map(str::to_owned)));
+        out.push(did_you_mean(diagnostic, onnx.nearest(&op)));
         return None;
     };
     let Some(version) = versions.iter().find(|v| v.since == lower.before) else {
@@ -411,7 +411,7 @@ fn check_params(
         )
         .label("not in the schema")
         .note(fact);
-        let candidate = super::nearest(&param.text, wanted.iter().map(|w| w.0.as_str()));
+        let candidate = crate::nearest::nearest(&param.text, wanted.iter().map(|w| w.0.as_str()));
         out.push(did_you_mean(diagnostic, candidate));
         return None;
     }
@@ -483,7 +483,7 @@ pub(super) fn sames(items: &Items, world: &World<'_>, program: &mut Program, out
         let Some(versions) = world.schemas.onnx.ops.get(&op) else {
             let text = format!("ONNX has no operator `{op}`");
             let diagnostic = Diagnostic::new("E0102", same.op.span, text).label("unknown");
-            out.push(did_you_mean(diagnostic, world.schemas.onnx.nearest(&op).map(str::to_owned)));
+            out.push(did_you_mean(diagnostic, world.schemas.onnx.nearest(&op)));
             continue;
         };
         if !first(&mut seen, &format!("same {op} {}", same.to), same.numbers_span, out) {

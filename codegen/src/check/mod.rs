@@ -269,17 +269,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The candidate most like `name`, if it is like it at all.
-pub(crate) fn nearest<'n>(name: &str, candidates: impl Iterator<Item = &'n str>) -> Option<String> {
-    candidates
-        .map(|c| (strsim::normalized_damerau_levenshtein(&name.to_lowercase(), &c.to_lowercase()), c))
-        .filter(|(likeness, _)| *likeness > 0.5)
-        .max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(a.1)))
-        .map(|(_, c)| c.to_owned())
-}
-
 /// `help: did you mean ..`, where there is a candidate.
-pub(crate) fn did_you_mean(diagnostic: Diagnostic, candidate: Option<String>) -> Diagnostic {
+pub(crate) fn did_you_mean(diagnostic: Diagnostic, candidate: Option<&str>) -> Diagnostic {
     match candidate {
         Some(name) => diagnostic.help(format!("did you mean `{name}`?")),
         None => diagnostic,

@@ -3,8 +3,9 @@
 use super::calls::value_of;
 use super::headers::attr_type;
 use super::words::{UNWRAP, a, attribute_fact, inputs_fact, kind_name, number_of, opsets, quoted, short, types_fact};
-use super::{Checker, did_you_mean, nearest};
+use super::{Checker, did_you_mean};
 use crate::diagnostic::Diagnostic;
+use crate::nearest::nearest;
 use crate::schema::onnx::{AttrKind, Attribute, Port, PortOption, Version};
 use crate::source::Span;
 use crate::syntax::ast::{self, Argument, ExprKind, Ident, OnnxName};
@@ -79,7 +80,7 @@ impl<'w> Checker<'w> {
         let onnx = &self.world.schemas.onnx;
         let Some(versions) = onnx.ops.get(op) else {
             let diagnostic = Diagnostic::new("E0102", span, format!("ONNX has no operator `{op}`")).label("unknown");
-            self.out.push(did_you_mean(diagnostic, onnx.nearest(op).map(str::to_owned)));
+            self.out.push(did_you_mean(diagnostic, onnx.nearest(op)));
             return None;
         };
         let Some(version) = versions.iter().rev().find(|v| v.since <= self.form) else {
@@ -164,7 +165,7 @@ impl<'w> Checker<'w> {
             true => format!("{op}-{} has no attributes", version.since),
             false => format!("{op}-{} has {}", version.since, quoted(all.iter().map(String::as_str))),
         });
-        let candidate = nearest(&name.text, all.iter().map(String::as_str)).or_else(|| only(&all).cloned());
+        let candidate = nearest(&name.text, all.iter().map(String::as_str)).or_else(|| only(&all).map(String::as_str));
         self.out.push(did_you_mean(diagnostic, candidate));
         None
     }

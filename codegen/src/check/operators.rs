@@ -116,11 +116,16 @@ impl Checker<'_> {
             let diagnostic = Diagnostic::new("E0407", span, format!("{} is never equal to {}", one(&a.ty), one(&b.ty)));
             return self.poison(diagnostic);
         };
+        self.compared(op, a, b, &ty, span)
+    }
+
+    /// Both sides as values of the type that they have in common.
+    fn compared(&mut self, op: BinaryOp, a: Expr, b: Expr, ty: &Ty, span: Span) -> Expr {
         let symbolic = if convertible(&b.ty, &Ty::Int) { &a } else { &b };
-        if let Some(refused) = self.not_comparable(&ty, symbolic, span) {
+        if let Some(refused) = self.not_comparable(ty, symbolic, span) {
             return self.poison(refused);
         }
-        let (a, b) = (self.coerce(a, &ty), self.coerce(b, &ty));
+        let (a, b) = (self.coerce(a, ty), self.coerce(b, ty));
         Expr::new(Kind::Binary(op, Box::new(a), Box::new(b)), Ty::Bool, span)
     }
 
@@ -164,12 +169,7 @@ impl Checker<'_> {
             let diagnostic = Diagnostic::new("E0407", span, format!("{} and {} have no order", one(&a.ty), one(&b.ty)));
             return self.poison(diagnostic);
         };
-        let symbolic = if convertible(&b.ty, &Ty::Int) { &a } else { &b };
-        if let Some(refused) = self.not_comparable(&ty, symbolic, span) {
-            return self.poison(refused);
-        }
-        let (a, b) = (self.coerce(a, &ty), self.coerce(b, &ty));
-        Expr::new(Kind::Binary(op, Box::new(a), Box::new(b)), Ty::Bool, span)
+        self.compared(op, a, b, &ty, span)
     }
 
     fn arithmetic(&mut self, op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {

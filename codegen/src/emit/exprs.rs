@@ -18,11 +18,19 @@ pub(super) struct Body<'a> {
     /// Is a name a borrow?
     borrowed: Vec<HashMap<String, bool>>,
     taken: HashSet<String>,
+    /// Does it ask how many outputs are wanted?
+    pub counts_outputs: bool,
 }
 
 impl<'a> Body<'a> {
     pub fn new(context: &'a Context<'a>) -> Self {
-        Body { context, statements: Vec::new(), borrowed: vec![HashMap::new()], taken: HashSet::new() }
+        Body {
+            context,
+            statements: Vec::new(),
+            borrowed: vec![HashMap::new()],
+            taken: HashSet::new(),
+            counts_outputs: false,
+        }
     }
 
     /// Brings a name of the rule into scope.
@@ -113,7 +121,10 @@ impl<'a> Body<'a> {
                 cloned(quote!(#local), &expr.ty)
             }
             Kind::Opset => quote!(cx.opset()),
-            Kind::Outputs => quote!(outputs),
+            Kind::Outputs => {
+                self.counts_outputs = true;
+                quote!(outputs)
+            }
             Kind::Convert(inner) => self.convert(inner, &expr.ty),
             Kind::Unary(op, inner) => self.unary(*op, inner, &expr.ty),
             Kind::Binary(op, a, b) => self.binary(*op, a, b, &expr.ty),
@@ -175,11 +186,7 @@ impl<'a> Body<'a> {
         for statement in statements {
             match statement {
                 Statement::Let(names, value) => self.let_names(names, value),
-                Statement::Since(opset, reason, _) => self.statements.push(quote! {
-                    if cx.opset() < i64::from(#opset) {
-                        return Err(Error::refused(#reason, Some(#opset)));
-                    }
-                }),
+                Statement::Since(opset, reason, _) => self.statements.push(needs(*opset, reason)),
                 Statement::Expr(expr) => {
                     let value = self.owned(expr);
                     self.statements.push(quote!(#value;));
@@ -554,6 +561,7 @@ fn node_name(node: &Node) -> &str {
 
 /// `LayerNormalization` is `layer_normalization`.
 fn snake(name: &str) -> String {
+    let name = name.replace("NaN", "Nan");
     let mut out = String::new();
     let mut before_upper = true;
     for c in name.chars() {
@@ -569,4 +577,14 @@ fn snake(name: &str) -> String {
         }
     }
     out
+}
+
+/// Refuses opsets below one.
+pub(super) fn needs(opset: u32, reason: &str) -> TokenStream {
+    let number = int(i64::from(opset));
+    quote! {
+        if cx.opset() < #number {
+            return Err(Error::refused(#reason, Some(#opset)));
+        }
+    }
 }

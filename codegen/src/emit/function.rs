@@ -17,14 +17,7 @@ pub(super) fn helper(context: &Context<'_>, function: &Function) -> TokenStream 
 
 /// `fn aten_elu(cx, self_, alpha, ..) -> Result<Value>`
 pub(super) fn map(context: &Context<'_>, map: &Map) -> TokenStream {
-    let since = map.since.as_ref().map(|(opset, reason)| {
-        let opset = *opset;
-        quote! {
-            if cx.opset() < i64::from(#opset) {
-                return Err(Error::refused(#reason, Some(#opset)));
-            }
-        }
-    });
+    let since = map.since.as_ref().map(|(opset, reason)| super::exprs::needs(*opset, reason));
     plain_with(context, &map.function, since)
 }
 
@@ -99,10 +92,11 @@ pub(super) fn lower(context: &Context<'_>, lower: &Lower) -> TokenStream {
         }
     };
     let statements = &body.statements;
+    let counted = body.counts_outputs.then(|| quote!(let outputs = call.outputs as i64;));
     quote! {
         #docs
         pub fn #name(cx: &mut Builder, call: &Call) -> Result<Vec<Value>> {
-            let outputs = call.outputs as i64;
+            #counted
             #(#extract)*
             #(#statements)*
             #result
@@ -170,13 +164,13 @@ fn default_of(context: &Context<'_>, lower: &Lower, stem: &str) -> Option<TokenS
 }
 
 fn docs(context: &Context<'_>, function: &Function) -> TokenStream {
-    let lines = function.docs.iter().map(|d| if d.is_empty() { String::new() } else { format!(" {}", d.trim()) });
-    let location = format!(" `{}` {}", function.name, context.location(function));
-    quote! {
-        #(#[doc = #lines])*
-        #[doc = ""]
-        #[doc = #location]
+    let mut lines: Vec<_> = function.docs.iter().map(|d| d.trim().to_owned()).collect();
+    if !lines.is_empty() {
+        lines.push(String::new());
     }
+    lines.push(format!("`{}` {}", function.name, context.location(function)));
+    let lines = lines.iter().map(|line| if line.is_empty() { String::new() } else { format!(" {line}") });
+    quote!(#(#[doc = #lines])*)
 }
 
 pub(super) fn is_opaque(ty: &Ty) -> bool {

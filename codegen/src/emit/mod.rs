@@ -14,6 +14,7 @@ mod nodes;
 mod over;
 pub mod schema_table;
 pub mod targets;
+mod tidy;
 mod types;
 pub mod views;
 
@@ -106,9 +107,11 @@ fn module_of(path: &str) -> String {
 }
 
 fn pretty(tokens: TokenStream) -> Result<String, String> {
-    let file: syn::File =
+    let mut file: syn::File =
         syn::parse2(tokens.clone()).map_err(|e| format!("generated code does not parse: {e}\n{tokens}"))?;
-    Ok(prettyplease::unparse(&file))
+    tidy::tidy(&mut file);
+    // Tokens inside `vec![..]` are printed as they are, with a blank before each `?`.
+    Ok(prettyplease::unparse(&file).replace(") ?", ")?"))
 }
 
 pub(crate) fn ident(name: &str) -> Ident {

@@ -8,10 +8,10 @@ mod unparse;
 use std::collections::BTreeSet;
 
 use crate::Checked;
-use crate::check::nearest;
 use crate::collect::{self, Items};
 use crate::coverage::Status;
 use crate::inline::Inliner;
+use crate::nearest::nearest;
 use crate::source::{FileId, Span};
 use crate::syntax::ast::{File, Item, ItemKind};
 use crate::syntax::{parse_file, print_file};

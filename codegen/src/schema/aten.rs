@@ -126,7 +126,7 @@ impl AtenSchemas {
 
     /// The overload whose name is most like this one, if any is like it at all.
     pub fn nearest(&self, name: &str) -> Option<&str> {
-        super::nearest(name, self.names())
+        crate::nearest::nearest(name, self.names())
     }
 
     fn entry(&self, name: &str) -> Option<&Entry> {

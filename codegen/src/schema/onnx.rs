@@ -159,7 +159,7 @@ impl OnnxSchemas {
 
     /// The operator whose name is most like this one, if any is like it at all.
     pub fn nearest(&self, name: &str) -> Option<&str> {
-        super::nearest(name, self.ops.keys().map(String::as_str))
+        crate::nearest::nearest(name, self.ops.keys().map(String::as_str))
     }
 }
 

@@ -4,6 +4,7 @@
 //! in the first column begins a new item all the same. After this pass every piece of the file is in one item or in
 //! the comments before one, and items that are not broken have balanced brackets and a bounded depth.
 
+use crate::nearest::nearest;
 use std::ops::Range;
 
 use super::ast::Comment;
@@ -149,7 +150,7 @@ impl<'a> Cutter<'a> {
                 .note(format!("an item begins with {}", lines::one_of(KEYWORDS)));
         }
         let error = Diagnostic::new("E0006", span, format!("unknown item `{word}`"));
-        match lines::nearest(word, KEYWORDS) {
+        match nearest(word, KEYWORDS.iter().copied()) {
             Some(keyword) => error.label(format!("did you mean `{keyword}`?")),
             None => error.note(format!("an item begins with {}", lines::one_of(KEYWORDS))),
         }

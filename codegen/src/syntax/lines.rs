@@ -69,13 +69,6 @@ pub fn misplaced(span: Span) -> Diagnostic {
         .help("put it on a line of its own, above the item, statement, arm or row that it is about")
 }
 
-/// The candidate that `word` was probably meant to be.
-pub fn nearest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
-    let best = candidates.iter().min_by_key(|candidate| strsim::damerau_levenshtein(word, candidate))?;
-    let most = 1 + best.len() / 4;
-    (strsim::damerau_levenshtein(word, best) <= most).then_some(best)
-}
-
 /// `` `a`, `b` or `c` ``
 pub fn one_of(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();

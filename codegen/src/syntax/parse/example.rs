@@ -4,6 +4,7 @@ use super::literal::Number;
 use super::ty::Path;
 use super::{Pair, Parts, Reader, Rule};
 use crate::diagnostic::Diagnostic;
+use crate::nearest::nearest;
 use crate::syntax::ast::{Example, ExampleArg, ExampleSize, ExampleTarget, ExampleValue, Ident};
 use crate::syntax::lines;
 
@@ -177,7 +178,7 @@ impl Reader<'_> {
         let name = pair.as_str();
         if !ELEMENT_TYPES.contains(&name) && !name.starts_with('{') {
             let error = Diagnostic::new("E0005", self.span(pair), format!("unknown element type `{name}`"));
-            self.error(match lines::nearest(&shortened(name), ELEMENT_TYPES) {
+            self.error(match nearest(&shortened(name), ELEMENT_TYPES.iter().copied()) {
                 Some(nearest) => error.label(format!("did you mean `{nearest}`?")),
                 None => error.note(format!("there are {}", lines::one_of(ELEMENT_TYPES))),
             });

@@ -1,0 +1,139 @@
+//! The command: what each of its subcommands prints, writes and refuses.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+fn mappings() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../mappings")
+}
+
+/// A folder of mappings with the project's facts and one rule file.
+fn folder(rules: &str) -> Folder {
+    let kept = tempfile::tempdir().unwrap();
+    let path = kept.path().join("mappings");
+    copy(&mappings(), &path, &|path| path.extension().is_none_or(|e| e != "opmap"));
+    fs::write(path.join("aten/rules.opmap"), rules).unwrap();
+    Folder { path, _kept: kept }
+}
+
+struct Folder {
+    path: PathBuf,
+    _kept: TempDir,
+}
+
+impl Folder {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+fn copy(from: &Path, to: &Path, wanted: &dyn Fn(&Path) -> bool) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &target, wanted);
+        } else if wanted(&path) {
+            fs::copy(&path, target).unwrap();
+        }
+    }
+}
+
+fn run(mappings: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_aten2onnx-codegen"));
+    command.args(arguments).arg("--mappings").arg(mappings).output().unwrap()
+}
+
+/// What it printed; the exit code must be as told.
+fn said(output: &Output, code: i32) -> String {
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{text}");
+    text
+}
+
+const RELU: &str = "map aten::relu(Tensor self) -> Tensor = Relu(self)\nexample aten::relu(f32[2])\n";
+
+#[test]
+fn check_counts_what_is_sound_and_shows_every_mistake() {
+    let sound = said(&run(&mappings(), &["check"]), 0);
+    assert!(sound.contains("0 errors"), "{sound}");
+    let wrong =
+        folder("map aten::relu(Tensor self) -> Tensor = Rellu(self)\nmap aten::exp(Tensor self) -> Tensor = Exp(x)\n");
+    let text = said(&run(wrong.path(), &["check"]), 1);
+    for part in ["E0102", "did you mean `Relu`", "E0103", "rules.opmap:2"] {
+        assert!(text.contains(part), "no `{part}` in\n{text}");
+    }
+}
+
+#[test]
+fn fmt_check_names_the_file_and_fmt_mends_it() {
+    let folder = folder("map aten::relu( Tensor self )->Tensor=Relu( self )\nexample aten::relu(f32[2])\n");
+    let file = folder.path().join("aten/rules.opmap");
+    assert!(said(&run(folder.path(), &["fmt", "--check"]), 1).contains("rules.opmap"));
+    said(&run(folder.path(), &["fmt"]), 0);
+    assert_eq!(fs::read_to_string(&file).unwrap(), RELU);
+    said(&run(folder.path(), &["fmt", "--check"]), 0);
+}
+
+#[test]
+fn expand_shows_a_rule_at_an_opset_and_helps_with_a_wrong_name() {
+    let old = said(&run(&mappings(), &["expand", "aten::gelu", "--opset", "13"]), 0);
+    assert!(old.contains("Erf(") && !old.contains("Gelu("), "{old}");
+    let new = said(&run(&mappings(), &["expand", "aten::gelu", "--opset", "20"]), 0);
+    assert!(new.contains("Gelu("), "{new}");
+    let wrong = said(&run(&mappings(), &["expand", "aten::gellu"]), 2);
+    assert!(wrong.contains("did you mean `aten::gelu`"), "{wrong}");
+}
+
+#[test]
+fn matrix_speaks_three_formats() {
+    let folder = folder(RELU);
+    assert!(said(&run(folder.path(), &["matrix", "--format", "md"]), 0).contains("aten::relu"));
+    assert!(said(&run(folder.path(), &["matrix", "--format", "html"]), 0).contains("<table"));
+    let json = run(folder.path(), &["matrix", "--format", "json"]);
+    let parsed: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert!(parsed.to_string().contains("aten::relu"));
+}
+
+#[test]
+fn dump_writes_the_functions() {
+    let folder = folder(RELU);
+    let out = folder.path().join("out");
+    said(&run(folder.path(), &["dump", out.to_str().unwrap()]), 0);
+    let text = fs::read_to_string(out.join("aten_rules.rs")).unwrap();
+    assert!(text.contains("pub fn aten_relu(cx: &mut Builder, self_: Value)"), "{text}");
+}
+
+#[test]
+fn a_snapshot_that_lost_an_operator_names_the_rules_that_need_it() {
+    let folder = folder(RELU);
+    let old = fs::read_to_string(folder.path().join("schemas/onnx.txt")).unwrap();
+    let items: Vec<&str> = old.split("\n\n").filter(|item| !item.starts_with("Relu ")).collect();
+    let new = folder.path().join("new.txt");
+    fs::write(&new, items.join("\n\n")).unwrap();
+    let report = run(folder.path(), &["import-onnx", new.to_str().unwrap()]);
+    let text = String::from_utf8_lossy(&report.stdout);
+    assert!(text.contains("Relu") && text.contains("aten/rules.opmap"), "{text}");
+    assert_eq!(fs::read_to_string(folder.path().join("schemas/onnx.txt")).unwrap(), old, "only --write writes");
+}
+
+#[test]
+fn damaged_facts_and_missing_folders_are_told() {
+    let missing = said(&run(Path::new("no/such/folder"), &["check"]), 2);
+    assert!(missing.contains("no/such/folder"), "{missing}");
+    let folder = folder(RELU);
+    fs::write(folder.path().join("schemas/onnx.txt"), "Relu x\n").unwrap();
+    let damaged = said(&run(folder.path(), &["check"]), 2);
+    assert!(damaged.contains("onnx.txt"), "{damaged}");
+}
+
+#[test]
+fn an_error_code_is_explained() {
+    assert!(said(&run(&mappings(), &["explain", "E0301"]), 0).contains("E0301"));
+    said(&run(&mappings(), &["explain", "E9999"]), 2);
+}

@@ -1,0 +1,134 @@
+"""Programs with nested graphs: what branches, loops and scans become."""
+import torch
+from torch._higher_order_ops.map import map as map_over
+from torch._higher_order_ops.scan import scan
+from torch._higher_order_ops.while_loop import while_loop
+from torch.export import Dim
+
+ROWS = {0: Dim("rows", min=2, max=64)}
+
+
+class Case(torch.nn.Module):
+    """A function of a module with a weight, and what it is called with."""
+
+    def __init__(self, function, *inputs, others=None, shapes=None, decomposed=False, opset=9):
+        super().__init__()
+        torch.manual_seed(0)
+        self.w = torch.nn.Parameter(torch.randn(3, 3) / 2)
+        self.register_buffer("steps", torch.tensor(0))
+        self.function, self.inputs = function, inputs
+        self.others, self.shapes = others, shapes
+        self.decomposed, self.opset = decomposed, opset
+
+    def forward(self, *args):
+        return self.function(self, *args)
+
+
+def x(rows=4, seed=1):
+    return torch.randn(rows, 3, generator=torch.Generator().manual_seed(seed))
+
+
+def branches(m, a):
+    return torch.cond(a.sum() > 0, lambda a: a @ m.w, lambda a: a - 1, (a,))
+
+
+def branch_on_size(m, a):
+    return torch.cond(a.shape[0] > 5, lambda a: a.sin() + a.shape[0], lambda a: a.cos(), (a,))
+
+
+def branches_of_numbers(m, a):
+    return torch.zeros(torch.cond(a.sum() > 0, lambda a: 3, lambda a: 4, (a,))) + 1
+
+
+def two_results(m, a):
+    b, c = torch.cond(a.sum() > 0, lambda a: (a + 1, a[:1].clone()), lambda a: (a * m.w[0], a[1:2].clone()), (a,))
+    return b, c * 2
+
+
+def writes_inside(m, a):
+    def yes(a):
+        b = a.clone()
+        b.view(-1).add_(1)
+        return b
+    return torch.cond(a.max() > 1, yes, lambda a: (a * 2).relu_(), (a,))
+
+
+def nested_branches(m, a):
+    def inner(a):
+        return torch.cond(a.max() > 1, lambda b: b @ m.w, lambda b: b - 1, (a,))
+    return torch.cond(a.sum() > 0, inner, lambda a: a.exp(), (a,))
+
+
+def counted_loop(m, a):
+    _, b = while_loop(lambda i, b: i < 3, lambda i, b: (i + 1, torch.tanh(b @ m.w)), (m.steps.clone(), a))
+    return b
+
+
+def loop_until(m, a):
+    return while_loop(lambda b: b.abs().sum() < 100, lambda b: (b * 2,), (a,))
+
+
+def loop_over_size(m, a):
+    return while_loop(lambda i, b: i < a.shape[0], lambda i, b: (i + 1, b * 2 + a.shape[0]), (m.steps.clone(), a))
+
+
+def loop_in_branch(m, a):
+    def yes(a):
+        return while_loop(lambda i, b: i < 3, lambda i, b: (i + 1, b + 1), (torch.zeros((), dtype=torch.int64), a))[1]
+    return torch.cond(a.sum() > 0, yes, lambda a: a.clone(), (a,))
+
+
+def branch_in_loop(m, a):
+    def body(i, b):
+        return i + 1, torch.cond(b.sum() > 0, lambda b: b - 1, lambda b: b * 2, (b,))
+    return while_loop(lambda i, b: i < 4, body, (m.steps.clone(), a))[1]
+
+
+def loop_in_loop(m, a):
+    def body(i, b):
+        return i + 1, while_loop(lambda j, c: j < 2, lambda j, c: (j + 1, c * 1.5 + i), (torch.zeros((), dtype=torch.int64), b))[1]
+    return while_loop(lambda i, b: i < 3, body, (m.steps.clone(), a))[1]
+
+
+def running_sum(m, a):
+    return scan(lambda c, a: (c + a, c * a.sum()), torch.zeros(3), a)
+
+
+def cell(m, a):
+    def step(carry, inputs):
+        h, c = carry
+        u, v = inputs
+        h = torch.tanh(h @ m.w + u)
+        c = c * 0.5 + v
+        return (h, c), (h + c, u - v)
+    return scan(step, (torch.zeros(3), torch.ones(3)), (a, a * 2))
+
+
+def backwards(m, a):
+    return scan(lambda c, a: (c + a, c * 1.0), torch.zeros(3), a, reverse=True)
+
+
+def mapped(m, a):
+    return map_over(lambda row, bias: row @ m.w + bias, a, torch.ones(3))
+
+
+def mapped_writes(m, a):
+    return map_over(lambda row: row.clone().add_(1), a)
+
+
+def map_of_branches(m, a):
+    return map_over(lambda row: torch.cond(row.sum() > 0, lambda r: r * 2, lambda r: r - 1, (row,)), a)
+
+
+def cases():
+    dynamic = {"others": (x(7, 3),), "shapes": ((ROWS,),)}
+    both = [branches, two_results, writes_inside, branches_of_numbers, counted_loop, loop_until, loop_over_size, running_sum,
+            cell, backwards, mapped, mapped_writes, map_of_branches, branch_in_loop, loop_in_loop, nested_branches, loop_in_branch]
+    for function in both:
+        yield function.__name__, lambda f=function: Case(f, x())
+        yield function.__name__ + "_otherwise", lambda f=function: Case(f, -x(4, 2).abs())
+    for function in both + [branch_on_size]:
+        yield function.__name__ + "_dynamic", lambda f=function: Case(f, x(), **dynamic)
+        # torch itself fails to decompose this one.
+        if function is not loop_over_size:
+            yield function.__name__ + "_decomposed", lambda f=function: Case(f, x(), decomposed=True, **dynamic)
