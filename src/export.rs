@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::onnx::{self, ExternalData, Model, ModelOptions, Provenance, Written, write::Progress};
+use crate::passes::Passes;
 use crate::program::Program;
 use crate::rules::{self, DEFAULT_OPSET, MAX_OPSET, MIN_OPSET, Rules};
 use crate::translate::{Fallback, kept, translate};
@@ -42,12 +43,21 @@ pub struct Options {
     pub input_names: Vec<Choice>,
     /// Names for outputs.
     pub output_names: Vec<Choice>,
+    /// How much is done to the graph: 0 leaves it as the rules wrote it, 1 runs all passes.
+    pub opt_level: u8,
     /// Operators (`aten::elu`) of which to tell which arms of their rules were tried.
     pub trace: Vec<String>,
     /// What operators mean.
     pub rules: Rules,
     /// What is to become of operators without a rule.
     pub fallback: Fallback,
+}
+
+impl Options {
+    /// What the passes may do.
+    pub fn passes(&self) -> Passes {
+        Passes { level: self.opt_level, keep_weights: self.external_data == ExternalData::Link }
+    }
 }
 
 impl Default for Options {
@@ -60,6 +70,7 @@ impl Default for Options {
             dims: Vec::new(),
             input_names: Vec::new(),
             output_names: Vec::new(),
+            opt_level: 1,
             trace: Vec::new(),
             rules: Rules::default(),
             fallback: Fallback::None,
@@ -120,11 +131,13 @@ impl Exported {
 
     /// Writes the model to a stream, all in one.
     pub fn write_to(&self, out: &mut dyn Write, progress: &mut Progress<'_>) -> Result<Written> {
-        if self.external_data == ExternalData::Always {
-            let error = Error::unsupported("a stream can have no external data beside it");
-            return Err(error.help("leave out `--external-data always`, or write to a file"));
-        }
-        onnx::write_to(&self.model, out, progress)
+        let asked = match self.external_data {
+            ExternalData::Always => "always",
+            ExternalData::Link => "link",
+            ExternalData::Auto | ExternalData::Never => return onnx::write_to(&self.model, out, progress),
+        };
+        let error = Error::unsupported("a stream can have no external data beside it");
+        Err(error.help(format!("leave out `--external-data {asked}`, or write to a file")))
     }
 
     /// The IR version that was chosen.

@@ -2,7 +2,7 @@
 //!
 //! [`Exporter`] is the way in. The parts, in the order that data flows: [`pt2`] reads archives into a [`program`], [`functional`]
 //! makes it free of writes, [`translate`] runs the [`rules`] over it, which call the [`builder`] (with [`infer`] and the
-//! [`schema`] tables) to make a [`graph`], and [`onnx`] writes that. docs/architecture.md tells more.
+//! [`schema`] tables) to make a [`graph`], [`passes`] shorten it, and [`onnx`] writes it. docs/architecture.md tells more.
 
 pub mod builder;
 pub mod check;
@@ -23,6 +23,7 @@ pub mod inspect;
 #[cfg(feature = "mappings")]
 pub mod interpret;
 pub mod onnx;
+pub mod passes;
 pub mod program;
 pub mod pt2;
 pub mod rules;

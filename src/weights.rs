@@ -1,7 +1,11 @@
 //! Weights: where their bytes lie and how they are to be read. Nothing but the writer touches the bytes.
 
+mod scaled;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+pub use scaled::Scaled;
 
 use crate::dtype::Dtype;
 use crate::error::{Error, Kind, Result};
@@ -40,6 +44,8 @@ pub enum Storage {
     },
     /// Bytes made here.
     Owned(Arc<[u8]>),
+    /// Bytes that are computed when they are written, one element after another.
+    Scaled(Arc<Scaled>),
 }
 
 /// A file in memory by mapping; or bytes that were in memory already, treated alike.
@@ -96,6 +102,23 @@ impl MappedFile {
         Ok(())
     }
 
+    /// Is it a file of the disk? A link can point into it, and the system can copy from it.
+    pub fn is_on_disk(&self) -> bool {
+        matches!(self.pages, Pages::Map(..))
+    }
+
+    /// Has the system copy up to `len` bytes to the position of `out`, sharing their blocks where the file system can.
+    /// Gives the number of bytes; 0 where the system cannot, and whoever calls must.
+    pub fn copy_to(&self, start: usize, len: usize, out: &std::fs::File) -> usize {
+        #[cfg(target_os = "linux")]
+        if let Pages::Map(_, file) = &self.pages {
+            let mut from = start as u64;
+            return rustix::fs::copy_file_range(file, Some(&mut from), out, None, len).unwrap_or(0);
+        }
+        let _ = (start, len, out);
+        0
+    }
+
     /// Tells the system that all pages may go: none is needed again soon.
     pub fn release(&self) {
         #[cfg(unix)]
@@ -108,7 +131,7 @@ impl MappedFile {
 }
 
 impl Storage {
-    /// The bytes.
+    /// The bytes; none of those that are still to be computed.
     pub fn bytes(&self) -> &[u8] {
         match self {
             // The range was checked when it was made; one that lies outside is empty rather than a panic.
@@ -117,6 +140,15 @@ impl Storage {
                 file.bytes().get(*start..end).unwrap_or_default()
             }
             Storage::Owned(bytes) => bytes,
+            Storage::Scaled(_) => &[],
+        }
+    }
+
+    /// The number of bytes.
+    fn len(&self) -> u64 {
+        match self {
+            Storage::Scaled(scaled) => scaled.source().byte_len().unwrap_or(0),
+            Storage::Mapped { .. } | Storage::Owned(_) => self.bytes().len() as u64,
         }
     }
 }
@@ -162,7 +194,7 @@ impl Weight {
         let last = self.last_element().ok_or_else(overflow)?;
         let needed = u64::try_from(last).ok().and_then(|last| self.dtype.bytes(last.checked_add(1)?));
         let needed = needed.ok_or_else(overflow)?;
-        let present = self.storage.bytes().len() as u64;
+        let present = self.storage.len();
         if present == 0 {
             return Err(Error::input("its data is not in the archive (it was saved from a fake or meta tensor)")
                 .help("export the model with its weights loaded on a real device"));
@@ -199,4 +231,13 @@ impl Weight {
         }
         Some(last)
     }
+}
+
+/// The strides of elements one after another, the last axis varying fastest.
+pub fn row_major(sizes: &[i64]) -> Vec<i64> {
+    let mut strides = vec![1i64; sizes.len()];
+    for i in (1..sizes.len()).rev() {
+        strides[i - 1] = strides[i].saturating_mul(sizes[i]);
+    }
+    strides
 }

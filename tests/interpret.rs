@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use aten2onnx::examples::{self, Outcome};
 use aten2onnx::interpret::Ruleset;
+use aten2onnx::passes::Passes;
 use aten2onnx::rules::Rules;
 
 /// Where much changes, both ends, and the default.
@@ -24,8 +25,8 @@ fn interpreted_rules_give_the_graphs_of_compiled_ones() {
     let mut differences = Vec::new();
     for example in &checked.program.examples {
         for opset in OPSETS {
-            let (one, arms) = examples::build(example, checked, &compiled, opset);
-            let (other, numbers) = examples::build(example, checked, &interpreted, opset);
+            let (one, arms) = examples::build(example, checked, &compiled, opset, Passes::NONE);
+            let (other, numbers) = examples::build(example, checked, &interpreted, opset, Passes::NONE);
             let numbers: BTreeSet<u32> = numbers.iter().map(|number| number - set.first_arm()).collect();
             models += usize::from(matches!(one, Outcome::Built(_)));
             if let Some(what) = difference(&one, &other) {

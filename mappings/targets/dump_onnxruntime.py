@@ -63,12 +63,13 @@ def loads_as_function(op):
 
 
 def missing(schema, found):
-    """The dtypes of the first input's type variable that no kernel takes."""
+    """The dtypes of the first type variable with a choice that no kernel takes."""
     fitting = [k for k in found if k.version_range[0] <= schema.since_version <= k.version_range[1]]
-    if not schema.inputs:
+    choices = {c.type_param_str: set(c.allowed_type_strs) for c in schema.type_constraints if len(c.allowed_type_strs) > 1}
+    variable = next((i.type_str for i in schema.inputs if i.type_str in choices), None)
+    if variable is None:
         return []
-    variable = schema.inputs[0].type_str
-    allowed = {t for c in schema.type_constraints if c.type_param_str == variable for t in c.allowed_type_strs}
+    allowed = choices[variable]
     wanted = [d for d in DTYPES if f"tensor({d})" in allowed]
     if not fitting:
         function = schema.has_function or schema.has_context_dependent_function

@@ -75,7 +75,7 @@ pub(super) fn encode_float(x: f64, dtype: Dtype) -> Option<Vec<u8>> {
 }
 
 /// The elements of a tensor as known numbers; None for dtypes that are not read here.
-pub(super) fn decode(dtype: Dtype, bytes: &[u8]) -> Option<Vec<Scalar>> {
+pub(crate) fn decode(dtype: Dtype, bytes: &[u8]) -> Option<Vec<Scalar>> {
     macro_rules! read {
         ($t:ty, $size:literal, $number:expr) => {
             bytes.as_chunks::<$size>().0.iter().map(|b| $number(<$t>::from_le_bytes(*b))).collect()

@@ -65,6 +65,15 @@ impl Builder {
         entries
     }
 
+    /// The shape input of a Reshape that gives these sizes, where a constant can say it.
+    pub(crate) fn constant_reshape(&self, x: Value, sizes: &[SymInt]) -> Option<Vec<i64>> {
+        let shape = self.ty(x).shape()?;
+        if needs_zero(Some(shape), sizes) {
+            return None;
+        }
+        self.reshape_entries(Some(shape), sizes).iter().map(SymInt::known).collect()
+    }
+
     /// Repeats along dimensions of size 1, and along new ones in front; -1 keeps a size. No node where nothing changes.
     pub fn expand(&mut self, x: Value, sizes: &[SymInt]) -> Result<Value> {
         let x = self.plain(x);

@@ -63,6 +63,14 @@ impl Builder {
         }
     }
 
+    /// The bounds of a symbol, scaled and moved, where it has both.
+    pub fn bounds(&self, n: &SymInt) -> Option<(i64, i64)> {
+        let (a, symbol, b) = n.as_linear()?;
+        let (low, high) = self.symbol_range(symbol);
+        let (x, y) = (a.checked_mul(low?)?.checked_add(b)?, a.checked_mul(high?)?.checked_add(b)?);
+        Some((x.min(y), x.max(y)))
+    }
+
     /// Is it at least 0?
     pub(super) fn is_nonnegative(&self, n: &SymInt) -> bool {
         n.is_nonnegative(&|symbol| self.symbol_range(symbol).0.is_some_and(|low| low >= 0))
@@ -129,7 +137,7 @@ impl Builder {
     }
 
     /// May a value be read here?
-    pub(super) fn check_visible(&self, value: Value) -> Result<()> {
+    pub(crate) fn check_visible(&self, value: Value) -> Result<()> {
         let Some(data) = self.values.get(value.index()) else {
             return Err(self.fault("a value of another graph"));
         };

@@ -27,6 +27,7 @@ Examples:
   aten2onnx export model.pt2 -o edge.onnx --opset 11
   aten2onnx export model.pt2 --dim s77=batch --input-name image --output-name scores
   aten2onnx export llm.pt2 --external-data always          llm.onnx and llm.onnx.data
+  aten2onnx export llm.pt2 --external-data link            llm.onnx, a few kilobytes that point into llm.pt2
   aten2onnx export model.pt2 --mappings my_ops.opmap       with rules for custom operators
   aten2onnx export model.pt2 --trace aten::elu             why did the rule do what it did
   aten2onnx export - -o - < model.pt2 | gzip > model.onnx.gz";
@@ -50,6 +51,9 @@ pub struct Args {
     /// Where the weights go
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = ExternalArg::Auto)]
     external_data: ExternalArg,
+    /// How much is done to the graph: 0 leaves it as the rules wrote it, 1 runs all passes
+    #[arg(short = 'O', value_name = "LEVEL", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=1))]
+    opt_level: u8,
     /// How much nodes tell about where they come from
     #[arg(long, value_enum, value_name = "HOW", default_value_t = ProvenanceArg::Compact)]
     provenance: ProvenanceArg,
@@ -84,6 +88,9 @@ pub(super) enum ExternalArg {
     Always,
     /// Inside the .onnx, or an error
     Never,
+    /// Nowhere: the .onnx points into the source, which must lie beside it; what does not lie there as ONNX wants it goes
+    /// to OUT.onnx.data
+    Link,
 }
 
 impl From<ExternalArg> for ExternalData {
@@ -92,6 +99,7 @@ impl From<ExternalArg> for ExternalData {
             ExternalArg::Auto => ExternalData::Auto,
             ExternalArg::Always => ExternalData::Always,
             ExternalArg::Never => ExternalData::Never,
+            ExternalArg::Link => ExternalData::Link,
         }
     }
 }
@@ -159,6 +167,7 @@ fn options(args: &Args) -> Result<Options> {
         dims: args.dim.clone(),
         input_names: args.input_name.clone(),
         output_names: args.output_name.clone(),
+        opt_level: args.opt_level,
         trace: args.trace.clone(),
         rules: args.mappings.rules()?,
         fallback: match args.fallback {
@@ -269,8 +278,12 @@ pub(super) fn summary(summary: &Summary, output: &Path) -> String {
         Some((path, size)) => format!(" and {} to {}", text::bytes(*size), path.display()),
         None => String::new(),
     };
+    let linked = match written.linked {
+        0 => String::new(),
+        linked => format!(" ({} of them linked)", text::bytes(linked)),
+    };
     format!(
-        "{name}: opset {}, IR {}, {}, {} of weights; wrote {}{data} in {}",
+        "{name}: opset {}, IR {}, {}, {} of weights{linked}; wrote {}{data} in {}",
         summary.opset,
         summary.ir,
         text::count(summary.nodes, "node"),

@@ -9,6 +9,7 @@ mod export;
 mod inspect;
 mod mappings;
 mod ops;
+mod pack;
 mod report;
 mod text;
 #[cfg(feature = "mappings")]
@@ -42,6 +43,7 @@ enum Command {
     Export(export::Args),
     Convert(convert::Args),
     Inspect(inspect::Args),
+    Pack(pack::Args),
     Ops(ops::Args),
     ExplainError(explain::Args),
     #[cfg(feature = "mappings")]
@@ -55,6 +57,7 @@ pub fn main() -> ExitCode {
         Command::Export(args) => export::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Pack(args) => pack::run(&args),
         Command::Ops(args) => ops::run(&args),
         Command::ExplainError(args) => explain::run(&args),
         #[cfg(feature = "mappings")]

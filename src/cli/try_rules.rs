@@ -12,6 +12,7 @@ use super::text;
 use crate::error::{Error, Result};
 use crate::examples::{self, Judge, Record};
 use crate::interpret::Ruleset;
+use crate::passes::Passes;
 use crate::rules::Rules;
 
 const EXAMPLES: &str = "\
@@ -55,7 +56,7 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     let mut verdicts: Vec<Told> = Vec::new();
     let mut records = Vec::new();
     for (id, example) in wanted.iter().enumerate() {
-        let tried = examples::run(id, example, set.checked(), &rules);
+        let tried = examples::run(id, example, set.checked(), &rules, Passes::NONE);
         reached.extend(tried.reached);
         verdicts.push(Told { text: examples::text(example), failures: tried.failures, refused: tried.refused });
         records.extend(tried.record);

@@ -71,10 +71,7 @@ impl Conversion<'_> {
             Tensor::Weight(weight) => {
                 let payload = Payload::new(&weight)?;
                 let mut bytes = Vec::new();
-                payload.write(&mut |chunk| {
-                    bytes.extend_from_slice(chunk);
-                    Ok(())
-                })?;
+                payload.write(&mut bytes)?;
                 Constant::new(weight.dtype, weight.sizes.clone(), bytes)
             }
         };

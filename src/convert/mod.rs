@@ -89,7 +89,7 @@ impl Converted {
 
     /// Writes the model to a stream, all in one.
     pub fn write_to(&self, out: &mut dyn Write, progress: &mut Progress<'_>) -> Result<Written> {
-        if self.external_data == ExternalData::Always {
+        if matches!(self.external_data, ExternalData::Always | ExternalData::Link) {
             let error = Error::unsupported("a stream can have no external data beside it");
             return Err(error.help("use `--external-data never`, or write to a file"));
         }

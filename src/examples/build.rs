@@ -13,6 +13,7 @@ use crate::dtype::Dtype;
 use crate::error::{Error, Kind, Result};
 use crate::graph::{Attr, Graph, Origin, Type, Value};
 use crate::onnx::{self, ModelOptions};
+use crate::passes::Passes;
 use crate::rules::{self, Rules};
 use crate::schema;
 use crate::sym::SymInt;
@@ -45,7 +46,13 @@ pub struct Built {
 }
 
 /// Builds an example; gives the branches that it reached too.
-pub fn build(example: &Example, checked: &Checked, rules: &Rules, opset: u32) -> (Outcome, BTreeSet<u32>) {
+pub fn build(
+    example: &Example,
+    checked: &Checked,
+    rules: &Rules,
+    opset: u32,
+    passes: Passes,
+) -> (Outcome, BTreeSet<u32>) {
     let mut cx = Builder::new(opset);
     rules.install(&mut cx);
     // The native operator is the oracle, so its lowering must not stand in for it there.
@@ -54,7 +61,7 @@ pub fn build(example: &Example, checked: &Checked, rules: &Rules, opset: u32) ->
     }
     let made = call(&mut cx, example, checked, rules);
     let arms = cx.trace().reached().iter().copied().collect();
-    let outcome = match made.and_then(|()| model(cx, opset)) {
+    let outcome = match made.and_then(|()| model(cx, opset, passes)) {
         Ok(built) => Outcome::Built(built),
         Err(e) if e.kind == Kind::Unsupported => Outcome::Refused { needs: e.needs_opset, reason: e.to_string() },
         Err(e) => Outcome::Failed(e.to_string()),
@@ -81,8 +88,8 @@ fn call(cx: &mut Builder, example: &Example, checked: &Checked, rules: &Rules) -
     }
 }
 
-fn model(cx: Builder, opset: u32) -> Result<Built> {
-    let graph = cx.finish()?;
+fn model(cx: Builder, opset: u32, passes: Passes) -> Result<Built> {
+    let graph = cx.finish_with(passes)?;
     let mut model = onnx::model::build(&graph, &ModelOptions::default())?;
     let mut bytes = Vec::new();
     onnx::write_to(&model, &mut bytes, &mut |_, _| {})?;

@@ -13,6 +13,7 @@ pub use build::{Built, Outcome, build, graph};
 pub use judge::Judge;
 pub use record::{Failure, Record, Verdict};
 
+use crate::passes::Passes;
 use crate::rules::{MAX_OPSET, MIN_OPSET, Rules};
 
 /// The newest opset that the runtime takes which judges.
@@ -47,12 +48,12 @@ pub fn target(example: &Example) -> &str {
 }
 
 /// Builds an example at every opset; keeps the models that differ.
-pub fn run(id: usize, example: &Example, checked: &Checked, rules: &Rules) -> Tried {
+pub fn run(id: usize, example: &Example, checked: &Checked, rules: &Rules, passes: Passes) -> Tried {
     let mut tried = Tried { record: None, failures: Vec::new(), reached: BTreeSet::new(), refused: Vec::new() };
     let mut models: Vec<Built> = Vec::new();
     let mut last = String::new();
     for opset in MIN_OPSET..=MAX_OPSET {
-        let (outcome, arms) = build(example, checked, rules, opset);
+        let (outcome, arms) = build(example, checked, rules, opset, passes);
         tried.reached.extend(arms);
         match outcome {
             Outcome::Built(built) => models.push(built),

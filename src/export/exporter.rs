@@ -70,6 +70,13 @@ impl Exporter {
         self
     }
 
+    /// How much is done to the graph: 0 leaves it as the rules wrote it, 1 (the default) runs all passes.
+    #[must_use]
+    pub fn opt_level(mut self, level: u8) -> Exporter {
+        self.options.opt_level = level;
+        self
+    }
+
     /// How much nodes tell about their origin.
     #[must_use]
     pub fn provenance(mut self, provenance: Provenance) -> Exporter {

@@ -44,6 +44,16 @@ pub fn known_float(_: &mut Builder, x: &Scalar) -> Result<Option<f64>> {
     Ok(x.as_float())
 }
 
+/// How many parts of one size there are, the last one perhaps smaller; none where the bounds leave several answers.
+pub fn count_of_parts(cx: &mut Builder, total: &SymInt, size: i64) -> Result<Option<i64>> {
+    let parts = |n: i64| if size > 0 { SymInt::from(n).ceil_div(&SymInt::from(size)).known() } else { Some(1) };
+    if let Some(total) = total.known() {
+        return Ok(parts(total));
+    }
+    let Some((low, high)) = cx.bounds(total) else { return Ok(None) };
+    Ok(parts(low).filter(|count| parts(high) == Some(*count)))
+}
+
 /// All factors multiplied.
 pub fn product(_: &mut Builder, ns: &[SymInt]) -> Result<SymInt> {
     Ok(ns.iter().product())

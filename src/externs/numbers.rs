@@ -77,3 +77,9 @@ pub fn highest(_: &mut Builder, t: Dtype) -> Result<Scalar> {
 pub fn epsilon(_: &mut Builder, t: Dtype) -> Result<f64> {
     float_limits(t).map(|(_, epsilon)| epsilon).ok_or_else(|| no_limits(t))
 }
+
+/// The least number of float32 that is not below.
+pub fn rounded_up(_: &mut Builder, x: f64) -> Result<f64> {
+    let near = x as f32;
+    Ok(f64::from(if f64::from(near) < x { near.next_up() } else { near }))
+}

@@ -1,7 +1,7 @@
 //! Windows over the last dimensions: for what ONNX's pooling and convolution do not take.
 
 use super::shapes::reduce;
-use crate::builder::{Builder, In};
+use crate::builder::Builder;
 use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::graph::{Attr, Value};
@@ -12,19 +12,20 @@ fn at(list: &[i64], i: usize) -> i64 {
 }
 
 /// The elements of windows: each of the last dimensions becomes two, the window and its element.
-pub fn unfold_dims(cx: &mut Builder, x: Value, kernel: &[i64], stride: &[i64], dilation: &[i64]) -> Result<Value> {
+pub fn unfold_dims(cx: &mut Builder, x: Value, kernel: &[SymInt], stride: &[i64], dilation: &[i64]) -> Result<Value> {
     let lead = cx.shape(x)?.len().saturating_sub(kernel.len());
     let mut result = x;
     for (i, size) in kernel.iter().enumerate() {
         let axis = (lead + 2 * i) as i64;
         let (step, apart) = (at(stride, i), at(dilation, i));
-        let span = SymInt::from(apart) * (size - 1) + 1;
+        let span = (size - 1) * apart + 1;
         let count = (cx.dim(result, axis)? - &span).floor_div(&SymInt::from(step)) + 1;
         let starts = cx.count(&count)?;
         let starts = cx.mul(starts, step)?;
         let starts = cx.unsqueeze(starts, &[1])?;
-        let offsets: Vec<i64> = (0..*size).map(|j| j.saturating_mul(apart)).collect();
-        let places = cx.add(starts, In::from(offsets))?;
+        let offsets = cx.count(size)?;
+        let offsets = cx.mul(offsets, apart)?;
+        let places = cx.add(starts, offsets)?;
         result = cx.gather(result, places, axis)?;
     }
     Ok(result)
@@ -42,7 +43,7 @@ pub fn conv_of_integers(
 ) -> Result<Value> {
     let shape = cx.shape(weight)?;
     let n = shape.len().saturating_sub(2);
-    let kernel: Vec<i64> = shape.iter().skip(2).map(|s| s.known().unwrap_or(1)).collect();
+    let kernel: Vec<SymInt> = shape.iter().skip(2).cloned().collect();
     let padded = match pads.iter().any(|p| *p != 0) {
         true => {
             let (begins, ends) = pads.split_at(n.min(pads.len()));
@@ -62,9 +63,9 @@ pub fn conv_of_integers(
         .chain((0..n).map(|i| 3 + 2 * i as i64))
         .collect();
     let turned = cx.transpose(windows, &order)?;
-    let area: i64 = kernel.iter().product();
+    let area: SymInt = kernel.iter().product();
     let by_group = SymInt::from(groups);
-    let per_group = channels.floor_div(&by_group) * area;
+    let per_group = channels.floor_div(&by_group) * &area;
     let places: SymInt = counts.iter().product();
     let columns = cx.reshape(turned, &[batch.clone(), places.clone(), by_group.clone(), per_group.clone()])?;
     let columns = cx.transpose(columns, &[0, 2, 1, 3])?;

@@ -1,11 +1,13 @@
-//! Where weights lie in a file of external data.
+//! Where weights lie: in the .onnx, in a file of external data beside it, or in the archive that they come from.
 //!
 //! ONNX asks for offsets at multiples of 4096 so that tensors can be mapped. Windows maps at multiples of 64 KiB, which
 //! pays for large tensors only. Tensors below 1 KiB stay in the .onnx: readers look at small ones (shapes, axes, scales)
 //! while they load, and a page for each would be waste.
 
 use std::collections::HashMap;
+use std::path::Path;
 
+use super::link::{Archives, Linked};
 use super::payload::Payload;
 use super::proto::StringStringEntryProto;
 use crate::error::{Error, Result};
@@ -20,6 +22,20 @@ pub enum ExternalData {
     Always,
     /// Inside the .onnx, or an error.
     Never,
+    /// Nowhere: the .onnx points into the archive, which must lie in the same folder. What does not lie there as ONNX
+    /// wants it goes to `<name>.data`.
+    Link,
+}
+
+/// Where the bytes of a tensor are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// In the message.
+    Inside,
+    /// At this offset of the file of external data.
+    Beside(u64),
+    /// In an archive.
+    Linked(Linked),
 }
 
 /// Tensors with fewer bytes stay in the .onnx.
@@ -28,27 +44,48 @@ const PAGE: u64 = 4096;
 const GRANULE: u64 = 64 << 10;
 const LARGE: u64 = 1 << 20;
 
-/// The offset of each tensor; None for those that stay in the .onnx. Tensors of the same bytes share them.
-pub fn offsets(payloads: &[Payload<'_>]) -> Result<Vec<Option<u64>>> {
-    let mut end = 0u64;
-    let mut known: HashMap<(*const u8, usize), u64> = HashMap::new();
-    let mut place = |payload: &Payload<'_>| {
-        let len = payload.len();
-        if len < SMALLEST {
-            return Ok(None);
-        }
-        let key = payload.slice().map(|slice| (slice.as_ptr(), slice.len()));
-        if let Some(offset) = key.and_then(|key| known.get(&key)) {
-            return Ok(Some(*offset));
-        }
-        let offset = end.checked_next_multiple_of(if len < LARGE { PAGE } else { GRANULE });
-        let too_large = || Error::unsupported("the weights are larger than any file");
-        let offset = offset.ok_or_else(too_large)?;
-        end = offset.checked_add(len).ok_or_else(too_large)?;
-        known.extend(key.map(|key| (key, offset)));
-        Ok(Some(offset))
+/// All tensors of any size go beside the .onnx.
+pub fn beside(payloads: &[Payload<'_>]) -> Result<Vec<Place>> {
+    let mut layout = Layout::default();
+    payloads.iter().map(|payload| layout.place(payload)).collect()
+}
+
+/// All tensors of any size stay in the archives that they come from, as far as these lie in `folder`.
+pub fn linked(payloads: &[Payload<'_>], folder: &Path) -> Result<Vec<Place>> {
+    let mut archives = Archives::new(folder);
+    let mut layout = Layout::default();
+    let mut place = |payload: &Payload<'_>| match payload.place() {
+        Some((file, offset)) if payload.len() >= SMALLEST => Ok(Place::Linked(archives.link(file, offset)?)),
+        _ => layout.place(payload),
     };
     payloads.iter().map(&mut place).collect()
+}
+
+/// A file of external data as it fills.
+#[derive(Default)]
+struct Layout {
+    end: u64,
+    /// Tensors of the same bytes share them.
+    known: HashMap<(*const u8, usize), u64>,
+}
+
+impl Layout {
+    fn place(&mut self, payload: &Payload<'_>) -> Result<Place> {
+        let len = payload.len();
+        if len < SMALLEST {
+            return Ok(Place::Inside);
+        }
+        let key = payload.slice().map(|slice| (slice.as_ptr(), slice.len()));
+        if let Some(offset) = key.and_then(|key| self.known.get(&key)) {
+            return Ok(Place::Beside(*offset));
+        }
+        let offset = self.end.checked_next_multiple_of(if len < LARGE { PAGE } else { GRANULE });
+        let too_large = || Error::unsupported("the weights are larger than any file");
+        let offset = offset.ok_or_else(too_large)?;
+        self.end = offset.checked_add(len).ok_or_else(too_large)?;
+        self.known.extend(key.map(|key| (key, offset)));
+        Ok(Place::Beside(offset))
+    }
 }
 
 /// The `external_data` of a tensor.

@@ -4,9 +4,12 @@
 //! the weights from the mapped archive past memory into the file; [`read`] parses a mapped file. Nothing here knows of ATen.
 
 mod external;
+mod gather;
 pub mod ir;
+mod link;
 pub mod model;
 mod names;
+pub mod pack;
 mod payload;
 #[rustfmt::skip]
 pub mod proto;
@@ -17,7 +20,7 @@ pub mod write;
 
 pub use external::ExternalData;
 pub use model::{Initializer, Model, ModelOptions};
-pub use payload::Payload;
+pub use payload::{Payload, Sink};
 pub use provenance::{Provenance, without_folders};
 pub use stage::discard_all;
 pub use write::{Written, write_file, write_to};

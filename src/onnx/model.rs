@@ -17,7 +17,7 @@ use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::graph::{Attr, Body, Constant, Data, Graph, Node, Source, Type, Value};
 use crate::sym::SymInt;
-use crate::weights::{Storage, Weight};
+use crate::weights::{Storage, Weight, row_major};
 
 /// A constant of more bytes is written like a weight.
 const INLINE: usize = 1024;
@@ -300,15 +300,11 @@ fn as_weight(constant: &Constant, name: &str) -> Result<Weight> {
     let Data::Bytes(bytes) = &constant.data else {
         return Err(Error::internal(format!("the constant `{name}` of strings has bytes")));
     };
-    let mut strides = vec![1i64; constant.sizes.len()];
-    for i in (1..strides.len()).rev() {
-        strides[i - 1] = strides[i].saturating_mul(constant.sizes[i]);
-    }
     Ok(Weight {
         name: name.to_owned(),
         dtype: constant.dtype,
         sizes: constant.sizes.clone(),
-        strides,
+        strides: row_major(&constant.sizes),
         offset: 0,
         storage: Storage::Owned(Arc::clone(bytes)),
     })

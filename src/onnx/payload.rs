@@ -1,13 +1,35 @@
 //! The bytes of a weight as ONNX lays them out: row-major, packed, little-endian.
 //!
-//! A contiguous weight is a slice of the archive and goes through a small buffer. The elements of others are gathered
-//! from the map, through a buffer of the same size. Nothing is read before [`Payload::write`].
+//! A contiguous weight is a slice of the archive: the system copies it, or it goes through a small buffer. The elements of
+//! others are gathered from the map, or computed, through a buffer of the same size. Nothing is read before [`Payload::write`].
 
+use std::sync::Arc;
+
+use super::gather::{self, Axis};
 use crate::error::{Error, Result};
-use crate::weights::{MappedFile, Storage, Weight};
+use crate::weights::{MappedFile, Scaled, Storage, Weight};
 
 /// The most that a sink gets at once.
 pub const CHUNK: usize = 256 << 10;
+
+/// Where the bytes of a payload go.
+pub trait Sink {
+    /// Takes bytes.
+    fn put(&mut self, bytes: &[u8]) -> Result<()>;
+
+    /// Takes up to `len` bytes of a file without looking at them; gives their number, 0 where it cannot.
+    fn copy(&mut self, _file: &MappedFile, _start: usize, _len: usize) -> Result<usize> {
+        Ok(0)
+    }
+}
+
+/// All bytes in memory, of what is known to be small.
+impl Sink for Vec<u8> {
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.extend_from_slice(bytes);
+        Ok(())
+    }
+}
 
 /// A weight that has been checked against its storage.
 #[derive(Debug)]
@@ -23,12 +45,8 @@ enum Layout {
     Slice { start: usize, len: usize },
     /// Elements of `width` bytes, found by steps of bytes; the last axis varies fastest.
     Strided { start: usize, width: usize, axes: Vec<Axis> },
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Axis {
-    size: usize,
-    step: usize,
+    /// Elements of another weight, times their factors.
+    Scaled,
 }
 
 impl<'a> Payload<'a> {
@@ -54,107 +72,80 @@ impl<'a> Payload<'a> {
     pub fn slice(&self) -> Option<&'a [u8]> {
         match self.layout {
             Layout::Slice { start, len } => self.weight.storage.bytes().get(start..start + len),
-            Layout::Strided { .. } => None,
+            Layout::Strided { .. } | Layout::Scaled => None,
+        }
+    }
+
+    /// The place in a file of the disk where the bytes lie in order.
+    pub fn place(&self) -> Option<(&'a Arc<MappedFile>, u64)> {
+        match (&self.layout, &self.weight.storage) {
+            (Layout::Slice { start, .. }, Storage::Mapped { file, start: first, .. }) if file.is_on_disk() => {
+                Some((file, (first + start) as u64))
+            }
+            _ => None,
         }
     }
 
     /// Gives all bytes in order, at most [`CHUNK`] at once.
-    pub fn write(&self, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    pub fn write(&self, sink: &mut dyn Sink) -> Result<()> {
         match (&self.layout, &self.weight.storage) {
             (Layout::Slice { start, len }, Storage::Mapped { file, start: first, .. }) => {
                 pass(file, first + start, *len, sink)
             }
-            (Layout::Slice { .. }, Storage::Owned(_)) => {
-                self.slice().ok_or_else(outside)?.chunks(CHUNK).try_for_each(sink)
+            (Layout::Slice { .. }, _) => {
+                self.slice().ok_or_else(outside)?.chunks(CHUNK).try_for_each(|chunk| sink.put(chunk))
             }
             (Layout::Strided { start, width, axes }, storage) => {
-                let mut gather = Gather { bytes: storage.bytes(), width: *width, buffer: Vec::new(), sink };
-                gather.axes(*start, axes)?;
-                gather.flush()?;
+                gather::gather(storage.bytes(), *width, *start, axes, sink)?;
                 if let Storage::Mapped { file, .. } = storage {
                     file.release();
                 }
                 Ok(())
             }
+            (Layout::Scaled, Storage::Scaled(scaled)) => {
+                let source = Payload::new(scaled.source())?;
+                source.write(&mut Scaling { scaled, position: 0, buffer: Vec::new(), sink })
+            }
+            (Layout::Scaled, _) => Err(outside()),
         }
     }
 }
 
 /// Passes bytes of a file on.
-fn pass(file: &MappedFile, start: usize, len: usize, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    let mut buffer = vec![0; CHUNK.min(len)];
+fn pass(file: &MappedFile, start: usize, len: usize, sink: &mut dyn Sink) -> Result<()> {
     let mut done = 0;
+    while done < len {
+        match sink.copy(file, start + done, len - done)? {
+            0 => break,
+            copied => done += copied,
+        }
+    }
+    let mut buffer = vec![0; CHUNK.min(len - done)];
     while done < len {
         let chunk = buffer.get_mut(..CHUNK.min(len - done)).ok_or_else(outside)?;
         file.read_at(start + done, chunk)?;
-        sink(chunk)?;
+        sink.put(chunk)?;
         done += chunk.len();
     }
     Ok(())
 }
 
-/// Gathers strided elements.
-struct Gather<'a> {
-    bytes: &'a [u8],
-    width: usize,
+/// Multiplies elements on their way; chunks hold whole elements.
+struct Scaling<'a> {
+    scaled: &'a Scaled,
+    /// The next element.
+    position: usize,
     buffer: Vec<u8>,
-    sink: &'a mut dyn FnMut(&[u8]) -> Result<()>,
+    sink: &'a mut dyn Sink,
 }
 
-impl Gather<'_> {
-    fn axes(&mut self, start: usize, axes: &[Axis]) -> Result<()> {
-        match axes {
-            [] => self.run(start, self.width),
-            [last] if last.step == self.width => self.run(start, last.size * self.width),
-            [last] => self.row(start, *last),
-            [first, rest @ ..] => (0..first.size).try_for_each(|i| self.axes(start + i * first.step, rest)),
-        }
-    }
-
-    /// Bytes that lie together.
-    fn run(&mut self, start: usize, len: usize) -> Result<()> {
-        let run = self.bytes.get(start..start + len).ok_or_else(outside)?;
-        for chunk in run.chunks(CHUNK) {
-            if self.buffer.len() + chunk.len() > CHUNK {
-                self.flush()?;
-            }
-            self.buffer.extend_from_slice(chunk);
-        }
-        Ok(())
-    }
-
-    /// Elements a step apart.
-    fn row(&mut self, start: usize, axis: Axis) -> Result<()> {
-        match self.width {
-            1 => self.elements::<1>(start, axis),
-            2 => self.elements::<2>(start, axis),
-            4 => self.elements::<4>(start, axis),
-            8 => self.elements::<8>(start, axis),
-            16 => self.elements::<16>(start, axis),
-            width => (0..axis.size).try_for_each(|i| self.run(start + i * axis.step, width)),
-        }
-    }
-
-    fn elements<const WIDTH: usize>(&mut self, start: usize, axis: Axis) -> Result<()> {
-        let mut done = 0;
-        while done < axis.size {
-            if self.buffer.len() + WIDTH > CHUNK {
-                self.flush()?;
-            }
-            let fit = ((CHUNK - self.buffer.len()) / WIDTH).min(axis.size - done);
-            for i in done..done + fit {
-                let element = self.bytes.get(start + i * axis.step..).and_then(|rest| rest.first_chunk::<WIDTH>());
-                self.buffer.extend_from_slice(element.ok_or_else(outside)?);
-            }
-            done += fit;
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        (self.sink)(&self.buffer)?;
+impl Sink for Scaling<'_> {
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.buffer.clear();
-        Ok(())
+        self.buffer.extend_from_slice(bytes);
+        self.scaled.apply(self.position, &mut self.buffer);
+        self.position += bytes.len() / (self.scaled.source().dtype.bits() / 8).max(1) as usize;
+        self.sink.put(&self.buffer)
     }
 }
 
@@ -162,6 +153,9 @@ fn layout(weight: &Weight) -> Result<Layout> {
     let len = usize::try_from(weight.byte_len().ok_or_else(too_large)?).map_err(|_| too_large())?;
     if len == 0 {
         return Ok(Layout::Slice { start: 0, len: 0 });
+    }
+    if matches!(weight.storage, Storage::Scaled(_)) {
+        return Ok(Layout::Scaled);
     }
     match weight.dtype.bits() {
         0 => Err(Error::unsupported("a weight of strings")),
@@ -197,7 +191,7 @@ fn too_large() -> Error {
     Error::input("it is larger than this machine can address")
 }
 
-fn outside() -> Error {
+pub(super) fn outside() -> Error {
     Error::internal("a weight was read outside its storage")
 }
 
@@ -215,15 +209,19 @@ mod tests {
     fn written(weight: &Weight) -> Vec<u8> {
         let payload = Payload::new(weight).unwrap();
         let mut all = Vec::new();
-        payload
-            .write(&mut |chunk| {
-                assert!(chunk.len() <= CHUNK);
-                all.extend_from_slice(chunk);
-                Ok(())
-            })
-            .unwrap();
+        payload.write(&mut all).unwrap();
         assert_eq!(payload.len(), all.len() as u64);
         all
+    }
+
+    #[test]
+    fn scaled_weights_are_computed_over_chunks() {
+        let n = CHUNK as i64 / 4 + 5;
+        let bytes = (0..3 * n).flat_map(|i| (i as f32).to_le_bytes()).collect();
+        let source = Arc::new(weight(Dtype::Float32, &[3, n], &[n, 1], 0, bytes));
+        let scaled = Scaled::new(&source, 0, Arc::new([1.0, 2.0, 0.5])).unwrap();
+        let wanted = (0..3 * n).flat_map(|i| (i as f32 * [1.0, 2.0, 0.5][(i / n) as usize]).to_le_bytes());
+        assert!(written(&scaled) == wanted.collect::<Vec<u8>>());
     }
 
     #[test]
@@ -246,6 +244,17 @@ mod tests {
         assert_eq!(written(&rows), [1, 2, 4, 5]);
         let channels_last = weight(Dtype::Uint8, &[1, 2, 2, 2], &[8, 1, 4, 2], 0, (0..8).collect());
         assert_eq!(written(&channels_last), [0, 2, 4, 6, 1, 3, 5, 7]);
+    }
+
+    #[test]
+    fn matrices_are_transposed_in_panels() {
+        for (rows, columns) in [(1, 1), (5, 40), (33, 17), (3, 70_000), (300, 500)] {
+            let elements: Vec<u16> = (0..rows * columns).map(|i| i as u16).collect();
+            let bytes = elements.iter().flat_map(|x| x.to_le_bytes()).collect();
+            let w = weight(Dtype::Uint16, &[rows, columns], &[1, rows], 0, bytes);
+            let wanted = (0..rows).flat_map(|r| (0..columns).map(move |c| (c * rows + r) as u16));
+            assert!(written(&w) == wanted.flat_map(u16::to_le_bytes).collect::<Vec<u8>>(), "{rows} x {columns}");
+        }
     }
 
     #[test]

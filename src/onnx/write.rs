@@ -2,23 +2,23 @@
 //!
 //! Protobuf wants the length of a message before its contents, so all lengths are computed first; then everything goes
 //! out front to back in one pass, and stdout will do as well as a file. The initializers come last in the graph, which
-//! comes last in the model: fields may stand in any order.
+//! comes last in the model: fields may stand in any order. Where both ends are files, the system copies.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint};
 
-use super::external::{self, ExternalData};
+use super::external::{self, ExternalData, Place};
 use super::model::{Initializer, Model, number};
-use super::payload::Payload;
-use super::proto::{TensorProto, tensor_proto::DataLocation};
+use super::payload::{Payload, Sink};
+use super::proto::{ModelProto, TensorProto, tensor_proto::DataLocation};
 use super::read::LIMIT;
 use super::stage::{Staged, io_failed};
 use crate::error::{Error, Kind, Result};
-use crate::weights::Storage;
+use crate::weights::{MappedFile, Storage, Weight};
 
 /// Is told how many bytes of how many are written.
 pub type Progress<'a> = dyn FnMut(u64, u64) + 'a;
@@ -30,9 +30,14 @@ pub struct Written {
     pub model: u64,
     /// The file of external data and its bytes.
     pub data: Option<(PathBuf, u64)>,
+    /// Bytes of weights that stay in the archive, which the .onnx points into.
+    pub linked: u64,
     /// Bytes of weights, wherever they went.
     pub weights: u64,
 }
+
+/// What the system is asked to copy at once, so that progress can be shown.
+const STRETCH: usize = 32 << 20;
 
 const MODEL_GRAPH: u32 = 7;
 const GRAPH_INITIALIZER: u32 = 5;
@@ -49,12 +54,11 @@ pub fn write_file(
     sources: &[PathBuf],
     progress: &mut Progress<'_>,
 ) -> Result<Written> {
-    let location = location(path)?;
-    let plan = Plan::new(model, external, Some(&location))?;
+    let plan = Plan::new(model, external, Some(path))?;
     if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return write_special(&plan, path, progress);
     }
-    let data_path = plan.data.map(|_| path.with_file_name(&location));
+    let data_path = plan.data_path(path)?;
     for destination in [Some(path), data_path.as_deref()].into_iter().flatten() {
         keep_sources(destination, model, sources)?;
     }
@@ -62,9 +66,9 @@ pub fn write_file(
     let mut staged = Staged::create(path)?;
     let mut staged_data = data_path.as_deref().map(Staged::create).transpose()?;
     if let (Some(staged), Some(path)) = (&mut staged_data, &data_path) {
-        into_file(staged.file(), path, |out| plan.write_data(out, &mut meter))?;
+        into_file(staged.file(), path, &mut meter, |out| plan.write_data(out))?;
     }
-    into_file(staged.file(), path, |out| plan.write_model(out, &mut meter))?;
+    into_file(staged.file(), path, &mut meter, |out| plan.write_model(out))?;
     // The data first: a model that is there has its data.
     staged_data.map_or(Ok(()), Staged::commit)?;
     staged.commit()?;
@@ -75,7 +79,7 @@ pub fn write_file(
 pub fn write_to(model: &Model, out: &mut dyn Write, progress: &mut Progress<'_>) -> Result<Written> {
     let plan = Plan::new(model, ExternalData::Never, None)?;
     let mut meter = Meter { done: 0, total: plan.model, progress };
-    plan.write_model(&mut Sink { out, failed: &|error| error.into() }, &mut meter)?;
+    plan.write_model(&mut Stream { out, meter: &mut meter })?;
     out.flush()?;
     Ok(plan.written(None))
 }
@@ -88,7 +92,7 @@ fn write_special(plan: &Plan<'_>, path: &Path, progress: &mut Progress<'_>) -> R
     }
     let mut file = File::options().write(true).open(path).map_err(|error| io_failed(path, &error))?;
     let mut meter = Meter { done: 0, total: plan.model, progress };
-    into_file(&mut file, path, |out| plan.write_model(out, &mut meter))?;
+    into_file(&mut file, path, &mut meter, |out| plan.write_model(out))?;
     Ok(plan.written(None))
 }
 
@@ -110,27 +114,31 @@ struct Tensor<'a> {
     /// The message but for its raw data.
     header: Vec<u8>,
     payload: Payload<'a>,
-    /// In the external data.
-    offset: Option<u64>,
+    place: Place,
 }
 
 impl<'a> Plan<'a> {
-    fn new(model: &'a Model, external: ExternalData, location: Option<&str>) -> Result<Plan<'a>> {
+    /// Lays out a model that goes to a file, or to a stream where there is no path.
+    fn new(model: &'a Model, external: ExternalData, path: Option<&Path>) -> Result<Plan<'a>> {
         let payloads = || model.weights.iter().map(|w| Payload::new(&w.weight)).collect::<Result<Vec<_>>>();
-        if external != ExternalData::Always || location.is_none() {
+        let location = path.map(location).transpose()?.unwrap_or_default();
+        if matches!(external, ExternalData::Auto | ExternalData::Never) || path.is_none() {
             let payloads = payloads()?;
-            let inside = vec![None; payloads.len()];
+            let inside = vec![Place::Inside; payloads.len()];
             let plan = Plan::of(model, payloads, &inside, "")?;
             if plan.model <= LIMIT {
                 return Ok(plan);
             }
-            if external == ExternalData::Never || location.is_none() {
-                return Err(beyond_limit(plan.model, location.is_some()));
+            if external == ExternalData::Never || path.is_none() {
+                return Err(beyond_limit(plan.model, path.is_some()));
             }
         }
         let payloads = payloads()?;
-        let offsets = external::offsets(&payloads)?;
-        let plan = Plan::of(model, payloads, &offsets, location.unwrap_or_default())?;
+        let places = match (external, path) {
+            (ExternalData::Link, Some(path)) => external::linked(&payloads, path.parent().unwrap_or(Path::new(".")))?,
+            _ => external::beside(&payloads)?,
+        };
+        let plan = Plan::of(model, payloads, &places, &location)?;
         match plan.model > LIMIT {
             true => {
                 Err(Error::unsupported(format!("the graph alone takes {} bytes, beyond protobuf's 2 GiB", plan.model)))
@@ -139,52 +147,63 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn of(model: &'a Model, payloads: Vec<Payload<'a>>, offsets: &[Option<u64>], location: &str) -> Result<Plan<'a>> {
-        let mut proto = model.proto.clone();
-        let graph = proto.graph.take().unwrap_or_default().encode_to_vec();
+    fn of(model: &'a Model, payloads: Vec<Payload<'a>>, places: &[Place], location: &str) -> Result<Plan<'a>> {
+        let graph = model.proto.graph.as_ref().map(Message::encode_to_vec).unwrap_or_default();
         let mut tensors = Vec::with_capacity(payloads.len());
-        for ((initializer, payload), offset) in model.weights.iter().zip(payloads).zip(offsets) {
-            let header = header(initializer, payload.len(), *offset, location)?.encode_to_vec();
-            tensors.push(Tensor { header, payload, offset: *offset });
+        for ((initializer, payload), place) in model.weights.iter().zip(payloads).zip(places) {
+            let header = header(initializer, payload.len(), place, location)?.encode_to_vec();
+            tensors.push(Tensor { header, payload, place: place.clone() });
         }
-        let head = proto.encode_to_vec();
+        let head = head(&model.proto).encode_to_vec();
         let graph_len = tensors.iter().try_fold(graph.len() as u64, |sum, tensor| sum.checked_add(tensor.field_len()?));
         let graph_len = graph_len.ok_or_else(|| Error::unsupported("the weights are larger than any file"))?;
         let model = head.len() as u64 + prefix(MODEL_GRAPH, graph_len).len() as u64 + graph_len;
-        let data = tensors.iter().filter_map(|tensor| Some(tensor.offset? + tensor.payload.len())).max();
+        let end = |tensor: &Tensor<'_>| match tensor.place {
+            Place::Beside(offset) => Some(offset + tensor.payload.len()),
+            Place::Inside | Place::Linked(_) => None,
+        };
+        let data = tensors.iter().filter_map(end).max();
         Ok(Plan { head, graph, graph_len, tensors, model, data })
     }
 
-    fn write_model(&self, out: &mut Sink<'_>, meter: &mut Meter<'_, '_>) -> Result<()> {
-        out.put(&self.head, meter)?;
-        out.put(&prefix(MODEL_GRAPH, self.graph_len), meter)?;
-        out.put(&self.graph, meter)?;
+    /// The file of external data, if there is to be one.
+    fn data_path(&self, path: &Path) -> Result<Option<PathBuf>> {
+        self.data.map(|_| Ok(path.with_file_name(location(path)?))).transpose()
+    }
+
+    fn write_model(&self, out: &mut dyn Sink) -> Result<()> {
+        out.put(&self.head)?;
+        out.put(&prefix(MODEL_GRAPH, self.graph_len))?;
+        out.put(&self.graph)?;
         for tensor in &self.tensors {
-            out.put(&prefix(GRAPH_INITIALIZER, tensor.len().unwrap_or_default()), meter)?;
-            out.put(&tensor.header, meter)?;
-            if tensor.offset.is_none() {
-                out.put(&prefix(TENSOR_RAW_DATA, tensor.payload.len()), meter)?;
-                tensor.payload.write(&mut |chunk| out.put(chunk, meter))?;
+            out.put(&prefix(GRAPH_INITIALIZER, tensor.len().unwrap_or_default()))?;
+            out.put(&tensor.header)?;
+            if tensor.place == Place::Inside {
+                out.put(&prefix(TENSOR_RAW_DATA, tensor.payload.len()))?;
+                tensor.payload.write(out)?;
             }
         }
         Ok(())
     }
 
-    fn write_data(&self, out: &mut Sink<'_>, meter: &mut Meter<'_, '_>) -> Result<()> {
+    fn write_data(&self, out: &mut dyn Sink) -> Result<()> {
         let mut end = 0;
         for tensor in &self.tensors {
+            let Place::Beside(offset) = tensor.place else { continue };
             // Offsets ascend but where a tensor shares the bytes of an earlier one.
-            let Some(gap) = tensor.offset.and_then(|offset| offset.checked_sub(end)) else { continue };
-            out.put(&vec![0; usize::try_from(gap).unwrap_or(0)], meter)?;
-            tensor.payload.write(&mut |chunk| out.put(chunk, meter))?;
+            let Some(gap) = offset.checked_sub(end) else { continue };
+            out.put(&vec![0; usize::try_from(gap).unwrap_or(0)])?;
+            tensor.payload.write(out)?;
             end += gap + tensor.payload.len();
         }
         Ok(())
     }
 
     fn written(&self, data_path: Option<PathBuf>) -> Written {
-        let weights = self.tensors.iter().map(|tensor| tensor.payload.len()).sum();
-        Written { model: self.model, data: data_path.zip(self.data), weights }
+        let bytes = |tensors: &mut dyn Iterator<Item = &Tensor<'_>>| tensors.map(|tensor| tensor.payload.len()).sum();
+        let linked = bytes(&mut self.tensors.iter().filter(|tensor| matches!(tensor.place, Place::Linked(_))));
+        let weights = bytes(&mut self.tensors.iter());
+        Written { model: self.model, data: data_path.zip(self.data), linked, weights }
     }
 }
 
@@ -192,9 +211,9 @@ impl Tensor<'_> {
     /// Bytes of the message.
     fn len(&self) -> Option<u64> {
         let header = self.header.len() as u64;
-        match self.offset {
-            Some(_) => Some(header),
-            None => {
+        match self.place {
+            Place::Beside(_) | Place::Linked(_) => Some(header),
+            Place::Inside => {
                 let len = self.payload.len();
                 header.checked_add(prefix(TENSOR_RAW_DATA, len).len() as u64)?.checked_add(len)
             }
@@ -208,8 +227,44 @@ impl Tensor<'_> {
     }
 }
 
-fn header(initializer: &Initializer, len: u64, offset: Option<u64>, location: &str) -> Result<TensorProto> {
-    let external = offset.map(|offset| external::entries(location, offset, len));
+/// The model but for its graph.
+fn head(model: &ModelProto) -> ModelProto {
+    let ModelProto {
+        graph: _,
+        ir_version,
+        opset_import,
+        producer_name,
+        producer_version,
+        domain,
+        model_version,
+        doc_string,
+        metadata_props,
+        training_info,
+        functions,
+        configuration,
+    } = model;
+    ModelProto {
+        ir_version: *ir_version,
+        opset_import: opset_import.clone(),
+        producer_name: producer_name.clone(),
+        producer_version: producer_version.clone(),
+        domain: domain.clone(),
+        model_version: *model_version,
+        doc_string: doc_string.clone(),
+        graph: None,
+        metadata_props: metadata_props.clone(),
+        training_info: training_info.clone(),
+        functions: functions.clone(),
+        configuration: configuration.clone(),
+    }
+}
+
+fn header(initializer: &Initializer, len: u64, place: &Place, location: &str) -> Result<TensorProto> {
+    let external = match place {
+        Place::Inside => None,
+        Place::Beside(offset) => Some(external::entries(location, *offset, len)),
+        Place::Linked(linked) => Some(external::entries(&linked.location, linked.offset, len)),
+    };
     Ok(TensorProto {
         dims: initializer.weight.sizes.clone(),
         data_type: Some(number(initializer.dtype)?),
@@ -228,32 +283,69 @@ fn prefix(field: u32, len: u64) -> Vec<u8> {
     bytes
 }
 
-/// Where bytes go, and how a failure there is said.
-struct Sink<'a> {
-    out: &'a mut dyn Write,
-    failed: &'a dyn Fn(io::Error) -> Error,
-}
-
 struct Meter<'a, 'b> {
     done: u64,
     total: u64,
     progress: &'a mut Progress<'b>,
 }
 
-impl Sink<'_> {
-    fn put(&mut self, bytes: &[u8], meter: &mut Meter<'_, '_>) -> Result<()> {
-        self.out.write_all(bytes).map_err(self.failed)?;
-        meter.done += bytes.len() as u64;
-        (meter.progress)(meter.done, meter.total);
+impl Meter<'_, '_> {
+    fn add(&mut self, bytes: usize) {
+        self.done += bytes as u64;
+        (self.progress)(self.done, self.total);
+    }
+}
+
+/// Bytes that go to a stream.
+struct Stream<'a, 'b, 'c> {
+    out: &'a mut dyn Write,
+    meter: &'a mut Meter<'b, 'c>,
+}
+
+impl Sink for Stream<'_, '_, '_> {
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.out.write_all(bytes)?;
+        self.meter.add(bytes.len());
         Ok(())
     }
 }
 
-fn into_file(file: &mut File, path: &Path, write: impl FnOnce(&mut Sink<'_>) -> Result<()>) -> Result<()> {
-    let failed = |error: io::Error| io_failed(path, &error);
-    let mut out = BufWriter::with_capacity(64 << 10, file);
-    write(&mut Sink { out: &mut out, failed: &failed })?;
-    out.flush().map_err(failed)
+/// Bytes that go to a file.
+struct ToFile<'a, 'b, 'c> {
+    out: BufWriter<&'a mut File>,
+    path: &'a Path,
+    meter: &'a mut Meter<'b, 'c>,
+}
+
+impl Sink for ToFile<'_, '_, '_> {
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.out.write_all(bytes).map_err(|error| io_failed(self.path, &error))?;
+        self.meter.add(bytes.len());
+        Ok(())
+    }
+
+    fn copy(&mut self, file: &MappedFile, start: usize, len: usize) -> Result<usize> {
+        if len < BUFFER {
+            return Ok(0);
+        }
+        self.out.flush().map_err(|error| io_failed(self.path, &error))?;
+        let copied = file.copy_to(start, len.min(STRETCH), self.out.get_ref());
+        self.meter.add(copied);
+        Ok(copied)
+    }
+}
+
+const BUFFER: usize = 64 << 10;
+
+fn into_file(
+    file: &mut File,
+    path: &Path,
+    meter: &mut Meter<'_, '_>,
+    write: impl FnOnce(&mut dyn Sink) -> Result<()>,
+) -> Result<()> {
+    let mut sink = ToFile { out: BufWriter::with_capacity(BUFFER, file), path, meter };
+    write(&mut sink)?;
+    sink.out.flush().map_err(|error| io_failed(path, &error))
 }
 
 /// The file name of the external data of this model.
@@ -265,10 +357,7 @@ fn location(path: &Path) -> Result<String> {
 }
 
 fn keep_sources(destination: &Path, model: &Model, sources: &[PathBuf]) -> Result<()> {
-    let mapped = model.weights.iter().filter_map(|weight| match &weight.weight.storage {
-        Storage::Mapped { file, .. } => Some(&file.path),
-        Storage::Owned(_) => None,
-    });
+    let mapped = model.weights.iter().filter_map(|weight| archive(&weight.weight)).map(|file| &file.path);
     let Ok(destination_is) = destination.canonicalize() else { return Ok(()) };
     let mut last: Option<&PathBuf> = None;
     for source in sources.iter().chain(mapped) {
@@ -281,6 +370,15 @@ fn keep_sources(destination: &Path, model: &Model, sources: &[PathBuf]) -> Resul
         }
     }
     Ok(())
+}
+
+/// The file that a weight comes from.
+fn archive(weight: &Weight) -> Option<&MappedFile> {
+    match &weight.storage {
+        Storage::Mapped { file, .. } => Some(file),
+        Storage::Owned(_) => None,
+        Storage::Scaled(scaled) => archive(scaled.source()),
+    }
 }
 
 fn beyond_limit(len: u64, is_file: bool) -> Error {

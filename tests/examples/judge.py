@@ -113,25 +113,32 @@ def run_torch(record, inputs):
 
 
 def run_model(model_bytes, opset, inputs):
+    """Runs a model whose inputs are called x0, x1, ...; it may lack some."""
+    import onnx
+    model = onnx.load_from_string(model_bytes)
+    names = [i.name for i in model.graph.input]
+    return run_fed(model, model_bytes, opset, {f"x{i}": a for i, a in enumerate(inputs) if f"x{i}" in names})
+
+
+def run_fed(model, model_bytes, opset, feeds, optimise=False):
+    """What a model gives for inputs by name, and what ran it."""
     import onnx
     import onnxruntime as ort
-    model = onnx.load_from_string(model_bytes)
     onnx.checker.check_model(model, full_check=True)
-    names = [i.name for i in model.graph.input]
-    feeds = {f"x{i}": a for i, a in enumerate(inputs) if f"x{i}" in names}
     feeds = {k: (np.stack([a.real, a.imag], -1) if np.iscomplexobj(a) else a) for k, a in feeds.items()}
     if opset <= NEWEST_RUNTIME:
         options = ort.SessionOptions()
         options.log_severity_level = 4
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+        if not optimise:
+            options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
         try:
             session = ort.InferenceSession(model_bytes, options, providers=["CPUExecutionProvider"])
             bound = {}
             for k, a in feeds.items():
                 if a.dtype == ml_dtypes.bfloat16:
                     bound[k] = ort.OrtValue.ortvalue_from_numpy_with_onnx_type(
-                        np.ascontiguousarray(a).view(np.uint16), onnx.TensorProto.BFLOAT16)
+                        np.ascontiguousarray(a).reshape(a.shape).view(np.uint16), onnx.TensorProto.BFLOAT16)
                 else:
                     bound[k] = ort.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(a).reshape(a.shape))
             got = session.run_with_ort_values([o.name for o in session.get_outputs()], bound)

@@ -2,7 +2,7 @@
 //! native operator (a `lower`). Every branch of every rule must be reached by some example.
 //!
 //! `judge.py` runs the models; the interpreter is that of `ATEN2ONNX_PYTHON`, else `.venv/bin/python`. To work on a few rules:
-//! `EXAMPLES=aten::elu,Gelu cargo test --test examples`.
+//! `EXAMPLES=aten::elu,Gelu cargo test --test examples`. `PASSES=1` runs the passes over each graph too.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod emitted;
@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use aten2onnx::examples::{self, Judge, Record};
+use aten2onnx::passes::Passes;
 use aten2onnx::rules::{self, Rules};
 use aten2onnx_codegen::{Checked, check_dir};
 
@@ -27,11 +28,12 @@ fn examples_give_the_right_numbers_at_every_opset() {
     let mut records = Vec::new();
     let mut failures = Vec::new();
     let mut reached = BTreeSet::new();
+    let passes = if std::env::var_os("PASSES").is_some() { Passes::ALL } else { Passes::NONE };
     for (id, example) in checked.program.examples.iter().enumerate() {
         if wanted.as_ref().is_some_and(|w| !w.iter().any(|n| n == examples::target(example))) {
             continue;
         }
-        let tried = examples::run(id, example, &checked, &rules);
+        let tried = examples::run(id, example, &checked, &rules, passes);
         failures.extend(tried.failures);
         reached.extend(tried.reached);
         records.extend(tried.record);

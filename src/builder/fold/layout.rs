@@ -5,6 +5,9 @@ use super::super::encode;
 use super::permutation;
 use crate::graph::{Attr, Constant};
 
+/// The most elements of a result.
+const MOST: usize = 1 << 18;
+
 /// The elements at these positions, one after another.
 fn pick(x: &Constant, positions: impl Iterator<Item = usize>) -> Option<Vec<u8>> {
     let width = usize::try_from(x.dtype.bits() / 8).ok().filter(|w| *w > 0)?;
@@ -32,7 +35,7 @@ fn strides(sizes: &[usize]) -> Vec<usize> {
 fn walk(sizes: &[usize], strides: &[i64], start: i64) -> Option<Vec<usize>> {
     let mut positions = vec![start];
     for (size, stride) in sizes.iter().zip(strides) {
-        let count = positions.len().checked_mul(*size).filter(|n| *n <= super::super::constants::MAX_FOLDED)?;
+        let count = positions.len().checked_mul(*size).filter(|n| *n <= MOST)?;
         let mut next = Vec::with_capacity(count);
         for position in positions {
             for i in 0..*size {
@@ -58,6 +61,10 @@ pub(super) fn broadcast(from: &[i64], to: &[i64]) -> Option<Vec<usize>> {
         });
     }
     walk(&to, &steps, 0)
+}
+
+pub(super) fn expand(x: &Constant, to: &[i64]) -> Option<Vec<u8>> {
+    pick(x, broadcast(&x.sizes, to)?.into_iter())
 }
 
 pub(super) fn transpose(x: &Constant, perm: Option<&Attr>) -> Option<Vec<u8>> {

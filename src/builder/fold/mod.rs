@@ -1,8 +1,10 @@
 //! Constant folding of what rules make from small constants. Only results that are the same to the bit on every runtime.
 
 mod layout;
+mod logic;
 mod numbers;
 
+use super::constants::MAX_FOLDED;
 use super::{Builder, Call};
 use crate::graph::{Attr, Constant, Type, Value};
 
@@ -27,24 +29,48 @@ impl Builder {
         if call.outputs != 1 || call.inputs.is_empty() {
             return None;
         }
-        let sizes: Vec<i64> = ty.shape()?.iter().map(|n| n.known()).collect::<Option<_>>()?;
         let inputs: Vec<&Constant> =
             call.inputs.iter().map(|v| self.small_constant((*v)?)).collect::<Option<Vec<_>>>()?;
-        let first = *inputs.first()?;
-        let bytes = match (call.op, inputs.as_slice()) {
-            ("Reshape" | "Squeeze" | "Unsqueeze" | "Flatten", _) => first.bytes().to_vec(),
-            ("Cast", [x]) => numbers::cast(x, ty.dtype())?,
-            ("Neg", [x]) => numbers::negate(x)?,
-            ("Add" | "Sub" | "Mul" | "Div", [a, b]) => numbers::binary(call.op, a, b, &sizes)?,
-            ("Concat", _) => layout::concat(&inputs, call.int("axis")?)?,
-            ("Gather", [x, indices]) => layout::gather(x, indices, call.int("axis").unwrap_or(0))?,
-            ("Transpose", [x]) => layout::transpose(x, call.attr("perm"))?,
-            ("Slice", [x, bounds @ ..]) => layout::slice(x, bounds, &sizes)?,
-            _ => return None,
-        };
-        let constant = Constant::new(ty.dtype(), sizes, bytes);
-        constant.is_consistent().then_some(constant)
+        // What is small stays small: nothing is blown up here.
+        let given: usize = inputs.iter().map(|constant| constant.len()).sum();
+        let count = ty.shape()?.iter().try_fold(1usize, |n, size| n.checked_mul(usize::try_from(size.known()?).ok()?));
+        count.filter(|count| *count <= given.max(MAX_FOLDED))?;
+        evaluate(call.op, &call.attrs, &inputs, ty)
     }
+}
+
+/// What an operator gives on constants, to the bit what every runtime gives; None where that is not known here.
+///
+/// The caller bounds the sizes.
+pub(crate) fn evaluate(op: &str, attrs: &[(&'static str, Attr)], inputs: &[&Constant], ty: &Type) -> Option<Constant> {
+    let sizes: Vec<i64> = ty.shape()?.iter().map(|n| n.known()).collect::<Option<_>>()?;
+    let attr = |name: &str| attrs.iter().find(|(n, _)| *n == name).map(|(_, attr)| attr);
+    let int = |name: &str| match attr(name) {
+        Some(Attr::Int(n)) => Some(*n),
+        _ => None,
+    };
+    let first = *inputs.first()?;
+    let bytes = match (op, inputs) {
+        ("Reshape" | "Squeeze" | "Unsqueeze" | "Flatten" | "Identity", _) => first.bytes().to_vec(),
+        ("Cast", [x]) => numbers::cast(x, ty.dtype())?,
+        ("Neg", [x]) => numbers::negate(x)?,
+        ("Not", [x]) => logic::not(x)?,
+        ("Sqrt", [x]) => numbers::unary(x, f64::sqrt)?,
+        ("Reciprocal", [x]) => numbers::unary(x, f64::recip)?,
+        ("Add" | "Sub" | "Mul" | "Div", [a, b]) => numbers::binary(op, a, b, &sizes)?,
+        ("Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "And" | "Or" | "Xor", [a, b]) => {
+            logic::binary(op, a, b, &sizes)?
+        }
+        ("Where", [condition, a, b]) => logic::choose(condition, a, b, &sizes)?,
+        ("Expand", [x, _]) => layout::expand(x, &sizes)?,
+        ("Concat", _) => layout::concat(inputs, int("axis")?)?,
+        ("Gather", [x, indices]) => layout::gather(x, indices, int("axis").unwrap_or(0))?,
+        ("Transpose", [x]) => layout::transpose(x, attr("perm"))?,
+        ("Slice", [x, bounds @ ..]) => layout::slice(x, bounds, &sizes)?,
+        _ => return None,
+    };
+    let constant = Constant::new(ty.dtype(), sizes, bytes);
+    constant.is_consistent().then_some(constant)
 }
 
 /// The axes of a transposition; all reversed where none are given.

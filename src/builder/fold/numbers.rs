@@ -34,6 +34,21 @@ pub(super) fn negate(x: &Constant) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// A function that IEEE 754 rounds correctly. Half-precision types compute in float32 and round, as runtimes do.
+pub(super) fn unary(x: &Constant, f: fn(f64) -> f64) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(x.len() * 8);
+    for number in encode::decode(x.dtype, x.bytes())? {
+        let Scalar::Float(v) = number else { return None };
+        // Square roots and quotients of float32 come out the same by way of float64.
+        let result = if x.dtype == Dtype::Float64 { f(v) } else { f64::from(f(v) as f32) };
+        if result.is_nan() {
+            return None;
+        }
+        bytes.extend(encode::encode_float(result, x.dtype)?);
+    }
+    Some(bytes)
+}
+
 /// Add, Sub, Mul or Div with broadcasting to `sizes`.
 pub(super) fn binary(op: &str, a: &Constant, b: &Constant, sizes: &[i64]) -> Option<Vec<u8>> {
     if a.dtype != b.dtype {

@@ -1,0 +1,57 @@
+//! `aten2onnx pack`
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use super::export::{self, ExternalArg};
+use super::report::{self, Stop};
+use super::text;
+use crate::onnx::{self, pack};
+
+const EXAMPLES: &str = "\
+Examples:
+  aten2onnx pack model.onnx                        takes in what lies in other files, and replaces model.onnx
+  aten2onnx pack linked.onnx -o whole.onnx         after `export --external-data link`: free of the .pt2
+  aten2onnx pack llm.onnx -o out/llm.onnx --external-data always";
+
+/// Make a model with external data self-contained
+///
+/// Weights are copied from the files that the model points into, a .pt2 too.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The .onnx file
+    #[arg(value_name = "IN.onnx")]
+    input: PathBuf,
+    /// The .onnx file to write [default: the input itself, replaced when the new one is whole]
+    #[arg(short, long, value_name = "OUT.onnx")]
+    output: Option<PathBuf>,
+    /// Where the weights go
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ExternalArg::Auto)]
+    external_data: ExternalArg,
+    /// Say nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<(), Stop> {
+    export::handle_signals();
+    let start = Instant::now();
+    let output = args.output.as_ref().unwrap_or(&args.input);
+    let model = pack::open(&args.input)?;
+    let written = export::written(output, args.quiet, &mut |out, progress| match out {
+        Some(out) => onnx::write_to(&model, out, progress),
+        None => onnx::write_file(&model, output, args.external_data.into(), &[], progress),
+    })?;
+    if !args.quiet {
+        let data = match &written.data {
+            Some((path, size)) => format!(" and {} to {}", text::bytes(*size), path.display()),
+            None => String::new(),
+        };
+        let weights = text::bytes(written.weights);
+        let (wrote, took) = (text::bytes(written.model), text::duration(start.elapsed()));
+        report::say(&format!("{}: {weights} of weights; wrote {wrote}{data} in {took}", output.display()));
+    }
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! Nodes that change nothing: Identity, transpositions and reshapes to what is there, slices of all, pads of nothing,
+//! expansion to the same size, products with 1, sums of one.
+//!
+//! It must not drop a node whose result has another type, known or not.
+
+use super::rewriter::Rewriter;
+use crate::builder::Scalar;
+use crate::graph::{Node, Value};
+
+pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+    let x = node.input(0)?;
+    let result = node.outputs.first().copied().flatten()?;
+    let changes_nothing = match node.op {
+        "Identity" => return Some(x),
+        "Concat" | "Max" | "Min" | "Mean" | "Sum" => node.inputs.len() == 1,
+        "Transpose" => node.ints("perm").is_some_and(|perm| perm.iter().enumerate().all(|(i, axis)| i as i64 == *axis)),
+        // These keep the order of elements.
+        "Expand" | "Flatten" | "Reshape" | "Squeeze" | "Tile" | "Unsqueeze" => cx.same_type(x, result),
+        "Slice" => cx.same_type(x, result) && has_unit_steps(cx, node),
+        "Pad" => cx.same_type(x, result) && has_no_pads(cx, node),
+        "Mul" => return factor_of_one(cx, node, result),
+        "Div" => cx.same_type(x, result) && node.input(1).is_some_and(|y| is_all(cx, y, 1.0)),
+        "Sub" => cx.same_type(x, result) && node.input(1).is_some_and(|y| is_all(cx, y, 0.0)),
+        _ => false,
+    };
+    changes_nothing.then_some(x)
+}
+
+fn has_unit_steps(cx: &Rewriter<'_>, node: &Node) -> bool {
+    node.input(4).is_none_or(|steps| cx.ints(steps).is_some_and(|steps| steps.iter().all(|step| *step == 1)))
+}
+
+/// Pads of opposite signs could give the same size.
+fn has_no_pads(cx: &Rewriter<'_>, node: &Node) -> bool {
+    let pads = node.ints("pads").map(<[i64]>::to_vec).or_else(|| cx.ints(node.input(1)?));
+    pads.is_some_and(|pads| pads.iter().all(|pad| *pad == 0))
+}
+
+fn factor_of_one(cx: &Rewriter<'_>, node: &Node, result: Value) -> Option<Value> {
+    let (a, b) = (node.input(0)?, node.input(1)?);
+    [(a, b), (b, a)].into_iter().find_map(|(x, one)| (cx.same_type(x, result) && is_all(cx, one, 1.0)).then_some(x))
+}
+
+/// Is it a constant of one element, this one?
+fn is_all(cx: &Rewriter<'_>, value: Value, number: f64) -> bool {
+    match cx.builder.constant_scalar(value) {
+        Some(Scalar::Int(n)) => n as f64 == number,
+        // Taking away -0 would change the sign of 0.
+        Some(Scalar::Float(x)) => x == number && x.is_sign_positive(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::super::testing::{Net, ops};
+
+    #[test]
+    fn what_changes_nothing_goes() {
+        let mut net = Net::new(18);
+        let x = net.open_input(&[-1, 4]);
+        let (starts, ends, axes) = (net.ints(&[0]), net.ints(&[i64::MAX]), net.ints(&[1]));
+        let a = net.op("Slice", &[x, starts, ends, axes]);
+        let pads = net.ints(&[0; 4]);
+        let b = net.op("Pad", &[a, pads]);
+        let one = net.floats(&[], &[1.0]);
+        let c = net.op("Mul", &[one, b]);
+        let d = net.op("Div", &[c, one]);
+        let y = net.op("Exp", &[d]);
+        assert_eq!(ops(net, y), ["Exp"]);
+    }
+
+    #[test]
+    fn what_changes_something_stays() {
+        let mut net = Net::new(18);
+        let x = net.input(&[2, 4]);
+        let (starts, ends, axes, steps) = (net.ints(&[-1]), net.ints(&[i64::MIN]), net.ints(&[1]), net.ints(&[-1]));
+        let a = net.op("Slice", &[x, starts, ends, axes, steps]);
+        let pads = net.ints(&[0, 1, 0, -1]);
+        let b = net.op("Pad", &[a, pads]);
+        let ones = net.floats(&[3, 1, 1], &[1.0; 3]);
+        let y = net.op("Mul", &[b, ones]);
+        assert_eq!(ops(net, y), ["Slice", "Pad", "Mul"]);
+    }
+}

@@ -1,0 +1,127 @@
+//! Slices that together cut a dimension into pieces are one Split.
+//!
+//! It must not split where pieces are missing, overlap or step, or where the size is not known.
+
+use rustc_hash::FxHashMap;
+
+use super::rewriter::Rewriter;
+use crate::graph::{Attr, Node, Value};
+
+/// The slices of a value along an axis, as the walk found the graph.
+#[derive(Default)]
+pub(super) struct Slices {
+    /// By what is sliced and the axis: start and end of each piece.
+    pieces: FxHashMap<(Value, usize), Vec<(i64, i64)>>,
+    /// The pieces that were made, by start.
+    made: FxHashMap<(Value, usize), FxHashMap<i64, Value>>,
+}
+
+impl Slices {
+    /// Notes the slices among the nodes of one body.
+    pub(super) fn note(&mut self, cx: &Rewriter<'_>, nodes: &[Node]) {
+        for node in nodes {
+            if let Some(piece) = piece(cx, node) {
+                let pieces = self.pieces.entry((piece.x, piece.axis)).or_default();
+                if !pieces.contains(&(piece.start, piece.end)) {
+                    pieces.push((piece.start, piece.end));
+                }
+            }
+        }
+    }
+}
+
+/// A part of a dimension of known size.
+struct Piece {
+    x: Value,
+    axis: usize,
+    start: i64,
+    end: i64,
+    size: i64,
+}
+
+fn piece(cx: &Rewriter<'_>, node: &Node) -> Option<Piece> {
+    if node.op != "Slice" {
+        return None;
+    }
+    let x = node.input(0)?;
+    let list = |name: &str, i: usize| match node.ints(name) {
+        Some(ints) => Some(ints.to_vec()),
+        None => cx.ints(node.input(i)?),
+    };
+    let (starts, ends) = (list("starts", 1)?, list("ends", 2)?);
+    let axes = if node.input(3).is_some() || node.ints("axes").is_some() { list("axes", 3)? } else { vec![0] };
+    let steps = if node.input(4).is_some() { cx.ints(node.input(4)?)? } else { vec![1] };
+    let ([start], [end], [axis], [1]) = (starts.as_slice(), ends.as_slice(), axes.as_slice(), steps.as_slice()) else {
+        return None;
+    };
+    let shape = cx.shape(x)?;
+    let axis = usize::try_from(if *axis < 0 { axis + shape.len() as i64 } else { *axis }).ok()?;
+    let size = shape.get(axis)?.known()?;
+    let from_front = |n: i64| if n < 0 { n.saturating_add(size) } else { n }.clamp(0, size);
+    let (start, end) = (from_front(*start), from_front(*end));
+    (start < end).then_some(Piece { x, axis, start, end, size })
+}
+
+pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+    let piece = piece(cx, node)?;
+    let key = (piece.x, piece.axis);
+    if let Some(made) = cx.slices.made.get(&key) {
+        return made.get(&piece.start).copied();
+    }
+    let mut pieces = cx.slices.pieces.get(&key)?.clone();
+    pieces.sort_unstable();
+    let mut end = 0;
+    for (start, next) in &pieces {
+        if *start != end {
+            return None;
+        }
+        end = *next;
+    }
+    if end != piece.size || pieces.len() < 2 {
+        return None;
+    }
+    let sizes: Vec<i64> = pieces.iter().map(|(start, end)| end - start).collect();
+    let sizes = cx.builder.ints(&sizes);
+    let inputs = vec![piece.x.into(), sizes.into()];
+    let attrs = vec![("axis", Attr::Int(piece.axis as i64))];
+    let made = cx.builder.node("Split", inputs, attrs, pieces.len()).ok()?;
+    let made: FxHashMap<i64, Value> = pieces.iter().map(|(start, _)| *start).zip(made).collect();
+    let result = made.get(&piece.start).copied();
+    cx.slices.made.insert(key, made);
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::super::testing::{Net, ops};
+    use crate::graph::Value;
+
+    fn slice(net: &mut Net, x: Value, from: i64, to: i64) -> Value {
+        let (from, to, axis) = (net.ints(&[from]), net.ints(&[to]), net.ints(&[-1]));
+        net.op("Slice", &[x, from, to, axis])
+    }
+
+    #[test]
+    fn halves_are_split() {
+        for opset in [11, 13, 18] {
+            let mut net = Net::new(opset);
+            let x = net.open_input(&[-1, 6]);
+            let (a, b) = (slice(&mut net, x, -3, i64::MAX), slice(&mut net, x, 0, 3));
+            let y = net.op("Mul", &[a, b]);
+            assert_eq!(ops(net, y), ["Split", "Mul"]);
+        }
+    }
+
+    #[test]
+    fn pieces_that_overlap_or_leave_some_stay() {
+        for (from, to) in [(2, 6), (3, 5)] {
+            let mut net = Net::new(18);
+            let x = net.open_input(&[-1, 6]);
+            let (a, b) = (slice(&mut net, x, 0, 3), slice(&mut net, x, from, to));
+            let (a, b) = (net.op("ReduceSum", &[a]), net.op("ReduceSum", &[b]));
+            let y = net.op("Mul", &[a, b]);
+            assert_eq!(ops(net, y).iter().filter(|op| **op == "Slice").count(), 2);
+        }
+    }
+}

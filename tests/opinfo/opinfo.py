@@ -1,0 +1,241 @@
+"""Exports PyTorch's own samples of its operators and compares the models with eager PyTorch.
+
+    opinfo.py PATH-OF-aten2onnx [--samples N] [--ops NAME,...] [--opsets N,...] [--out FILE]
+
+Without --samples a short run: of each operator one sample, in a dtype and at an opset that its name decides. With it, N samples of each
+dtype, with fixed and with symbolic sizes, at each opset. A sample ends as `ok`, `refused` (the exporter said no) or `wrong`;
+expected_failures.txt says which may. Exits with 1 if another fails, or if one that should fail does not.
+"""
+import argparse
+import collections
+import json
+import os
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+HERE = Path(__file__).parent
+OPSETS = [9, 13, 18, 23]
+SECONDS_FOR_AN_OPERATOR = 900
+
+
+# ---------------------------------------------------------------- one operator, in a process of its own
+
+def work(binary):
+    """Takes {"op", "samples", "opsets"} from each line of stdin, prints a line for each verdict and an empty one at the end."""
+    sys.path[:0] = [str(HERE), str(HERE.parent / "examples")]
+    import judge
+    import samples
+    judge.warm_up()
+    with tempfile.TemporaryDirectory() as folder:
+        for line in sys.stdin:
+            task = json.loads(line)
+            for verdict in verdicts(binary, Path(folder), task, samples, judge):
+                print(json.dumps(verdict), flush=True)
+            print(flush=True)
+
+
+def verdicts(binary, folder, task, samples, judge):
+    name, by_dtype = task["op"], {}
+    for dtype, index, dynamic in samples.plan(name, task["samples"]):
+        if dtype not in by_dtype:
+            by_dtype[dtype] = samples.samples(samples.INFOS[name], dtype)
+        there = by_dtype[dtype]
+        if not there:
+            continue
+        index %= len(there)
+        opsets = task["opsets"] or [OPSETS[(samples.number_of(name) // 64) % len(OPSETS)]]
+        about = {"op": name, "dtype": dtype, "sample": index, "dynamic": dynamic}
+        try:
+            pt2, runs, text = prepared(samples, samples.INFOS[name], there[index], dynamic, folder)
+        except samples.Skip as why:
+            yield {**about, "status": "skip", "what": str(why).strip().split("\n")[0][:200]}
+            continue
+        for opset in opsets:
+            status, what = tried(binary, pt2, opset, dtype, runs, judge)
+            yield {**about, "opset": opset, "status": status, "what": what, "text": text}
+
+
+def prepared(samples, info, sample, dynamic, folder):
+    """The program on disk, and the inputs with their answers."""
+    import torch
+    sample = samples.Sample(info, sample)
+    if sum(x.numel() for x in sample.inputs) > 1_000_000:
+        raise samples.Skip("large")
+    with torch.no_grad():
+        runs = [(sample.inputs, sample.answer(sample.inputs))]
+        program = samples.exported(sample, dynamic)
+        others = samples.at_other_sizes(sample, program) if dynamic else None
+    path = folder / "model.pt2"
+    try:
+        torch.export.save(program, str(path))
+    except Exception as error:
+        raise samples.Skip(f"torch.export.save: {error}") from error
+    return path, runs + ([others] if others else []), sample.text()
+
+
+def tried(binary, pt2, opset, dtype, runs, judge):
+    """Exports the program and runs it: a status, and what was wrong."""
+    path = pt2.with_suffix(".onnx")
+    path.unlink(missing_ok=True)
+    done = subprocess.run([binary, "export", str(pt2), "-o", str(path), "--opset", str(opset), "--quiet"], capture_output=True, text=True, timeout=120)
+    if done.returncode:
+        text = " ".join(done.stderr.split())
+        return ("wrong" if "panicked" in text or done.returncode < 0 else "refused"), text[:400]
+    for inputs, answer in runs:
+        try:
+            have, where = run(path, opset, inputs, judge)
+        except Exception as error:
+            return "wrong", judge.first_line(error)
+        # It has next to no kernels for bfloat16.
+        if where != "runtime" and dtype != "bfloat16":
+            return "wrong", "ONNX Runtime has no kernel for it"
+        if len(have) != len(answer):
+            return "wrong", f"{len(have)} outputs, wanted {len(answer)}"
+        for i, (want, got) in enumerate(zip(answer, have)):
+            what = judge.differs(judge.to_numpy(want), got, random=False)
+            if what:
+                return "wrong", f"output {i}: {what}" + (" (at other sizes)" if inputs is not runs[0][0] else "")
+    return "ok", ""
+
+
+def run(path, opset, inputs, judge):
+    """What the model gives, as ONNX Runtime is used: optimised."""
+    import onnx
+    model = onnx.load(path)
+    found = next(o.version for o in model.opset_import if not o.domain)
+    if found != opset:
+        raise ValueError(f"asked for opset {opset}, got {found}")
+    names = [i.name for i in model.graph.input]
+    if len(names) != len(inputs):
+        raise ValueError(f"{len(names)} inputs, wanted {len(inputs)}")
+    return judge.run_fed(model, path.read_bytes(), opset, dict(zip(names, map(judge.to_numpy, inputs))), optimise=True)
+
+
+# ---------------------------------------------------------------- all of them
+
+class Workers:
+    """Processes that take operators from one queue; one that dies or hangs is replaced, and its operator is a failure."""
+
+    def __init__(self, command, tasks):
+        self.command, self.results, self.lock = command, [], threading.Lock()
+        self.tasks = queue.Queue()
+        for task in tasks:
+            self.tasks.put(task)
+
+    def run(self, jobs, log):
+        threads = [threading.Thread(target=self.serve, args=(log,)) for _ in range(jobs)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return self.results
+
+    def serve(self, log):
+        process = None
+        while True:
+            try:
+                task = self.tasks.get_nowait()
+            except queue.Empty:
+                break
+            process = process or subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            alarm = threading.Timer(SECONDS_FOR_AN_OPERATOR, process.kill)
+            alarm.start()
+            found = list(self.ask(process, task))
+            alarm.cancel()
+            if process.poll() is not None:
+                found.append({"op": task["op"], "dtype": "", "dynamic": False, "status": "wrong", "what": "the process died or hung"})
+                process = None
+            with self.lock:
+                self.results += found
+                for verdict in found:
+                    print(json.dumps(verdict), file=log, flush=True)
+        if process:
+            process.stdin.close()
+            process.wait()
+
+    def ask(self, process, task):
+        process.stdin.write(json.dumps(task) + "\n")
+        process.stdin.flush()
+        for line in process.stdout:
+            if not line.strip():
+                return
+            yield json.loads(line)
+        process.wait()
+
+
+class Expected:
+    """A line of expected_failures.txt: `OP DTYPES SIZES OPSETS all|some: reason`, each `*` or a list with commas."""
+
+    def __init__(self, line):
+        head, _, self.reason = line.partition(": ")
+        self.line = line
+        self.op, self.dtypes, self.sizes, self.opsets, self.extent = head.split()
+        self.failed = self.passed = 0
+
+    def covers(self, verdict):
+        def within(listed, value):
+            return listed == "*" or str(value) in listed.split(",")
+        sizes = "dynamic" if verdict["dynamic"] else "static"
+        return (within(self.op, verdict["op"]) and within(self.dtypes, verdict["dtype"]) and within(self.sizes, sizes)
+                and within(self.opsets, verdict.get("opset", "")))
+
+    def stale(self, complete):
+        """Has it started to pass?"""
+        return self.passed > 0 if self.extent == "all" else complete and self.passed > 0 and self.failed == 0
+
+
+def judged(results, expected, complete):
+    """What is wrong with the results, one line each."""
+    wrong = []
+    for verdict in results:
+        if verdict["status"] == "skip":
+            continue
+        entries = [e for e in expected if e.covers(verdict)]
+        for entry in entries:
+            if verdict["status"] == "ok":
+                entry.passed += 1
+            else:
+                entry.failed += 1
+        if verdict["status"] != "ok" and not entries:
+            sizes = "dynamic" if verdict["dynamic"] else "static"
+            wrong.append(f"{verdict['op']} {verdict['dtype']} {sizes} at opset {verdict.get('opset')} is {verdict['status']}: "
+                         f"{verdict['what']} [{verdict.get('text', '')}]")
+    return wrong + [f"expected to fail, but passes; drop it from expected_failures.txt: {e.line}" for e in expected if e.stale(complete)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary")
+    parser.add_argument("--samples", type=int, help="of each dtype")
+    parser.add_argument("--ops", help="these operators alone")
+    parser.add_argument("--opsets", help="these opsets")
+    parser.add_argument("--out", default=os.devnull, help="a file for all verdicts, JSON lines")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
+    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.worker:
+        return work(args.binary)
+    os.environ.setdefault("PYTHONHASHSEED", "0")
+    names = args.ops.split(",") if args.ops else json.loads(subprocess.check_output([sys.executable, "-c", LIST_NAMES], text=True, cwd=HERE))
+    opsets = [int(o) for o in args.opsets.split(",")] if args.opsets else (OPSETS if args.samples else None)
+    tasks = [{"op": name, "samples": args.samples, "opsets": opsets} for name in names]
+    workers = Workers([sys.executable, __file__, "--worker", args.binary], tasks)
+    with open(args.out, "w") as log:
+        results = workers.run(min(args.jobs, len(tasks)), log)
+    lines = (HERE / "expected_failures.txt").read_text().splitlines()
+    expected = [Expected(line) for line in lines if line and not line.startswith("#")]
+    wrong = judged(results, expected, complete=args.samples is not None and not args.ops)
+    counts = collections.Counter(v["status"] for v in results)
+    print(", ".join(f"{n} {status}" for status, n in sorted(counts.items())))
+    print("\n".join(sorted(wrong)))
+    return 1 if wrong else 0
+
+
+LIST_NAMES = "import json, samples; print(json.dumps(sorted(samples.INFOS)))"
+
+if __name__ == "__main__":
+    sys.exit(main())
