@@ -1,10 +1,15 @@
 //! The pipeline: a program in, an ONNX model out. The command line and the bindings are thin layers over this.
 //!
-//! ```no_run
+//! ```
 //! use aten2onnx::Exporter;
 //!
-//! let summary = Exporter::new().opset(13).dim("s77", "batch").export("model.pt2", "model.onnx")?;
-//! println!("{} nodes", summary.nodes);
+//! # let model = "tests/data/models/mobilenet_like.pt2";
+//! # let folder = tempfile::tempdir()?;
+//! # let destination = folder.path().join("model.onnx");
+//! let summary = Exporter::new().opset(13).dim("s77", "batch").export(model, &destination)?;
+//! assert!(destination.exists());
+//! println!("{} nodes at opset {}", summary.nodes, summary.opset);
+//! # assert_eq!(summary.opset, 13);
 //! # Ok::<(), aten2onnx::error::Error>(())
 //! ```
 

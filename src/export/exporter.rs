@@ -11,14 +11,17 @@ use crate::translate::Fallback;
 
 /// Exports models with the choices that it holds.
 ///
-/// ```no_run
+/// ```
 /// use aten2onnx::Exporter;
 /// use aten2onnx::onnx::ExternalData;
 ///
+/// # let model = "tests/data/models/mobilenet_like.pt2";
+/// # let folder = tempfile::tempdir()?;
 /// let exporter = Exporter::new().opset(17).external_data(ExternalData::Always);
-/// for name in ["encoder", "decoder"] {
-///     exporter.export(format!("{name}.pt2"), format!("{name}.onnx"))?;
+/// for name in ["first", "second"] {
+///     exporter.export(model, folder.path().join(format!("{name}.onnx")))?;
 /// }
+/// assert!(folder.path().join("second.onnx.data").exists());
 /// # Ok::<(), aten2onnx::error::Error>(())
 /// ```
 #[derive(Debug, Clone, Default)]
@@ -110,6 +113,25 @@ impl Exporter {
     ///
     /// # Errors
     /// A file that cannot be read, or everything that the checker has to say about the rules.
+    ///
+    /// ```
+    /// # use aten2onnx::Exporter;
+    /// # let model = "tests/data/models/mobilenet_like.pt2";
+    /// # let folder = tempfile::tempdir()?;
+    /// let rules = folder.path().join("mine.opmap");
+    /// std::fs::write(&rules, "map aten::hardswish(Tensor self) -> Tensor = self * HardSigmoid(self, alpha_f = 1 / 6.0)")?;
+    ///
+    /// let exported = Exporter::new().mappings([&rules])?.read(model)?;
+    /// let mut count = 0;
+    /// exported.graph.body.visit(&mut |node| count += usize::from(node.op == "HardSwish"));
+    /// assert_eq!(count, 0);
+    ///
+    /// let wrong = "map aten::hardswish(Tensor self) -> Tensor = HardSwosh(self)";
+    /// std::fs::write(&rules, wrong)?;
+    /// let error = Exporter::new().mappings([&rules]).unwrap_err();
+    /// assert!(error.message.contains("did you mean `HardSwish`?"));
+    /// # Ok::<(), aten2onnx::error::Error>(())
+    /// ```
     pub fn mappings<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Result<Exporter> {
         let paths: Vec<PathBuf> = paths.into_iter().map(|path| path.as_ref().to_owned()).collect();
         self.options.rules.load(&paths)?;
