@@ -1,4 +1,5 @@
-//! The example does what it says: a model with custom operators exports, and gives the numbers of PyTorch.
+//! The example does what it says: a model with custom operators exports, the same by compiled rules and by rules that are read at
+//! run time, and gives the numbers of PyTorch.
 #![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
@@ -18,5 +19,9 @@ fn a_model_with_custom_operators_runs() {
     };
     run(&python, &[here.join("my_ops.py").to_str().unwrap()]);
     run(Path::new(env!("CARGO_BIN_EXE_custom-operators")), &["model.pt2", "model.onnx"]);
+    let at_run_time = folder.join("at_run_time.onnx");
+    let exporter = aten2onnx::Exporter::new().mappings([here.join("mappings")]).unwrap();
+    exporter.export(folder.join("model.pt2"), &at_run_time).unwrap();
+    assert_eq!(std::fs::read(folder.join("model.onnx")).unwrap(), std::fs::read(at_run_time).unwrap());
     assert_eq!(run(&python, &[here.join("run.py").to_str().unwrap()]).trim(), "the same");
 }
