@@ -173,6 +173,26 @@ impl Dtype {
     pub fn is_complex(self) -> bool {
         matches!(self, Complex32 | Complex64 | Complex128)
     }
+
+    /// The dtype of the parts of a complex one; others are themselves.
+    pub fn real(self) -> Dtype {
+        match self {
+            Complex32 => Float16,
+            Complex64 => Float32,
+            Complex128 => Float64,
+            real => real,
+        }
+    }
+
+    /// The complex dtype whose parts are of a real one.
+    pub fn complex(self) -> Option<Dtype> {
+        match self {
+            Float16 => Some(Complex32),
+            Float32 => Some(Complex64),
+            Float64 => Some(Complex128),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for Dtype {

@@ -16,6 +16,19 @@ pub enum Kind {
     Unsupported,
     /// A fault of this program: a rule that broke its own promise. Exit code 70.
     Internal,
+    /// Whoever asked for the work told it to stop. Exit code 130.
+    Stopped,
+}
+
+/// The call of the model that an error is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// `aten::add.Tensor`
+    pub operator: String,
+    /// The node: `add_1`.
+    pub node: String,
+    /// The user's source line, if known.
+    pub source_line: Option<String>,
 }
 
 /// An error with its place.
@@ -31,12 +44,14 @@ pub struct Error {
     pub help: Option<String>,
     /// The lowest opset at which this would have worked, where that is known.
     pub needs_opset: Option<u32>,
+    /// The call that it is about, if it is about one.
+    pub call: Option<Box<Call>>,
 }
 
 impl Error {
     /// An error of a kind.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Error { kind, message: message.into(), place: Vec::new(), help: None, needs_opset: None }
+        Error { kind, message: message.into(), place: Vec::new(), help: None, needs_opset: None, call: None }
     }
 
     /// The input is damaged or unknown.
@@ -80,6 +95,7 @@ impl Error {
             Kind::Input => 4,
             Kind::Unsupported => 5,
             Kind::Internal => 70,
+            Kind::Stopped => 130,
         }
     }
 }

@@ -145,6 +145,11 @@ impl Exported {
         Err(error.help(format!("leave out `--external-data {asked}`, or write to a file")))
     }
 
+    /// Chooses anew where the weights go.
+    pub fn set_external_data(&mut self, external_data: ExternalData) {
+        self.external_data = external_data;
+    }
+
     /// The IR version that was chosen.
     pub fn ir_version(&self) -> i64 {
         self.model.proto.ir_version()

@@ -120,6 +120,7 @@ mod lowerings {
     pub(super) use super::generated::*;
 }
 
+<<<<<<< HEAD
 /// The compiled rules as functions, for rules of other crates that call them.
 #[doc(hidden)]
 pub mod compiled {
@@ -127,11 +128,19 @@ pub mod compiled {
 }
 
 pub use generated::{ARMS, RULES, UNSUPPORTED};
+=======
+pub use generated::{ARMS, COMPLEX, RULES, UNSUPPORTED};
+>>>>>>> main
 pub use tables::*;
 
 /// The rule of an overload.
 pub fn find(name: &str) -> Option<&'static Rule> {
     RULES.binary_search_by(|rule| rule.name.cmp(name)).ok().map(|i| &RULES[i])
+}
+
+/// May the overload be called with complex numbers? An example shows that it holds for them.
+pub fn takes_complex(name: &str) -> bool {
+    COMPLEX.binary_search(&name).is_ok()
 }
 
 /// May the results of an operator share memory with its first argument?

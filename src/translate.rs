@@ -6,7 +6,10 @@
 
 mod arguments;
 mod control;
+<<<<<<< HEAD
 mod fallback;
+=======
+>>>>>>> main
 mod nested;
 mod numbers;
 mod preflight;
@@ -19,7 +22,7 @@ use std::collections::HashMap;
 
 use crate::builder::{Args, Binding, Builder, Event, Out, Scalar};
 use crate::dtype::Dtype;
-use crate::error::{Error, Result};
+use crate::error::{Call, Error, Result};
 use crate::export::Options;
 use crate::graph::{Graph, Origin, Type, Value};
 use crate::program;
@@ -51,6 +54,7 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
         builder.declare_range(symbol, *low, *high);
     }
     options.rules.install(&mut builder);
+<<<<<<< HEAD
     let shared = Shared {
         trace: &options.trace,
         rules: &options.rules,
@@ -58,16 +62,24 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
         ranges: &program.ranges,
         renamed: Cell::new(0),
     };
+=======
+    let shared =
+        Shared { trace: &options.trace, rules: &options.rules, ranges: &program.ranges, renamed: Cell::new(0) };
+>>>>>>> main
     let mut translation = Translation { builder: &mut builder, env: HashMap::new(), shared: &shared, symbols: None };
     translation.inputs(&program.graph)?;
     for bound in &program.weights {
-        let value = translation.builder.weight(bound.weight.clone());
+        let value = translation.builder.program_weight(bound.weight.clone());
         translation.env.insert(bound.value.clone(), Known::Tensor(value));
     }
     translation.nodes(&program.graph)?;
     translation.outputs(&program.graph)?;
     inspect(&mut builder);
+<<<<<<< HEAD
     builder.finish()
+=======
+    builder.finish_with(options.passes())
+>>>>>>> main
 }
 
 /// What a name of the program stands for.
@@ -93,7 +105,10 @@ struct Shared<'a> {
     /// Overloads to tell of.
     trace: &'a [String],
     rules: &'a Rules,
+<<<<<<< HEAD
     fallback: Fallback,
+=======
+>>>>>>> main
     /// Bounds of symbols, inclusive.
     ranges: &'a HashMap<String, (Option<i64>, Option<i64>)>,
     /// Number of symbols renamed so far.
@@ -118,7 +133,11 @@ impl Translation<'_> {
                         .tensors
                         .get(name)
                         .ok_or_else(|| Error::input(format!("nothing is recorded on the input `{name}`")))?;
+<<<<<<< HEAD
                     Known::Tensor(self.builder.input(name, complex_as_pairs(meta.dtype, meta.sizes.clone())))
+=======
+                    Known::Tensor(self.builder.program_input(name, Type::tensor(meta.dtype, meta.sizes.clone())))
+>>>>>>> main
                 }
                 InputKind::SymInt => {
                     let value = self.builder.input(name, Type::tensor(Dtype::Int64, Vec::new()));
@@ -161,6 +180,7 @@ impl Translation<'_> {
             return self.higher_order(operator, node, graph);
         }
         let rules = self.shared.rules;
+<<<<<<< HEAD
         let Some(rule) = rules.meaning(&node.target) else {
             return match self.shared.fallback {
                 Fallback::Aten => self.keep(node, graph),
@@ -169,6 +189,16 @@ impl Translation<'_> {
         };
         self.builder.set_origin(origin(node));
         let args = self.arguments(node)?;
+=======
+        self.builder.set_origin(origin(node));
+        let args = self.arguments(node)?;
+        let rule = match args.has_complex(self.builder) {
+            true => {
+                rules.complex_meaning(&node.target).ok_or_else(|| preflight::no_complex_rule(rules, &node.target))?
+            }
+            false => rules.meaning(&node.target).ok_or_else(|| preflight::no_rule(rules, &node.target))?,
+        };
+>>>>>>> main
         let traced = self.shared.trace.iter().any(|t| t == rule.name());
         if !traced && !self.shared.trace.is_empty() {
             self.builder.trace().take();
@@ -278,6 +308,7 @@ impl Translation<'_> {
     }
 }
 
+<<<<<<< HEAD
 /// The type of a tensor in the graph. A complex tensor is a real one with a last dimension of 2.
 fn complex_as_pairs(dtype: Dtype, mut sizes: Vec<SymInt>) -> Type {
     let dtype = match dtype {
@@ -290,6 +321,8 @@ fn complex_as_pairs(dtype: Dtype, mut sizes: Vec<SymInt>) -> Type {
     Type::tensor(dtype, sizes)
 }
 
+=======
+>>>>>>> main
 fn origin(node: &Node) -> Origin {
     Origin {
         node_name: node.name.clone(),
@@ -317,7 +350,8 @@ fn placed(error: Error, node: &Node) -> Error {
         Some(line) => format!("`{}` ({}), {line}", node.name, node.target),
         None => format!("`{}` ({})", node.name, node.target),
     };
-    error.at(place)
+    let call = Call { operator: node.target.clone(), node: node.name.clone(), source_line: node.source_line.clone() };
+    Error { call: error.call.clone().or_else(|| Some(Box::new(call))), ..error.at(place) }
 }
 
 impl Translation<'_> {

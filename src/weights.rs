@@ -1,7 +1,10 @@
 //! Weights: where their bytes lie and how they are to be read. Nothing but the writer touches the bytes.
+//!
+//! A weight is bytes somewhere with sizes and strides: in a mapped file, in memory that the caller lends, or made here.
 
 mod scaled;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -42,10 +45,18 @@ pub enum Storage {
         /// Number of bytes.
         len: usize,
     },
+    /// Memory that the caller lends, such as a tensor of a live module.
+    Lent(Arc<dyn Memory>),
     /// Bytes made here.
     Owned(Arc<[u8]>),
     /// Bytes that are computed when they are written, one element after another.
     Scaled(Arc<Scaled>),
+}
+
+/// Memory of somebody else, which stays where it is and as it is while this lives.
+pub trait Memory: fmt::Debug + Send + Sync {
+    /// The bytes, the same ones at every call.
+    fn bytes(&self) -> &[u8];
 }
 
 /// A file in memory by mapping; or bytes that were in memory already, treated alike.
@@ -139,6 +150,7 @@ impl Storage {
                 let end = start.saturating_add(*len);
                 file.bytes().get(*start..end).unwrap_or_default()
             }
+            Storage::Lent(memory) => memory.bytes(),
             Storage::Owned(bytes) => bytes,
             Storage::Scaled(_) => &[],
         }
@@ -148,7 +160,7 @@ impl Storage {
     fn len(&self) -> u64 {
         match self {
             Storage::Scaled(scaled) => scaled.source().byte_len().unwrap_or(0),
-            Storage::Mapped { .. } | Storage::Owned(_) => self.bytes().len() as u64,
+            Storage::Mapped { .. } | Storage::Lent(_) | Storage::Owned(_) => self.bytes().len() as u64,
         }
     }
 }

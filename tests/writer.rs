@@ -94,7 +94,11 @@ fn model() -> Graph {
 
 fn write(graph: &Graph, options: &ModelOptions, path: &Path, external: ExternalData) -> Result<Written> {
     let model = onnx::model::build(graph, options)?;
-    onnx::write_file(&model, path, external, &[], &mut |done, total| assert!(done <= total))
+    let mut progress = |done, total| {
+        assert!(done <= total);
+        Ok(())
+    };
+    onnx::write_file(&model, path, external, &[], &mut progress)
 }
 
 fn read(path: &Path) -> ModelProto {
@@ -180,10 +184,10 @@ fn a_stream_gets_the_same_bytes_as_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let mut bytes = Vec::new();
     let model = onnx::model::build(&model(), &ModelOptions::default()).unwrap();
-    onnx::write_to(&model, &mut bytes, &mut |_, _| {}).unwrap();
+    onnx::write_to(&model, &mut bytes, &mut |_, _| Ok(())).unwrap();
     for name in ["a.onnx", "another name.onnx"] {
         let path = folder.path().join(name);
-        onnx::write_file(&model, &path, ExternalData::Never, &[], &mut |_, _| {}).unwrap();
+        onnx::write_file(&model, &path, ExternalData::Never, &[], &mut |_, _| Ok(())).unwrap();
         assert_eq!(fs::read(path).unwrap(), bytes);
     }
 }

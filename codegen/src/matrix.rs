@@ -3,6 +3,7 @@
 //! Takes the checked rules; everything in it is computed by `coverage`.
 
 mod html;
+mod page;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -29,6 +30,8 @@ struct Row {
     name: String,
     /// `mappings/aten/activation.opmap:4`
     location: String,
+    /// The dtypes that its examples prove.
+    dtypes: BTreeSet<String>,
     /// For each opset.
     levels: Vec<Level>,
     /// Why something is refused, and at which opsets.
@@ -56,7 +59,8 @@ impl Level {
 
 impl Row {
     fn new(name: &str, location: String, opsets: &[u32], statuses: &[Status]) -> Row {
-        let mut row = Row { name: name.to_owned(), location, levels: Vec::new(), reasons: Vec::new() };
+        let mut row =
+            Row { name: name.to_owned(), location, dtypes: BTreeSet::new(), levels: Vec::new(), reasons: Vec::new() };
         for (opset, status) in opsets.iter().zip(statuses) {
             let (level, reasons) = match status {
                 Status::Full => (Level::Full, &[][..]),
@@ -86,12 +90,14 @@ impl Table {
         let matrix = &checked.matrix;
         let opsets: Vec<u32> = (matrix.oldest..=matrix.newest).collect();
         let maps = checked.program.maps.iter();
+        let mut proven = page::proven(checked);
         let rows = maps.filter_map(|map| {
             let function = &map.function;
             let statuses = matrix.rows.get(&function.name)?;
             let line = checked.sources.line(function.span);
             let location = format!("{}:{line}", checked.sources.file(function.span.file).path);
-            Some(Row::new(&function.name, location, &opsets, statuses))
+            let dtypes = proven.remove(&function.name).unwrap_or_default();
+            Some(Row { dtypes, ..Row::new(&function.name, location, &opsets, statuses) })
         });
         let unsupported = checked.program.unsupported.iter().map(|u| (u.name.clone(), u.reason.clone()));
         Table { rows: rows.collect(), unsupported: unsupported.collect(), opsets }

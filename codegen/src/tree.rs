@@ -4,7 +4,7 @@
 //! the operators on tensors have become nodes.
 
 use crate::source::Span;
-use crate::syntax::ast::{BinaryOp, UnaryOp};
+use crate::syntax::ast::{BinaryOp, ExampleValue, UnaryOp};
 use crate::types::Ty;
 
 /// Everything that the mapping files say.
@@ -51,6 +51,12 @@ impl Program {
     pub fn external(&self, name: &str) -> Option<&Function> {
         let at = self.externs.binary_search_by(|f| f.name.as_str().cmp(name)).ok()?;
         self.externs.get(at)
+    }
+
+    /// May a `map` be called with complex numbers? An example does so.
+    pub fn takes_complex(&self, overload: &str) -> bool {
+        let is_of = |e: &Example| matches!(&e.target, Target::Map(name) if name == overload);
+        self.examples.iter().any(|e| is_of(e) && e.has_complex())
     }
 
     /// Is there a `same OP .. as N`?
@@ -391,13 +397,28 @@ pub struct Example {
     /// The overload or the ONNX operator.
     pub target: Target,
     /// By parameter name (attributes without suffix), in the order of the header; those left out are not listed.
-    pub args: Vec<(String, crate::syntax::ast::ExampleValue)>,
+    pub args: Vec<(String, ExampleValue)>,
     /// Sizes of symbolic dimensions.
     pub with: Vec<(String, i64)>,
     /// As written, from `example` on.
     pub text: String,
     /// Where.
     pub span: Span,
+}
+
+impl Example {
+    /// Is there a complex tensor among the arguments?
+    pub fn has_complex(&self) -> bool {
+        self.args.iter().any(|(_, arg)| is_complex(arg))
+    }
+}
+
+fn is_complex(arg: &ExampleValue) -> bool {
+    match arg {
+        ExampleValue::Tensor { dtype, .. } | ExampleValue::Literal { dtype, .. } => dtype.starts_with('c'),
+        ExampleValue::List(items) => items.iter().any(is_complex),
+        _ => false,
+    }
 }
 
 /// What an example calls.

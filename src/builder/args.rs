@@ -126,6 +126,23 @@ impl Args {
         self.values.iter().any(|(n, _)| n == name)
     }
 
+    /// Is there a complex number among them?
+    pub fn has_complex(&self, cx: &Builder) -> bool {
+        let number = |n: &Scalar| match n {
+            Scalar::Complex(..) => true,
+            Scalar::Value(value) => cx.is_complex(*value),
+            _ => false,
+        };
+        self.values.iter().any(|(_, arg)| match arg {
+            ArgValue::Tensor(value) => cx.is_complex(*value),
+            ArgValue::Tensors(values) => values.iter().flatten().any(|v| cx.is_complex(*v)),
+            ArgValue::NestedTensors(lists) => lists.iter().flatten().any(|v| cx.is_complex(*v)),
+            ArgValue::Scalar(n) => number(n),
+            ArgValue::Scalars(ns) => ns.iter().any(number),
+            _ => false,
+        })
+    }
+
     /// A tensor; a number becomes a wrapped number.
     pub fn tensor(&self, cx: &mut Builder, name: &str) -> Result<Value> {
         self.opt_tensor(cx, name)?.ok_or_else(|| missing(name))

@@ -2,7 +2,7 @@
 
 use super::{Builder, In, Scope};
 use crate::dtype::Dtype;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::{Attr, Body, Node, Source, Type, Value};
 
 impl Builder {
@@ -40,6 +40,9 @@ impl Builder {
         let mut own: Vec<Value> = Vec::with_capacity(outputs.len());
         for output in outputs {
             let output = self.plain(output);
+            if self.is_complex(output) {
+                return Err(Error::unsupported("complex numbers as results of a branch or a loop"));
+            }
             self.check_visible(output)?;
             let data = self.data(output);
             let is_own = matches!(data.source, Source::Node) && Some(data.scope) == self.scope().map(|s| s.id);

@@ -55,7 +55,10 @@ impl Builder {
         self.shaped(numbers, &[numbers.len() as i64], dtype)
     }
 
-    fn shaped(&mut self, numbers: &[Scalar], sizes: &[i64], dtype: Dtype) -> Result<Value> {
+    pub(super) fn shaped(&mut self, numbers: &[Scalar], sizes: &[i64], dtype: Dtype) -> Result<Value> {
+        if dtype.is_complex() {
+            return self.complex_numbers(numbers, sizes, dtype);
+        }
         let mut bytes = Vec::with_capacity(numbers.len() * 8);
         for number in numbers {
             bytes.extend(encode::encode(number, dtype).map_err(|what| self.fault(what))?);
@@ -100,6 +103,9 @@ impl Builder {
         let value = self.plain(value);
         if self.dtype(value) == to {
             return Ok(value);
+        }
+        if self.is_complex(value) || to.is_complex() {
+            return self.cast_complex(value, to);
         }
         self.node1("Cast", vec![value.into()], vec![("to", Attr::Int(to.onnx().into()))])
     }

@@ -9,6 +9,9 @@ use crate::graph::{Attr, Node, Source, Type, Value};
 use crate::schema::{Op, PortKind, Version};
 use crate::sym::SymInt;
 
+/// Attributes that are written also at their default: onnx's shape inference takes the absent one for another value.
+const SPELLED_OUT: &[(&str, &str)] = &[("STFT", "onesided")];
+
 impl Builder {
     /// Makes the node, with casts around it where the version does not take the dtypes at hand.
     pub(super) fn native(
@@ -60,7 +63,9 @@ impl Builder {
             let position = given.iter().position(|(name, _)| *name == attribute.name);
             let attr = position.map(|i| given.swap_remove(i).1);
             match attr.or_else(|| meant(attribute.name).map(|d| d.to_attr())) {
-                Some(attr) if attribute.default.is_some_and(|d| d.is(&attr)) => {}
+                Some(attr)
+                    if attribute.default.is_some_and(|d| d.is(&attr))
+                        && !SPELLED_OUT.contains(&(call.op, attribute.name)) => {}
                 Some(attr) => attrs.push((attribute.name, attr)),
                 None if attribute.required => {
                     return Err(call.fault(self, format!("needs its attribute `{}`", attribute.name)));

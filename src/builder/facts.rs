@@ -111,6 +111,10 @@ impl Builder {
         };
         if refined != *self.ty(value) {
             self.data_mut(value).ty = refined;
+            if self.is_complex(value) {
+                self.refine_pair(value);
+                return Ok(());
+            }
             self.bind_sizes(value, false);
         }
         Ok(())

@@ -18,6 +18,7 @@ impl Builder {
         if self.scopes.len() != 1 {
             return Err(self.fault("the graph is finished while a body is open"));
         }
+        self.join_outputs()?;
         passes::run(&mut self, passes);
         let outputs = self.own_outputs()?;
         self.finished(outputs, &[])

@@ -12,6 +12,7 @@ mod arithmetic;
 mod axes;
 mod bodies;
 mod call;
+mod complex;
 mod constants;
 mod contents;
 mod edit;
@@ -46,6 +47,7 @@ use rustc_hash::FxHashMap;
 pub use args::{ArgValue, Args};
 pub use arithmetic::ScalarOp;
 pub use call::Call;
+pub use complex::as_stored;
 pub(crate) use encode::decode;
 pub(crate) use fold::evaluate;
 pub use literals::In;
@@ -74,6 +76,8 @@ pub struct Builder {
     constants: FxHashMap<Constant, Value>,
     /// Numbers that PyTorch promotes as plain Python numbers, by the value they stand for.
     wrapped: FxHashMap<Value, Value>,
+    /// What complex values stand for.
+    pairs: FxHashMap<Value, complex::Pair>,
     /// Weights by the address of what they share.
     weights: FxHashMap<usize, Value>,
     /// Bounds of symbols, inclusive.
@@ -135,6 +139,7 @@ impl Builder {
             outputs: Vec::new(),
             constants: FxHashMap::default(),
             wrapped: FxHashMap::default(),
+            pairs: FxHashMap::default(),
             weights: FxHashMap::default(),
             ranges: FxHashMap::default(),
             origins: vec![Origin::default()],

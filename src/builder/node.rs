@@ -1,5 +1,6 @@
 //! The call of a node: from the form it is written in down to the version that is native at the target opset.
 
+use super::complex::ComplexCall;
 use super::lowerings::Lowering;
 use super::{Builder, Call, Event, In};
 use crate::error::{Error, Kind, Result};
@@ -54,6 +55,9 @@ impl Builder {
         let found = schema::find(op).and_then(|s| Some((s, s.at(before.saturating_sub(1))?)));
         let (schema, form) = found.ok_or_else(|| self.fault(format!("there is no operator `{op}` before {before}")))?;
         let inputs = self.literals(op, form, inputs)?;
+        if inputs.iter().flatten().any(|v| self.is_complex(*v)) {
+            return self.complex_node(&ComplexCall { before, op: schema.name, form, inputs, attrs, outputs });
+        }
         let attrs = attrs.into_iter().map(|(name, attr)| Ok((name, self.checked(op, attr)?))).collect::<Result<_>>()?;
         self.call(schema, Call { op: schema.name, form, inputs, attrs, outputs })
     }

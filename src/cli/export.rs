@@ -218,6 +218,7 @@ pub(super) fn written(output: &Path, quiet: bool, write: &mut Writing<'_>) -> Re
             }
         }
         bar.set_position(done);
+        Ok(())
     };
     if !is_stream(output) {
         let written = write(None, &mut progress);

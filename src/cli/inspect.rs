@@ -47,7 +47,8 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     report::print(&shown(&inspection))
 }
 
-fn shown(inspection: &Inspection) -> String {
+/// An inspection for people.
+pub fn shown(inspection: &Inspection) -> String {
     let weights = &inspection.weights;
     let torch = inspection.torch_version.as_ref().map(|version| format!(", written by torch {version}"));
     let parts = [

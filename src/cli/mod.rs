@@ -6,7 +6,7 @@
 mod convert;
 mod explain;
 mod export;
-mod inspect;
+pub mod inspect;
 mod mappings;
 mod ops;
 mod pack;
@@ -15,6 +15,7 @@ mod text;
 #[cfg(feature = "mappings")]
 mod try_rules;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -52,7 +53,18 @@ enum Command {
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    ExitCode::from(run(std::env::args_os()))
+}
+
+/// Runs a command line, whose first word is the program's name, and gives the exit code.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(usage) => {
+            let _ = usage.print();
+            return usage.exit_code() as u8;
+        }
+    };
     let done = match cli.command {
         Command::Export(args) => export::run(&args),
         Command::Convert(args) => convert::run(&args),

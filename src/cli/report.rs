@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind, Write};
-use std::process::ExitCode;
 
 use anstream::eprint;
 
@@ -32,15 +31,15 @@ impl From<Error> for Stop {
     }
 }
 
-/// Shows the error, if there is one.
-pub fn exit_code(done: Result<(), Stop>) -> ExitCode {
+/// Shows the error, if there is one, and gives the exit code.
+pub fn exit_code(done: Result<(), Stop>) -> u8 {
     match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Stop::Failed) => ExitCode::from(1),
-        Err(Stop::ReaderGone) => ExitCode::from(141),
+        Ok(()) => 0,
+        Err(Stop::Failed) => 1,
+        Err(Stop::ReaderGone) => 141,
         Err(Stop::Error(error)) => {
             eprint!("{}", rendered(&error));
-            ExitCode::from(error.exit_code())
+            error.exit_code()
         }
     }
 }

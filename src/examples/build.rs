@@ -92,11 +92,11 @@ fn model(cx: Builder, opset: u32, passes: Passes) -> Result<Built> {
     let graph = cx.finish_with(passes)?;
     let mut model = onnx::model::build(&graph, &ModelOptions::default())?;
     let mut bytes = Vec::new();
-    onnx::write_to(&model, &mut bytes, &mut |_, _| {})?;
+    onnx::write_to(&model, &mut bytes, &mut |_, _| Ok(()))?;
     model.proto.opset_import.clear();
     model.proto.ir_version = None;
     let mut unversioned = Vec::new();
-    onnx::write_to(&model, &mut unversioned, &mut |_, _| {})?;
+    onnx::write_to(&model, &mut unversioned, &mut |_, _| Ok(()))?;
     Ok(Built { opset, bytes, unversioned })
 }
 
@@ -172,21 +172,10 @@ fn element_type(short: &str) -> Result<Dtype> {
     Dtype::from_torch_name(name).ok_or_else(|| Error::internal(format!("there is no dtype `{short}`")))
 }
 
-/// Makes an input of the graph; a complex one is real with a last dimension of 2.
-fn input(cx: &mut Builder, count: &mut usize, dtype: &str, mut sizes: Vec<SymInt>) -> Result<Value> {
-    let dtype = match element_type(dtype)? {
-        Dtype::Complex64 => {
-            sizes.push(SymInt::from(2));
-            Dtype::Float32
-        }
-        Dtype::Complex128 => {
-            sizes.push(SymInt::from(2));
-            Dtype::Float64
-        }
-        real => real,
-    };
+/// Makes an input of the graph.
+fn input(cx: &mut Builder, count: &mut usize, dtype: &str, sizes: Vec<SymInt>) -> Result<Value> {
     *count += 1;
-    Ok(cx.input(&format!("x{}", *count - 1), Type::tensor(dtype, sizes)))
+    Ok(cx.program_input(&format!("x{}", *count - 1), Type::tensor(element_type(dtype)?, sizes)))
 }
 
 struct Call<'a> {

@@ -161,7 +161,7 @@ impl Exporter {
     pub fn export(&self, source: impl AsRef<Path>, destination: impl AsRef<Path>) -> Result<Summary> {
         let start = Instant::now();
         let exported = self.read(source)?;
-        let written = exported.write_file(PathBuf::from(destination.as_ref()), &mut |_, _| {})?;
+        let written = exported.write_file(PathBuf::from(destination.as_ref()), &mut |_, _| Ok(()))?;
         Ok(exported.summary(written, start))
     }
 

@@ -36,6 +36,15 @@ pub fn constant(cx: &mut Builder, xs: &[Scalar], t: Dtype) -> Result<Value> {
 
 /// A tensor of one value.
 pub fn full(cx: &mut Builder, size: &[SymInt], value: &Scalar, t: Dtype) -> Result<Value> {
+    if let (true, Scalar::Complex(re, im)) = (t.is_complex(), value) {
+        let re = full(cx, size, &Scalar::Float(*re), t.real())?;
+        let im = full(cx, size, &Scalar::Float(*im), t.real())?;
+        return cx.complex(re, Some(im));
+    }
+    if t.is_complex() {
+        let re = full(cx, size, value, t.real())?;
+        return cx.complex(re, None);
+    }
     if size.is_empty() || !value.is_known() {
         let one = cx.scalar(value, t)?;
         return cx.expand(one, size);

@@ -3,6 +3,7 @@
 //! Each takes the builder first, then the arguments as declared, and gives a result or the reason why there is none. The
 //! declarations, with their documentation, stand in the mapping files.
 
+mod complex;
 mod constants;
 mod einsum;
 mod facts;
@@ -19,7 +20,10 @@ mod resize;
 mod resize_plan;
 mod scans;
 mod shapes;
+mod special;
+mod spectral;
 
+pub use complex::*;
 pub use constants::*;
 pub use einsum::*;
 pub use facts::*;
@@ -35,3 +39,5 @@ pub use resize::*;
 pub use resize_plan::{all_regions, resize_factors, resize_target};
 pub use scans::*;
 pub use shapes::*;
+pub use special::*;
+pub use spectral::*;

@@ -153,6 +153,11 @@ impl<'r> Interpreted<'r> {
         self.rules.checked.sources.place(self.map.function.span)
     }
 
+    /// May it be called with complex numbers?
+    pub fn takes_complex(&self) -> bool {
+        self.rules.program().takes_complex(self.name())
+    }
+
     fn status(&self, opset: u32) -> Option<&'r Status> {
         let row = self.rules.checked.matrix.rows.get(self.name())?;
         row.get(opset.checked_sub(MIN_OPSET)? as usize)

@@ -20,8 +20,8 @@ use super::stage::{Staged, io_failed};
 use crate::error::{Error, Kind, Result};
 use crate::weights::{MappedFile, Storage, Weight};
 
-/// Is told how many bytes of how many are written.
-pub type Progress<'a> = dyn FnMut(u64, u64) + 'a;
+/// Is told how many bytes of how many are written; an error stops the writing, which then leaves nothing behind.
+pub type Progress<'a> = dyn FnMut(u64, u64) -> Result<()> + 'a;
 
 /// What was written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -290,9 +290,9 @@ struct Meter<'a, 'b> {
 }
 
 impl Meter<'_, '_> {
-    fn add(&mut self, bytes: usize) {
+    fn add(&mut self, bytes: usize) -> Result<()> {
         self.done += bytes as u64;
-        (self.progress)(self.done, self.total);
+        (self.progress)(self.done, self.total)
     }
 }
 
@@ -305,8 +305,7 @@ struct Stream<'a, 'b, 'c> {
 impl Sink for Stream<'_, '_, '_> {
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.out.write_all(bytes)?;
-        self.meter.add(bytes.len());
-        Ok(())
+        self.meter.add(bytes.len())
     }
 }
 
@@ -320,8 +319,7 @@ struct ToFile<'a, 'b, 'c> {
 impl Sink for ToFile<'_, '_, '_> {
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.out.write_all(bytes).map_err(|error| io_failed(self.path, &error))?;
-        self.meter.add(bytes.len());
-        Ok(())
+        self.meter.add(bytes.len())
     }
 
     fn copy(&mut self, file: &MappedFile, start: usize, len: usize) -> Result<usize> {
@@ -330,7 +328,7 @@ impl Sink for ToFile<'_, '_, '_> {
         }
         self.out.flush().map_err(|error| io_failed(self.path, &error))?;
         let copied = file.copy_to(start, len.min(STRETCH), self.out.get_ref());
-        self.meter.add(copied);
+        self.meter.add(copied)?;
         Ok(copied)
     }
 }
@@ -376,7 +374,7 @@ fn keep_sources(destination: &Path, model: &Model, sources: &[PathBuf]) -> Resul
 fn archive(weight: &Weight) -> Option<&MappedFile> {
     match &weight.storage {
         Storage::Mapped { file, .. } => Some(file),
-        Storage::Owned(_) => None,
+        Storage::Lent(_) | Storage::Owned(_) => None,
         Storage::Scaled(scaled) => archive(scaled.source()),
     }
 }

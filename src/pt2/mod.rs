@@ -15,6 +15,7 @@ mod schema;
 mod symexpr;
 mod tensors;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ use payload::{Payloads, Weights};
 
 use crate::error::{Error, Result};
 use crate::program::Program;
-use crate::weights::MappedFile;
+use crate::weights::{MappedFile, Weight};
 
 /// Reads the program of a `.pt2` file.
 pub fn read(path: &Path) -> Result<Program> {
@@ -38,6 +39,20 @@ pub fn read_model(path: &Path, model: Option<&str>) -> Result<Program> {
 /// Reads the program of a `.pt2` file that is in memory; `path` is for messages.
 pub fn read_bytes(path: impl Into<PathBuf>, bytes: Vec<u8>) -> Result<Program> {
     read_file(MappedFile::from_bytes(path, bytes), None)
+}
+
+/// Reads a program that was not saved: the JSON of its graph, as in a `.pt2` file, and its tensors by name, those of the
+/// state dict and the other constants. `name` is for messages.
+pub fn read_live(
+    name: &str,
+    json: &[u8],
+    state: HashMap<String, Weight>,
+    constants: HashMap<String, Weight>,
+) -> Result<Program> {
+    let weights = Weights::new(Payloads::Lent(state), Payloads::Lent(constants));
+    let mut program = read::document(json, weights).map_err(|error| error.at(name.to_owned()))?;
+    program.source = name.to_owned();
+    Ok(program)
 }
 
 /// What kind of archive it is.

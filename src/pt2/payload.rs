@@ -1,7 +1,8 @@
 //! The weights of an archive, by their names in the state dict.
 //!
-//! Three sources: raw payloads described by JSON (torch 2.9 and later), torch.save pickles in an entry (2.8) and the same in a
-//! flat archive (2.7). All give ranges of the mapped file; names that mean the same tensor share one [`Weight`].
+//! Four sources: raw payloads described by JSON (torch 2.9 and later), torch.save pickles in an entry (2.8) and the same in a
+//! flat archive (2.7), which all give ranges of the mapped file; and memory that the caller lends. Names that mean the same
+//! tensor share one [`Weight`].
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,6 +36,8 @@ pub enum Payloads<'a> {
         /// What is in it; the error where a value is no plain tensor.
         tensors: HashMap<String, Result<SavedTensor>>,
     },
+    /// Tensors of a live module.
+    Lent(HashMap<String, Weight>),
 }
 
 impl<'a> Payloads<'a> {
@@ -65,6 +68,7 @@ impl<'a> Payloads<'a> {
                 Ok(tensor) => saved_weight(archive, name, tensor),
                 Err(error) => Err(archive.error(PICKLE, error.clone())),
             }),
+            Payloads::Lent(tensors) => tensors.get(name).cloned().map(Ok),
         }
     }
 }

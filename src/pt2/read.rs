@@ -14,7 +14,11 @@ const SCHEMA: (i64, i64) = (8, 20);
 
 /// Reads the program in the entry `json`, whose weights are in `weights`.
 pub fn program(archive: &Archive, json: &str, weights: Weights<'_>) -> Result<Program> {
-    let bytes = archive.bytes(json)?;
+    document(archive.bytes(json)?, weights).map_err(|error| archive.error(json, error))
+}
+
+/// Reads the program of a JSON document.
+pub fn document(bytes: &[u8], weights: Weights<'_>) -> Result<Program> {
     let parsed = parse::<ExportedProgram<'_>>(bytes).and_then(|program| {
         check_version(&program.schema_version)?;
         Ok(program)
@@ -24,7 +28,7 @@ pub fn program(archive: &Archive, json: &str, weights: Weights<'_>) -> Result<Pr
         Ok(version) => check_version(&version.schema_version).err().unwrap_or(error),
         Err(_) => error,
     });
-    parsed.and_then(|program| convert(program, weights)).map_err(|error| archive.error(json, error))
+    parsed.and_then(|program| convert(program, weights))
 }
 
 fn check_version(version: &schema::SchemaVersion) -> Result<()> {

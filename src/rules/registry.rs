@@ -122,6 +122,13 @@ impl Rules {
         })
     }
 
+    /// The rule that says what an overload means on complex numbers: one of its own (`complex::exp`), or the general one where an
+    /// example shows that it holds.
+    pub fn complex_meaning(&self, name: &str) -> Option<Meaning<'_>> {
+        let own = name.strip_prefix("aten::").and_then(|op| self.meaning(&format!("complex::{op}")));
+        own.or_else(|| self.meaning(name).filter(Meaning::takes_complex))
+    }
+
     /// Why an overload cannot be had in ONNX, if that is so.
     pub fn unsupported(&self, name: &str) -> Option<&str> {
         #[cfg(feature = "mappings")]
@@ -183,6 +190,14 @@ impl<'r> Meaning<'r> {
             Meaning::Compiled(rule) => rule.location.to_owned(),
             #[cfg(feature = "mappings")]
             Meaning::Interpreted(rule) => rule.location(),
+        }
+    }
+
+    fn takes_complex(&self) -> bool {
+        match self {
+            Meaning::Compiled(rule) => super::takes_complex(rule.name),
+            #[cfg(feature = "mappings")]
+            Meaning::Interpreted(rule) => rule.takes_complex(),
         }
     }
 

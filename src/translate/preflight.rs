@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::fallback::{DOMAIN, Fallback};
 use super::numbers::is_number_target;
-use crate::error::Error;
+use crate::error::{Call, Error};
 use crate::export::Options;
 use crate::program::{Arg, Graph, Node, Program};
 use crate::rules::{MAX_OPSET, Rules, Support};
@@ -62,7 +62,7 @@ fn graph(graph: &Graph, rules: &Rules, opset: u32, found: &mut BTreeMap<String, 
                 self::graph(inner, rules, opset, found);
             }
         }
-        let Some((reason, needs_opset)) = blocked(node, rules, opset) else { continue };
+        let Some((reason, needs_opset)) = blocked(node, has_complex(node, graph), rules, opset) else { continue };
         let entry = found.entry(node.target.clone()).or_insert_with(|| Blocker {
             target: node.target.clone(),
             reason,
@@ -75,14 +75,32 @@ fn graph(graph: &Graph, rules: &Rules, opset: u32, found: &mut BTreeMap<String, 
     }
 }
 
-fn blocked(node: &Node, rules: &Rules, opset: u32) -> Option<(String, Option<u32>)> {
+/// Did PyTorch record complex numbers among the arguments?
+fn has_complex(node: &Node, graph: &Graph) -> bool {
+    let recorded = |name: &String| graph.tensors.get(name).is_some_and(|meta| meta.dtype.is_complex());
+    node.args.iter().any(|(_, arg)| match arg {
+        Arg::Tensor(name) => recorded(name),
+        Arg::Tensors(names) => names.iter().flatten().any(recorded),
+        Arg::Complex(..) => true,
+        _ => false,
+    })
+}
+
+fn blocked(node: &Node, complex: bool, rules: &Rules, opset: u32) -> Option<(String, Option<u32>)> {
     if is_number_target(&node.target) {
         return None;
     }
     if let Some(operator) = node.target.strip_prefix("higher_order::") {
         return (!super::control::is_known(operator)).then(|| (no_rule(rules, &node.target).message, None));
     }
-    let Some(rule) = rules.meaning(&node.target) else { return Some((no_rule(rules, &node.target).message, None)) };
+    let rule = match complex {
+        true => rules.complex_meaning(&node.target).ok_or_else(|| no_complex_rule(rules, &node.target)),
+        false => rules.meaning(&node.target).ok_or_else(|| no_rule(rules, &node.target)),
+    };
+    let rule = match rule {
+        Ok(rule) => rule,
+        Err(error) => return Some((error.message, None)),
+    };
     if rule.support(opset) != Support::No {
         return None;
     }
@@ -117,6 +135,17 @@ fn advice<'t>(mut targets: impl Iterator<Item = &'t str>) -> &'static str {
     }
 }
 
+/// Why there is no rule for complex numbers, and what to do.
+pub(super) fn no_complex_rule(rules: &Rules, target: &str) -> Error {
+    let on_complex = target.replacen("aten::", "complex::", 1);
+    if rules.meaning(target).is_none() && rules.unsupported(&on_complex).is_none() {
+        return no_rule(rules, target);
+    }
+    let reason = rules.unsupported(&on_complex).unwrap_or("no rule says what it means on them");
+    Error::unsupported(format!("`{target}` cannot be exported for complex numbers: {reason}"))
+        .help("`torch.view_as_real` gives the parts, which are real numbers")
+}
+
 /// All blockers in one error.
 pub(super) fn report(blockers: &[Blocker], opset: u32) -> Error {
     let lines: Vec<String> = blockers
@@ -136,7 +165,12 @@ pub(super) fn report(blockers: &[Blocker], opset: u32) -> Error {
         .collect();
     let all = blockers.iter().map(|b| b.needs_opset).collect::<Option<Vec<_>>>().and_then(|n| n.into_iter().max());
     let message = format!("this model cannot be exported to opset {opset}:\n    {}", lines.join("\n    "));
-    let error = Error::refused(message, all);
+    let first = blockers.first().map(|b| Call {
+        operator: b.target.clone(),
+        node: b.node.clone(),
+        source_line: b.source_line.clone(),
+    });
+    let error = Error { call: first.map(Box::new), ..Error::refused(message, all) };
     match all {
         Some(needs) => error.help(format!("`--opset {needs}` would do")),
         None => error.help(advice(blockers.iter().map(|b| b.target.as_str()))),

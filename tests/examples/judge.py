@@ -6,6 +6,7 @@ An empty list of failures is a pass. A record's `args` name its `inputs` by inde
 Further arguments are modules to import first: those that define custom operators.
 """
 import importlib
+import inspect
 import json
 import multiprocessing
 import os
@@ -73,7 +74,9 @@ def python_value(value, inputs):
     if kind == "float":
         return float(x)
     if kind == "name":
-        return getattr(torch, x, x)
+        # `cpu` is a module of torch, too.
+        found = getattr(torch, x, x)
+        return x if inspect.ismodule(found) else found
     return x
 
 
@@ -81,9 +84,14 @@ def run_torch(record, inputs):
     """What PyTorch answers, and whether its values are random."""
     import torch
     namespace, _, rest = record["op"].partition("::")
+    namespace = {"complex": "aten"}.get(namespace, namespace)
     name, _, overload = rest.partition(".")
     if namespace == "torchvision":
         import torchvision  # noqa: F401
+    if namespace == "transformers":
+        import transformers.integrations.moe  # noqa: F401
+    if namespace == "torch_nn":
+        import torch.nn.modules.linear_cross_entropy  # noqa: F401
     if namespace == "quantized_decomposed":
         from torch.ao.quantization.fx import _decomposed  # noqa: F401
     op = getattr(getattr(getattr(torch.ops, namespace), name), overload or "default")

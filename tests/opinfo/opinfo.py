@@ -29,7 +29,9 @@ def work(binary):
     sys.path[:0] = [str(HERE), str(HERE.parent / "examples")]
     import judge
     import samples
-    judge.warm_up()
+    import onnxruntime
+    onnxruntime.set_default_logger_severity(4)
+    print("ready", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         for line in sys.stdin:
             task = json.loads(line)
@@ -141,7 +143,7 @@ class Workers:
                 task = self.tasks.get_nowait()
             except queue.Empty:
                 break
-            process = process or subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            process = process or self.start()
             alarm = threading.Timer(SECONDS_FOR_AN_OPERATOR, process.kill)
             alarm.start()
             found = list(self.ask(process, task))
@@ -156,6 +158,13 @@ class Workers:
         if process:
             process.stdin.close()
             process.wait()
+
+    def start(self):
+        process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        if process.stdout.readline() != "ready\n":
+            print("a worker does not start: see above", file=sys.stderr, flush=True)
+            os._exit(2)
+        return process
 
     def ask(self, process, task):
         process.stdin.write(json.dumps(task) + "\n")
@@ -220,7 +229,7 @@ def main():
     if args.worker:
         return work(args.binary)
     os.environ.setdefault("PYTHONHASHSEED", "0")
-    names = args.ops.split(",") if args.ops else json.loads(subprocess.check_output([sys.executable, "-c", LIST_NAMES], text=True, cwd=HERE))
+    names = args.ops.split(",") if args.ops else json.loads(subprocess.check_output([sys.executable, "-c", LIST_NAMES], cwd=HERE))
     opsets = [int(o) for o in args.opsets.split(",")] if args.opsets else (OPSETS if args.samples else None)
     tasks = [{"op": name, "samples": args.samples, "opsets": opsets} for name in names]
     workers = Workers([sys.executable, __file__, "--worker", args.binary], tasks)

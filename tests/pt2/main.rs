@@ -3,6 +3,7 @@
 
 mod fuzz;
 mod hostile;
+mod live;
 mod print;
 mod samples;
 mod zip;

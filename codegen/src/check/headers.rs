@@ -15,7 +15,12 @@ use crate::tree::{Expr, Item, Kind, Param, Program, Same, Unsupported};
 use crate::types::Ty;
 
 /// The namespaces whose operators the snapshot lists in full: any other is a user's own.
-const NAMESPACES: &[&str] = &["aten", "prims", "quantized_decomposed", "torchvision"];
+const NAMESPACES: &[&str] = &["aten", "complex", "prims", "quantized_decomposed", "torchvision"];
+
+/// The overload whose schema a rule follows: `complex::exp` is `aten::exp` on complex numbers.
+fn schema_name(name: &str) -> String {
+    name.strip_prefix("complex::").map_or_else(|| name.to_owned(), |op| format!("aten::{op}"))
+}
 
 /// Fills the tables of maps, helpers and externs.
 pub(super) fn declare(items: &Items, world: &mut World<'_>, out: &mut Vec<Diagnostic>) {
@@ -193,6 +198,7 @@ fn against_schema(world: &World<'_>, map: &ast::Map, name: &str, out: &mut Vec<D
     if !NAMESPACES.contains(&map.op.namespace.text.as_str()) {
         return;
     }
+    let name = &schema_name(name);
     let Some(schema) = aten.get(name) else {
         out.push(no_overload(world, map.op.span, name));
         return;
@@ -523,8 +529,8 @@ pub(super) fn unsupported(items: &Items, world: &World<'_>, program: &mut Progra
     for (_, item) in &items.unsupported {
         let name = item.op.full();
         let aten = &world.schemas.aten;
-        if NAMESPACES.contains(&item.op.namespace.text.as_str()) && aten.get(&name).is_none() {
-            out.push(no_overload(world, item.op.span, &name));
+        if NAMESPACES.contains(&item.op.namespace.text.as_str()) && aten.get(&schema_name(&name)).is_none() {
+            out.push(no_overload(world, item.op.span, &schema_name(&name)));
             continue;
         }
         if let Some(map) = world.maps.get(&name) {

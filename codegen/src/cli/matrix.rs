@@ -1,12 +1,12 @@
 //! `matrix`: which overload works at which opset.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
 use aten2onnx_codegen::matrix;
 
-use super::report::{Stop, print, sound_rules};
+use super::report::{Stop, print, read, say, sound_rules, write};
 
 /// Print what works at which opset, and why the rest does not
 #[derive(Debug, clap::Args)]
@@ -14,6 +14,12 @@ pub struct Args {
     /// How
     #[arg(long, value_enum, default_value_t = Format::Md)]
     format: Format,
+    /// Write it to a file
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Write nothing; exit with 1 if the file is not as it would be written
+    #[arg(long, requires = "out")]
+    check: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -24,15 +30,31 @@ enum Format {
     Json,
     /// One self-contained page
     Html,
+    /// docs/operators.md
+    Page,
 }
 
 /// Runs the command.
 pub fn run(mappings: &Path, args: &Args) -> Result<(), Stop> {
     let checked = sound_rules(mappings)?;
     let table = matrix::Table::new(&checked);
-    print(&match args.format {
+    let text = match args.format {
         Format::Md => table.markdown(),
         Format::Json => table.json(),
         Format::Html => table.html(),
-    })
+        Format::Page => table.page(),
+    };
+    match &args.out {
+        None => print(&text),
+        Some(path) if args.check => is_fresh(path, &text),
+        Some(path) => write(path, &text),
+    }
+}
+
+fn is_fresh(path: &Path, text: &str) -> Result<(), Stop> {
+    if read(path)? == text {
+        return Ok(());
+    }
+    say(&format!("{} is not as it would be written: the same command without --check writes it", path.display()));
+    Err(Stop::Wrong)
 }

@@ -277,3 +277,21 @@ fn broken_contracts_are_told() {
     error("Transpose", &["float32[2, 3]"], &[("perm", list(&[0, 0]))], "is no permutation");
     error("Einsum", &["float32[2, 3]"], &[("equation", Attr::Str("ij,jk->ik".into()))], "has 2 operands");
 }
+
+/// A row taken out of a constant matrix is not the element at that place of its bytes.
+#[test]
+fn contents_are_those_of_lists_alone() {
+    let row_of = |sizes: &[i64]| {
+        let bytes = [1i64, 2, 3, 4].iter().flat_map(|n| n.to_le_bytes()).collect();
+        let constant = Some((Dtype::Int64, sizes.to_vec(), bytes));
+        let table = Given { ty: Type::sized(Dtype::Int64, sizes), constant, content: None };
+        let graph = graph();
+        let place = given(&graph, "int64[] = 1").unwrap();
+        let inputs = [Some(table.view()), Some(place.view())];
+        let found = content(&graph, "Gather", version("Gather", 13), &inputs, &[], 1, 13);
+        found.first().cloned().flatten()
+    };
+    assert_eq!(row_of(&[4]), Some(vec![SymInt::from(2)]));
+    assert_eq!(row_of(&[2, 2]), None);
+    assert_eq!(row_of(&[1, 2, 2]), None);
+}

@@ -1,0 +1,50 @@
+"""PyTorch models in, ONNX models out, at the opset that your runtime takes.
+
+    import aten2onnx
+
+    program = aten2onnx.export(model, (x,), "model.onnx", opset_version=13, dynamic_shapes={"x": {0: "batch"}})
+
+`export` takes the arguments of `torch.onnx.export`: a script changes only its import. A `.pt2` file of `torch.export.save` needs no
+PyTorch at all: `aten2onnx.export("model.pt2", f="model.onnx")`.
+"""
+
+from ._convert import convert
+from ._errors import (
+    CaptureError,
+    Error,
+    FileError,
+    InputError,
+    InternalError,
+    MissingPackageError,
+    UnsupportedError,
+    VerificationError,
+)
+from ._export import export
+from ._inspect import Inspection, inspect
+from ._native import DEFAULT_OPSET, MAX_OPSET, MIN_OPSET, __version__
+from ._program import ONNXProgram
+from ._report import Report
+from ._support import Support, supported
+
+__all__ = [
+    "DEFAULT_OPSET",
+    "MAX_OPSET",
+    "MIN_OPSET",
+    "CaptureError",
+    "Error",
+    "FileError",
+    "InputError",
+    "Inspection",
+    "InternalError",
+    "MissingPackageError",
+    "ONNXProgram",
+    "Report",
+    "Support",
+    "UnsupportedError",
+    "VerificationError",
+    "__version__",
+    "convert",
+    "export",
+    "inspect",
+    "supported",
+]

@@ -1,0 +1,157 @@
+"""From a module and example inputs to the graph of torch.export."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sysconfig
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from . import _shapes
+from ._errors import CaptureError
+
+
+def capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any, strict: bool | None) -> Any:
+    """The ExportedProgram of a module. Without a wish, the strict mode of torch.export is tried where the other fails."""
+    # Equal names mean equal sizes, where torch.export can see that they are.
+    shares = [True, False] if _shapes.repeats_names(dynamic_shapes) else [False]
+    modes = [False, True] if strict is None else [strict]
+    first: Exception | None = None
+    for mode in modes:
+        for share in shares:
+            try:
+                return _export(model, args, kwargs, _shapes.for_torch(dynamic_shapes, share), mode)
+            except Exception as error:  # PyTorch raises what the model raises.
+                if first is None or mode is modes[0]:
+                    first = error
+        if _is_final(first):
+            break
+    assert first is not None
+    raise failure(first) from first
+
+
+def _is_final(error: Exception | None) -> bool:
+    """Would the other mode say the same?"""
+    from torch._dynamo.exc import UserError
+    from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+
+    return isinstance(error, (UserError, GuardOnDataDependentSymNode))
+
+
+def failure(error: Exception) -> CaptureError:
+    """PyTorch's error with the line of the model that it is about."""
+    line = source_line(error)
+    text = _essence(str(error)) or type(error).__name__
+    return CaptureError(
+        f"torch.export cannot make a graph of this model: {text}",
+        place=[line] if line else [],
+        help=_advice(text),
+        source_line=line,
+    )
+
+
+def source_line(error: BaseException) -> str | None:
+    """The innermost line of the model in a traceback: `File "net.py", line 3, in forward`."""
+    import torch
+
+    own = os.path.dirname(__file__)
+    foreign = (os.path.dirname(torch.__file__), sysconfig.get_path("stdlib") + os.sep, "<")
+    site = sysconfig.get_path("purelib")
+    frames = traceback.extract_tb(error.__traceback__)
+    # Before our own frames are those of the caller.
+    ours = max((i for i, frame in enumerate(frames) if frame.filename.startswith(own)), default=-1)
+    frames = [frame for frame in frames[ours + 1 :] if frame.filename.startswith(site) or not frame.filename.startswith(foreign)]
+    frames = [frame for frame in frames if not frame.filename.startswith(foreign[0])]
+    return f'File "{frames[-1].filename}", line {frames[-1].lineno}, in {frames[-1].name}' if frames else None
+
+
+# How PyTorch speaks to its own developers.
+_NOISE = (
+    "For more information, run with",
+    "For more information about this error",
+    "For extended logs",
+    "For more debugging help",
+    "For C++ stack trace",
+    "If you suspect the guard",
+    "consider using data-dependent friendly",
+    "Caused by: (",
+    "Use tlparse",
+    "Set TORCH",
+)
+_ENDS = ("The following call raised this error", "The error above occurred when", "Traceback (most recent call last)", "from user code:", "While executing")
+
+
+def _essence(text: str) -> str:
+    """PyTorch's message without its advice for debugging PyTorch."""
+    kept: list[str] = []
+    for line in text.strip().splitlines():
+        if line.startswith(_ENDS):
+            break
+        if line.strip() and not line.startswith(_NOISE):
+            kept.append(line.split(" For more information, run with")[0].rstrip())
+    return "\n".join(kept)
+
+
+_ADVICE = [
+    ("Constraints violated", "a dimension that is asked to be dynamic is not: leave it out of `dynamic_shapes`, or make the model general in it"),
+    ("marked as dynamic but", "a dimension that is asked to be dynamic is not: leave it out of `dynamic_shapes`, or make the model general in it"),
+    ("Could not guard on data-dependent", "the model branches on the contents of a tensor: use torch.cond, torch.where, or torch._check on what you know"),
+    ("Could not extract specialized integer", "the model makes a Python number of a tensor's contents: keep it a tensor"),
+    ("must have the same dtype", "PyTorch itself refuses these inputs: convert them to the dtype of the weights"),
+    ("expected m1 and m2 to have the same dtype", "PyTorch itself refuses these inputs: convert them to the dtype of the weights"),
+]
+
+
+def _advice(text: str) -> str | None:
+    return next((advice for part, advice in _ADVICE if part in text), None)
+
+
+def _export(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any, strict: bool) -> Any:
+    import torch
+    from torch.fx.experimental import _config
+
+    with ExitStack() as stack:
+        stack.enter_context(_onnx_export_flag())
+        # A size of 1 or 0 in the example inputs says nothing about a dynamic dimension.
+        if hasattr(_config, "backed_size_oblivious"):
+            stack.enter_context(_config.patch(backed_size_oblivious=True))
+        stack.enter_context(torch.no_grad())
+        stack.enter_context(quiet())
+        return torch.export.export(model, args, kwargs or None, dynamic_shapes=dynamic_shapes, strict=strict)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without what PyTorch says to its own developers: its errors say it too."""
+    loggers = [] if "TORCH_LOGS" in os.environ else [logging.getLogger(name) for name in logging.root.manager.loggerDict if name.startswith("torch")]
+    loggers = [logger for logger in loggers if not logger.disabled]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=DeprecationWarning, module="torch")
+        warnings.filterwarnings("ignore", category=FutureWarning, message=".*LeafSpec")
+        for logger in loggers:
+            logger.disabled = True
+        try:
+            yield
+        finally:
+            for logger in loggers:
+                logger.disabled = False
+
+
+@contextmanager
+def _onnx_export_flag() -> Iterator[None]:
+    """Models ask `torch.onnx.is_in_onnx_export()`."""
+    try:
+        from torch.onnx._internal.exporter import _flags
+    except ImportError:  # another version of torch
+        yield
+        return
+    before = getattr(_flags, "_is_onnx_exporting", False)
+    _flags._is_onnx_exporting = True
+    try:
+        yield
+    finally:
+        _flags._is_onnx_exporting = before

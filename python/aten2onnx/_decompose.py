@@ -1,0 +1,59 @@
+"""Operators that have no rule, said by operators that have one; everything else stays as the model has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ._capture import quiet
+from ._live import LiveProgram
+
+#: A decomposition may need another one.
+ROUNDS = 8
+
+
+def decomposed(program: LiveProgram, name: str, blockers: Callable[[Any], list[dict[str, Any]]]) -> tuple[LiveProgram, list[str]]:
+    """The program without the operators that `blockers` lists, as far as PyTorch can decompose them, and which these were."""
+    done: list[str] = []
+    for _ in range(ROUNDS):
+        table = _table([blocker["operator"] for blocker in blockers(program.native)])
+        if not table:
+            break
+        done += [known for known in map(_name, table) if known not in done]
+        with quiet():
+            exported = program.exported.run_decompositions(table)
+        program = LiveProgram(exported, name)
+    return program, done
+
+
+def overload(operator: str) -> Any:
+    """The torch operator of a name such as `aten::add.Tensor`; None if there is none."""
+    import torch
+
+    namespace, _, rest = operator.partition("::")
+    packet, _, variant = rest.partition(".")
+    found = getattr(getattr(torch.ops, namespace, None), packet, None)
+    return getattr(found, variant or "default", None)
+
+
+def _table(operators: list[str]) -> dict[Any, Callable[..., Any]]:
+    import torch
+    from torch._decomp import global_decomposition_table
+
+    defaults = torch.export.default_decompositions()
+    registered = global_decomposition_table["post_autograd"]
+    table = {}
+    for operator in map(overload, operators):
+        if operator is None:
+            continue
+        if operator in registered:
+            table[operator] = registered[operator]
+        elif operator in defaults:
+            table[operator] = defaults[operator]
+        elif hasattr(operator, "impl_aten"):  # a prim, which some decompositions are written in
+            table[operator] = operator.impl_aten
+    return table
+
+
+def _name(operator: Any) -> str:
+    return operator.name().removesuffix(".default")

@@ -1,0 +1,105 @@
+"""An ExportedProgram in memory, handed to the native library: the graph as JSON, the weights by pointer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ._capture import quiet
+from ._errors import InputError, UnsupportedError
+from ._native import Program
+
+
+class LiveProgram:
+    """A native program and the tensors whose memory it reads.
+
+    Weights are read when the model is written: until then, what is changed in them in place is changed in the model.
+    """
+
+    def __init__(self, exported: Any, name: str) -> None:
+        self.exported = _plain(exported)
+        self._tensors: list[tuple[str, Any, int, int]] = []
+        state = self._lent(self.exported.state_dict)
+        constants = self._lent(self.exported.constants)
+        self.native = Program.live(name, document(self.exported), state, constants)
+
+    def check(self) -> None:
+        """Are the weights where they were? A storage that was resized must not be read."""
+        for name, tensor, address, size in self._tensors:
+            storage = tensor.untyped_storage()
+            if (storage.data_ptr(), storage.nbytes()) != (address, size):
+                raise InputError(
+                    f"the memory of the weight `{name}` was resized since the export",
+                    help="save the model before the module is moved or offloaded, or export it again",
+                )
+
+    def _lent(self, tensors: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        import torch
+
+        described = {}
+        for name, value in tensors.items():
+            if not isinstance(value, torch.Tensor):
+                continue  # an object of a custom class, which the graph's signature speaks of
+            tensor = _on_cpu(name, value.detach())
+            storage = tensor.untyped_storage()
+            self._tensors.append((name, tensor, storage.data_ptr(), storage.nbytes()))
+            described[name] = {
+                "dtype": str(tensor.dtype).removeprefix("torch."),
+                "sizes": list(tensor.shape),
+                "strides": list(tensor.stride()),
+                "offset": tensor.storage_offset(),
+                "address": storage.data_ptr(),
+                "bytes": storage.nbytes(),
+                "owner": tensor,
+            }
+        return described
+
+
+def document(exported: Any) -> bytes:
+    """The JSON of a program without its weights, as torch.export.save writes it."""
+    import torch
+    from torch._export.serde import serialize as serde
+    from torch._export.serde.schema import SCHEMA_VERSION
+
+    serializer = serde.GraphModuleSerializer(exported.graph_signature, exported.module_call_graph)
+    try:
+        graph = serializer.serialize_graph(exported.graph_module)
+        signature = serializer.serialize_signature(exported.graph_signature)
+    except (serde.SerializeError, AssertionError, NotImplementedError) as error:
+        raise UnsupportedError(
+            f"PyTorch cannot write this program down: {error}", help="`torch.export.save` would fail in the same way"
+        ) from error
+    program = {
+        "graph_module": {"graph": graph, "signature": signature},
+        "range_constraints": serde.serialize_range_constraints(exported.range_constraints),
+        "schema_version": {"major": SCHEMA_VERSION[0], "minor": SCHEMA_VERSION[1]},
+        "torch_version": torch.__version__,
+    }
+    return json.dumps(serde._dataclass_to_dict(program), cls=serde.EnumEncoder, allow_nan=False).encode()
+
+
+def _plain(exported: Any) -> Any:
+    """The same with tensor subclasses (quantised weights, DTensor, ...) taken apart to plain tensors."""
+    from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+    tensors = [*exported.state_dict.values(), *exported.constants.values()]
+    if any(map(is_traceable_wrapper_subclass, tensors)):
+        with quiet():
+            return exported.run_decompositions({})
+    return exported
+
+
+def _on_cpu(name: str, tensor: Any) -> Any:
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensor
+
+    if tensor.is_meta or isinstance(tensor, FakeTensor):
+        raise InputError(
+            f"the weight `{name}` has no data: it is on the meta device or a fake tensor",
+            help="load the model's weights on a real device before the export",
+        )
+    if tensor.layout is not torch.strided:
+        raise UnsupportedError(f"the weight `{name}` is of the layout {tensor.layout}, which ONNX has not")
+    # Both give the tensor itself where there is nothing to do.
+    return tensor.cpu().resolve_conj().resolve_neg()

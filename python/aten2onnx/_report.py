@@ -1,0 +1,150 @@
+"""What an export did, for people and for programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from . import _native
+
+
+class Report:
+    """What an export did.
+
+    Attributes:
+        model: what was exported.
+        opset, ir_version: of the model.
+        inputs, outputs: pairs of name and type.
+        operators: how many nodes there are of each ONNX operator.
+        weights: tensors and bytes of the weights.
+        decomposed: PyTorch operators that have no rule and were decomposed.
+        notes: things worth knowing.
+        verification: what `verify` found, by output; None if it did not run.
+        files: what was written, with sizes.
+        seconds: what each step took.
+        error: why it failed; None if it did not.
+    """
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+        self.torch_version: str | None = None
+        self.opset: int | None = None
+        self.ir_version: int | None = None
+        self.inputs: list[tuple[str, str]] = []
+        self.outputs: list[tuple[str, str]] = []
+        self.operators: dict[str, int] = {}
+        self.weights: tuple[int, int] = (0, 0)
+        self.decomposed: list[str] = []
+        self.notes: list[str] = []
+        self.verification: dict[str, Any] | None = None
+        self.files: list[dict[str, Any]] = []
+        self.seconds: dict[str, float] = {}
+        self.error: str | None = None
+
+    @property
+    def nodes(self) -> int:
+        """Nodes, those in bodies too."""
+        return sum(self.operators.values())
+
+    @contextmanager
+    def timed(self, step: str) -> Iterator[None]:
+        """Notes the seconds of a step."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start
+
+    def of_model(self, model: Any) -> None:
+        """Takes what the native model tells."""
+        self.opset, self.ir_version = model.opset, model.ir_version
+        self.inputs, self.outputs = model.inputs, model.outputs
+        self.operators, self.weights = model.operators, model.weights
+        self.notes += [note for note in model.notes if note not in self.notes]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it."""
+        named = lambda ports: [{"name": name, "type": kind} for name, kind in ports]  # noqa: E731
+        return {
+            "model": self.model,
+            "aten2onnx": _native.__version__,
+            "torch": self.torch_version,
+            "opset": self.opset,
+            "ir_version": self.ir_version,
+            "inputs": named(self.inputs),
+            "outputs": named(self.outputs),
+            "nodes": self.nodes,
+            "operators": self.operators,
+            "weights": {"tensors": self.weights[0], "bytes": self.weights[1]},
+            "decomposed": self.decomposed,
+            "notes": self.notes,
+            "verification": self.verification,
+            "files": self.files,
+            "seconds": {step: round(seconds, 4) for step, seconds in self.seconds.items()},
+            "error": self.error,
+        }
+
+    def json(self) -> str:
+        """All of it as JSON."""
+        return json.dumps(self.to_dict(), indent=2)
+
+    def markdown(self) -> str:
+        """All of it as a page."""
+        title = f"# {self.model}: {'not exported' if self.error else f'opset {self.opset}, IR {self.ir_version}'}"
+        made_by = f"aten2onnx {_native.__version__}" + (f", torch {self.torch_version}" if self.torch_version else "")
+        parts = [title, made_by]
+        if self.error:
+            parts.append(f"## Error\n\n```\n{self.error}\n```")
+        parts += [
+            _table("Inputs", ("name", "type"), self.inputs),
+            _table("Outputs", ("name", "type"), self.outputs),
+            _verification(self.verification),
+            _list("Decomposed, for want of a rule", [f"`{operator}`" for operator in self.decomposed]),
+            _list("Notes", self.notes),
+            _table(f"Nodes: {self.nodes}", ("operator", "count"), _by_count(self.operators)),
+            _list("Weights", [f"{self.weights[0]} tensors, {self.weights[1]:,} bytes"] if self.opset else []),
+            _table("Files", ("file", "bytes"), [(file["path"], f"{file['bytes']:,}") for file in self.files]),
+            _table("Time", ("step", "seconds"), [(step, f"{taken:.3f}") for step, taken in self.seconds.items()]),
+        ]
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes it: JSON to a name that ends in `.json`, else Markdown."""
+        path = Path(path)
+        path.write_text(self.json() if path.suffix == ".json" else self.markdown(), encoding="utf-8")
+
+    def __repr__(self) -> str:
+        return self.markdown()
+
+    _repr_markdown_ = markdown
+
+
+def _by_count(operators: dict[str, int]) -> list[tuple[str, int]]:
+    return sorted(operators.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _table(title: str, head: tuple[str, ...], rows: Any) -> str:
+    if not rows:
+        return ""
+    line = lambda cells: "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"  # noqa: E731
+    return "\n".join([f"## {title}", "", line(head), "|---" * len(head) + "|", *map(line, rows)])
+
+
+def _list(title: str, lines: list[str]) -> str:
+    return "\n".join([f"## {title}", "", *(f"- {line}" for line in lines)]) if lines else ""
+
+
+def _verification(found: dict[str, Any] | None) -> str:
+    if found is None:
+        return ""
+    rows = [
+        (name, row["dtype"], f"{row['largest_difference']:.3g}", f"{row['largest_value']:.3g}", "yes" if row["ok"] else "NO")
+        for name, row in found["outputs"].items()
+    ]
+    title = f"Compared with PyTorch, in ONNX Runtime {found['onnxruntime']}"
+    return _table(title, ("output", "dtype", "largest difference", "largest value", "equal"), rows)

@@ -1,0 +1,227 @@
+"""Does the exported model give what PyTorch gives? And if it does not, from which node on?"""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from . import _runtime
+from ._errors import Error, UnsupportedError, VerificationError, require
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """Of a value: a part of it, a part of the largest value of its tensor, and an absolute one; the sum is allowed."""
+
+    rtol: float
+    of_largest: float
+    atol: float
+
+
+# Sums in another order differ by some units in the last place for each level of the network.
+_TOLERANCES = {
+    "float64": Tolerance(1e-7, 1e-8, 1e-12),
+    "float32": Tolerance(1e-3, 1e-4, 1e-6),
+    "float16": Tolerance(1e-2, 1e-2, 1e-4),
+    "bfloat16": Tolerance(5e-2, 5e-2, 1e-3),
+}
+_EXACT = Tolerance(0, 0, 0)
+_COARSE = Tolerance(0.15, 0.15, 1e-2)
+
+
+def tolerance(dtype: str) -> Tolerance:
+    """What fits an element type, by torch's name."""
+    if dtype.startswith("float8"):
+        return _COARSE
+    return _TOLERANCES.get(dtype.replace("complex128", "float64").replace("complex64", "float32"), _EXACT)
+
+
+def verify(program: Any, args: Any, kwargs: Mapping[str, Any] | None, *, rtol: float | None = None, atol: float | None = None) -> None:
+    """Compares a program with PyTorch; see `ONNXProgram.verify`."""
+    runtime = require("onnxruntime", "verify")
+    exported = program.exported_program
+    if exported is None:
+        raise UnsupportedError(
+            "a `.pt2` file that was exported without PyTorch cannot be compared with it",
+            help="`torch.export.load` it and export that",
+        )
+    if args is None:
+        if exported.example_inputs is None:
+            raise UnsupportedError("the program has no example inputs", help="give `args`, and `kwargs` if it has any")
+        args, kwargs = exported.example_inputs
+    args = (args,) if hasattr(args, "detach") else tuple(args)
+    leaves = _runtime.user_inputs(exported, args, kwargs)
+    expected = expected_outputs(exported, leaves)
+    if is_random(exported) and not _same(expected, expected_outputs(exported, leaves)):
+        warnings.warn("not verified: the model's results are random", stacklevel=4)
+        program.report.notes.append("Not verified: the model's results are random.")
+        return
+    found = program(*args, **(kwargs or {}))
+    rows = {}
+    names = [name for name, _ in program.report.outputs]
+    for name, wanted, got in zip(names, expected, found):
+        rows[name] = compare(wanted, got, rtol, atol)
+    program.report.verification = {"onnxruntime": runtime.__version__, "outputs": rows}
+    wrong = [name for name, row in rows.items() if not row["ok"]]
+    if wrong:
+        raise _failure(program, leaves, wrong, rows)
+
+
+def compare(wanted: Any, got: Any, rtol: float | None, atol: float | None) -> dict[str, Any]:
+    """How two tensors differ."""
+    import torch
+
+    wanted, got = torch.as_tensor(wanted).detach().cpu(), torch.as_tensor(got)
+    if wanted.is_complex():
+        wanted = torch.view_as_real(wanted.resolve_conj())
+    dtype = str(wanted.dtype).removeprefix("torch.")
+    row = {"dtype": dtype, "ok": False, "largest_difference": float("nan"), "largest_value": float("nan")}
+    if wanted.dtype != got.dtype or wanted.shape != got.shape:
+        row["problem"] = f"{_described(got)} where PyTorch gives {_described(wanted)}"
+        return row
+    allowed = tolerance(dtype)
+    wide = torch.float64 if wanted.is_floating_point() else torch.int64
+    exact = torch.equal(wanted, got)
+    wanted, got = wanted.to(wide), got.to(wide)
+    finite = wanted.isfinite() & got.isfinite()
+    difference = torch.where(finite, (wanted - got).abs(), torch.zeros_like(wanted))
+    largest = wanted[finite].abs().max().item() if finite.any() else 0
+    limit = (allowed.rtol if rtol is None else rtol) * wanted.abs()
+    limit = limit + (allowed.of_largest * largest if atol is None else 0) + (allowed.atol if atol is None else atol)
+    special = (wanted == got) | (wanted.isnan() & got.isnan()) if wide.is_floating_point else wanted == got
+    row["largest_difference"] = float(difference.max()) if difference.numel() else 0.0
+    row["largest_value"] = float(largest)
+    row["ok"] = exact or bool(torch.where(finite, difference <= limit, special).all())
+    return row
+
+
+def _described(tensor: Any) -> str:
+    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
+
+
+def _same(first: list[Any], second: list[Any]) -> bool:
+    return all(compare(a, b, None, None)["ok"] for a, b in zip(first, second))
+
+
+def is_random(exported: Any) -> bool:
+    """Does it call an operator that may draw random numbers?"""
+    import torch
+
+    tag = torch.Tag.nondeterministic_seeded
+    return any(tag in getattr(node.target, "tags", ()) for module in exported.graph_module.modules() if hasattr(module, "graph") for node in module.graph.nodes)
+
+
+def expected_outputs(exported: Any, leaves: list[Any], see: Callable[[Any, Any], None] | None = None) -> list[Any]:
+    """The user's outputs that are tensors or numbers, as PyTorch computes them; `see` gets each node and its result."""
+    import torch
+
+    class Run(torch.fx.Interpreter):
+        def run_node(self, node: Any) -> Any:
+            try:
+                result = super().run_node(node)
+            except Exception as error:
+                error.source_line = source_line(node)  # type: ignore[attr-defined]
+                raise
+            if see is not None and isinstance(result, torch.Tensor):
+                see(node, result)
+            return result
+
+    with torch.no_grad():
+        values = Run(exported.graph_module).run(*_bound(exported, leaves))
+    specs = exported.graph_signature.output_specs
+    kept = [value for value, spec in zip(values, specs) if spec.kind.name in ("USER_OUTPUT", "LOSS_OUTPUT")]
+    return [value for value in kept if value is not None]
+
+
+def _bound(exported: Any, leaves: list[Any]) -> list[Any]:
+    """The values of all placeholders. The graph may write into them: buffers and inputs are copies."""
+    import torch
+
+    copied = lambda value: value.detach().clone() if isinstance(value, torch.Tensor) else value  # noqa: E731
+    users = iter(leaves)
+    bound = []
+    for spec in exported.graph_signature.input_specs:
+        kind = spec.kind.name
+        if kind == "USER_INPUT":
+            bound.append(copied(next(users)))
+        elif kind == "PARAMETER":
+            bound.append(exported.state_dict[spec.target])
+        else:
+            values = exported.state_dict if spec.target in exported.state_dict else exported.constants
+            bound.append(copied(values[spec.target]))
+    return bound
+
+
+def _failure(program: Any, leaves: list[Any], wrong: list[str], rows: dict[str, dict[str, Any]]) -> VerificationError:
+    what = "; ".join(f"output `{name}`: {_difference(rows[name])}" for name in wrong)
+    message = f"the exported model differs from PyTorch: {what}"
+    first = _first_difference(program, leaves)
+    if first is None:
+        error = VerificationError(message, help="no inner value differs by itself: compare with `rtol` and `atol` of your own")
+    else:
+        node, row = first
+        line = source_line(node)
+        operator = node.target.name().removesuffix(".default") if hasattr(node.target, "name") else str(node.target)
+        place = f"first at `{node.name}` ({operator}): {_difference(row)}"
+        error = VerificationError(message, place=[place, *([line] if line else [])], operator=operator, node=node.name, source_line=line)
+    error.program, error.report = program, program.report
+    return error
+
+
+def _difference(row: dict[str, Any]) -> str:
+    return row.get("problem") or f"{row['largest_difference']:.3g} apart, the largest value is {row['largest_value']:.3g} ({row['dtype']})"
+
+
+def source_line(node: Any) -> str | None:
+    import torch
+
+    own = os.path.dirname(torch.__file__)
+    lines = re.findall(r'File "([^"]+)", line (\d+), in (\S+)', node.meta.get("stack_trace") or "")
+    lines = [line for line in lines if not line[0].startswith(own)]
+    return 'File "{}", line {}, in {}'.format(*lines[-1]) if lines else None
+
+
+def _first_difference(program: Any, leaves: list[Any]) -> tuple[Any, dict[str, Any]] | None:
+    """The first node of the PyTorch graph whose result the ONNX model has too, but otherwise."""
+    try:
+        inner = _inner_values(program, leaves)
+    except (Error, ImportError):
+        return None  # without onnx the model cannot be opened up
+    found: list[tuple[Any, dict[str, Any]]] = []
+
+    def see(node: Any, result: Any) -> None:
+        if not found and node.op == "call_function" and node.name in inner:
+            row = compare(result, inner[node.name], None, None)
+            # Another value may have got the node's name: its type tells.
+            if not row["ok"] and "problem" not in row:
+                found.append((node, row))
+
+    expected_outputs(program.exported_program, leaves, see)
+    return found[0] if found else None
+
+
+def _inner_values(program: Any, leaves: list[Any]) -> dict[str, Any]:
+    """All values of the ONNX model that are called as nodes of the PyTorch graph are."""
+    onnx = require("onnx", "finding the node")
+    runtime = require("onnxruntime", "verify")
+    nodes = {node.name for node in program.exported_program.graph.nodes}
+    with TemporaryDirectory(prefix="aten2onnx-") as folder:
+        path = os.path.join(folder, "model.onnx")
+        program._model.save(path, "auto", None)
+        model = onnx.load(path, load_external_data=False)
+        known = {output.name for output in model.graph.output}
+        model.graph.output.extend(value for value in model.graph.value_info if value.name in nodes - known)
+        onnx.save(model, path)
+        options = runtime.SessionOptions()
+        options.log_severity_level = 3
+        session = runtime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        names = [value.name for value in session.get_inputs()]
+        specs = _runtime.input_specs(program.exported_program)
+        values = [leaf for leaf, spec in zip(leaves, specs) if not hasattr(spec.arg, "value")]
+        outputs = _runtime.run(session, dict(zip(names, values)), as_torch=True)
+        return dict(zip([value.name for value in session.get_outputs()], outputs))

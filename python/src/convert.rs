@@ -1,0 +1,75 @@
+//! An ONNX model of anybody's, to another opset.
+
+use std::path::PathBuf;
+
+use aten2onnx::convert::{Converted, Options, convert};
+use aten2onnx::onnx::read::Source;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::model::sizes;
+use crate::options;
+use crate::work;
+
+/// A converted model that is ready to be written.
+#[pyclass(module = "aten2onnx._native", frozen)]
+pub struct ConvertedModel {
+    converted: Converted,
+}
+
+#[pymethods]
+impl ConvertedModel {
+    /// Converts a file, or a model in memory.
+    #[new]
+    #[pyo3(signature = (path, bytes, opset, ir, external_data, inline_functions))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        bytes: Option<Vec<u8>>,
+        opset: u32,
+        ir: &str,
+        external_data: &str,
+        inline_functions: bool,
+    ) -> PyResult<ConvertedModel> {
+        let external_data = options::external_data(external_data)?;
+        let options = Options { opset, ir: options::ir(ir)?, external_data, inline_functions };
+        let converted = work::run(py, None, |_| {
+            let source = match bytes {
+                Some(bytes) => Source::from_bytes(&path.display().to_string(), bytes)?,
+                None => Source::open(&path)?,
+            };
+            convert(&source, &options)
+        })?;
+        Ok(ConvertedModel { converted })
+    }
+
+    /// Writes the model to a file, and perhaps its weights to another: their sizes.
+    #[pyo3(signature = (path, progress=None))]
+    fn save<'py>(
+        &self,
+        py: Python<'py>,
+        path: PathBuf,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let written = work::run(py, progress, |meter| {
+            self.converted.write_file(&path, &mut |done, total| meter.report(done, total))
+        })?;
+        sizes(py, &path, &written)
+    }
+
+    /// The model in one piece.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = work::run(py, None, |meter| {
+            let mut bytes = Vec::new();
+            self.converted.write_to(&mut bytes, &mut |done, total| meter.report(done, total))?;
+            Ok(bytes)
+        })?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Things worth telling the user.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.converted.notes.clone()
+    }
+}

@@ -1,0 +1,58 @@
+//! The memory of a Python tensor, lent to the library for as long as it needs it.
+
+use std::collections::HashMap;
+
+use aten2onnx::dtype::Dtype;
+use aten2onnx::error::{Error, Result};
+use aten2onnx::weights::{Memory, Storage, Weight};
+use pyo3::prelude::*;
+
+/// A tensor as Python describes it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Tensor {
+    /// PyTorch's name of the element type: `float32`.
+    dtype: String,
+    sizes: Vec<i64>,
+    /// In elements, as the offset.
+    strides: Vec<i64>,
+    offset: i64,
+    /// Where the storage starts, and its bytes.
+    address: usize,
+    bytes: usize,
+    /// What keeps the storage alive.
+    owner: Py<PyAny>,
+}
+
+/// Memory that a Python object keeps.
+#[derive(Debug)]
+struct Lent {
+    address: usize,
+    bytes: usize,
+    _owner: Py<PyAny>,
+}
+
+impl Memory for Lent {
+    fn bytes(&self) -> &[u8] {
+        if self.bytes == 0 {
+            return &[];
+        }
+        // SAFETY: Python gives the address and size of a tensor's storage on the CPU, which lives as long as its owner; that the
+        // storage was not resized since is checked there before each use.
+        unsafe { std::slice::from_raw_parts(self.address as *const u8, self.bytes) }
+    }
+}
+
+/// Tensors as weights; nothing is copied.
+pub fn weights(tensors: HashMap<String, Tensor>) -> Result<HashMap<String, Weight>> {
+    tensors.into_iter().map(|(name, tensor)| Ok((name.clone(), weight(name, tensor)?))).collect()
+}
+
+fn weight(name: String, tensor: Tensor) -> Result<Weight> {
+    let Tensor { dtype, sizes, strides, offset, address, bytes, owner } = tensor;
+    let unknown =
+        || Error::unsupported(format!("the element type `{dtype}` is not known")).at(format!("weight `{name}`"));
+    let dtype = Dtype::from_torch_name(&dtype).ok_or_else(unknown)?;
+    let memory = Lent { address, bytes, _owner: owner };
+    Ok(Weight { name, dtype, sizes, strides, offset, storage: Storage::Lent(std::sync::Arc::new(memory)) })
+}

@@ -1,0 +1,36 @@
+//! The native half of the Python package: programs and models as Python objects. Everything that needs torch, and all
+//! that a user sees, is Python (`python/aten2onnx`).
+
+mod convert;
+mod errors;
+mod lent;
+mod model;
+mod options;
+mod program;
+mod support;
+mod work;
+
+use std::ffi::OsString;
+
+use pyo3::prelude::*;
+
+/// The module `aten2onnx._native`.
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("MIN_OPSET", aten2onnx::rules::MIN_OPSET)?;
+    module.add("MAX_OPSET", aten2onnx::rules::MAX_OPSET)?;
+    module.add("DEFAULT_OPSET", aten2onnx::rules::DEFAULT_OPSET)?;
+    module.add_class::<program::Program>()?;
+    module.add_class::<model::Model>()?;
+    module.add_class::<convert::ConvertedModel>()?;
+    module.add_class::<support::Rules>()?;
+    module.add_function(wrap_pyfunction!(support::check_opset, module)?)?;
+    module.add_function(wrap_pyfunction!(main, module)?)
+}
+
+/// The command `aten2onnx` with these arguments, the first being its name: its exit code.
+#[pyfunction]
+fn main(py: Python<'_>, args: Vec<OsString>) -> u8 {
+    py.detach(|| aten2onnx::cli::run(args))
+}

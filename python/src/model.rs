@@ -1,0 +1,132 @@
+//! An exported model as a Python object.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use aten2onnx::dtype::Dtype;
+use aten2onnx::export::Exported;
+use aten2onnx::onnx::proto::{ValueInfoProto, tensor_shape_proto, type_proto};
+use aten2onnx::onnx::{ExternalData, Written};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::options::external_data;
+use crate::work;
+
+/// A model that is ready to be written; its weights still lie where they were.
+#[pyclass(module = "aten2onnx._native")]
+pub struct Model {
+    exported: Exported,
+}
+
+impl Model {
+    pub fn new(exported: Exported) -> Model {
+        Model { exported }
+    }
+}
+
+#[pymethods]
+impl Model {
+    /// Writes the model to a file, and perhaps its weights to another: their sizes.
+    #[pyo3(signature = (path, external=None, progress=None))]
+    fn save<'py>(
+        &mut self,
+        py: Python<'py>,
+        path: PathBuf,
+        external: Option<&str>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        if let Some(choice) = external {
+            self.exported.set_external_data(external_data(choice)?);
+        }
+        let written = work::run(py, progress, |meter| {
+            self.exported.write_file(&path, &mut |done, total| meter.report(done, total))
+        })?;
+        sizes(py, &path, &written)
+    }
+
+    /// The model in one piece.
+    #[pyo3(signature = (progress=None))]
+    fn to_bytes<'py>(&mut self, py: Python<'py>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Bound<'py, PyBytes>> {
+        self.exported.set_external_data(ExternalData::Never);
+        let bytes = work::run(py, progress, |meter| {
+            let mut bytes = Vec::new();
+            self.exported.write_to(&mut bytes, &mut |done, total| meter.report(done, total))?;
+            Ok(bytes)
+        })?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// The opset of the default domain.
+    #[getter]
+    fn opset(&self) -> u32 {
+        self.exported.graph.opset
+    }
+
+    /// The IR version.
+    #[getter]
+    fn ir_version(&self) -> i64 {
+        self.exported.ir_version()
+    }
+
+    /// Things worth telling the user.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.exported.notes.clone()
+    }
+
+    /// How many nodes there are of each operator, those in bodies too.
+    #[getter]
+    fn operators(&self) -> BTreeMap<String, usize> {
+        let mut count = BTreeMap::new();
+        self.exported.graph.body.visit(&mut |node| *count.entry(node.op.to_string()).or_default() += 1);
+        count
+    }
+
+    /// Names and types of the inputs.
+    #[getter]
+    fn inputs(&self) -> Vec<(String, String)> {
+        let graph = self.exported.model.proto.graph.as_ref();
+        graph.map(|graph| graph.input.iter().map(port).collect()).unwrap_or_default()
+    }
+
+    /// Names and types of the outputs.
+    #[getter]
+    fn outputs(&self) -> Vec<(String, String)> {
+        let graph = self.exported.model.proto.graph.as_ref();
+        graph.map(|graph| graph.output.iter().map(port).collect()).unwrap_or_default()
+    }
+
+    /// Tensors and bytes of the weights that are not part of the message.
+    #[getter]
+    fn weights(&self) -> (usize, u64) {
+        let weights = &self.exported.model.weights;
+        (weights.len(), weights.iter().filter_map(|weight| weight.weight.byte_len()).sum())
+    }
+}
+
+/// What was written, and where.
+pub fn sizes<'py>(py: Python<'py>, path: &Path, written: &Written) -> PyResult<Bound<'py, PyDict>> {
+    let sizes = PyDict::new(py);
+    sizes.set_item("path", path)?;
+    sizes.set_item("bytes", written.model)?;
+    sizes.set_item("data_path", written.data.as_ref().map(|(path, _)| path))?;
+    sizes.set_item("data_bytes", written.data.as_ref().map(|(_, bytes)| *bytes))?;
+    Ok(sizes)
+}
+
+/// A name and a type as a user reads them: `x`, `float32[batch, 3]`.
+fn port(info: &ValueInfoProto) -> (String, String) {
+    let name = info.name().to_owned();
+    let Some(type_proto::Value::TensorType(tensor)) = info.r#type.as_ref().and_then(|ty| ty.value.as_ref()) else {
+        return (name, "?".to_owned());
+    };
+    let dtype = Dtype::from_onnx(tensor.elem_type()).map_or("?", Dtype::torch_name);
+    let Some(shape) = &tensor.shape else { return (name, dtype.to_owned()) };
+    let size = |dim: &tensor_shape_proto::Dimension| match &dim.value {
+        Some(tensor_shape_proto::dimension::Value::DimValue(size)) => size.to_string(),
+        Some(tensor_shape_proto::dimension::Value::DimParam(symbol)) => symbol.clone(),
+        None => "?".to_owned(),
+    };
+    (name, format!("{dtype}[{}]", shape.dim.iter().map(size).collect::<Vec<_>>().join(", ")))
+}

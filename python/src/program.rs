@@ -1,0 +1,96 @@
+//! A PyTorch program as a Python object.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use aten2onnx::export::{export_program, prepare};
+use aten2onnx::translate::{Blocker, preflight};
+use aten2onnx::{cli, inspect, program, pt2};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::exception;
+use crate::lent::{self, Tensor};
+use crate::model::Model;
+use crate::options::Choices;
+use crate::support::Rules;
+use crate::work;
+
+/// A program that was read, from a file or from a live module.
+#[pyclass(module = "aten2onnx._native", frozen)]
+pub struct Program {
+    program: program::Program,
+}
+
+#[pymethods]
+impl Program {
+    /// Reads a `.pt2` file.
+    #[staticmethod]
+    fn read(py: Python<'_>, path: PathBuf) -> PyResult<Program> {
+        let program = work::run(py, None, |_| pt2::read(&path))?;
+        Ok(Program { program })
+    }
+
+    /// Takes the JSON of a program and the tensors of a live module, which are lent.
+    #[staticmethod]
+    fn live(
+        py: Python<'_>,
+        name: &str,
+        json: &[u8],
+        state: HashMap<String, Tensor>,
+        constants: HashMap<String, Tensor>,
+    ) -> PyResult<Program> {
+        let program =
+            work::run(py, None, |_| pt2::read_live(name, json, lent::weights(state)?, lent::weights(constants)?))?;
+        Ok(Program { program })
+    }
+
+    /// The operators that have no rule, or none at this opset.
+    fn blockers<'py>(&self, py: Python<'py>, rules: &Rules, opset: u32) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let found = work::run(py, None, |_| {
+            let mut program = self.program.clone();
+            prepare(&mut program)?;
+            Ok(preflight(&program, &rules.rules, opset))
+        })?;
+        found.into_iter().map(|blocker| described(py, blocker)).collect()
+    }
+
+    /// Makes the model. Weights are not read.
+    fn export(&self, py: Python<'_>, rules: &Rules, choices: Choices) -> PyResult<Model> {
+        let options = choices.options(rules.rules.clone())?;
+        let exported = work::run(py, None, |_| export_program(self.program.clone(), &options))?;
+        Ok(Model::new(exported))
+    }
+
+    /// What is in it, and which opsets would do: as JSON and for people.
+    #[pyo3(signature = (rules, opset=None))]
+    fn inspect(&self, py: Python<'_>, rules: &Rules, opset: Option<u32>) -> PyResult<(String, String)> {
+        let inspection = work::run(py, None, |_| Ok(inspect::inspect(&self.program, &rules.rules, opset)))?;
+        let json = serde_json::to_string(&inspection)
+            .map_err(|error| exception(py, aten2onnx::error::Error::internal(error.to_string())))?;
+        Ok((json, cli::inspect::shown(&inspection)))
+    }
+
+    /// Things worth telling the user.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.program.notes.clone()
+    }
+
+    /// The version of torch that wrote it.
+    #[getter]
+    fn torch_version(&self) -> Option<&str> {
+        self.program.torch_version.as_deref()
+    }
+}
+
+fn described(py: Python<'_>, blocker: Blocker) -> PyResult<Bound<'_, PyDict>> {
+    let facts = PyDict::new(py);
+    facts.set_item("operator", blocker.target)?;
+    facts.set_item("reason", blocker.reason)?;
+    facts.set_item("node", blocker.node)?;
+    facts.set_item("source_line", blocker.source_line)?;
+    facts.set_item("count", blocker.count)?;
+    facts.set_item("needs_opset", blocker.needs_opset)?;
+    Ok(facts)
+}

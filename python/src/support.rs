@@ -1,0 +1,60 @@
+//! The rules that an export goes by, and what they can say of an operator.
+
+use std::path::PathBuf;
+
+use aten2onnx::export;
+use aten2onnx::rules::{self, MAX_OPSET, MIN_OPSET, Support};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::exception;
+use crate::work;
+
+/// The rules of the build, and those of mapping files over them.
+#[pyclass(module = "aten2onnx._native", frozen)]
+pub struct Rules {
+    pub rules: rules::Rules,
+}
+
+#[pymethods]
+impl Rules {
+    /// Reads and checks mapping files and folders of them.
+    #[new]
+    #[pyo3(signature = (paths=Vec::new()))]
+    fn new(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Rules> {
+        let mut rules = rules::Rules::default();
+        if !paths.is_empty() {
+            work::run(py, None, |_| rules.load(&paths))?;
+        }
+        Ok(Rules { rules })
+    }
+
+    /// The opsets that an overload (`aten::add.Tensor`) can be exported to wholly and in part, the reasons why not everywhere, and
+    /// where its rule is. None if nothing is known of it.
+    fn support<'py>(&self, py: Python<'py>, operator: &str) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let facts = PyDict::new(py);
+        let Some(rule) = self.rules.meaning(operator) else {
+            let Some(reason) = self.rules.unsupported(operator) else { return Ok(None) };
+            facts.set_item("full", Vec::<u32>::new())?;
+            facts.set_item("partial", Vec::<u32>::new())?;
+            facts.set_item("reasons", [reason])?;
+            facts.set_item("rule", py.None())?;
+            return Ok(Some(facts));
+        };
+        let at = |wanted| (MIN_OPSET..=MAX_OPSET).filter(|opset| rule.support(*opset) == wanted).collect::<Vec<_>>();
+        let mut reasons: Vec<&str> = (MIN_OPSET..=MAX_OPSET).flat_map(|opset| rule.reasons(opset)).collect();
+        reasons.sort_unstable();
+        reasons.dedup();
+        facts.set_item("full", at(Support::Full))?;
+        facts.set_item("partial", at(Support::Partial))?;
+        facts.set_item("reasons", reasons)?;
+        facts.set_item("rule", rule.location())?;
+        Ok(Some(facts))
+    }
+}
+
+/// Raises what is to be said of an opset that we do not export to.
+#[pyfunction]
+pub fn check_opset(py: Python<'_>, opset: u32) -> PyResult<()> {
+    export::check_opset(opset).map_err(|error| exception(py, error))
+}

@@ -1,0 +1,39 @@
+"""Looking without exporting."""
+
+from __future__ import annotations
+
+import json
+
+import aten2onnx
+import torch
+from torch import nn
+
+
+def test_a_file(mobilenet) -> None:
+    found = aten2onnx.inspect(mobilenet)
+    assert found.inputs[0] == {"name": "x", "kind": "tensor", "dtype": "float32", "shape": ["s77", "3", "64", "64"]}
+    assert found.operators["aten::conv2d"] == 52
+    assert found.opsets == list(range(9, 29))
+    assert json.loads(found.json()) == found.data
+    assert "Symbolic dimensions" in str(found)
+
+
+def test_a_module_and_what_is_in_the_way() -> None:
+    class Net(nn.Module):
+        def forward(self, x):
+            return torch.special.bessel_j0(x)
+
+    found = aten2onnx.inspect(Net().eval(), (torch.zeros(2),), opset=13)
+    assert found.opsets == []
+    (reason,) = found.reasons(13)
+    assert "aten::special_bessel_j0" in reason["message"]
+    assert any("test_inspect.py" in place for place in reason["place"])
+
+
+def test_operators_by_name_and_by_themselves() -> None:
+    for name in ["aten::gelu", "aten.gelu", "aten.gelu.default", "torch.ops.aten.gelu.default", torch.ops.aten.gelu, torch.ops.aten.gelu.default]:
+        support = aten2onnx.supported(name, 9)
+        assert support and support.operator == "aten::gelu" and support.rule.startswith("mappings/aten/activation.opmap:")
+    assert aten2onnx.supported("aten::add.Tensor").full == tuple(range(9, 29))
+    unknown = aten2onnx.supported("nobody::knows", 18)
+    assert not unknown and unknown.reasons == ("there is no rule for `nobody::knows`",)

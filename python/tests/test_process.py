@@ -1,0 +1,139 @@
+"""What is about the process: interrupts, threads, PyTorch that is not there, the command, the progress."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import aten2onnx
+import onnx
+import pytest
+import torch
+from aten2onnx import _progress
+from torch import nn
+
+
+class Expanded(nn.Module):
+    """A weight that takes 4 bytes here and very many in a file."""
+
+    def __init__(self, elements: int) -> None:
+        super().__init__()
+        self.register_buffer("weight", torch.zeros(1).expand(elements))
+
+    def forward(self, x):
+        return x + self.weight
+
+
+def test_ctrl_c_ends_the_writing_and_leaves_nothing(tmp_path) -> None:
+    program = aten2onnx.export(Expanded(1 << 33).eval(), (torch.zeros(1),), optimize=False)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    start = time.monotonic()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        program.save(tmp_path / "large.onnx")
+    assert time.monotonic() - start < 5
+    assert not any(tmp_path.iterdir())
+
+
+def test_other_threads_run_meanwhile(tmp_path) -> None:
+    program = aten2onnx.export(Expanded(1 << 25).eval(), (torch.zeros(1),), optimize=False)
+    ticks, over = [], threading.Event()
+
+    def tick() -> None:
+        while not over.wait(0.001):
+            ticks.append(time.monotonic())
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    start = time.monotonic()
+    program.save(tmp_path / "large.onnx", external_data=True)
+    end = time.monotonic()
+    over.set()
+    thread.join()
+    assert sum(start < moment < end for moment in ticks) > (end - start) * 50
+
+
+def test_pt2_files_need_no_torch(mobilenet, tmp_path) -> None:
+    script = """
+import sys
+sys.modules["torch"] = None  # importing it fails
+import aten2onnx
+program = aten2onnx.export(sys.argv[1], f=sys.argv[2], opset_version=11, report=True, input_names=["image"])
+assert aten2onnx.inspect(sys.argv[1]).opsets
+assert aten2onnx.supported("aten::relu", 9)
+import numpy
+assert program(image=numpy.zeros((2, 3, 64, 64), "float32"))[0].shape == (2, 100)
+assert aten2onnx.convert(sys.argv[2], opset_version=9)
+try:
+    aten2onnx.export(object())
+except aten2onnx.MissingPackageError as error:
+    assert error.help == "pip install torch", error
+else:
+    raise AssertionError("a module needs torch")
+"""
+    done = subprocess.run([sys.executable, "-c", script, mobilenet, tmp_path / "m.onnx"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "m.onnx.report.md").exists()
+
+
+def test_the_command(mobilenet, tmp_path) -> None:
+    def run(*args: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-m", "aten2onnx", *map(str, args)], capture_output=True, text=True, check=False)
+
+    assert run("export", mobilenet, "-o", tmp_path / "m.onnx", "--opset", 13).returncode == 0
+    assert (tmp_path / "m.onnx").exists()
+    assert run("export", tmp_path / "none.pt2").returncode == 3
+    assert run("export", mobilenet, "--opset", 5).returncode == 2
+    assert aten2onnx.__version__ in run("--version").stdout
+
+
+def test_converting_keeps_the_form(mobilenet, tmp_path) -> None:
+    proto = aten2onnx.export(mobilenet).model_proto
+    converted = aten2onnx.convert(proto, opset_version=11)
+    assert converted.opset_import[0].version == 11 and type(converted) is type(proto)
+    assert isinstance(aten2onnx.convert(proto.SerializeToString(), opset_version=11), bytes)
+    aten2onnx.convert(proto, tmp_path / "m.onnx", opset_version=11)
+    assert onnx.load(tmp_path / "m.onnx") == converted
+
+
+def test_progress_is_patient_and_tidy(monkeypatch) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(_progress, "_display", lambda wanted: shown.append)
+    with _progress.shown(True) as progress:
+        progress.step("quick")
+    assert shown == []
+    monkeypatch.setattr(_progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(_progress, "PAUSE", 0.0)
+    with _progress.shown(True) as progress:
+        progress.step("writing")
+        progress(1 << 30, 1 << 31)
+    assert shown[0] == "aten2onnx: writing"
+    assert "1,074 of 2,147 MB" in shown[1] and shown[1].count("█") == 15
+    assert shown[-1] == ""
+
+
+def test_no_progress_where_nobody_looks(capfd, tmp_path) -> None:
+    aten2onnx.export(nn.ReLU().eval(), (torch.zeros(1),), tmp_path / "m.onnx")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_every_error_is_an_aten2onnx_error() -> None:
+    kinds = [aten2onnx.CaptureError, aten2onnx.FileError, aten2onnx.InputError, aten2onnx.InternalError]
+    kinds += [aten2onnx.MissingPackageError, aten2onnx.UnsupportedError, aten2onnx.VerificationError]
+    for kind in kinds:
+        error = kind("what", place=["where"], help="what to do")
+        assert isinstance(error, aten2onnx.Error)
+        assert str(error) == "what\n  --> where\nhelp: what to do"
+    assert issubclass(aten2onnx.FileError, OSError) and issubclass(aten2onnx.MissingPackageError, ImportError)
+
+
+def test_messages_speak_python() -> None:
+    from aten2onnx._errors import in_python
+
+    assert in_python("`--opset 20` would do") == "`opset_version=20` would do"
+    assert in_python("leave out `--external-data always`") == '`external_data="always"`'.join(["leave out ", ""])
+    assert in_python("choose another name with `-o`") == "choose another name with `f`"

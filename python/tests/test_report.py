@@ -1,0 +1,43 @@
+"""What an export tells, for people and for programs."""
+
+from __future__ import annotations
+
+import json
+
+import aten2onnx
+import pytest
+import torch
+from torch import nn
+
+NET = nn.Sequential(nn.Linear(4, 4), nn.ReLU()).eval()
+ARGS = (torch.zeros(2, 4),)
+
+
+def test_both_forms(tmp_path) -> None:
+    program = aten2onnx.export(NET, ARGS, tmp_path / "net.onnx", report=tmp_path / "net.json", verify=True)
+    data = json.loads((tmp_path / "net.json").read_text())
+    assert data == json.loads(program.report.json())
+    assert data["inputs"] == [{"name": "input", "type": "float32[2, 4]"}]
+    assert data["nodes"] == sum(data["operators"].values()) == 2
+    assert data["weights"] == {"tensors": 2, "bytes": 80}
+    assert set(data["seconds"]) == {"torch.export", "decompose", "translate", "verify", "write"}
+    assert data["files"][0]["bytes"] == (tmp_path / "net.onnx").stat().st_size
+    aten2onnx.export(NET, ARGS, tmp_path / "net.onnx", report=True)
+    page = (tmp_path / "net.onnx.report.md").read_text()
+    assert page.startswith("# Sequential: opset 18, IR ") and "| Gemm | 1 |" in page
+
+
+def test_a_failure_is_reported_too(tmp_path) -> None:
+    class Net(nn.Module):
+        def forward(self, x):
+            return torch.special.bessel_j0(x)
+
+    with pytest.raises(aten2onnx.UnsupportedError):
+        aten2onnx.export(Net().eval(), (torch.zeros(2),), report=tmp_path / "net.md")
+    page = (tmp_path / "net.md").read_text()
+    assert page.startswith("# Net: not exported") and "aten::special_bessel_j0" in page
+
+
+def test_the_program_can_be_kept(tmp_path) -> None:
+    aten2onnx.export(NET, ARGS, dump_exported_program=True, artifacts_dir=tmp_path)
+    assert aten2onnx.export(tmp_path / "Sequential.pt2").report.nodes == 2

@@ -1,0 +1,152 @@
+"""What people stumble over every day: it ends well, or in a message that says what to do."""
+
+from __future__ import annotations
+
+import aten2onnx
+import pytest
+import torch
+from torch import nn
+
+OPSETS = [9, 11, 13, 18, 23]
+
+
+def exported(net: nn.Module, *args, **options) -> aten2onnx.ONNXProgram:
+    return aten2onnx.export(net.eval(), args, verify=True, **options)
+
+
+@pytest.mark.parametrize("opset", OPSETS)
+def test_a_layer_of_ones_own_of_mm_and_relu(opset) -> None:
+    class Layer(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.randn(4, 3))
+
+        def forward(self, x):
+            return torch.mm(x, self.weight).relu()
+
+    program = exported(Layer(), torch.randn(2, 4), opset_version=opset)
+    assert set(program.report.operators) <= {"MatMul", "Gemm", "Relu"}
+    assert "weight" in [tensor.name for tensor in program.model_proto.graph.initializer]
+
+
+@pytest.mark.parametrize("opset", OPSETS)
+@pytest.mark.parametrize("dim", [1, -1, (1, 2), None])
+def test_division_by_the_norm(opset, dim) -> None:
+    class Normalise(nn.Module):
+        def forward(self, x):
+            return x / torch.norm(x, dim=dim, keepdim=True)
+
+    exported(Normalise(), torch.randn(2, 3, 4), opset_version=opset)
+
+
+def test_bytes_into_a_linear_layer_is_the_error_of_pytorch() -> None:
+    net = nn.Sequential(nn.Flatten(), nn.Linear(4, 3)).eval()
+    with pytest.raises(aten2onnx.CaptureError) as caught:
+        aten2onnx.export(net, (torch.zeros(2, 4, dtype=torch.uint8),))
+    error = caught.value
+    assert "must have the same dtype, but got Byte and Float" in str(error)
+    assert "convert them to the dtype of the weights" in error.help
+    assert isinstance(error.__cause__, RuntimeError)
+
+
+@pytest.mark.parametrize("opset", OPSETS)
+def test_log1p_after_a_convolution(opset) -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv = nn.Conv2d(3, 4, 3)
+
+        def forward(self, x):
+            return torch.log1p(self.conv(x).abs())
+
+    exported(Net(), torch.randn(1, 3, 8, 8), opset_version=opset)
+
+
+@pytest.mark.parametrize("opset", OPSETS)
+@pytest.mark.parametrize("size", [1, (1, 1), (2, 3)])
+def test_adaptive_pooling_and_view_with_everything_dynamic(opset, size) -> None:
+    class Net(nn.Module):
+        def forward(self, x):
+            pooled = nn.functional.adaptive_avg_pool2d(x, size)
+            return pooled.view(x.shape[0], -1)
+
+    shapes = {"x": {0: "batch", 2: "height", 3: "width"}}
+    if size == (2, 3) and opset < 14:
+        pytest.skip("the sizes that divide are another matter")
+    program = exported(Net(), torch.randn(2, 3, 8, 12), opset_version=opset, dynamic_shapes=shapes)
+    for batch, height, width in [(2, 8, 12), (1, 6, 6), (3, 10, 21)]:
+        x = torch.randn(batch, 3, height, width)
+        torch.testing.assert_close(program(x)[0], Net()(x), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("opset", OPSETS)
+def test_half_precision_input(opset) -> None:
+    net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.GELU(), nn.Flatten(), nn.Linear(144, 5)).half()
+    program = exported(net, torch.randn(2, 3, 8, 8, dtype=torch.float16), opset_version=opset)
+    assert program.report.inputs[0][1] == "float16[2, 3, 8, 8]"
+    assert program.report.outputs[0][1] == "float16[2, 5]"
+
+
+def test_half_into_single_is_the_error_of_pytorch() -> None:
+    with pytest.raises(aten2onnx.CaptureError, match="dtype"):
+        aten2onnx.export(nn.Linear(4, 3).eval(), (torch.zeros(2, 4, dtype=torch.float16),))
+
+
+def test_ints_into_a_linear_layer_are_the_error_of_pytorch() -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = nn.Linear(4, 3)
+
+        def forward(self, x):
+            y = x + 1
+            return self.linear(y)
+
+    with pytest.raises(aten2onnx.CaptureError, match="same dtype, but got Long and Float") as caught:
+        aten2onnx.export(Net().eval(), (torch.zeros(2, 4, dtype=torch.int64),))
+    assert "in forward" in caught.value.source_line and "test_trouble.py" in caught.value.source_line
+
+
+@pytest.mark.parametrize("opset", range(9, 27))
+def test_elu_at_any_opset(opset) -> None:
+    net = nn.Sequential(nn.Linear(4, 4), nn.ELU(), nn.ELU(alpha=0.3))
+    program = exported(net, torch.randn(2, 4), opset_version=opset)
+    assert program.model_proto.opset_import[0].version == opset
+
+
+def test_an_opset_that_nobody_has() -> None:
+    with pytest.raises(aten2onnx.UnsupportedError, match="opset 8 is too old") as caught:
+        aten2onnx.export(nn.ReLU().eval(), (torch.zeros(1),), opset_version=8)
+    assert "9 to 28" in caught.value.help
+
+
+def test_an_error_of_the_model_itself_names_its_line() -> None:
+    class Wrong(nn.Module):
+        def forward(self, x):
+            return x.reshape(7, 7)
+
+    with pytest.raises(aten2onnx.CaptureError) as caught:
+        aten2onnx.export(Wrong().eval(), (torch.zeros(4),))
+    assert "test_trouble.py" in caught.value.source_line and "in forward" in caught.value.source_line
+
+
+def test_a_branch_on_data_says_what_to_do() -> None:
+    class Branches(nn.Module):
+        def forward(self, x):
+            return x + 1 if x.sum() > 0 else x - 1
+
+    with pytest.raises(aten2onnx.CaptureError) as caught:
+        aten2onnx.export(Branches().eval(), (torch.ones(4),))
+    assert "Could not guard on data-dependent expression" in caught.value.message
+    assert "torch.cond" in caught.value.help and "TORCH" not in str(caught.value)
+    assert "test_trouble.py" in caught.value.source_line
+
+
+def test_batch_norm_in_training_mode_says_so() -> None:
+    net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4)).train()
+    before = net[1].running_mean.clone()
+    with pytest.warns(UserWarning, match="training mode"), pytest.raises(aten2onnx.UnsupportedError) as caught:
+        aten2onnx.export(net, (torch.randn(2, 3, 8, 8),))
+    assert "export the model in eval mode" in str(caught.value)
+    assert caught.value.operator == "aten::batch_norm"
+    assert torch.equal(before, net[1].running_mean), "exporting must not train"

@@ -1,0 +1,113 @@
+"""The weights of a live module go over by pointer, whatever they look like in memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import aten2onnx
+import onnx
+import pytest
+import torch
+from onnx import numpy_helper
+from torch import nn
+
+
+class Weights(nn.Module):
+    """Gives its weights, each plus the input."""
+
+    def __init__(self, *weights: torch.Tensor) -> None:
+        super().__init__()
+        self.count = len(weights)
+        for i, weight in enumerate(weights):
+            self.register_buffer(f"w{i}", weight)
+
+    def forward(self, x):
+        return tuple(getattr(self, f"w{i}") + x.to(getattr(self, f"w{i}").dtype) for i in range(self.count))
+
+
+def initializers(program) -> dict[str, torch.Tensor]:
+    graph = program.model_proto.graph
+    return {tensor.name: torch.from_numpy(numpy_helper.to_array(tensor).copy()) for tensor in graph.initializer}
+
+
+def test_views_are_gathered() -> None:
+    base = torch.arange(24.0).reshape(4, 6)
+    views = [base, base.t(), base[1:3, ::2], base[:, 5], base[2, 3], torch.tensor([7.0]).expand(3, 5), base[:0]]
+    program = aten2onnx.export(Weights(*views).eval(), (torch.zeros(()),), optimize=False)
+    found = initializers(program)
+    for i, view in enumerate(views):
+        if view.numel():
+            assert torch.equal(found[f"w{i}"], view), i
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.int64, torch.int8, torch.uint8, torch.bool, torch.uint16])
+def test_element_types(dtype) -> None:
+    weight = torch.tensor([0, 1, 1, 0, 1]).to(dtype)
+
+    class Picks(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("weight", weight)
+
+        def forward(self, i):
+            return self.weight[i]
+
+    program = aten2onnx.export(Picks().eval(), (torch.tensor([0, 2]),))
+    assert torch.equal(initializers(program)["weight"], weight)
+
+
+def test_tied_weights_are_one() -> None:
+    class Tied(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embed = nn.Embedding(50, 8)
+            self.head = nn.Linear(8, 50, bias=False)
+            self.head.weight = self.embed.weight
+
+        def forward(self, i):
+            return self.head(self.embed(i))
+
+    net = Tied().eval()
+    program = aten2onnx.export(net, (torch.tensor([[1, 2]]),), verify=True)
+    assert len(program.model_bytes) < 2 * net.embed.weight.nbytes
+
+
+def test_what_changes_before_saving_is_saved() -> None:
+    net = Weights(torch.zeros(300)).eval()
+    program = aten2onnx.export(net, (torch.zeros(()),), optimize=False)
+    net.w0.fill_(3)
+    assert initializers(program)["w0"].unique().tolist() == [3]
+
+
+def test_memory_that_went_away_is_not_read() -> None:
+    net = Weights(torch.zeros(300)).eval()
+    program = aten2onnx.export(net, (torch.zeros(()),), optimize=False)
+    net.w0.untyped_storage().resize_(0)
+    with pytest.raises(aten2onnx.InputError, match="memory of the weight `w0` was resized"):
+        program.model_bytes
+
+
+def test_a_module_that_is_deleted_leaves_its_weights() -> None:
+    net = Weights(torch.full((300,), 5.0)).eval()
+    program = aten2onnx.export(net, (torch.zeros(()),), optimize=False)
+    del net
+    assert initializers(program)["w0"].unique().tolist() == [5]
+
+
+def test_weights_without_data() -> None:
+    with torch.device("meta"):
+        net = nn.Linear(4, 3).eval()
+    with pytest.raises(aten2onnx.Error) as caught:
+        aten2onnx.export(net, (torch.zeros(2, 4),))
+    assert "meta" in str(caught.value)
+
+
+def test_a_live_model_needs_little_memory(tmp_path) -> None:
+    """The large measurement is `bench/memory.py`; this is a small one of the same kind."""
+    script = Path(__file__).parents[1] / "bench/memory.py"
+    done = subprocess.run([sys.executable, script, "--megabytes", "256", "--folder", tmp_path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    model = onnx.load(tmp_path / "large.onnx", load_external_data=False)
+    assert model.graph.initializer
