@@ -120,17 +120,13 @@ mod lowerings {
     pub(super) use super::generated::*;
 }
 
-<<<<<<< HEAD
 /// The compiled rules as functions, for rules of other crates that call them.
 #[doc(hidden)]
 pub mod compiled {
     pub use super::generated::*;
 }
 
-pub use generated::{ARMS, RULES, UNSUPPORTED};
-=======
 pub use generated::{ARMS, COMPLEX, RULES, UNSUPPORTED};
->>>>>>> main
 pub use tables::*;
 
 /// The rule of an overload.

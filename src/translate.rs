@@ -6,10 +6,7 @@
 
 mod arguments;
 mod control;
-<<<<<<< HEAD
 mod fallback;
-=======
->>>>>>> main
 mod nested;
 mod numbers;
 mod preflight;
@@ -54,7 +51,6 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
         builder.declare_range(symbol, *low, *high);
     }
     options.rules.install(&mut builder);
-<<<<<<< HEAD
     let shared = Shared {
         trace: &options.trace,
         rules: &options.rules,
@@ -62,10 +58,6 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
         ranges: &program.ranges,
         renamed: Cell::new(0),
     };
-=======
-    let shared =
-        Shared { trace: &options.trace, rules: &options.rules, ranges: &program.ranges, renamed: Cell::new(0) };
->>>>>>> main
     let mut translation = Translation { builder: &mut builder, env: HashMap::new(), shared: &shared, symbols: None };
     translation.inputs(&program.graph)?;
     for bound in &program.weights {
@@ -75,11 +67,7 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
     translation.nodes(&program.graph)?;
     translation.outputs(&program.graph)?;
     inspect(&mut builder);
-<<<<<<< HEAD
-    builder.finish()
-=======
     builder.finish_with(options.passes())
->>>>>>> main
 }
 
 /// What a name of the program stands for.
@@ -105,10 +93,7 @@ struct Shared<'a> {
     /// Overloads to tell of.
     trace: &'a [String],
     rules: &'a Rules,
-<<<<<<< HEAD
     fallback: Fallback,
-=======
->>>>>>> main
     /// Bounds of symbols, inclusive.
     ranges: &'a HashMap<String, (Option<i64>, Option<i64>)>,
     /// Number of symbols renamed so far.
@@ -133,11 +118,7 @@ impl Translation<'_> {
                         .tensors
                         .get(name)
                         .ok_or_else(|| Error::input(format!("nothing is recorded on the input `{name}`")))?;
-<<<<<<< HEAD
-                    Known::Tensor(self.builder.input(name, complex_as_pairs(meta.dtype, meta.sizes.clone())))
-=======
                     Known::Tensor(self.builder.program_input(name, Type::tensor(meta.dtype, meta.sizes.clone())))
->>>>>>> main
                 }
                 InputKind::SymInt => {
                     let value = self.builder.input(name, Type::tensor(Dtype::Int64, Vec::new()));
@@ -180,16 +161,9 @@ impl Translation<'_> {
             return self.higher_order(operator, node, graph);
         }
         let rules = self.shared.rules;
-<<<<<<< HEAD
-        let Some(rule) = rules.meaning(&node.target) else {
-            return match self.shared.fallback {
-                Fallback::Aten => self.keep(node, graph),
-                Fallback::None => Err(preflight::no_rule(rules, &node.target)),
-            };
-        };
-        self.builder.set_origin(origin(node));
-        let args = self.arguments(node)?;
-=======
+        if self.shared.fallback == Fallback::Aten && rules.meaning(&node.target).is_none() {
+            return self.keep(node, graph);
+        }
         self.builder.set_origin(origin(node));
         let args = self.arguments(node)?;
         let rule = match args.has_complex(self.builder) {
@@ -198,7 +172,6 @@ impl Translation<'_> {
             }
             false => rules.meaning(&node.target).ok_or_else(|| preflight::no_rule(rules, &node.target))?,
         };
->>>>>>> main
         let traced = self.shared.trace.iter().any(|t| t == rule.name());
         if !traced && !self.shared.trace.is_empty() {
             self.builder.trace().take();
@@ -308,21 +281,6 @@ impl Translation<'_> {
     }
 }
 
-<<<<<<< HEAD
-/// The type of a tensor in the graph. A complex tensor is a real one with a last dimension of 2.
-fn complex_as_pairs(dtype: Dtype, mut sizes: Vec<SymInt>) -> Type {
-    let dtype = match dtype {
-        Dtype::Complex32 => Dtype::Float16,
-        Dtype::Complex64 => Dtype::Float32,
-        Dtype::Complex128 => Dtype::Float64,
-        real => return Type::tensor(real, sizes),
-    };
-    sizes.push(SymInt::from(2));
-    Type::tensor(dtype, sizes)
-}
-
-=======
->>>>>>> main
 fn origin(node: &Node) -> Origin {
     Origin {
         node_name: node.name.clone(),

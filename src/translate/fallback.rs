@@ -41,6 +41,10 @@ impl Translation<'_> {
     pub(super) fn keep(&mut self, node: &Node, graph: &Graph) -> Result<()> {
         self.builder.set_origin(super::origin(node));
         let args = self.arguments(node)?;
+        if args.has_complex(self.builder) {
+            let text = format!("`{}` takes complex numbers, which ONNX's nodes do not", node.target);
+            return Err(Error::unsupported(text));
+        }
         let mut given = Given::default();
         for (name, value) in args.iter() {
             given.argument(self.builder, name, value).map_err(|error| error.at(format!("argument `{name}`")))?;

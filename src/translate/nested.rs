@@ -6,11 +6,7 @@
 
 use std::collections::HashMap;
 
-<<<<<<< HEAD
-use super::{Known, Translation, complex_as_pairs};
-=======
 use super::{Known, Translation};
->>>>>>> main
 use crate::builder::{Binding, Scalar};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
@@ -120,11 +116,7 @@ impl Translation<'_> {
     /// What was recorded on a tensor, as the type of the graph's value.
     pub(super) fn recorded(&mut self, meta: &TensorMeta) -> Type {
         let sizes = meta.sizes.iter().map(|size| self.size(size)).collect();
-<<<<<<< HEAD
-        complex_as_pairs(meta.dtype, sizes)
-=======
         Type::tensor(meta.dtype, sizes)
->>>>>>> main
     }
 
     /// The type of a nested graph's input where it is an input of a body.

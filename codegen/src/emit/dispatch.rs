@@ -9,45 +9,20 @@ use super::function::{constant, is_opaque};
 use super::types::{function_name, is_copy, rust_name};
 use super::{Context, ident};
 use crate::coverage::{Matrix, Status};
-<<<<<<< HEAD
-use crate::tree::{Arm, Lower, Map, Param, Unsupported};
-=======
-use crate::tree::{Map, Param, Target};
->>>>>>> main
+use crate::tree::{Arm, Lower, Map, Param, Target, Unsupported};
 use crate::types::Ty;
 
 /// `RULES`, `UNSUPPORTED`, `ARMS` and the functions that take a call's arguments apart.
 pub(super) fn tables(context: &Context<'_>, matrix: &Matrix) -> TokenStream {
     let program = context.program;
-<<<<<<< HEAD
     let maps: Vec<&Map> = program.maps.iter().collect();
     let (calls, rows) = (maps.iter().map(|m| entry(context, m)), rows(context, matrix, &maps));
     let unsupported = unsupported(&mut program.unsupported.iter());
     let arms = arms(context, &mut program.arms.iter());
-=======
-    let calls = program.maps.iter().map(|m| entry(context, m));
-    let rows = program.maps.iter().map(|map| {
-        let name = &map.function.name;
-        let location = context.location(&map.function);
-        let call = format_ident!("call_{}", function_name(name));
-        let levels = matrix.rows.get(name).map(|row| row.iter().map(level).collect::<String>()).unwrap_or_default();
-        let reasons = matrix.rows.get(name).map(|row| reasons(row)).unwrap_or_default();
-        quote!(rule(#name, #location, #call, #levels, &[#(#reasons),*]))
-    });
-    let unsupported = program.unsupported.iter().map(|u| {
-        let (name, reason) = (&u.name, &u.reason);
-        quote!((#name, #reason))
-    });
     let complex: BTreeSet<&str> = (program.examples.iter().filter(|e| e.has_complex()))
         .filter_map(|e| if let Target::Map(name) = &e.target { Some(name.as_str()) } else { None })
         .collect();
     let complex = complex.iter();
-    let arms = program.arms.iter().map(|arm| {
-        let (rule, text, refuses) = (&arm.rule, &arm.text, arm.refuses);
-        let location = context.sources.place(arm.span);
-        quote!(arm(#rule, #text, #location, #refuses))
-    });
->>>>>>> main
     quote! {
         mod dispatch {
             #![allow(warnings, clippy::all, clippy::pedantic, clippy::restriction)]
@@ -60,13 +35,9 @@ pub(super) fn tables(context: &Context<'_>, matrix: &Matrix) -> TokenStream {
         }
         pub use dispatch::RULES;
         /// What ONNX cannot say, and why, sorted.
-<<<<<<< HEAD
         pub static UNSUPPORTED: &[(&str, &str)] = &[#unsupported];
-=======
-        pub static UNSUPPORTED: &[(&str, &str)] = &[#(#unsupported),*];
         /// Overloads with an example on complex numbers, sorted.
         pub static COMPLEX: &[&str] = &[#(#complex),*];
->>>>>>> main
         /// Every branch of every rule; the index is its number.
         pub static ARMS: &[Arm] = &[#arms];
     }
