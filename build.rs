@@ -13,12 +13,29 @@ fn main() {
         println!("cargo::metadata=mappings={}", root.join("mappings").display());
     }
     let out = std::env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
-    let built =
-        aten2onnx_codegen::build(Path::new("mappings"), &out).and_then(|()| pages(&out)).and_then(|()| mappings(&out));
+    println!("cargo:rerun-if-env-changed=ATEN2ONNX_GENERATED");
+    let rules = match std::env::var_os("ATEN2ONNX_GENERATED") {
+        Some(folder) => copied(Path::new(&folder), &out),
+        None => aten2onnx_codegen::build(Path::new("mappings"), &out),
+    };
+    let built = rules.and_then(|()| pages(&out)).and_then(|()| mappings(&out));
     if let Err(report) = built {
         eprintln!("{report}");
         std::process::exit(1);
     }
+}
+
+/// Rules that were compiled already, such as those for one opset by `aten2onnx-codegen exporter`.
+fn copied(folder: &Path, out: &Path) -> Result<(), String> {
+    println!("cargo:rerun-if-changed={}", folder.display());
+    let failed = |e: std::io::Error| format!("ATEN2ONNX_GENERATED={}: {e}", folder.display());
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if let Some(name) = path.file_name().filter(|_| path.extension().is_some_and(|e| e == "rs")) {
+            std::fs::copy(&path, out.join(name)).map_err(failed)?;
+        }
+    }
+    Ok(())
 }
 
 /// `errors.rs`: a slice of each error code and its page, for `explain-error`.

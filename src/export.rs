@@ -28,6 +28,7 @@ use crate::onnx::{self, ExternalData, Model, ModelOptions, Provenance, Written, 
 use crate::passes::Passes;
 use crate::program::Program;
 use crate::rules::{self, DEFAULT_OPSET, MAX_OPSET, MIN_OPSET, Rules};
+use crate::targets::Target;
 use crate::translate::{Fallback, kept, translate};
 use crate::{check, clean, functional, inline};
 
@@ -38,6 +39,8 @@ pub struct Options {
     pub opset: u32,
     /// The IR version.
     pub ir: Ir,
+    /// The runtime that the model is for.
+    pub target: Option<&'static Target>,
     /// Where the weights go.
     pub external_data: ExternalData,
     /// How much nodes tell about their origin.
@@ -70,6 +73,7 @@ impl Default for Options {
         Options {
             opset: DEFAULT_OPSET,
             ir: Ir::Lowest,
+            target: None,
             external_data: ExternalData::Auto,
             provenance: Provenance::Compact,
             dims: Vec::new(),
@@ -99,6 +103,7 @@ pub struct Exported {
 /// Exports a program.
 pub fn export_program(mut program: Program, options: &Options) -> Result<Exported> {
     check_opset(options.opset)?;
+    check_target(options.target, options.opset, options.ir)?;
     prepare(&mut program).map_err(|error| error.at(program.source.clone()))?;
     let source = PathBuf::from(&program.source);
     program.notes.extend(kept(&program, options));
@@ -110,6 +115,9 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
         names: choices::names(&graph, &options.input_names, &options.output_names)?,
     };
     let model = onnx::model::build(&graph, &named)?;
+    if let Some(target) = options.target {
+        target.check_needed_ir(model.proto.ir_version())?;
+    }
     Ok(Exported { graph, model, notes: program.notes, source, external_data: options.external_data })
 }
 
@@ -161,6 +169,13 @@ impl Exported {
         self.graph.body.visit(&mut |_| count += 1);
         count
     }
+}
+
+/// Does the runtime take what is asked for?
+pub fn check_target(target: Option<&'static Target>, opset: u32, ir: Ir) -> Result<()> {
+    let Some(target) = target else { return Ok(()) };
+    target.opset(Some(opset))?;
+    target.check_ir(ir, opset)
 }
 
 /// Is it an opset that we export to?

@@ -29,6 +29,7 @@ pub mod pt2;
 pub mod rules;
 pub mod schema;
 pub mod sym;
+pub mod targets;
 pub mod translate;
 pub mod walk;
 pub mod weights;

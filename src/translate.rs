@@ -43,7 +43,10 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
         return Err(preflight::report(&blockers, options.opset));
     }
     let mut builder = Builder::new(options.opset);
-    builder.avoid_missing_kernels();
+    match options.target {
+        Some(target) => builder.aim_at(target),
+        None => builder.avoid_missing_kernels(),
+    }
     if !options.trace.is_empty() {
         builder.trace().enable();
     }

@@ -4,6 +4,8 @@
 use std::process::Command;
 
 mod common;
+#[path = "convert/fuzz.rs"]
+mod fuzz;
 
 /// Runs one of the scripts, which says what is wrong.
 fn judged_by(script: &str, arguments: &[&str]) {
@@ -20,4 +22,9 @@ fn judged_by(script: &str, arguments: &[&str]) {
 fn whole_models_give_the_numbers_of_pytorch() {
     let folder = common::root().join("tests/data/convert");
     judged_by("models.py", &[folder.to_str().unwrap()]);
+}
+
+#[test]
+fn what_a_model_has_is_kept_changed_or_refused() {
+    judged_by("features.py", &[]);
 }

@@ -3,6 +3,7 @@
 //!
 //! The support matrix is a by-product: nobody writes it.
 
+mod complete;
 mod walk;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -10,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use crate::check::lower_header;
 use crate::diagnostic::Diagnostic;
 use crate::schema::Schemas;
+use crate::schema::onnx::Version;
 use crate::source::Span;
 use crate::tree::Program;
 use crate::upgrade::shape_differences;
@@ -146,7 +148,9 @@ pub fn check(program: &Program, schemas: &Schemas, out: &mut Vec<Diagnostic>) ->
             note_holes(&reach, opset, &mut holes);
         }
     }
+    let unsaid = if opsets.complete { complete::unsaid(&coverage, &holes) } else { Vec::new() };
     coverage.report(holes, out);
+    out.extend(unsaid);
     matrix
 }
 
@@ -219,13 +223,7 @@ impl Coverage<'_> {
         let versions = self.schemas.onnx.versions(op);
         let at = versions.iter().position(|v| v.since == missing)?;
         let (version, before) = (versions.get(at)?, at.checked_sub(1).and_then(|i| versions.get(i)));
-        let fact = match (before, self.schemas.opsets.meaning(op, missing)) {
-            (None, _) => format!("{op} came with opset {missing}"),
-            (Some(_), Some(change)) => format!("{op} changed in opset {missing}: {}", change.why),
-            (Some(before), None) => {
-                format!("{op} changed in opset {missing}: {}", shape_differences(before, version).join(", "))
-            }
-        };
+        let fact = self.change(version, before);
         let many = if opsets.len() == 1 { "" } else { "s" };
         let text = format!("`{op}` is not covered at opset{many} {}", ranges(&opsets));
         let lower = format!("lower {op} before {missing} ({})", lower_header(version));
@@ -243,6 +241,18 @@ impl Coverage<'_> {
             n => diagnostic = diagnostic.note(format!("{n} more calls need it too")),
         }
         Some(diagnostic)
+    }
+
+    /// What a version brought.
+    fn change(&self, version: &Version, before: Option<&Version>) -> String {
+        let (op, since) = (&version.name, version.since);
+        match (before, self.schemas.opsets.meaning(op, since)) {
+            (None, _) => format!("{op} came with opset {since}"),
+            (Some(_), Some(change)) => format!("{op} changed in opset {since}: {}", change.why),
+            (Some(before), None) => {
+                format!("{op} changed in opset {since}: {}", shape_differences(before, version).join(", "))
+            }
+        }
     }
 }
 

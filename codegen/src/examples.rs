@@ -7,7 +7,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::Checked;
-use crate::syntax::ast::{ExampleSize, ExampleValue};
+use crate::syntax::ast::{ExampleArg, ExampleSize, ExampleValue};
 use crate::tree::{Example, Target};
 
 /// All examples, in the order of the files.
@@ -52,6 +52,13 @@ fn argument(value: &ExampleValue, checked: &Checked) -> Value {
         ExampleValue::Str(text) => json!({"str": text}),
         ExampleValue::None => json!({"none": null}),
         ExampleValue::Name(name) => json!({"name": name}),
+        ExampleValue::Node(op, args) => {
+            let named = |arg: &ExampleArg| {
+                let name = arg.name.as_ref().map_or("", |name| name.text.as_str());
+                json!({"name": name, "value": argument(&arg.value, checked)})
+            };
+            json!({"node": {"op": op.text, "args": args.iter().map(named).collect::<Vec<_>>()}})
+        }
         ExampleValue::Graph(closure) => json!({"graph": checked.sources.text(closure.span)}),
     }
 }

@@ -12,6 +12,7 @@ pub mod emit;
 pub mod examples;
 pub mod expand;
 pub mod explain;
+pub mod exporter;
 mod inline;
 pub mod matrix;
 mod nearest;
@@ -155,17 +156,28 @@ pub fn generate_over(base: &Path, own: &Path, package: &str) -> Result<String, S
 /// # Errors
 /// A fault of the compiler itself.
 pub fn generate(checked: &Checked) -> Result<Vec<(String, String)>, String> {
-    let mut files = emit::emit(&checked.program, &checked.matrix, &checked.sources, &checked.schemas)?.files;
+    generate_from(&checked.program, &checked.matrix, &checked.sources, &checked.schemas, None)
+}
+
+/// The generated files of some rules, for all opsets or for one alone.
+fn generate_from(
+    program: &Program,
+    matrix: &Matrix,
+    sources: &Sources,
+    schemas: &Schemas,
+    only: Option<u32>,
+) -> Result<Vec<(String, String)>, String> {
+    let mut files = emit::emit(program, matrix, sources, schemas, only)?.files;
     let lowered = |op: &str, before: u32| {
-        let found = checked.program.lower(op, before)?;
+        let found = program.lower(op, before)?;
         Some(emit::lower_path(&found.function.name))
     };
-    let same = |op: &str, to: u32| checked.program.same(op, to);
-    files.push(("schemas.rs".to_owned(), emit::schema_table::emit(&checked.schemas, &lowered, &same)));
-    files.push(("facts.rs".to_owned(), emit::facts::emit(&checked.schemas)));
-    files.push(("views.rs".to_owned(), emit::views::emit(&checked.schemas)));
-    files.push(("targets.rs".to_owned(), emit::targets::emit(&checked.schemas)));
-    files.push(("externs.rs".to_owned(), emit::externs::emit(&checked.program)?));
+    let same = |op: &str, to: u32| program.same(op, to);
+    files.push(("schemas.rs".to_owned(), emit::schema_table::emit(schemas, &lowered, &same)));
+    files.push(("facts.rs".to_owned(), emit::facts::emit(schemas, only)));
+    files.push(("views.rs".to_owned(), emit::views::emit(schemas)));
+    files.push(("targets.rs".to_owned(), emit::targets::emit(schemas)));
+    files.push(("externs.rs".to_owned(), emit::externs::emit(program)?));
     Ok(files)
 }
 

@@ -35,6 +35,9 @@ pub struct Span {
 }
 
 impl Span {
+    /// The place of what is missing altogether.
+    pub const NOWHERE: Span = Span { file: FileId(u32::MAX), start: 0, end: 0 };
+
     /// The smallest span that holds both; both must be of one file.
     pub fn to(self, other: Span) -> Span {
         Span { file: self.file, start: self.start.min(other.start), end: self.end.max(other.end) }

@@ -441,6 +441,11 @@ impl Expr {
         Expr::new(Kind::Tuple(Vec::new()), Ty::unit(), span)
     }
 
+    /// Is it a rule's body that refuses at once?
+    pub fn refuses(&self) -> bool {
+        matches!(self.kind, Kind::Since(..) | Kind::Fail(_))
+    }
+
     /// Does it never give a value?
     pub fn is_never(&self) -> bool {
         self.ty == Ty::Never && !matches!(self.kind, Kind::None)

@@ -117,7 +117,7 @@ fn a_small_snapshot() {
 
 #[test]
 fn small_facts() {
-    let text = facts::emit(&small());
+    let text = facts::emit(&small(), None);
     let is_empty_row = |line: &&str| line.ends_with(", &[]),") || line.contains("[N") && !line.contains("s(");
     let shown: Vec<&str> = text.lines().filter(|line| !is_empty_row(line)).collect();
     insta::assert_snapshot!(shown.join("\n"));
@@ -127,7 +127,7 @@ fn small_facts() {
 fn the_real_tables_are_rust() {
     let mappings = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../mappings");
     let schemas = Schemas::load(&mappings).unwrap();
-    let text = schema_table::emit(&schemas, &|_, _| None, &|_, _| false) + &facts::emit(&schemas);
+    let text = schema_table::emit(&schemas, &|_, _| None, &|_, _| false) + &facts::emit(&schemas, None);
     syn::parse_file(&text).unwrap();
     assert!(text.len() < 200_000, "{} bytes are compiled in every build", text.len());
 }

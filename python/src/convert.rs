@@ -32,7 +32,7 @@ impl ConvertedModel {
         inline_functions: bool,
     ) -> PyResult<ConvertedModel> {
         let external_data = options::external_data(external_data)?;
-        let options = Options { opset, ir: options::ir(ir)?, external_data, inline_functions };
+        let options = Options { opset, ir: options::ir(ir)?, external_data, inline_functions, ..Options::default() };
         let converted = work::run(py, None, |_| {
             let source = match bytes {
                 Some(bytes) => Source::from_bytes(&path.display().to_string(), bytes)?,

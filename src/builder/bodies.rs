@@ -1,5 +1,7 @@
 //! Bodies of Loop, Scan, If and SequenceMap: graphs inside the graph.
 
+use rustc_hash::FxHashMap;
+
 use super::{Builder, In, Scope};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
@@ -44,12 +46,70 @@ impl Builder {
                 return Err(Error::unsupported("complex numbers as results of a branch or a loop"));
             }
             self.check_visible(output)?;
+            self.check_tangible(output)?;
             let data = self.data(output);
             let is_own = matches!(data.source, Source::Node) && Some(data.scope) == self.scope().map(|s| s.id);
             let output = if is_own && !own.contains(&output) { output } else { self.copy(output) };
             own.push(output);
         }
         Ok(own)
+    }
+
+    /// The body of a loop with one more value that it carries and leaves as it is.
+    pub(crate) fn with_carried(&mut self, body: &Body) -> Body {
+        let mut body = body.clone();
+        let ty = Type::sized(Dtype::Int64, &[]);
+        let before = self.add_value(ty.clone(), Source::Input, None);
+        let after = self.add_value(ty, Source::Node, None);
+        body.inputs.insert(2.min(body.inputs.len()), before);
+        body.outputs.insert(1.min(body.outputs.len()), after);
+        body.nodes.push(Node {
+            op: "Identity",
+            name: String::new(),
+            inputs: vec![Some(before)],
+            outputs: vec![Some(after)],
+            attrs: Vec::new(),
+            origin: self.origin,
+        });
+        body
+    }
+
+    /// The nodes of a body here, with values in the place of its inputs; gives its outputs.
+    pub fn inlined(&mut self, body: &Body, inputs: &[Value]) -> Vec<Value> {
+        let mut places: FxHashMap<Value, Value> = body.inputs.iter().copied().zip(inputs.iter().copied()).collect();
+        let nodes = self.copied_nodes(&body.nodes, &mut places);
+        self.scope_mut().nodes.extend(nodes);
+        body.outputs.iter().map(|output| placed(&places, *output)).collect()
+    }
+
+    fn copied_nodes(&mut self, nodes: &[Node], places: &mut FxHashMap<Value, Value>) -> Vec<Node> {
+        let mut copies = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            let attrs = node.attrs.iter().map(|(name, attr)| (*name, self.copied_attr(attr, places))).collect();
+            let inputs = node.inputs.iter().map(|input| input.map(|value| placed(places, value))).collect();
+            let outputs =
+                node.outputs.iter().map(|output| output.map(|value| self.cloned_value(value, places))).collect();
+            copies.push(Node { inputs, outputs, attrs, ..node.clone() });
+        }
+        copies
+    }
+
+    fn copied_attr(&mut self, attr: &Attr, places: &mut FxHashMap<Value, Value>) -> Attr {
+        let Attr::Graph(body) = attr else { return attr.clone() };
+        let inputs = body.inputs.iter().map(|input| self.cloned_value(*input, places)).collect();
+        let nodes = self.copied_nodes(&body.nodes, places);
+        let outputs = body.outputs.iter().map(|output| placed(places, *output)).collect();
+        Attr::Graph(Body { inputs, nodes, outputs })
+    }
+
+    /// A value of its own; its sizes may differ.
+    fn cloned_value(&mut self, value: Value, places: &mut FxHashMap<Value, Value>) -> Value {
+        let ty = self.any_sizes(&self.data(value).ty);
+        let source = self.data(value).source.clone();
+        let copy = self.add_value(ty, source, None);
+        self.bind_sizes(copy, false);
+        places.insert(value, copy);
+        copy
     }
 
     /// An Identity node.
@@ -127,6 +187,11 @@ impl Builder {
             other => other.clone(),
         }
     }
+}
+
+/// The value that stands for another.
+fn placed(places: &FxHashMap<Value, Value>, value: Value) -> Value {
+    places.get(&value).copied().unwrap_or(value)
 }
 
 /// A slice of a tensor along one dimension.

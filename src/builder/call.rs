@@ -3,7 +3,7 @@
 use super::Builder;
 use crate::error::{Error, Result};
 use crate::graph::{Attr, Value};
-use crate::schema::{Default, Port, PortKind, Version};
+use crate::schema::{Default, LowerFn, Port, PortKind, Version};
 
 /// A call in some form of an operator. Literals are tensors already.
 #[derive(Debug, Clone)]
@@ -18,6 +18,8 @@ pub struct Call {
     pub attrs: Vec<(&'static str, Attr)>,
     /// The number of outputs that are asked for.
     pub outputs: usize,
+    /// The lowering before an opset, where whoever calls has it at hand.
+    pub lower: Option<(u32, LowerFn)>,
 }
 
 impl Call {

@@ -25,6 +25,8 @@ impl Builder {
             return Err(call.fault(self, format!("is deprecated since opset {}", version.since)));
         }
         self.check_ports(version, &call)?;
+        call.inputs.iter().flatten().try_for_each(|value| self.check_tangible(*value))?;
+        self.check_kinds(schema, version, &call)?;
         let mut attrs = self.native_attrs(version, &mut call)?;
         self.front_axes(version, &mut call, &mut attrs)?;
         let casts = self.legalise(schema, version, &call)?;
@@ -102,6 +104,13 @@ impl Builder {
                 return Err(self.refused_dtype(schema, dtype, "give", |v| {
                     v.output_port(i).and_then(|p| v.types.get(usize::from(p.ty)))
                 }));
+            }
+            if !ty.is_tensor() && !ty.is_unknown() && set.is_some_and(|set| !set.others) {
+                let gives = |version: &'static Version| {
+                    let port = version.output_port(i)?;
+                    Some(version.types.get(usize::from(port.ty))?.others)
+                };
+                return Err(self.refused_kind(schema, version, &ty, "give", gives));
             }
             types.push(ty);
         }

@@ -52,6 +52,7 @@ impl Builder {
         for (_, value) in self.outputs.clone() {
             let value = self.plain(value);
             self.check_visible(value)?;
+            self.check_tangible(value)?;
             let is_node = matches!(self.data(value).source, Source::Node);
             let output = if is_node && seen.insert(value) { value } else { self.copy(value) };
             own.push(output);

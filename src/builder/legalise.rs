@@ -3,7 +3,7 @@
 use super::{Builder, Call};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
-use crate::graph::Value;
+use crate::graph::{Type, Value};
 use crate::schema::{Op, Port, PortKind, TypeSet, Version};
 
 /// The casts that a node needs.
@@ -49,6 +49,39 @@ impl Builder {
         Ok(casts)
     }
 
+    /// Sequences and optionals go where the version takes them.
+    pub(super) fn check_kinds(&self, schema: &'static Op, version: &'static Version, call: &Call) -> Result<()> {
+        for (i, value) in call.inputs.iter().enumerate() {
+            let Some(ty) = value.map(|value| self.ty(value)).filter(|ty| !ty.is_tensor() && !ty.is_unknown()) else {
+                continue;
+            };
+            let takes = |version: &'static Version| {
+                let port = version.input_port(i)?;
+                Some(version.types.get(usize::from(port.ty))?.others)
+            };
+            if takes(version) == Some(false) {
+                return Err(self.refused_kind(schema, version, ty, "take", takes));
+            }
+        }
+        Ok(())
+    }
+
+    /// It cannot take or give a sequence or optional at the target; names the opset that can.
+    pub(super) fn refused_kind(
+        &self,
+        schema: &'static Op,
+        version: &'static Version,
+        ty: &Type,
+        verb: &str,
+        can: impl Fn(&'static Version) -> Option<bool>,
+    ) -> Error {
+        let what = if matches!(ty, Type::Optional(_)) { "optionals" } else { "sequences" };
+        let newer = schema.versions.iter().find(|v| v.since > version.since && can(v) == Some(true));
+        let since = newer.map(|v| v.since);
+        let when = since.map_or_else(|| "at any opset".to_owned(), |opset| format!("before opset {opset}"));
+        Error::refused(format!("`{}` does not {verb} {what} {when}", schema.name), since)
+    }
+
     /// Does the runtime lack a kernel for a call, and for wider dtypes too?
     pub(super) fn has_no_kernel(&self, version: &'static Version, call: &Call) -> bool {
         self.avoided.contains_key(call.op)
@@ -58,6 +91,13 @@ impl Builder {
                     !self.has_kernel(call.op, dtype) && self.wider_kernel(call, port, set, dtype).is_none()
                 },
             )
+    }
+
+    /// Would a node of a model rather be said otherwise, for the runtime's sake?
+    pub(super) fn avoids(&self, version: &'static Version, call: &Call) -> bool {
+        let mut tensors =
+            self.tensors(version, call).filter(|(_, _, port, set)| is_variable(port, set)).map(|(_, v, ..)| v);
+        self.for_runtime && tensors.any(|value| !self.has_kernel(call.op, self.dtype(value)))
     }
 
     fn has_kernel(&self, op: &str, dtype: Dtype) -> bool {

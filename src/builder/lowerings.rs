@@ -44,8 +44,18 @@ impl Builder {
 
     /// The rule for the operator where this version is too new.
     pub(super) fn lower_of(&self, op: &str, version: &'static Version) -> Option<Lowering> {
+        self.lower_of_call(op, version, None)
+    }
+
+    /// The same for a call that may have the lowering of the build at hand.
+    pub(super) fn lower_of_call(
+        &self,
+        op: &str,
+        version: &'static Version,
+        at_hand: Option<LowerFn>,
+    ) -> Option<Lowering> {
         let added = self.added.iter().rev().find(|l| l.has(op, version.since));
-        added.map(|l| Lowering::Added(l.clone())).or(version.lower.map(Lowering::Compiled))
+        added.map(|l| Lowering::Added(l.clone())).or(at_hand.or(version.lower).map(Lowering::Compiled))
     }
 
     /// How a version differs from the one before.

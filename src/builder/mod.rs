@@ -11,6 +11,7 @@ mod args;
 mod arithmetic;
 mod axes;
 mod bodies;
+mod bundles;
 mod call;
 mod complex;
 mod constants;
@@ -28,6 +29,7 @@ mod lowerings;
 mod names;
 mod node;
 mod outs;
+mod raise;
 mod reuse;
 mod scalar;
 mod shapes;
@@ -42,7 +44,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use args::{ArgValue, Args};
 pub use arithmetic::ScalarOp;
@@ -54,7 +56,7 @@ pub use literals::In;
 pub use lowerings::Lowerings;
 pub use outs::{IntoOuts, Out, Outs};
 pub use scalar::Scalar;
-pub use source::{Known, SourceNode, differs_in_types_only};
+pub use source::{Known, SourceNode};
 pub use symbols::Binding;
 pub use trace::{Event, Trace};
 
@@ -62,6 +64,7 @@ use crate::dtype::Dtype;
 use crate::error::Error;
 use crate::graph::{Constant, Node, Origin, Source, Type, Value};
 use crate::sym::SymInt;
+use crate::targets::Target;
 
 /// Makes one ONNX graph.
 pub struct Builder {
@@ -93,6 +96,10 @@ pub struct Builder {
     avoided: FxHashMap<&'static str, u64>,
     /// Versions of other domains.
     domains: BTreeMap<&'static str, u32>,
+    /// Operators that a runtime has not at all.
+    lacking: FxHashSet<&'static str>,
+    /// Nodes of a model are converted for the sake of a runtime's kernels too.
+    for_runtime: bool,
     /// Lowerings that are not of the build.
     added: Vec<Arc<dyn Lowerings>>,
 }
@@ -103,6 +110,8 @@ struct ValueData {
     source: Source,
     /// The elements of a small integer or boolean tensor with at most one dimension.
     content: Option<Arc<[SymInt]>>,
+    /// The elements of a sequence or optional that is not in the graph.
+    items: Option<Arc<[Value]>>,
     /// The name it should get.
     name: Option<Arc<str>>,
     /// The scope it was made in.
@@ -149,6 +158,8 @@ impl Builder {
             trace: Trace::default(),
             avoided: FxHashMap::default(),
             domains: BTreeMap::new(),
+            lacking: FxHashSet::default(),
+            for_runtime: false,
             added: Vec::new(),
         }
     }
@@ -163,6 +174,20 @@ impl Builder {
     pub fn avoid(&mut self, op: &'static str, dtypes: &[Dtype]) {
         let mask = dtypes.iter().fold(0u64, |mask, dtype| mask | 1 << *dtype as u32);
         *self.avoided.entry(op).or_default() |= mask;
+    }
+
+    /// States that the runtime has no such operator: it is said as older opsets say it, or refused.
+    pub fn lack(&mut self, op: &'static str) {
+        self.lacking.insert(op);
+    }
+
+    /// Avoids what a runtime by name cannot do, also in nodes of a model that could stay as they are.
+    pub fn aim_at(&mut self, target: &Target) {
+        if target.kernels {
+            self.avoid_missing_kernels();
+        }
+        target.lacks.iter().for_each(|op| self.lack(op));
+        self.for_runtime = true;
     }
 
     /// Avoids what ONNX Runtime's CPU provider has no kernel for, as the default profile says.
@@ -233,7 +258,9 @@ impl Builder {
             Source::Input | Source::Node => self.scope().map_or(0, |s| s.id),
         };
         let value = Value(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
-        self.values.push(ValueData { ty, source, content, name: None, scope, origin: self.origin, stands_for: None });
+        let origin = self.origin;
+        let data = ValueData { ty, source, content, items: None, name: None, scope, origin, stands_for: None };
+        self.values.push(data);
         value
     }
 

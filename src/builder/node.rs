@@ -6,7 +6,7 @@ use super::{Builder, Call, Event, In};
 use crate::error::{Error, Kind, Result};
 use crate::graph::{Attr, Type, Value};
 use crate::infer;
-use crate::schema::{self, Change, Op, Version};
+use crate::schema::{self, Change, LowerFn, Op, Version};
 use crate::sym::SymInt;
 
 /// Lowerings inside lowerings. More is a circle in the rules.
@@ -22,8 +22,16 @@ pub(super) struct Inferred {
 pub(super) enum Step {
     Native(&'static Version),
     Lower(Lowering, u32),
+    /// The target has a newer form.
+    Raise(&'static Version),
     /// It is native, but the runtime has no kernel for it: the older form may do.
     Instead(Lowering, u32, &'static Version),
+}
+
+impl Step {
+    fn up(version: &'static Version, same: bool) -> Step {
+        if same { Step::Native(version) } else { Step::Raise(version) }
+    }
 }
 
 impl Builder {
@@ -52,6 +60,19 @@ impl Builder {
         attrs: Vec<(&'static str, Attr)>,
         outputs: usize,
     ) -> Result<Vec<Value>> {
+        self.written(None, before, op, inputs, attrs, outputs)
+    }
+
+    /// A call as a rule writes it: literals become tensors, complex numbers go their own way.
+    fn written(
+        &mut self,
+        lower: Option<(u32, LowerFn)>,
+        before: u32,
+        op: &'static str,
+        inputs: Vec<In>,
+        attrs: Vec<(&'static str, Attr)>,
+        outputs: usize,
+    ) -> Result<Vec<Value>> {
         let found = schema::find(op).and_then(|s| Some((s, s.at(before.saturating_sub(1))?)));
         let (schema, form) = found.ok_or_else(|| self.fault(format!("there is no operator `{op}` before {before}")))?;
         let inputs = self.literals(op, form, inputs)?;
@@ -59,7 +80,7 @@ impl Builder {
             return self.complex_node(&ComplexCall { before, op: schema.name, form, inputs, attrs, outputs });
         }
         let attrs = attrs.into_iter().map(|(name, attr)| Ok((name, self.checked(op, attr)?))).collect::<Result<_>>()?;
-        self.call(schema, Call { op: schema.name, form, inputs, attrs, outputs })
+        self.call(schema, Call { op: schema.name, form, inputs, attrs, outputs, lower })
     }
 
     /// The same with one output.
@@ -71,6 +92,32 @@ impl Builder {
         attrs: Vec<(&'static str, Attr)>,
     ) -> Result<Value> {
         let values = self.node_before(before, op, inputs, attrs, 1)?;
+        values.first().copied().ok_or_else(|| self.fault(format!("`{op}` gives no output")))
+    }
+
+    /// A node whose lowering before an opset is at hand: for an exporter of one opset, which has it in the place of the call.
+    pub fn node_by(
+        &mut self,
+        lower: (u32, LowerFn),
+        before: u32,
+        op: &'static str,
+        inputs: Vec<In>,
+        attrs: Vec<(&'static str, Attr)>,
+        outputs: usize,
+    ) -> Result<Vec<Value>> {
+        self.written(Some(lower), before, op, inputs, attrs, outputs)
+    }
+
+    /// The same with one output.
+    pub fn node1_by(
+        &mut self,
+        lower: (u32, LowerFn),
+        before: u32,
+        op: &'static str,
+        inputs: Vec<In>,
+        attrs: Vec<(&'static str, Attr)>,
+    ) -> Result<Value> {
+        let values = self.node_by(lower, before, op, inputs, attrs, 1)?;
         values.first().copied().ok_or_else(|| self.fault(format!("`{op}` gives no output")))
     }
 
@@ -92,6 +139,7 @@ impl Builder {
         }
         let values = match self.step(schema, &call)? {
             Step::Native(version) => self.native(schema, version, call, &inferred)?,
+            Step::Raise(version) => self.raised(schema, version, &call)?,
             Step::Lower(lower, since) => self.lowered(lower, since, &call, &inferred)?,
             // What a failed attempt leaves behind is read by nobody, and so is dropped at the end.
             Step::Instead(lower, since, version) => match self.lowered(lower, since, &call, &inferred) {
@@ -155,9 +203,10 @@ impl Builder {
     /// Walks down the versions until one is native or a rule says it otherwise.
     pub(super) fn step(&self, schema: &'static Op, call: &Call) -> Result<Step> {
         let target = self.target_of(schema.name);
-        let in_force = schema.at(target).filter(|v| v.since > call.form.since);
+        let lacking = self.lacking.contains(schema.name);
+        let in_force = schema.at(target).filter(|v| v.since > call.form.since && !lacking);
         if let Some(version) = in_force {
-            return self.step_up(schema, version, call);
+            return Ok(self.step_up(schema, version, call));
         }
         let mut left = schema.versions;
         while let [older @ .., version] = left {
@@ -165,30 +214,33 @@ impl Builder {
             if version.since > call.form.since {
                 continue;
             }
-            if version.since <= target {
+            if version.since <= target && version.deprecated {
+                return Ok(Step::Raise(version));
+            }
+            if version.since <= target && !lacking {
                 return Ok(match self.lower_of(schema.name, version).filter(|_| self.has_no_kernel(version, call)) {
                     Some(lower) => Step::Instead(lower, version.since, version),
                     None => Step::Native(version),
                 });
             }
-            if let Some(lower) = self.lowering(schema, version, older.last(), call)? {
-                return Ok(Step::Lower(lower, version.since));
+            match self.lowering(schema, version, older.last(), call) {
+                Ok(Some(lower)) => return Ok(Step::Lower(lower, version.since)),
+                Ok(None) => {}
+                Err(_) if lacking => return Err(self.lacks(schema)),
+                Err(error) => return Err(error),
             }
         }
-        Err(self.needs(schema, call.form.since))
+        Err(if lacking { self.lacks(schema) } else { self.needs(schema, call.form.since) })
     }
 
     /// A call in an older form than the target's: it stands where the versions in between mean the same.
-    fn step_up(&self, schema: &'static Op, version: &'static Version, call: &Call) -> Result<Step> {
+    fn step_up(&self, schema: &'static Op, version: &'static Version, call: &Call) -> Step {
         let between = schema.versions.iter().filter(|v| v.since > call.form.since && v.since <= version.since);
         let mut same =
             between.into_iter().all(|v| matches!(self.change_of(schema.name, v), Change::Types | Change::Same));
         same &= call.attrs.iter().all(|(name, _)| version.attribute(name).is_some());
-        if same {
-            return Ok(Step::Native(version));
-        }
-        let what = format!("is called in its form of opset {}, the target is {}", call.form.since, self.opset);
-        Err(call.fault(self, what))
+        // What is native and deprecated is refused where the node is made.
+        Step::up(version, same && !version.deprecated)
     }
 
     /// The rule for a version that is too new; None where the older one can say the same.
@@ -200,7 +252,8 @@ impl Builder {
         call: &Call,
     ) -> Result<Option<Lowering>> {
         let change = self.change_of(schema.name, version);
-        let lower = self.lower_of(schema.name, version);
+        let at_hand = call.lower.filter(|(since, _)| *since == version.since).map(|(_, lower)| lower);
+        let lower = self.lower_of_call(schema.name, version, at_hand);
         let older = older.filter(|_| change != Change::Appeared);
         let sayable = match (change, older) {
             (Change::Types, Some(older)) => lower.is_none() || self.takes_dtypes(older, call),
@@ -253,6 +306,11 @@ impl Builder {
     pub(super) fn target_of(&self, op: &str) -> u32 {
         // Operators of other domains do not follow the opset.
         if op.contains("::") { u32::MAX } else { self.opset }
+    }
+
+    /// The runtime has no such operator, and no other can stand for it.
+    fn lacks(&self, schema: &'static Op) -> Error {
+        Error::unsupported(format!("the runtime has no `{}`, and nothing else says the same", schema.name))
     }
 
     /// It cannot be said below `since`.

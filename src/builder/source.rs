@@ -9,7 +9,7 @@ use super::node::{Inferred, Step};
 use super::{Builder, Call};
 use crate::error::{Error, Kind, Result};
 use crate::graph::{Attr, Body, Constant, Graph, Node, Source, Type, Value};
-use crate::schema::{self, Change, Op, Version};
+use crate::schema::{self, Op, Version};
 use crate::sym::SymInt;
 
 /// A node as it stands in the model.
@@ -44,7 +44,7 @@ impl SourceNode {
         while inputs.last() == Some(&None) {
             inputs.pop();
         }
-        Call { op: schema.name, form, inputs, attrs: self.attrs.clone(), outputs: self.declared.len() }
+        Call { op: schema.name, form, inputs, attrs: self.attrs.clone(), outputs: self.declared.len(), lower: None }
     }
 }
 
@@ -80,7 +80,13 @@ impl Builder {
         self.check_inputs(&call)?;
         let inferred = self.infer(&call).map_err(not_as_specified)?;
         let values = match self.step(schema, &call)? {
-            Step::Native(version) => self.native(schema, version, call, &inferred)?,
+            Step::Native(version) => {
+                let call = self.with_own_inputs(node, call);
+                let values = self.native(schema, version, call, &inferred)?;
+                self.keep_name(node);
+                values
+            }
+            Step::Raise(version) => self.raised(schema, version, &call)?,
             Step::Lower(lower, since) => self.lowered(lower, since, &call, &inferred)?,
             Step::Instead(lower, since, version) => match self.lowered(lower, since, &call, &inferred) {
                 Ok(values) => values,
@@ -93,12 +99,29 @@ impl Builder {
         Ok(values)
     }
 
+    /// A node that stays but for its version has its own name.
+    fn keep_name(&mut self, node: &SourceNode) {
+        let made = self.scope_mut().nodes.iter_mut().rev().find(|made| made.op == node.op && made.name.is_empty());
+        if let Some(made) = made {
+            made.name.clone_from(&node.name);
+        }
+    }
+
+    /// A node that stays but for its version reads what it read before; old opsets need to know the axes, to count them anew.
+    fn with_own_inputs(&self, node: &SourceNode, call: Call) -> Call {
+        if self.opset < 11 {
+            return call;
+        }
+        let inputs = node.inputs.iter().take(call.inputs.len()).copied().collect();
+        Call { inputs, ..call }
+    }
+
     /// May the node stay as it is: does the target have the very version, or one that differs in types that are not at hand?
     pub fn stays(&self, node: &SourceNode, schema: &'static Op, form: &'static Version) -> bool {
         let target = self.target_of(schema.name);
         let Some(version) = schema.at(target).filter(|version| !version.deprecated) else { return false };
         let call = node.call(schema, form);
-        version.since == form.since && !self.has_no_kernel(version, &call)
+        version.since == form.since && !self.lacking.contains(schema.name) && !self.avoids(version, &call)
     }
 
     /// A constant of the model, which keeps its name and is not shared.
@@ -111,6 +134,11 @@ impl Builder {
     /// Another value that holds the same: an Identity.
     pub fn copied(&mut self, value: Value) -> Value {
         self.copy(value)
+    }
+
+    /// The number of the origin that nodes get now: [`Node::origin`].
+    pub fn origin_number(&self) -> u32 {
+        self.origin
     }
 
     /// A size that nobody knows.
@@ -139,7 +167,8 @@ impl Builder {
 
     /// The finished graph, with outputs as they were given; `pinned` are values that stay though nobody reads them.
     pub fn finish_as_given(self, pinned: &[Value]) -> Result<Graph> {
-        let outputs = self.outputs.iter().map(|(_, value)| *value).collect();
+        let outputs: Vec<Value> = self.outputs.iter().map(|(_, value)| *value).collect();
+        outputs.iter().try_for_each(|output| self.check_tangible(*output))?;
         self.finished(outputs, pinned)
     }
 
@@ -168,10 +197,4 @@ fn not_as_specified(error: Error) -> Error {
         Kind::Internal => Error { kind: Kind::Input, ..error },
         _ => error,
     }
-}
-
-/// Does nothing but the allowed types differ between two versions?
-pub fn differs_in_types_only(schema: &'static Op, form: &'static Version, other: &'static Version) -> bool {
-    let (low, high) = (form.since.min(other.since), form.since.max(other.since));
-    schema.versions.iter().filter(|v| v.since > low && v.since <= high).all(|v| v.change == Change::Types)
 }

@@ -10,12 +10,13 @@ use crate::convert::{Converted, Options, convert};
 use crate::error::{Error, Kind, Result};
 use crate::export::{Ir, Summary};
 use crate::onnx::read::Source;
-use crate::rules::DEFAULT_OPSET;
+use crate::targets;
 
 const EXAMPLES: &str = "\
 Examples:
   aten2onnx convert model.onnx -o edge.onnx --opset 11
   aten2onnx convert model.onnx -o old.onnx --opset 13 --ir 7
+  aten2onnx convert model.onnx -o model-trt.onnx --target tensorrt-8.6
   aten2onnx convert model.onnx -o flat.onnx --opset 18 --inline-functions";
 
 /// Convert an .onnx file, whoever made it, to another opset
@@ -28,9 +29,12 @@ pub struct Args {
     /// The .onnx file to write; `-` for stdout
     #[arg(short, long, value_name = "OUT.onnx")]
     output: PathBuf,
-    /// The opset of the result, 9 to 28
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_OPSET, value_parser = super::opset)]
-    opset: u32,
+    /// The opset of the result, 9 to 28 [default: 18, or the nearest that the target takes]
+    #[arg(long, value_name = "N", value_parser = super::opset)]
+    opset: Option<u32>,
+    /// The runtime that the model is for, such as `tensorrt-8.6`; `aten2onnx targets` lists them
+    #[arg(long, value_name = "NAME")]
+    target: Option<String>,
     /// The IR version: a number, `lowest` that holds the model, or that of the opset's `release` of ONNX
     #[arg(long, value_name = "N", default_value = "lowest")]
     ir: Ir,
@@ -49,9 +53,11 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Stop> {
     export::handle_signals();
     let start = Instant::now();
+    let target = args.target.as_deref().map(targets::find).transpose()?;
     let options = Options {
-        opset: args.opset,
+        opset: super::chosen_opset(target, args.opset)?,
         ir: args.ir,
+        target,
         external_data: args.external_data.into(),
         inline_functions: args.inline_functions,
     };

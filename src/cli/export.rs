@@ -15,7 +15,6 @@ use crate::export::{Choice, Dim, Ir, Options, Summary, export_program};
 use crate::onnx::{self, ExternalData, Provenance, Written, write::Progress};
 use crate::program::Program;
 use crate::pt2;
-use crate::rules::DEFAULT_OPSET;
 use crate::translate::Fallback;
 
 /// Models with more bytes to write get a progress bar.
@@ -42,9 +41,12 @@ pub struct Args {
     /// The .onnx file to write; `-` for stdout [default: the input's name with .onnx]
     #[arg(short, long, value_name = "OUT.onnx")]
     output: Option<PathBuf>,
-    /// The opset of the model, 9 to 28
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_OPSET, value_parser = super::opset)]
-    opset: u32,
+    /// The opset of the model, 9 to 28 [default: 18, or the nearest that the target takes]
+    #[arg(long, value_name = "N", value_parser = super::opset)]
+    opset: Option<u32>,
+    /// The runtime that the model is for, such as `tensorrt-8.6`; `aten2onnx targets` lists them
+    #[arg(long, value_name = "NAME")]
+    target: Option<String>,
     /// The IR version: a number, `lowest` that holds the model, or that of the opset's `release` of ONNX
     #[arg(long, value_name = "N", default_value = "lowest")]
     ir: Ir,
@@ -155,9 +157,11 @@ pub(super) fn handle_signals() {
 }
 
 fn options(args: &Args) -> Result<Options> {
+    let target = args.target.as_deref().map(crate::targets::find).transpose()?;
     Ok(Options {
-        opset: args.opset,
+        opset: super::chosen_opset(target, args.opset)?,
         ir: args.ir,
+        target,
         external_data: args.external_data.into(),
         provenance: match args.provenance {
             ProvenanceArg::None => Provenance::None,

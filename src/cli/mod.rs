@@ -11,6 +11,7 @@ mod mappings;
 mod ops;
 mod pack;
 mod report;
+mod targets;
 mod text;
 #[cfg(feature = "mappings")]
 mod try_rules;
@@ -22,6 +23,7 @@ use clap::{Parser, Subcommand};
 
 use crate::error::Result;
 use crate::rules::{DEFAULT_OPSET, MAX_OPSET, MIN_OPSET};
+use crate::targets::Target;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,6 +48,7 @@ enum Command {
     Inspect(inspect::Args),
     Pack(pack::Args),
     Ops(ops::Args),
+    Targets(targets::Args),
     ExplainError(explain::Args),
     #[cfg(feature = "mappings")]
     Try(try_rules::Args),
@@ -71,11 +74,20 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Inspect(args) => inspect::run(&args),
         Command::Pack(args) => pack::run(&args),
         Command::Ops(args) => ops::run(&args),
+        Command::Targets(args) => targets::run(&args),
         Command::ExplainError(args) => explain::run(&args),
         #[cfg(feature = "mappings")]
         Command::Try(args) => try_rules::run(&args),
     };
     report::exit_code(done)
+}
+
+/// The opset that is asked for, if the target takes it, or the one for it.
+fn chosen_opset(target: Option<&'static Target>, asked: Option<u32>) -> Result<u32> {
+    match target {
+        Some(target) => target.opset(asked),
+        None => Ok(asked.unwrap_or(DEFAULT_OPSET)),
+    }
 }
 
 /// Reads an opset, with advice for those that we do not have.

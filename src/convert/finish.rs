@@ -7,7 +7,7 @@ use super::graph::Conversion;
 use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::graph::Graph;
-use crate::onnx::proto::{GraphProto, ModelProto, OperatorSetIdProto, ValueInfoProto};
+use crate::onnx::proto::{GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto, type_proto};
 use crate::onnx::{self, ExternalData, Model, ModelOptions, Provenance, ir};
 
 /// The IR version from which graphs and nodes have metadata of their own.
@@ -16,17 +16,7 @@ const METADATA_IR: i64 = 10;
 /// The finished model.
 pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Converted> {
     let Conversion {
-        builder,
-        options,
-        model,
-        pinned,
-        defaults,
-        names,
-        functions,
-        tensors,
-        weight_inputs,
-        mut notes,
-        ..
+        builder, options, model, pinned, defaults, names, functions, tensors, weight_inputs, texts, ..
     } = conversion;
     let graph = builder.finish_as_given(&pinned)?;
     let asked = options.ir.version(options.opset);
@@ -42,11 +32,17 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Convert
         default.for_each(|import| import.version = Some(options.opset.into()));
     }
     ir::set(&mut result, asked)?;
-    if result.proto.ir_version() >= METADATA_IR
-        && let Some(graph) = &mut result.proto.graph
-    {
-        graph.metadata_props.clone_from(&source.metadata_props);
+    if let Some(target) = options.target {
+        target.check_needed_ir(result.proto.ir_version())?;
     }
+    let metadata = result.proto.ir_version() >= METADATA_IR;
+    if let Some(proto) = &mut result.proto.graph {
+        restore_texts(&graph, proto, &texts, metadata);
+        if metadata {
+            proto.metadata_props.clone_from(&source.metadata_props);
+        }
+    }
+    let mut notes = Vec::new();
     tell(&mut notes, &graph, &result, &weight_inputs);
     let external_data = match options.external_data {
         ExternalData::Auto if tensors.external => ExternalData::Always,
@@ -61,11 +57,10 @@ fn restore_graph(result: &mut Model, source: &GraphProto, weights: &std::collect
     graph.name.clone_from(&source.name);
     graph.doc_string.clone_from(&source.doc_string);
     graph.input = source.input.iter().filter(|input| !weights.contains(input.name())).cloned().collect();
-    // The type of an output may be left to be inferred.
+    // The type of an output, or its shape, may be left to be inferred.
     let inferred = std::mem::take(&mut graph.output);
     let stated = source.output.iter().zip(inferred);
-    graph.output =
-        stated.map(|(stated, inferred)| if stated.r#type.is_some() { stated.clone() } else { inferred }).collect();
+    graph.output = stated.map(|(stated, inferred)| if has_shape(stated) { stated.clone() } else { inferred }).collect();
     for info in graph.input.iter_mut().chain(&mut graph.output) {
         info.metadata_props.clear();
     }
@@ -77,6 +72,27 @@ fn restore_graph(result: &mut Model, source: &GraphProto, weights: &std::collect
         }
     }
     graph.quantization_annotation.clone_from(&source.quantization_annotation);
+}
+
+fn has_shape(info: &ValueInfoProto) -> bool {
+    match info.r#type.as_ref().and_then(|ty| ty.value.as_ref()) {
+        Some(type_proto::Value::TensorType(tensor)) => tensor.shape.is_some(),
+        Some(_) => true,
+        None => false,
+    }
+}
+
+/// What the model says of nodes that stay.
+fn restore_texts(graph: &Graph, proto: &mut GraphProto, texts: &HashMap<u32, &NodeProto>, metadata: bool) {
+    for (node, proto) in graph.body.nodes.iter().zip(&mut proto.node) {
+        let stays = |source: &&&NodeProto| source.op_type() == proto.op_type() && source.name() == proto.name();
+        if let Some(source) = texts.get(&node.origin).filter(stays) {
+            proto.doc_string.clone_from(&source.doc_string);
+            if metadata {
+                proto.metadata_props.clone_from(&source.metadata_props);
+            }
+        }
+    }
 }
 
 /// An input that may be left out has its default as a weight of the same name.

@@ -14,6 +14,9 @@ use crate::schema;
 /// More nodes do not come out of putting functions in the place of their calls: calls of calls could make any number.
 const MOST_INLINED: usize = 1 << 20;
 
+/// Functions that call each other through more others are all put where they are called.
+const MOST_ROUNDS: usize = 64;
+
 /// Domain, name and overload.
 type Id<'a> = (&'a str, &'a str, &'a str);
 
@@ -47,7 +50,7 @@ impl<'a> Functions<'a> {
         let candidates = model.functions.iter().filter(|f| f.overload().is_empty() && !untyped.contains(&id(f)));
         self.kept = candidates.map(id).collect();
         // A function stands if those stand that it calls: what does not is taken away until nothing changes.
-        loop {
+        for _ in 0..MOST_ROUNDS {
             let standing = |id: &Id<'a>| self.all.get(id).is_some_and(|f| self.stands(f, opset, target));
             let kept: HashSet<Id<'a>> = self.kept.iter().copied().filter(standing).collect();
             if kept.len() == self.kept.len() {
@@ -55,6 +58,7 @@ impl<'a> Functions<'a> {
             }
             self.kept = kept;
         }
+        self.kept.clear();
     }
 
     /// Functions with a call in a graph of which some result has no type.
@@ -95,12 +99,9 @@ impl<'a> Functions<'a> {
 
     /// The function that a node calls, if it is not kept.
     pub fn called(&self, node: &NodeProto) -> Option<&'a FunctionProto> {
+        let (all, kept): (&HashMap<Id<'_>, &'a FunctionProto>, &HashSet<Id<'_>>) = (&self.all, &self.kept);
         let id = called_id(node);
-        self.all
-            .iter()
-            .find(|(known, _)| **known == id)
-            .filter(|(known, _)| !self.kept.contains(*known))
-            .map(|(_, f)| *f)
+        all.get(&id).copied().filter(|_| !kept.contains(&id))
     }
 
     /// Those that are kept, in the order of the model.

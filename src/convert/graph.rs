@@ -11,9 +11,9 @@ use super::{Converted, Options, finish, functions};
 use crate::builder::{Builder, Known};
 use crate::error::{Error, Result};
 use crate::graph::{Attr, Type, Value};
-use crate::onnx::proto::{AttributeProto, GraphProto, ModelProto, TensorProto, ValueInfoProto};
+use crate::onnx::proto::{AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto};
 use crate::onnx::read::Source;
-use crate::rules::MAX_OPSET;
+use crate::rules::NEWEST_FORM;
 use crate::weights::Weight;
 
 /// Bodies and functions within each other; more is a fault of the model.
@@ -40,7 +40,8 @@ pub struct Conversion<'a> {
     pub(super) defaults: Vec<(Value, Value)>,
     /// Inputs that were listed for the sake of an old IR version, though they are weights.
     pub(super) weight_inputs: HashSet<&'a str>,
-    pub(super) notes: Vec<String>,
+    /// What is said of nodes, by their origin.
+    pub(super) texts: HashMap<u32, &'a NodeProto>,
 }
 
 /// Converts the graph of a model.
@@ -52,7 +53,10 @@ pub fn convert(source: &Source, options: &Options) -> Result<Converted> {
     }
     let opset = default_opset(model)?;
     let mut builder = Builder::new(options.opset);
-    builder.avoid_missing_kernels();
+    match options.target {
+        Some(target) => builder.aim_at(target),
+        None => builder.avoid_missing_kernels(),
+    }
     let mut conversion = Conversion {
         builder,
         options,
@@ -68,7 +72,7 @@ pub fn convert(source: &Source, options: &Options) -> Result<Converted> {
         pinned: Vec::new(),
         defaults: Vec::new(),
         weight_inputs: HashSet::new(),
-        notes: Vec::new(),
+        texts: HashMap::new(),
     };
     conversion.find_read(graph);
     conversion.top(graph)?;
@@ -82,10 +86,10 @@ fn default_opset(model: &ModelProto) -> Result<u32> {
     // A model without one has no nodes of the default domain, or is as old as version 1.
     let Some(version) = imports.map(|import| import.version()).max() else { return Ok(1) };
     match u32::try_from(version) {
-        Ok(version) if (1..=MAX_OPSET).contains(&version) => Ok(version),
-        Ok(version) if version > MAX_OPSET => {
+        Ok(version) if (1..=NEWEST_FORM).contains(&version) => Ok(version),
+        Ok(version) if version > NEWEST_FORM => {
             Err(Error::unsupported(format!("the model is of opset {version}, which is not known yet"))
-                .help(format!("known are the opsets up to {MAX_OPSET}")))
+                .help(format!("known are the opsets up to {NEWEST_FORM}")))
         }
         _ => Err(Error::input(format!("there is no opset {version}"))),
     }
@@ -201,6 +205,9 @@ impl<'a> Conversion<'a> {
     fn nodes(&mut self, graph: &'a GraphProto) -> Result<()> {
         for node in &graph.node {
             self.node(node)?;
+            if node.doc_string.is_some() || !node.metadata_props.is_empty() {
+                self.texts.insert(self.builder.origin_number(), node);
+            }
         }
         Ok(())
     }

@@ -22,11 +22,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::export::{Ir, check_opset};
+use crate::export::{Ir, check_opset, check_target};
 use crate::graph::Graph;
 use crate::onnx::read::Source;
 use crate::onnx::{self, ExternalData, Model, Written, write::Progress};
 use crate::rules::DEFAULT_OPSET;
+use crate::targets::Target;
 
 /// What a user may choose.
 #[derive(Debug, Clone)]
@@ -35,6 +36,8 @@ pub struct Options {
     pub opset: u32,
     /// The IR version.
     pub ir: Ir,
+    /// The runtime that the model is for: what it lacks is said otherwise.
+    pub target: Option<&'static Target>,
     /// Where the weights go; `Auto` is as in the source, as long as protobuf's limit allows it.
     pub external_data: ExternalData,
     /// Put the bodies of local functions where they are called.
@@ -43,7 +46,13 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { opset: DEFAULT_OPSET, ir: Ir::Lowest, external_data: ExternalData::Auto, inline_functions: false }
+        Options {
+            opset: DEFAULT_OPSET,
+            ir: Ir::Lowest,
+            target: None,
+            external_data: ExternalData::Auto,
+            inline_functions: false,
+        }
     }
 }
 
@@ -74,6 +83,7 @@ pub fn convert_file(path: &Path, options: &Options) -> Result<Converted> {
 /// A damaged model, or all that the target cannot say.
 pub fn convert(source: &Source, options: &Options) -> Result<Converted> {
     check_opset(options.opset)?;
+    check_target(options.target, options.opset, options.ir)?;
     let path = source.file.path.clone();
     let mut converted = graph::convert(source, options).map_err(|error| error.at(path.display().to_string()))?;
     converted.source = path;

@@ -28,11 +28,12 @@ impl<'a> Conversion<'a> {
         if let Some(function) = self.functions.called(proto) {
             return self.function_call(proto, function, inputs);
         }
-        self.set_origin(proto);
         let op = operator(proto);
         let found = schema::find(op).filter(|_| !op.contains("::"));
         let form = found.and_then(|schema| schema.at(self.form_opset()));
         let mut node = self.source_node(proto, op, form, inputs)?;
+        // After the bodies, whose nodes have origins of their own.
+        self.set_origin(proto);
         let Some(schema) = found else {
             if !op.contains("::") {
                 self.problem(proto, Error::input("there is no such operator in any opset that is known here"));

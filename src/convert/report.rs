@@ -1,5 +1,7 @@
 //! What stands in the way, all of it at once.
 
+use std::collections::HashMap;
+
 use crate::error::{Error, Kind, Result};
 
 /// Nodes of the same operator and reason.
@@ -12,20 +14,27 @@ struct Problem {
     count: usize,
 }
 
+/// More kinds of problems are counted, not listed.
+const MOST_LISTED: usize = 50;
+
 /// All nodes that cannot be converted.
 #[derive(Debug, Default)]
 pub struct Problems {
     all: Vec<Problem>,
+    /// Where each is, by operator and reason.
+    known: HashMap<(String, String), usize>,
 }
 
 impl Problems {
     /// One more.
     pub fn add(&mut self, op: &str, node: &str, reason: Error) {
-        let same =
-            |p: &&mut Problem| p.op == op && p.reason.message == reason.message && p.reason.place == reason.place;
-        match self.all.iter_mut().find(same) {
+        let key = (op.to_owned(), reason.to_string());
+        match self.known.get(&key).and_then(|at| self.all.get_mut(*at)) {
             Some(problem) => problem.count += 1,
-            None => self.all.push(Problem { op: op.to_owned(), reason, node: node.to_owned(), count: 1 }),
+            None => {
+                self.known.insert(key, self.all.len());
+                self.all.push(Problem { op: op.to_owned(), reason, node: node.to_owned(), count: 1 });
+            }
         }
     }
 
@@ -47,7 +56,10 @@ impl Problems {
         if self.all.is_empty() {
             return Ok(());
         }
-        let lines: Vec<String> = self.all.iter().map(Problem::line).collect();
+        let mut lines: Vec<String> = self.all.iter().take(MOST_LISTED).map(Problem::line).collect();
+        if self.all.len() > MOST_LISTED {
+            lines.push(format!("and {} more", self.all.len() - MOST_LISTED));
+        }
         let needs = self.all.iter().map(|p| p.reason.needs_opset).collect::<Option<Vec<_>>>();
         let message = format!("this model cannot be converted to opset {opset}:\n    {}", lines.join("\n    "));
         let worst = |kind| self.all.iter().any(|p| p.reason.kind == kind).then_some(kind);

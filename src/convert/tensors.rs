@@ -17,7 +17,7 @@ use crate::weights::{MappedFile, Storage, Weight};
 /// Tensors with more elements are weights, whose contents are nobody's business.
 const MOST_KNOWN: usize = 1024;
 /// A sparse tensor may take as many bytes when it is written out in full.
-const MOST_DENSE: u64 = 1 << 30;
+const MOST_DENSE: u64 = 1 << 28;
 
 /// A tensor of the model.
 #[derive(Debug, Clone)]

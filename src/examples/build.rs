@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aten2onnx_codegen::Checked;
 use aten2onnx_codegen::schema::onnx::{AttrKind, PortOption};
-use aten2onnx_codegen::syntax::ast::{ExampleSize, ExampleValue};
+use aten2onnx_codegen::syntax::ast::{Argument, ExampleArg, ExampleSize, ExampleValue, Expr, ExprKind};
 use aten2onnx_codegen::tree::{Example, Target};
 use aten2onnx_codegen::types::Ty;
 
@@ -140,6 +140,7 @@ fn visit(value: &ExampleValue, in_tensors: &mut BTreeSet<String>, named: &mut Ve
             }
         }
         ExampleValue::List(items) => items.iter().for_each(|i| visit(i, in_tensors, named, example)),
+        ExampleValue::Node(_, args) => args.iter().for_each(|arg| visit(&arg.value, in_tensors, named, example)),
         ExampleValue::Name(name) if example.with.iter().any(|w| w.0 == *name) && !named.contains(name) => {
             named.push(name.clone());
         }
@@ -181,6 +182,7 @@ fn input(cx: &mut Builder, count: &mut usize, dtype: &str, sizes: Vec<SymInt>) -
 struct Call<'a> {
     cx: &'a mut Builder,
     example: &'a Example,
+    checked: &'a Checked,
     inputs: usize,
 }
 
@@ -250,7 +252,7 @@ fn holds_tensors(ty: &Ty) -> bool {
 fn map(cx: &mut Builder, name: &str, example: &Example, checked: &Checked, rules: &Rules) -> Result<()> {
     let rule = rules.find(name).ok_or_else(|| Error::internal("no such rule"))?;
     let params = params(example, checked);
-    let mut call = Call { cx, example, inputs: 0 };
+    let mut call = Call { cx, example, checked, inputs: 0 };
     let mut args = Vec::new();
     for (name, value) in &example.args {
         let ty = params.get(name).cloned().unwrap_or(Ty::Never);
@@ -282,43 +284,99 @@ fn map(cx: &mut Builder, name: &str, example: &Example, checked: &Checked, rules
 }
 
 fn lower(cx: &mut Builder, op: &str, example: &Example, checked: &Checked) -> Result<()> {
-    let schema = schema::find(op).ok_or_else(|| Error::internal("no such operator"))?;
-    let version = checked.schemas.onnx.versions(op).last().ok_or_else(|| Error::internal("no version"))?;
-    let given = |name: &str| example.args.iter().find(|a| a.0 == name).map(|a| &a.1);
-    let mut call = Call { cx, example, inputs: 0 };
-    let mut inputs = Vec::new();
-    for port in &version.inputs {
-        match (given(&port.name), port.option) {
-            (Some(ExampleValue::List(items)), PortOption::Variadic(_)) => {
-                for item in items {
-                    inputs.push(call.operand(item)?);
-                }
-            }
-            (Some(value), _) => inputs.push(call.operand(value)?),
-            (None, PortOption::Variadic(_)) => {}
-            (None, _) => inputs.push(In::None),
-        }
-    }
-    let mut attrs = Vec::new();
-    for attribute in &version.attributes {
-        let Some(value) = example.args.iter().find(|a| a.0.rsplit_once('_').is_some_and(|(s, _)| s == attribute.name))
-        else {
-            continue;
-        };
-        let known = schema.versions.iter().flat_map(|v| v.attributes).find(|a| a.name == attribute.name);
-        let name = known.ok_or_else(|| Error::internal(format!("no attribute `{}`", attribute.name)))?.name;
-        attrs.push((name, call.attribute(&value.1, attribute.kind)?));
-    }
-    let outputs = match given("outputs") {
-        Some(ExampleValue::Int(n)) => usize::try_from(*n).unwrap_or(1),
-        _ => (version.min_outputs as usize).max(1),
-    };
     cx.set_origin(Origin { node_name: "y".into(), rule: op.to_owned(), ..Origin::default() });
-    let values = cx.node(schema.name, inputs, attrs, outputs)?;
+    let mut call = Call { cx, example, checked, inputs: 0 };
+    let args: Vec<_> = example.args.iter().map(|(name, value)| (name.as_str(), value)).collect();
+    let values = call.node(op, &args)?;
     for (i, value) in values.into_iter().enumerate() {
         cx.output(&format!("y{i}"), value);
     }
     Ok(())
+}
+
+impl Call<'_> {
+    /// What an operator gives for arguments by name.
+    fn node(&mut self, op: &str, args: &[(&str, &ExampleValue)]) -> Result<Vec<Value>> {
+        let schema = schema::find(op).ok_or_else(|| Error::internal("no such operator"))?;
+        let checked = self.checked;
+        let version = checked.schemas.onnx.versions(op).last().ok_or_else(|| Error::internal("no version"))?;
+        let given = |name: &str| args.iter().find(|a| a.0 == name).map(|a| a.1);
+        let mut inputs = Vec::new();
+        for port in &version.inputs {
+            match (given(&port.name), port.option) {
+                (Some(ExampleValue::List(items)), PortOption::Variadic(_)) => {
+                    for item in items {
+                        inputs.push(self.operand(item)?);
+                    }
+                }
+                (Some(value), _) => inputs.push(self.operand(value)?),
+                (None, PortOption::Variadic(_)) => {}
+                (None, _) => inputs.push(In::None),
+            }
+        }
+        let mut attrs = Vec::new();
+        for attribute in &version.attributes {
+            let Some((_, value)) =
+                args.iter().find(|a| a.0.rsplit_once('_').is_some_and(|(stem, _)| stem == attribute.name))
+            else {
+                continue;
+            };
+            let known = schema.versions.iter().flat_map(|v| v.attributes).find(|a| a.name == attribute.name);
+            let name = known.ok_or_else(|| Error::internal(format!("no attribute `{}`", attribute.name)))?.name;
+            let attr = match value {
+                ExampleValue::Graph(closure) => self.body(schema.name, name, &inputs, &attrs, closure)?,
+                value => self.attribute(value, attribute.kind)?,
+            };
+            attrs.push((name, attr));
+        }
+        let outputs = match given("outputs") {
+            Some(ExampleValue::Int(n)) => usize::try_from(*n).unwrap_or(1),
+            _ => (version.min_outputs as usize).max(1),
+        };
+        self.cx.node(schema.name, inputs, attrs, outputs)
+    }
+
+    /// A body from a closure of operators on its parameters.
+    fn body(
+        &mut self,
+        op: &str,
+        attr: &str,
+        inputs: &[In],
+        attrs: &[(&'static str, Attr)],
+        closure: &Expr,
+    ) -> Result<Attr> {
+        let ExprKind::Closure(names, result) = &closure.kind else { return Err(Error::internal("no closure")) };
+        let params = self.cx.body_params(op, attr, inputs, attrs)?;
+        self.cx.body(&params, |cx, values| {
+            let known: BTreeMap<&str, Value> =
+                names.iter().map(|n| n.text.as_str()).zip(values.iter().copied()).collect();
+            let results = match &result.kind {
+                ExprKind::Tuple(items) => items.as_slice(),
+                _ => std::slice::from_ref(&**result),
+            };
+            results.iter().map(|result| evaluated(cx, result, &known)).collect()
+        })
+    }
+}
+
+/// What an expression of a body gives.
+fn evaluated(cx: &mut Builder, expr: &Expr, known: &BTreeMap<&str, Value>) -> Result<Value> {
+    match &expr.kind {
+        ExprKind::Name(name) => known.get(name.text.as_str()).copied().ok_or_else(|| Error::internal("no such name")),
+        ExprKind::Node(name, args) => {
+            let op = schema::find(&name.name.text).ok_or_else(|| Error::internal("no such operator"))?.name;
+            let mut inputs = Vec::new();
+            for arg in args {
+                let Argument::Positional(arg) = arg else { return Err(Error::internal("examples know inputs alone")) };
+                inputs.push(match &arg.kind {
+                    ExprKind::Int(number) => In::Number(Scalar::Int(*number)),
+                    _ => In::Value(evaluated(cx, arg, known)?),
+                });
+            }
+            cx.node1(op, inputs, Vec::new())
+        }
+        other => Err(Error::internal(format!("examples do not know {other:?}"))),
+    }
 }
 
 impl Call<'_> {
@@ -331,6 +389,13 @@ impl Call<'_> {
             return Ok(In::Number(number));
         }
         Ok(match value {
+            ExampleValue::Node(op, args) => {
+                let named = |arg: &'_ ExampleArg| arg.name.as_ref().map_or("", |name| name.text.as_str()).to_owned();
+                let names: Vec<String> = args.iter().map(named).collect();
+                let args: Vec<_> = names.iter().map(String::as_str).zip(args.iter().map(|arg| &arg.value)).collect();
+                let results = self.node(&op.text, &args)?;
+                In::Value(*results.first().ok_or_else(|| Error::internal("an operator without results"))?)
+            }
             ExampleValue::List(items) if items.iter().any(|i| matches!(i, ExampleValue::Float(_))) => {
                 In::Floats(items.iter().filter_map(|i| self.number(i)?.as_float()).collect())
             }

@@ -106,6 +106,9 @@ fn argument(value: &ExampleValue, example: &Example, inputs: &mut Vec<Json>) -> 
             Some((_, size)) => json!({"int": size}),
             None => json!({"name": name}),
         },
+        ExampleValue::Node(_, args) => {
+            json!({"list": args.iter().map(|arg| argument(&arg.value, example, inputs)).collect::<Vec<_>>()})
+        }
         ExampleValue::Graph(_) => json!({"none": null}),
     }
 }

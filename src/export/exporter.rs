@@ -59,6 +59,18 @@ impl Exporter {
         self
     }
 
+    /// The runtime that the model is for, by its name (`tensorrt-8.6`; [`crate::rules::TARGETS`] has all). It chooses the opset;
+    /// call [`Exporter::opset`] after it to choose another that it takes.
+    ///
+    /// # Errors
+    /// No runtime has this name.
+    pub fn target(mut self, name: &str) -> Result<Exporter> {
+        let target = crate::targets::find(name)?;
+        self.options.opset = target.opset(None)?;
+        self.options.target = Some(target);
+        Ok(self)
+    }
+
     /// The IR version, where the lowest that holds the model is not wanted.
     #[must_use]
     pub fn ir(mut self, ir: Ir) -> Exporter {

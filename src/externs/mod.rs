@@ -3,6 +3,9 @@
 //! Each takes the builder first, then the arguments as declared, and gives a result or the reason why there is none. The
 //! declarations, with their documentation, stand in the mapping files.
 
+mod axes;
+mod bits;
+mod columns;
 mod complex;
 mod constants;
 mod einsum;
@@ -17,12 +20,17 @@ mod pool;
 mod promotion;
 mod recurrent;
 mod resize;
+mod resize_graph;
 mod resize_plan;
 mod scans;
+mod sequences;
 mod shapes;
 mod special;
 mod spectral;
 
+pub use axes::*;
+pub use bits::*;
+pub use columns::*;
 pub use complex::*;
 pub use constants::*;
 pub use einsum::*;
@@ -36,8 +44,9 @@ pub use pool::*;
 pub use promotion::*;
 pub use recurrent::*;
 pub use resize::*;
-pub use resize_plan::{all_regions, resize_factors, resize_target};
+pub use resize_plan::{all_regions, resize_factors, resize_target, vector_of};
 pub use scans::*;
+pub use sequences::*;
 pub use shapes::*;
 pub use special::*;
 pub use spectral::*;

@@ -67,3 +67,37 @@ pub fn joined_pads(cx: &mut Builder, x: Value, pads: &[SymInt], value: &Scalar) 
     }
     Ok(result)
 }
+
+/// Pads of elements that the data have, by their indices. Negative pads cut.
+pub fn pads_by_index(cx: &mut Builder, x: Value, pads: &[SymInt], axes: &[i64], mode: &str) -> Result<Value> {
+    let mut result = x;
+    for ((before, after), axis) in pairs(pads, axes.len()).iter().zip(axes) {
+        if *before == 0 && *after == 0 {
+            continue;
+        }
+        let zero = SymInt::from(0);
+        let size = cx.dim(result, *axis)?;
+        let count = &(&size + before) + after;
+        // What is cut is not there for the other side's pads either.
+        let kept = &(&size + &before.min(&zero)) + &after.min(&zero);
+        let places = cx.count(&count)?;
+        let places = cx.sub(places, &before.max(&zero))?;
+        let places = match mode {
+            "edge" => cx.between(places, 0, &kept - 1)?,
+            "reflect" => reflected(cx, places, &kept)?,
+            _ => cx.op("Mod", vec![places.into(), (&kept).into()])?,
+        };
+        let start = before.neg().max(&zero);
+        let places = if start == 0 { places } else { cx.add(places, &start)? };
+        result = cx.gather(result, places, *axis)?;
+    }
+    Ok(result)
+}
+
+/// Places that turn back at both ends.
+fn reflected(cx: &mut Builder, places: Value, size: &SymInt) -> Result<Value> {
+    let period = (&(size - 1) * 2).max(&SymInt::from(1));
+    let inside = cx.op("Mod", vec![places.into(), (&period).into()])?;
+    let back = cx.sub(&period, inside)?;
+    cx.op("Min", vec![inside.into(), back.into()])
+}

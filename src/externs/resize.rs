@@ -1,21 +1,48 @@
-//! Resize dimension by dimension: known sizes by a matrix of weights or a list of places, others by index and weight.
+//! Resize dimension by dimension: known sizes by a matrix of weights or a list of places, others as `resize_graph` says.
 
-use super::grid::cubic_weight;
-use crate::builder::{Builder, In, Scalar};
+use crate::builder::{Builder, Scalar};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::graph::Value;
 use crate::sym::SymInt;
 
 /// How a dimension is resized.
-struct Plan<'a> {
-    coordinates: &'a str,
-    cubic: f64,
-    exclude: bool,
-    outside: f64,
-    mode: &'a str,
-    nearest: &'a str,
-    antialias: bool,
+pub(super) struct Plan<'a> {
+    pub(super) coordinates: &'a str,
+    pub(super) cubic: f64,
+    pub(super) exclude: bool,
+    pub(super) outside: f64,
+    pub(super) mode: &'a str,
+    pub(super) nearest: &'a str,
+    pub(super) antialias: bool,
+}
+
+/// What is asked for along a dimension.
+pub(super) struct Side {
+    pub(super) from: SymInt,
+    pub(super) to: SymInt,
+    /// Where it is not the quotient of the sizes.
+    pub(super) factor: Option<Scalar>,
+    /// Start and end of what is cropped, as parts of the dimension.
+    pub(super) region: (Scalar, Scalar),
+}
+
+impl Side {
+    /// Sizes, factor and region, where all are known.
+    fn known(&self) -> Option<(i64, i64, Option<f64>, (f64, f64))> {
+        let factor = match &self.factor {
+            Some(factor) => Some(factor.as_float()?),
+            None => None,
+        };
+        Some((self.from.known()?, self.to.known()?, factor, (self.region.0.as_float()?, self.region.1.as_float()?)))
+    }
+
+    /// Is there nothing to do?
+    fn is_unchanged(&self, cropping: bool) -> bool {
+        let is = |number: &Scalar, wanted: f64| number.as_float() == Some(wanted);
+        let is_whole = !cropping || (is(&self.region.0, 0.0) && is(&self.region.1, 1.0));
+        self.from == self.to && self.factor.as_ref().is_none_or(|factor| is(factor, 1.0)) && is_whole
+    }
 }
 
 /// A matrix with more weights than this is no constant.
@@ -28,7 +55,7 @@ pub fn resize_spelled(
     x: Value,
     roi: Option<Value>,
     size: &[SymInt],
-    factors: &Option<Vec<f64>>,
+    factors: &Option<Vec<Scalar>>,
     coordinates: &str,
     cubic: f64,
     exclude: bool,
@@ -38,32 +65,35 @@ pub fn resize_spelled(
     antialias: bool,
 ) -> Result<Value> {
     let plan = Plan { coordinates, cubic, exclude, outside, mode, nearest, antialias };
-    let regions = roi.and_then(|r| cx.constant_floats(r)).filter(|r| r.len() == 2 * size.len());
     let cropping = coordinates == "tf_crop_and_resize";
-    if cropping && regions.is_none() {
-        return Err(Error::refused("a region that the graph computes", Some(11)));
-    }
     let t = cx.dtype(x);
     let float = mode == "nearest" || t.is_float();
     let mut result = if float { x } else { cx.cast(x, Dtype::Float32)? };
     for (axis, to) in size.iter().enumerate() {
-        let from = cx.dim(result, axis as i64)?;
-        let factor = factors.as_ref().and_then(|f| f.get(axis).copied());
-        let region = regions.as_ref().map_or((0.0, 1.0), |r| (r[axis], r[axis + size.len()]));
-        let unchanged = from == *to && factor.is_none_or(|f| f == 1.0) && (!cropping || region == (0.0, 1.0));
-        if unchanged {
+        let region = match roi.filter(|_| cropping) {
+            Some(roi) => (part_of(cx, roi, axis)?, part_of(cx, roi, axis + size.len())?),
+            None => (Scalar::Float(0.0), Scalar::Float(1.0)),
+        };
+        let factor = factors.as_ref().and_then(|factors| factors.get(axis).cloned());
+        let side = Side { from: cx.dim(result, axis as i64)?, to: to.clone(), factor, region };
+        if side.is_unchanged(cropping) {
             continue;
         }
-        let axis = axis as i64;
-        result = match (from.known(), to.known()) {
-            (Some(from), Some(to)) => plan.known(cx, result, axis, from, to, factor, region)?,
-            _ if antialias || cropping => {
-                return Err(Error::refused("antialiasing or cropping of a dimension of unknown size", Some(18)));
-            }
-            _ => plan.unknown(cx, result, axis, &from, to, factor)?,
+        result = match side.known() {
+            Some((from, to, factor, region)) => plan.known(cx, result, axis as i64, from, to, factor, region)?,
+            None => plan.in_graph(cx, result, axis as i64, &side)?,
         };
     }
     if float { Ok(result) } else { cx.cast(result, t) }
+}
+
+/// An element of a vector of floats, known or in the graph.
+pub(super) fn part_of(cx: &mut Builder, vector: Value, at: usize) -> Result<Scalar> {
+    if let Some(known) = cx.constant_floats(vector) {
+        let missing = || Error::input(format!("a list of {} numbers has none for dimension {at}", known.len()));
+        return known.get(at).map(|number| Scalar::Float(*number)).ok_or_else(missing);
+    }
+    Ok(Scalar::Value(cx.gather(vector, at as i64, 0)?))
 }
 
 impl Plan<'_> {
@@ -195,140 +225,8 @@ impl Plan<'_> {
     }
 
     /// A vector shaped to broadcast along a dimension of `x`.
-    fn along(&self, cx: &mut Builder, vector: Value, x: Value, axis: i64) -> Result<Value> {
+    pub(super) fn along(&self, cx: &mut Builder, vector: Value, x: Value, axis: i64) -> Result<Value> {
         let after = cx.rank(x)? - 1 - axis;
         cx.unsqueeze(vector, &(1..=after).collect::<Vec<_>>())
-    }
-
-    /// The coordinates as a tensor of float32.
-    fn coordinates(&self, cx: &mut Builder, from: &SymInt, to: &SymInt, factor: Option<f64>) -> Result<Value> {
-        let i = cx.count(to)?;
-        let i = cx.cast(i, Dtype::Float32)?;
-        let scale = match factor {
-            Some(factor) => cx.scalar(&Scalar::Float(factor), Dtype::Float32)?,
-            None => {
-                let new = cx.scalar(&Scalar::from(to), Dtype::Float32)?;
-                cx.div(new, from)?
-            }
-        };
-        match self.coordinates {
-            "asymmetric" => cx.div(i, scale),
-            "align_corners" => {
-                let spans = (to - 1).max(&SymInt::from(1));
-                let scaled = cx.mul(i, from - 1)?;
-                cx.div(scaled, spans)
-            }
-            "tf_half_pixel_for_nn" => {
-                let middle = cx.add(i, 0.5)?;
-                cx.div(middle, scale)
-            }
-            "half_pixel" => {
-                let middle = cx.add(i, 0.5)?;
-                let scaled = cx.div(middle, scale)?;
-                cx.sub(scaled, 0.5)
-            }
-            other => Err(Error::refused(format!("coordinates of {other} over a dimension of unknown size"), Some(18))),
-        }
-    }
-
-    /// By index and weight.
-    fn unknown(
-        &self,
-        cx: &mut Builder,
-        x: Value,
-        axis: i64,
-        from: &SymInt,
-        to: &SymInt,
-        factor: Option<f64>,
-    ) -> Result<Value> {
-        let places = self.coordinates(cx, from, to, factor)?;
-        match self.mode {
-            "nearest" => {
-                let whole = self.rounded(cx, places)?;
-                self.gathered(cx, x, axis, whole, from)
-            }
-            "linear" => {
-                let inside = cx.between(places, 0, from - 1)?;
-                let low = cx.op("Floor", vec![inside.into()])?;
-                let part = cx.sub(inside, low)?;
-                let high = cx.add(low, 1)?;
-                let a = self.gathered(cx, x, axis, low, from)?;
-                let b = self.gathered(cx, x, axis, high, from)?;
-                let apart = cx.sub(b, a)?;
-                let weight = self.weight_along(cx, part, x, axis)?;
-                let moved = cx.mul(apart, weight)?;
-                cx.add(a, moved)
-            }
-            _ => self.unknown_cubic(cx, x, axis, places, from),
-        }
-    }
-
-    fn weight_along(&self, cx: &mut Builder, weight: Value, x: Value, axis: i64) -> Result<Value> {
-        let t = cx.dtype(x);
-        let weight = cx.cast(weight, t)?;
-        self.along(cx, weight, x, axis)
-    }
-
-    fn unknown_cubic(&self, cx: &mut Builder, x: Value, axis: i64, places: Value, from: &SymInt) -> Result<Value> {
-        let low = cx.op("Floor", vec![places.into()])?;
-        let part = cx.sub(places, low)?;
-        let (mut sum, mut weights): (Option<Value>, Option<Value>) = (None, None);
-        for i in -1..3i64 {
-            let place = cx.add(low, i)?;
-            let away = cx.sub(part, i)?;
-            let away = cx.op("Abs", vec![away.into()])?;
-            let mut weight = cubic_weight(cx, away, i == 0 || i == 1, self.cubic)?;
-            if self.exclude {
-                weight = self.counted(cx, place, weight, from)?;
-            }
-            let values = self.gathered(cx, x, axis, place, from)?;
-            let along = self.weight_along(cx, weight, x, axis)?;
-            let term = cx.mul(values, along)?;
-            sum = Some(match sum {
-                None => term,
-                Some(sofar) => cx.add(sofar, term)?,
-            });
-            weights = Some(match weights {
-                None => weight,
-                Some(sofar) => cx.add(sofar, weight)?,
-            });
-        }
-        let (Some(sum), Some(weights)) = (sum, weights) else { return Ok(x) };
-        if !self.exclude {
-            return Ok(sum);
-        }
-        let along = self.weight_along(cx, weights, x, axis)?;
-        cx.div(sum, along)
-    }
-
-    /// The weight of a place, 0 outside.
-    fn counted(&self, cx: &mut Builder, place: Value, weight: Value, from: &SymInt) -> Result<Value> {
-        let inside = cx.between(place, 0, from - 1)?;
-        let apart = cx.sub(inside, place)?;
-        let apart = cx.op("Abs", vec![apart.into()])?;
-        let is_inside = cx.op("Less", vec![apart.into(), In::from(0.5)])?;
-        cx.where_(is_inside, weight, 0.0)
-    }
-
-    fn rounded(&self, cx: &mut Builder, x: Value) -> Result<Value> {
-        match self.nearest {
-            "floor" => cx.op("Floor", vec![x.into()]),
-            "ceil" => cx.op("Ceil", vec![x.into()]),
-            "round_prefer_ceil" => {
-                let up = cx.add(x, 0.5)?;
-                cx.op("Floor", vec![up.into()])
-            }
-            _ => {
-                let down = cx.sub(x, 0.5)?;
-                cx.op("Ceil", vec![down.into()])
-            }
-        }
-    }
-
-    /// The elements at whole places, cut at the edges.
-    fn gathered(&self, cx: &mut Builder, x: Value, axis: i64, places: Value, from: &SymInt) -> Result<Value> {
-        let inside = cx.between(places, 0, from - 1)?;
-        let inside = cx.cast(inside, Dtype::Int64)?;
-        cx.gather(x, inside, axis)
     }
 }

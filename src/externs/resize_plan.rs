@@ -2,10 +2,11 @@
 
 use crate::builder::{Builder, Scalar};
 use crate::dtype::Dtype;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::Value;
 use crate::sym::SymInt;
 
+use super::resize::part_of;
 use super::shapes::wrap;
 
 /// The dimensions that are resized, counted from the front.
@@ -17,27 +18,37 @@ fn dims(rank: usize, axes: &Option<Vec<i64>>) -> Vec<usize> {
 }
 
 /// Factors that say something: an empty list stands for none.
-fn given_factors(cx: &Builder, scales: Option<Value>) -> Option<Vec<f64>> {
-    scales.and_then(|s| cx.constant_floats(s)).filter(|f| !f.is_empty())
+fn given_factors(cx: &Builder, scales: Option<Value>) -> Option<Value> {
+    scales.filter(|s| cx.ty(*s).shape().is_none_or(|shape| shape.first().is_none_or(|n| *n != 0)))
 }
 
-/// The factors of all dimensions, where known factors are what was asked for.
+/// The factors of all dimensions, where factors are what was asked for, or sizes that must keep their ratio.
 pub fn resize_factors(
     cx: &mut Builder,
     x: Value,
     scales: Option<Value>,
+    sizes: Option<Value>,
     axes: &Option<Vec<i64>>,
-) -> Result<Option<Vec<f64>>> {
+    policy: &str,
+) -> Result<Option<Vec<Scalar>>> {
     let rank = cx.shape(x)?.len();
-    let Some(given) = given_factors(cx, scales) else { return Ok(None) };
-    let mut all = vec![1.0; rank];
-    for (dim, factor) in dims(rank, axes).into_iter().zip(given) {
-        all[dim] = factor;
+    let mut all = vec![Scalar::Float(1.0); rank];
+    let dims = dims(rank, axes);
+    if let Some(factors) = given_factors(cx, scales) {
+        for (i, dim) in dims.into_iter().enumerate() {
+            all[dim] = part_of(cx, factors, i)?;
+        }
+        return Ok(Some(all));
+    }
+    let Some(sizes) = sizes.filter(|_| policy != "stretch") else { return Ok(None) };
+    let ratio = common_ratio(cx, x, sizes, &dims, policy)?;
+    for dim in dims {
+        all[dim] = ratio.clone();
     }
     Ok(Some(all))
 }
 
-/// The sizes of all dimensions, if the numbers that they come from are known.
+/// The sizes of all dimensions.
 pub fn resize_target(
     cx: &mut Builder,
     x: Value,
@@ -45,37 +56,86 @@ pub fn resize_target(
     sizes: Option<Value>,
     axes: &Option<Vec<i64>>,
     policy: &str,
-) -> Result<Option<Vec<SymInt>>> {
+) -> Result<Vec<SymInt>> {
     let mut all = cx.shape(x)?;
     let dims = dims(all.len(), axes);
     if let Some(factors) = given_factors(cx, scales) {
-        for (dim, factor) in dims.into_iter().zip(factors) {
-            let Some(size) = scaled(&all[dim], factor) else { return Ok(None) };
-            all[dim] = size;
+        for (i, dim) in dims.into_iter().enumerate() {
+            let factor = part_of(cx, factors, i)?;
+            all[dim] = times(cx, &all[dim], &factor, 0.0)?;
         }
-        return Ok(Some(all));
+        return Ok(all);
     }
-    let Some(sizes) = sizes else { return Ok(None) };
-    let wanted = cx.sym_ints(sizes)?;
+    let sizes = sizes.ok_or_else(|| Error::input("Resize without sizes and without factors"))?;
     if policy == "stretch" {
-        for (dim, size) in dims.into_iter().zip(wanted) {
+        for (dim, size) in dims.into_iter().zip(cx.sym_ints(sizes)?) {
             all[dim] = size;
         }
-        return Ok(Some(all));
+        return Ok(all);
     }
-    let ratios: Option<Vec<f64>> =
-        dims.iter().zip(&wanted).map(|(d, w)| Some(w.known()? as f64 / all[*d].known()? as f64)).collect();
-    let Some(ratios) = ratios else { return Ok(None) };
-    let ratio = if policy == "not_larger" {
-        ratios.iter().copied().fold(f64::INFINITY, f64::min)
-    } else {
-        ratios.iter().copied().fold(0.0, f64::max)
-    };
+    let ratio = common_ratio(cx, x, sizes, &dims, policy)?;
     for dim in dims {
-        let size = all[dim].known().unwrap_or(0) as f64;
-        all[dim] = SymInt::from((ratio * size + 0.5).floor() as i64);
+        all[dim] = times(cx, &all[dim], &ratio, 0.5)?;
     }
-    Ok(Some(all))
+    Ok(all)
+}
+
+/// The factor that keeps the ratio of sizes.
+fn common_ratio(cx: &mut Builder, x: Value, sizes: Value, dims: &[usize], policy: &str) -> Result<Scalar> {
+    let have = cx.shape(x)?;
+    let wanted = cx.sym_ints(sizes)?;
+    let pairs: Vec<(&SymInt, SymInt)> = dims.iter().filter_map(|d| have.get(*d)).zip(wanted).collect();
+    let known: Option<Vec<f64>> = pairs.iter().map(|(h, w)| Some(w.known()? as f64 / h.known()? as f64)).collect();
+    if let Some(ratios) = known {
+        let smaller = policy == "not_larger";
+        let start = if smaller { f64::INFINITY } else { 0.0 };
+        let ratio = ratios.into_iter().fold(start, |a, b| if smaller { a.min(b) } else { a.max(b) });
+        return Ok(Scalar::Float(ratio));
+    }
+    let mut ratios = Vec::with_capacity(pairs.len());
+    for (have, wanted) in pairs {
+        let wanted = cx.scalar(&Scalar::from(&wanted), Dtype::Float64)?;
+        ratios.push(cx.div(wanted, have)?.into());
+    }
+    Ok(Scalar::Value(cx.op(if policy == "not_larger" { "Min" } else { "Max" }, ratios)?))
+}
+
+/// `floor(size * factor + more)`.
+fn times(cx: &mut Builder, size: &SymInt, factor: &Scalar, more: f64) -> Result<SymInt> {
+    let known = factor.as_float();
+    if let Some(scaled) = known.filter(|_| more == 0.0).and_then(|factor| scaled(size, factor)) {
+        return Ok(scaled);
+    }
+    if let Some((size, factor)) = size.known().zip(known) {
+        return Ok(SymInt::from((size as f64 * factor + more).floor() as i64));
+    }
+    // Runtimes multiply in 32 bits.
+    let t = if more == 0.0 { Dtype::Float32 } else { Dtype::Float64 };
+    let factor = match factor {
+        Scalar::Value(value) => cx.cast(*value, t)?,
+        other => cx.scalar(other, t)?,
+    };
+    let product = cx.mul(factor, size)?;
+    let product = if more == 0.0 { product } else { cx.add(product, more)? };
+    let whole = cx.op("Floor", vec![product.into()])?;
+    let whole = cx.cast(whole, Dtype::Int64)?;
+    cx.sym(whole)
+}
+
+/// Numbers, known or in the graph, as a vector.
+pub fn vector_of(cx: &mut Builder, numbers: &[Scalar], t: Dtype) -> Result<Value> {
+    if numbers.iter().all(Scalar::is_known) {
+        return cx.numbers(numbers, t);
+    }
+    let mut parts = Vec::with_capacity(numbers.len());
+    for number in numbers {
+        let element = match number {
+            Scalar::Value(value) => cx.cast(*value, t)?,
+            other => cx.scalar(other, t)?,
+        };
+        parts.push(cx.unsqueeze(element, &[0])?);
+    }
+    cx.concat(parts, 0)
 }
 
 /// `floor(size * factor)`, if it can be said.
@@ -96,17 +156,13 @@ pub fn all_regions(cx: &mut Builder, x: Value, roi: Option<Value>, axes: &Option
     if axes.is_none() {
         return Ok(Some(roi));
     }
-    let Some(given) = cx.constant_floats(roi) else { return Ok(Some(roi)) };
     let rank = cx.shape(x)?.len();
     let dims = dims(rank, axes);
-    let mut all: Vec<f64> = (0..2 * rank).map(|i| if i < rank { 0.0 } else { 1.0 }).collect();
+    let mut all: Vec<Scalar> = (0..2 * rank).map(|i| Scalar::Float(if i < rank { 0.0 } else { 1.0 })).collect();
     for (i, dim) in dims.iter().enumerate() {
-        let at = |i: usize| given.get(i).copied().unwrap_or(0.0);
-        all[*dim] = at(i);
-        all[rank + dim] = at(i + dims.len());
+        all[*dim] = part_of(cx, roi, i)?;
+        all[rank + dim] = part_of(cx, roi, i + dims.len())?;
     }
-    let numbers: Vec<Scalar> = all.into_iter().map(Scalar::Float).collect();
     let t = cx.dtype(roi);
-    let t = if t.is_float() { t } else { Dtype::Float32 };
-    Ok(Some(cx.numbers(&numbers, t)?))
+    Ok(Some(vector_of(cx, &all, if t.is_float() { t } else { Dtype::Float32 })?))
 }

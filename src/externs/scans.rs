@@ -94,3 +94,20 @@ pub fn running_log_sum(cx: &mut Builder, x: Value, dim: i64) -> Result<Value> {
     })?;
     results.first().copied().ok_or_else(|| cx.fault("a scan gives a value"))
 }
+
+/// A loop that carries nothing, for opsets in which it must: a number that nobody reads goes along.
+pub fn loop_with_a_number(
+    cx: &mut Builder,
+    trips: Option<Value>,
+    condition: Option<Value>,
+    body: &Attr,
+    outputs: i64,
+) -> Result<Vec<Value>> {
+    let Attr::Graph(body) = body else { return Err(cx.fault("a loop without a body")) };
+    let body = cx.with_carried(body);
+    let zero = cx.scalar(&Scalar::Int(0), Dtype::Int64)?;
+    let count = usize::try_from(outputs).unwrap_or(0) + 1;
+    let inputs = vec![trips.into(), condition.into(), zero.into()];
+    let values = cx.node_before(11, "Loop", inputs, vec![("body", Attr::Graph(body))], count)?;
+    Ok(values.into_iter().skip(1).collect())
+}

@@ -175,7 +175,7 @@ impl Writer<'_> {
 
     fn name(&self, value: Value) -> Result<&str> {
         let missing = || Error::internal(format!("value {} is not in the graph", value.index()));
-        self.names.get(value.index()).map(String::as_str).ok_or_else(missing)
+        self.names.get(value.index()).map(String::as_str).filter(|name| !name.is_empty()).ok_or_else(missing)
     }
 
     fn attribute(&self, name: &str, attr: &Attr) -> Result<AttributeProto> {
@@ -272,7 +272,7 @@ impl Writer<'_> {
 fn has_rank(ty: &Type) -> bool {
     match ty {
         Type::Tensor { shape, .. } => shape.is_some(),
-        Type::Sequence(_) | Type::Optional(_) => true,
+        Type::Sequence(of) | Type::Optional(of) => has_rank(of),
     }
 }
 

@@ -7,7 +7,7 @@ use super::provenance::Provenance;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Source, Value};
 
-/// By [`Value::index`].
+/// By [`Value::index`]. Values that the graph has no name for are not in it any more.
 pub fn of_values(graph: &Graph, options: &ModelOptions) -> Result<Vec<String>> {
     let mut names: Vec<String> = graph.values.iter().map(|info| info.name.clone()).collect();
     let mut taken: HashSet<String> = options.names.values().cloned().collect();
@@ -15,7 +15,7 @@ pub fn of_values(graph: &Graph, options: &ModelOptions) -> Result<Vec<String>> {
         return Err(Error::unsupported("two inputs or outputs would have the same name"));
     }
     let kept = kept(graph, options);
-    for (i, name) in names.iter_mut().enumerate() {
+    for (i, name) in names.iter_mut().enumerate().filter(|(_, name)| !name.is_empty()) {
         let value = Value(i as u32);
         if let Some(chosen) = options.names.get(&value) {
             name.clone_from(chosen);
@@ -25,7 +25,7 @@ pub fn of_values(graph: &Graph, options: &ModelOptions) -> Result<Vec<String>> {
         }
     }
     let mut count = 0u32;
-    for (i, name) in names.iter_mut().enumerate() {
+    for (i, name) in names.iter_mut().enumerate().filter(|(_, name)| !name.is_empty()) {
         let value = Value(i as u32);
         if kept.contains(&value) || options.names.contains_key(&value) {
             continue;

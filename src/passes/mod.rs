@@ -12,6 +12,7 @@ mod common;
 mod constants;
 mod convolution;
 mod dead;
+mod fusions;
 mod gemm;
 mod identity;
 mod reshapes;
@@ -60,6 +61,8 @@ const RULES: &[Rule] = &[
     transposes::apply,
     reshapes::apply,
     algebra::apply,
+    fusions::norm,
+    fusions::activation,
     convolution::apply,
     gemm::apply,
     splits::apply,

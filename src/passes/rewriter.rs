@@ -9,6 +9,7 @@ use super::splits::Slices;
 use crate::builder::Builder;
 use crate::dtype::Dtype;
 use crate::graph::{Attr, Body, Node, Source, Type, Value};
+use crate::schema;
 use crate::sym::SymInt;
 
 /// A pass: shown a node with one result, it gives a value that can stand for the result. The nodes that it makes on the way
@@ -239,6 +240,12 @@ impl<'a> Rewriter<'a> {
     /// The integers of a constant.
     pub(super) fn ints(&self, value: Value) -> Option<Vec<i64>> {
         self.builder.constant_ints(value)
+    }
+
+    /// Is there an operator at the target's opset?
+    pub(super) fn has(&self, op: &str) -> bool {
+        let opset = u32::try_from(self.builder.opset()).unwrap_or(0);
+        schema::find(op).and_then(|found| found.at(opset)).is_some()
     }
 
     /// A node with one output.

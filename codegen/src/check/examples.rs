@@ -10,7 +10,8 @@ use crate::collect::Items;
 use crate::diagnostic::Diagnostic;
 use crate::nearest::nearest;
 use crate::schema::onnx::{PortOption, Version};
-use crate::syntax::ast::{self, ExampleArg, ExampleSize, ExampleTarget, ExampleValue};
+use crate::source::Span;
+use crate::syntax::ast::{self, ExampleArg, ExampleSize, ExampleTarget, ExampleValue, Ident};
 use crate::tree::{Example, Program, Target};
 use crate::types::Ty;
 
@@ -49,7 +50,12 @@ pub(super) fn check(items: &Items, world: &World<'_>, program: &mut Program, out
             Target::Map(name) | Target::Lower(name) => name.clone(),
         });
         let before = out.len();
-        let args = arguments(example, &params, &fact(&target, &params), out);
+        let (span, is_operator) = match &example.target {
+            ExampleTarget::Map(op) => (op.span, false),
+            ExampleTarget::Lower(op) => (op.span, true),
+        };
+        let call = Call { args: &example.args, span, is_operator, fact: fact(&target, &params) };
+        let args = arguments(world, &call, &params, &mut shown, out);
         symbols(example, meta.span, out);
         if out.len() > before {
             continue;
@@ -59,8 +65,9 @@ pub(super) fn check(items: &Items, world: &World<'_>, program: &mut Program, out
     }
     let maps = program.maps.iter().map(|m| (&m.function.name, m.function.span));
     let lowers = program.lowers.iter().map(|l| (&l.op, l.function.span));
+    let refuses = |name: &String| program.lowers.iter().filter(|l| l.op == *name).all(|l| l.function.body.refuses());
     for (name, span) in maps.chain(lowers) {
-        if !shown.contains(name) {
+        if !shown.contains(name) && (name.contains("::") || !refuses(name)) {
             out.push(
                 Diagnostic::new("E0803", span, format!("`{name}` has no example"))
                     .label("nothing proves this rule")
@@ -101,20 +108,30 @@ fn fact(target: &Target, params: &[Parameter]) -> String {
     format!("arguments of {name}: {}", names.collect::<Vec<_>>().join(", "))
 }
 
+/// A call as an example has it: the whole one, or one that gives an input.
+struct Call<'a> {
+    args: &'a [ExampleArg],
+    /// The operator's name.
+    span: Span,
+    is_operator: bool,
+    fact: String,
+}
+
+/// The arguments by name, in the order of the header. Operators that give inputs are added to those that are shown.
 fn arguments(
-    example: &ast::Example,
+    world: &World<'_>,
+    call: &Call<'_>,
     params: &[Parameter],
-    fact: &str,
+    shown: &mut HashSet<String>,
     out: &mut Vec<Diagnostic>,
 ) -> Vec<(String, ExampleValue)> {
-    let operator = matches!(example.target, ExampleTarget::Lower(_));
     let mut given: Vec<(usize, &ExampleArg)> = Vec::new();
     let mut position = 0;
     let mut misnamed = HashSet::new();
-    for arg in &example.args {
-        let Some(index) = place(arg, &mut position, params, fact, &mut misnamed, out) else { continue };
+    for arg in call.args {
+        let Some(index) = place(arg, &mut position, params, &call.fact, &mut misnamed, out) else { continue };
         let (name, ty, _) = &params[index];
-        if !fits(&arg.value, ty, operator) {
+        if !fits(&arg.value, ty, call.is_operator) {
             let text = format!("`{name}` takes {}", a(ty));
             out.push(Diagnostic::new("E0802", arg.span, text).label("this is none"));
         }
@@ -126,15 +143,46 @@ fn arguments(
     }
     for (i, (name, _, required)) in params.iter().enumerate() {
         if *required && !misnamed.contains(name) && !given.iter().any(|g| g.0 == i) {
-            let span = match &example.target {
-                ExampleTarget::Map(op) => op.span,
-                ExampleTarget::Lower(op) => op.span,
-            };
-            out.push(Diagnostic::new("E0802", span, format!("this example lacks `{name}`")).note(fact));
+            out.push(
+                Diagnostic::new("E0802", call.span, format!("this example lacks `{name}`")).note(call.fact.as_str()),
+            );
         }
     }
     given.sort_by_key(|g| g.0);
-    given.into_iter().map(|(i, arg)| (params[i].0.clone(), arg.value.clone())).collect()
+    given.into_iter().map(|(i, arg)| (params[i].0.clone(), resolved(world, &arg.value, shown, out))).collect()
+}
+
+/// The same with the arguments of inner operators by name.
+fn resolved(
+    world: &World<'_>,
+    value: &ExampleValue,
+    shown: &mut HashSet<String>,
+    out: &mut Vec<Diagnostic>,
+) -> ExampleValue {
+    match value {
+        ExampleValue::List(items) => {
+            ExampleValue::List(items.iter().map(|item| resolved(world, item, shown, out)).collect())
+        }
+        ExampleValue::Node(op, args) => {
+            let Some(version) = world.schemas.onnx.versions(&op.text).last() else {
+                let text = format!("ONNX has no operator `{}`", op.text);
+                let diagnostic = Diagnostic::new("E0801", op.span, text).label("unknown");
+                out.push(did_you_mean(diagnostic, world.schemas.onnx.nearest(&op.text)));
+                return ExampleValue::None;
+            };
+            shown.insert(op.text.clone());
+            let params = operator_params(version);
+            let fact = fact(&Target::Lower(op.text.clone()), &params);
+            let call = Call { args, span: op.span, is_operator: true, fact };
+            let named = arguments(world, &call, &params, shown, out).into_iter().map(|(name, value)| ExampleArg {
+                name: Some(Ident { text: name, span: op.span }),
+                value,
+                span: op.span,
+            });
+            ExampleValue::Node(op.clone(), named.collect())
+        }
+        other => other.clone(),
+    }
 }
 
 fn place(
@@ -175,7 +223,7 @@ fn fits(value: &ExampleValue, ty: &Ty, operator: bool) -> bool {
         (_, Ty::Opaque(_)) => true,
         (V::Tensor { .. } | V::Literal { .. }, Ty::Tensor) => true,
         (V::Int(_) | V::Float(_) | V::Bool(_), Ty::Tensor) => true,
-        (V::Str(_), Ty::Tensor) => operator,
+        (V::Str(_) | V::Node(..), Ty::Tensor) => operator,
         (V::List(items), Ty::Tensor) => {
             operator && items.iter().all(|i| matches!(i, V::Int(_) | V::Float(_) | V::Bool(_) | V::List(_) | V::Str(_)))
         }
@@ -197,7 +245,7 @@ fn fits(value: &ExampleValue, ty: &Ty, operator: bool) -> bool {
 }
 
 /// Symbolic sizes have a value, and every value is of a symbolic size.
-fn symbols(example: &ast::Example, span: crate::source::Span, out: &mut Vec<Diagnostic>) {
+fn symbols(example: &ast::Example, span: Span, out: &mut Vec<Diagnostic>) {
     let mut used = HashSet::new();
     for arg in &example.args {
         if !matches!(arg.value, ExampleValue::Name(_)) {
@@ -230,6 +278,7 @@ fn sizes_of(value: &ExampleValue, used: &mut HashSet<String>) {
             }
         }
         ExampleValue::List(items) => items.iter().for_each(|i| sizes_of(i, used)),
+        ExampleValue::Node(_, args) => args.iter().for_each(|arg| sizes_of(&arg.value, used)),
         ExampleValue::Name(name) if !DTYPES.contains(&name.as_str()) => {
             used.insert(name.clone());
         }

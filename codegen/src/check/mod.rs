@@ -216,7 +216,8 @@ impl<'a> Checker<'a> {
         Some(tree::Lower { function, op: lower.op.full(), before: lower.before, inputs })
     }
 
-    /// Checks a body with its parameters in scope, and that it depends on each but the `exempt` ones.
+    /// Checks a body with its parameters in scope, and that it depends on each but the `exempt` ones. A body that only refuses
+    /// need not look at any.
     fn function_body(&mut self, body: &ast::Body, signature: &Signature, exempt: &[bool]) -> Expr {
         self.scopes.push();
         for param in &signature.params {
@@ -229,11 +230,12 @@ impl<'a> Checker<'a> {
                 self.coerce(block, &signature.returns)
             }
         };
-        if checked.ty == Ty::Never {
+        let refuses = checked.ty == Ty::Never;
+        if refuses {
             checked.ty = signature.returns.clone();
         }
         for (i, local) in self.scopes.pop().into_iter().enumerate() {
-            let exempt = exempt.get(i).copied().unwrap_or(false) || matches!(local.ty, Ty::Opaque(_));
+            let exempt = refuses || exempt.get(i).copied().unwrap_or(false) || matches!(local.ty, Ty::Opaque(_));
             if !local.used && !exempt {
                 self.out.push(
                     Diagnostic::new("E0501", local.span, format!("nothing depends on the argument `{}`", local.name))

@@ -69,6 +69,7 @@ fn named(name: &str) -> Option<Ty> {
         "Scalar" | "number" | "SymFloat" => Ty::Scalar,
         "SymInt" => Ty::SymInt,
         "ScalarType" => Ty::ScalarType,
+        "graph" => Ty::Graph,
         _ if OPAQUE.contains(&name) => Ty::Opaque(name.to_owned()),
         _ => return None,
     })

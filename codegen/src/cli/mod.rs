@@ -8,6 +8,7 @@ mod dump;
 mod examples;
 mod expand;
 mod explain;
+mod exporter;
 mod fmt;
 mod import;
 mod matrix;
@@ -48,6 +49,7 @@ enum Command {
     ImportOnnx(import::OnnxArgs),
     ImportAten(import::AtenArgs),
     Dump(dump::Args),
+    Exporter(exporter::Args),
     Explain(explain::Args),
     Examples(examples::Args),
     Try(try_rules::Args),
@@ -65,6 +67,7 @@ pub fn main() -> ExitCode {
         Command::ImportOnnx(args) => import::onnx(mappings, args),
         Command::ImportAten(args) => import::aten(mappings, args),
         Command::Dump(args) => dump::run(mappings, args),
+        Command::Exporter(args) => exporter::run(mappings, args),
         Command::Explain(args) => explain::run(args),
         Command::Examples(args) => examples::run(mappings, args),
         Command::Try(args) => try_rules::run(mappings, args),

@@ -1,4 +1,4 @@
-//! The facts beside the schemas as static tables of the exporter: `MIN_OPSET`, `MAX_OPSET`, `DEFAULT_OPSET`, `IR_VERSIONS`,
+//! The facts beside the schemas as static tables of the exporter: `MIN_OPSET`, `MAX_OPSET`, `DEFAULT_OPSET`, `NEWEST_FORM`, `IR_VERSIONS`,
 //! `NEGATIVE_AXES`, `WIDER`, `PROMOTE`, `COMBINE`, `NUMBERS`.
 
 use std::collections::BTreeMap;
@@ -8,9 +8,9 @@ use crate::schema::Schemas;
 use crate::schema::dtypes::{DTYPES, variant};
 
 /// The text of a module `facts`, and of `pub use facts::*`.
-pub fn emit(schemas: &Schemas) -> String {
+pub fn emit(schemas: &Schemas, only: Option<u32>) -> String {
     let mut text = String::from("mod facts {\n    use crate::dtype::Dtype::{self, *};\n\n");
-    opsets(schemas, &mut text);
+    opsets(schemas, only, &mut text);
     negative_axes(schemas, &mut text);
     wider(schemas, &mut text);
     text.push_str("    const N: Option<Dtype> = None;\n\n    const fn s(dtype: Dtype) -> Option<Dtype> {\n        Some(dtype)\n    }\n\n");
@@ -30,16 +30,19 @@ fn variant_of(torch_name: &str) -> &'static str {
     variant(torch_name).unwrap_or("Float32")
 }
 
-fn opsets(schemas: &Schemas, text: &mut String) {
+fn opsets(schemas: &Schemas, only: Option<u32>, text: &mut String) {
     let opsets = &schemas.opsets;
+    let of = |opset: u32| only.unwrap_or(opset);
     for (name, what, value) in [
-        ("MIN_OPSET", "The oldest supported opset.", opsets.min),
-        ("MAX_OPSET", "The newest supported opset.", opsets.max),
-        ("DEFAULT_OPSET", "The opset where none is asked for.", opsets.default),
+        ("MIN_OPSET", "The oldest supported opset.", of(opsets.min)),
+        ("MAX_OPSET", "The newest supported opset.", of(opsets.max)),
+        ("DEFAULT_OPSET", "The opset where none is asked for.", of(opsets.default)),
+        ("NEWEST_FORM", "The newest opset whose operators are known: rules and models may speak of it.", opsets.max),
     ] {
         let _ = writeln!(text, "    /// {what}\n    pub const {name}: u32 = {value};\n");
     }
-    let irs: Vec<String> = opsets.opsets.iter().map(|(opset, o)| format!("({opset}, {})", o.ir)).collect();
+    let irs = opsets.opsets.iter().filter(|(opset, _)| only.is_none_or(|only| only == **opset));
+    let irs: Vec<String> = irs.map(|(opset, o)| format!("({opset}, {})", o.ir)).collect();
     text.push_str("    /// (opset, the IR version that came with it), ascending.\n");
     let _ = writeln!(text, "    pub static IR_VERSIONS: &[(u32, u32)] = &[{}];\n", irs.join(", "));
 }

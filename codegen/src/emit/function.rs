@@ -61,9 +61,18 @@ fn finish(body: &Expr, value: &TokenStream, ok: TokenStream) -> TokenStream {
 
 /// `fn Gelu_before_20(cx, call) -> Result<Vec<Value>>`
 pub(super) fn lower(context: &Context<'_>, lower: &Lower) -> TokenStream {
+    let docs = docs(context, &lower.function);
+    let name = function_name(&lower.function.name);
+    let block = lower_body(context, lower);
+    quote! {
+        #docs
+        pub fn #name(cx: &mut Builder, call: &Call) -> Result<Vec<Value>> #block
+    }
+}
+
+/// What a lowering does, in terms of `cx` and `call`.
+pub(super) fn lower_body(context: &Context<'_>, lower: &Lower) -> TokenStream {
     let function = &lower.function;
-    let docs = docs(context, function);
-    let name = function_name(&function.name);
     let mut body = Body::new(context);
     let mut extract = Vec::new();
     for (i, param) in function.params.iter().enumerate() {
@@ -94,8 +103,7 @@ pub(super) fn lower(context: &Context<'_>, lower: &Lower) -> TokenStream {
     let statements = &body.statements;
     let counted = body.counts_outputs.then(|| quote!(let outputs = call.outputs as i64;));
     quote! {
-        #docs
-        pub fn #name(cx: &mut Builder, call: &Call) -> Result<Vec<Value>> {
+        {
             #counted
             #(#extract)*
             #(#statements)*

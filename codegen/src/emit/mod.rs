@@ -43,6 +43,8 @@ pub(crate) struct Context<'a> {
     pub sources: &'a Sources,
     pub schemas: &'a Schemas,
     pub newest: u32,
+    /// The opset that it is for, if it is for one alone.
+    pub only: Option<u32>,
     /// Where only the rules of some files are written, over those of a base.
     pub over: Option<Over>,
 }
@@ -58,8 +60,14 @@ pub(crate) struct Over {
 }
 
 /// Writes the whole program.
-pub fn emit(program: &Program, matrix: &Matrix, sources: &Sources, schemas: &Schemas) -> Result<Generated, String> {
-    let context = Context { program, sources, schemas, newest: schemas.opsets.max, over: None };
+pub fn emit(
+    program: &Program,
+    matrix: &Matrix,
+    sources: &Sources,
+    schemas: &Schemas,
+    only: Option<u32>,
+) -> Result<Generated, String> {
+    let context = Context { program, sources, schemas, newest: schemas.opsets.max, only, over: None };
     let mut modules: BTreeMap<String, Vec<TokenStream>> = BTreeMap::new();
     let mut add = |function: &Function, tokens: TokenStream| {
         modules.entry(module_of(&sources.file(function.span.file).path)).or_default().push(tokens);

@@ -6,10 +6,14 @@ use quote::quote;
 use super::exprs::Body;
 use super::ident;
 use super::types::{is_copy, peeled};
-use crate::tree::{AttrForm, Expr, Input, Kind, Node, Outputs, Stated};
+use crate::tree::{AttrForm, Expr, Input, Kind, Lower, Node, Outputs, Stated};
 use crate::types::Ty;
+use crate::visit;
 
-impl Body<'_> {
+/// Longer lowerings stay functions of their own.
+const MOST_INLINED: usize = 14;
+
+impl<'a> Body<'a> {
     /// A node as one value, a tuple or a list.
     pub(super) fn node(&mut self, node: &Node) -> TokenStream {
         match &node.outputs {
@@ -46,6 +50,12 @@ impl Body<'_> {
         let attrs = self.attributes(node, &inputs);
         let op = &node.op;
         let outputs = outputs.map(|o| quote!(, #o));
+        if let Some(lower) = self.inlined(node) {
+            let (before, since, method) = (node.form + 1, lower.before, ident(&format!("{method}_by")));
+            let body = super::function::lower_body(self.context, lower);
+            let lower = quote!(|cx: &mut Builder, call: &Call| -> Result<Vec<Value>> #body);
+            return quote!(cx.#method((#since, #lower), #before, #op, #inputs, #attrs #outputs)?);
+        }
         if node.form == self.context.newest {
             let method = ident(method);
             return quote!(cx.#method(#op, #inputs, #attrs #outputs)?);
@@ -72,6 +82,20 @@ impl Body<'_> {
         let names: Vec<_> = (0..count).map(|i| self.fresh(&format!("output_{i}"))).collect();
         self.statements.push(quote!(let [#(#names),*] = support::array::<#count>(#call)?;));
         if let [name] = names.as_slice() { quote!(#name) } else { quote!((#(#names),*)) }
+    }
+
+    /// The lowering to write out in the place of a call: of an exporter for one opset, which surely needs it, and a short one.
+    fn inlined(&self, node: &Node) -> Option<&'a Lower> {
+        let context = self.context;
+        let opset = context.only?;
+        let newer = context.schemas.onnx.versions(&node.op).iter().rev();
+        let mut changes = newer.filter(|v| opset < v.since && v.since <= node.form);
+        let first = changes.find(|v| {
+            context.schemas.shape_change(&node.op, v.since) || context.program.lower(&node.op, v.since).is_some()
+        })?;
+        let is_sure =
+            context.schemas.shape_change(&node.op, first.since) && !context.program.same(&node.op, first.since);
+        context.program.lower(&node.op, first.since).filter(|lower| is_sure && is_short(&lower.function.body))
     }
 
     fn input(&mut self, input: &Input) -> TokenStream {
@@ -202,6 +226,13 @@ impl Body<'_> {
         self.statements.push(quote!(let #graph = cx.body(&#types, |cx: &mut Builder, inputs: &[Value]| #block)?;));
         quote!(#graph)
     }
+}
+
+/// Is it less to read than the call of a function would be to look up?
+fn is_short(body: &Expr) -> bool {
+    let mut size = 0;
+    visit::each(body, &mut |_| size += 1);
+    size <= MOST_INLINED
 }
 
 /// The list itself where only its elements are converted: a list of ints is an input too.

@@ -24,6 +24,7 @@ pub fn emit_over(checked: &Checked, package: &str) -> Result<String, String> {
         sources: &checked.sources,
         schemas: &checked.schemas,
         newest: checked.schemas.opsets.max,
+        only: None,
         over: Some(Over { first: FileId(checked.base as u32), arms, first_arm: first_arm(package) }),
     };
     let mut modules: BTreeMap<String, Vec<(String, TokenStream)>> = BTreeMap::new();

@@ -17,5 +17,33 @@ pub fn emit(schemas: &Schemas) -> String {
         let _ = writeln!(text, "        ({:?}, {}, &[{}]),", lack.op, lack.since, dtypes.join(", "));
     }
     text.push_str("    ]\n};\n");
+    runtimes(schemas, &mut text);
     text
+}
+
+/// The text of `TARGETS`.
+fn runtimes(schemas: &Schemas, text: &mut String) {
+    text.push_str(
+        "\n/// The runtimes and compilers that are known by name, each with its newest release first.\n\
+         pub static TARGETS: &[crate::targets::Target] = &[\n",
+    );
+    for runtime in &schemas.runtimes {
+        for release in &runtime.release {
+            let _ = writeln!(
+                text,
+                "    crate::targets::Target {{ runtime: {:?}, release: {:?}, what: {:?}, kernels: {}, oldest_opset: {}, newest_opset: {}, \
+                 newest_ir: {:?}, lacks: &{:?}, source: {:?} }},",
+                runtime.runtime,
+                release.name,
+                runtime.what,
+                runtime.kernels,
+                release.oldest_opset.unwrap_or(schemas.opsets.min).max(schemas.opsets.min),
+                release.newest_opset,
+                release.newest_ir,
+                release.lacks,
+                release.source,
+            );
+        }
+    }
+    text.push_str("];\n");
 }

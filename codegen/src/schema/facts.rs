@@ -18,6 +18,9 @@ pub struct Opsets {
     pub max: u32,
     /// Where nothing else is asked for.
     pub default: u32,
+    /// Every operator that appeared or changed in between must have its lowering.
+    #[serde(default)]
+    pub complete: bool,
     /// By opset; all from `min` to `max` are there.
     #[serde(deserialize_with = "by_opset")]
     pub opsets: BTreeMap<u32, Opset>,

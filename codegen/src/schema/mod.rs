@@ -46,6 +46,8 @@ pub struct Schemas {
     pub promotion: facts::Promotion,
     /// `targets/onnxruntime.toml`
     pub onnxruntime: targets::Target,
+    /// The other files of `targets/`.
+    pub runtimes: Vec<targets::Runtime>,
 }
 
 impl Schemas {
@@ -72,7 +74,15 @@ impl Schemas {
             ignored: parse(read, "ignored_arguments.toml", facts::IgnoredArguments::parse)?,
             promotion: parse(read, "schemas/promotion.txt", facts::Promotion::parse)?,
             onnxruntime: parse(read, "targets/onnxruntime.toml", targets::Target::parse)?,
+            runtimes: targets::RUNTIMES
+                .iter()
+                .map(|name| parse(read, &format!("targets/{name}.toml"), targets::Runtime::parse))
+                .collect::<Result<_, _>>()?,
         };
+        let mut lacks = schemas.runtimes.iter().flat_map(|r| &r.release).flat_map(|r| &r.lacks);
+        if let Some(op) = lacks.find(|op| schemas.onnx.versions(op).is_empty()) {
+            return Err(format!("targets: there is no operator `{op}`"));
+        }
         schemas.opsets.check(&schemas.onnx).map_err(|e| format!("opsets.toml: {e}"))?;
         Ok(schemas)
     }

@@ -549,6 +549,8 @@ pub enum ExampleValue {
     Name(String),
     /// `outputs = 3` has an Int; `body_g = |..| {..}` a closure.
     Graph(Box<Expr>),
+    /// `SequenceConstruct(f32[2], f32[3])`: what an ONNX operator gives.
+    Node(Ident, Vec<ExampleArg>),
 }
 
 /// A size of an example's tensor.

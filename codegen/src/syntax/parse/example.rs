@@ -55,6 +55,12 @@ impl Reader<'_> {
             Rule::example_list => {
                 ExampleValue::List(Parts::of(inner).map(|value| self.example_value(value)).collect::<Option<_>>()?)
             }
+            Rule::example_node => {
+                let mut parts = Parts::of(inner);
+                let op = self.ident(&parts.one(Rule::plain)?);
+                let args = Parts::of(parts.one(Rule::example_args)?).map(|arg| self.example_arg(arg));
+                ExampleValue::Node(op, args.collect::<Option<_>>()?)
+            }
             Rule::tensor => self.tensor(inner)?,
             Rule::literal => self.literal(inner)?,
             _ => self.named_value(negative, inner.as_str()).unwrap_or_else(|| {

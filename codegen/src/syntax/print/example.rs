@@ -58,6 +58,9 @@ fn value(example: &ExampleValue) -> String {
         ExampleValue::Str(text) => flat::string(text),
         ExampleValue::None => "None".to_owned(),
         ExampleValue::Name(name) => name.clone(),
+        ExampleValue::Node(op, args) => {
+            format!("{}({})", op.text, args.iter().map(arg).collect::<Vec<_>>().join(", "))
+        }
         ExampleValue::Graph(closure) => flat::expr(closure, Mode::Forced).unwrap_or_default(),
     }
 }

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Exports the same .pt2 files with aten2onnx and torch.onnx.export(dynamo=True), in turn, and prints a Markdown table.
+
+FOLDER holds NAME/model.pt2 and NAME/inputs.npz (arrays i0, i1, ... in the order of the model's inputs); models.py makes one.
+Columns are ratios of theirs to ours (above 1: ours is better), but for latency, nodes and bytes, which are ours to theirs.
+torch's time is the export and the writing alone: its import and torch.export.load are not counted. Ours is the whole process,
+`export` (a self-contained file) and `link` (--external-data link), the fastest of --repeat. `cp` copies the .pt2.
+This process imports nothing large: the system counts the memory of a parent in its children's peak.
+"""
+import argparse
+import fnmatch
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+TORCH = r"""
+import json, sys, time, warnings
+warnings.simplefilter("ignore")
+source, out, opset = sys.argv[1:]
+import torch, torchvision, onnx, onnxscript
+import torch.onnx._internal.exporter._core
+torch.set_num_threads(1)
+program = torch.export.load(source)
+start = time.perf_counter()
+result = torch.onnx.export(program, dynamo=True, opset_version=int(opset), verbose=False)
+exported = time.perf_counter()
+result.save(out, external_data=True)
+print("\n" + json.dumps({"export_s": exported - start, "write_s": time.perf_counter() - exported}))
+"""
+
+LATENCY = r"""
+import json, sys, time, numpy as np, onnx, onnxruntime as ort
+paths, inputs, seconds = sys.argv[1:3], np.load(sys.argv[3]), float(sys.argv[4])
+def nodes(graph):
+    bodies = [a.g for n in graph.node for a in n.attribute if a.type == onnx.AttributeProto.GRAPH]
+    return len(graph.node) + sum(map(nodes, bodies))
+counts = [nodes(onnx.load(p, load_external_data=False).graph) for p in paths]
+options = ort.SessionOptions()
+options.intra_op_num_threads = 1
+options.log_severity_level = 3
+try:
+    sessions = [ort.InferenceSession(p, options, providers=["CPUExecutionProvider"]) for p in paths]
+    feeds = [{i.name: inputs[f"i{k}"] for k, i in enumerate(s.get_inputs())} for s in sessions]
+    outputs = [s.run(None, f) for s, f in zip(sessions, feeds)]
+    worst = max((float(np.abs(a.astype(np.float64) - b).max() / max(np.abs(b).max(), 1e-9))
+                 for a, b in zip(*outputs) if a.size), default=0.0)
+    times, end = [[], []], time.perf_counter() + seconds
+    while time.perf_counter() < end or len(times[0]) < 5:
+        for kept, session, feed in zip(times, sessions, feeds):
+            start = time.thread_time()  # other loads do not count: one thread computes, this one
+            session.run(None, feed)
+            kept.append(time.thread_time() - start)
+    # Noise only adds: the quick half tells most.
+    quick = [sorted(t)[: max(1, len(t) // 2)] for t in times]
+    latency = [1e3 * sum(q) / len(q) for q in quick]
+except Exception as error:
+    latency, worst = None, str(error)[:300]
+print("\n" + json.dumps({"nodes": counts, "latency_ms": latency, "difference": worst}))
+"""
+
+
+def run(command):
+    """Seconds, peak bytes and the JSON of the last line, of one process."""
+    with tempfile.TemporaryFile() as out:
+        start = time.perf_counter()
+        process = subprocess.Popen(list(map(str, command)), stdout=out, stderr=subprocess.STDOUT)
+        _, status, usage = os.wait4(process.pid, 0)
+        took = time.perf_counter() - start
+        out.seek(0)
+        text = out.read().decode(errors="replace").strip()
+    if status:
+        return None, None, {"error": text[-300:]}
+    last = text.rsplit("\n", 1)[-1]
+    return took, usage.ru_maxrss * 1024, json.loads(last) if last.startswith("{") else {}
+
+
+def fastest(command, repeat, before=lambda: None):
+    results = []
+    for _ in range(repeat):
+        before()
+        results.append(run(command))
+    failed = [r for r in results if r[0] is None]
+    return failed[0] if failed else min(results, key=lambda r: r[0])
+
+
+def size(folder, name):
+    return sum(f.stat().st_size for f in folder.glob(name + "*"))
+
+
+def compare(name, folder, args, work):
+    source, inputs = folder / "model.pt2", folder / "inputs.npz"
+    copy, ours, linked, theirs = work / "m.pt2", work / "ours.onnx", work / "linked.onnx", work / "theirs.onnx"
+    row = {"name": name, "load_average": os.getloadavg()[0], "pt2_bytes": source.stat().st_size}
+    clean = lambda path: lambda: [f.unlink() for f in work.glob(path.name + "*")]
+    run(["cp", source, copy])  # the source is in the page cache from here on
+    export = [args.bin, "export", copy, "--opset", args.opset, "-q"]
+    row["cp_s"], _, _ = fastest(["cp", copy, work / "copy.tmp"], args.repeat, clean(work / "copy.tmp"))
+    row["ours_s"], row["ours_rss"], info = fastest(export + ["-o", ours], args.repeat, clean(ours))
+    if row["ours_s"] is None:
+        return {**row, **info}
+    row["link_s"], row["link_rss"], info = fastest(export + ["-o", linked, "--external-data", "link"], args.repeat)
+    row["link_bytes"] = size(work, "linked.onnx")
+    _, row["torch_rss"], info = run([sys.executable, "-c", TORCH, copy, theirs, args.opset])
+    row.update(info)
+    row["ours_bytes"], row["torch_bytes"] = size(work, "ours.onnx"), size(work, "theirs.onnx")
+    if "error" not in row:
+        _, _, info = run([sys.executable, "-c", LATENCY, ours, theirs, inputs, args.seconds])
+        row.update(info)
+    return row
+
+
+HEAD = ("| model | weights MB | torch s | ours s | ours ms linked | faster | faster linked | vs cp | memory | peak MB | bytes "
+        "| nodes ours / torch | latency |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+
+
+def line(r):
+    if "error" in r:
+        return f"| {r['name']} | {r['error'][-80:]!r} |"
+    theirs = r["export_s"] + r["write_s"]
+    ours, torch = r["nodes"]
+    latency = f"{r['latency_ms'][0] / r['latency_ms'][1]:.2f}" if r["latency_ms"] else "-"
+    cells = [r["name"], f"{r['pt2_bytes'] / 1e6:.0f}", f"{theirs:.1f}", f"{r['ours_s']:.3f}", f"{1e3 * r['link_s']:.0f}",
+             f"{theirs / r['ours_s']:.0f}x", f"{theirs / r['link_s']:.0f}x", f"{r['ours_s'] / r['cp_s']:.2f}",
+             f"{r['torch_rss'] / r['ours_rss']:.0f}x", f"{r['ours_rss'] / 1e6:.0f}",
+             f"{r['ours_bytes'] / r['torch_bytes']:.3f}", f"{ours} / {torch}", latency]
+    return "| " + " | ".join(cells) + " |"
+
+
+def summary(rows):
+    done = [r for r in rows if "error" not in r]
+    if not done:
+        return "nothing compared"
+    theirs = lambda r: r["export_s"] + r["write_s"]
+    both = [r["latency_ms"][0] / r["latency_ms"][1] for r in done if r["latency_ms"]]
+    copied, linked = [theirs(r) / r["ours_s"] for r in done], [theirs(r) / r["link_s"] for r in done]
+    fewer = sum(r["nodes"][0] <= r["nodes"][1] for r in done)
+    return "\n".join([
+        f"- export: {statistics.median(copied):.0f}x faster as the median, {min(copied):.0f}x at least; "
+        f"the export of torch alone, without writing: {statistics.median(r['export_s'] / r['ours_s'] for r in done):.0f}x",
+        f"- link: {statistics.median(linked):.0f}x as the median, {min(linked):.0f}x at least",
+        f"- nodes: {sum(r['nodes'][0] for r in done)} to {sum(r['nodes'][1] for r in done)}; no more in {fewer} of {len(done)}",
+        f"- latency: {statistics.median(both):.3f} as the median, {max(both):.2f} at most" if both else "- latency: none",
+        f"- peak memory: {max(r['ours_rss'] for r in done) / 1e6:.0f} MB at most, "
+        f"of torch {statistics.median(r['torch_rss'] for r in done) / 1e6:.0f} MB as the median",
+    ])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--bin", type=Path, default=Path("target/release/aten2onnx"))
+    parser.add_argument("--opset", type=int, default=18)
+    parser.add_argument("--only", default="*", help="comma-separated patterns of names")
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=6, help="for the latency of each pair")
+    parser.add_argument("--work", type=Path, help="where files go for a while; the default is in the system's own place")
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    rows = []
+    print(HEAD, flush=True)
+    for folder in sorted(args.folder.iterdir()):
+        if (folder / "model.pt2").exists() and any(fnmatch.fnmatch(folder.name, p) for p in args.only.split(",")):
+            work = Path(tempfile.mkdtemp(dir=args.work))
+            try:
+                rows.append(compare(folder.name, folder, args, work))
+                print(line(rows[-1]), flush=True)
+            finally:
+                shutil.rmtree(work)
+    if args.json:
+        args.json.write_text(json.dumps(rows, indent=1))
+    print("\n" + summary(rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+//! Operators that a model spells out, in their native form where the opset has one.
+//!
+//! The native form must be that of the same function, to rounding: every number of the pattern is checked, and what has
+//! another meaning stays. Only float32, for which runtimes have kernels that are no slower than the parts.
+
+mod activations;
+mod norms;
+mod terms;
+
+pub(super) use activations::apply as activation;
+pub(super) use norms::apply as norm;
+
+use super::rewriter::Rewriter;
+use crate::builder::Scalar;
+use crate::dtype::Dtype;
+use crate::graph::Value;
+
+/// The only element of a constant of floats.
+fn number(cx: &Rewriter<'_>, value: Value) -> Option<f64> {
+    match cx.builder.constant_scalar(value)? {
+        Scalar::Float(x) => Some(x),
+        _ => None,
+    }
+}
+
+/// Is it this number, as far as float32 tells?
+fn is_near(x: f64, wanted: f64) -> bool {
+    (x - wanted).abs() <= 1e-6 * wanted.abs()
+}
+
+/// Does the target have an operator, and is the value one that it takes?
+fn takes(cx: &Rewriter<'_>, op: &str, x: Value) -> bool {
+    cx.has(op) && cx.dtype(x) == Dtype::Float32
+}

@@ -1,0 +1,272 @@
+"""What `aten2onnx convert` keeps, changes and refuses, model by model, judged by onnx's checker and by a runtime.
+
+    features.py PATH-OF-aten2onnx            runs all checks
+    features.py --make OUT.onnx              writes the model of many features that the fuzz test damages
+"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+import onnx.reference
+import onnxruntime as ort
+from onnx import TensorProto as T
+from onnx import helper as h
+from onnx import numpy_helper as nh
+
+BINARY = None
+SCRATCH = None
+
+
+def convert(model, opset, *options, fails=False):
+    source, result = SCRATCH / "in.onnx", SCRATCH / "out.onnx"
+    if isinstance(model, onnx.ModelProto):
+        source.write_bytes(model.SerializeToString())
+    else:
+        source = model
+    result.unlink(missing_ok=True)
+    arguments = [BINARY, "convert", source, "-o", result, "--opset", opset, *options]
+    run = subprocess.run([str(a) for a in arguments], capture_output=True, text=True)
+    if fails:
+        assert run.returncode == fails, f"exit code {run.returncode}: {run.stderr}"
+        assert not result.exists(), "a failure left a file behind"
+        return run.stderr
+    assert run.returncode == 0, run.stderr
+    onnx.checker.check_model(str(result), full_check=True)
+    converted = onnx.load(result)
+    assert next(o.version for o in converted.opset_import if o.domain == "") == opset
+    return converted
+
+
+def run(model, feeds, reference=False):
+    if reference:
+        return onnx.reference.ReferenceEvaluator(model).run(None, feeds)
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(None, feeds)
+
+
+def same(model, converted, feeds, reference=False):
+    for a, b in zip(run(model, feeds, reference), run(converted, feeds, reference), strict=True):
+        assert a.dtype == b.dtype and a.shape == b.shape, (a.dtype, a.shape, b.dtype, b.shape)
+        np.testing.assert_allclose(a, b, 1e-5, 1e-6)
+
+
+def model(nodes, inputs, outputs, weights=(), opset=18, domains=(), ir=8, **more):
+    graph = h.make_graph(nodes, "g", inputs, outputs, list(weights), **{k: more.pop(k) for k in ("value_info", "doc_string", "sparse_initializer") if k in more})
+    imports = [h.make_opsetid("", opset), *[h.make_opsetid(d, v) for d, v in domains]]
+    return h.make_model(graph, opset_imports=imports, ir_version=ir, **more)
+
+
+def value(name, dtype=T.FLOAT, shape=("n", 3)):
+    return h.make_tensor_value_info(name, dtype, shape)
+
+
+def x(n=2, m=3):
+    return np.random.default_rng(0).standard_normal((n, m)).astype(np.float32)
+
+
+def everything():
+    """Bodies that read what is around them, functions, sparse and typed tensors, dead nodes, constants."""
+    then = h.make_graph([h.make_node("Mul", ["y", "two"], ["t"], "twice")], "then", [], [value("t", shape=None)])
+    other = h.make_graph([h.make_node("Unsqueeze", ["y", "zero"], ["u"]), h.make_node("Squeeze", ["u", "zero"], ["e"])], "else", [], [value("e", shape=None)])
+    body = h.make_graph(
+        [h.make_node("Identity", ["c"], ["c2"]), h.make_node("Add", ["s", "branch"], ["s2"]), h.make_node("ReduceSum", ["s2", "zero"], ["sum"], keepdims=0)],
+        "body", [value("i", T.INT64, ()), value("c", T.BOOL, ()), value("s")], [value("c2", T.BOOL, ()), value("s2"), value("sum", shape=(3,))])
+    scale = h.make_function("mine", "Scale", ["a"], ["b"], [
+        onnx.NodeProto(op_type="Constant", output=["k"], attribute=[onnx.AttributeProto(name="value_float", type=onnx.AttributeProto.FLOAT, ref_attr_name="by")]),
+        h.make_node("Mul", ["a", "k"], ["b"])], [h.make_opsetid("", 18)], attributes=["by"])
+    sparse = h.make_sparse_tensor(h.make_tensor("sparse", T.FLOAT, [2], [1.5, -2.5]), h.make_tensor("i", T.INT64, [2], [0, 2]), [3])
+    nodes = [
+        h.make_node("Add", ["x", "typed"], ["a"], "first", doc_string="adds"),
+        h.make_node("Scale", ["a"], ["b"], "call", domain="mine", by=3.0),
+        h.make_node("Add", ["b", "sparse"], ["y"]),
+        h.make_node("Constant", [], ["zero"], value=nh.from_array(np.array([0], np.int64))),
+        h.make_node("ReduceMax", ["y"], ["top"], keepdims=0),
+        h.make_node("Greater", ["top", "one"], ["large"]),
+        h.make_node("If", ["large"], ["branch"], "choose", then_branch=then, else_branch=other),
+        h.make_node("Loop", ["three", "", "x"], ["looped", "sums"], "repeat", body=body),
+        h.make_node("Exp", ["x"], ["dead"], "dead"),
+        h.make_node("LayerNormalization", ["looped", "typed"], ["z"], "norm"),
+    ]
+    weights = [h.make_tensor("typed", T.FLOAT, [3], [1, 2, 3]), nh.from_array(np.float32(1), "one"), nh.from_array(np.float32(2), "two"), nh.from_array(np.int64(3), "three"), nh.from_array(np.ones(5, np.float32), "unread")]
+    made = model(nodes, [value("x")], [value("z"), value("sums", shape=(3, 3))], weights, functions=[scale], domains=[("mine", 1)], sparse_initializer=[sparse], doc_string="all of it")
+    h.set_model_props(made, {"author": "somebody"})
+    made.graph.node[0].metadata_props.add(key="origin", value="here")
+    return made
+
+
+def names(model):
+    return [n.name for n in model.graph.node]
+
+
+def check_everything():
+    source = everything()
+    # Not every runtime knows sparse weights.
+    runnable = onnx.ModelProto.FromString(source.SerializeToString())
+    del runnable.graph.sparse_initializer[:]
+    runnable.graph.initializer.append(nh.from_array(np.array([1.5, 0, -2.5], np.float32), "sparse"))
+    for opset in (17, 13, 11, 9):
+        made = convert(source, opset)
+        same(runnable, made, {"x": x()})
+        assert "dead" in names(made) and "first" in names(made), names(made)
+        assert {"typed", "one", "unread", "sparse"} <= {t.name for t in made.graph.initializer}
+        assert made.graph.doc_string == "all of it", made.graph.doc_string
+        assert made.metadata_props[0].value == "somebody"
+        first = next(n for n in made.graph.node if n.name == "first")
+        assert first.doc_string == "adds", "what is said of a node that stays"
+        assert made.ir_version < 10 and not first.metadata_props
+    kept = convert(source, 18, "--ir", 10)
+    assert kept.ir_version == 10 and kept.graph.node[0].metadata_props[0].value == "here", kept.graph.node[0]
+
+
+def check_functions():
+    double = h.make_function("mine", "Double", ["a"], ["b"], [h.make_node("Add", ["a", "a"], ["b"])], [h.make_opsetid("", 18)])
+    norm = h.make_function("mine", "Norm", ["a", "s"], ["b"], [h.make_node("LayerNormalization", ["a", "s"], ["b"])], [h.make_opsetid("", 18)])
+    nodes = [h.make_node("Double", ["x"], ["d"], "call", domain="mine"), h.make_node("Norm", ["d", "s"], ["y"], domain="mine")]
+    source = model(nodes, [value("x")], [value("y")], [nh.from_array(np.ones(3, np.float32), "s")], domains=[("mine", 1)], functions=[double, norm], value_info=[value("d")])
+    made = convert(source, 16)
+    assert [f.name for f in made.functions] == ["Double"], "what stands is kept, the rest put where it is called"
+    same(source, made, {"x": x()})
+    flat = convert(source, 16, "--inline-functions")
+    assert not flat.functions and all(n.domain == "" for n in flat.graph.node)
+    same(source, flat, {"x": x()})
+
+
+def check_custom_domains():
+    nodes = [h.make_node("Gelu", ["x"], ["g"], "their", domain="com.microsoft"), h.make_node("Squeeze", ["g", "axes"], ["y"])]
+    axes = nh.from_array(np.array([0], np.int64), "axes")
+    source = model(nodes, [value("x", shape=(1, 3))], [value("y", shape=(3,))], [axes], domains=[("com.microsoft", 1)], value_info=[value("g", shape=(1, 3))])
+    made = convert(source, 12)
+    same(source, made, {"x": x(1)})
+    assert {o.domain: o.version for o in made.opset_import} == {"": 12, "com.microsoft": 1}
+    del source.graph.value_info[:]
+    source.graph.node[1].op_type = "LayerNormalization"
+    source.graph.initializer[0].CopyFrom(nh.from_array(np.ones(3, np.float32), "axes"))
+    message = convert(source, 12, fails=5)
+    assert "the type of its input `g` is not known" in message and "value_info" in message, message
+
+
+def check_external_data():
+    weight = np.random.default_rng(1).standard_normal((64, 64)).astype(np.float32)
+    source = model([h.make_node("MatMul", ["x", "w"], ["m"]), h.make_node("ReduceSum", ["m"], ["y"], noop_with_empty_axes=0)], [value("x", shape=("n", 64))], [value("y", shape=(1, 1))], [nh.from_array(weight, "w")])
+    outside = SCRATCH / "outside.onnx"
+    kept = onnx.ModelProto.FromString(source.SerializeToString())
+    onnx.save(kept, outside, save_as_external_data=True, location="outside.bin", size_threshold=0)
+    made = convert(outside, 11)
+    stored = onnx.load(SCRATCH / "out.onnx", load_external_data=False)
+    assert stored.graph.initializer[0].data_location == T.EXTERNAL, "outside it was, outside it stays"
+    same(source, made, {"x": x(2, 64)})
+    inside = convert(outside, 11, "--external-data", "never")
+    same(source, inside, {"x": x(2, 64)})
+    for location, help_ in [("../outside.bin", "outside the model's folder"), ("/etc/passwd", "outside the model's folder"), ("gone.bin", "gone.bin")]:
+        broken = onnx.load(outside, load_external_data=False)
+        broken.graph.initializer[0].external_data[0].value = location
+        (SCRATCH / "broken.onnx").write_bytes(broken.SerializeToString())
+        message = convert(SCRATCH / "broken.onnx", 11, fails=3 if location == "gone.bin" else 4)
+        assert help_ in message and "`w`" in message, message
+    (SCRATCH / "outside.bin").write_bytes(b"short")
+    assert "are not in `outside.bin`" in convert(outside, 11, fails=4)
+
+
+def check_inputs_with_defaults():
+    nodes, weights = [h.make_node("Add", ["x", "w"], ["y"])], [nh.from_array(np.ones(3, np.float32), "w")]
+    source = model(nodes, [value("x"), value("w", shape=(3,))], [value("y")], weights)
+    made = convert(source, 13)
+    assert [i.name for i in made.graph.input] == ["x", "w"] and made.graph.initializer[0].name == "w"
+    same(source, made, {"x": x()})
+    same(source, made, {"x": x(), "w": np.full(3, 5, np.float32)})
+    source.ir_version = 3
+    source.opset_import[0].version = 9
+    made = convert(source, 13)
+    assert [i.name for i in made.graph.input] == ["x"], "before IR 4 every weight had to be listed"
+    same(model(nodes, [value("x")], [value("y")], weights), made, {"x": x()})
+
+
+def check_outputs():
+    """Inputs and weights may be outputs, and two outputs may hold the same."""
+    nodes = [h.make_node("Identity", ["x"], ["i"]), h.make_node("Dropout", ["x"], ["d"])]
+    source = model(nodes, [value("x")], [value("x"), value("w", shape=(3,)), value("i"), value("d")], [nh.from_array(np.ones(3, np.float32), "w")])
+    made = convert(source, 9)
+    assert [o.name for o in made.graph.output] == ["x", "w", "i", "d"]
+    same(source, made, {"x": x()})
+
+
+def check_problems():
+    nodes = [
+        h.make_node("StringSplit", ["s"], ["parts", "counts"], "split", delimiter=" "),
+        h.make_node("RegexFullMatch", ["s"], ["matches"], "regex", pattern="a+"),
+        h.make_node("Relu", ["x"], ["y"]),
+    ]
+    source = model(nodes, [value("x"), value("s", T.STRING, ("n",))], [value("y"), value("matches", T.BOOL, ("n",)), value("counts", T.INT64, ("n",))], opset=20, ir=9)
+    message = convert(source, 13, fails=5)
+    for part in ("cannot be converted to opset 13", "`StringSplit` at 1 node", "first at `split`", "`RegexFullMatch`", "opset 20 would do"):
+        assert part in message, message
+    broken = model([h.make_node("Relu", ["nowhere"], ["y"], "lost")], [value("x")], [value("y")])
+    message = convert(broken, 13, fails=4)
+    assert "`nowhere` is used before it is defined" in message and "node `lost` (Relu)" in message, message
+    unknown = model([h.make_node("Frobnicate", ["x"], ["y"], "odd")], [value("x")], [value("y")])
+    assert "no such operator" in convert(unknown, 13, fails=4)
+
+
+def check_raising():
+    nodes = [
+        h.make_node("Squeeze", ["x"], ["s"], axes=[0]),
+        h.make_node("Unsqueeze", ["s"], ["u"], axes=[0, 2]),
+        h.make_node("Clip", ["u"], ["c"], min=-0.5, max=0.5),
+        h.make_node("Softmax", ["c"], ["p"], axis=1),
+        h.make_node("Pad", ["p"], ["q"], pads=[0, 0, 0, 1, 0, 1], value=0.25),
+        h.make_node("Slice", ["q"], ["t"], starts=[0], ends=[4], axes=[1]),
+        h.make_node("TopK", ["t"], ["v", "i"], k=2, axis=1),
+        h.make_node("ReduceSum", ["v"], ["r"], axes=[0], keepdims=0),
+        h.make_node("Split", ["r"], ["l", "m"], axis=0, split=[1, 1]),
+        h.make_node("Dropout", ["l"], ["y"], ratio=0.3),
+        h.make_node("Upsample", ["t", "scales"], ["big"], mode="nearest"),
+    ]
+    scales = nh.from_array(np.array([1, 2, 2], np.float32), "scales")
+    outputs = [value("y", shape=None), value("m", shape=None), value("i", T.INT64, None), value("big", shape=None)]
+    source = model(nodes, [value("x", shape=(1, 6))], outputs, [scales], opset=9, ir=4)
+    for opset in (10, 11, 12, 13, 17, 18, 21, 26):
+        same(source, convert(source, opset), {"x": x(1, 6)})
+    source = model([h.make_node("OneHot", ["x", "d", "v"], ["y"], "hot")], [value("x", T.INT64, ("n",))], [value("y", shape=("n", 3))], [nh.from_array(np.int64(3), "d"), nh.from_array(np.array([0, 1], np.float32), "v")], opset=9, ir=4)
+    message = convert(source, 13, fails=5)
+    assert "`OneHot` of opset 9 is another operator from opset 11 on: negative indices count from the end" in message, message
+
+
+def check_targets():
+    source = model([h.make_node("LayerNormalization", ["x", "s"], ["y"])], [value("x")], [value("y")], [nh.from_array(np.ones(3, np.float32), "s")], opset=18)
+    made = convert(source, 17, "--target", "tensorrt-8.5")
+    assert "LayerNormalization" not in [n.op_type for n in made.graph.node]
+    same(source, made, {"x": x()})
+    assert "LayerNormalization" in [n.op_type for n in convert(source, 17, "--target", "tensorrt-8.6").graph.node]
+    assert "does not take opset 18" in convert(source, 18, "--target", "tensorrt-8.4", fails=5)
+    assert "does not take IR version 10" in convert(source, 17, "--target", "horizon", "--ir", 10, fails=5)
+    assert "did you mean `tensorrt-8.6`" in convert(source, 17, "--target", "tensorrt-8.61", fails=5)
+    modulo = model([h.make_node("Shrink", ["x"], ["y"])], [value("x")], [value("y")], opset=13)
+    assert "the runtime has no `Shrink`" in convert(modulo, 13, "--target", "tensorrt-8.4", fails=5)
+
+
+def main():
+    global BINARY, SCRATCH
+    if sys.argv[1] == "--make":
+        pathlib.Path(sys.argv[2]).write_bytes(everything().SerializeToString())
+        return
+    BINARY = sys.argv[1]
+    failed = False
+    for name, check in sorted(globals().items()):
+        if not name.startswith("check_"):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            SCRATCH = pathlib.Path(folder)
+            try:
+                check()
+                print(f"ok   {name[6:]}")
+            except Exception as error:  # noqa: BLE001
+                failed = True
+                print(f"FAIL {name[6:]}: {type(error).__name__}: {error}")
+    sys.exit(failed)
+
+
+main()
