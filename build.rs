@@ -7,7 +7,11 @@ use std::path::{Path, PathBuf};
 use aten2onnx_codegen::explain;
 
 fn main() {
-    println!("cargo:rerun-if-changed=mappings");
+    println!("cargo::rerun-if-changed=mappings");
+    // For crates with rules of their own: `DEP_ATEN2ONNX_MAPPINGS`.
+    if let Ok(root) = std::env::current_dir() {
+        println!("cargo::metadata=mappings={}", root.join("mappings").display());
+    }
     let out = std::env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
     println!("cargo:rerun-if-env-changed=ATEN2ONNX_GENERATED");
     let rules = match std::env::var_os("ATEN2ONNX_GENERATED") {

@@ -51,7 +51,7 @@ fn write(bencher: Bencher<'_, '_>) {
     let exported = exported(1, 18);
     bencher.bench_local(|| {
         let mut bytes = Vec::with_capacity(4 << 20);
-        exported.write_to(&mut bytes, &mut |_, _| {}).unwrap();
+        exported.write_to(&mut bytes, &mut |_, _| Ok(())).unwrap();
         black_box(bytes)
     });
 }

@@ -1,10 +1,15 @@
 //! The pipeline: a program in, an ONNX model out. The command line and the bindings are thin layers over this.
 //!
-//! ```no_run
+//! ```
 //! use aten2onnx::Exporter;
 //!
-//! let summary = Exporter::new().opset(13).dim("s77", "batch").export("model.pt2", "model.onnx")?;
-//! println!("{} nodes", summary.nodes);
+//! # let model = "tests/data/models/mobilenet_like.pt2";
+//! # let folder = tempfile::tempdir()?;
+//! # let destination = folder.path().join("model.onnx");
+//! let summary = Exporter::new().opset(13).dim("s77", "batch").export(model, &destination)?;
+//! assert!(destination.exists());
+//! println!("{} nodes at opset {}", summary.nodes, summary.opset);
+//! # assert_eq!(summary.opset, 13);
 //! # Ok::<(), aten2onnx::error::Error>(())
 //! ```
 
@@ -24,7 +29,7 @@ use crate::passes::Passes;
 use crate::program::Program;
 use crate::rules::{DEFAULT_OPSET, MAX_OPSET, MIN_OPSET, Rules};
 use crate::targets::Target;
-use crate::translate::translate;
+use crate::translate::{Fallback, kept, translate};
 use crate::{check, clean, functional, inline};
 
 /// What a user may choose.
@@ -56,6 +61,8 @@ pub struct Options {
     pub trace: Vec<String>,
     /// What operators mean.
     pub rules: Rules,
+    /// What is to become of operators without a rule.
+    pub fallback: Fallback,
 }
 
 impl Options {
@@ -81,6 +88,7 @@ impl Default for Options {
             opt_level: 1,
             trace: Vec::new(),
             rules: Rules::default(),
+            fallback: Fallback::None,
         }
     }
 }
@@ -104,6 +112,7 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
     check_target(options.target, options.opset, options.ir)?;
     prepare(&mut program).map_err(|error| error.at(program.source.clone()))?;
     let source = PathBuf::from(&program.source);
+    program.notes.extend(kept(&program, options));
     let graph = translate(&program, options).map_err(|error| error.at(program.source.clone()))?;
     let named = ModelOptions {
         ir: options.ir.version(options.opset),

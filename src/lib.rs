@@ -35,3 +35,11 @@ pub mod walk;
 pub mod weights;
 
 pub use export::Exporter;
+
+/// The rules that `aten2onnx_codegen::build_mappings` made of a crate's own mapping files, as the static `MAPPINGS`.
+#[macro_export]
+macro_rules! include_mappings {
+    () => {
+        include!(concat!(env!("OUT_DIR"), "/mappings.rs"));
+    };
+}

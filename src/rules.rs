@@ -58,7 +58,9 @@ impl Rule {
     }
 }
 
-const fn rule(
+/// For generated code.
+#[doc(hidden)]
+pub const fn rule(
     name: &'static str,
     location: &'static str,
     call: fn(&mut Builder, &Args) -> Result<Vec<Out>>,
@@ -68,7 +70,9 @@ const fn rule(
     Rule { name, location, call, levels, reasons }
 }
 
-const fn arm(rule: &'static str, text: &'static str, location: &'static str, refuses: bool) -> Arm {
+/// For generated code.
+#[doc(hidden)]
+pub const fn arm(rule: &'static str, text: &'static str, location: &'static str, refuses: bool) -> Arm {
     Arm { rule, text, location, refuses }
 }
 
@@ -115,6 +119,12 @@ pub use at_run_time::{EXTERNS, MAPPINGS};
 /// The generated functions by name, for the table of schemas.
 mod lowerings {
     pub(super) use super::generated::*;
+}
+
+/// The compiled rules as functions, for rules of other crates that call them.
+#[doc(hidden)]
+pub mod compiled {
+    pub use super::generated::*;
 }
 
 pub use generated::{ARMS, COMPLEX, RULES, UNSUPPORTED};

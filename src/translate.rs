@@ -6,11 +6,13 @@
 
 mod arguments;
 mod control;
+mod fallback;
 mod nested;
 mod numbers;
 mod preflight;
 
-pub use preflight::{Blocker, preflight};
+pub use fallback::{DOMAIN as ATEN_DOMAIN, Fallback};
+pub use preflight::{Blocker, kept, preflight};
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -35,7 +37,8 @@ pub fn translate(program: &Program, options: &Options) -> Result<Graph> {
 
 /// The same; `inspect` sees the builder before it is finished.
 pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn FnMut(&mut Builder)) -> Result<Graph> {
-    let blockers = preflight(program, &options.rules, options.opset);
+    let mut blockers = preflight(program, &options.rules, options.opset);
+    blockers.retain(|blocker| !blocker.can_be_kept(options));
     if !blockers.is_empty() {
         return Err(preflight::report(&blockers, options.opset));
     }
@@ -51,8 +54,13 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
         builder.declare_range(symbol, *low, *high);
     }
     options.rules.install(&mut builder);
-    let shared =
-        Shared { trace: &options.trace, rules: &options.rules, ranges: &program.ranges, renamed: Cell::new(0) };
+    let shared = Shared {
+        trace: &options.trace,
+        rules: &options.rules,
+        fallback: options.fallback,
+        ranges: &program.ranges,
+        renamed: Cell::new(0),
+    };
     let mut translation = Translation { builder: &mut builder, env: HashMap::new(), shared: &shared, symbols: None };
     translation.inputs(&program.graph)?;
     translation.weights(program)?;
@@ -85,6 +93,7 @@ struct Shared<'a> {
     /// Overloads to tell of.
     trace: &'a [String],
     rules: &'a Rules,
+    fallback: Fallback,
     /// Bounds of symbols, inclusive.
     ranges: &'a HashMap<String, (Option<i64>, Option<i64>)>,
     /// Number of symbols renamed so far.
@@ -179,6 +188,9 @@ impl Translation<'_> {
             return self.higher_order(operator, node, graph);
         }
         let rules = self.shared.rules;
+        if self.shared.fallback == Fallback::Aten && rules.meaning(&node.target).is_none() {
+            return self.keep(node, graph);
+        }
         self.builder.set_origin(origin(node));
         let args = self.arguments(node)?;
         let rule = match args.has_complex(self.builder) {

@@ -22,6 +22,8 @@ pub struct Items {
     pub externs: Vec<(Meta, ExternFn)>,
     /// As written.
     pub unsupported: Vec<(Meta, Unsupported)>,
+    /// As written.
+    pub domains: Vec<ImportDomain>,
     /// Those with a family's key written out, one for each row.
     pub examples: Vec<(Meta, Example)>,
 }
@@ -100,6 +102,7 @@ pub fn collect(files: &[File], out: &mut Vec<Diagnostic>) -> Items {
                 ItemKind::Fn(f) => items.fns.push((meta, f.clone())),
                 ItemKind::ExternFn(f) => items.externs.push((meta, f.clone())),
                 ItemKind::Unsupported(u) => items.unsupported.push((meta, u.clone())),
+                ItemKind::ImportDomain(domain) => items.domains.push(domain.clone()),
             }
         }
     }

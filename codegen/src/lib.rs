@@ -112,6 +112,45 @@ pub fn build(mappings: &Path, out: &Path) -> Result<(), String> {
     Ok(())
 }
 
+/// What the build script of a crate with mapping files of its own calls: checks `own` over the rules of aten2onnx, on which the
+/// crate depends, and writes `mappings.rs` into `OUT_DIR`. `aten2onnx::include_mappings!()` takes it from there.
+///
+/// # Errors
+/// The rendered diagnostics, or what could not be read or written.
+///
+/// ```no_run
+/// // build.rs
+/// if let Err(report) = aten2onnx_codegen::build_mappings("mappings".as_ref()) {
+///     eprintln!("{report}");
+///     std::process::exit(1);
+/// }
+/// ```
+pub fn build_mappings(own: &Path) -> Result<(), String> {
+    println!("cargo::rerun-if-changed={}", own.display());
+    let variable = |name: &str, why: &str| std::env::var(name).map_err(|_| format!("{name} is not set: {why}"));
+    let base =
+        variable("DEP_ATEN2ONNX_MAPPINGS", "the crate must depend on `aten2onnx`, and call this from its build.rs")?;
+    let package = variable("CARGO_PKG_NAME", "call this from build.rs")?;
+    let out = variable("OUT_DIR", "call this from build.rs")?;
+    println!("cargo::rerun-if-changed={base}");
+    let text = generate_over(Path::new(&base), own, &package)?;
+    write_if_changed(&Path::new(&out).join("mappings.rs"), &text)
+}
+
+/// The Rust of the rules in `own`, checked over those in `base`.
+///
+/// # Errors
+/// The rendered diagnostics, or what could not be read.
+pub fn generate_over(base: &Path, own: &Path, package: &str) -> Result<String, String> {
+    let schemas = Schemas::load(base)?;
+    let read = |dir: &Path| Sources::read_dir(dir).map_err(|e| format!("{}: {e}", dir.display()));
+    let checked = check_over(read(base)?, read(own)?, schemas);
+    if !checked.diagnostics.is_empty() {
+        return Err(render::render(&checked.sources, &checked.diagnostics, false));
+    }
+    emit::emit_over(&checked, package)
+}
+
 /// The generated files of a program without faults: name and text.
 ///
 /// # Errors

@@ -359,6 +359,17 @@ pub enum Outputs {
     Tuple(usize),
     /// A list of as many as the expression says.
     List(Box<Expr>),
+    /// One value or a tuple, of stated types: of an operator of another domain, whose version is the form of the node.
+    Typed(Vec<Stated>),
+}
+
+/// The type that a rule states of an output.
+#[derive(Debug, Clone)]
+pub struct Stated {
+    /// A ScalarType.
+    pub dtype: Expr,
+    /// A list of SymInts.
+    pub shape: Expr,
 }
 
 /// The built-ins that have no Rust function of their own.

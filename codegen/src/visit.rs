@@ -33,9 +33,7 @@ pub fn children<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr)) {
         Kind::Node(node) => {
             node.inputs.iter().filter_map(input).for_each(&mut *f);
             node.attrs.iter().for_each(|(_, _, value)| f(value));
-            if let Outputs::List(count) = &node.outputs {
-                f(count);
-            }
+            node.outputs.parts().for_each(f);
         }
         Kind::Rule(_, args)
         | Kind::Fn(_, args)
@@ -81,6 +79,18 @@ pub fn children<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr)) {
             Text::Value(e) => f(e),
             Text::Text(_) => {}
         }),
+    }
+}
+
+impl Outputs {
+    /// The expressions in it.
+    pub fn parts(&self) -> impl Iterator<Item = &Expr> {
+        let (count, stated) = match self {
+            Outputs::One | Outputs::Tuple(_) => (None, &[][..]),
+            Outputs::List(count) => (Some(&**count), &[][..]),
+            Outputs::Typed(stated) => (None, stated.as_slice()),
+        };
+        count.into_iter().chain(stated.iter().flat_map(|output| [&output.dtype, &output.shape]))
     }
 }
 

@@ -39,7 +39,8 @@ impl Builder {
             infos.push(ValueInfo { name: String::new(), ty: data.ty, source: data.source });
         }
         let initializers = live.initializers(&infos);
-        let mut graph = Graph { opset: self.opset, body, values: infos, initializers, provenance: self.origins };
+        let (opset, domain_versions, provenance) = (self.opset, self.domains, self.origins);
+        let mut graph = Graph { opset, domain_versions, body, values: infos, initializers, provenance };
         names::assign(&mut graph, &hints, &self.outputs);
         Ok(graph)
     }

@@ -22,6 +22,7 @@ mod encode;
 mod facts;
 mod finish;
 mod fold;
+mod foreign;
 mod legalise;
 mod literals;
 mod lowerings;
@@ -40,6 +41,7 @@ mod tests;
 mod trace;
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -92,6 +94,8 @@ pub struct Builder {
     trace: Trace,
     /// The dtypes that a runtime has no kernel for, by operator: bit `Dtype as u32`.
     avoided: FxHashMap<&'static str, u64>,
+    /// Versions of other domains.
+    domains: BTreeMap<&'static str, u32>,
     /// Operators that a runtime has not at all.
     lacking: FxHashSet<&'static str>,
     /// Nodes of a model are converted for the sake of a runtime's kernels too.
@@ -153,6 +157,7 @@ impl Builder {
             depth: 0,
             trace: Trace::default(),
             avoided: FxHashMap::default(),
+            domains: BTreeMap::new(),
             lacking: FxHashSet::default(),
             for_runtime: false,
             added: Vec::new(),

@@ -15,6 +15,7 @@ use crate::export::{Choice, Dim, Ir, Options, Summary, export_program};
 use crate::onnx::{self, ExternalData, Provenance, Written, write::Progress};
 use crate::program::Program;
 use crate::pt2;
+use crate::translate::Fallback;
 
 /// Models with more bytes to write get a progress bar.
 const LONG: u64 = 256 << 20;
@@ -78,6 +79,9 @@ pub struct Args {
     trace: Vec<String>,
     #[command(flatten)]
     mappings: Mappings,
+    /// What becomes of operators that have no rule
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = FallbackArg::None)]
+    fallback: FallbackArg,
     /// Say nothing but errors
     #[arg(short, long)]
     quiet: bool,
@@ -106,6 +110,15 @@ impl From<ExternalArg> for ExternalData {
             ExternalArg::Link => ExternalData::Link,
         }
     }
+}
+
+/// What becomes of operators that have no rule.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum FallbackArg {
+    /// An error that lists them all
+    None,
+    /// They stay, as nodes of the domain org.pytorch.aten, for those who have kernels
+    Aten,
 }
 
 /// How much nodes tell about where they come from.
@@ -169,6 +182,10 @@ fn options(args: &Args) -> Result<Options> {
         opt_level: args.opt_level,
         trace: args.trace.clone(),
         rules: args.mappings.rules()?,
+        fallback: match args.fallback {
+            FallbackArg::None => Fallback::None,
+            FallbackArg::Aten => Fallback::Aten,
+        },
     })
 }
 

@@ -3,9 +3,9 @@
 use prost::Message;
 
 use super::graph::Conversion;
-use super::intern::intern;
 use super::tensors::Tensor;
 use crate::error::{Error, Result};
+use crate::graph::intern;
 use crate::graph::{Attr, Constant, Value};
 use crate::onnx::Payload;
 use crate::onnx::proto::{AttributeProto, attribute_proto::AttributeType};

@@ -116,7 +116,8 @@ fn restore_model(proto: &mut ModelProto, source: &ModelProto, graph: &Graph, ops
     proto.doc_string.clone_from(&source.doc_string);
     proto.metadata_props.clone_from(&source.metadata_props);
     // Other domains keep their versions; those that are imported for nothing stay, too.
-    let mut versions: BTreeMap<&str, i64> = graph.domains().into_iter().map(|domain| (domain, 1)).collect();
+    let mut versions: BTreeMap<&str, i64> =
+        graph.domains().into_iter().map(|domain| (domain, graph.version_of(domain).into())).collect();
     for import in &source.opset_import {
         versions.insert(import.domain(), import.version());
     }

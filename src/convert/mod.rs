@@ -12,7 +12,6 @@ mod attributes;
 mod finish;
 mod functions;
 mod graph;
-mod intern;
 mod node;
 mod report;
 mod scope;

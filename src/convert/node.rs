@@ -2,10 +2,10 @@
 
 use super::attributes::{attribute_name, kind};
 use super::graph::Conversion;
-use super::intern::intern;
 use super::tensors::Tensor;
 use crate::builder::{Known, SourceNode};
 use crate::error::{Error, Kind, Result};
+use crate::graph::intern;
 use crate::graph::{Attr, Origin, Type, Value};
 use crate::onnx::proto::{NodeProto, attribute_proto::AttributeType};
 use crate::schema::{self, Op, Version};

@@ -6,17 +6,22 @@ use std::time::{Duration, Instant};
 use super::{Choice, Dim, Exported, Ir, Options, choices::WhichDim, export_program};
 use crate::error::Result;
 use crate::onnx::{ExternalData, Provenance, Written};
+use crate::rules::Set;
+use crate::translate::Fallback;
 
 /// Exports models with the choices that it holds.
 ///
-/// ```no_run
+/// ```
 /// use aten2onnx::Exporter;
 /// use aten2onnx::onnx::ExternalData;
 ///
+/// # let model = "tests/data/models/mobilenet_like.pt2";
+/// # let folder = tempfile::tempdir()?;
 /// let exporter = Exporter::new().opset(17).external_data(ExternalData::Always);
-/// for name in ["encoder", "decoder"] {
-///     exporter.export(format!("{name}.pt2"), format!("{name}.onnx"))?;
+/// for name in ["first", "second"] {
+///     exporter.export(model, folder.path().join(format!("{name}.onnx")))?;
 /// }
+/// assert!(folder.path().join("second.onnx.data").exists());
 /// # Ok::<(), aten2onnx::error::Error>(())
 /// ```
 #[derive(Debug, Clone, Default)]
@@ -126,6 +131,50 @@ impl Exporter {
     #[must_use]
     pub fn keep_assertions(mut self) -> Exporter {
         self.options.keep_assertions = true;
+        self
+    }
+
+    /// Rules of mapping files, and of all files of a folder where one is named: they define custom operators and override rules
+    /// of the build. A second call takes the place of the first.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or everything that the checker has to say about the rules.
+    ///
+    /// ```
+    /// # use aten2onnx::Exporter;
+    /// # let model = "tests/data/models/mobilenet_like.pt2";
+    /// # let folder = tempfile::tempdir()?;
+    /// let rules = folder.path().join("mine.opmap");
+    /// std::fs::write(&rules, "map aten::hardswish(Tensor self) -> Tensor = self * HardSigmoid(self, alpha_f = 1 / 6.0)")?;
+    ///
+    /// let exported = Exporter::new().mappings([&rules])?.read(model)?;
+    /// let mut count = 0;
+    /// exported.graph.body.visit(&mut |node| count += usize::from(node.op == "HardSwish"));
+    /// assert_eq!(count, 0);
+    ///
+    /// let wrong = "map aten::hardswish(Tensor self) -> Tensor = HardSwosh(self)";
+    /// std::fs::write(&rules, wrong)?;
+    /// let error = Exporter::new().mappings([&rules]).unwrap_err();
+    /// assert!(error.message.contains("did you mean `HardSwish`?"));
+    /// # Ok::<(), aten2onnx::error::Error>(())
+    /// ```
+    pub fn mappings<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Result<Exporter> {
+        let paths: Vec<PathBuf> = paths.into_iter().map(|path| path.as_ref().to_owned()).collect();
+        self.options.rules.load(&paths)?;
+        Ok(self)
+    }
+
+    /// Rules that a crate has compiled: see `docs/custom-operators.md`.
+    #[must_use]
+    pub fn rules(mut self, set: &'static Set) -> Exporter {
+        self.options.rules.add(set);
+        self
+    }
+
+    /// What becomes of operators without a rule.
+    #[must_use]
+    pub fn fallback(mut self, fallback: Fallback) -> Exporter {
+        self.options.fallback = fallback;
         self
     }
 

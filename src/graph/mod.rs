@@ -4,13 +4,16 @@
 //! reads, and every value in it has a unique name and a type.
 
 mod constant;
+mod intern;
 mod node;
 mod text;
 mod types;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use constant::{Constant, Data};
+pub use intern::intern;
 pub use node::{Attr, Body, Node};
 pub use types::Type;
 
@@ -76,6 +79,8 @@ pub struct Origin {
 pub struct Graph {
     /// The opset of the default domain.
     pub opset: u32,
+    /// The versions of other domains, where they are not 1.
+    pub domain_versions: BTreeMap<&'static str, u32>,
     /// Inputs, nodes in topological order, outputs.
     pub body: Body,
     /// All values of the graph and its bodies, by [`Value::index`]; those that nobody reads are in it too.
@@ -116,6 +121,11 @@ impl Graph {
             Source::Weight(weight) => Some(weight),
             _ => None,
         }
+    }
+
+    /// The version of a domain that the model imports.
+    pub fn version_of(&self, domain: &str) -> u32 {
+        if domain.is_empty() { self.opset } else { self.domain_versions.get(domain).copied().unwrap_or(1) }
     }
 
     /// The domains that its nodes and bodies use, the default one as ``, sorted.

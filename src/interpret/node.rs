@@ -1,12 +1,13 @@
 //! Nodes: inputs, attributes, bodies, outputs.
 
-use aten2onnx_codegen::tree::{AttrForm, Expr, Input, Kind, Node, Outputs};
+use aten2onnx_codegen::tree::{AttrForm, Expr, Input, Kind, Node, Outputs, Stated};
 
 use super::eval::Frame;
 use super::value::{FromVal, Val, mismatch};
 use crate::builder::{Builder, In, Scalar};
+use crate::dtype::Dtype;
 use crate::error::{Error, Result};
-use crate::graph::{Attr, Value};
+use crate::graph::{Attr, Value, intern};
 use crate::rules::support;
 use crate::schema;
 use crate::sym::SymInt;
@@ -18,6 +19,7 @@ impl<'r> Frame<'r> {
     pub(super) fn node(&mut self, cx: &mut Builder, node: &'r Node) -> Result<Val> {
         // The count comes first, as in compiled rules: it may make nodes itself.
         let count = match &node.outputs {
+            Outputs::Typed(stated) => return self.foreign(cx, node, stated),
             Outputs::One => 1,
             Outputs::Tuple(count) => *count,
             Outputs::List(count) => support::count(self.take(cx, count)?)?,
@@ -34,7 +36,7 @@ impl<'r> Frame<'r> {
                 .first()
                 .map(|value| Val::Tensor(*value))
                 .ok_or_else(|| Error::internal(format!("`{}` gives no output", node.op))),
-            Outputs::List(_) => Ok(values.into()),
+            Outputs::List(_) | Outputs::Typed(_) => Ok(values.into()),
             Outputs::Tuple(count) if values.len() == *count => {
                 Ok(Val::Tuple(values.into_iter().map(Val::Tensor).collect()))
             }
@@ -42,6 +44,27 @@ impl<'r> Frame<'r> {
                 let given = values.len();
                 Err(Error::internal(format!("a node with {given} outputs where {count} were asked for")))
             }
+        }
+    }
+
+    /// A node of another domain, whose outputs are of stated types.
+    fn foreign(&mut self, cx: &mut Builder, node: &'r Node, stated: &'r [Stated]) -> Result<Val> {
+        let mut types: Vec<(Dtype, Vec<SymInt>)> = Vec::with_capacity(stated.len());
+        for output in stated {
+            types.push((self.take(cx, &output.dtype)?, self.take(cx, &output.shape)?));
+        }
+        let inputs: Vec<In> = node.inputs.iter().map(|input| self.input(cx, input)).collect::<Result<_>>()?;
+        let mut attrs = Attrs::new();
+        for (name, form, value) in &node.attrs {
+            match self.eval(cx, value)? {
+                Val::None => {}
+                value => attrs.push((intern(name), attribute(*form, value)?)),
+            }
+        }
+        let values = cx.foreign(intern(&node.op), node.form, inputs, attrs, types)?;
+        match values.as_slice() {
+            [value] => Ok(Val::Tensor(*value)),
+            _ => Ok(Val::Tuple(values.into_iter().map(Val::Tensor).collect())),
         }
     }
 

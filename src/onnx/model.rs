@@ -91,9 +91,10 @@ impl Writer<'_> {
             proto.initializer.extend(self.initializer(*value)?);
         }
         let domains = self.graph.domains().into_iter();
-        let version = |domain: &str| if domain.is_empty() { i64::from(self.graph.opset) } else { 1 };
-        let import =
-            |domain: &str| OperatorSetIdProto { domain: Some(domain.to_owned()), version: Some(version(domain)) };
+        let import = |domain: &str| OperatorSetIdProto {
+            domain: Some(domain.to_owned()),
+            version: Some(self.graph.version_of(domain).into()),
+        };
         let proto = ModelProto {
             opset_import: domains.map(import).collect(),
             producer_name: Some(env!("CARGO_PKG_NAME").to_owned()),

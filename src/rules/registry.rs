@@ -11,7 +11,7 @@ use crate::graph::Value;
 use crate::interpret::{Interpreted, Ruleset};
 use crate::schema::LowerFn;
 
-/// Rules that another crate has compiled; see `aten2onnx_codegen::build_over`.
+/// Rules that another crate has compiled; see `aten2onnx_codegen::build_mappings`.
 #[derive(Debug)]
 pub struct Set {
     /// Every `map`, sorted by overload.
@@ -20,8 +20,10 @@ pub struct Set {
     pub lowers: &'static [(&'static str, u32, LowerFn)],
     /// What cannot be said, and why. Sorted.
     pub unsupported: &'static [(&'static str, &'static str)],
-    /// Every branch of every rule; the index is its number.
+    /// Every branch of every rule, by its number.
     pub arms: &'static [Arm],
+    /// The number of the first one.
+    pub first_arm: u32,
 }
 
 impl Set {
@@ -166,7 +168,9 @@ impl Rules {
         if let Some(found) = self.files.as_ref().and_then(|files| files.described(arm)) {
             return Some(found);
         }
-        super::ARMS.get(arm as usize).map(|arm| (arm.location.to_owned(), arm.text))
+        let of_set = |set: &&'static Set| set.arms.get(arm.checked_sub(set.first_arm)? as usize);
+        let found = self.sets.iter().find_map(of_set).or_else(|| super::ARMS.get(arm as usize));
+        found.map(|arm| (arm.location.to_owned(), arm.text))
     }
 }
 

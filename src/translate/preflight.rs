@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::fallback::{DOMAIN, Fallback};
 use super::numbers::is_number_target;
 use crate::error::{Call, Error};
+use crate::export::Options;
 use crate::program::{Arg, Graph, Node, Program};
 use crate::rules::{MAX_OPSET, Rules, Support};
 
@@ -22,6 +24,28 @@ pub struct Blocker {
     pub count: usize,
     /// The lowest opset above the target that would do.
     pub needs_opset: Option<u32>,
+}
+
+impl Blocker {
+    /// Does the operator lack a rule, and may it stay as it is?
+    pub fn can_be_kept(&self, options: &Options) -> bool {
+        options.fallback == Fallback::Aten
+            && !self.target.starts_with("higher_order::")
+            && options.rules.meaning(&self.target).is_none()
+    }
+}
+
+/// The operators that stay as they are, for want of a rule: a note for the user.
+pub fn kept(program: &Program, options: &Options) -> Option<String> {
+    if options.fallback == Fallback::None {
+        return None;
+    }
+    let blockers = preflight(program, &options.rules, options.opset);
+    let kept: Vec<String> = (blockers.iter().filter(|blocker| blocker.can_be_kept(options)))
+        .map(|b| format!("`{}` at {} node{}", b.target, b.count, if b.count == 1 { "" } else { "s" }))
+        .collect();
+    let text = || format!("kept as nodes of the domain {DOMAIN}, which need kernels of yours: {}", kept.join(", "));
+    (!kept.is_empty()).then(text)
 }
 
 /// Lists the operators that have no rule, or none at this opset.
@@ -95,7 +119,20 @@ pub(super) fn no_rule(rules: &Rules, target: &str) -> Error {
         true => Error::unsupported(format!("there is no rule for `{target}`")),
         false => Error::unsupported(format!("there is no rule for `{target}`, only for {}", siblings.join(", "))),
     };
-    error.help("`ep.run_decompositions()` before torch.export.save may replace it by operators that have rules")
+    error.help(advice([target].into_iter()))
+}
+
+/// What to do about operators without a rule: those of PyTorch may be made of others, a user's own need rules.
+fn advice<'t>(mut targets: impl Iterator<Item = &'t str>) -> &'static str {
+    const OURS: [&str; 6] = ["aten", "prims", "quantized_decomposed", "torchvision", "higher_order", "_operator"];
+    let is_ours = |target: &str| target.split_once("::").is_some_and(|(namespace, _)| OURS.contains(&namespace));
+    match targets.all(is_ours) {
+        true => "`ep.run_decompositions()` before torch.export.save may replace these by operators that have rules",
+        false => {
+            "write a rule for a custom operator in a file: `--mappings my_ops.opmap`; or keep it as a node, if you have a \
+             kernel: `--fallback aten`"
+        }
+    }
 }
 
 /// Why there is no rule for complex numbers, and what to do.
@@ -136,7 +173,6 @@ pub(super) fn report(blockers: &[Blocker], opset: u32) -> Error {
     let error = Error { call: first.map(Box::new), ..Error::refused(message, all) };
     match all {
         Some(needs) => error.help(format!("`--opset {needs}` would do")),
-        None => error
-            .help("`ep.run_decompositions()` before torch.export.save may replace these by operators that have rules"),
+        None => error.help(advice(blockers.iter().map(|b| b.target.as_str()))),
     }
 }

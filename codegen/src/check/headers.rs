@@ -7,8 +7,8 @@ use super::words::{NOT_IN_SNAPSHOT, opsets, quoted};
 use super::{Signature, World, did_you_mean};
 use crate::collect::Items;
 use crate::diagnostic::Diagnostic;
-use crate::schema::aten;
 use crate::schema::onnx::{AttrKind, Change, PortOption, Version};
+use crate::schema::{DOMAINS, aten};
 use crate::source::Span;
 use crate::syntax::ast::{self, Ident, LowerOutputs, TypeExpr, TypeExprKind};
 use crate::tree::{Expr, Item, Kind, Param, Program, Same, Unsupported};
@@ -49,6 +49,31 @@ pub(super) fn declare(items: &Items, world: &mut World<'_>, out: &mut Vec<Diagno
                 Some(signature) => drop(world.externs.insert(f.name.text.clone(), signature)),
                 None => drop(world.broken.insert(f.name.text.clone())),
             }
+        }
+    }
+}
+
+/// Fills the table of domains.
+pub(super) fn domains(items: &Items, world: &mut World<'_>, out: &mut Vec<Diagnostic>) {
+    for item in &items.domains {
+        let (name, span) = (&item.domain.text, item.domain.span);
+        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_');
+        if DOMAINS.contains(&name.as_str()) || matches!(name.as_str(), "" | "ai.onnx") || !name.chars().all(is_name) {
+            let text = match DOMAINS.contains(&name.as_str()) {
+                true => format!("`{name}` is known: there is nothing to import"),
+                false => format!("`{name}` is not the name of a domain of one's own"),
+            };
+            out.push(Diagnostic::new("E0105", span, text));
+            continue;
+        }
+        match world.domains.get(name) {
+            Some((version, first)) if *version != item.version => {
+                let text = format!("`{name}` is imported in two versions: a model can have but one");
+                let label = format!("version {}", item.version);
+                let diagnostic = Diagnostic::new("E0105", span, text).label(label);
+                out.push(diagnostic.also(*first, format!("version {version}")));
+            }
+            _ => drop(world.domains.insert(name.clone(), (item.version, span))),
         }
     }
 }

@@ -6,6 +6,7 @@
 mod calls;
 mod examples;
 mod exprs;
+mod foreign;
 mod headers;
 mod matches;
 mod nodes;
@@ -36,6 +37,8 @@ pub(crate) struct World<'a> {
     pub externs: HashMap<String, Signature>,
     /// Names whose declaration has an error: nothing else is said of them.
     pub broken: HashSet<String>,
+    /// The domains that the files import: version, and where.
+    pub domains: HashMap<String, (u32, Span)>,
     /// The newest opset.
     pub newest: u32,
 }
@@ -78,8 +81,10 @@ pub fn check(items: &Items, sources: &Sources, schemas: &Schemas, out: &mut Vec<
         fns: HashMap::new(),
         externs: HashMap::new(),
         broken: HashSet::new(),
+        domains: HashMap::new(),
         newest: schemas.opsets.max,
     };
+    headers::domains(items, &mut world, out);
     headers::declare(items, &mut world, out);
     let mut used = HashSet::new();
     let mut program = Program::default();

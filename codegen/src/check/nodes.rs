@@ -20,6 +20,9 @@ pub(super) struct Given {
 
 impl<'w> Checker<'w> {
     pub(super) fn node(&mut self, name: &OnnxName, args: &[Argument], want: Option<&Ty>, span: Span) -> Expr {
+        if let Some(domain) = &name.domain {
+            return self.foreign_node(domain, name, args, span);
+        }
         let op = name.full();
         let Some(version) = self.version(&op, name.span) else {
             for arg in args {
@@ -48,17 +51,7 @@ impl<'w> Checker<'w> {
                 }
             }
         }
-        for attribute in version.attributes.iter().filter(|a| a.required) {
-            if !args.iter().any(|a| matches!(a, Argument::Named(n, _) if stem(&n.text).0 == attribute.name)) {
-                let text = format!("`{op}` needs the attribute `{}`", attribute.name);
-                let mut diagnostic =
-                    Diagnostic::new("E0304", name.span, text).note(attribute_fact(&op, version, attribute));
-                if let Some((suffix, _)) = attr_type(attribute.kind) {
-                    diagnostic = diagnostic.help(format!("add `{}_{suffix} = ..`", attribute.name));
-                }
-                self.out.push(diagnostic);
-            }
-        }
+        required_attributes(&op, version, name.span, args, self.out);
         let misplaced =
             |port: &Port| args.iter().any(|a| matches!(a, Argument::Named(n, _) if stem(&n.text).0 == port.name));
         let inputs = self.inputs(&op, version, given, &misplaced, span);
@@ -86,11 +79,7 @@ impl<'w> Checker<'w> {
     fn version(&mut self, op: &str, span: Span) -> Option<&'w Version> {
         let onnx = &self.world.schemas.onnx;
         let Some(versions) = onnx.ops.get(op) else {
-            let mut diagnostic =
-                Diagnostic::new("E0102", span, format!("ONNX has no operator `{op}`")).label("unknown");
-            if op.contains("::") {
-                diagnostic = diagnostic.note("mappings/schemas/onnx.txt has the operators of the default domain");
-            }
+            let diagnostic = Diagnostic::new("E0102", span, format!("ONNX has no operator `{op}`")).label("unknown");
             self.out.push(did_you_mean(diagnostic, onnx.nearest(op)));
             return None;
         };
@@ -115,7 +104,7 @@ impl<'w> Checker<'w> {
         Some(version)
     }
 
-    fn attribute(
+    pub(super) fn attribute(
         &mut self,
         op: &str,
         version: &Version,
@@ -256,7 +245,7 @@ impl<'w> Checker<'w> {
     }
 
     /// The inputs of a call. Those that are `misplaced` were given as attributes, which has been said.
-    fn inputs(
+    pub(super) fn inputs(
         &mut self,
         op: &str,
         version: &Version,
@@ -459,6 +448,27 @@ impl<'w> Checker<'w> {
     }
 }
 
+/// Says which required attributes are missing.
+pub(super) fn required_attributes(
+    op: &str,
+    version: &Version,
+    span: Span,
+    args: &[Argument],
+    out: &mut Vec<Diagnostic>,
+) {
+    for attribute in version.attributes.iter().filter(|a| a.required) {
+        if args.iter().any(|a| matches!(a, Argument::Named(n, _) if stem(&n.text).0 == attribute.name)) {
+            continue;
+        }
+        let text = format!("`{op}` needs the attribute `{}`", attribute.name);
+        let mut diagnostic = Diagnostic::new("E0304", span, text).note(attribute_fact(op, version, attribute));
+        if let Some((suffix, _)) = attr_type(attribute.kind) {
+            diagnostic = diagnostic.help(format!("add `{}_{suffix} = ..`", attribute.name));
+        }
+        out.push(diagnostic);
+    }
+}
+
 /// The element, if there is but one.
 fn only<T>(all: &[T]) -> Option<&T> {
     if let [one] = all { Some(one) } else { None }
@@ -467,7 +477,7 @@ fn only<T>(all: &[T]) -> Option<&T> {
 /// What took the place of deprecated operators.
 const SUCCESSORS: &[(&str, &str)] = &[("Scatter", "ScatterElements"), ("Upsample", "Resize")];
 
-fn fits_attribute(ty: &Ty, wanted: &Ty) -> bool {
+pub(super) fn fits_attribute(ty: &Ty, wanted: &Ty) -> bool {
     match (ty, wanted) {
         (Ty::Float | Ty::Int | Ty::Scalar, Ty::Float) => true,
         (Ty::Int | Ty::Bool | Ty::ScalarType, Ty::Int) => true,
@@ -482,7 +492,7 @@ fn fits_attribute(ty: &Ty, wanted: &Ty) -> bool {
     }
 }
 
-fn form(kind: AttrKind) -> Option<AttrForm> {
+pub(super) fn form(kind: AttrKind) -> Option<AttrForm> {
     Some(match kind {
         AttrKind::Float => AttrForm::Float,
         AttrKind::Int => AttrForm::Int,
@@ -497,7 +507,7 @@ fn form(kind: AttrKind) -> Option<AttrForm> {
 }
 
 /// `alpha_f` is `alpha` with the suffix `f`.
-fn stem(name: &str) -> (&str, Option<char>) {
+pub(super) fn stem(name: &str) -> (&str, Option<char>) {
     match name.rsplit_once('_') {
         Some((stem, suffix)) if matches!(suffix, "f" | "i" | "s" | "t" | "g") => (stem, suffix.chars().next()),
         _ => (name, None),

@@ -4,7 +4,7 @@ use super::{Coverage, Hole, Reach};
 use crate::diagnostic::Diagnostic;
 use crate::inline::Inliner;
 use crate::syntax::ast::{BinaryOp, UnaryOp};
-use crate::tree::{Expr, Function, Input, Item, Kind, Node, Outputs, Statement, Text};
+use crate::tree::{Expr, Function, Input, Item, Kind, Node, Statement, Text};
 
 impl<'a> Coverage<'a> {
     pub(super) fn map(&mut self, name: &str, opset: u32) -> Reach {
@@ -219,9 +219,7 @@ impl<'a> Coverage<'a> {
             Input::Absent => None,
         });
         let mut reach = self.all(inputs.chain(node.attrs.iter().map(|a| &a.2)), opset);
-        if let Outputs::List(count) = &node.outputs {
-            reach.then(self.expr(count, opset));
-        }
+        reach.then(self.all(node.outputs.parts(), opset));
         let called = self.operator(node, opset, expr);
         reach.then(called);
         reach

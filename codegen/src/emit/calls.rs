@@ -29,7 +29,12 @@ impl Body<'_> {
         let program = self.context.program;
         let params = program.external(name).map(|f| f.params.as_slice());
         let args = self.arguments(params.unwrap_or(&[]), args);
+        let is_own = program.external(name).is_some_and(|f| self.context.is_own(f.span));
         let name = function_name(name);
+        if is_own {
+            // Of the crate whose mappings these are.
+            return quote!(crate::externs::#name(cx, #(#args),*)?);
+        }
         quote!(externs::#name(cx, #(#args),*)?)
     }
 

@@ -9,34 +9,20 @@ use super::function::{constant, is_opaque};
 use super::types::{function_name, is_copy, rust_name};
 use super::{Context, ident};
 use crate::coverage::{Matrix, Status};
-use crate::tree::{Map, Param, Target};
+use crate::tree::{Arm, Lower, Map, Param, Target, Unsupported};
 use crate::types::Ty;
 
 /// `RULES`, `UNSUPPORTED`, `ARMS` and the functions that take a call's arguments apart.
 pub(super) fn tables(context: &Context<'_>, matrix: &Matrix) -> TokenStream {
     let program = context.program;
-    let calls = program.maps.iter().map(|m| entry(context, m));
-    let rows = program.maps.iter().map(|map| {
-        let name = &map.function.name;
-        let location = context.location(&map.function);
-        let call = format_ident!("call_{}", function_name(name));
-        let levels = matrix.rows.get(name).map(|row| row.iter().map(level).collect::<String>()).unwrap_or_default();
-        let reasons = matrix.rows.get(name).map(|row| reasons(row)).unwrap_or_default();
-        quote!(rule(#name, #location, #call, #levels, &[#(#reasons),*]))
-    });
-    let unsupported = program.unsupported.iter().map(|u| {
-        let (name, reason) = (&u.name, &u.reason);
-        quote!((#name, #reason))
-    });
+    let maps: Vec<&Map> = program.maps.iter().collect();
+    let (calls, rows) = (maps.iter().map(|m| entry(context, m)), rows(context, matrix, &maps));
+    let unsupported = unsupported(&mut program.unsupported.iter());
+    let arms = arms(context, &mut program.arms.iter());
     let complex: BTreeSet<&str> = (program.examples.iter().filter(|e| e.has_complex()))
         .filter_map(|e| if let Target::Map(name) = &e.target { Some(name.as_str()) } else { None })
         .collect();
     let complex = complex.iter();
-    let arms = program.arms.iter().map(|arm| {
-        let (rule, text, refuses) = (&arm.rule, &arm.text, arm.refuses);
-        let location = context.sources.place(arm.span);
-        quote!(arm(#rule, #text, #location, #refuses))
-    });
     quote! {
         mod dispatch {
             #![allow(warnings, clippy::all, clippy::pedantic, clippy::restriction)]
@@ -45,16 +31,72 @@ pub(super) fn tables(context: &Context<'_>, matrix: &Matrix) -> TokenStream {
             use super::super::{Rule, rule};
             #(#calls)*
             /// Every `map`, by overload, sorted.
-            pub static RULES: &[Rule] = &[#(#rows),*];
+            pub static RULES: &[Rule] = &[#rows];
         }
         pub use dispatch::RULES;
         /// What ONNX cannot say, and why, sorted.
-        pub static UNSUPPORTED: &[(&str, &str)] = &[#(#unsupported),*];
+        pub static UNSUPPORTED: &[(&str, &str)] = &[#unsupported];
         /// Overloads with an example on complex numbers, sorted.
         pub static COMPLEX: &[&str] = &[#(#complex),*];
         /// Every branch of every rule; the index is its number.
-        pub static ARMS: &[Arm] = &[#(#arms),*];
+        pub static ARMS: &[Arm] = &[#arms];
     }
+}
+
+/// The same of the files over a base, and `LOWERS`.
+pub(super) fn tables_over(context: &Context<'_>, matrix: &Matrix, lowers: &[&Lower]) -> TokenStream {
+    let program = context.program;
+    let maps: Vec<&Map> = program.maps.iter().filter(|m| context.is_own(m.function.span)).collect();
+    let (calls, rows) = (maps.iter().map(|m| entry(context, m)), rows(context, matrix, &maps));
+    let unsupported = unsupported(&mut program.unsupported.iter().filter(|u| context.is_own(u.span)));
+    let arms = arms(context, &mut program.arms.iter().filter(|arm| context.is_own(arm.span)));
+    let lowers = lowers.iter().map(|lower| {
+        let (op, before, path) = (&lower.op, lower.before, function_name(&lower.function.name));
+        quote!((#op, #before, super::#path))
+    });
+    quote! {
+        mod dispatch {
+            use super::prelude::*;
+            use super::*;
+            use ::aten2onnx::rules::{Arm, Rule, arm, rule};
+            use ::aten2onnx::schema::LowerFn;
+            #(#calls)*
+            pub static RULES: &[Rule] = &[#rows];
+            pub static LOWERS: &[(&str, u32, LowerFn)] = &[#(#lowers),*];
+            pub static ARMS: &[Arm] = &[#arms];
+        }
+        pub use dispatch::{ARMS, LOWERS, RULES};
+        pub static UNSUPPORTED: &[(&str, &str)] = &[#unsupported];
+    }
+}
+
+fn rows(context: &Context<'_>, matrix: &Matrix, maps: &[&Map]) -> TokenStream {
+    let rows = maps.iter().map(|map| {
+        let name = &map.function.name;
+        let location = context.location(&map.function);
+        let call = format_ident!("call_{}", function_name(name));
+        let levels = matrix.rows.get(name).map(|row| row.iter().map(level).collect::<String>()).unwrap_or_default();
+        let reasons = matrix.rows.get(name).map(|row| reasons(row)).unwrap_or_default();
+        quote!(rule(#name, #location, #call, #levels, &[#(#reasons),*]))
+    });
+    quote!(#(#rows),*)
+}
+
+fn unsupported(items: &mut dyn Iterator<Item = &Unsupported>) -> TokenStream {
+    let rows = items.map(|u| {
+        let (name, reason) = (&u.name, &u.reason);
+        quote!((#name, #reason))
+    });
+    quote!(#(#rows),*)
+}
+
+fn arms(context: &Context<'_>, arms: &mut dyn Iterator<Item = &Arm>) -> TokenStream {
+    let arms = arms.map(|arm| {
+        let (rule, text, refuses) = (&arm.rule, &arm.text, arm.refuses);
+        let location = context.sources.place(arm.span);
+        quote!(arm(#rule, #text, #location, #refuses))
+    });
+    quote!(#(#arms),*)
 }
 
 /// A letter for each opset: full, partial, none.

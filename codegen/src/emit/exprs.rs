@@ -139,7 +139,7 @@ impl<'a> Body<'a> {
             Kind::Coalesce { arms, value, other } => {
                 let value = self.owned(value);
                 let other = self.scoped(|b| b.owned(other));
-                let [there, absent] = *arms;
+                let [there, absent] = arms.map(|arm| self.context.arm(arm));
                 quote! {
                     match #value {
                         Some(value) => { cx.arm(#there); value }
@@ -395,6 +395,7 @@ impl<'a> Body<'a> {
     }
 
     fn if_else(&mut self, arm: u32, condition: &Expr, then: &Expr, other: &Expr) -> TokenStream {
+        let arm = self.context.arm(arm);
         let condition = self.hoisted(condition, "condition");
         let then = self.scoped(|b| b.owned(then));
         if matches!(&other.kind, Kind::Tuple(parts) if parts.is_empty()) {
@@ -407,7 +408,7 @@ impl<'a> Body<'a> {
     fn if_let(&mut self, arms: [u32; 2], name: &str, value: &Expr, then: &Expr, other: &Expr) -> TokenStream {
         let copy = is_copy(&value.ty);
         let value = if copy { self.hoisted(value, "value") } else { self.reference(value, "value") };
-        let [there, absent] = arms;
+        let [there, absent] = arms.map(|arm| self.context.arm(arm));
         let then = self.scoped(|b| {
             b.bind(name, !copy);
             b.statements.push(quote!(cx.arm(#there);));
@@ -430,7 +431,7 @@ impl<'a> Body<'a> {
                 self.borrowed.push(HashMap::new());
                 let mut guards = Vec::new();
                 let pattern = self.pattern(pattern, &value.ty, &mut guards);
-                let number = arm.arm;
+                let number = self.context.arm(arm.arm);
                 let body = self.scoped(|b| {
                     b.statements.push(quote!(cx.arm(#number);));
                     b.owned(&arm.value)

@@ -12,6 +12,7 @@ pub mod facts;
 mod function;
 mod lists;
 mod nodes;
+mod over;
 pub mod schema_table;
 pub mod targets;
 mod tidy;
@@ -25,9 +26,10 @@ use quote::quote;
 
 use crate::coverage::Matrix;
 use crate::schema::Schemas;
-use crate::source::Sources;
+use crate::source::{FileId, Sources};
 use crate::tree::{Function, Program};
 
+pub use over::emit_over;
 pub use types::rust_name;
 
 /// The generated files: name and text.
@@ -44,6 +46,18 @@ pub(crate) struct Context<'a> {
     pub newest: u32,
     /// The opset that it is for, if it is for one alone.
     pub only: Option<u32>,
+    /// Where only the rules of some files are written, over those of a base.
+    pub over: Option<Over>,
+}
+
+/// How rules are written that come over a base.
+pub(crate) struct Over {
+    /// The first file that is not of the base.
+    pub first: FileId,
+    /// Every arm that is theirs, in order.
+    pub arms: Vec<u32>,
+    /// The number of their first arm.
+    pub first_arm: u32,
 }
 
 /// Writes the whole program.
@@ -54,7 +68,7 @@ pub fn emit(
     schemas: &Schemas,
     only: Option<u32>,
 ) -> Result<Generated, String> {
-    let context = Context { program, sources, schemas, newest: schemas.opsets.max, only };
+    let context = Context { program, sources, schemas, newest: schemas.opsets.max, only, over: None };
     let mut modules: BTreeMap<String, Vec<TokenStream>> = BTreeMap::new();
     let mut add = |function: &Function, tokens: TokenStream| {
         modules.entry(module_of(&sources.file(function.span.file).path)).or_default().push(tokens);
@@ -114,6 +128,18 @@ pub(crate) fn ident(name: &str) -> Ident {
 }
 
 impl Context<'_> {
+    /// The number of an arm in the generated code.
+    pub fn arm(&self, arm: u32) -> u32 {
+        let Some(over) = &self.over else { return arm };
+        // What is not theirs is not written.
+        over.first_arm + over.arms.binary_search(&arm).unwrap_or(0) as u32
+    }
+
+    /// Is it of the files over the base?
+    pub fn is_own(&self, span: crate::source::Span) -> bool {
+        self.over.as_ref().is_some_and(|over| span.file >= over.first)
+    }
+
     /// `mappings/aten/activation.opmap:4`
     pub fn location(&self, function: &Function) -> String {
         self.sources.place(function.span)

@@ -6,7 +6,7 @@ use quote::quote;
 use super::exprs::Body;
 use super::ident;
 use super::types::{is_copy, peeled};
-use crate::tree::{AttrForm, Expr, Input, Kind, Lower, Node, Outputs};
+use crate::tree::{AttrForm, Expr, Input, Kind, Lower, Node, Outputs, Stated};
 use crate::types::Ty;
 use crate::visit;
 
@@ -22,6 +22,7 @@ impl<'a> Body<'a> {
                 let count = self.hoisted(count, "count");
                 self.node_call(node, "node", Some(quote!(support::count(#count)?)))
             }
+            Outputs::Typed(stated) => self.foreign(node, stated),
             Outputs::Tuple(count) => {
                 let array = self.node_array(node);
                 let names: Vec<_> = (0..*count).map(|i| self.fresh(&format!("output_{i}"))).collect();
@@ -62,6 +63,25 @@ impl<'a> Body<'a> {
         let method = ident(&format!("{method}_before"));
         let before = node.form + 1;
         quote!(cx.#method(#before, #op, #inputs, #attrs #outputs)?)
+    }
+
+    /// A node of another domain, whose outputs are of stated types.
+    fn foreign(&mut self, node: &Node, stated: &[Stated]) -> TokenStream {
+        let types: Vec<_> = stated
+            .iter()
+            .map(|output| {
+                let (dtype, shape) = (self.hoisted(&output.dtype, "dtype"), self.hoisted(&output.shape, "shape"));
+                quote!((#dtype, #shape))
+            })
+            .collect();
+        let inputs: Vec<_> = node.inputs.iter().map(|i| self.input(i)).collect();
+        let inputs = quote!(vec![#(#inputs),*]);
+        let attrs = self.attributes(node, &inputs);
+        let (op, version, count) = (&node.op, node.form, stated.len());
+        let call = quote!(cx.foreign(#op, #version, #inputs, #attrs, vec![#(#types),*])?);
+        let names: Vec<_> = (0..count).map(|i| self.fresh(&format!("output_{i}"))).collect();
+        self.statements.push(quote!(let [#(#names),*] = support::array::<#count>(#call)?;));
+        if let [name] = names.as_slice() { quote!(#name) } else { quote!((#(#names),*)) }
     }
 
     /// The lowering to write out in the place of a call: of an exporter for one opset, which surely needs it, and a short one.

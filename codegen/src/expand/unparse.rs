@@ -6,7 +6,7 @@ use crate::syntax::ast::{
     self, Argument, ArmPattern, BinaryOp, Block, ExprKind, Ident, ListItem, OnnxName, OpName, UnaryOp,
 };
 use crate::tree::{
-    AttrForm, Builtin, Expr, Input, Item, Kind, Names, Node, Outputs, Param, Pattern, Program, Statement, Text,
+    AttrForm, Builtin, Expr, Input, Item, Kind, Names, Node, Outputs, Param, Pattern, Program, Stated, Statement, Text,
 };
 use crate::types::Ty;
 use crate::visit;
@@ -211,10 +211,24 @@ impl Unparser<'_> {
         for (name, form, value) in &node.attrs {
             args.push(Argument::Named(ident(&format!("{name}_{}", suffix(*form))), self.expr(value)));
         }
-        if let Outputs::List(count) = &node.outputs {
-            args.push(Argument::Named(ident("outputs"), self.expr(count)));
+        match &node.outputs {
+            Outputs::One | Outputs::Tuple(_) => {}
+            Outputs::List(count) => args.push(Argument::Named(ident("outputs"), self.expr(count))),
+            Outputs::Typed(stated) => args.push(Argument::Named(ident("outputs"), self.stated(stated))),
         }
         ExprKind::Node(onnx_name(&node.op), args)
+    }
+
+    /// `tensor(float32, [n, 3])`, or several in parentheses.
+    fn stated(&self, stated: &[Stated]) -> ast::Expr {
+        let one = |output: &Stated| {
+            let args = [&output.dtype, &output.shape].map(|e| Argument::Positional(self.expr(e)));
+            of(ExprKind::Call(ident("tensor"), args.into()))
+        };
+        match stated {
+            [output] => one(output),
+            all => of(ExprKind::Tuple(all.iter().map(one).collect())),
+        }
     }
 
     /// `a + b` for `Add(a, b)`.

@@ -52,7 +52,7 @@ impl Inliner<'_> {
         match node.outputs {
             Outputs::One => first_outputs(&mut body, 1),
             Outputs::Tuple(count) => first_outputs(&mut body, count),
-            Outputs::List(_) => {}
+            Outputs::List(_) | Outputs::Typed(_) => {}
         }
         let mut whole = in_block(statements, body);
         drop_unused(&mut whole);

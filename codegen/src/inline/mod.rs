@@ -10,7 +10,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::schema::Schemas;
 use crate::tree::{
-    Builtin, Expr, Function, Input, Item, Kind, MatchArm, Names, Node, Outputs, Pattern, Program, Statement, Text,
+    Builtin, Expr, Function, Input, Item, Kind, MatchArm, Names, Node, Outputs, Pattern, Program, Stated, Statement,
+    Text,
 };
 use crate::types::Ty;
 use crate::visit;
@@ -305,6 +306,11 @@ impl<'a> Inliner<'a> {
         let attrs = node.attrs.iter().map(|(name, form, value)| (name.clone(), *form, self.expr(value, env))).collect();
         let outputs = match &node.outputs {
             Outputs::List(count) => Outputs::List(self.boxed(count, env)),
+            Outputs::Typed(stated) => {
+                let one =
+                    |s: &Stated, i: &mut Self| Stated { dtype: i.expr(&s.dtype, env), shape: i.expr(&s.shape, env) };
+                Outputs::Typed(stated.iter().map(|output| one(output, self)).collect())
+            }
             outputs => outputs.clone(),
         };
         let node = Node { op: node.op.clone(), form: node.form, inputs, attrs, outputs };

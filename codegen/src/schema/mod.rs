@@ -18,6 +18,9 @@ pub use onnx_print::short_types;
 /// The snapshots of PyTorch's operators.
 const ATEN: [&str; 4] = ["aten.txt", "prims.txt", "quantized_decomposed.txt", "torchvision.txt"];
 
+/// The domains beside ONNX's own whose operators have a snapshot: their version is 1.
+pub const DOMAINS: [&str; 1] = ["com.microsoft"];
+
 /// The name of the snapshot that holds these schemas; None if they are not of one namespace that we know.
 pub fn snapshot_of(schemas: &aten::AtenSchemas) -> Option<&'static str> {
     let namespace = |name: &str| name.split_once("::").map(|(namespace, _)| namespace.to_owned());
@@ -29,7 +32,7 @@ pub fn snapshot_of(schemas: &aten::AtenSchemas) -> Option<&'static str> {
 /// All of it.
 #[derive(Debug, Clone, Default)]
 pub struct Schemas {
-    /// `schemas/onnx.txt`
+    /// `schemas/onnx.txt`, and `schemas/com.microsoft.txt` with the domain in the names
     pub onnx: onnx::OnnxSchemas,
     /// `schemas/aten.txt`, `prims.txt`, `quantized_decomposed.txt`, `torchvision.txt`
     pub aten: aten::AtenSchemas,
@@ -59,8 +62,12 @@ impl Schemas {
     /// The same from texts that `read` finds by their paths under `mappings/`, such as `schemas/onnx.txt`.
     pub fn from_files(read: &dyn Fn(&str) -> Result<String, String>) -> Result<Schemas, String> {
         let aten: Vec<String> = ATEN.iter().map(|name| read(&format!("schemas/{name}"))).collect::<Result<_, _>>()?;
+        let mut onnx = parse(read, "schemas/onnx.txt", onnx::OnnxSchemas::parse)?;
+        for domain in DOMAINS {
+            onnx.add(parse(read, &format!("schemas/{domain}.txt"), onnx::OnnxSchemas::parse)?);
+        }
         let schemas = Schemas {
-            onnx: parse(read, "schemas/onnx.txt", onnx::OnnxSchemas::parse)?,
+            onnx,
             aten: aten::AtenSchemas::index(aten.iter().map(String::as_str))?,
             opsets: parse(read, "opsets.toml", facts::Opsets::parse)?,
             dtypes: parse(read, "dtypes.toml", facts::Dtypes::parse)?,

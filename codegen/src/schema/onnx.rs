@@ -127,6 +127,12 @@ pub enum Change {
 }
 
 impl OnnxSchemas {
+    /// Adds the operators of another domain.
+    pub fn add(&mut self, other: OnnxSchemas) {
+        self.ops.extend(other.ops);
+        self.ops.sort_unstable_keys();
+    }
+
     /// Reads the text of a snapshot. An error names the line.
     pub fn parse(text: &str) -> Result<OnnxSchemas, String> {
         onnx_parse::parse(text)

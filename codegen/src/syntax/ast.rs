@@ -66,6 +66,8 @@ pub enum ItemKind {
     ExternFn(ExternFn),
     /// `unsupported aten::nonzero_static "reason"`
     Unsupported(Unsupported),
+    /// `import_domain "mydomain" 1`
+    ImportDomain(ImportDomain),
     /// `example aten::elu(f32[2, 3])`
     Example(Example),
 }
@@ -219,6 +221,15 @@ pub struct OnnxName {
     pub name: Ident,
     /// All of it.
     pub span: Span,
+}
+
+/// `import_domain "mydomain" 1`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportDomain {
+    /// `mydomain`
+    pub domain: Ident,
+    /// The version of the domain that models are to import.
+    pub version: u32,
 }
 
 /// `same Cast 13 as 19 "why"`

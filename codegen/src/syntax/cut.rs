@@ -15,7 +15,7 @@ use crate::diagnostic::Diagnostic;
 use crate::source::{FileId, Span};
 
 /// The words that items begin with.
-pub const KEYWORDS: &[&str] = &["map", "lower", "same", "fn", "extern", "unsupported", "example"];
+pub const KEYWORDS: &[&str] = &["map", "lower", "same", "fn", "extern", "unsupported", "import_domain", "example"];
 
 /// Words that may begin a line inside an item, in the first column too.
 const CONTINUE: &[&str] = &["else", "for", "since", "with", "before", "as", "in"];

@@ -147,7 +147,7 @@ fn wording(rule: Rule) -> Option<(Weight, &'static str)> {
         }
         optional_mark | list_mark | alias => return Some((Weight::Operator, "`?` or `[]`")),
         EOI => "the end of the item",
-        map | lower | same | function | extern_fn | unsupported | example => "an item",
+        map | lower | same | function | extern_fn | unsupported | import_domain | example => "an item",
         expr | negate | not | paren | list | closure | call | rule_call | if_expr | match_expr => "an expression",
         fail | condition | named | argument => "an expression",
         example_value | tensor | literal | example_list | example_arg => "a value",
@@ -168,7 +168,7 @@ fn wording(rule: Rule) -> Option<(Weight, &'static str)> {
         size | number | sign => "a number",
         string => "a string",
         rows | kw_for => "`for`",
-        kw_map | kw_lower | kw_same | kw_unsupported | kw_extern | kw_example => "an item",
+        kw_map | kw_lower | kw_same | kw_unsupported | kw_import_domain | kw_extern | kw_example => "an item",
         kw_fn => "`fn`",
         kw_in | value_range => "`in`",
         kw_if => "`if`",

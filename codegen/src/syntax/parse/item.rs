@@ -4,7 +4,7 @@ use super::expression::signed;
 use super::{Pair, Parts, Reader, Rule};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::ast::{
-    Body, Expr, ExprKind, ExternFn, Fn, Ident, ItemKind, Lower, LowerOutputs, Map, Row, Same, Unsupported,
+    Body, Expr, ExprKind, ExternFn, Fn, Ident, ImportDomain, ItemKind, Lower, LowerOutputs, Map, Row, Same, Unsupported,
 };
 use crate::syntax::lines;
 
@@ -17,6 +17,7 @@ impl Reader<'_> {
             Rule::function => ItemKind::Fn(self.function(pair)?),
             Rule::extern_fn => ItemKind::ExternFn(self.extern_fn(pair)?),
             Rule::unsupported => ItemKind::Unsupported(self.unsupported(pair)?),
+            Rule::import_domain => ItemKind::ImportDomain(self.import_domain(pair)?),
             Rule::example => ItemKind::Example(self.example(pair)?),
             _ => return None,
         })
@@ -168,6 +169,13 @@ impl Reader<'_> {
         let name = self.ident(&parts.one(Rule::name)?);
         let params = self.params(parts.one(Rule::params)?, false)?;
         Some(ExternFn { name, params, returns: self.ty(parts.one(Rule::ty)?)? })
+    }
+
+    fn import_domain(&self, pair: Pair<'_>) -> Option<ImportDomain> {
+        let mut parts = Parts::of(pair);
+        let name = parts.one(Rule::string)?;
+        let domain = Ident { text: self.string(&name), span: self.span(&name) };
+        Some(ImportDomain { domain, version: self.small(&parts.one(Rule::number)?) })
     }
 
     fn unsupported(&self, pair: Pair<'_>) -> Option<Unsupported> {

@@ -97,6 +97,9 @@ fn print_item(item: &Item) -> String {
         ItemKind::Unsupported(item) => {
             w.write(&format!("unsupported {} {}", flat::op_name(&item.op), flat::string(&item.reason)));
         }
+        ItemKind::ImportDomain(item) => {
+            w.write(&format!("import_domain {} {}", flat::string(&item.domain.text), item.version));
+        }
         ItemKind::Example(item) => example::example(&mut w, item),
     }
     w.out

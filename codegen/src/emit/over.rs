@@ -1,0 +1,86 @@
+//! Rules of another crate, over those of the exporter: one file, which holds the static `MAPPINGS`.
+
+use std::collections::BTreeMap;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::types::function_name;
+use super::{Context, Over, dispatch, function, ident, module_of, pretty};
+use crate::Checked;
+use crate::source::FileId;
+use crate::tree::{Function, Lower};
+
+/// The text of the file. Arms are numbered by the name of the `package`, so that those of two crates can be told apart.
+///
+/// # Errors
+/// A fault of the compiler itself.
+pub fn emit_over(checked: &Checked, package: &str) -> Result<String, String> {
+    let program = &checked.program;
+    let own = |span: crate::source::Span| checked.is_own(span.file);
+    let arms = program.arms.iter().zip(0u32..).filter(|(arm, _)| own(arm.span)).map(|(_, number)| number).collect();
+    let context = Context {
+        program,
+        sources: &checked.sources,
+        schemas: &checked.schemas,
+        newest: checked.schemas.opsets.max,
+        only: None,
+        over: Some(Over { first: FileId(checked.base as u32), arms, first_arm: first_arm(package) }),
+    };
+    let mut modules: BTreeMap<String, Vec<(String, TokenStream)>> = BTreeMap::new();
+    let mut add = |function: &Function, tokens: TokenStream| {
+        let module = module_of(&checked.sources.file(function.span.file).path);
+        modules.entry(module).or_default().push((function.name.clone(), tokens));
+    };
+    for f in program.fns.iter().filter(|f| own(f.span)) {
+        add(f, function::helper(&context, f));
+    }
+    for map in program.maps.iter().filter(|m| own(m.function.span)) {
+        add(&map.function, function::map(&context, map));
+    }
+    let lowers: Vec<&Lower> = program.lowers.iter().filter(|l| own(l.function.span)).collect();
+    for lower in &lowers {
+        add(&lower.function, function::lower(&context, lower));
+    }
+    let modules = modules.into_iter().map(|(name, functions)| module(&name, functions));
+    let tables = dispatch::tables_over(&context, &checked.matrix, &lowers);
+    let first_arm = first_arm(package);
+    pretty(quote! {
+        #[allow(warnings, clippy::all, clippy::pedantic, clippy::restriction)]
+        mod mappings {
+            use ::aten2onnx::rules::prelude;
+            // The functions of the exporter's own rules; those of these files stand before them.
+            use ::aten2onnx::rules::compiled::*;
+            #(#modules)*
+            #tables
+        }
+        /// The rules of this crate's mapping files: `Exporter::rules` takes them.
+        pub static MAPPINGS: ::aten2onnx::rules::Set = ::aten2onnx::rules::Set {
+            rules: mappings::RULES,
+            lowers: mappings::LOWERS,
+            unsupported: mappings::UNSUPPORTED,
+            arms: mappings::ARMS,
+            first_arm: #first_arm,
+        };
+    })
+}
+
+/// The functions of one file.
+fn module(name: &str, functions: Vec<(String, TokenStream)>) -> TokenStream {
+    let name = ident(name);
+    let names = functions.iter().map(|(name, _)| function_name(name));
+    let bodies = functions.iter().map(|(_, tokens)| tokens);
+    quote! {
+        mod #name {
+            use super::prelude::*;
+            #(#bodies)*
+        }
+        use #name::{#(#names),*};
+    }
+}
+
+/// Millions for each package: more arms than any has.
+fn first_arm(package: &str) -> u32 {
+    let hash = package.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    (1 + hash % 4000) * 1_000_000
+}

@@ -1,0 +1,8 @@
+//! Compiles the rules under `mappings/` of this crate.
+
+fn main() {
+    if let Err(report) = aten2onnx_codegen::build_mappings("mappings".as_ref()) {
+        eprintln!("{report}");
+        std::process::exit(1);
+    }
+}

@@ -1,0 +1,101 @@
+//! Mapping files at run time: what they override, what they may call, and what is wrong with them.
+#![cfg(feature = "mappings")]
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use std::path::PathBuf;
+
+use aten2onnx::Exporter;
+use aten2onnx::error::{Error, Kind};
+use aten2onnx::export::Exported;
+
+const MODEL: &str = "tests/data/models/mobilenet_like.pt2";
+
+/// A file with these rules.
+fn file(name: &str, text: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("mappings");
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(format!("{name}.opmap"));
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn exported(name: &str, rules: &str, opset: u32) -> Exported {
+    let exporter = Exporter::new().opset(opset).mappings([file(name, rules)]).unwrap_or_else(|e| panic!("{e}"));
+    exporter.read(common::root().join(MODEL)).unwrap()
+}
+
+fn refused(name: &str, rules: &str) -> Error {
+    Exporter::new().mappings([file(name, rules)]).unwrap_err()
+}
+
+fn count(exported: &Exported, op: &str) -> usize {
+    let mut count = 0;
+    exported.graph.body.visit(&mut |node| count += usize::from(node.op == op));
+    count
+}
+
+#[test]
+fn a_rule_takes_the_place_of_the_one_of_the_build() {
+    let plain = Exporter::new().read(common::root().join(MODEL)).unwrap();
+    assert_eq!(count(&plain, "Relu"), 14);
+    let rules = "\
+import_domain \"mydomain\" 3
+
+map aten::relu(Tensor self) -> Tensor = mydomain::Rectify(self, mode_s = \"fast\", outputs = tensor(dtype(self), shape(self)))
+";
+    let own = exported("overrides", rules, 18);
+    assert_eq!((count(&own, "Relu"), count(&own, "mydomain::Rectify")), (0, 14));
+    let imported: Vec<_> = own.model.proto.opset_import.iter().map(|i| (i.domain().to_owned(), i.version())).collect();
+    assert_eq!(imported, [(String::new(), 18), ("mydomain".to_owned(), 3)]);
+}
+
+#[test]
+fn rules_that_call_another_one_call_that_of_the_file() {
+    // The rule of the build for `hardswish` is HardSwish; that of the file goes by `hardsigmoid`, which the file overrides too.
+    let rules = "\
+map aten::hardswish(Tensor self) -> Tensor = self * aten::hardsigmoid(self)
+map aten::hardsigmoid(Tensor self) -> Tensor = Abs(self)
+";
+    let own = exported("calls", rules, 18);
+    assert_eq!((count(&own, "HardSwish"), count(&own, "HardSigmoid"), count(&own, "Abs")), (0, 0, 28));
+}
+
+#[test]
+fn a_lowering_takes_the_place_of_the_one_of_the_build() {
+    let rules = "lower HardSwish before 14 (X) = Abs(X)\n";
+    assert_eq!(count(&exported("lowers", rules, 13), "Abs"), 19);
+    assert_eq!(count(&exported("lowers", rules, 14), "HardSwish"), 19);
+}
+
+#[test]
+fn mistakes_are_shown_as_the_compiler_shows_them() {
+    let error = refused("wrong", "map mylib::f(Tensor x) -> Tensor = Elu(x, alpha_i = 1)\n");
+    assert_eq!(error.kind, Kind::Input);
+    let text = error.message;
+    assert!(text.starts_with("the mapping files have an error\n"), "{text}");
+    assert!(text.contains("error[E0301]: attribute `alpha` of `Elu` is a FLOAT"), "{text}");
+    assert!(text.contains("wrong.opmap:1:43") && text.contains("write `alpha_f`"), "{text}");
+}
+
+#[test]
+fn what_needs_a_compiler_is_refused() {
+    let rules = "extern fn mine(Tensor x) -> Tensor\nmap mylib::f(Tensor x) -> Tensor = mine(x)\n";
+    let error = refused("external", rules);
+    assert_eq!(error.kind, Kind::Unsupported);
+    assert!(error.message.contains("`extern fn mine`"), "{error}");
+}
+
+#[test]
+fn a_helper_of_the_build_cannot_be_redefined() {
+    let rules = "fn to_float(Tensor x) -> Tensor = Abs(x)\nmap mylib::f(Tensor x) -> Tensor = to_float(x)\n";
+    let text = refused("helper", rules).message;
+    assert!(text.contains("`to_float` is defined twice"), "{text}");
+}
+
+#[test]
+fn files_that_are_not_there_are_named() {
+    let error = Exporter::new().mappings(["no/such.opmap"]).unwrap_err();
+    assert_eq!((error.kind, error.place.as_slice()), (Kind::Io, &["no/such.opmap".to_owned()][..]));
+}
