@@ -3,7 +3,8 @@
 use super::attributes::{attribute_name, kind};
 use super::graph::Conversion;
 use super::tensors::Tensor;
-use crate::builder::{Known, SourceNode};
+use crate::builder::{Known, Scalar, SourceNode};
+use crate::dtype::Dtype;
 use crate::error::{Error, Kind, Result};
 use crate::graph::intern;
 use crate::graph::{Attr, Origin, Type, Value};
@@ -51,6 +52,7 @@ impl<'a> Conversion<'a> {
             return self.bind(proto, results);
         }
         self.without_unread(proto, &mut node);
+        self.as_tensor(&mut node);
         let problem = match self.unknown_input(proto, &node) {
             // What comes of a node that is a problem itself is no problem of its own.
             Some(None) => None,
@@ -186,6 +188,23 @@ impl<'a> Conversion<'a> {
         }
         self.bind_name(name, known)?;
         Ok(true)
+    }
+
+    /// Up to opset 11 a Constant holds a tensor, no numbers.
+    fn as_tensor(&mut self, node: &mut SourceNode) {
+        let value = match node.attrs.as_slice() {
+            [(_, Attr::Float(number))] => self.builder.scalar(&(*number).into(), Dtype::Float32).ok(),
+            [(_, Attr::Int(number))] => self.builder.scalar(&(*number).into(), Dtype::Int64).ok(),
+            [(_, Attr::Ints(numbers))] => Some(self.builder.ints(numbers)),
+            [(_, Attr::Floats(numbers))] => {
+                let numbers: Vec<Scalar> = numbers.iter().map(|number| (*number).into()).collect();
+                self.builder.numbers(&numbers, Dtype::Float32).ok()
+            }
+            _ => None,
+        };
+        if let Some(value) = value.filter(|_| node.op == "Constant") {
+            node.attrs = vec![("value", Attr::Tensor(value))];
+        }
     }
 
     /// Outputs at the end that nobody reads are not asked of a lowering.
