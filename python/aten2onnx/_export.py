@@ -12,7 +12,7 @@ from . import _capture, _others, _progress, _shapes
 from ._decompose import decomposed
 from ._errors import CaptureError, Error, InputError, UnsupportedError, in_python, require
 from ._live import LiveProgram
-from ._native import DEFAULT_OPSET, Program, Rules, check_opset
+from ._native import Program, Rules, chosen_opset
 from ._program import ONNXProgram, external_data_choice
 from ._report import Report
 from ._support import Paths
@@ -32,6 +32,7 @@ def export(
     dynamic_axes: Mapping[str, Any] | None = None,
     external_data: bool | str = "auto",
     provenance: str = "compact",
+    target: str | None = None,
     mappings: Paths = (),
     optimize: bool = True,
     verify: bool = False,
@@ -59,6 +60,8 @@ def export(
             it, in `f` + ".data"), "never" or False, or, for a `.pt2` file, "link": nowhere, the model points into that file.
         provenance: how much nodes tell of their origin: "none", "compact" (module and operator, in their names) or "full" (also rule, PyTorch
             node and source line).
+        target: the runtime that the model is for, such as "tensorrt-8.6": it chooses the opset, and what the runtime does not take is
+            refused. `aten2onnx targets` lists them.
         mappings: mapping files, or folders of them, with rules for custom operators; they may also take the place of built-in rules.
         optimize: False leaves the graph as the rules write it.
         verify: compare the result with PyTorch's in ONNX Runtime.
@@ -81,7 +84,7 @@ def export(
     """
     _others.check(others)
     choices = {
-        "opset": _opset(opset_version),
+        "opset": chosen_opset(target, _opset(opset_version)),
         "ir": str(ir_version),
         "external_data": external_data_choice(external_data),
         "provenance": provenance,
@@ -89,6 +92,7 @@ def export(
         "input_names": list(input_names or ()),
         "output_names": list(output_names or ()),
         "optimize": optimize,
+        "target": target,
     }
     made = Report(_name(model))
     rules = own_rules(mappings)
@@ -226,12 +230,11 @@ def _refused_by_torch(exported: Any) -> CaptureError | None:
     return None
 
 
-def _opset(version: Any) -> int:
+def _opset(version: Any) -> int | None:
     if version is None:
-        return DEFAULT_OPSET
+        return None
     if isinstance(version, bool) or not isinstance(version, int) or not 0 <= version < 2**32:
         raise TypeError(f"opset_version: an int, not {version!r}")
-    check_opset(version)
     return version
 
 

@@ -25,7 +25,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<model::Model>()?;
     module.add_class::<convert::ConvertedModel>()?;
     module.add_class::<support::Rules>()?;
-    module.add_function(wrap_pyfunction!(support::check_opset, module)?)?;
+    module.add_function(wrap_pyfunction!(support::chosen_opset, module)?)?;
     module.add_function(wrap_pyfunction!(main, module)?)
 }
 

@@ -6,8 +6,11 @@ use aten2onnx::export::Ir;
 use aten2onnx::export::Options;
 use aten2onnx::onnx::{ExternalData, Provenance};
 use aten2onnx::rules::Rules;
+use aten2onnx::targets;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+
+use crate::errors::exception;
 
 /// Choices by name. Those of the wrong kind are Python's `ValueError`.
 #[derive(FromPyObject)]
@@ -23,12 +26,15 @@ pub struct Choices {
     input_names: Vec<String>,
     output_names: Vec<String>,
     optimize: bool,
+    target: Option<String>,
 }
 
 impl Choices {
     /// As the library takes them.
-    pub fn options(self, rules: Rules) -> PyResult<Options> {
+    pub fn options(self, py: Python<'_>, rules: Rules) -> PyResult<Options> {
+        let target = self.target.as_deref().map(targets::find).transpose();
         Ok(Options {
+            target: target.map_err(|error| exception(py, error))?,
             opset: self.opset,
             ir: ir(&self.ir)?,
             external_data: external_data(&self.external_data)?,

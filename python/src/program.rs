@@ -57,7 +57,7 @@ impl Program {
 
     /// Makes the model. Weights are not read.
     fn export(&self, py: Python<'_>, rules: &Rules, choices: Choices) -> PyResult<Model> {
-        let options = choices.options(rules.rules.clone())?;
+        let options = choices.options(py, rules.rules.clone())?;
         let exported = work::run(py, None, |_| export_program(self.program.clone(), &options))?;
         Ok(Model::new(exported))
     }

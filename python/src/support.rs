@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use aten2onnx::export;
-use aten2onnx::rules::{self, MAX_OPSET, MIN_OPSET, Support};
+use aten2onnx::rules::{self, DEFAULT_OPSET, MAX_OPSET, MIN_OPSET, Support};
+use aten2onnx::{export, targets};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -53,8 +53,14 @@ impl Rules {
     }
 }
 
-/// Raises what is to be said of an opset that we do not export to.
+/// The opset to write: the one that is asked for, or the default one, or the nearest to it that the target takes.
 #[pyfunction]
-pub fn check_opset(py: Python<'_>, opset: u32) -> PyResult<()> {
-    export::check_opset(opset).map_err(|error| exception(py, error))
+#[pyo3(signature = (target, asked))]
+pub fn chosen_opset(py: Python<'_>, target: Option<&str>, asked: Option<u32>) -> PyResult<u32> {
+    let chosen = match target {
+        Some(target) => targets::find(target).and_then(|target| target.opset(asked)),
+        None => Ok(asked.unwrap_or(DEFAULT_OPSET)),
+    };
+    let chosen = chosen.and_then(|opset| export::check_opset(opset).map(|()| opset));
+    chosen.map_err(|error| exception(py, error))
 }

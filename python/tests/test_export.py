@@ -157,6 +157,14 @@ def test_nested_inputs_and_constants() -> None:
     same(program(*args), [net(*args)])
 
 
+def test_a_target_chooses_the_opset(net, args) -> None:
+    assert aten2onnx.export(net, args, target="tensorrt-8.6").report.opset == 17
+    with pytest.raises(aten2onnx.UnsupportedError, match="tensorrt-8.6 does not take opset 23"):
+        aten2onnx.export(net, args, target="tensorrt-8.6", opset_version=23)
+    with pytest.raises(aten2onnx.UnsupportedError, match="no target is called `tensort`"):
+        aten2onnx.export(net, args, target="tensort")
+
+
 def test_external_data(net, args, tmp_path) -> None:
     net.linear = nn.Linear(4, 3000)
     net.forward = lambda x, scale: net.linear(x)
