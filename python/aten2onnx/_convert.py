@@ -48,5 +48,5 @@ def convert(
             shown.step("writing")
             converted.save(os.fspath(f), shown)
         return None
-    found = converted.to_bytes()
+    found = converted.serialized()
     return require("onnx", "a ModelProto").load_from_string(found) if is_proto else found

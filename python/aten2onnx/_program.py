@@ -41,7 +41,7 @@ class ONNXProgram:
         self._check()
         with _progress.shown(self._progress) as progress:
             progress.step("writing")
-            return self._model.to_bytes(progress)
+            return self._model.serialized(progress)
 
     @property
     def model_proto(self) -> Any:

@@ -58,7 +58,7 @@ impl ConvertedModel {
     }
 
     /// The model in one piece.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+    fn serialized<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = work::run(py, None, |meter| {
             let mut bytes = Vec::new();
             self.converted.write_to(&mut bytes, &mut |done, total| meter.report(done, total))?;

@@ -47,7 +47,11 @@ impl Model {
 
     /// The model in one piece.
     #[pyo3(signature = (progress=None))]
-    fn to_bytes<'py>(&mut self, py: Python<'py>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Bound<'py, PyBytes>> {
+    fn serialized<'py>(
+        &mut self,
+        py: Python<'py>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
         self.exported.set_external_data(ExternalData::Never);
         let bytes = work::run(py, progress, |meter| {
             let mut bytes = Vec::new();

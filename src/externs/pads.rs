@@ -81,7 +81,7 @@ pub fn pads_by_index(cx: &mut Builder, x: Value, pads: &[SymInt], axes: &[i64], 
         // What is cut is not there for the other side's pads either.
         let kept = &(&size + &before.min(&zero)) + &after.min(&zero);
         let places = cx.count(&count)?;
-        let places = cx.sub(places, &before.max(&zero))?;
+        let places = cx.sub(places, before.max(&zero))?;
         let places = match mode {
             "edge" => cx.between(places, 0, &kept - 1)?,
             "reflect" => reflected(cx, places, &kept)?,

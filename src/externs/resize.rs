@@ -27,9 +27,12 @@ pub(super) struct Side {
     pub(super) region: (Scalar, Scalar),
 }
 
+/// A `Side` of numbers: sizes before and after, factor, region.
+type KnownSide = (i64, i64, Option<f64>, (f64, f64));
+
 impl Side {
     /// Sizes, factor and region, where all are known.
-    fn known(&self) -> Option<(i64, i64, Option<f64>, (f64, f64))> {
+    fn known(&self) -> Option<KnownSide> {
         let factor = match &self.factor {
             Some(factor) => Some(factor.as_float()?),
             None => None,

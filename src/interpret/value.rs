@@ -183,7 +183,7 @@ macro_rules! tuple {
                     Val::Tuple(parts) => parts,
                     other => return Err(mismatch("a tuple", &other)),
                 });
-                Ok(($(parts.next::<$name>()?,)*))
+                Ok(($(parts.take::<$name>()?,)*))
             }
         }
     };
@@ -202,7 +202,7 @@ impl ExternArgs {
     }
 
     /// The next one.
-    pub fn next<T: FromVal>(&mut self) -> Result<T> {
+    pub fn take<T: FromVal>(&mut self) -> Result<T> {
         T::from_val(self.0.next().ok_or_else(|| Error::internal("a rule gives too few arguments"))?)
     }
 }

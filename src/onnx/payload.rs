@@ -219,7 +219,7 @@ mod tests {
         let n = CHUNK as i64 / 4 + 5;
         let bytes = (0..3 * n).flat_map(|i| (i as f32).to_le_bytes()).collect();
         let source = Arc::new(weight(Dtype::Float32, &[3, n], &[n, 1], 0, bytes));
-        let scaled = Scaled::new(&source, 0, Arc::new([1.0, 2.0, 0.5])).unwrap();
+        let scaled = Scaled::of(&source, 0, Arc::new([1.0, 2.0, 0.5])).unwrap();
         let wanted = (0..3 * n).flat_map(|i| (i as f32 * [1.0, 2.0, 0.5][(i / n) as usize]).to_le_bytes());
         assert!(written(&scaled) == wanted.collect::<Vec<u8>>());
     }

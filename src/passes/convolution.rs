@@ -113,7 +113,7 @@ fn weights(cx: &mut Rewriter<'_>, conv: &Node, affine: &Affine) -> Option<Value>
         return None;
     }
     let Source::Weight(weight) = cx.builder.source(value) else { return None };
-    let scaled = Scaled::new(&Arc::clone(weight), axis, affine.factors.as_slice().into())?;
+    let scaled = Scaled::of(&Arc::clone(weight), axis, affine.factors.as_slice().into())?;
     Some(cx.builder.weight(Arc::new(scaled)))
 }
 

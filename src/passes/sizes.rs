@@ -12,8 +12,11 @@ use crate::sym::SymInt;
 /// The values so far, by dtype, rank and elements.
 #[derive(Default)]
 pub(super) struct Contents {
-    scopes: Vec<FxHashMap<(Dtype, usize, Vec<SymInt>), Value>>,
+    scopes: Vec<FxHashMap<Known, Value>>,
 }
+
+/// Dtype, rank and elements.
+type Known = (Dtype, usize, Vec<SymInt>);
 
 impl Contents {
     /// A body begins; what is around it can be seen in it.

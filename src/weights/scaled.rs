@@ -17,7 +17,7 @@ pub struct Scaled {
 
 impl Scaled {
     /// A weight of floats with a factor for each index of `axis`; None where these do not fit.
-    pub fn new(source: &Arc<Weight>, axis: usize, factors: Arc<[f64]>) -> Option<Weight> {
+    pub fn of(source: &Arc<Weight>, axis: usize, factors: Arc<[f64]>) -> Option<Weight> {
         if !matches!(source.dtype, Dtype::Float32 | Dtype::Float64) || factors.is_empty() {
             return None;
         }
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn each_index_of_the_axis_has_its_factor() {
         let weight = weight(&[2, 3, 2]);
-        let scaled = Scaled::new(&weight, 1, Arc::new([10.0, 0.5, -1.0])).unwrap();
+        let scaled = Scaled::of(&weight, 1, Arc::new([10.0, 0.5, -1.0])).unwrap();
         let Storage::Scaled(scaled) = &scaled.storage else { unreachable!() };
         let mut bytes = weight.storage.bytes()[3 * 4..].to_vec();
         scaled.apply(3, &mut bytes);
@@ -98,8 +98,8 @@ mod tests {
 
     #[test]
     fn factors_that_do_not_fit_are_refused() {
-        assert!(Scaled::new(&weight(&[2, 3]), 0, Arc::new([1.0; 3])).is_none());
-        assert!(Scaled::new(&weight(&[2, 3]), 2, Arc::new([1.0; 3])).is_none());
-        assert!(Scaled::new(&weight(&[2, 0]), 0, Arc::new([1.0; 2])).is_none());
+        assert!(Scaled::of(&weight(&[2, 3]), 0, Arc::new([1.0; 3])).is_none());
+        assert!(Scaled::of(&weight(&[2, 3]), 2, Arc::new([1.0; 3])).is_none());
+        assert!(Scaled::of(&weight(&[2, 0]), 0, Arc::new([1.0; 2])).is_none());
     }
 }

@@ -28,7 +28,7 @@ fn row(function: &Function) -> TokenStream {
     let names: Vec<_> = (0..params.len()).map(|i| ident(&format!("arg_{i}"))).collect();
     let lets = names.iter().zip(&params).map(|(name, param)| {
         let ty = owned_type(&param.ty);
-        quote!(let #name: #ty = args.next()?;)
+        quote!(let #name: #ty = args.take()?;)
     });
     let passed = names.iter().zip(&params).map(|(name, p)| if is_copy(&p.ty) { quote!(#name) } else { quote!(&#name) });
     quote! {
