@@ -296,6 +296,8 @@ fn the_table_of_dtypes_is_that_of_the_exporter() {
     let table = text.split_once("= &[\n").unwrap().1.split_once("\n];").unwrap().0;
     let rows: Vec<Vec<&str>> =
         table.lines().map(|l| l.trim().trim_matches(['(', ')', ',']).split(", ").collect()).collect();
+    // What has no dtype yet is none that a rule can name.
+    let rows: Vec<Vec<&str>> = rows.into_iter().filter(|row| row[0] != "Undefined").collect();
     assert_eq!(rows.len(), DTYPES.len());
     for (row, (variant, onnx, torch)) in rows.iter().zip(DTYPES) {
         assert_eq!((row[0], row[2].trim_matches('"'), row[3].trim_matches('"')), (variant, onnx, torch));

@@ -147,7 +147,7 @@ impl Exporter {
     /// let rules = folder.path().join("mine.opmap");
     /// std::fs::write(&rules, "map aten::hardswish(Tensor self) -> Tensor = self * HardSigmoid(self, alpha_f = 1 / 6.0)")?;
     ///
-    /// let exported = Exporter::new().mappings([&rules])?.read(model)?;
+    /// let exported = Exporter::new().opt_level(0).mappings([&rules])?.read(model)?;
     /// let mut count = 0;
     /// exported.graph.body.visit(&mut |node| count += usize::from(node.op == "HardSwish"));
     /// assert_eq!(count, 0);
