@@ -110,7 +110,8 @@ pub struct Exported {
 pub fn export_program(mut program: Program, options: &Options) -> Result<Exported> {
     check_opset(options.opset)?;
     check_target(options.target, options.opset, options.ir)?;
-    prepare(&mut program).map_err(|error| error.at(program.source.clone()))?;
+    prepare_with(&mut program, options.keep_mutations, options.keep_assertions)
+        .map_err(|error| error.at(program.source.clone()))?;
     let source = PathBuf::from(&program.source);
     program.notes.extend(kept(&program, options));
     let graph = translate(&program, options).map_err(|error| error.at(program.source.clone()))?;
