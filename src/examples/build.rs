@@ -168,6 +168,7 @@ fn element_type(short: &str) -> Result<Dtype> {
         "u64" => "uint64",
         "c64" => "complex64",
         "c128" => "complex128",
+        "str" => "string",
         other => other,
     };
     Dtype::from_torch_name(name).ok_or_else(|| Error::internal(format!("there is no dtype `{short}`")))
