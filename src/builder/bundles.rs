@@ -29,6 +29,9 @@ impl Builder {
 
     /// Another value that holds the same as a sequence, for opsets whose Identity takes none: with one element more and less.
     pub(crate) fn copied_sequence(&mut self, sequence: Value) -> Result<Value> {
+        if self.is_bundle(sequence) {
+            return Ok(sequence);
+        }
         let element = match self.dtype(sequence) {
             Dtype::String => self.strings(&[String::new()])?,
             dtype => self.scalar(&Scalar::Int(0), dtype)?,

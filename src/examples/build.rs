@@ -400,6 +400,10 @@ impl Call<'_> {
             ExampleValue::List(items) if items.iter().any(|i| matches!(i, ExampleValue::Float(_))) => {
                 In::Floats(items.iter().filter_map(|i| self.number(i)?.as_float()).collect())
             }
+            ExampleValue::List(items) if items.iter().any(|i| matches!(i, ExampleValue::Str(_))) => {
+                let text = |i: &ExampleValue| if let ExampleValue::Str(s) = i { Some(s.clone()) } else { None };
+                In::Value(self.cx.strings(&items.iter().filter_map(text).collect::<Vec<_>>())?)
+            }
             ExampleValue::List(items) => {
                 let sizes = items.iter().filter_map(|i| match self.number(i)? {
                     Scalar::Sym(size) => Some(size),
