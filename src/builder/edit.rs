@@ -14,6 +14,17 @@ impl Builder {
         std::mem::take(&mut scope.nodes)
     }
 
+    /// Takes nodes back that were made where we stand, and what was remembered of them.
+    pub(crate) fn take_back(&mut self, before: usize) {
+        let scope = self.scope_mut();
+        if scope.nodes.len() > before {
+            scope.nodes.truncate(before);
+            scope.reuse.clear();
+            scope.sizes.clear();
+            scope.dims.clear();
+        }
+    }
+
     /// Stands in a body again, as when it was made.
     pub(crate) fn reopen(&mut self, body: &Body) {
         let inner = body.outputs.iter().chain(&body.inputs).next();

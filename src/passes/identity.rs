@@ -1,5 +1,5 @@
 //! Nodes that change nothing: Identity, transpositions and reshapes to what is there, slices of all, pads of nothing,
-//! expansion to the same size, products with 1, sums of one.
+//! expansion to the same size, products with 1, sums with 0 of integers, sums of one, `and` with true, `or` with false.
 //!
 //! It must not drop a node whose result has another type, known or not.
 
@@ -18,7 +18,11 @@ pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
         "Expand" | "Flatten" | "Reshape" | "Squeeze" | "Tile" | "Unsqueeze" => cx.same_type(x, result),
         "Slice" => cx.same_type(x, result) && has_unit_steps(cx, node),
         "Pad" => cx.same_type(x, result) && has_no_pads(cx, node),
-        "Mul" => return factor_of_one(cx, node, result),
+        "Mul" => return beside(cx, node, result, 1.0),
+        "And" => return beside(cx, node, result, 1.0),
+        "Or" => return beside(cx, node, result, 0.0),
+        // Of floats, -0 + 0 is 0.
+        "Add" if cx.dtype(result).is_int() => return beside(cx, node, result, 0.0),
         "Div" => cx.same_type(x, result) && node.input(1).is_some_and(|y| is_all(cx, y, 1.0)),
         "Sub" => cx.same_type(x, result) && node.input(1).is_some_and(|y| is_all(cx, y, 0.0)),
         _ => false,
@@ -36,15 +40,17 @@ fn has_no_pads(cx: &Rewriter<'_>, node: &Node) -> bool {
     pads.is_some_and(|pads| pads.iter().all(|pad| *pad == 0))
 }
 
-fn factor_of_one(cx: &Rewriter<'_>, node: &Node, result: Value) -> Option<Value> {
+/// The operand beside this number, if it has the result's type.
+fn beside(cx: &Rewriter<'_>, node: &Node, result: Value, number: f64) -> Option<Value> {
     let (a, b) = (node.input(0)?, node.input(1)?);
-    [(a, b), (b, a)].into_iter().find_map(|(x, one)| (cx.same_type(x, result) && is_all(cx, one, 1.0)).then_some(x))
+    [(a, b), (b, a)].into_iter().find_map(|(x, y)| (cx.same_type(x, result) && is_all(cx, y, number)).then_some(x))
 }
 
 /// Is it a constant of one element, this one?
 fn is_all(cx: &Rewriter<'_>, value: Value, number: f64) -> bool {
     match cx.builder.constant_scalar(value) {
         Some(Scalar::Int(n)) => n as f64 == number,
+        Some(Scalar::Bool(b)) => f64::from(b) == number,
         // Taking away -0 would change the sign of 0.
         Some(Scalar::Float(x)) => x == number && x.is_sign_positive(),
         _ => false,
@@ -55,6 +61,8 @@ fn is_all(cx: &Rewriter<'_>, value: Value, number: f64) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::super::testing::{Net, ops};
+    use crate::dtype::Dtype;
+    use crate::graph::{Constant, Type};
 
     #[test]
     fn what_changes_nothing_goes() {
@@ -69,6 +77,29 @@ mod tests {
         let d = net.op("Div", &[c, one]);
         let y = net.op("Exp", &[d]);
         assert_eq!(ops(net, y), ["Exp"]);
+    }
+
+    #[test]
+    fn sums_and_logic_that_change_nothing_go() {
+        let mut net = Net::new(18);
+        let (x, z) = (net.typed(Type::sized(Dtype::Int64, &[3])), net.input(&[3]));
+        let (nought, zero) = (net.ints(&[0]), net.floats(&[], &[0.0]));
+        let a = net.op("Add", &[nought, x]);
+        let less = net.op("Less", &[a, x]);
+        let yes = net.builder.intern(Constant::new(Dtype::Bool, vec![], vec![1]));
+        let no = net.builder.intern(Constant::new(Dtype::Bool, vec![], vec![0]));
+        let b = net.op("And", &[yes, less]);
+        let b = net.op("Or", &[b, no]);
+        let c = net.op("Add", &[z, zero]);
+        let y = net.op("Where", &[b, c, zero]);
+        assert_eq!(ops(net, y), ["Less", "Add", "Where"]);
+        let mut net = Net::new(18);
+        let x = net.typed(Type::sized(Dtype::Bool, &[3]));
+        let yes = net.builder.intern(Constant::new(Dtype::Bool, vec![2, 1], vec![1, 1]));
+        let no = net.builder.intern(Constant::new(Dtype::Bool, vec![], vec![0]));
+        let a = net.op("And", &[x, yes]);
+        let y = net.op("And", &[a, no]);
+        assert_eq!(ops(net, y), ["And", "And"]);
     }
 
     #[test]

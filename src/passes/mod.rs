@@ -63,6 +63,8 @@ const RULES: &[Rule] = &[
     algebra::apply,
     fusions::norm,
     fusions::activation,
+    fusions::rotary,
+    fusions::attention,
     convolution::apply,
     gemm::apply,
     splits::apply,

@@ -112,7 +112,7 @@ impl<'a> Rewriter<'a> {
                 if new.is_some_and(|new| new != result && self.accept(result, new, before)) {
                     return;
                 }
-                self.builder.nodes_mut().truncate(before);
+                self.builder.take_back(before);
             }
         }
         match self.seen.find(&node) {

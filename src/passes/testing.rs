@@ -71,6 +71,17 @@ impl Net {
         self.builder.node1(op, inputs, attrs).unwrap()
     }
 
+    pub(super) fn many(
+        &mut self,
+        op: &'static str,
+        inputs: &[Value],
+        attrs: Vec<(&'static str, Attr)>,
+        outputs: usize,
+    ) -> Vec<Value> {
+        let inputs = inputs.iter().map(|value| (*value).into()).collect();
+        self.builder.node(op, inputs, attrs, outputs).unwrap()
+    }
+
     pub(super) fn transposed(&mut self, x: Value, perm: &[i64]) -> Value {
         self.with("Transpose", &[x], vec![("perm", Attr::Ints(perm.to_vec()))])
     }

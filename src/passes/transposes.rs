@@ -48,7 +48,7 @@ pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     }
 }
 
-fn perm(cx: &Rewriter<'_>, node: &Node) -> Option<Vec<i64>> {
+pub(super) fn perm(cx: &Rewriter<'_>, node: &Node) -> Option<Vec<i64>> {
     match node.ints("perm") {
         Some(perm) => Some(perm.to_vec()),
         None => Some((0..cx.rank(node.input(0)?)? as i64).rev().collect()),
@@ -56,7 +56,7 @@ fn perm(cx: &Rewriter<'_>, node: &Node) -> Option<Vec<i64>> {
 }
 
 /// First one, then the other.
-fn joined(first: &[i64], second: &[i64]) -> Option<Vec<i64>> {
+pub(super) fn joined(first: &[i64], second: &[i64]) -> Option<Vec<i64>> {
     second.iter().map(|axis| first.get(usize::try_from(*axis).ok()?).copied()).collect()
 }
 
@@ -64,7 +64,7 @@ fn is_identity(perm: &[i64]) -> bool {
     perm.iter().enumerate().all(|(i, axis)| i as i64 == *axis)
 }
 
-fn transposed(cx: &mut Rewriter<'_>, x: Value, perm: Vec<i64>) -> Option<Value> {
+pub(super) fn transposed(cx: &mut Rewriter<'_>, x: Value, perm: Vec<i64>) -> Option<Value> {
     if is_identity(&perm) { Some(x) } else { cx.make("Transpose", &[x], vec![("perm", Attr::Ints(perm))]) }
 }
 

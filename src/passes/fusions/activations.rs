@@ -20,7 +20,8 @@ pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Valu
 
 /// `0.5 x (1 + erf(x / sqrt(2)))` and `0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))`
 fn gelu(cx: &mut Rewriter<'_>, x: Value, gate: Value, factor: f64) -> Option<Value> {
-    if !is_near(factor, 0.5) || !takes(cx, "Gelu", x) {
+    let dtype = cx.dtype(x);
+    if !is_near(dtype, factor, 0.5) || !takes(cx, "Gelu", x) {
         return None;
     }
     let Terms { number, values } = terms::sum(cx, gate)?;
@@ -28,31 +29,34 @@ fn gelu(cx: &mut Rewriter<'_>, x: Value, gate: Value, factor: f64) -> Option<Val
     let curve = cx.producer(curve).filter(|_| number == 1.0)?.clone();
     let argument = cx.producer(curve.input(0)?).filter(|node| matches!(node.op, "Mul" | "Div"))?.clone();
     let Terms { number: scale, values } = terms::product(cx, &argument)?;
-    let [inner] = *values.as_slice() else { return None };
     match curve.op {
-        "Erf" if inner == x && is_near(scale, FRAC_1_SQRT_2) => cx.make("Gelu", &[x], vec![]),
-        "Tanh" if is_near(scale, FRAC_2_PI.sqrt()) && is_cubic(cx, inner, x)? => {
+        "Erf" if values == [x] && is_near(dtype, scale, FRAC_1_SQRT_2) => cx.make("Gelu", &[x], vec![]),
+        "Tanh" if is_near(dtype, scale, FRAC_2_PI.sqrt()) && is_cubic(cx, &values, x)? => {
             cx.make("Gelu", &[x], vec![("approximate", Attr::Str("tanh".to_owned()))])
         }
         _ => None,
     }
 }
 
-/// `x + 0.044715 x^3`
-fn is_cubic(cx: &Rewriter<'_>, value: Value, x: Value) -> Option<bool> {
-    let Terms { number, values } = terms::sum(cx, value)?;
-    let [a, b] = *values.as_slice() else { return None };
-    let other = if a == x {
-        b
-    } else if b == x {
-        a
-    } else {
-        return None;
+/// `x + 0.044715 x^3`, or `x (1 + 0.044715 x^2)`, as factors.
+fn is_cubic(cx: &Rewriter<'_>, factors: &[Value], x: Value) -> Option<bool> {
+    let (sum, degree) = match *factors {
+        [sum] => (sum, 3),
+        [a, b] if a == x => (b, 2),
+        [a, b] if b == x => (a, 2),
+        _ => return None,
     };
-    let node = cx.producer(other).filter(|node| node.op == "Mul" && number == 0.0)?;
+    let Terms { number, values } = terms::sum(cx, sum)?;
+    let term = match *values.as_slice() {
+        [a, b] if degree == 3 && number == 0.0 && a == x => b,
+        [a, b] if degree == 3 && number == 0.0 && b == x => a,
+        [term] if degree == 2 && number == 1.0 => term,
+        _ => return None,
+    };
+    let node = cx.producer(term).filter(|node| node.op == "Mul")?;
     let Terms { number, values } = terms::product(cx, node)?;
     let total: i32 = values.iter().map(|value| terms::power(cx, *value, x)).sum::<Option<i32>>()?;
-    Some(is_near(number, 0.044715) && total == 3)
+    Some(is_near(cx.dtype(x), number, 0.044715) && total == degree)
 }
 
 /// `x clip(x + 3, 0, 6) / 6` and `x HardSigmoid(x)` with the slope 1/6.
@@ -60,16 +64,18 @@ fn swish(cx: &mut Rewriter<'_>, x: Value, gate: Value, factor: f64) -> Option<Va
     if !takes(cx, "HardSwish", x) {
         return None;
     }
+    let dtype = cx.dtype(x);
     let node = cx.producer(gate)?;
     let is_gate = match node.op {
         "HardSigmoid" => {
             let (alpha, beta) = (node.float("alpha").unwrap_or(0.2), node.float("beta").unwrap_or(0.5));
-            node.input(0)? == x && is_near(alpha, 1.0 / 6.0) && is_near(beta, 0.5) && is_near(factor, 1.0)
+            let is_slope = is_near(dtype, alpha, 1.0 / 6.0) && is_near(dtype, beta, 0.5);
+            node.input(0)? == x && is_slope && is_near(dtype, factor, 1.0)
         }
         "Clip" => {
             let limits = (number(cx, node.input(1)?)?, number(cx, node.input(2)?)?);
             let Terms { number, values } = terms::sum(cx, node.input(0)?)?;
-            limits == (0.0, 6.0) && number == 3.0 && values == [x] && is_near(factor, 1.0 / 6.0)
+            limits == (0.0, 6.0) && number == 3.0 && values == [x] && is_near(dtype, factor, 1.0 / 6.0)
         }
         _ => false,
     };
@@ -80,6 +86,9 @@ fn swish(cx: &mut Rewriter<'_>, x: Value, gate: Value, factor: f64) -> Option<Va
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::super::super::testing::{Net, ops};
+    use crate::builder::Scalar;
+    use crate::dtype::Dtype;
+    use crate::graph::Type;
 
     fn gelu(opset: u32, half: f32) -> Vec<&'static str> {
         let mut net = Net::new(opset);
@@ -121,6 +130,26 @@ mod tests {
     fn gelu_is_seen_by_its_approximation() {
         assert_eq!(tanh_gelu(0.044_715), ["Gelu"]);
         assert_eq!(tanh_gelu(0.05).len(), 8);
+        assert_eq!(factored_gelu(0.044_715), ["Gelu"]);
+        assert_eq!(factored_gelu(0.05).len(), 9);
+    }
+
+    /// `x (1 + 0.044715 x x)`, in float16.
+    fn factored_gelu(cube: f64) -> Vec<&'static str> {
+        let mut net = Net::new(20);
+        let x = net.typed(Type::sized(Dtype::Float16, &[2, 3]));
+        let mut number = |x: f64| net.builder.scalar(&Scalar::Float(x), Dtype::Float16).unwrap();
+        let (half, one, cube, root) = (number(0.5), number(1.0), number(cube), number(0.797_884_560_8));
+        let a = net.op("Mul", &[x, root]);
+        let b = net.op("Mul", &[cube, x]);
+        let b = net.op("Mul", &[b, x]);
+        let b = net.op("Add", &[one, b]);
+        let a = net.op("Mul", &[a, b]);
+        let a = net.op("Tanh", &[a]);
+        let a = net.op("Add", &[one, a]);
+        let b = net.op("Mul", &[half, x]);
+        let y = net.op("Mul", &[b, a]);
+        ops(net, y)
     }
 
     fn swish(opset: u32, most: f32) -> Vec<&'static str> {

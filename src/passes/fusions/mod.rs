@@ -1,14 +1,18 @@
 //! Operators that a model spells out, in their native form where the opset has one.
 //!
 //! The native form must be that of the same function, to rounding: every number of the pattern is checked, and what has
-//! another meaning stays. Only float32, for which runtimes have kernels that are no slower than the parts.
+//! another meaning stays. Only float32 and float16, for which runtimes have kernels that are no slower than the parts.
 
 mod activations;
+mod attention;
 mod norms;
+mod rotary;
 mod terms;
 
 pub(super) use activations::apply as activation;
+pub(super) use attention::apply as attention;
 pub(super) use norms::apply as norm;
+pub(super) use rotary::apply as rotary;
 
 use super::rewriter::Rewriter;
 use crate::builder::Scalar;
@@ -23,12 +27,13 @@ fn number(cx: &Rewriter<'_>, value: Value) -> Option<f64> {
     }
 }
 
-/// Is it this number, as far as float32 tells?
-fn is_near(x: f64, wanted: f64) -> bool {
-    (x - wanted).abs() <= 1e-6 * wanted.abs()
+/// Is it this number, as far as the element type tells?
+fn is_near(dtype: Dtype, x: f64, wanted: f64) -> bool {
+    let rounding = if dtype == Dtype::Float16 { 1e-3 } else { 1e-6 };
+    (x - wanted).abs() <= rounding * wanted.abs()
 }
 
 /// Does the target have an operator, and is the value one that it takes?
 fn takes(cx: &Rewriter<'_>, op: &str, x: Value) -> bool {
-    cx.has(op) && cx.dtype(x) == Dtype::Float32
+    cx.has(op) && matches!(cx.dtype(x), Dtype::Float32 | Dtype::Float16)
 }

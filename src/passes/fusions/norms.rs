@@ -1,10 +1,12 @@
-//! RMSNormalization (opset 23) and LayerNormalization (17) along the last dimension.
+//! RMSNormalization (opset 23) and LayerNormalization (17) along the last dimension, also where float16 is widened to
+//! float32 before and rounded before the scale, as the operators do.
 //!
 //! It must not take a mean along other dimensions, nor a scale that is not one number for each element of the last.
 
 use super::super::rewriter::Rewriter;
 use super::terms::{self, Terms};
 use super::{number, takes};
+use crate::dtype::Dtype;
 use crate::graph::{Attr, Node, Value};
 
 pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
@@ -22,6 +24,7 @@ fn rms(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     }
     let (normal, scale) = scaled(cx, node)?;
     let (x, epsilon) = normalised(cx, normal)?;
+    let x = widened_from(cx, x, node)?;
     let is_fit = takes(cx, "RMSNormalization", x) && is_scale(cx, scale, x);
     let attrs = vec![("axis", Attr::Int(-1)), ("epsilon", Attr::Float(epsilon))];
     if is_fit { cx.make("RMSNormalization", &[x, scale], attrs) } else { None }
@@ -37,7 +40,7 @@ fn layer(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
         let Some(product) = cx.made_by(product, "Mul").filter(|_| cx.is_read_once(product)) else { continue };
         let Some((normal, scale)) = scaled(cx, &product) else { continue };
         let Some((centred, epsilon)) = normalised(cx, normal) else { continue };
-        let Some(x) = centre(cx, centred) else { continue };
+        let Some(x) = centre(cx, centred).and_then(|x| widened_from(cx, x, node)) else { continue };
         if takes(cx, "LayerNormalization", x) && is_scale(cx, scale, x) && is_scale(cx, shift, x) {
             let attrs = vec![("axis", Attr::Int(-1)), ("epsilon", Attr::Float(epsilon))];
             return cx.make("LayerNormalization", &[x, scale, shift], attrs);
@@ -46,12 +49,25 @@ fn layer(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     None
 }
 
-/// A quotient and what it is multiplied with.
+/// A quotient, perhaps rounded, and what it is multiplied with.
 fn scaled(cx: &Rewriter<'_>, node: &Node) -> Option<(Node, Value)> {
     let (a, b) = (node.input(0)?, node.input(1)?);
-    [(a, b), (b, a)]
-        .into_iter()
-        .find_map(|(quotient, scale)| Some((cx.made_by(quotient, "Div").filter(|_| cx.is_read_once(quotient))?, scale)))
+    let own = |value: Value, op: &str| cx.made_by(value, op).filter(|_| cx.is_read_once(value));
+    [(a, b), (b, a)].into_iter().find_map(|(quotient, scale)| {
+        let rounded = own(quotient, "Cast").filter(|_| cx.dtype(quotient) == Dtype::Float16);
+        let quotient = rounded.and_then(|cast| cast.input(0)).unwrap_or(quotient);
+        Some((own(quotient, "Div")?, scale))
+    })
+}
+
+/// What was normalised, in the dtype of the result: itself, or what was widened to it.
+fn widened_from(cx: &Rewriter<'_>, x: Value, result: &Node) -> Option<Value> {
+    let dtype = cx.dtype(result.outputs.first().copied().flatten()?);
+    if cx.dtype(x) == dtype {
+        return Some(x);
+    }
+    let source = cx.made_by(x, "Cast")?.input(0)?;
+    (cx.dtype(x) == Dtype::Float32 && cx.dtype(source) == dtype).then_some(source)
 }
 
 /// `v / sqrt(mean(v^2) + epsilon)`: `v` and `epsilon`.
@@ -95,7 +111,8 @@ fn is_scale(cx: &Rewriter<'_>, scale: Value, x: Value) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::super::super::testing::{Net, ops};
-    use crate::graph::{Attr, Value};
+    use crate::dtype::Dtype;
+    use crate::graph::{Attr, Type, Value};
 
     fn mean(net: &mut Net, x: Value, axis: i64) -> Value {
         let axes = net.ints(&[axis]);
@@ -126,6 +143,28 @@ mod tests {
         assert_eq!(rms(23, 2), ["RMSNormalization"]);
         assert_eq!(rms(23, 1).len(), 6);
         assert_eq!(rms(22, -1).len(), 6);
+    }
+
+    /// As Llama writes it: in float32 up to the scale.
+    fn half_rms(rounded: bool) -> Vec<&'static str> {
+        let mut net = Net::new(23);
+        let x = net.typed(Type::sized(Dtype::Float16, &[2, 3, 3]));
+        let w = net.typed(Type::sized(if rounded { Dtype::Float16 } else { Dtype::Float32 }, &[3]));
+        let wide = net.cast(x, Dtype::Float32);
+        let root = root(&mut net, wide, -1);
+        let mut a = net.op("Div", &[wide, root]);
+        if rounded {
+            a = net.cast(a, Dtype::Float16);
+        }
+        let y = net.op("Mul", &[w, a]);
+        ops(net, y)
+    }
+
+    #[test]
+    fn float16_is_widened_by_the_operator() {
+        assert_eq!(half_rms(true), ["RMSNormalization"]);
+        // The result is wide: so is what goes in.
+        assert_eq!(half_rms(false), ["Cast", "RMSNormalization"]);
     }
 
     fn layer(opset: u32, axis: i64) -> Vec<&'static str> {

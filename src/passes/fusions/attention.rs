@@ -1,0 +1,199 @@
+//! Attention (opset 23): `softmax(scale * q k' + mask) v` of heads, and the groups of heads that it repeats by itself.
+//!
+//! It must not take products that broadcast, a mask that is scaled too, nor scores that something else reads.
+
+use super::super::rewriter::Rewriter;
+use super::super::transposes::{joined, perm, transposed};
+use super::{number, takes};
+use crate::graph::{Attr, Node, Value};
+
+pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+    match node.op {
+        "MatMul" if cx.has("Attention") => spelled_out(cx, node),
+        "Attention" => grouped(cx, node),
+        _ => None,
+    }
+}
+
+fn spelled_out(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+    let values = node.input(1)?;
+    let weights = own_input(cx, node, 0, &["Softmax"])?;
+    if !is_last_axis(cx, &weights) || !takes(cx, "Attention", values) {
+        return None;
+    }
+    let scores = weights.input(0)?;
+    let (scores, mask) = masked(cx, scores).map_or((scores, None), |(scores, mask)| (scores, Some(mask)));
+    let (scores, after) = scaled(cx, scores);
+    let product = cx.made_by(scores, "MatMul").filter(|_| cx.is_read_once(scores))?;
+    let (queries, of_queries) = scaled(cx, product.input(0)?);
+    let (turned, of_turned) = scaled(cx, product.input(1)?);
+    let turn = cx.made_by(turned, "Transpose")?;
+    let perm = joined(&perm(cx, &turn)?, &[0, 1, 3, 2])?;
+    let keys = transposed(cx, turn.input(0)?, perm)?;
+    let (keys, of_keys) = scaled(cx, keys);
+    let [batch, heads, length, features] = cx.shape(queries)?.to_vec().try_into().ok()?;
+    let [.., total, of_value] = cx.shape(values)?.to_vec().try_into().ok().filter(|sizes: &[_; 4]| sizes.len() == 4)?;
+    let fits = *cx.shape(keys)? == [batch.clone(), heads.clone(), total.clone(), features]
+        && *cx.shape(values)? == [batch.clone(), heads.clone(), total.clone(), of_value];
+    if !fits {
+        return None;
+    }
+    let mut inputs = vec![queries, keys, values];
+    if let Some(mask) = mask {
+        let wanted = [batch, heads, length, total];
+        let sizes = cx.shape(mask)?.to_vec();
+        let own = wanted.get(4usize.checked_sub(sizes.len())?..)?;
+        let is_broadcast = sizes.iter().zip(own).all(|(n, wanted)| *n == 1 || n == wanted);
+        if !is_broadcast || !matches!(sizes.len(), 2 | 4) {
+            return None;
+        }
+        // Runtimes want the last two sizes in full.
+        let last = sizes.len() - 2;
+        let full: Vec<_> = sizes.iter().take(last).chain(own.iter().skip(last)).cloned().collect();
+        inputs.push(cx.builder.expand(mask, &full).ok()?);
+    }
+    let scale = after * of_queries * of_turned * of_keys;
+    cx.make("Attention", &inputs, vec![("scale", Attr::Float(scale))])
+}
+
+/// The node that makes an input, if it is one of these operators and nothing else reads it.
+fn own_input(cx: &Rewriter<'_>, node: &Node, i: usize, ops: &[&str]) -> Option<Node> {
+    let value = node.input(i)?;
+    cx.producer(value).filter(|found| ops.contains(&found.op) && cx.is_read_once(value)).cloned()
+}
+
+fn is_last_axis(cx: &Rewriter<'_>, softmax: &Node) -> bool {
+    let axis = softmax.int("axis").unwrap_or(-1);
+    let rank = softmax.input(0).and_then(|x| cx.rank(x));
+    rank == Some(4) && matches!(axis, -1 | 3)
+}
+
+/// A sum of scores and a mask.
+fn masked(cx: &Rewriter<'_>, value: Value) -> Option<(Value, Value)> {
+    let sum = cx.made_by(value, "Add").filter(|_| cx.is_read_once(value))?;
+    let (a, b) = (sum.input(0)?, sum.input(1)?);
+    [(a, b), (b, a)].into_iter().find(|(scores, _)| {
+        let (product, _) = scaled(cx, *scores);
+        cx.made_by(product, "MatMul").is_some() && cx.same_type(*scores, value)
+    })
+}
+
+/// What a value is a multiple of, and the factor.
+fn scaled(cx: &Rewriter<'_>, value: Value) -> (Value, f64) {
+    let found = || {
+        let node = cx.producer(value).filter(|_| cx.is_read_once(value))?;
+        let (a, b) = (node.input(0)?, node.input(1)?);
+        let (x, factor) = match node.op {
+            "Div" => (a, number(cx, b)?.recip()),
+            "Mul" => [(a, b), (b, a)].into_iter().find_map(|(x, y)| Some((x, number(cx, y)?)))?,
+            _ => return None,
+        };
+        (cx.same_type(x, value) && factor.is_finite()).then_some((x, factor))
+    };
+    found().unwrap_or((value, 1.0))
+}
+
+/// Keys and values whose heads were repeated for their groups are taken as they were.
+fn grouped(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+    let mut inputs: Vec<Value> = node.inputs.iter().copied().collect::<Option<_>>()?;
+    if inputs.len() > 4 || cx.rank(*inputs.first()?) != Some(4) {
+        return None;
+    }
+    let (keys, values) = (repeated(cx, *inputs.get(1)?)?, repeated(cx, *inputs.get(2)?)?);
+    if cx.shape(keys)?.get(1) != cx.shape(values)?.get(1) {
+        return None;
+    }
+    *inputs.get_mut(1)? = keys;
+    *inputs.get_mut(2)? = values;
+    cx.remade(node, &inputs)
+}
+
+/// `[N, heads, ...]` that went to `[N, heads, 1, ...]`, `[N, heads, groups, ...]` and `[N, heads * groups, ...]`.
+fn repeated(cx: &Rewriter<'_>, value: Value) -> Option<Value> {
+    let flat = cx.made_by(value, "Reshape")?;
+    let wide = cx.input_node(&flat, 0, "Expand")?;
+    let ones = wide.input(0)?;
+    let x = cx.producer(ones).filter(|node| matches!(node.op, "Unsqueeze" | "Reshape"))?.input(0)?;
+    let [batch, heads, length, features] = cx.shape(x)?.to_vec().try_into().ok()?;
+    let groups = cx.shape(flat.input(0)?)?.get(2)?.clone();
+    let (rest, one) = ([length, features], crate::sym::SymInt::from(1));
+    let with = |middle: &[crate::sym::SymInt]| [&[batch.clone()][..], middle, &rest[..]].concat();
+    let steps = [
+        (ones, with(&[heads.clone(), one])),
+        (flat.input(0)?, with(&[heads.clone(), groups.clone()])),
+        (value, with(&[heads.mul(&groups)])),
+    ];
+    steps.iter().all(|(value, sizes)| cx.shape(*value) == Some(sizes)).then_some(x)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::super::super::testing::{Net, ops};
+    use crate::graph::{Attr, Value};
+
+    struct Case {
+        opset: u32,
+        keys: i64,
+        mask: &'static [i64],
+        late: bool,
+    }
+
+    const USUAL: Case = Case { opset: 23, keys: 2, mask: &[2, 1, 5, 6], late: false };
+
+    fn attention(case: &Case) -> Vec<&'static str> {
+        let mut net = Net::new(case.opset);
+        let (q, k) = (net.input(&[2, 3, 5, 8]), net.input(&[case.keys, 6, 3, 8]));
+        let (v, mask) = (net.input(&[2, 3, 6, 4]), net.input(case.mask));
+        let k = net.transposed(k, &[0, 2, 3, 1]);
+        let scale = net.floats(&[], &[0.25]);
+        let mut scores = net.op("MatMul", &[q, k]);
+        let scaled = |net: &mut Net, x: Value| net.op("Mul", &[x, scale]);
+        if !case.late {
+            scores = scaled(&mut net, scores);
+        }
+        scores = net.op("Add", &[scores, mask]);
+        if case.late {
+            scores = scaled(&mut net, scores);
+        }
+        let weights = net.with("Softmax", &[scores], vec![("axis", Attr::Int(-1))]);
+        let y = net.op("MatMul", &[weights, v]);
+        ops(net, y)
+    }
+
+    #[test]
+    fn attention_is_seen() {
+        assert_eq!(attention(&USUAL), ["Transpose", "Attention"]);
+        assert_eq!(attention(&Case { mask: &[5, 6], ..USUAL }), ["Transpose", "Attention"]);
+        assert_eq!(attention(&Case { mask: &[2, 1, 1, 6], ..USUAL }), ["Transpose", "Expand", "Attention"]);
+    }
+
+    #[test]
+    fn other_sums_and_opsets_stay() {
+        assert!(!attention(&Case { opset: 22, ..USUAL }).contains(&"Attention"));
+        assert!(!attention(&Case { keys: 1, ..USUAL }).contains(&"Attention"));
+        assert!(!attention(&Case { late: true, ..USUAL }).contains(&"Attention"));
+    }
+
+    fn groups(of_keys: i64, of_values: i64) -> Vec<&'static str> {
+        let mut net = Net::new(23);
+        let q = net.open_input(&[-1, 4, 5, 8]);
+        let mut repeated = |heads: i64| {
+            let x = net.open_input(&[-1, heads, 5, 8]);
+            let (axes, shape) = (net.ints(&[2]), net.ints(&[1, 1, 4 / heads, 1, 1]));
+            let a = net.op("Unsqueeze", &[x, axes]);
+            let a = net.op("Expand", &[a, shape]);
+            let shape = net.ints(&[0, 4, 5, 8]);
+            net.op("Reshape", &[a, shape])
+        };
+        let (k, v) = (repeated(of_keys), repeated(of_values));
+        let y = net.op("Attention", &[q, k, v]);
+        ops(net, y)
+    }
+
+    #[test]
+    fn heads_of_groups_are_repeated_by_the_operator() {
+        assert_eq!(groups(2, 2), ["Attention"]);
+        assert_eq!(groups(2, 1).len(), 7);
+    }
+}
