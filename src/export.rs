@@ -30,7 +30,7 @@ use crate::program::Program;
 use crate::rules::{DEFAULT_OPSET, MAX_OPSET, MIN_OPSET, Rules};
 use crate::targets::Target;
 use crate::translate::{Fallback, kept, translate};
-use crate::{check, clean, functional, inline};
+use crate::{check, clean, functional, inline, pieces};
 
 /// What a user may choose.
 #[derive(Debug, Clone)]
@@ -144,6 +144,7 @@ fn prepare_with(program: &mut Program, keep_mutations: bool, keep_assertions: bo
         clean::report_assertions(program);
     }
     clean::clean(program);
+    pieces::name_sizes(program);
     functional::functionalise(program, keep_mutations)?;
     clean::clean(program);
     Ok(())

@@ -36,6 +36,7 @@ pub mod inspect;
 pub mod interpret;
 pub mod onnx;
 pub mod passes;
+pub mod pieces;
 pub mod program;
 pub mod pt2;
 pub mod rules;

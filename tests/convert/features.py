@@ -235,6 +235,55 @@ def check_raising():
     assert "`OneHot` of opset 9 is another operator from opset 11 on: negative indices count from the end" in message, message
 
 
+def sequence(name, shape, dtype=T.FLOAT):
+    return h.make_value_info(name, h.make_sequence_type_proto(h.make_tensor_type_proto(dtype, shape)))
+
+
+def check_sequences():
+    """Opsets 11 and 12 have sequences, but no Identity, If or Loop of them."""
+    lists = [x(1, n).reshape(n) for n in (2, 3, 1)]
+    body = h.make_graph([h.make_node("Add", ["a", "a"], ["double"]), h.make_node("Shape", ["a"], ["size"])], "body",
+                        [value("a", shape=("k",))], [value("double", shape=("k",)), value("size", T.INT64, (1,))])
+    nodes = [h.make_node("SequenceMap", ["s"], ["doubles", "sizes"], body=body)]
+    source = model(nodes, [sequence("s", ("k",))], [sequence("doubles", None), sequence("sizes", None, T.INT64)])
+    for opset in (11, 12, 13):
+        for given, made in zip(run(source, {"s": lists}), run(convert(source, opset), {"s": lists}), strict=True):
+            assert all(np.array_equal(a, b) for a, b in zip(given, made, strict=True)), made
+    assert "there are no sequences before opset 11" in convert(source, 9, fails=5)
+    grown = h.make_graph([h.make_node("Unsqueeze", ["a", "zero"], ["row"])], "body", [value("a", shape=("k",))], [value("row", shape=("one", "k"))])
+    source = model([h.make_node("SequenceMap", ["s"], ["rows"], body=grown)], [sequence("s", ("k",))], [sequence("rows", None)], [nh.from_array(np.array([0]), "zero")])
+    assert "whose elements differ in shape" in convert(source, 11, fails=5)
+
+    source = model([h.make_node("Identity", ["s"], ["t"])], [sequence("s", ("k",))], [sequence("t", ("k",))])
+    made = run(convert(source, 11), {"s": lists})[0]
+    assert all(np.array_equal(a, b) for a, b in zip(lists, made, strict=True)), made
+
+    def branch(*items):
+        return h.make_graph([h.make_node("SequenceConstruct", list(items), ["items"]), h.make_node("Neg", ["x"], ["n"])], "branch", [], [sequence("items", None), value("n")])
+    nodes = [h.make_node("If", ["c"], ["s", "n"], then_branch=branch("x", "y"), else_branch=branch("y", "x")), h.make_node("SequenceAt", ["s", "one"], ["z"])]
+    one = [nh.from_array(np.int64(1), "one")]
+    source = model(nodes, [value("c", T.BOOL, ()), value("x"), value("y")], [value("z"), value("n")], one)
+    for opset in (9, 11, 12, 13):
+        for condition in (True, False):
+            same(source, convert(source, opset), {"c": np.array(condition), "x": x(), "y": x() + 1})
+    nodes[0] = h.make_node("If", ["c"], ["s", "n"], then_branch=branch("x", "y"), else_branch=branch("x", "y", "x"))
+    source = model(nodes, [value("c", T.BOOL, ()), value("x"), value("y")], [value("z"), value("n")], one)
+    assert "different lengths need opset 13" in convert(source, 12, fails=5)
+
+
+def check_strings():
+    """Up to opset 10 strings are compared with constants alone, up to 18 by what is unique."""
+    words = np.array([["b", "a", ""], ["\u00e9", "b", "c"]], np.object_)
+    asked = nh.from_array(np.array(["b", "c", "b"], np.object_), "w")
+    for inputs in (["x", "w"], ["w", "x"]):
+        source = model([h.make_node("Equal", inputs, ["y"])], [value("x", T.STRING)], [value("y", T.BOOL)], [asked], opset=19, ir=9)
+        for opset in (9, 10, 11, 18):
+            same(source, convert(source, opset), {"x": words})
+    source = model([h.make_node("Equal", ["x", "w"], ["y"])], [value("x", T.STRING), value("w", T.STRING)], [value("y", T.BOOL)], opset=19, ir=9)
+    same(source, convert(source, 11), {"x": words, "w": words[::-1]})
+    assert "neither of which is a constant" in convert(source, 10, fails=5)
+
+
 def check_targets():
     source = model([h.make_node("LayerNormalization", ["x", "s"], ["y"])], [value("x")], [value("y")], [nh.from_array(np.ones(3, np.float32), "s")], opset=18)
     made = convert(source, 17, "--target", "tensorrt-8.5")
