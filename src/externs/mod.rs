@@ -17,6 +17,7 @@ mod nodes;
 mod numbers;
 mod pads;
 mod pool;
+mod projected;
 mod promotion;
 mod recurrent;
 mod resize;
