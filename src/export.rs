@@ -30,7 +30,7 @@ use crate::program::Program;
 use crate::rules::{DEFAULT_OPSET, MAX_OPSET, MIN_OPSET, Rules};
 use crate::targets::Target;
 use crate::translate::{Fallback, kept, translate};
-use crate::{check, clean, functional, inline};
+use crate::{check, clean, functional, inline, pieces};
 
 /// What a user may choose.
 #[derive(Debug, Clone)]
@@ -110,7 +110,8 @@ pub struct Exported {
 pub fn export_program(mut program: Program, options: &Options) -> Result<Exported> {
     check_opset(options.opset)?;
     check_target(options.target, options.opset, options.ir)?;
-    prepare(&mut program).map_err(|error| error.at(program.source.clone()))?;
+    prepare_with(&mut program, options.keep_mutations, options.keep_assertions)
+        .map_err(|error| error.at(program.source.clone()))?;
     let source = PathBuf::from(&program.source);
     program.notes.extend(kept(&program, options));
     let graph = translate(&program, options).map_err(|error| error.at(program.source.clone()))?;
@@ -143,6 +144,7 @@ fn prepare_with(program: &mut Program, keep_mutations: bool, keep_assertions: bo
         clean::report_assertions(program);
     }
     clean::clean(program);
+    pieces::name_sizes(program);
     functional::functionalise(program, keep_mutations)?;
     clean::clean(program);
     Ok(())

@@ -1,5 +1,17 @@
 //! aten2onnx: PyTorch models to ONNX at any opset, from rules that the build proves.
 //!
+//! ```standalone_crate
+//! # let folder = tempfile::tempdir()?;
+//! # std::fs::copy("tests/data/models/mobilenet_like.pt2", folder.path().join("model.pt2"))?;
+//! # std::env::set_current_dir(&folder)?;
+//! use aten2onnx::Exporter;
+//!
+//! let summary = Exporter::new().opset(13).dim("s77", "batch").export("model.pt2", "model.onnx")?;
+//! println!("{} nodes in {:?}", summary.nodes, summary.took);
+//! summary.notes.iter().for_each(|note| println!("{note}"));
+//! # Ok::<(), aten2onnx::error::Error>(())
+//! ```
+//!
 //! [`Exporter`] is the way in. The parts, in the order that data flows: [`pt2`] reads archives into a [`program`], [`functional`]
 //! makes it free of writes, [`translate`] runs the [`rules`] over it, which call the [`builder`] (with [`infer`] and the
 //! [`schema`] tables) to make a [`graph`], [`passes`] shorten it, and [`onnx`] writes it. docs/architecture.md tells more.
@@ -24,6 +36,7 @@ pub mod inspect;
 pub mod interpret;
 pub mod onnx;
 pub mod passes;
+pub mod pieces;
 pub mod program;
 pub mod pt2;
 pub mod rules;

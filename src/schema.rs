@@ -80,10 +80,30 @@ pub enum PortKind {
 pub struct Attribute {
     /// `alpha`
     pub name: &'static str,
+    /// Its type.
+    pub kind: AttrKind,
     /// A node must have it.
     pub required: bool,
     /// What it is where a node leaves it out.
     pub default: Option<Default>,
+}
+
+/// The types of attributes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum AttrKind {
+    Float,
+    Int,
+    String,
+    Tensor,
+    Graph,
+    SparseTensor,
+    TypeProto,
+    Floats,
+    Ints,
+    Strings,
+    Tensors,
+    Graphs,
 }
 
 /// A default.

@@ -10,6 +10,7 @@ mod fallback;
 mod nested;
 mod numbers;
 mod preflight;
+mod symbolic;
 
 pub use fallback::{DOMAIN as ATEN_DOMAIN, Fallback};
 pub use preflight::{Blocker, kept, preflight};
@@ -187,6 +188,9 @@ impl Translation<'_> {
         if let Some(operator) = node.target.strip_prefix("higher_order::") {
             return self.higher_order(operator, node, graph);
         }
+        if symbolic::is_symbolic(&node.target) {
+            return self.symbolic(node, graph);
+        }
         let rules = self.shared.rules;
         if self.shared.fallback == Fallback::Aten && rules.meaning(&node.target).is_none() {
             return self.keep(node, graph);
@@ -315,6 +319,7 @@ fn origin(node: &Node) -> Origin {
         module_type: node.module_type.clone(),
         source_line: node.source_line.clone(),
         rule: node.target.clone(),
+        metadata: Vec::new(),
     }
 }
 

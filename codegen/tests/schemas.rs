@@ -10,8 +10,13 @@ use aten2onnx_codegen::schema::facts::{Dtypes, IgnoredArguments, Opsets, Promoti
 use aten2onnx_codegen::schema::onnx::{AttrKind, AttrValue, Change, OnnxSchemas, PortOption};
 use proptest::prelude::*;
 
-const ATEN: [(&str, usize); 4] =
-    [("aten.txt", 3754), ("prims.txt", 126), ("quantized_decomposed.txt", 19), ("torchvision.txt", 15)];
+const ATEN: [(&str, usize); 5] = [
+    ("aten.txt", 3754),
+    ("prims.txt", 126),
+    ("quantized_decomposed.txt", 19),
+    ("torch.onnx.txt", 2),
+    ("torchvision.txt", 15),
+];
 
 fn mappings() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../mappings")

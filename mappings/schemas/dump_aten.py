@@ -1,4 +1,4 @@
-"""Writes aten.txt, prims.txt, quantized_decomposed.txt, torchvision.txt: every overload's schema, one a line.
+"""Writes aten.txt, prims.txt, quantized_decomposed.txt, torch.onnx.txt, torchvision.txt: every overload's schema, one a line.
 
     pip install torch==2.13.0 torchvision==0.28.0
     python mappings/schemas/dump_aten.py            # refresh
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import torch
 import torch.ao.quantization.fx._decomposed  # registers quantized_decomposed
+import torch.onnx.ops  # registers onnx
 import torchgen
 import torchvision  # registers torchvision
 import yaml
@@ -24,7 +25,8 @@ from snapshot import finish
 
 TORCH = "2.13.0"
 TORCHVISION = "0.28.0"
-COUNTS = {"aten": 3754, "prims": 126, "quantized_decomposed": 19, "torchvision": 15}
+COUNTS = {"aten": 3754, "prims": 126, "quantized_decomposed": 19, "onnx": 2, "torchvision": 15}
+FILES = {"onnx": "torch.onnx.txt"}  # onnx.txt holds the schemas of ONNX itself
 
 
 def release(version):
@@ -52,8 +54,8 @@ def main():
     lines = {namespace: {} for namespace in COUNTS}
     for schema in torch._C._jit_get_all_schemas():
         namespace = schema.name.split("::")[0]
-        if namespace not in lines:
-            continue
+        if namespace not in lines or (namespace == "onnx" and not schema.overload_name.startswith("opset")):
+            continue  # TorchScript has two of the namespace `onnx` for itself
         name = schema.name + ("." + schema.overload_name if schema.overload_name else "")
         text = native.get(name) or rendered(schema)
         assert torch._C.parse_schema(text) == schema or "..." in text, text
@@ -64,7 +66,7 @@ def main():
         assert len(lines[namespace]) == count, (namespace, len(lines[namespace]))
         source = f"torchvision {TORCHVISION}" if namespace == "torchvision" else f"torch {TORCH}"
         head = f"# The schemas of `{namespace}`: {source}. Refresh: python mappings/schemas/dump_aten.py\n"
-        files[namespace + ".txt"] = head + "".join(text + "\n" for _, text in sorted(lines[namespace].items()))
+        files[FILES.get(namespace, namespace + ".txt")] = head + "".join(text + "\n" for _, text in sorted(lines[namespace].items()))
     finish(__doc__, files)
 
 

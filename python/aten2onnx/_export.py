@@ -34,6 +34,9 @@ def export(
     provenance: str = "compact",
     target: str | None = None,
     mappings: Paths = (),
+    fallback: str | bool | None = None,
+    keep_mutations: bool = False,
+    keep_assertions: bool = False,
     optimize: bool = True,
     verify: bool = False,
     report: bool | str | os.PathLike[str] | None = None,
@@ -63,6 +66,11 @@ def export(
         target: the runtime that the model is for, such as "tensorrt-8.6": it chooses the opset, and what the runtime does not take is
             refused. `aten2onnx targets` lists them.
         mappings: mapping files, or folders of them, with rules for custom operators; they may also take the place of built-in rules.
+        fallback: "aten" keeps operators that have neither a rule nor a decomposition as nodes of the domain `org.pytorch.aten`, for those who
+            have kernels for them; by itself they are an error.
+        keep_mutations: buffers that the model writes to become inputs, and their new values and those of inputs that it writes to become
+            outputs; by itself what is written is dropped, with a note.
+        keep_assertions: tell in the report's notes which assertions of the model are left out.
         optimize: False leaves the graph as the rules write it.
         verify: compare the result with PyTorch's in ONNX Runtime.
         report: where a report goes: a path (JSON if it ends in `.json`, else Markdown), or True for `f` + ".report.md".
@@ -93,6 +101,9 @@ def export(
         "output_names": list(output_names or ()),
         "optimize": optimize,
         "target": target,
+        "keep_mutations": keep_mutations,
+        "keep_assertions": keep_assertions,
+        "fallback": _others.fallback(fallback),
     }
     made = Report(_name(model))
     rules = own_rules(mappings)

@@ -62,13 +62,13 @@ def document(exported: Any) -> bytes:
     from torch._export.serde import serialize as serde
     from torch._export.serde.schema import SCHEMA_VERSION
 
-    serializer = serde.GraphModuleSerializer(exported.graph_signature, exported.module_call_graph)
+    serializer = _serializer(exported)
     try:
         graph = serializer.serialize_graph(exported.graph_module)
         signature = serializer.serialize_signature(exported.graph_signature)
     except (serde.SerializeError, AssertionError, NotImplementedError) as error:
         raise UnsupportedError(
-            f"PyTorch cannot write this program down: {error}", help="`torch.export.save` would fail in the same way"
+            f"PyTorch cannot write this program down: {_essence(error)}", help="`torch.export.save` would fail in the same way"
         ) from error
     program = {
         "graph_module": {"graph": graph, "signature": signature},
@@ -77,6 +77,32 @@ def document(exported: Any) -> bytes:
         "torch_version": torch.__version__,
     }
     return json.dumps(serde._dataclass_to_dict(program), cls=serde.EnumEncoder, allow_nan=False).encode()
+
+
+def _essence(error: Exception) -> str:
+    """Which node, and why: PyTorch tells it with the whole graph and a traceback."""
+    first, *_, last = str(error).splitlines() * 2 or [""]
+    node = first.split(" in graph:")[0]
+    return node if last in ("", first) else f"{node}: {last.split(': ', 1)[-1]}"
+
+
+def _serializer(exported: Any) -> Any:
+    """PyTorch's own, but that it also writes nodes of `torch.onnx.ops.symbolic` down."""
+    from torch._export.serde import serialize as serde
+
+    serializer = serde.GraphModuleSerializer(exported.graph_signature, exported.module_call_graph)
+    plain = serializer.serialize_inputs
+
+    def serialize_inputs(target: Any, args: Any, kwargs: Any = None) -> Any:
+        if getattr(target, "namespace", None) == "onnx_symbolic":
+            # Lists of lists are only written if they are of tuples of known ints; the shapes are told with the outputs.
+            places = [tuple(place) for place in kwargs["attr_pos"]]
+            kwargs = {name: value for name, value in kwargs.items() if name not in ("shapes", "attr_pos")}
+            kwargs |= {"attr_pos": places} if places else {}
+        return plain(target, args, kwargs)
+
+    serializer.serialize_inputs = serialize_inputs  # the class is final
+    return serializer
 
 
 def _plain(exported: Any) -> Any:

@@ -22,7 +22,6 @@ IGNORED: dict[str, tuple[tuple[Any, ...], str]] = {
     "custom_opsets": ((None,), "a mapping file states the version of a domain: `import_domain \"mydomain\" 1`"),
     "export_modules_as_functions": ((False, None), "modules are not made ONNX functions; the names of nodes tell the module's path"),
     "autograd_inlining": ((True, None), "torch.export looks into autograd.Function by itself"),
-    "fallback": ((False, None), "there is no other exporter to fall back to"),
 }
 
 #: Those that ask for another model than would be made: refused.
@@ -50,6 +49,13 @@ def check(arguments: Mapping[str, Any]) -> None:
                 warnings.warn(f"`{name}` is ignored: {reason}", stacklevel=4)
         else:
             raise TypeError(f"export() got an unexpected keyword argument '{name}'")
+
+
+def fallback(choice: str | bool | None) -> str | None:
+    """What is to become of operators without a rule; torch.onnx has True and False, for its own older exporter."""
+    if choice is True:
+        warnings.warn("`fallback=True` is ignored: there is no other exporter to fall back to, only \"aten\"", stacklevel=3)
+    return None if isinstance(choice, bool) else choice
 
 
 def _is_one_of(value: Any, harmless: tuple[Any, ...]) -> bool:

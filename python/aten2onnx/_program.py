@@ -97,7 +97,7 @@ class ONNXProgram:
     def __call__(self, *args: Any, **kwargs: Any) -> list[Any]:
         """Runs the model in ONNX Runtime: the outputs in order, tensors if this was exported from PyTorch, else arrays.
 
-        The arguments are those of the module; for a `.pt2` file arrays in the order of the inputs, or by the inputs' names.
+        The arguments are those of the module, and buffers that are inputs (`keep_mutations`) hold what they hold there; for a `.pt2` file arrays in the order of the inputs, or by the inputs' names.
         """
         from . import _runtime
 
@@ -106,6 +106,7 @@ class ONNXProgram:
         names = [value.name for value in self._session.get_inputs()]
         if self._live is not None:
             values = _runtime.flat_inputs(self._live.exported, args, kwargs)
+            values += _runtime.state(self._live.exported, names[len(values) :])
         else:
             values = [*args, *(kwargs[name] for name in names[len(args) :] if name in kwargs)]
         if len(values) != len(names):

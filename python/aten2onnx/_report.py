@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _native
+from ._errors import in_python
 
 
 class Report:
@@ -65,7 +66,7 @@ class Report:
         self.opset, self.ir_version = model.opset, model.ir_version
         self.inputs, self.outputs = model.inputs, model.outputs
         self.operators, self.weights = model.operators, model.weights
-        self.notes += [note for note in model.notes if note not in self.notes]
+        self.notes += [note for note in map(in_python, model.notes) if note not in self.notes]
 
     def to_dict(self) -> dict[str, Any]:
         """All of it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ._errors import Error, require
@@ -15,6 +15,12 @@ def flat_inputs(exported: Any, args: Any, kwargs: Mapping[str, Any] | None) -> l
     """The values for the inputs of the ONNX model: what torch.export made a constant is left out."""
     leaves = user_inputs(exported, args, kwargs)
     return [leaf for leaf, spec in zip(leaves, input_specs(exported)) if hasattr(spec.arg, "name") and not hasattr(spec.arg, "value")]
+
+
+def state(exported: Any, names: Sequence[str]) -> list[Any]:
+    """The values of the buffers that `keep_mutations` has made inputs."""
+    values = {**exported.constants, **exported.state_dict}
+    return [values[name] for name in names if name in values]
 
 
 def user_inputs(exported: Any, args: Any, kwargs: Mapping[str, Any] | None) -> list[Any]:

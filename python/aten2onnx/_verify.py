@@ -56,7 +56,7 @@ def verify(program: Any, args: Any, kwargs: Mapping[str, Any] | None, *, rtol: f
         args, kwargs = exported.example_inputs
     args = (args,) if hasattr(args, "detach") else tuple(args)
     leaves = _runtime.user_inputs(exported, args, kwargs)
-    expected = expected_outputs(exported, leaves)
+    expected, new_values = results(exported, leaves)
     if is_random(exported) and not _same(expected, expected_outputs(exported, leaves)):
         warnings.warn("not verified: the model's results are random", stacklevel=4)
         program.report.notes.append("Not verified: the model's results are random.")
@@ -64,7 +64,12 @@ def verify(program: Any, args: Any, kwargs: Mapping[str, Any] | None, *, rtol: f
     found = program(*args, **(kwargs or {}))
     rows = {}
     names = [name for name, _ in program.report.outputs]
+    # After the user's outputs come those of `keep_mutations`.
+    expected += [new_values.get(name) for name in names[len(expected) :]]
     for name, wanted, got in zip(names, expected, found):
+        if wanted is None:
+            program.report.notes.append(f"Not verified: the output `{name}`, which was renamed.")
+            continue
         rows[name] = compare(wanted, got, rtol, atol)
     program.report.verification = {"onnxruntime": runtime.__version__, "outputs": rows}
     wrong = [name for name, row in rows.items() if not row["ok"]]
@@ -118,6 +123,11 @@ def is_random(exported: Any) -> bool:
 
 def expected_outputs(exported: Any, leaves: list[Any], see: Callable[[Any, Any], None] | None = None) -> list[Any]:
     """The user's outputs that are tensors or numbers, as PyTorch computes them; `see` gets each node and its result."""
+    return results(exported, leaves, see)[0]
+
+
+def results(exported: Any, leaves: list[Any], see: Callable[[Any, Any], None] | None = None) -> tuple[list[Any], dict[str, Any]]:
+    """The user's outputs that are tensors or numbers, and what buffers and inputs hold afterwards, as the model's outputs call it."""
     import torch
 
     class Run(torch.fx.Interpreter):
@@ -131,11 +141,17 @@ def expected_outputs(exported: Any, leaves: list[Any], see: Callable[[Any, Any],
                 see(node, result)
             return result
 
+    bound = _bound(exported, leaves)
     with torch.no_grad():
-        values = Run(exported.graph_module).run(*_bound(exported, leaves))
-    specs = exported.graph_signature.output_specs
-    kept = [value for value, spec in zip(values, specs) if spec.kind.name in ("USER_OUTPUT", "LOSS_OUTPUT")]
-    return [value for value in kept if value is not None]
+        values = Run(exported.graph_module).run(*bound)
+    new_values = {f"{spec.target or spec.arg.name}_out": value for spec, value in zip(exported.graph_signature.input_specs, bound)}
+    kept = []
+    for value, spec in zip(values, exported.graph_signature.output_specs):
+        if spec.kind.name in ("USER_OUTPUT", "LOSS_OUTPUT"):
+            kept.append(value)
+        else:
+            new_values[f"{spec.target}_out"] = value
+    return [value for value in kept if value is not None], new_values
 
 
 def _bound(exported: Any, leaves: list[Any]) -> list[Any]:
@@ -223,5 +239,6 @@ def _inner_values(program: Any, leaves: list[Any]) -> dict[str, Any]:
         names = [value.name for value in session.get_inputs()]
         specs = _runtime.input_specs(program.exported_program)
         values = [leaf for leaf, spec in zip(leaves, specs) if not hasattr(spec.arg, "value")]
+        values += _runtime.state(program.exported_program, names[len(values) :])
         outputs = _runtime.run(session, dict(zip(names, values)), as_torch=True)
         return dict(zip([value.name for value in session.get_outputs()], outputs))

@@ -7,6 +7,7 @@ use aten2onnx::export::Options;
 use aten2onnx::onnx::{ExternalData, Provenance};
 use aten2onnx::rules::Rules;
 use aten2onnx::targets;
+use aten2onnx::translate::Fallback;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -27,6 +28,9 @@ pub struct Choices {
     output_names: Vec<String>,
     optimize: bool,
     target: Option<String>,
+    keep_mutations: bool,
+    keep_assertions: bool,
+    fallback: Option<String>,
 }
 
 impl Choices {
@@ -43,6 +47,9 @@ impl Choices {
             input_names: all("input_names", &self.input_names)?,
             output_names: all("output_names", &self.output_names)?,
             opt_level: self.optimize.into(),
+            keep_mutations: self.keep_mutations,
+            keep_assertions: self.keep_assertions,
+            fallback: fallback(self.fallback.as_deref())?,
             rules,
             ..Options::default()
         })
@@ -71,6 +78,14 @@ fn provenance(text: &str) -> PyResult<Provenance> {
         "compact" => Ok(Provenance::Compact),
         "full" => Ok(Provenance::Full),
         _ => Err(wrong("provenance", text, "\"none\", \"compact\" or \"full\"")),
+    }
+}
+
+fn fallback(text: Option<&str>) -> PyResult<Fallback> {
+    match text {
+        None => Ok(Fallback::None),
+        Some("aten") => Ok(Fallback::Aten),
+        Some(text) => Err(wrong("fallback", text, "\"aten\", or None")),
     }
 }
 

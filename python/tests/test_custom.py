@@ -145,3 +145,91 @@ def test_torchvision_operators() -> None:
     boxes = torch.tensor([[0.0, 0.0, 4.0, 4.0], [0.0, 0.0, 4.0, 3.9], [2.0, 2.0, 6.0, 6.0]])
     args = torch.randn(1, 2, 8, 8), boxes, torch.tensor([0.5, 0.9, 0.7])
     aten2onnx.export(Net().eval(), args, opset_version=18, verify=True)
+
+
+def test_a_custom_operator_stays_as_a_node() -> None:
+    onnx = pytest.importorskip("onnx")
+    program = aten2onnx.export(Signs().eval(), (torch.randn(3),), fallback="aten")
+    assert program.report.operators == {"org.pytorch.aten::a2otest_scaled_sign": 1, "Relu": 1}
+    assert any("a2otest::scaled_sign" in note for note in program.report.notes)
+    onnx.checker.check_model(program.model_proto)
+    with pytest.raises(ValueError, match="fallback: \"torch\" will not do"):
+        aten2onnx.export(Signs().eval(), (torch.randn(3),), fallback="torch")
+    with pytest.warns(UserWarning, match="no other exporter"):
+        aten2onnx.export(nn.ReLU().eval(), (torch.randn(3),), fallback=True)
+
+
+class Symbolic(nn.Module):
+    """Nodes of ONNX: one of its own domain, one of another, with all kinds of attributes."""
+
+    def forward(self, x):
+        y = torch.onnx.ops.symbolic("Elu", (x,), {"alpha": 2}, dtype=x.dtype, shape=x.shape, version=6, metadata_props={"why": "a test"})
+        attrs = {"k": 3, "text": "abc", "ints": [1, 2], "floats": [1.5, 2.5], "texts": ["a", "b"], "flag": True}
+        types = {"dtypes": (x.dtype, torch.int64), "shapes": (x.shape, [x.shape[0], 1])}
+        z, w = torch.onnx.ops.symbolic_multi_out("mydomain::Two", (y, None, x), attrs, **types, version=4)
+        return z + y, w
+
+
+def test_symbolic_nodes_of_other_domains() -> None:
+    onnx = pytest.importorskip("onnx")
+    program = aten2onnx.export(Symbolic().eval(), (torch.randn(2, 3),), dynamic_shapes=({0: "batch"},), ir_version=10)
+    model = program.model_proto
+    onnx.checker.check_model(model)
+    assert {opset.domain: opset.version for opset in model.opset_import} == {"": 18, "mydomain": 4}
+    elu, two, _ = model.graph.node
+    assert (elu.op_type, elu.attribute[0].f) == ("Elu", 2.0)
+    assert {entry.key: entry.value for entry in elu.metadata_props} == {"why": "a test"}
+    assert (two.domain, list(two.input)[1]) == ("mydomain", "")
+    assert {attr.name: onnx.helper.get_attribute_value(attr) for attr in two.attribute} == {
+        "k": 3,
+        "text": b"abc",
+        "ints": [1, 2],
+        "floats": [1.5, 2.5],
+        "texts": [b"a", b"b"],
+        "flag": 1,
+    }
+    assert program.report.outputs[1][1] == "int64[batch, 1]"
+
+
+@pytest.mark.parametrize("opset", [9, 18, 20])
+def test_symbolic_nodes_of_onnx_are_said_at_any_opset(opset) -> None:
+    class Net(nn.Module):
+        def forward(self, x):
+            if torch.onnx.is_in_onnx_export():
+                return torch.onnx.ops.symbolic("Gelu", (x,), {"approximate": "tanh"}, dtype=x.dtype, shape=x.shape, version=20)
+            return nn.functional.gelu(x, approximate="tanh")
+
+    x = torch.randn(7)
+    program = aten2onnx.export(Net().eval(), (x,), opset_version=opset)
+    assert ("Gelu" in program.report.operators) == (opset >= 20)
+    torch.testing.assert_close(program(x)[0], nn.functional.gelu(x, approximate="tanh"), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("op", "attrs", "version", "message"),
+    [
+        ("Eluu", {}, 18, "ONNX has no operator `Eluu`"),
+        ("Gelu", {}, 18, "ONNX has no `Gelu` at opset 18: it came with 20"),
+        ("Elu", {"beta": 1.0}, 18, "`Elu` has no attribute `beta`"),
+        ("Elu", {"alpha": "a"}, 18, "the attribute `alpha` of `Elu` is of the type Float"),
+    ],
+)
+def test_wrong_symbolic_nodes_are_told(op, attrs, version, message) -> None:
+    class Net(nn.Module):
+        def forward(self, x):
+            return torch.onnx.ops.symbolic(op, (x,), attrs, dtype=x.dtype, shape=x.shape, version=version)
+
+    with pytest.raises(aten2onnx.Error, match=message) as caught:
+        aten2onnx.export(Net().eval(), (torch.randn(3),))
+    assert "test_custom.py" in caught.value.source_line
+
+
+def test_operators_of_torch_onnx() -> None:
+    class Net(nn.Module):
+        def forward(self, x, cos, sin):
+            y = torch.onnx.ops.rotary_embedding(x, cos, sin)
+            return torch.onnx.ops.attention(y, y, x, is_causal=True)[0]
+
+    args = torch.randn(1, 2, 3, 4), torch.randn(1, 3, 2), torch.randn(1, 3, 2)
+    for opset in (9, 18, 23):
+        aten2onnx.export(Net().eval(), args, opset_version=opset, verify=True)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 
 import aten2onnx
 import onnx
@@ -114,6 +115,38 @@ def test_progress_is_patient_and_tidy(monkeypatch) -> None:
     assert shown[0] == "aten2onnx: writing"
     assert "1,074 of 2,147 MB" in shown[1] and shown[1].count("█") == 15
     assert shown[-1] == ""
+
+
+class Notebook:
+    """What a notebook has for its cells to show."""
+
+    def __init__(self) -> None:
+        self.config = {"IPKernelApp": {}}
+        self.shown: list[tuple[str, str]] = []
+
+    def display(self, bundle, *, raw, display_id):
+        assert raw and display_id
+        self.shown.append(("new", bundle["text/plain"]))
+        return self
+
+    def update(self, bundle, *, raw):
+        self.shown.append(("again", bundle["text/plain"]))
+
+
+def test_a_notebook_has_one_output_that_changes(monkeypatch, capfd) -> None:
+    notebook = Notebook()
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: notebook))
+    monkeypatch.setitem(sys.modules, "IPython.display", types.SimpleNamespace(display=notebook.display))
+    monkeypatch.setattr(_progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(_progress, "PAUSE", 0.0)
+    with _progress.shown(None) as progress:
+        progress.step("reading")
+        progress.step("writing")
+        progress(1 << 30, 1 << 31)
+    kinds, texts = zip(*notebook.shown)
+    assert kinds == ("new", "again", "again", "again")
+    assert texts[0] == "aten2onnx: reading" and "1,074 of 2,147 MB" in texts[2] and texts[3] == ""
+    assert capfd.readouterr() == ("", "")
 
 
 def test_no_progress_where_nobody_looks(capfd, tmp_path) -> None:

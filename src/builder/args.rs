@@ -224,6 +224,15 @@ impl Args {
         numbers.iter().map(|n| sym_int(cx, name, n)).collect::<Result<_>>().map(Some)
     }
 
+    /// Lists of known integers; none at all where the argument is left out.
+    pub fn int_lists(&self, name: &str) -> Result<Vec<Vec<i64>>> {
+        match self.get(name) {
+            Some(ArgValue::IntLists(lists)) => Ok(lists.clone()),
+            Some(other) => Err(unexpected(name, "a list of lists of ints", other)),
+            None => Ok(Vec::new()),
+        }
+    }
+
     /// A known float.
     pub fn float(&self, cx: &mut Builder, name: &str) -> Result<f64> {
         self.opt_float(cx, name)?.ok_or_else(|| missing(name))

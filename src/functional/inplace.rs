@@ -144,13 +144,14 @@ pub fn is_constant(target: &str) -> bool {
     CONSTANT.contains(&base_name(target))
 }
 
-/// The functional operator that does the same: `aten::add.Tensor` for `aten::add_.Tensor`.
+/// The functional operator that does the same: `aten::add.Tensor` for `aten::add_.Tensor`. Where PyTorch has none, the operator itself:
+/// its rule says what the new value is.
 pub fn functional_sibling(target: &str) -> String {
     if let Some((_, sibling)) = SIBLINGS.iter().find(|(written, _)| *written == target) {
         return (*sibling).to_owned();
     }
-    if let Some(functional) = rules::effect(target).and_then(|effect| effect.functional) {
-        return functional.to_owned();
+    if let Some(effect) = rules::effect(target) {
+        return effect.functional.unwrap_or(target).to_owned();
     }
     let (name, overload) = target.split_once('.').unwrap_or((target, ""));
     let dot = if overload.is_empty() { "" } else { "." };

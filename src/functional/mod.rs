@@ -7,13 +7,14 @@
 //!
 //! `alias` knows which values share memory and which are up to date, `layout` how elements lie in it, `views` how a view and its base
 //! relate, `sync` brings stale values up to date, `inplace` writes each in-place operator as others, `strided` is for `as_strided`,
-//! `keep` for mutations that the caller is to see; this file walks over the nodes in order. Which operators give views and which write
-//! is what the alias marks of the schemas say ([`crate::rules`]).
+//! `stats` for the statistics of normalisations, `keep` for mutations that the caller is to see; this file walks over the nodes in
+//! order. Which operators give views and which write is what the alias marks of the schemas say ([`crate::rules`]).
 
 mod alias;
 mod inplace;
 mod keep;
 mod layout;
+mod stats;
 mod strided;
 mod sync;
 #[cfg(test)]
@@ -160,7 +161,6 @@ impl Pass<'_> {
             self.see_memory(&mut node)?;
         }
         let shared = self.nested(&mut node)?;
-        let updated = inplace::updated_stats(&node);
         // The names as they were tell which tensors are meant; what is read are their newest values.
         let as_written = node.clone();
         let outs = rules::effect(&node.target).filter(|effect| effect.is_out).map_or(&[][..], |effect| effect.writes);
@@ -168,12 +168,10 @@ impl Pass<'_> {
             // What is overwritten whole, and what only its shape is asked of, may be out of date.
             let overwritten = (written == Some(index) && matches!(kind, Kind::Write(Overwrite::Whole)))
                 || outs.contains(&name.as_str());
-            let only_shape = overwritten || inplace::reads_only_shape(&node.target) || updated.contains(&name.as_str());
+            let only_shape = overwritten || inplace::reads_only_shape(&node.target);
             self.read(arg, only_shape)?;
         }
-        for stat in updated {
-            self.update_stat(&as_written, stat)?;
-        }
+        let updates = self.statistics(&mut node, &as_written)?;
         match (kind, written_name) {
             (Kind::Write(overwrite), Some(name)) => self.write(node, &name, overwrite),
             (Kind::Metadata, Some(name)) => {
@@ -184,6 +182,7 @@ impl Pass<'_> {
             _ => {
                 self.define_results(&node, &as_written, &shared);
                 self.done.push(node);
+                self.keep_statistics(updates, &as_written);
                 Ok(())
             }
         }
@@ -328,21 +327,6 @@ impl Pass<'_> {
             self.aliases.derive(parent, View { node: node.clone(), cells: vec![cell] });
         }
         self.done.push(node);
-    }
-
-    /// Statistics that a normalisation in training mode updates without saying so.
-    fn update_stat(&mut self, node: &Node, stat: &str) -> Result<()> {
-        let arg = node.args.iter().find(|(name, _)| name == stat).map(|(_, arg)| arg);
-        if let Some(Arg::Tensor(name)) = arg
-            && let Some(cell) = self.aliases.cell(name)
-        {
-            if self.keeps {
-                return Err(refusal("it updates the statistics of a normalisation, which are to be kept"));
-            }
-            self.note_root(node, cell)?;
-            self.aliases.clobber(cell, Write::of(node));
-        }
-        Ok(())
     }
 
     /// Says once that the caller will not see a write; refuses one that another graph would have to see.

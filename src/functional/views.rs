@@ -39,6 +39,9 @@ const MAY_ALIAS: &[&str] = &[
     "feature_dropout",
     "meshgrid",
     "type_as",
+    "unsafe_chunk",
+    "unsafe_split",
+    "unsafe_split_with_sizes",
 ];
 
 /// Views where the strides allow it, else copies.
@@ -76,6 +79,7 @@ pub fn relation(node: &Node, tensors: &HashMap<String, TensorMeta>) -> Relation 
             Some(false) => Relation::Fresh,
             None => Relation::Maybe,
         },
+        "unsafe_chunk" | "unsafe_split" | "unsafe_split_with_sizes" => Relation::View,
         "atleast_1d" | "atleast_2d" | "atleast_3d" if from.is_some() && to.is_some() => Relation::View,
         _ if may_alias => Relation::Maybe,
         _ => Relation::View,
@@ -120,6 +124,7 @@ pub fn may_repeat(node: &Node, tensors: &HashMap<String, TensorMeta>, result: &s
 /// Do the results of the node have no element in common?
 pub fn are_disjoint(node: &Node) -> bool {
     let name = base_name(&node.target);
+    let name = name.strip_prefix("unsafe_").unwrap_or(name);
     matches!(name, "split" | "split_with_sizes" | "chunk" | "tensor_split" | "unbind" | "hsplit" | "vsplit" | "dsplit")
 }
 
@@ -183,7 +188,14 @@ fn call(
             args.push(named("index", Arg::Int(i64::try_from(index).ok()?)));
             ("aten::select_scatter", args)
         }
-        "narrow" | "split" | "split_with_sizes" | "chunk" | "tensor_split" => {
+        "narrow"
+        | "split"
+        | "split_with_sizes"
+        | "chunk"
+        | "tensor_split"
+        | "unsafe_split"
+        | "unsafe_split_with_sizes"
+        | "unsafe_chunk" => {
             let (dim, start, end) = part(view, index, tensors)?;
             let range = [("dim", dim), ("start", start), ("end", end)];
             let mut args = vec![named("self", tensor(parent)), named("src", tensor(child))];

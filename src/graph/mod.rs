@@ -72,6 +72,8 @@ pub struct Origin {
     pub source_line: Option<String>,
     /// The rule that ran: `aten::relu`.
     pub rule: String,
+    /// What the model itself says of the node: keys and values.
+    pub metadata: Vec<(String, String)>,
 }
 
 /// A finished model.

@@ -63,7 +63,9 @@ pub fn build(graph: &Graph, options: &ModelOptions) -> Result<Model> {
     let mut model = writer.model()?;
     ir::set(&mut model, options.ir)?;
     let version = model.proto.ir_version.unwrap_or_default();
-    if options.provenance == Provenance::Full && version >= i64::from(METADATA_IR) {
+    let is_noted = graph.provenance.iter().any(|origin| !origin.metadata.is_empty());
+    let wanted = options.provenance == Provenance::Full || is_noted;
+    if wanted && version >= i64::from(METADATA_IR) {
         writer.metadata = true;
         model = writer.model()?;
         model.proto.ir_version = Some(version);
@@ -150,10 +152,11 @@ impl Writer<'_> {
             attribute: node.attrs.iter().map(|(name, attr)| self.attribute(name, attr)).collect::<Result<_>>()?,
             ..NodeProto::default()
         };
-        if self.options.provenance == Provenance::Full
-            && let Some(origin) = self.graph.provenance.get(node.origin as usize)
-        {
-            describe(&mut proto, origin, self.metadata);
+        if let Some(origin) = self.graph.provenance.get(node.origin as usize) {
+            let full = self.options.provenance == Provenance::Full;
+            if full || !origin.metadata.is_empty() {
+                describe(&mut proto, origin, full, self.metadata);
+            }
         }
         Ok(proto)
     }

@@ -22,14 +22,14 @@ pub enum Provenance {
 /// The IR version from which nodes have `metadata_props`.
 pub const METADATA_IR: u32 = 10;
 
-/// Writes all that is known of a node's origin into it.
-pub fn describe(node: &mut NodeProto, origin: &Origin, metadata: bool) {
-    let facts = facts(origin);
+/// Writes what is known of a node's origin into it: all of it with `full`, else only what the model itself says of the node.
+pub fn describe(node: &mut NodeProto, origin: &Origin, full: bool, metadata: bool) {
+    let own = origin.metadata.iter().cloned();
+    let prefix = if metadata { "aten2onnx." } else { "" };
+    let facts = facts(origin).into_iter().filter(|_| full);
+    let facts: Vec<(String, String)> = facts.map(|(key, value)| (format!("{prefix}{key}"), value)).chain(own).collect();
     if metadata {
-        let entry = |(key, value): (&str, String)| StringStringEntryProto {
-            key: Some(format!("aten2onnx.{key}")),
-            value: Some(value),
-        };
+        let entry = |(key, value): (String, String)| StringStringEntryProto { key: Some(key), value: Some(value) };
         node.metadata_props = facts.into_iter().map(entry).collect();
     } else {
         let lines: Vec<String> = facts.into_iter().map(|(key, value)| format!("{key}: {value}")).collect();

@@ -55,6 +55,11 @@ impl Translation<'_> {
         given.attrs.push(("input_names", Attr::Strs(given.names)));
         let types = self.stated(node, graph)?;
         let values = self.builder.foreign(op_type(&node.target), VERSION, given.inputs, given.attrs, types)?;
+        self.bind_values(node, values, graph)
+    }
+
+    /// The results of an ONNX node under the names that the program gives them, in order.
+    pub(super) fn bind_values(&mut self, node: &Node, values: Vec<Value>, graph: &Graph) -> Result<()> {
         let mut values = values.into_iter();
         for output in &node.outputs {
             match output {
@@ -71,7 +76,7 @@ impl Translation<'_> {
     }
 
     /// The dtype and shape of each output, as recorded.
-    fn stated(&mut self, node: &Node, graph: &Graph) -> Result<Vec<(Dtype, Vec<SymInt>)>> {
+    pub(super) fn stated(&mut self, node: &Node, graph: &Graph) -> Result<Vec<(Dtype, Vec<SymInt>)>> {
         let mut types = Vec::new();
         for output in &node.outputs {
             let names = match output {

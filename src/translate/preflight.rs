@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::fallback::{DOMAIN, Fallback};
 use super::numbers::is_number_target;
+use super::symbolic::is_symbolic;
 use crate::error::{Call, Error};
 use crate::export::Options;
 use crate::program::{Arg, Graph, Node, Program};
@@ -87,7 +88,7 @@ fn has_complex(node: &Node, graph: &Graph) -> bool {
 }
 
 fn blocked(node: &Node, complex: bool, rules: &Rules, opset: u32) -> Option<(String, Option<u32>)> {
-    if is_number_target(&node.target) {
+    if is_number_target(&node.target) || is_symbolic(&node.target) {
         return None;
     }
     if let Some(operator) = node.target.strip_prefix("higher_order::") {

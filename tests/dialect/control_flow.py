@@ -5,23 +5,9 @@ from torch._higher_order_ops.scan import scan
 from torch._higher_order_ops.while_loop import while_loop
 from torch.export import Dim
 
+from cases import Case, Function
+
 ROWS = {0: Dim("rows", min=2, max=64)}
-
-
-class Case(torch.nn.Module):
-    """A function of a module with a weight, and what it is called with."""
-
-    def __init__(self, function, *inputs, others=None, shapes=None, decomposed=False, opset=9):
-        super().__init__()
-        torch.manual_seed(0)
-        self.w = torch.nn.Parameter(torch.randn(3, 3) / 2)
-        self.register_buffer("steps", torch.tensor(0))
-        self.function, self.inputs = function, inputs
-        self.others, self.shapes = others, shapes
-        self.decomposed, self.opset = decomposed, opset
-
-    def forward(self, *args):
-        return self.function(self, *args)
 
 
 def x(rows=4, seed=1):
@@ -34,6 +20,11 @@ def branches(m, a):
 
 def branch_on_size(m, a):
     return torch.cond(a.shape[0] > 5, lambda a: a.sin() + a.shape[0], lambda a: a.cos(), (a,))
+
+
+def bits_of_size(m, a):
+    n = a.shape[0]
+    return a * (n & 3) + (n | 1) - (n << 1)
 
 
 def branches_of_numbers(m, a):
@@ -121,14 +112,14 @@ def map_of_branches(m, a):
 
 
 def cases():
-    dynamic = {"others": (x(7, 3),), "shapes": ((ROWS,),)}
+    dynamic = {"others": [(x(7, 3),)], "shapes": ((ROWS,),)}
     both = [branches, two_results, writes_inside, branches_of_numbers, counted_loop, loop_until, loop_over_size, running_sum,
             cell, backwards, mapped, mapped_writes, map_of_branches, branch_in_loop, loop_in_loop, nested_branches, loop_in_branch]
     for function in both:
-        yield function.__name__, lambda f=function: Case(f, x())
-        yield function.__name__ + "_otherwise", lambda f=function: Case(f, -x(4, 2).abs())
-    for function in both + [branch_on_size]:
-        yield function.__name__ + "_dynamic", lambda f=function: Case(f, x(), **dynamic)
+        yield function.__name__, lambda f=function: Case(Function(f), x())
+        yield function.__name__ + "_otherwise", lambda f=function: Case(Function(f), -x(4, 2).abs())
+    for function in both + [branch_on_size, bits_of_size]:
+        yield function.__name__ + "_dynamic", lambda f=function: Case(Function(f), x(), **dynamic)
         # torch itself fails to decompose this one.
         if function is not loop_over_size:
-            yield function.__name__ + "_decomposed", lambda f=function: Case(f, x(), decomposed=True, **dynamic)
+            yield function.__name__ + "_decomposed", lambda f=function: Case(Function(f), x(), decomposed=True, **dynamic)

@@ -21,7 +21,7 @@ pub type Sames<'a> = &'a dyn Fn(&str, u32) -> bool;
 
 const HEAD: &str = "\
 mod onnx_table {
-    use crate::schema::{Attribute, Change, Default, Op, Port, PortKind, TypeSet, Version};
+    use crate::schema::{AttrKind, Attribute, Change, Default, Op, Port, PortKind, TypeSet, Version};
 
     const fn port(name: &'static str, kind: PortKind, ty: u8, homogeneous: bool) -> Port {
         Port { name, kind, ty, homogeneous }
@@ -43,12 +43,12 @@ mod onnx_table {
         port(name, PortKind::Variadic, ty, false)
     }
 
-    const fn required(name: &'static str) -> Attribute {
-        Attribute { name, required: true, default: None }
+    const fn required(name: &'static str, kind: AttrKind) -> Attribute {
+        Attribute { name, kind, required: true, default: None }
     }
 
-    const fn attribute(name: &'static str, default: Option<Default>) -> Attribute {
-        Attribute { name, required: false, default }
+    const fn attribute(name: &'static str, kind: AttrKind, default: Option<Default>) -> Attribute {
+        Attribute { name, kind, required: false, default }
     }
 
     const fn tensors(name: &'static str, tensors: u64) -> TypeSet {
@@ -169,12 +169,12 @@ fn ports(ports: &[Port], types: &Types<'_>) -> Vec<String> {
 
 /// `attribute("alpha", Some(Default::Float(1.0)))`
 fn attribute(attribute: &Attribute) -> String {
-    let name = &attribute.name;
+    let (name, kind) = (&attribute.name, format!("AttrKind::{:?}", attribute.kind));
     if attribute.required {
-        return format!("required({name:?})");
+        return format!("required({name:?}, {kind})");
     }
     let default = match &attribute.default {
-        None => return format!("attribute({name:?}, None)"),
+        None => return format!("attribute({name:?}, {kind}, None)"),
         Some(AttrValue::Float(v)) => format!("Float({})", float(*v)),
         Some(AttrValue::Int(v)) => format!("Int({v})"),
         Some(AttrValue::String(v)) => format!("Str({v:?})"),
@@ -184,7 +184,7 @@ fn attribute(attribute: &Attribute) -> String {
         Some(AttrValue::Ints(v)) => format!("Ints(&{v:?})"),
         Some(AttrValue::Strings(v)) => format!("Strs(&{v:?})"),
     };
-    format!("attribute({name:?}, Some(Default::{default}))")
+    format!("attribute({name:?}, {kind}, Some(Default::{default}))")
 }
 
 fn float(value: f32) -> String {

@@ -15,8 +15,14 @@ use std::path::Path;
 
 pub use onnx_print::short_types;
 
-/// The snapshots of PyTorch's operators.
-const ATEN: [&str; 4] = ["aten.txt", "prims.txt", "quantized_decomposed.txt", "torchvision.txt"];
+/// The snapshots of PyTorch's operators and the namespaces that they are of.
+const ATEN: [(&str, &str); 5] = [
+    ("aten.txt", "aten"),
+    ("prims.txt", "prims"),
+    ("quantized_decomposed.txt", "quantized_decomposed"),
+    ("torch.onnx.txt", "onnx"),
+    ("torchvision.txt", "torchvision"),
+];
 
 /// The domains beside ONNX's own whose operators have a snapshot: their version is 1.
 pub const DOMAINS: [&str; 1] = ["com.microsoft"];
@@ -26,7 +32,8 @@ pub fn snapshot_of(schemas: &aten::AtenSchemas) -> Option<&'static str> {
     let namespace = |name: &str| name.split_once("::").map(|(namespace, _)| namespace.to_owned());
     let first = namespace(schemas.names().next()?)?;
     let alone = schemas.names().all(|name| namespace(name).as_ref() == Some(&first));
-    ATEN.into_iter().find(|file| alone && file.strip_suffix(".txt") == Some(&first))
+    let (file, _) = ATEN.into_iter().find(|(_, namespace)| alone && *namespace == first)?;
+    Some(file)
 }
 
 /// All of it.
@@ -34,7 +41,7 @@ pub fn snapshot_of(schemas: &aten::AtenSchemas) -> Option<&'static str> {
 pub struct Schemas {
     /// `schemas/onnx.txt`, and `schemas/com.microsoft.txt` with the domain in the names
     pub onnx: onnx::OnnxSchemas,
-    /// `schemas/aten.txt`, `prims.txt`, `quantized_decomposed.txt`, `torchvision.txt`
+    /// `schemas/aten.txt`, `prims.txt`, `quantized_decomposed.txt`, `torch.onnx.txt`, `torchvision.txt`
     pub aten: aten::AtenSchemas,
     /// `opsets.toml`
     pub opsets: facts::Opsets,
@@ -61,7 +68,8 @@ impl Schemas {
 
     /// The same from texts that `read` finds by their paths under `mappings/`, such as `schemas/onnx.txt`.
     pub fn from_files(read: &dyn Fn(&str) -> Result<String, String>) -> Result<Schemas, String> {
-        let aten: Vec<String> = ATEN.iter().map(|name| read(&format!("schemas/{name}"))).collect::<Result<_, _>>()?;
+        let aten: Vec<String> =
+            ATEN.iter().map(|(name, _)| read(&format!("schemas/{name}"))).collect::<Result<_, _>>()?;
         let mut onnx = parse(read, "schemas/onnx.txt", onnx::OnnxSchemas::parse)?;
         for domain in DOMAINS {
             onnx.add(parse(read, &format!("schemas/{domain}.txt"), onnx::OnnxSchemas::parse)?);

@@ -1,5 +1,7 @@
 //! `custom-operators IN.pt2 OUT.onnx`: an exporter that knows the operators of `mylib`.
 
+mod externs;
+
 use std::process::ExitCode;
 
 use aten2onnx::Exporter;

@@ -5,23 +5,61 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Runs a program in a folder for the tests' files; what it prints, and whether it ended well.
+fn run(program: &Path, args: &[&str]) -> (String, bool) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let here = env!("CARGO_MANIFEST_DIR");
+    let output = Command::new(program).args(args).current_dir(folder).env("PYTHONPATH", here).output().unwrap();
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    (text, output.status.success())
+}
+
+fn done(program: &Path, args: &[&str]) -> String {
+    let (text, well) = run(program, args);
+    assert!(well, "{}: {text}", program.display());
+    text
+}
+
+fn here() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn python(script: &str, args: &[&str]) -> String {
+    let local = here().join("../../.venv/bin/python");
+    let python = std::env::var_os("ATEN2ONNX_PYTHON").map_or(local, PathBuf::from);
+    let script = here().join(script);
+    done(&python, &[&[script.to_str().unwrap()], args].concat())
+}
+
+const EXPORTER: &str = env!("CARGO_BIN_EXE_custom-operators");
+
 #[test]
 fn a_model_with_custom_operators_runs() {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let local = here.join("../../.venv/bin/python");
-    let python = std::env::var_os("ATEN2ONNX_PYTHON").map_or(local, PathBuf::from);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let run = |program: &Path, args: &[&str]| {
-        let output = Command::new(program).args(args).current_dir(folder).env("PYTHONPATH", here).output().unwrap();
-        let text = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{}: {text}", program.display());
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    };
-    run(&python, &[here.join("my_ops.py").to_str().unwrap()]);
-    run(Path::new(env!("CARGO_BIN_EXE_custom-operators")), &["model.pt2", "model.onnx"]);
+    python("my_ops.py", &[]);
+    done(Path::new(EXPORTER), &["model.pt2", "model.onnx"]);
     let at_run_time = folder.join("at_run_time.onnx");
-    let exporter = aten2onnx::Exporter::new().mappings([here.join("mappings")]).unwrap();
+    let exporter = aten2onnx::Exporter::new().mappings([here().join("mappings/my_ops.opmap")]).unwrap();
     exporter.export(folder.join("model.pt2"), &at_run_time).unwrap();
     assert_eq!(std::fs::read(folder.join("model.onnx")).unwrap(), std::fs::read(at_run_time).unwrap());
-    assert_eq!(run(&python, &[here.join("run.py").to_str().unwrap()]).trim(), "the same");
+    assert_eq!(python("run.py", &[]).trim(), "the same");
+}
+
+#[test]
+fn a_rule_calls_a_function_of_the_crate() {
+    for curve in ["linear", "sine"] {
+        python("fade.py", &["save", curve]);
+        done(Path::new(EXPORTER), &["fade.pt2", "fade.onnx"]);
+        assert_eq!(python("fade.py", &["compare", curve]).trim(), "the same");
+    }
+    python("fade.py", &["save", "cosine"]);
+    let (text, well) = run(Path::new(EXPORTER), &["fade.pt2", "fade.onnx"]);
+    assert!(!well && text.contains("no curve is called `cosine`"), "{text}");
+}
+
+#[test]
+fn a_function_of_the_crate_is_not_there_at_run_time() {
+    let error = aten2onnx::Exporter::new().mappings([here().join("mappings")]).map(|_| ()).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("`extern fn fade`") && text.contains("fade.opmap:9"), "{text}");
 }
