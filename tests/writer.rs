@@ -80,6 +80,7 @@ fn model() -> Graph {
         module_type: Some("torch.nn.modules.linear.Linear".into()),
         source_line: Some(r#"File "/home/someone/net.py", line 3, in forward"#.into()),
         rule: "aten::linear".into(),
+        metadata: Vec::new(),
     });
     let x = hand.input("x", f32s(40));
     let a = hand.weight(&floats("a", &[40, 30], &[1, 40], 1200));

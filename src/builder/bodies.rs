@@ -46,7 +46,11 @@ impl Builder {
                 return Err(Error::unsupported("complex numbers as results of a branch or a loop"));
             }
             self.check_visible(output)?;
-            self.check_tangible(output)?;
+            // Whoever makes a node of the body sees to it that what it gives is in the graph.
+            if self.is_bundle(output) {
+                own.push(output);
+                continue;
+            }
             let data = self.data(output);
             let is_own = matches!(data.source, Source::Node) && Some(data.scope) == self.scope().map(|s| s.id);
             let output = if is_own && !own.contains(&output) { output } else { self.copy(output) };
@@ -79,7 +83,14 @@ impl Builder {
         let mut places: FxHashMap<Value, Value> = body.inputs.iter().copied().zip(inputs.iter().copied()).collect();
         let nodes = self.copied_nodes(&body.nodes, &mut places);
         self.scope_mut().nodes.extend(nodes);
-        body.outputs.iter().map(|output| placed(&places, *output)).collect()
+        let outputs = body.outputs.iter();
+        outputs.map(|output| self.placed_bundle(&places, *output).unwrap_or_else(|| placed(&places, *output))).collect()
+    }
+
+    fn placed_bundle(&mut self, places: &FxHashMap<Value, Value>, bundle: Value) -> Option<Value> {
+        let items: Vec<Value> = self.items(bundle)?.into_iter().map(|item| placed(places, item)).collect();
+        let ty = self.ty(bundle).clone();
+        Some(self.bundle(ty, &items))
     }
 
     fn copied_nodes(&mut self, nodes: &[Node], places: &mut FxHashMap<Value, Value>) -> Vec<Node> {
@@ -112,8 +123,11 @@ impl Builder {
         copy
     }
 
-    /// An Identity node.
+    /// An Identity node, or what does the same to a sequence where Identity takes none.
     pub(super) fn copy(&mut self, value: Value) -> Value {
+        if matches!(self.ty(value), Type::Sequence(_)) && (11..14).contains(&self.opset) {
+            return self.copied_sequence(value).unwrap_or(value);
+        }
         let data = self.data(value);
         let (ty, content) = (data.ty.clone(), data.content.clone());
         let copy = self.add_value(ty, Source::Node, content);

@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
-use super::Builder;
+use super::{Builder, Scalar};
+use crate::dtype::Dtype;
 use crate::error::{Error, Result};
-use crate::graph::{Source, Type, Value};
+use crate::graph::{Attr, Source, Type, Value};
 
 impl Builder {
     /// A sequence or optional that is not in the graph.
@@ -19,6 +20,30 @@ impl Builder {
     /// The elements, where they are known one by one.
     pub(crate) fn items(&self, value: Value) -> Option<Vec<Value>> {
         self.data(value).items.as_ref().map(|items| items.to_vec())
+    }
+
+    /// Is it a sequence or optional that is not in the graph?
+    pub(super) fn is_bundle(&self, value: Value) -> bool {
+        self.data(value).items.is_some()
+    }
+
+    /// Another value that holds the same as a sequence, for opsets whose Identity takes none: with one element more and less.
+    pub(crate) fn copied_sequence(&mut self, sequence: Value) -> Result<Value> {
+        if self.is_bundle(sequence) {
+            return Ok(sequence);
+        }
+        let element = match self.dtype(sequence) {
+            Dtype::String => self.strings(&[String::new()])?,
+            dtype => self.scalar(&Scalar::Int(0), dtype)?,
+        };
+        let longer = self.node1("SequenceInsert", vec![sequence.into(), element.into()], Vec::new())?;
+        self.node1("SequenceErase", vec![longer.into()], Vec::new())
+    }
+
+    /// What bodies give must be in the graph.
+    pub(crate) fn check_bodies(&self, attrs: &[(&'static str, Attr)]) -> Result<()> {
+        let bodies = attrs.iter().filter_map(|(_, attr)| if let Attr::Graph(body) = attr { Some(body) } else { None });
+        bodies.flat_map(|body| &body.outputs).try_for_each(|value| self.check_tangible(*value))
     }
 
     /// What goes into the graph must be in it.

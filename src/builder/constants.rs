@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Builder, Scalar, encode};
 use crate::dtype::Dtype;
 use crate::error::Result;
-use crate::graph::{Attr, Constant, Source, Type, Value};
+use crate::graph::{Attr, Constant, Data, Source, Type, Value};
 use crate::sym::SymInt;
 
 /// Constants with more elements are not looked into.
@@ -53,6 +53,12 @@ impl Builder {
     /// Known numbers as a one-dimensional constant.
     pub fn numbers(&mut self, numbers: &[Scalar], dtype: Dtype) -> Result<Value> {
         self.shaped(numbers, &[numbers.len() as i64], dtype)
+    }
+
+    /// A one-dimensional constant of strings.
+    pub fn strings(&mut self, texts: &[String]) -> Result<Value> {
+        let data = Data::Strings(texts.into());
+        Ok(self.intern(Constant { dtype: Dtype::String, sizes: vec![texts.len() as i64], data }))
     }
 
     pub(super) fn shaped(&mut self, numbers: &[Scalar], sizes: &[i64], dtype: Dtype) -> Result<Value> {

@@ -26,6 +26,7 @@ impl Builder {
         }
         self.check_ports(version, &call)?;
         call.inputs.iter().flatten().try_for_each(|value| self.check_tangible(*value))?;
+        self.check_bodies(&call.attrs)?;
         self.check_kinds(schema, version, &call)?;
         let mut attrs = self.native_attrs(version, &mut call)?;
         self.front_axes(version, &mut call, &mut attrs)?;

@@ -137,7 +137,7 @@ impl Builder {
         if let Some(constant) = inferred.types.first().and_then(|ty| self.folded(&call, ty)) {
             return Ok(vec![self.intern(constant)]);
         }
-        let values = match self.step(schema, &call)? {
+        let values = match self.step(schema, &call, &inferred.types)? {
             Step::Native(version) => self.native(schema, version, call, &inferred)?,
             Step::Raise(version) => self.raised(schema, version, &call)?,
             Step::Lower(lower, since) => self.lowered(lower, since, &call, &inferred)?,
@@ -200,8 +200,8 @@ impl Builder {
         Some(constants.into_iter().map(|c| self.intern(c)).collect())
     }
 
-    /// Walks down the versions until one is native or a rule says it otherwise.
-    pub(super) fn step(&self, schema: &'static Op, call: &Call) -> Result<Step> {
+    /// Walks down the versions until one is native or a rule says it otherwise. `types` are those of the outputs.
+    pub(super) fn step(&self, schema: &'static Op, call: &Call, types: &[Type]) -> Result<Step> {
         let target = self.target_of(schema.name);
         let lacking = self.lacking.contains(schema.name);
         let in_force = schema.at(target).filter(|v| v.since > call.form.since && !lacking);
@@ -223,7 +223,7 @@ impl Builder {
                     None => Step::Native(version),
                 });
             }
-            match self.lowering(schema, version, older.last(), call) {
+            match self.lowering(schema, version, older.last(), call, types) {
                 Ok(Some(lower)) => return Ok(Step::Lower(lower, version.since)),
                 Ok(None) => {}
                 Err(_) if lacking => return Err(self.lacks(schema)),
@@ -250,13 +250,14 @@ impl Builder {
         version: &'static Version,
         older: Option<&'static Version>,
         call: &Call,
+        types: &[Type],
     ) -> Result<Option<Lowering>> {
         let change = self.change_of(schema.name, version);
         let at_hand = call.lower.filter(|(since, _)| *since == version.since).map(|(_, lower)| lower);
         let lower = self.lower_of_call(schema.name, version, at_hand);
         let older = older.filter(|_| change != Change::Appeared);
         let sayable = match (change, older) {
-            (Change::Types, Some(older)) => lower.is_none() || self.takes_dtypes(older, call),
+            (Change::Types, Some(older)) => lower.is_none() || self.takes_types(older, call, types),
             (Change::Same, Some(older)) => is_sayable(version, older, call),
             _ => false,
         };

@@ -79,7 +79,7 @@ impl Builder {
         let call = node.call(schema, form);
         self.check_inputs(&call)?;
         let inferred = self.infer(&call).map_err(not_as_specified)?;
-        let values = match self.step(schema, &call)? {
+        let values = match self.step(schema, &call, &inferred.types)? {
             Step::Native(version) => {
                 let call = self.with_own_inputs(node, call);
                 let values = self.native(schema, version, call, &inferred)?;

@@ -111,6 +111,7 @@ impl<'a> Conversion<'a> {
     fn top(&mut self, graph: &'a GraphProto) -> Result<()> {
         let scope = self.scope_of(graph);
         self.scopes.push(scope);
+        graph.output.iter().for_each(|output| self.names.reserve(output.name()));
         let weights: HashSet<&str> = weights(graph).map(|(name, _)| name).collect();
         let are_weights = self.model.ir_version.is_some_and(|version| version < 4);
         let mut overridable = HashMap::new();
@@ -122,7 +123,7 @@ impl<'a> Conversion<'a> {
             }
             let ty = input.r#type.as_ref().and_then(|ty| self.types.read(&self.builder, ty));
             let value = self.builder.input(name, ty.unwrap_or_else(Type::unknown));
-            self.names.give(value, name);
+            self.names.give_outermost(value, name);
             self.scopes.define(name, Some(Known { value, constant: None }))?;
             if weights.contains(name) {
                 overridable.insert(name, value);
@@ -167,7 +168,7 @@ impl<'a> Conversion<'a> {
                     self.defaults.push((*input, value.value));
                 }
                 None => {
-                    self.names.give(value.value, name);
+                    self.names.give_outermost(value.value, name);
                     self.scopes.define(name, Some(value)).map_err(placed)?;
                     self.pin_unread(name, value.value);
                 }

@@ -39,6 +39,9 @@ impl<'a> Conversion<'a> {
             if !op.contains("::") {
                 self.problem(proto, Error::input("there is no such operator in any opset that is known here"));
             }
+            if let Err(error) = self.builder.check_bodies(&node.attrs) {
+                self.problem(proto, error);
+            }
             let results = self.builder.keep(&node, None);
             return self.bind(proto, results);
         };
@@ -159,7 +162,7 @@ impl<'a> Conversion<'a> {
             known.value = self.builder.copied(known.value);
         }
         if is_output || (is_free && !in_function) {
-            self.names.give(known.value, name);
+            self.give_name(known.value, name);
         } else if is_free {
             self.builder.name_value(known.value, name);
         }
@@ -168,6 +171,13 @@ impl<'a> Conversion<'a> {
             self.pin_unread(name, known.value);
         }
         Ok(())
+    }
+
+    fn give_name(&mut self, value: Value, name: &str) {
+        match self.scopes.depth() {
+            1 => self.names.give_outermost(value, name),
+            _ => self.names.give(value, name),
+        }
     }
 
     /// A constant of many elements is a weight: its bytes stay where they are.
@@ -184,7 +194,7 @@ impl<'a> Conversion<'a> {
         let in_function = self.scopes.last().is_some_and(|scope| scope.function.is_some());
         let is_output = self.scopes.last().is_some_and(|scope| scope.outputs.contains(name));
         if !in_function && !is_output {
-            self.names.give(known.value, name);
+            self.give_name(known.value, name);
         }
         self.bind_name(name, known)?;
         Ok(true)

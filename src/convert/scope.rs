@@ -98,9 +98,26 @@ pub struct Names {
     pub of: HashMap<Value, String>,
     /// Names that are taken, and the number to try next behind each.
     taken: HashMap<String, u32>,
+    /// Names of the graph's outputs that are not given yet. No value of a body gets one, though it may be first.
+    outputs: HashSet<String>,
 }
 
 impl Names {
+    /// Keeps a name for an output of the graph.
+    pub fn reserve(&mut self, output: &str) {
+        self.taken.insert(output.to_owned(), 1);
+        self.outputs.insert(output.to_owned());
+    }
+
+    /// Gives a value of the graph itself its name.
+    pub fn give_outermost(&mut self, value: Value, name: &str) {
+        if self.outputs.remove(name) {
+            self.of.insert(value, name.to_owned());
+        } else {
+            self.give(value, name);
+        }
+    }
+
     /// Gives a value a name, or one like it where it is taken.
     pub fn give(&mut self, value: Value, name: &str) {
         let mut free = name.to_owned();

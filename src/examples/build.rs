@@ -168,6 +168,7 @@ fn element_type(short: &str) -> Result<Dtype> {
         "u64" => "uint64",
         "c64" => "complex64",
         "c128" => "complex128",
+        "str" => "string",
         other => other,
     };
     Dtype::from_torch_name(name).ok_or_else(|| Error::internal(format!("there is no dtype `{short}`")))
@@ -315,7 +316,9 @@ impl Call<'_> {
             }
         }
         let mut attrs = Vec::new();
-        for attribute in &version.attributes {
+        // What a body takes may be told by the other attributes.
+        let (bodies, plain): (Vec<_>, Vec<_>) = version.attributes.iter().partition(|a| a.kind == AttrKind::Graph);
+        for attribute in plain.into_iter().chain(bodies) {
             let Some((_, value)) =
                 args.iter().find(|a| a.0.rsplit_once('_').is_some_and(|(stem, _)| stem == attribute.name))
             else {
@@ -398,6 +401,10 @@ impl Call<'_> {
             }
             ExampleValue::List(items) if items.iter().any(|i| matches!(i, ExampleValue::Float(_))) => {
                 In::Floats(items.iter().filter_map(|i| self.number(i)?.as_float()).collect())
+            }
+            ExampleValue::List(items) if items.iter().any(|i| matches!(i, ExampleValue::Str(_))) => {
+                let text = |i: &ExampleValue| if let ExampleValue::Str(s) = i { Some(s.clone()) } else { None };
+                In::Value(self.cx.strings(&items.iter().filter_map(text).collect::<Vec<_>>())?)
             }
             ExampleValue::List(items) => {
                 let sizes = items.iter().filter_map(|i| match self.number(i)? {

@@ -101,17 +101,19 @@ pub(super) fn part_of(cx: &mut Builder, vector: Value, at: usize) -> Result<Scal
 
 impl Plan<'_> {
     /// Where an element of the result lies in the input.
-    fn coordinate(&self, i: f64, from: f64, to: f64, scale: f64, region: (f64, f64)) -> f64 {
-        let half_pixel = (i + 0.5) / scale - 0.5;
+    fn coordinate(&self, i: f64, from: f64, to: f64, factor: Option<f64>, region: (f64, f64)) -> f64 {
+        // Where sizes give the factor, a place halfway between two elements must come out so.
+        let unscaled = |place: f64| factor.map_or(place * from / to, |factor| place / factor);
+        let half_pixel = unscaled(i + 0.5) - 0.5;
         match self.coordinates {
             "align_corners" if to == 1.0 => 0.0,
             "align_corners" => i * (from - 1.0) / (to - 1.0),
-            "asymmetric" => i / scale,
+            "asymmetric" => unscaled(i),
             "pytorch_half_pixel" if to == 1.0 => 0.0,
-            "tf_half_pixel_for_nn" => (i + 0.5) / scale,
+            "tf_half_pixel_for_nn" => unscaled(i + 0.5),
             "tf_crop_and_resize" if to == 1.0 => 0.5 * (region.0 + region.1) * (from - 1.0),
             "tf_crop_and_resize" => region.0 * (from - 1.0) + i * (region.1 - region.0) * (from - 1.0) / (to - 1.0),
-            "half_pixel_symmetric" => from / 2.0 * (1.0 - to / (scale * from)) + half_pixel,
+            "half_pixel_symmetric" => from / 2.0 * (1.0 - unscaled(to) / from) + half_pixel,
             _ => half_pixel,
         }
     }
@@ -164,7 +166,7 @@ impl Plan<'_> {
     ) -> Result<Value> {
         let scale = factor.unwrap_or(to as f64 / from as f64);
         let places: Vec<f64> =
-            (0..to).map(|i| self.coordinate(i as f64, from as f64, to as f64, scale, region)).collect();
+            (0..to).map(|i| self.coordinate(i as f64, from as f64, to as f64, factor, region)).collect();
         let last = (from - 1) as f64;
         let outside: Vec<bool> =
             places.iter().map(|p| self.coordinates == "tf_crop_and_resize" && !(0.0..=last).contains(p)).collect();

@@ -12,20 +12,16 @@ use crate::sym::SymInt;
 impl Plan<'_> {
     /// A dimension in its new size.
     pub(super) fn in_graph(&self, cx: &mut Builder, x: Value, axis: i64, side: &Side) -> Result<Value> {
-        let scale = match &side.factor {
-            Some(factor) => number(cx, factor)?,
-            None => {
-                let new = number(cx, &Scalar::from(&side.to))?;
-                cx.div(new, &side.from)?
-            }
-        };
-        let places = self.coordinates(cx, side, scale)?;
+        let places = self.coordinates(cx, side)?;
         let result = match self.mode {
             "nearest" => {
                 let whole = self.rounded(cx, places)?;
                 self.gathered(cx, x, axis, whole, &side.from)?
             }
-            _ if self.antialias => self.by_matrix(cx, x, axis, places, scale, &side.from)?,
+            _ if self.antialias => {
+                let scale = side.scale(cx)?;
+                self.by_matrix(cx, x, axis, places, scale, &side.from)?
+            }
             "linear" => self.linear(cx, x, axis, places, &side.from)?,
             _ => self.cubic(cx, x, axis, places, &side.from)?,
         };
@@ -39,20 +35,20 @@ impl Plan<'_> {
     }
 
     /// Where each element of the result lies in the input.
-    fn coordinates(&self, cx: &mut Builder, side: &Side, scale: Value) -> Result<Value> {
+    fn coordinates(&self, cx: &mut Builder, side: &Side) -> Result<Value> {
         let i = cx.count(&side.to)?;
         let i = cx.cast(i, Dtype::Float64)?;
         let last = &side.from - 1;
         let spans = (&side.to - 1).max(&SymInt::from(1));
         match self.coordinates {
-            "asymmetric" => cx.div(i, scale),
+            "asymmetric" => side.unscaled(cx, i),
             "align_corners" => {
                 let scaled = cx.mul(i, &last)?;
                 cx.div(scaled, &spans)
             }
             "tf_half_pixel_for_nn" => {
                 let middle = cx.add(i, 0.5)?;
-                cx.div(middle, scale)
+                side.unscaled(cx, middle)
             }
             "tf_crop_and_resize" => {
                 let start = number(cx, &side.region.0)?;
@@ -67,23 +63,23 @@ impl Plan<'_> {
                 cx.mul(places, &last)
             }
             "pytorch_half_pixel" => {
-                let many = half_pixel(cx, i, scale)?;
+                let many = side.half_pixel(cx, i)?;
                 let one = cx.scalar(&Scalar::Float(0.0), Dtype::Float64)?;
                 one_or_more(cx, &side.to, one, many)
             }
             "half_pixel_symmetric" => {
-                let places = half_pixel(cx, i, scale)?;
+                let places = side.half_pixel(cx, i)?;
                 let from = number(cx, &Scalar::from(&side.from))?;
-                let exact = cx.mul(scale, from)?;
                 let to = number(cx, &Scalar::from(&side.to))?;
-                let adjustment = cx.div(to, exact)?;
+                let exact = side.unscaled(cx, to)?;
+                let adjustment = cx.div(exact, from)?;
                 let one = cx.scalar(&Scalar::Float(1.0), Dtype::Float64)?;
                 let missing = cx.sub(one, adjustment)?;
                 let center = cx.mul(from, 0.5)?;
                 let offset = cx.mul(center, missing)?;
                 cx.add(places, offset)
             }
-            _ => half_pixel(cx, i, scale),
+            _ => side.half_pixel(cx, i),
         }
     }
 
@@ -227,10 +223,37 @@ fn number(cx: &mut Builder, x: &Scalar) -> Result<Value> {
     }
 }
 
-fn half_pixel(cx: &mut Builder, i: Value, scale: Value) -> Result<Value> {
-    let middle = cx.add(i, 0.5)?;
-    let scaled = cx.div(middle, scale)?;
-    cx.sub(scaled, 0.5)
+impl Side {
+    /// The new size in terms of the old one.
+    fn scale(&self, cx: &mut Builder) -> Result<Value> {
+        match &self.factor {
+            Some(factor) => number(cx, factor),
+            None => {
+                let new = number(cx, &Scalar::from(&self.to))?;
+                cx.div(new, &self.from)
+            }
+        }
+    }
+
+    /// A place of the result in the input. Where sizes give the factor, one halfway between two elements must come out so.
+    fn unscaled(&self, cx: &mut Builder, place: Value) -> Result<Value> {
+        match &self.factor {
+            Some(factor) => {
+                let factor = number(cx, factor)?;
+                cx.div(place, factor)
+            }
+            None => {
+                let product = cx.mul(place, &self.from)?;
+                cx.div(product, &self.to)
+            }
+        }
+    }
+
+    fn half_pixel(&self, cx: &mut Builder, i: Value) -> Result<Value> {
+        let middle = cx.add(i, 0.5)?;
+        let unscaled = self.unscaled(cx, middle)?;
+        cx.sub(unscaled, 0.5)
+    }
 }
 
 /// What holds for one element alone, or for more.

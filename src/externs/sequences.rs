@@ -30,6 +30,11 @@ pub fn items(cx: &mut Builder, x: Value) -> Result<Option<Vec<Value>>> {
     Ok(cx.items(x))
 }
 
+/// Another value that holds the same as a sequence.
+pub fn copied_sequence(cx: &mut Builder, x: Value) -> Result<Value> {
+    cx.copied_sequence(x)
+}
+
 /// Is the type that of an optional?
 pub fn is_optional(cx: &mut Builder, x: Value) -> Result<bool> {
     Ok(matches!(cx.ty(x), Type::Optional(_)))
@@ -150,7 +155,7 @@ fn mapped_one_by_one(cx: &mut Builder, inputs: &[Value], count: usize, body: &Bo
 
 fn mapped_in_loop(cx: &mut Builder, inputs: &[Value], body: &Body) -> Result<Vec<Value>> {
     if cx.opset() < 13 {
-        return Err(Error::refused("a loop over a sequence of unknown length needs opset 13", Some(13)));
+        return super::sequence_loops::mapped_in_tensors(cx, inputs, body);
     }
     let count = cx.op("SequenceLength", inputs.iter().take(1).map(|x| (*x).into()).collect())?;
     let mut params = vec![Type::sized(Dtype::Int64, &[]), Type::sized(Dtype::Bool, &[])];
@@ -162,13 +167,7 @@ fn mapped_in_loop(cx: &mut Builder, inputs: &[Value], body: &Body) -> Result<Vec
     }
     let step = cx.body(&params, |cx, given| {
         let [index, go_on, sequences @ ..] = given else { return Err(cx.fault("a loop without its inputs")) };
-        let mut elements = Vec::with_capacity(inputs.len());
-        for input in inputs {
-            let is_sequence = matches!(cx.ty(*input), Type::Sequence(_));
-            let at = |cx: &mut Builder| cx.op("SequenceAt", vec![(*input).into(), (*index).into()]);
-            elements.push(if is_sequence { at(cx)? } else { *input });
-        }
-        let outputs = cx.inlined(body, &elements);
+        let outputs = applied_at(cx, inputs, *index, body)?;
         let mut results = vec![*go_on];
         for (sequence, output) in sequences.iter().zip(outputs) {
             results.push(cx.op("SequenceInsert", vec![(*sequence).into(), output.into()])?);
@@ -179,4 +178,15 @@ fn mapped_in_loop(cx: &mut Builder, inputs: &[Value], body: &Body) -> Result<Vec
     let mut given = vec![count.into(), always.into()];
     given.extend(carried.iter().map(|sequence| (*sequence).into()));
     cx.node("Loop", given, vec![("body", step)], carried.len())
+}
+
+/// A body applied to the elements at an index; what is no sequence goes in as it is.
+pub(super) fn applied_at(cx: &mut Builder, inputs: &[Value], index: Value, body: &Body) -> Result<Vec<Value>> {
+    let mut elements = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        let is_sequence = matches!(cx.ty(*input), Type::Sequence(_));
+        let at = |cx: &mut Builder| cx.op("SequenceAt", vec![(*input).into(), index.into()]);
+        elements.push(if is_sequence { at(cx)? } else { *input });
+    }
+    Ok(cx.inlined(body, &elements))
 }

@@ -52,7 +52,9 @@ impl Constant {
     /// Do the bytes fit dtype and sizes?
     pub fn is_consistent(&self) -> bool {
         match &self.data {
-            Data::Bytes(bytes) => self.dtype.bytes(self.len() as u64) == Some(bytes.len() as u64),
+            Data::Bytes(bytes) => {
+                self.dtype != Dtype::String && self.dtype.bytes(self.len() as u64) == Some(bytes.len() as u64)
+            }
             Data::Strings(strings) => self.dtype == Dtype::String && strings.len() == self.len(),
         }
     }

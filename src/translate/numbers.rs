@@ -57,7 +57,9 @@ impl Translation<'_> {
     fn size_node(&mut self, node: &Node, size: &SymInt) -> Result<Scalar> {
         let from_data = matches!(node.target.as_str(), "aten::item" | "aten::_local_scalar_dense");
         let is_known = size.symbols().iter().all(|symbol| self.builder.knows_symbol(symbol));
-        if from_data || (!is_known && !self.computable(node)) {
+        // An expression that nothing here can read.
+        let is_opaque = size.has_anonymous() && !node.target.starts_with("aten::");
+        if from_data || is_opaque || (!is_known && !self.computable(node)) {
             let value = match from_data {
                 true => self.operand_tensor(node)?,
                 false => match self.computed(node)? {
@@ -172,6 +174,20 @@ fn other_operators(cx: &mut Builder, operator: &str, operands: &[Scalar]) -> Res
             let (a, b) = in_graph(cx, a, b)?;
             cx.node1(comparison.unwrap_or("Equal"), vec![a.into(), b.into()], vec![]).map(Scalar::Value)
         }
+        ("and_" | "or_" | "xor", [a, b]) => bits(cx, operator, a, b),
+        ("lshift", [a, b]) => {
+            let factor = cx.scalar_op(ScalarOp::Pow, &Scalar::Int(2), b)?;
+            cx.scalar_op(ScalarOp::Mul, a, &factor)
+        }
+        ("rshift", [a, b]) => {
+            let divisor = cx.scalar_op(ScalarOp::Pow, &Scalar::Int(2), b)?;
+            cx.scalar_op(ScalarOp::FloorDiv, a, &divisor)
+        }
+        ("abs", [a]) => {
+            let negative = cx.scalar_neg(a)?;
+            let (a, negative) = in_graph(cx, a, &negative)?;
+            cx.node1("Max", vec![a.into(), negative.into()], vec![]).map(Scalar::Value)
+        }
         ("ne", [a, b]) => {
             let (a, b) = in_graph(cx, a, b)?;
             let equal = cx.node1("Equal", vec![a.into(), b.into()], vec![])?;
@@ -183,23 +199,6 @@ fn other_operators(cx: &mut Builder, operator: &str, operands: &[Scalar]) -> Res
             let a = value(cx, a, Dtype::Bool)?;
             cx.node1("Not", vec![a.into()], vec![]).map(Scalar::Value)
         }
-        ("and_" | "or_" | "xor", [a, b]) => {
-            let (a, b) = in_graph(cx, a, b)?;
-            let op = match (operator, cx.dtype(a)) {
-                ("and_", Dtype::Bool) => "And",
-                ("or_", Dtype::Bool) => "Or",
-                ("xor", Dtype::Bool) => "Xor",
-                ("and_", _) => "BitwiseAnd",
-                ("or_", _) => "BitwiseOr",
-                _ => "BitwiseXor",
-            };
-            cx.node1(op, vec![a.into(), b.into()], vec![]).map(Scalar::Value)
-        }
-        ("lshift" | "rshift", [a, b]) => {
-            let op = if operator == "lshift" { ScalarOp::Mul } else { ScalarOp::FloorDiv };
-            let factor = cx.scalar_op(ScalarOp::Pow, &Scalar::Int(2), b)?;
-            cx.scalar_op(op, a, &factor)
-        }
         ("floor" | "ceil" | "round", [a]) => {
             let a = value(cx, a, Dtype::Float64)?;
             let op = match operator {
@@ -209,11 +208,6 @@ fn other_operators(cx: &mut Builder, operator: &str, operands: &[Scalar]) -> Res
             };
             let rounded = cx.node1(op, vec![a.into()], vec![])?;
             cx.cast(rounded, Dtype::Int64).map(Scalar::Value)
-        }
-        ("abs", [a]) => {
-            let negative = cx.scalar_neg(a)?;
-            let (a, b) = in_graph(cx, a, &negative)?;
-            cx.node1("Max", vec![a.into(), b.into()], vec![]).map(Scalar::Value)
         }
         (_, [a]) if unary(operator).is_some() => {
             let a = value(cx, a, Dtype::Float64)?;
@@ -233,6 +227,20 @@ fn unary(operator: &str) -> Option<Unary> {
     let name = operator.trim_start_matches('_');
     let name = name.strip_prefix("sym_").unwrap_or(name);
     UNARY.iter().find(|(known, _)| *known == name).map(|(_, unary)| *unary)
+}
+
+/// Logic on booleans, bits of integers.
+fn bits(cx: &mut Builder, operator: &str, a: &Scalar, b: &Scalar) -> Result<Scalar> {
+    let (a, b) = in_graph(cx, a, b)?;
+    let op = match (operator, cx.dtype(a) == Dtype::Bool) {
+        ("and_", true) => "And",
+        ("or_", true) => "Or",
+        (_, true) => "Xor",
+        ("and_", false) => "BitwiseAnd",
+        ("or_", false) => "BitwiseOr",
+        (_, false) => "BitwiseXor",
+    };
+    cx.node1(op, vec![a.into(), b.into()], vec![]).map(Scalar::Value)
 }
 
 fn converted(cx: &mut Builder, operator: &str, a: &Scalar) -> Result<Scalar> {

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 
+import ml_dtypes
 import numpy as np
 import onnx
 import onnx.reference
@@ -233,6 +234,78 @@ def check_raising():
     source = model([h.make_node("OneHot", ["x", "d", "v"], ["y"], "hot")], [value("x", T.INT64, ("n",))], [value("y", shape=("n", 3))], [nh.from_array(np.int64(3), "d"), nh.from_array(np.array([0, 1], np.float32), "v")], opset=9, ir=4)
     message = convert(source, 13, fails=5)
     assert "`OneHot` of opset 9 is another operator from opset 11 on: negative indices count from the end" in message, message
+
+
+def sequence(name, shape, dtype=T.FLOAT):
+    return h.make_value_info(name, h.make_sequence_type_proto(h.make_tensor_type_proto(dtype, shape)))
+
+
+def check_sequences():
+    """Opsets 11 and 12 have sequences, but no Identity, If or Loop of them."""
+    lists = [x(1, n).reshape(n) for n in (2, 3, 1)]
+    body = h.make_graph([h.make_node("Add", ["a", "a"], ["double"]), h.make_node("Shape", ["a"], ["size"])], "body",
+                        [value("a", shape=("k",))], [value("double", shape=("k",)), value("size", T.INT64, (1,))])
+    nodes = [h.make_node("SequenceMap", ["s"], ["doubles", "sizes"], body=body)]
+    source = model(nodes, [sequence("s", ("k",))], [sequence("doubles", None), sequence("sizes", None, T.INT64)])
+    for opset in (11, 12, 13):
+        for given, made in zip(run(source, {"s": lists}), run(convert(source, opset), {"s": lists}), strict=True):
+            assert all(np.array_equal(a, b) for a, b in zip(given, made, strict=True)), made
+    assert "there are no sequences before opset 11" in convert(source, 9, fails=5)
+    grown = h.make_graph([h.make_node("Unsqueeze", ["a", "zero"], ["row"])], "body", [value("a", shape=("k",))], [value("row", shape=("one", "k"))])
+    source = model([h.make_node("SequenceMap", ["s"], ["rows"], body=grown)], [sequence("s", ("k",))], [sequence("rows", None)], [nh.from_array(np.array([0]), "zero")])
+    assert "whose elements differ in shape" in convert(source, 11, fails=5)
+
+    source = model([h.make_node("Identity", ["s"], ["t"])], [sequence("s", ("k",))], [sequence("t", ("k",))])
+    made = run(convert(source, 11), {"s": lists})[0]
+    assert all(np.array_equal(a, b) for a, b in zip(lists, made, strict=True)), made
+
+    def branch(*items):
+        return h.make_graph([h.make_node("SequenceConstruct", list(items), ["items"]), h.make_node("Neg", ["x"], ["n"])], "branch", [], [sequence("items", None), value("n")])
+    nodes = [h.make_node("If", ["c"], ["s", "n"], then_branch=branch("x", "y"), else_branch=branch("y", "x")), h.make_node("SequenceAt", ["s", "one"], ["z"])]
+    one = [nh.from_array(np.int64(1), "one")]
+    source = model(nodes, [value("c", T.BOOL, ()), value("x"), value("y")], [value("z"), value("n")], one)
+    for opset in (9, 11, 12, 13):
+        for condition in (True, False):
+            same(source, convert(source, opset), {"c": np.array(condition), "x": x(), "y": x() + 1})
+    nodes[0] = h.make_node("If", ["c"], ["s", "n"], then_branch=branch("x", "y"), else_branch=branch("x", "y", "x"))
+    source = model(nodes, [value("c", T.BOOL, ()), value("x"), value("y")], [value("z"), value("n")], one)
+    assert "different lengths need opset 13" in convert(source, 12, fails=5)
+
+
+def check_strings():
+    """Up to opset 10 strings are compared with constants alone, up to 18 by what is unique."""
+    words = np.array([["b", "a", ""], ["\u00e9", "b", "c"]], np.object_)
+    asked = nh.from_array(np.array(["b", "c", "b"], np.object_), "w")
+    for inputs in (["x", "w"], ["w", "x"]):
+        source = model([h.make_node("Equal", inputs, ["y"])], [value("x", T.STRING)], [value("y", T.BOOL)], [asked], opset=19, ir=9)
+        for opset in (9, 10, 11, 18):
+            same(source, convert(source, opset), {"x": words})
+    source = model([h.make_node("Equal", ["x", "w"], ["y"])], [value("x", T.STRING), value("w", T.STRING)], [value("y", T.BOOL)], opset=19, ir=9)
+    same(source, convert(source, 11), {"x": words, "w": words[::-1]})
+    assert "neither of which is a constant" in convert(source, 10, fails=5)
+
+
+def check_bfloat16():
+    """Up to opset 15 branches and loops do not take it; without a processor for it, ONNX Runtime takes hardly any of it."""
+    def halves(name, shape=("n", 3)):
+        return value(name, T.BFLOAT16, shape)
+    grown = h.make_graph([h.make_node("Add", ["a", "a"], ["b"]), h.make_node("Identity", ["go"], ["on"])], "body",
+                         [value("i", T.INT64, ()), value("go", T.BOOL, ()), halves("a")], [value("on", T.BOOL, ()), halves("b")])
+    yes, no = (h.make_graph([h.make_node(op, ["l"], [name])], name, [], [halves(name)]) for op, name in (("Neg", "yes"), ("Abs", "no")))
+    nodes = [h.make_node("Loop", ["three", "", "x"], ["l"], body=grown), h.make_node("If", ["c"], ["y"], then_branch=yes, else_branch=no)]
+    source = model(nodes, [value("c", T.BOOL, ()), halves("x")], [halves("y")], [nh.from_array(np.int64(3), "three")], opset=16)
+    halved = x().astype(ml_dtypes.bfloat16)
+    made = convert(source, 13)
+    for condition in (True, False):
+        given, got = (run(m, {"c": np.array(condition), "x": halved}, True)[0].astype(np.float32) for m in (source, made))
+        assert np.array_equal(given, got), (given, got)
+
+    nodes = [h.make_node("MatMul", ["x", "w"], ["p"]), h.make_node("Add", ["p", "b"], ["q"]), h.make_node("Softmax", ["q"], ["s"]), h.make_node("Cast", ["s"], ["y"], to=T.FLOAT)]
+    weights = [h.make_tensor(name, T.BFLOAT16, sizes, np.ones(sizes, np.float32).ravel()) for name, sizes in (("w", (3, 3)), ("b", (3,)))]
+    source = model([h.make_node("Cast", ["f"], ["x"], to=T.BFLOAT16), *nodes], [value("f")], [value("y")], weights)
+    assert [n.op_type for n in convert(source, 17).graph.node] == ["Cast", *[n.op_type for n in nodes]]
+    made = convert(source, 18, "--target", "onnxruntime")
+    np.testing.assert_allclose(run(made, {"f": x()})[0], run(source, {"f": x()}, True)[0], 1e-2)
 
 
 def check_targets():

@@ -49,6 +49,10 @@ impl Checker<'_> {
 
     pub(super) fn call(&mut self, name: &Ident, args: &[Argument], want: Option<&Ty>, span: Span) -> Expr {
         let world = self.world;
+        if world.broken.contains(&name.text) {
+            args.iter().for_each(|arg| self.unchecked(value_of(arg)));
+            return Expr::new(Kind::Tuple(Vec::new()), Ty::Never, span);
+        }
         let (signature, is_extern) = match (world.fns.get(&name.text), world.externs.get(&name.text)) {
             (Some(signature), _) => (signature, false),
             (None, Some(signature)) => (signature, true),
@@ -57,9 +61,6 @@ impl Checker<'_> {
                     return self.builtin(*builtin, name, args, want, span);
                 }
                 args.iter().for_each(|arg| self.unchecked(value_of(arg)));
-                if world.broken.contains(&name.text) {
-                    return Expr::new(Kind::Tuple(Vec::new()), Ty::Never, span);
-                }
                 let diagnostic =
                     Diagnostic::new("E0104", name.span, format!("no function `{}`", name.text)).label("not defined");
                 let all = world

@@ -36,19 +36,25 @@ pub(super) fn declare(items: &Items, world: &mut World<'_>, out: &mut Vec<Diagno
         }
     }
     for (_, f) in &items.fns {
-        if first(&mut seen, &f.name.text, f.name.span, out) {
-            match signature(&f.params, read(&f.returns, out).map(|r| r.0), f.name.span, out) {
-                Some(signature) => drop(world.fns.insert(f.name.text.clone(), signature)),
-                None => drop(world.broken.insert(f.name.text.clone())),
-            }
+        if !first(&mut seen, &f.name.text, f.name.span, out) {
+            // Which of the two a call means, nobody knows.
+            world.broken.insert(f.name.text.clone());
+            continue;
+        }
+        match signature(&f.params, read(&f.returns, out).map(|r| r.0), f.name.span, out) {
+            Some(signature) => drop(world.fns.insert(f.name.text.clone(), signature)),
+            None => drop(world.broken.insert(f.name.text.clone())),
         }
     }
     for (_, f) in &items.externs {
-        if first(&mut seen, &f.name.text, f.name.span, out) {
-            match signature(&f.params, read(&f.returns, out).map(|r| r.0), f.name.span, out) {
-                Some(signature) => drop(world.externs.insert(f.name.text.clone(), signature)),
-                None => drop(world.broken.insert(f.name.text.clone())),
-            }
+        if !first(&mut seen, &f.name.text, f.name.span, out) {
+            // Which of the two a call means, nobody knows.
+            world.broken.insert(f.name.text.clone());
+            continue;
+        }
+        match signature(&f.params, read(&f.returns, out).map(|r| r.0), f.name.span, out) {
+            Some(signature) => drop(world.externs.insert(f.name.text.clone(), signature)),
+            None => drop(world.broken.insert(f.name.text.clone())),
         }
     }
 }

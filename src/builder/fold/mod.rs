@@ -6,6 +6,7 @@ mod numbers;
 
 use super::constants::MAX_FOLDED;
 use super::{Builder, Call};
+use crate::dtype::Dtype;
 use crate::graph::{Attr, Constant, Type, Value};
 
 impl Builder {
@@ -50,6 +51,10 @@ pub(crate) fn evaluate(op: &str, attrs: &[(&'static str, Attr)], inputs: &[&Cons
         _ => None,
     };
     let first = *inputs.first()?;
+    if inputs.iter().any(|input| input.dtype == Dtype::String) {
+        let is_reshaped = matches!(op, "Reshape" | "Squeeze" | "Unsqueeze" | "Flatten" | "Identity");
+        return is_reshaped.then(|| Constant { sizes, ..first.clone() });
+    }
     let bytes = match (op, inputs) {
         ("Reshape" | "Squeeze" | "Unsqueeze" | "Flatten" | "Identity", _) => first.bytes().to_vec(),
         ("Cast", [x]) => numbers::cast(x, ty.dtype())?,
@@ -57,7 +62,7 @@ pub(crate) fn evaluate(op: &str, attrs: &[(&'static str, Attr)], inputs: &[&Cons
         ("Not", [x]) => logic::not(x)?,
         ("Sqrt", [x]) => numbers::unary(x, f64::sqrt)?,
         ("Reciprocal", [x]) => numbers::unary(x, f64::recip)?,
-        ("Add" | "Sub" | "Mul" | "Div", [a, b]) => numbers::binary(op, a, b, &sizes)?,
+        ("Add" | "Sub" | "Mul" | "Div" | "Max" | "Min", [a, b]) => numbers::binary(op, a, b, &sizes)?,
         ("Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "And" | "Or" | "Xor", [a, b]) => {
             logic::binary(op, a, b, &sizes)?
         }

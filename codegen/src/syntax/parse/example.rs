@@ -10,7 +10,7 @@ use crate::syntax::lines;
 
 /// What a tensor of an example may hold.
 const ELEMENT_TYPES: &[&str] =
-    &["f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool", "c64", "c128"];
+    &["f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool", "str", "c64", "c128"];
 
 impl Reader<'_> {
     pub(super) fn example(&self, pair: Pair<'_>) -> Option<Example> {
