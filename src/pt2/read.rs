@@ -25,7 +25,9 @@ pub fn document(bytes: &[u8], weights: Weights<'_>) -> Result<Program> {
     });
     // A document of another version may well look different: that is the error to report.
     read.map_err(|error| match parse::<VersionOnly>(bytes) {
-        Ok(version) if version.schema_version.major != SCHEMA.0 => of_version(&version.schema_version, &error.to_string()),
+        Ok(version) if version.schema_version.major != SCHEMA.0 => {
+            of_version(&version.schema_version, &error.to_string())
+        }
         _ => error,
     })
 }
