@@ -5,6 +5,8 @@ use crate::error::{Error, Result};
 use crate::graph::{Attr, Value};
 use crate::sym::SymInt;
 
+use super::projected::{Weights, projected};
+
 /// A kind of layer.
 struct Kind {
     op: &'static str,
@@ -33,9 +35,15 @@ impl Kind {
 struct Params<'a> {
     all: &'a [Value],
     each: usize,
+    has_biases: bool,
 }
 
 impl Params<'_> {
+    /// Is there a weight beyond those of inputs and states, which gives the states another size?
+    fn is_projected(&self) -> bool {
+        self.each == if self.has_biases { 5 } else { 3 }
+    }
+
     fn get(&self, layer: usize, i: usize) -> Result<Value> {
         let found = self.all.get(layer * self.each + i).copied();
         found.ok_or_else(|| Error::input("a recurrent network has fewer parameters than its layers need"))
@@ -76,15 +84,16 @@ pub fn recurrent(
     num_layers: i64,
     bidirectional: bool,
     batch_first: bool,
+    lengths: Option<Value>,
 ) -> Result<Vec<Value>> {
     let directions = if bidirectional { 2 } else { 1 };
     let kind = Kind::find(kind, directions)?;
     let layers = usize::try_from(num_layers).unwrap_or(0);
-    let each = if has_biases { 4 } else { 2 };
-    if params.len() != each * layers * directions {
-        return Err(Error::unsupported("recurrent layers with projections"));
+    let each = params.len() / (layers * directions).max(1);
+    let params = Params { all: params, each, has_biases };
+    if params.is_projected() && lengths.is_some() {
+        return Err(Error::unsupported("packed sequences in a recurrent layer with projections"));
     }
-    let params = Params { all: params, each };
     let mut x = if batch_first { cx.transpose(input, &[1, 0, 2])? } else { input };
     let mut last: Vec<Vec<Value>> = vec![Vec::new(); states.len()];
     for layer in 0..layers {
@@ -95,9 +104,15 @@ pub fn recurrent(
             let all = layers == 1;
             own.push(if all { *state } else { cx.part(*state, 0, &SymInt::from(from), &SymInt::from(to))? });
         }
-        let outputs = one_layer(cx, &kind, x, &own, &params, layer * directions, directions)?;
-        let mut outputs = outputs.into_iter();
-        x = side_by_side(cx, outputs.next(), directions)?;
+        let first = layer * directions;
+        let mut outputs = if params.is_projected() {
+            projected_layer(cx, x, &own, &params, first, directions)?.into_iter()
+        } else {
+            let mut outputs = one_layer(cx, &kind, x, &own, &params, first, directions, lengths)?;
+            outputs[0] = side_by_side(cx, outputs.first().copied(), directions)?;
+            outputs.into_iter()
+        };
+        x = outputs.next().ok_or_else(|| Error::internal("a recurrent layer without an output"))?;
         for (list, state) in last.iter_mut().zip(outputs) {
             list.push(state);
         }
@@ -112,6 +127,7 @@ pub fn recurrent(
     Ok(results)
 }
 
+#[allow(clippy::too_many_arguments)]
 fn one_layer(
     cx: &mut Builder,
     kind: &Kind,
@@ -120,6 +136,7 @@ fn one_layer(
     params: &Params,
     first: usize,
     directions: usize,
+    lengths: Option<Value>,
 ) -> Result<Vec<Value>> {
     let mut weights = Vec::new();
     for i in 0..2 {
@@ -131,7 +148,7 @@ fn one_layer(
         weights.push(stacked(cx, rows)?);
     }
     let mut bias = None;
-    if params.each == 4 {
+    if params.has_biases {
         let mut rows = Vec::new();
         for direction in 0..directions {
             let mut both = Vec::new();
@@ -146,12 +163,41 @@ fn one_layer(
     let [w, r] = weights.as_slice() else { return Err(Error::internal("a layer has two weights")) };
     let hidden = cx.dim(*r, -1)?.known();
     let hidden = hidden.ok_or_else(|| Error::unsupported("a recurrent layer whose size is not known"))?;
-    let mut inputs: Vec<In> = vec![x.into(), (*w).into(), (*r).into(), bias.into(), In::None];
+    let mut inputs: Vec<In> = vec![x.into(), (*w).into(), (*r).into(), bias.into(), lengths.into()];
     inputs.extend(states.iter().map(|s| In::from(*s)));
     let direction = if directions == 2 { "bidirectional" } else { "forward" };
     let mut attrs = vec![("hidden_size", Attr::Int(hidden)), ("direction", Attr::Str(direction.into()))];
     attrs.extend(kind.attrs.iter().cloned());
     cx.node(kind.op, inputs, attrs, 1 + states.len())
+}
+
+/// A layer whose states are projected: the outputs of both directions side by side, and their last states.
+fn projected_layer(
+    cx: &mut Builder,
+    x: Value,
+    states: &[Value],
+    params: &Params,
+    first: usize,
+    directions: usize,
+) -> Result<Vec<Value>> {
+    let [hidden, cell] = states else { return Err(Error::input("an LSTM has two states")) };
+    let (mut outputs, mut last) = (Vec::new(), [Vec::new(), Vec::new()]);
+    for direction in 0..directions {
+        let at = first + direction;
+        let weights = Weights {
+            input: params.get(at, 0)?,
+            state: params.get(at, 1)?,
+            biases: (2..params.each - 1).map(|i| params.get(at, i)).collect::<Result<_>>()?,
+            projection: params.get(at, params.each - 1)?,
+        };
+        let own = [cx.gather(*hidden, direction as i64, 0)?, cx.gather(*cell, direction as i64, 0)?];
+        let [output, own_hidden, own_cell] = projected(cx, x, own, &weights, direction == 1)?;
+        outputs.push(output);
+        last[0].push(own_hidden);
+        last[1].push(own_cell);
+    }
+    let [hidden, cell] = last;
+    Ok(vec![cx.concat(outputs, 2)?, stacked(cx, hidden)?, stacked(cx, cell)?])
 }
 
 /// Time, directions, batch, features to time, batch, features of both directions.

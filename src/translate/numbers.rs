@@ -9,7 +9,7 @@ use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::graph::Value;
 use crate::program::{Arg, Graph, Node, NodeOutput, SymNumber};
-use crate::sym::SymInt;
+use crate::sym::{SymInt, UNARY, Unary};
 
 /// Operators of ATen that give a number.
 const GIVE_NUMBERS: &[&str] = &[
@@ -56,7 +56,10 @@ impl Translation<'_> {
     /// An integer by its recorded expression. One that comes out of the data is bound to its value in the graph.
     fn size_node(&mut self, node: &Node, size: &SymInt) -> Result<Scalar> {
         let from_data = matches!(node.target.as_str(), "aten::item" | "aten::_local_scalar_dense");
-        if from_data || !self.computable(node) {
+        let is_known = size.symbols().iter().all(|symbol| self.builder.knows_symbol(symbol));
+        // An expression that nothing here can read.
+        let is_opaque = size.has_anonymous() && !node.target.starts_with("aten::");
+        if from_data || is_opaque || (!is_known && !self.computable(node)) {
             let value = match from_data {
                 true => self.operand_tensor(node)?,
                 false => match self.computed(node)? {
@@ -162,8 +165,6 @@ fn other_operators(cx: &mut Builder, operator: &str, operands: &[Scalar]) -> Res
         "le" => Some("LessOrEqual"),
         "gt" => Some("Greater"),
         "ge" => Some("GreaterOrEqual"),
-        "and_" => Some("And"),
-        "or_" => Some("Or"),
         "sym_max" => Some("Max"),
         "sym_min" => Some("Min"),
         _ => None,
@@ -172,6 +173,20 @@ fn other_operators(cx: &mut Builder, operator: &str, operands: &[Scalar]) -> Res
         (_, [a, b]) if comparison.is_some() => {
             let (a, b) = in_graph(cx, a, b)?;
             cx.node1(comparison.unwrap_or("Equal"), vec![a.into(), b.into()], vec![]).map(Scalar::Value)
+        }
+        ("and_" | "or_" | "xor", [a, b]) => bits(cx, operator, a, b),
+        ("lshift", [a, b]) => {
+            let factor = cx.scalar_op(ScalarOp::Pow, &Scalar::Int(2), b)?;
+            cx.scalar_op(ScalarOp::Mul, a, &factor)
+        }
+        ("rshift", [a, b]) => {
+            let divisor = cx.scalar_op(ScalarOp::Pow, &Scalar::Int(2), b)?;
+            cx.scalar_op(ScalarOp::FloorDiv, a, &divisor)
+        }
+        ("abs", [a]) => {
+            let negative = cx.scalar_neg(a)?;
+            let (a, negative) = in_graph(cx, a, &negative)?;
+            cx.node1("Max", vec![a.into(), negative.into()], vec![]).map(Scalar::Value)
         }
         ("ne", [a, b]) => {
             let (a, b) = in_graph(cx, a, b)?;
@@ -184,9 +199,19 @@ fn other_operators(cx: &mut Builder, operator: &str, operands: &[Scalar]) -> Res
             let a = value(cx, a, Dtype::Bool)?;
             cx.node1("Not", vec![a.into()], vec![]).map(Scalar::Value)
         }
-        ("sym_sqrt", [a]) => {
+        ("floor" | "ceil" | "round", [a]) => {
             let a = value(cx, a, Dtype::Float64)?;
-            cx.node1("Sqrt", vec![a.into()], vec![]).map(Scalar::Value)
+            let op = match operator {
+                "floor" => "Floor",
+                "ceil" => "Ceil",
+                _ => "Round",
+            };
+            let rounded = cx.node1(op, vec![a.into()], vec![])?;
+            cx.cast(rounded, Dtype::Int64).map(Scalar::Value)
+        }
+        (_, [a]) if unary(operator).is_some() => {
+            let a = value(cx, a, Dtype::Float64)?;
+            cx.function_of_real(unary(operator).unwrap_or(Unary::Sqrt), a).map(Scalar::Value)
         }
         ("sym_ite", [b, t, f]) => {
             let b = value(cx, b, Dtype::Bool)?;
@@ -195,6 +220,27 @@ fn other_operators(cx: &mut Builder, operator: &str, operands: &[Scalar]) -> Res
         }
         _ => Err(Error::unsupported(format!("no arithmetic on numbers that the data decide for `{operator}`"))),
     }
+}
+
+/// `math.sqrt`, `torch.sym_sqrt`, `torch._sym_sqrt` and the like.
+fn unary(operator: &str) -> Option<Unary> {
+    let name = operator.trim_start_matches('_');
+    let name = name.strip_prefix("sym_").unwrap_or(name);
+    UNARY.iter().find(|(known, _)| *known == name).map(|(_, unary)| *unary)
+}
+
+/// Logic on booleans, bits of integers.
+fn bits(cx: &mut Builder, operator: &str, a: &Scalar, b: &Scalar) -> Result<Scalar> {
+    let (a, b) = in_graph(cx, a, b)?;
+    let op = match (operator, cx.dtype(a) == Dtype::Bool) {
+        ("and_", true) => "And",
+        ("or_", true) => "Or",
+        (_, true) => "Xor",
+        ("and_", false) => "BitwiseAnd",
+        ("or_", false) => "BitwiseOr",
+        (_, false) => "BitwiseXor",
+    };
+    cx.node1(op, vec![a.into(), b.into()], vec![]).map(Scalar::Value)
 }
 
 fn converted(cx: &mut Builder, operator: &str, a: &Scalar) -> Result<Scalar> {

@@ -22,6 +22,11 @@ def branch_on_size(m, a):
     return torch.cond(a.shape[0] > 5, lambda a: a.sin() + a.shape[0], lambda a: a.cos(), (a,))
 
 
+def bits_of_size(m, a):
+    n = a.shape[0]
+    return a * (n & 3) + (n | 1) - (n << 1)
+
+
 def branches_of_numbers(m, a):
     return torch.zeros(torch.cond(a.sum() > 0, lambda a: 3, lambda a: 4, (a,))) + 1
 
@@ -113,7 +118,7 @@ def cases():
     for function in both:
         yield function.__name__, lambda f=function: Case(Function(f), x())
         yield function.__name__ + "_otherwise", lambda f=function: Case(Function(f), -x(4, 2).abs())
-    for function in both + [branch_on_size]:
+    for function in both + [branch_on_size, bits_of_size]:
         yield function.__name__ + "_dynamic", lambda f=function: Case(Function(f), x(), **dynamic)
         # torch itself fails to decompose this one.
         if function is not loop_over_size:
