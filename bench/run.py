@@ -2,9 +2,10 @@
 """Exports the same .pt2 files with aten2onnx and torch.onnx.export(dynamo=True), in turn, and prints a Markdown table.
 
 FOLDER holds NAME/model.pt2 and NAME/inputs.npz (arrays i0, i1, ... in the order of the model's inputs); models.py makes one.
-Columns are ratios of theirs to ours (above 1: ours is better), but for latency, nodes and bytes, which are ours to theirs.
-torch's time is the export and the writing alone: its import and torch.export.load are not counted. Ours is the whole process,
-`export` (a self-contained file) and `link` (--external-data link), the fastest of --repeat. `cp` copies the .pt2.
+torch's time is that of torch.onnx.export alone: its import, torch.export.load and the writing of the result are not counted. Ours
+is the whole process, `export` (a self-contained file) and `link` (--external-data link), the fastest of --repeat. "faster" and
+"memory" are theirs by ours; "vs cp" is ours by `cp` of the .pt2; bytes, nodes and latency are ours by theirs, bytes without the
+weights. With --into FILE the table and its summary take the place of those between the two marks in it.
 This process imports nothing large: the system counts the memory of a parent in its children's peak.
 """
 import argparse
@@ -40,7 +41,14 @@ paths, inputs, seconds = sys.argv[1:3], np.load(sys.argv[3]), float(sys.argv[4])
 def nodes(graph):
     bodies = [a.g for n in graph.node for a in n.attribute if a.type == onnx.AttributeProto.GRAPH]
     return len(graph.node) + sum(map(nodes, bodies))
-counts = [nodes(onnx.load(p, load_external_data=False).graph) for p in paths]
+models = [onnx.load(p, load_external_data=False) for p in paths]
+counts = [nodes(m.graph) for m in models]
+def without_weights(model):
+    for tensor in model.graph.initializer:
+        tensor.ClearField("raw_data")
+    return model.ByteSize()
+sizes = [without_weights(m) for m in models]
+del models
 options = ort.SessionOptions()
 options.intra_op_num_threads = 1
 options.log_severity_level = 3
@@ -51,7 +59,7 @@ try:
     worst = max((float(np.abs(a.astype(np.float64) - b).max() / max(np.abs(b).max(), 1e-9))
                  for a, b in zip(*outputs) if a.size), default=0.0)
     times, end = [[], []], time.perf_counter() + seconds
-    while time.perf_counter() < end or len(times[0]) < 5:
+    while time.perf_counter() < end or len(times[0]) < 10:
         for kept, session, feed in zip(times, sessions, feeds):
             start = time.thread_time()  # other loads do not count: one thread computes, this one
             session.run(None, feed)
@@ -61,7 +69,7 @@ try:
     latency = [1e3 * sum(q) / len(q) for q in quick]
 except Exception as error:
     latency, worst = None, str(error)[:300]
-print("\n" + json.dumps({"nodes": counts, "latency_ms": latency, "difference": worst}))
+print("\n" + json.dumps({"nodes": counts, "graph_bytes": sizes, "latency_ms": latency, "difference": worst}))
 """
 
 
@@ -96,7 +104,7 @@ def size(folder, name):
 def compare(name, folder, args, work):
     source, inputs = folder / "model.pt2", folder / "inputs.npz"
     copy, ours, linked, theirs = work / "m.pt2", work / "ours.onnx", work / "linked.onnx", work / "theirs.onnx"
-    row = {"name": name, "load_average": os.getloadavg()[0], "pt2_bytes": source.stat().st_size}
+    row, start = {"name": name, "load_average": os.getloadavg()[0], "pt2_bytes": source.stat().st_size}, time.perf_counter()
     clean = lambda path: lambda: [f.unlink() for f in work.glob(path.name + "*")]
     run(["cp", source, copy])  # the source is in the page cache from here on
     export = [args.bin, "export", copy, "--opset", args.opset, "-q"]
@@ -112,23 +120,25 @@ def compare(name, folder, args, work):
     if "error" not in row:
         _, _, info = run([sys.executable, "-c", LATENCY, ours, theirs, inputs, args.seconds])
         row.update(info)
+    row["took_s"] = time.perf_counter() - start
     return row
 
 
-HEAD = ("| model | weights MB | torch s | ours s | ours ms linked | faster | faster linked | vs cp | memory | peak MB | bytes "
-        "| nodes ours / torch | latency |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+HEAD = ("| model | weights MB | torch s | ours s | linked ms | faster | faster linked | vs cp | peak MB | memory | kB without weights "
+        "| nodes | latency |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+MARKS = ("<!-- bench/run.py -->\n", "<!-- bench/run.py ends -->\n")
 
 
 def line(r):
     if "error" in r:
         return f"| {r['name']} | {r['error'][-80:]!r} |"
-    theirs = r["export_s"] + r["write_s"]
-    ours, torch = r["nodes"]
+    torch = r["export_s"]
+    graph, (ours, theirs) = [n / 1e3 for n in r["graph_bytes"]], r["nodes"]
     latency = f"{r['latency_ms'][0] / r['latency_ms'][1]:.2f}" if r["latency_ms"] else "-"
-    cells = [r["name"], f"{r['pt2_bytes'] / 1e6:.0f}", f"{theirs:.1f}", f"{r['ours_s']:.3f}", f"{1e3 * r['link_s']:.0f}",
-             f"{theirs / r['ours_s']:.0f}x", f"{theirs / r['link_s']:.0f}x", f"{r['ours_s'] / r['cp_s']:.2f}",
-             f"{r['torch_rss'] / r['ours_rss']:.0f}x", f"{r['ours_rss'] / 1e6:.0f}",
-             f"{r['ours_bytes'] / r['torch_bytes']:.3f}", f"{ours} / {torch}", latency]
+    cells = [r["name"], f"{r['pt2_bytes'] / 1e6:.0f}", f"{torch:.1f}", f"{r['ours_s']:.3f}", f"{1e3 * r['link_s']:.0f}",
+             f"{torch / r['ours_s']:.0f}x", f"{torch / r['link_s']:.0f}x", f"{r['ours_s'] / r['cp_s']:.2f}",
+             f"{r['ours_rss'] / 1e6:.0f}", f"{r['torch_rss'] / r['ours_rss']:.0f}x",
+             f"{graph[0]:.0f} / {graph[1]:.0f}", f"{ours} / {theirs}", latency]
     return "| " + " | ".join(cells) + " |"
 
 
@@ -136,19 +146,30 @@ def summary(rows):
     done = [r for r in rows if "error" not in r]
     if not done:
         return "nothing compared"
-    theirs = lambda r: r["export_s"] + r["write_s"]
     both = [r["latency_ms"][0] / r["latency_ms"][1] for r in done if r["latency_ms"]]
-    copied, linked = [theirs(r) / r["ours_s"] for r in done], [theirs(r) / r["link_s"] for r in done]
+    copied, linked = ([r["export_s"] / r[key] for r in done] for key in ("ours_s", "link_s"))
     fewer = sum(r["nodes"][0] <= r["nodes"][1] for r in done)
+    graphs = statistics.median(r["graph_bytes"][0] / r["graph_bytes"][1] for r in done)
     return "\n".join([
-        f"- export: {statistics.median(copied):.0f}x faster as the median, {min(copied):.0f}x at least; "
-        f"the export of torch alone, without writing: {statistics.median(r['export_s'] / r['ours_s'] for r in done):.0f}x",
-        f"- link: {statistics.median(linked):.0f}x as the median, {min(linked):.0f}x at least",
+        f"- export: {statistics.median(copied):.0f} times faster as the median, {min(copied):.0f} times at least",
+        f"- linked: {statistics.median(linked):.0f} times as the median, {min(linked):.0f} times at least; "
+        f"{1e3 * max(r['link_s'] for r in done):.0f} ms at most",
         f"- nodes: {sum(r['nodes'][0] for r in done)} to {sum(r['nodes'][1] for r in done)}; no more in {fewer} of {len(done)}",
+        f"- bytes without weights: {graphs:.3f} of theirs as the median",
         f"- latency: {statistics.median(both):.3f} as the median, {max(both):.2f} at most" if both else "- latency: none",
+        f"- outputs: apart by {max(r['difference'] for r in done if r['latency_ms']):.1e} of the largest number at most",
         f"- peak memory: {max(r['ours_rss'] for r in done) / 1e6:.0f} MB at most, "
         f"of torch {statistics.median(r['torch_rss'] for r in done) / 1e6:.0f} MB as the median",
+        f"- {len(done)} models in {sum(r['took_s'] for r in done) / 60:.0f} minutes, at a load of "
+        f"{max(r['load_average'] for r in done):.1f} at most before one",
     ])
+
+
+def put_into(file, text):
+    """The text between the two marks of a file."""
+    before, rest = file.read_text().split(MARKS[0])
+    _, after = rest.split(MARKS[1])
+    file.write_text(before + MARKS[0] + text + MARKS[1] + after)
 
 
 def main():
@@ -161,6 +182,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=6, help="for the latency of each pair")
     parser.add_argument("--work", type=Path, help="where files go for a while; the default is in the system's own place")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--into", type=Path, help="the Markdown file whose table is to be made anew")
     args = parser.parse_args()
     rows = []
     print(HEAD, flush=True)
@@ -175,6 +197,8 @@ def main():
     if args.json:
         args.json.write_text(json.dumps(rows, indent=1))
     print("\n" + summary(rows))
+    if args.into:
+        put_into(args.into, "\n".join([HEAD, *map(line, rows), "", summary(rows)]) + "\n")
 
 
 if __name__ == "__main__":

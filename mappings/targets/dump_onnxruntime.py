@@ -3,8 +3,8 @@
     python mappings/targets/dump_onnxruntime.py [--check]
 
 Source: the kernel registry of the installed onnxruntime. An operator without any kernel that ONNX defines by a function body is
-tried on ONNX's own node test: where the runtime loads it, it is not listed. float16 is never listed, since the runtime computes it in
-float32 by itself where there is a float32 kernel; bfloat16 is not listed where there is a kernel for float32 either.
+tried on ONNX's own node test: where the runtime loads it, it is not listed. float16 is not listed where there is a float32 kernel, in
+which the runtime computes it by itself. bfloat16 is listed wherever it has no kernel of its own.
 """
 import collections
 import functools
@@ -73,17 +73,17 @@ def missing(schema, found):
     wanted = [d for d in DTYPES if f"tensor({d})" in allowed]
     if not fitting:
         function = schema.has_function or schema.has_context_dependent_function
-        return [] if function and loads_as_function(schema.name) else with_halves(wanted, allowed)
+        return with_halves([] if function and loads_as_function(schema.name) else wanted, allowed, set())
     if any(variable not in k.type_constraints for k in fitting):
         return []
     taken = {t for k in fitting for t in k.type_constraints[variable]}
-    return with_halves([d for d in wanted if f"tensor({d})" not in taken], allowed)
+    return with_halves([d for d in wanted if f"tensor({d})" not in taken], allowed, taken)
 
 
-def with_halves(names, allowed):
-    """Without a float32 kernel there is none for the half-precision types either."""
-    halves = [d for d in ("float16", "bfloat16") if "float" in names and f"tensor({d})" in allowed]
-    return names + halves
+def with_halves(names, allowed, taken):
+    """float16 is computed in float32 if need be, bfloat16 needs a kernel of its own."""
+    lacking = {"float16": "float" in names, "bfloat16": "tensor(bfloat16)" not in taken}
+    return names + [d for d, lacks in lacking.items() if lacks and f"tensor({d})" in allowed]
 
 
 def text():

@@ -18,15 +18,19 @@ pub(super) struct Casts {
 impl Builder {
     /// Does a version take the dtypes of a call's inputs, and the sequences and optionals that go in and come out?
     pub(super) fn takes_types(&self, version: &'static Version, call: &Call, outputs: &[Type]) -> bool {
+        let set_of = |port: Option<&Port>| port.and_then(|port| version.types.get(usize::from(port.ty)));
         let whole = |ty: &Type, port: Option<&Port>| {
-            let set = port.and_then(|port| version.types.get(usize::from(port.ty)));
-            ty.is_tensor() || ty.is_unknown() || set.is_none_or(|set| set.others)
+            ty.is_tensor() || ty.is_unknown() || set_of(port).is_none_or(|set| set.others)
+        };
+        let given = |ty: &Type, port: Option<&Port>| {
+            whole(ty, port)
+                && (!ty.is_tensor() || ty.is_unknown() || set_of(port).is_none_or(|set| set.has(ty.dtype())))
         };
         let mut inputs = call.inputs.iter().enumerate().filter_map(|(i, value)| Some((i, (*value)?)));
         let mut outputs = outputs.iter().enumerate();
         self.tensors(version, call).all(|(_, value, _, set)| set.has(self.dtype(value)))
             && inputs.all(|(i, value)| whole(self.ty(value), version.input_port(i)))
-            && outputs.all(|(i, ty)| whole(ty, version.output_port(i)))
+            && outputs.all(|(i, ty)| given(ty, version.output_port(i)))
     }
 
     /// The casts that a version needs to take a call.

@@ -35,6 +35,7 @@ mod scalar;
 mod shapes;
 mod sizes;
 mod source;
+mod special;
 mod symbols;
 #[cfg(test)]
 mod tests;
@@ -184,18 +185,24 @@ impl Builder {
     /// Avoids what a runtime by name cannot do, also in nodes of a model that could stay as they are.
     pub fn aim_at(&mut self, target: &Target) {
         if target.kernels {
-            self.avoid_missing_kernels();
+            self.missing_kernels(|_, _| true);
         }
         target.lacks.iter().for_each(|op| self.lack(op));
         self.for_runtime = true;
     }
 
-    /// Avoids what ONNX Runtime's CPU provider has no kernel for, as the default profile says.
+    /// Avoids what ONNX Runtime's CPU provider has no kernel for, as the default profile says. bfloat16 alone is no reason: it is
+    /// for processors that compute in it.
     pub fn avoid_missing_kernels(&mut self) {
+        self.missing_kernels(|dtype, all| dtype != Dtype::Bfloat16 || all.contains(&Dtype::Float32));
+    }
+
+    fn missing_kernels(&mut self, counts: impl Fn(Dtype, &[Dtype]) -> bool) {
         for (op, since, dtypes) in crate::rules::ONNXRUNTIME_LACKS {
             let in_force = crate::schema::find(op).and_then(|op| op.at(self.opset));
             if in_force.is_some_and(|version| version.since == *since) {
-                self.avoid(op, dtypes);
+                let avoided: Vec<Dtype> = dtypes.iter().copied().filter(|dtype| counts(*dtype, dtypes)).collect();
+                self.avoid(op, &avoided);
             }
         }
     }

@@ -278,6 +278,8 @@ fn constants_fold_to_the_bit() {
     assert_eq!(cx.constant_ints(c).unwrap(), [0, 1, 2, 2, 0, 3, 4, 5, 5, 3]);
     let r = one(&mut cx, "Slice", vec![m.into(), ints(&[-1]), ints(&[i64::MIN]), ints(&[1]), ints(&[-2])], vec![]);
     assert_eq!(cx.constant_ints(r).unwrap(), [2, 0, 5, 3]);
+    let l = one(&mut cx, "Min", vec![m.into(), ints(&[3, 0, 2])], vec![]);
+    assert_eq!(cx.constant_ints(l).unwrap(), [0, 0, 2, 3, 0, 2]);
     let u = one(&mut cx, "Unsqueeze", vec![m.into(), ints(&[0])], vec![]);
     assert_eq!(cx.ty(u), &Type::sized(Int64, &[1, 2, 3]));
     assert_eq!(cx.constant_ints(u).unwrap(), [0, 1, 2, 3, 4, 5]);

@@ -316,7 +316,9 @@ impl Call<'_> {
             }
         }
         let mut attrs = Vec::new();
-        for attribute in &version.attributes {
+        // What a body takes may be told by the other attributes.
+        let (bodies, plain): (Vec<_>, Vec<_>) = version.attributes.iter().partition(|a| a.kind == AttrKind::Graph);
+        for attribute in plain.into_iter().chain(bodies) {
             let Some((_, value)) =
                 args.iter().find(|a| a.0.rsplit_once('_').is_some_and(|(stem, _)| stem == attribute.name))
             else {

@@ -49,7 +49,7 @@ pub use recurrent::*;
 pub use resize::*;
 pub use resize_plan::{all_regions, resize_factors, resize_target, vector_of};
 pub use scans::*;
-pub use sequence_loops::branches_of_elements;
+pub use sequence_loops::{branches_of_elements, dtypes_given, wide_body};
 pub use sequences::*;
 pub use shapes::*;
 pub use special::*;

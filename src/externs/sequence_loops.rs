@@ -1,4 +1,4 @@
-//! Branches and loops that give sequences, for opsets whose If and Loop give tensors alone.
+//! Branches and loops of what If, Loop and Scan do not take in older opsets: sequences, and bfloat16.
 
 use super::sequences::applied_at;
 use crate::builder::{Builder, Scalar};
@@ -166,4 +166,37 @@ fn collected(cx: &Builder, output: Value) -> Result<Collected> {
 /// An empty list.
 fn nothing(cx: &mut Builder, dtype: Dtype) -> Result<Value> {
     if dtype == Dtype::String { cx.strings(&[]) } else { cx.numbers(&[], dtype) }
+}
+
+/// A body that takes and gives float32 in the place of bfloat16.
+pub fn wide_body(cx: &mut Builder, body: &Attr) -> Result<Attr> {
+    let Attr::Graph(body) = body else { return Err(cx.fault("a body that is none")) };
+    let types: Vec<Type> = body.inputs.iter().map(|input| wide_type(cx.ty(*input))).collect();
+    cx.body(&types, |cx, given| {
+        let mut inputs = Vec::with_capacity(given.len());
+        for (wide, own) in given.iter().zip(&body.inputs) {
+            let dtype = cx.dtype(*own);
+            inputs.push(if dtype == Dtype::Bfloat16 { cx.cast(*wide, dtype)? } else { *wide });
+        }
+        let mut outputs = cx.inlined(body, &inputs);
+        for output in &mut outputs {
+            if cx.dtype(*output) == Dtype::Bfloat16 {
+                *output = cx.cast(*output, Dtype::Float32)?;
+            }
+        }
+        Ok(outputs)
+    })
+}
+
+fn wide_type(ty: &Type) -> Type {
+    match ty {
+        Type::Tensor { dtype: Dtype::Bfloat16, shape } => Type::Tensor { dtype: Dtype::Float32, shape: shape.clone() },
+        other => other.clone(),
+    }
+}
+
+/// The dtypes of what a body gives.
+pub fn dtypes_given(cx: &mut Builder, body: &Attr) -> Result<Vec<Dtype>> {
+    let Attr::Graph(body) = body else { return Err(cx.fault("a body that is none")) };
+    Ok(body.outputs.iter().map(|output| cx.dtype(*output)).collect())
 }

@@ -12,7 +12,7 @@ use crate::graph::{Attr, Node, Value};
 pub(super) struct Slices {
     /// By what is sliced and the axis: start and end of each piece.
     pieces: FxHashMap<(Value, usize), Vec<(i64, i64)>>,
-    /// The pieces that were made, by start.
+    /// The pieces that were made, by start; none where the slices are not all of the dimension.
     made: FxHashMap<(Value, usize), FxHashMap<i64, Value>>,
 }
 
@@ -21,10 +21,7 @@ impl Slices {
     pub(super) fn note(&mut self, cx: &Rewriter<'_>, nodes: &[Node]) {
         for node in nodes {
             if let Some(piece) = piece(cx, node) {
-                let pieces = self.pieces.entry((piece.x, piece.axis)).or_default();
-                if !pieces.contains(&(piece.start, piece.end)) {
-                    pieces.push((piece.start, piece.end));
-                }
+                self.pieces.entry((piece.x, piece.axis)).or_default().push((piece.start, piece.end));
             }
         }
     }
@@ -68,18 +65,11 @@ pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     if let Some(made) = cx.slices.made.get(&key) {
         return made.get(&piece.start).copied();
     }
-    let mut pieces = cx.slices.pieces.get(&key)?.clone();
-    pieces.sort_unstable();
-    let mut end = 0;
-    for (start, next) in &pieces {
-        if *start != end {
-            return None;
-        }
-        end = *next;
-    }
-    if end != piece.size || pieces.len() < 2 {
+    let pieces = cx.slices.pieces.get_mut(&key).map(std::mem::take)?;
+    let Some(pieces) = in_order(pieces, piece.size) else {
+        cx.slices.made.insert(key, FxHashMap::default());
         return None;
-    }
+    };
     let sizes: Vec<i64> = pieces.iter().map(|(start, end)| end - start).collect();
     let sizes = cx.builder.ints(&sizes);
     let inputs = vec![piece.x.into(), sizes.into()];
@@ -89,6 +79,20 @@ pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let result = made.get(&piece.start).copied();
     cx.slices.made.insert(key, made);
     result
+}
+
+/// The pieces from front to end, if they are a dimension of this size.
+fn in_order(mut pieces: Vec<(i64, i64)>, size: i64) -> Option<Vec<(i64, i64)>> {
+    pieces.sort_unstable();
+    pieces.dedup();
+    let mut end = 0;
+    for (start, next) in &pieces {
+        if *start != end {
+            return None;
+        }
+        end = *next;
+    }
+    (end == size && pieces.len() > 1).then_some(pieces)
 }
 
 #[cfg(test)]

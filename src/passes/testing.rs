@@ -82,6 +82,13 @@ impl Net {
         self.builder.node(op, inputs, attrs, outputs).unwrap()
     }
 
+    /// If, with the same in both branches.
+    pub(super) fn choice(&mut self, condition: Value, branch: impl Fn(&mut Builder) -> Value) -> Value {
+        let mut body = || self.builder.body(&[], |builder, _| Ok(vec![branch(builder)])).unwrap();
+        let attrs = vec![("then_branch", body()), ("else_branch", body())];
+        self.with("If", &[condition], attrs)
+    }
+
     pub(super) fn transposed(&mut self, x: Value, perm: &[i64]) -> Value {
         self.with("Transpose", &[x], vec![("perm", Attr::Ints(perm.to_vec()))])
     }

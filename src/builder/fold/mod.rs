@@ -62,7 +62,7 @@ pub(crate) fn evaluate(op: &str, attrs: &[(&'static str, Attr)], inputs: &[&Cons
         ("Not", [x]) => logic::not(x)?,
         ("Sqrt", [x]) => numbers::unary(x, f64::sqrt)?,
         ("Reciprocal", [x]) => numbers::unary(x, f64::recip)?,
-        ("Add" | "Sub" | "Mul" | "Div", [a, b]) => numbers::binary(op, a, b, &sizes)?,
+        ("Add" | "Sub" | "Mul" | "Div" | "Max" | "Min", [a, b]) => numbers::binary(op, a, b, &sizes)?,
         ("Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "And" | "Or" | "Xor", [a, b]) => {
             logic::binary(op, a, b, &sizes)?
         }

@@ -49,7 +49,7 @@ pub(super) fn unary(x: &Constant, f: fn(f64) -> f64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Add, Sub, Mul or Div with broadcasting to `sizes`.
+/// Add, Sub, Mul, Div, Max or Min with broadcasting to `sizes`; the last two of integers only, as floats have two zeros.
 pub(super) fn binary(op: &str, a: &Constant, b: &Constant, sizes: &[i64]) -> Option<Vec<u8>> {
     if a.dtype != b.dtype {
         return None;
@@ -74,6 +74,8 @@ fn integers(op: &str, x: i64, y: i64) -> Option<i64> {
         "Sub" => x.checked_sub(y),
         "Mul" => x.checked_mul(y),
         "Div" => x.checked_div(y),
+        "Max" => Some(x.max(y)),
+        "Min" => Some(x.min(y)),
         _ => None,
     }
 }
