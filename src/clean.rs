@@ -90,7 +90,8 @@ fn graph(graph: &mut Graph) {
 fn is_kept(node: &Node, read: &HashSet<String>) -> bool {
     let operator = node.target.split('.').next().unwrap_or_default();
     let mut results = walk::results(node).peekable();
-    let has_none = results.peek().is_none();
+    // A result that torch has not recorded (of `promote_types`) is one that nobody can read.
+    let has_none = results.peek().is_none() && node.outputs.is_empty();
     if results.any(|name| read.contains(name)) {
         return true;
     }

@@ -262,7 +262,11 @@ impl Translation<'_> {
 
     fn outputs(&mut self, graph: &program::Graph) -> Result<()> {
         for (i, output) in graph.outputs.iter().enumerate() {
-            let Some(value) = self.output_value(output)? else { continue };
+            let Some(mut value) = self.output_value(output)? else { continue };
+            // A number of Python has PyTorch's default dtype as a tensor, known or not.
+            if matches!(&output.value, Arg::Sym(name) if graph.sym_floats.contains_key(name)) {
+                value = self.builder.cast(value, Dtype::Float32)?;
+            }
             let name = match (&output.kind, &output.value) {
                 (OutputKind::BufferMutation(name) | OutputKind::InputMutation(name), _) => format!("{name}_out"),
                 (OutputKind::User, Arg::Tensor(name) | Arg::Sym(name)) => name.clone(),

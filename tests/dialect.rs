@@ -14,8 +14,23 @@ fn judge(script: &str, args: &[&str]) {
 }
 
 #[test]
-fn programs_give_the_numbers_of_pytorch() {
-    judge("judge.py", &["--opsets", "9,18"]);
+fn nested_graphs_give_the_numbers_of_pytorch() {
+    judge("judge.py", &["--theme", "control_flow", "--opsets", "9,18"]);
+}
+
+#[test]
+fn sizes_and_numbers_are_those_of_pytorch() {
+    judge("judge.py", &["--theme", "symbolic", "--opsets", "9,18"]);
+}
+
+#[test]
+fn state_and_inputs_that_are_written_to_are_those_of_pytorch() {
+    judge("judge.py", &["--theme", "mutations", "--opsets", "18"]);
+}
+
+#[test]
+fn what_goes_in_and_out_is_that_of_pytorch() {
+    judge("judge.py", &["--theme", "signature", "--opsets", "18"]);
 }
 
 #[test]

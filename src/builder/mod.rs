@@ -35,6 +35,7 @@ mod scalar;
 mod shapes;
 mod sizes;
 mod source;
+mod special;
 mod symbols;
 #[cfg(test)]
 mod tests;

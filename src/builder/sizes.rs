@@ -108,6 +108,7 @@ impl Builder {
                 let exact = self.node1("Sub", vec![a.into(), rest.into()], vec![])?;
                 self.node1("Div", vec![exact.into(), b.into()], vec![])
             }
+            Atom::Function(Function::Special(special), args) => self.special_value(*special, args),
             Atom::Function(function, args) => {
                 let op = match function {
                     Function::FloorDiv => "Div",
@@ -115,8 +116,8 @@ impl Builder {
                     Function::Min => "Min",
                     Function::Max => "Max",
                     Function::Pow => "Pow",
-                    Function::Add => "Add",
                     Function::Mul => "Mul",
+                    Function::Add | Function::Special(_) => "Add",
                 };
                 let mut values = Vec::with_capacity(args.len());
                 for arg in args {

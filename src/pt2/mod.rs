@@ -13,6 +13,7 @@ pub mod pickle;
 mod read;
 mod schema;
 mod symexpr;
+mod symfunctions;
 mod tensors;
 
 use std::collections::HashMap;

@@ -1,12 +1,14 @@
 //! Symbolic expressions: sympy's `srepr` text to [`SymInt`].
 //!
 //! `Add(Mul(Integer(2), Symbol('s77', positive=True, integer=True)), Integer(1))` is `2*s77 + 1`. An integer expression that
-//! SymInt cannot hold (it passes through floats or fractions) becomes an anonymous symbol, the same for the same text.
+//! SymInt cannot hold (it has a function that is not known here) becomes an anonymous symbol, the same for the same text.
 
 use std::collections::HashMap;
 
 use crate::error::{Error, Result};
-use crate::sym::SymInt;
+use crate::sym::{Kind, SymInt};
+
+use super::symfunctions::{Number, function};
 
 /// Calls within calls; torch's own stay below ten.
 const MAX_DEPTH: u32 = 64;
@@ -41,7 +43,7 @@ impl Expressions {
         if parser.at != text.len() {
             return Err(parser.error("something follows the expression"));
         }
-        Ok(value.unwrap_or_else(|| self.anonymous(text)))
+        Ok(value.filter(|number| number.kind == Kind::Int).map_or_else(|| self.anonymous(text), |number| number.value))
     }
 
     /// The symbol that stands for an expression that cannot be looked into.
@@ -67,8 +69,8 @@ struct Parser<'t, 'e> {
 }
 
 impl<'t> Parser<'t, '_> {
-    /// An integer expression, or None for one that is not made of integers.
-    fn expression(&mut self, depth: u32) -> Result<Option<SymInt>> {
+    /// An expression; None for one that cannot be looked into.
+    fn expression(&mut self, depth: u32) -> Result<Option<Number>> {
         if depth > MAX_DEPTH {
             return Err(self.error("it is nested too deeply"));
         }
@@ -79,31 +81,33 @@ impl<'t> Parser<'t, '_> {
             return Err(self.error("a function was expected"));
         }
         if !self.eats('(') {
-            return Ok(None);
+            return Ok(Number::truth(name));
         }
         match name {
             "Symbol" | "Dummy" => {
                 let symbol = self.quoted()?;
-                self.keywords()?;
+                let is_integer = self.keywords()?.contains(&("integer", "True"));
                 let plain = symbol.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !symbol.is_empty();
-                Ok(plain.then(|| SymInt::symbol(symbol)))
+                // A real number out of the data has no such value here.
+                Ok((plain && is_integer).then(|| Number::int(SymInt::symbol(symbol))))
             }
             "Integer" => {
                 let number = self.number();
                 self.closes()?;
-                Ok(number.parse().ok().map(|number: i64| SymInt::from(number)))
+                Ok(number.parse().ok().map(|number: i64| Number::int(SymInt::from(number))))
             }
             "Float" => {
-                self.quoted()?;
+                let number = self.quoted()?;
                 self.keywords()?;
-                Ok(None)
+                Ok(number.parse().ok().map(Number::real))
             }
             "Rational" => {
-                self.number();
+                let above = self.number();
                 self.eats(',');
-                self.number();
+                let below = self.number();
                 self.closes()?;
-                Ok(None)
+                let parts: Option<(f64, f64)> = above.parse().ok().zip(below.parse().ok());
+                Ok(parts.filter(|(_, below)| *below != 0.0).map(|(above, below)| Number::real(above / below)))
             }
             _ => {
                 let args = self.arguments(depth)?;
@@ -113,7 +117,7 @@ impl<'t> Parser<'t, '_> {
     }
 
     /// The arguments up to the closing parenthesis.
-    fn arguments(&mut self, depth: u32) -> Result<Vec<Option<SymInt>>> {
+    fn arguments(&mut self, depth: u32) -> Result<Vec<Option<Number>>> {
         let mut args = Vec::new();
         while !self.eats(')') {
             if !args.is_empty() && !self.eats(',') {
@@ -127,7 +131,7 @@ impl<'t> Parser<'t, '_> {
     }
 
     /// An argument; None if it is `key=word` (such as `evaluate=False`), which says nothing of the value.
-    fn argument(&mut self, depth: u32) -> Result<Option<Option<SymInt>>> {
+    fn argument(&mut self, depth: u32) -> Result<Option<Option<Number>>> {
         self.spaces();
         let start = self.at;
         self.word();
@@ -140,9 +144,9 @@ impl<'t> Parser<'t, '_> {
     }
 
     /// `name(args)`, whose text starts at `start` and ends here.
-    fn call(&mut self, name: &str, args: &[Option<SymInt>], start: usize) -> Option<SymInt> {
-        let ints: Option<Vec<SymInt>> = args.iter().cloned().collect();
-        if let Some(value) = ints.as_deref().and_then(|ints| function(name, ints)) {
+    fn call(&mut self, name: &str, args: &[Option<Number>], start: usize) -> Option<Number> {
+        let known: Option<Vec<Number>> = args.iter().cloned().collect();
+        if let Some(value) = known.and_then(|args| function(name, &args)) {
             return Some(value);
         }
         let is_integer = matches!(
@@ -150,7 +154,7 @@ impl<'t> Parser<'t, '_> {
             "TruncToInt" | "FloorToInt" | "CeilToInt" | "RoundToInt" | "FloorDiv" | "CeilDiv" | "Mod" | "PythonMod"
         );
         let text = self.text.get(start..self.at).unwrap_or_default();
-        is_integer.then(|| self.expressions.anonymous(text))
+        is_integer.then(|| Number::int(self.expressions.anonymous(text)))
     }
 
     fn spaces(&mut self) {
@@ -188,15 +192,17 @@ impl<'t> Parser<'t, '_> {
     }
 
     /// `, key=word` as often as they come, and the closing parenthesis.
-    fn keywords(&mut self) -> Result<()> {
+    fn keywords(&mut self) -> Result<Vec<(&'t str, &'t str)>> {
+        let mut keywords = Vec::new();
         while self.eats(',') {
-            self.word();
+            let key = self.word();
             if !self.eats('=') {
                 return Err(self.error("`=` was expected"));
             }
-            self.word();
+            keywords.push((key, self.word()));
         }
-        self.closes()
+        self.closes()?;
+        Ok(keywords)
     }
 
     fn closes(&mut self) -> Result<()> {
@@ -212,31 +218,6 @@ impl<'t> Parser<'t, '_> {
 
     fn error(&self, message: &str) -> Error {
         Error::input(format!("{message} at character {}", self.at))
-    }
-}
-
-/// A function of integers; None if it does not give an integer or is not known.
-fn function(name: &str, args: &[SymInt]) -> Option<SymInt> {
-    let fold = |f: fn(&SymInt, &SymInt) -> SymInt| {
-        let (first, rest) = args.split_first()?;
-        Some(rest.iter().fold(first.clone(), |value, arg| f(&value, arg)))
-    };
-    match (name, args) {
-        ("Add", _) => fold(SymInt::add),
-        ("Mul", _) => fold(SymInt::mul),
-        ("Max", _) => fold(SymInt::max),
-        ("Min", _) => fold(SymInt::min),
-        ("FloorDiv" | "CleanDiv", [a, b]) => Some(a.floor_div(b)),
-        ("CeilDiv", [a, b]) => Some(a.ceil_div(b)),
-        ("Mod" | "PythonMod", [a, b]) => Some(a.modulo(b)),
-        ("ModularIndexing", [a, b, c]) => Some(a.floor_div(b).modulo(c)),
-        // With a negative exponent it is a fraction.
-        ("Pow" | "PowByNatural", [a, b]) if b.known().is_some_and(|power| power >= 0) => Some(a.pow(b)),
-        ("PowByNatural", [a, b]) => Some(a.pow(b)),
-        ("LShift", [a, b]) => Some(a.mul(&SymInt::from(2).pow(b))),
-        ("RShift", [a, b]) => Some(a.floor_div(&SymInt::from(2).pow(b))),
-        ("Identity", [a]) => Some(a.clone()),
-        _ => None,
     }
 }
 
@@ -263,17 +244,37 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_integer_on_the_way_is_anonymous() {
+    fn real_numbers_and_truth_values_may_stand_within() {
+        let half = format!("FloatTrueDiv(ToFloat({S}), Float('2.0', precision=53))");
+        assert_eq!(text(&format!("TruncToInt({half})")), "TruncToInt(ToFloat(s77)/2.0)");
+        assert_eq!(text(&format!("Add(TruncToInt({half}), Integer(1))")), "TruncToInt(ToFloat(s77)/2.0) + 1");
+        assert_eq!(text(&format!("floor(Mul(Rational(1, 2), {S}))")), "FloorToInt(0.5*s77)");
+        assert_eq!(text(&format!("CeilToInt(IntTrueDiv({S}, Integer(2)))")), "CeilToInt(s77/2)");
+        assert_eq!(text(&format!("FloorToInt(Pow({S}, Rational(1, 2)))")), "FloorToInt(s77**0.5)");
+        assert_eq!(text(&format!("TruncToInt(OpaqueUnaryFn_sqrt(ToFloat({S})))")), "TruncToInt(sqrt(ToFloat(s77)))");
+        assert_eq!(text(&format!("BitwiseFn_bitwise_and({S}, Integer(6))")), "BitAnd(s77, 6)");
+        let choice =
+            format!("Piecewise(ExprCondPair({S}, StrictGreaterThan({S}, Integer(3))), ExprCondPair(Integer(7), true))");
+        assert_eq!(text(&choice), "Where(s77>3, s77, 7)");
+        assert_eq!(text("TruncToInt(Mul(Float('1.5', precision=53), ToFloat(Integer(5))))"), "7");
+        assert_eq!(text("RoundToInt(Float('2.5', precision=53))"), "2");
+        assert_eq!(text(&format!("Abs(Add({S}, Integer(-9)))")), "Max(-s77 + 9, s77 - 9)");
+    }
+
+    #[test]
+    fn what_is_not_known_is_anonymous() {
         let mut expressions = Expressions::default();
-        let inner = format!("TruncToInt(FloatTrueDiv(ToFloat({S}), Float('2.0', precision=53)))");
+        let inner = format!("TruncToInt(Unheard({S}))");
         let value = expressions.read(&inner).unwrap_or_default();
         assert!(value.as_symbol().is_some_and(|name| name.starts_with('?')), "{value}");
         let sum = expressions.read(&format!("Add({inner}, Integer(1))")).unwrap_or_default();
         assert_eq!(sum, value.add(&SymInt::from(1)));
+        // Real numbers, and those out of the data, are no sizes.
         assert!(text(&format!("Mul(Rational(1, 2), {S})")).starts_with('?'));
         assert!(text(&format!("Mul({S}, Pow(Integer(2), Integer(-1)))")).starts_with('?'));
+        assert!(text("TruncToInt(Symbol('zuf0'))").starts_with('?'));
         assert!(text("Integer(99999999999999999999)").starts_with('?'));
-        assert!(text("Symbol('a b')").starts_with('?'));
+        assert!(text("Symbol('a b', integer=True)").starts_with('?'));
     }
 
     #[test]

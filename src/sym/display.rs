@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Atom, Function, SymInt};
+use super::{Atom, Function, Special, SymInt};
 
 impl fmt::Display for SymInt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -47,7 +47,11 @@ fn write_term(f: &mut fmt::Formatter<'_>, coefficient: u64, factors: &[(Atom, u3
 impl Atom {
     /// May it stand in a product without parentheses?
     fn is_tight(&self) -> bool {
-        matches!(self, Atom::Symbol(_) | Atom::Function(Function::Min | Function::Max, _))
+        match self {
+            Atom::Symbol(_) | Atom::Function(Function::Min | Function::Max, _) => true,
+            Atom::Function(Function::Special(special), _) => !special.is_infix(),
+            Atom::Function(..) => false,
+        }
     }
 }
 
@@ -69,13 +73,20 @@ fn write_function(f: &mut fmt::Formatter<'_>, function: Function, args: &[SymInt
         Function::Mul => ("", "*", ""),
         Function::Min => ("Min(", ", ", ")"),
         Function::Max => ("Max(", ", ", ")"),
+        Function::Special(Special::Number(bits)) => return write!(f, "{:?}", f64::from_bits(bits)),
+        Function::Special(special) if special.is_infix() => ("", special.text(), ""),
+        Function::Special(special) => {
+            write!(f, "{}(", special.text())?;
+            ("", ", ", ")")
+        }
     };
+    let is_call = !close.is_empty();
     f.write_str(open)?;
     for (i, arg) in args.iter().enumerate() {
         if i > 0 {
             f.write_str(separator)?;
         }
-        if !open.is_empty() || is_tight(arg) { write!(f, "{arg}")? } else { write!(f, "({arg})")? }
+        if is_call || is_tight(arg) { write!(f, "{arg}")? } else { write!(f, "({arg})")? }
     }
     f.write_str(close)
 }
@@ -84,5 +95,40 @@ fn is_tight(n: &SymInt) -> bool {
     match n.known() {
         Some(n) => n >= 0,
         None => n.only_atom().is_some_and(Atom::is_tight),
+    }
+}
+
+impl Special {
+    /// Is it written between its arguments?
+    fn is_infix(self) -> bool {
+        matches!(self, Special::Add | Special::Mul | Special::Div | Special::Pow | Special::Relation(_))
+    }
+
+    /// The sign between its arguments, or the name before them.
+    fn text(self) -> &'static str {
+        match self {
+            Special::Number(_) => "",
+            Special::Add => " + ",
+            Special::Mul => "*",
+            Special::Div => "/",
+            Special::Pow => "**",
+            Special::Relation(relation) => relation.sign(),
+            Special::Min => "Min",
+            Special::Max => "Max",
+            Special::ToFloat => "ToFloat",
+            Special::Unary(unary) => unary.name(),
+            Special::TruncToFloat => "TruncToFloat",
+            Special::TruncToInt => "TruncToInt",
+            Special::FloorToInt => "FloorToInt",
+            Special::CeilToInt => "CeilToInt",
+            Special::RoundToInt => "RoundToInt",
+            Special::BitAnd => "BitAnd",
+            Special::BitOr => "BitOr",
+            Special::BitXor => "BitXor",
+            Special::Where | Special::WhereReal => "Where",
+            Special::And => "And",
+            Special::Or => "Or",
+            Special::Not => "Not",
+        }
     }
 }

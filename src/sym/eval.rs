@@ -33,6 +33,7 @@ impl Atom {
     fn eval(&self, f: &dyn Fn(&str) -> Option<i64>) -> Option<i128> {
         match self {
             Atom::Symbol(name) => f(name).map(i128::from),
+            Atom::Function(Function::Special(special), args) => special.eval(args, f),
             Atom::Function(function, args) => {
                 let args: Vec<i128> = args.iter().map(|a| a.eval_wide(f)).collect::<Option<_>>()?;
                 function.eval(&args)

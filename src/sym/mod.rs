@@ -8,6 +8,7 @@ mod arithmetic;
 mod display;
 mod division;
 mod eval;
+mod special;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,8 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+
+pub use special::{Kind, Relation, Special, UNARY, Unary};
 
 /// An integer that is known, or an expression in symbols.
 ///
@@ -72,6 +75,8 @@ pub enum Function {
     Add,
     /// A product that would not fit the normal form.
     Mul,
+    /// One that passes through real numbers or truth values.
+    Special(Special),
 }
 
 /// Sums with more terms stay opaque.
@@ -203,6 +208,7 @@ impl SymInt {
             (Function::Max, [first, rest @ ..]) => rest.iter().fold(first.clone(), |a, b| a.max(b)),
             (Function::Add, _) => args.iter().fold(SymInt::from(0), |a, b| a.add(b)),
             (Function::Mul, _) => args.iter().fold(SymInt::from(1), |a, b| a.mul(b)),
+            (Function::Special(special), _) => SymInt::special(special, args.to_vec()),
             _ => SymInt::opaque(function, args.to_vec()),
         }
     }
@@ -284,6 +290,7 @@ impl Atom {
             Atom::Function(Function::Max, args) => args.iter().any(|a| a.is_nonnegative(nonnegative)),
             Atom::Function(Function::Mod, args) => args.last().is_some_and(|b| b.is_nonnegative(nonnegative)),
             Atom::Function(Function::Pow, args) => args.first().is_some_and(|b| b.is_nonnegative(nonnegative)),
+            Atom::Function(Function::Special(special), _) if !special.keeps_sign() => false,
             Atom::Function(_, args) => args.iter().all(|a| a.is_nonnegative(nonnegative)),
         }
     }

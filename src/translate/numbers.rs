@@ -9,7 +9,7 @@ use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::graph::Value;
 use crate::program::{Arg, Graph, Node, NodeOutput, SymNumber};
-use crate::sym::SymInt;
+use crate::sym::{SymInt, UNARY, Unary};
 
 /// Operators of ATen that give a number.
 const GIVE_NUMBERS: &[&str] = &[
@@ -56,9 +56,10 @@ impl Translation<'_> {
     /// An integer by its recorded expression. One that comes out of the data is bound to its value in the graph.
     fn size_node(&mut self, node: &Node, size: &SymInt) -> Result<Scalar> {
         let from_data = matches!(node.target.as_str(), "aten::item" | "aten::_local_scalar_dense");
-        // An expression that nothing here can read, such as the bits of a size.
+        let is_known = size.symbols().iter().all(|symbol| self.builder.knows_symbol(symbol));
+        // An expression that nothing here can read.
         let is_opaque = size.has_anonymous() && !node.target.starts_with("aten::");
-        if from_data || is_opaque || !self.computable(node) {
+        if from_data || is_opaque || (!is_known && !self.computable(node)) {
             let value = match from_data {
                 true => self.operand_tensor(node)?,
                 false => match self.computed(node)? {
@@ -198,9 +199,19 @@ fn other_operators(cx: &mut Builder, operator: &str, operands: &[Scalar]) -> Res
             let a = value(cx, a, Dtype::Bool)?;
             cx.node1("Not", vec![a.into()], vec![]).map(Scalar::Value)
         }
-        ("sym_sqrt", [a]) => {
+        ("floor" | "ceil" | "round", [a]) => {
             let a = value(cx, a, Dtype::Float64)?;
-            cx.node1("Sqrt", vec![a.into()], vec![]).map(Scalar::Value)
+            let op = match operator {
+                "floor" => "Floor",
+                "ceil" => "Ceil",
+                _ => "Round",
+            };
+            let rounded = cx.node1(op, vec![a.into()], vec![])?;
+            cx.cast(rounded, Dtype::Int64).map(Scalar::Value)
+        }
+        (_, [a]) if unary(operator).is_some() => {
+            let a = value(cx, a, Dtype::Float64)?;
+            cx.function_of_real(unary(operator).unwrap_or(Unary::Sqrt), a).map(Scalar::Value)
         }
         ("sym_ite", [b, t, f]) => {
             let b = value(cx, b, Dtype::Bool)?;
@@ -209,6 +220,13 @@ fn other_operators(cx: &mut Builder, operator: &str, operands: &[Scalar]) -> Res
         }
         _ => Err(Error::unsupported(format!("no arithmetic on numbers that the data decide for `{operator}`"))),
     }
+}
+
+/// `math.sqrt`, `torch.sym_sqrt`, `torch._sym_sqrt` and the like.
+fn unary(operator: &str) -> Option<Unary> {
+    let name = operator.trim_start_matches('_');
+    let name = name.strip_prefix("sym_").unwrap_or(name);
+    UNARY.iter().find(|(known, _)| *known == name).map(|(_, unary)| *unary)
 }
 
 /// Logic on booleans, bits of integers.

@@ -31,12 +31,12 @@ import torch
 logging.getLogger("torch").setLevel(logging.CRITICAL)
 
 RTOL = 1e-4
-THEMES = ["control_flow"]
+THEMES = ["control_flow", "symbolic", "mutations", "signature"]
 
 
 def flat(result):
     leaves = torch.utils._pytree.tree_leaves(result)
-    return [leaf if torch.is_tensor(leaf) else torch.tensor(leaf) for leaf in leaves if leaf is not None]
+    return [leaf if torch.is_tensor(leaf) else torch.tensor(leaf) for leaf in leaves if leaf is not None and not isinstance(leaf, str)]
 
 
 def array(tensor):
@@ -55,7 +55,12 @@ def session(path):
 
 
 def compare(model, inputs, wanted, tolerance=RTOL):
-    feeds = {i.name: array(t) for i, t in zip(model.get_inputs(), flat(inputs))}
+    given = flat(inputs)
+    names = [i.name for i in model.get_inputs()]
+    if len(given) > len(names):
+        # Numbers are inputs where they are symbolic, else constants.
+        given = [t for t in torch.utils._pytree.tree_leaves(inputs) if torch.is_tensor(t)]
+    feeds = {name: array(t) for name, t in zip(names, given)}
     equal(model.run(None, feeds), wanted, tolerance)
 
 
@@ -74,6 +79,18 @@ def save(case, path):
         if case.decomposed:
             program = program.run_decompositions({})
         torch.export.save(program, path)
+    return program
+
+
+def allowed(case, program, inputs):
+    """What PyTorch gives for further inputs; None where its own export says otherwise, or refuses them."""
+    wanted = run(copy.deepcopy(case.module), inputs, case.kwargs)
+    try:
+        theirs = run(copy.deepcopy(program.module()), inputs, case.kwargs)
+        equal([array(t) for t in theirs], wanted, case.tolerance)
+    except Exception:
+        return None
+    return wanted
 
 
 def run(module, inputs, kwargs):
@@ -82,7 +99,7 @@ def run(module, inputs, kwargs):
         return flat(module(*copy.deepcopy(inputs), **copy.deepcopy(kwargs)))
 
 
-def check(binary, folder, case, opset):
+def check(binary, folder, case, program, opset):
     pt2, path = str(folder / "model.pt2"), str(folder / "model.onnx")
     command = [binary, "export", pt2, "-o", path, "--opset", str(opset), *case.flags]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -101,9 +118,14 @@ def check(binary, folder, case, opset):
     check_names("outputs", model.get_outputs(), case.outputs_are)
     if case.steps:
         return check_steps(model, case)
-    for inputs in [case.inputs, *case.others]:
-        # Buffers that the module writes to are those of the file, each time.
-        compare(model, (inputs, case.kwargs), run(copy.deepcopy(case.module), inputs, case.kwargs), case.tolerance)
+    # Buffers that the module writes to are those of the file, each time.
+    compare(model, (case.inputs, case.kwargs), run(copy.deepcopy(case.module), case.inputs, case.kwargs), case.tolerance)
+    tried = [(inputs, allowed(case, program, inputs)) for inputs in case.others]
+    for inputs, wanted in tried:
+        if wanted is not None:
+            compare(model, (inputs, case.kwargs), wanted, case.tolerance)
+    if case.others and all(wanted is None for _, wanted in tried):
+        raise AssertionError("none of the further inputs is one that torch's own export takes")
 
 
 def check_names(what, found, wanted):
@@ -119,22 +141,28 @@ def check_names(what, found, wanted):
 def check_steps(model, case):
     """State that the model gives goes into the next call of it."""
     module = copy.deepcopy(case.module)
-    state = {name: array(tensor) for name, tensor in [*module.named_buffers(), *module.named_parameters()]}
+    state = {name: array(tensor).copy() for name, tensor in tensors_of(module).items()}
     names = [value.name for value in model.get_inputs()]
     for step in range(case.steps):
-        inputs = [*case.others, case.inputs][step % (len(case.others) + 1)]
-        given = iter(flat(inputs))
-        feeds = {name: state[name] if name in state else array(next(given)) for name in names}
-        wanted = run(module, inputs, case.kwargs)
+        inputs = copy.deepcopy([case.inputs, *case.others][step % (len(case.others) + 1)])
+        given = flat(inputs)
+        feeds = {name: state[name] if name in state else array(given[at]).copy() for at, name in enumerate(names)}
+        with torch.no_grad():
+            wanted = flat(module(*inputs))
         got = dict(zip((value.name for value in model.get_outputs()), model.run(None, feeds)))
-        kept = {name.removesuffix("_out"): value for name, value in got.items() if name.removesuffix("_out") in state}
-        equal([value for name, value in got.items() if name.removesuffix("_out") not in state], wanted, case.tolerance)
-        now = {name: tensor for name, tensor in [*module.named_buffers(), *module.named_parameters()]}
+        kept = {name.removesuffix("_out"): value for name, value in got.items() if name.removesuffix("_out") in names and name not in names}
+        # What the module gives may be what it writes to: it is compared as it is now.
+        now = tensors_of(module) | dict(zip(names, given))
+        equal(list(got.values())[: len(wanted)], wanted, case.tolerance)
         equal(list(kept.values()), [now[name] for name in kept], case.tolerance)
-        changed = {name for name, tensor in now.items() if not np.array_equal(array(tensor), state[name], equal_nan=True)}
+        changed = {name for name, before in (state | feeds).items() if not np.array_equal(array(now[name]), before, equal_nan=True)}
         if not changed <= kept.keys():
             raise AssertionError(f"{changed - kept.keys()} changed, and only {list(kept)} were given")
-        state |= kept
+        state |= {name: value for name, value in kept.items() if name in state}
+
+
+def tensors_of(module):
+    return dict([*module.named_buffers(), *module.named_parameters()])
 
 
 def main():
@@ -160,7 +188,7 @@ def judged(binary, folder, name, case, opsets):
     """How many exports are right and wrong."""
     ends = collections.Counter()
     try:
-        save(case, str(folder / "model.pt2"))
+        program = save(case, str(folder / "model.pt2"))
     except Exception as error:
         print(f"{name}: PyTorch cannot export it: {type(error).__name__}: {str(error)[:300]}", flush=True)
         return collections.Counter(wrong=1)
@@ -168,7 +196,7 @@ def judged(binary, folder, name, case, opsets):
         # Where an old opset will not do, the nearest that does is tried in its place.
         opset = min(max(opset, case.opset), case.newest)
         try:
-            check(binary, folder, case, opset)
+            check(binary, folder, case, program, opset)
             ends["right"] += 1
         except Exception as error:
             ends["wrong"] += 1
