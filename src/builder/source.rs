@@ -9,6 +9,7 @@ use super::node::{Inferred, Step};
 use super::{Builder, Call};
 use crate::error::{Error, Kind, Result};
 use crate::graph::{Attr, Body, Constant, Graph, Node, Source, Type, Value};
+use crate::passes::{self, Passes};
 use crate::schema::{self, Op, Version};
 use crate::sym::SymInt;
 
@@ -77,6 +78,7 @@ impl Builder {
     /// The node as the target says it.
     pub fn convert(&mut self, node: &SourceNode, schema: &'static Op, form: &'static Version) -> Result<Vec<Value>> {
         let call = node.call(schema, form);
+        known_attributes(&call)?;
         self.check_inputs(&call)?;
         let inferred = self.infer(&call).map_err(not_as_specified)?;
         let values = match self.step(schema, &call, &inferred.types)? {
@@ -165,10 +167,22 @@ impl Builder {
         matches!(data.source, Source::Node) && Some(data.scope) == self.scope().map(|s| s.id)
     }
 
-    /// The finished graph, with outputs as they were given; `pinned` are values that stay though nobody reads them.
-    pub fn finish_as_given(self, pinned: &[Value]) -> Result<Graph> {
-        let outputs: Vec<Value> = self.outputs.iter().map(|(_, value)| *value).collect();
-        outputs.iter().try_for_each(|output| self.check_tangible(*output))?;
+    /// The values of the graph's outputs, in order.
+    pub fn output_values(&self) -> Vec<Value> {
+        self.outputs.iter().map(|(_, value)| *value).collect()
+    }
+
+    /// The finished graph after passes, with outputs as they were given; `pinned` are values that stay though nobody reads them.
+    pub fn finish_as_given(mut self, passes: Passes, pinned: &[Value]) -> Result<Graph> {
+        let given = self.output_values();
+        given.iter().try_for_each(|output| self.check_tangible(*output))?;
+        passes::run(&mut self, passes);
+        let mut outputs: Vec<Value> = Vec::with_capacity(given.len());
+        for (value, given) in self.output_values().into_iter().zip(given) {
+            // An output that was a node's result stays one, and no other's.
+            let stays = value == given || (self.is_own_result(value) && !outputs.contains(&value));
+            outputs.push(if stays { value } else { self.copy(value) });
+        }
         self.finished(outputs, pinned)
     }
 
@@ -189,6 +203,16 @@ impl Builder {
         }
         self.known_contents(inferred).unwrap_or_default().into_iter().map(Some).collect()
     }
+}
+
+/// A model may name attributes that there are none of; rules were checked before.
+fn known_attributes(call: &Call) -> Result<()> {
+    let Some((name, _)) = call.attrs.iter().find(|(name, _)| call.form.attribute(name).is_none()) else {
+        return Ok(());
+    };
+    let error = Error::input(format!("`{}` has no attribute `{name}` in version {}", call.op, call.form.since));
+    let names: Vec<&str> = call.form.attributes.iter().map(|a| a.name).collect();
+    Err(if names.is_empty() { error } else { error.help(format!("it has: {}", names.join(", "))) })
 }
 
 /// What the schema forbids is a fault of the model, not of a rule.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::export::{self, ExternalArg};
+use super::mappings::Mappings;
 use super::report::{self, Stop};
 use crate::convert::{Converted, Options, convert};
 use crate::error::{Error, Kind, Result};
@@ -44,6 +45,11 @@ pub struct Args {
     /// Put the bodies of local functions where they are called
     #[arg(long)]
     inline_functions: bool,
+    /// How much is done to the graph: 0 changes nothing but what the opset asks for, 1 runs all passes, which drop what nobody reads
+    #[arg(short = 'O', value_name = "LEVEL", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=1))]
+    opt_level: u8,
+    #[command(flatten)]
+    mappings: Mappings,
     /// Say nothing but errors
     #[arg(short, long)]
     quiet: bool,
@@ -60,6 +66,8 @@ pub fn run(args: &Args) -> Result<(), Stop> {
         target,
         external_data: args.external_data.into(),
         inline_functions: args.inline_functions,
+        opt_level: args.opt_level,
+        rules: args.mappings.rules()?,
     };
     let converted = convert(&read(&args.input)?, &options)?;
     if !args.quiet {

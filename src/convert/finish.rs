@@ -6,7 +6,7 @@ use super::Converted;
 use super::graph::Conversion;
 use crate::dtype::Dtype;
 use crate::error::Result;
-use crate::graph::Graph;
+use crate::graph::{Graph, Value};
 use crate::onnx::proto::{GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto, type_proto};
 use crate::onnx::{self, ExternalData, Model, ModelOptions, Provenance, ir};
 
@@ -16,9 +16,26 @@ const METADATA_IR: i64 = 10;
 /// The finished model.
 pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Converted> {
     let Conversion {
-        builder, options, model, pinned, defaults, names, functions, tensors, weight_inputs, texts, ..
+        builder,
+        options,
+        model,
+        pinned,
+        defaults,
+        mut names,
+        functions,
+        tensors,
+        weight_inputs,
+        texts,
+        ..
     } = conversion;
-    let graph = builder.finish_as_given(&pinned)?;
+    let passes = options.passes();
+    let given = builder.output_values();
+    // Passes drop what nobody reads.
+    let own: Vec<Value> = defaults.iter().map(|(_, weight)| *weight).collect();
+    let graph = builder.finish_as_given(passes, if passes.level == 0 { &pinned } else { &own })?;
+    for (before, after) in given.iter().zip(&graph.body.outputs) {
+        names.move_to(*before, *after);
+    }
     let asked = options.ir.version(options.opset);
     let named = ModelOptions { ir: asked, provenance: Provenance::Compact, dims: HashMap::new(), names: names.of };
     let mut result = onnx::model::build(&graph, &named)?;

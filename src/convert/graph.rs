@@ -57,6 +57,7 @@ pub fn convert(source: &Source, options: &Options) -> Result<Converted> {
         Some(target) => builder.aim_at(target),
         None => builder.avoid_missing_kernels(),
     }
+    options.rules.install(&mut builder);
     let mut conversion = Conversion {
         builder,
         options,

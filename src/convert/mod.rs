@@ -26,7 +26,8 @@ use crate::export::{Ir, check_opset, check_target};
 use crate::graph::Graph;
 use crate::onnx::read::Source;
 use crate::onnx::{self, ExternalData, Model, Written, write::Progress};
-use crate::rules::DEFAULT_OPSET;
+use crate::passes::Passes;
+use crate::rules::{DEFAULT_OPSET, Rules};
 use crate::targets::Target;
 
 /// What a user may choose.
@@ -42,6 +43,17 @@ pub struct Options {
     pub external_data: ExternalData,
     /// Put the bodies of local functions where they are called.
     pub inline_functions: bool,
+    /// How much is done to the graph: 0 changes nothing but what the opset asks for, 1 runs all passes.
+    pub opt_level: u8,
+    /// The rules: their lowerings come before those of the build.
+    pub rules: Rules,
+}
+
+impl Options {
+    /// What the passes may do.
+    fn passes(&self) -> Passes {
+        Passes { level: self.opt_level, keep_weights: self.external_data == ExternalData::Link }
+    }
 }
 
 impl Default for Options {
@@ -52,6 +64,8 @@ impl Default for Options {
             target: None,
             external_data: ExternalData::Auto,
             inline_functions: false,
+            opt_level: 0,
+            rules: Rules::default(),
         }
     }
 }

@@ -133,6 +133,15 @@ impl Names {
         self.of.insert(value, free);
     }
 
+    /// The name of a value is that of another now.
+    pub fn move_to(&mut self, before: Value, after: Value) {
+        if before != after
+            && let Some(name) = self.of.remove(&before)
+        {
+            self.of.insert(after, name);
+        }
+    }
+
     /// Has it a name?
     pub fn has(&self, value: Value) -> bool {
         self.of.contains_key(&value)

@@ -212,6 +212,14 @@ def check_problems():
     assert "no such operator" in convert(unknown, 13, fails=4)
 
 
+def check_wrong_attributes():
+    """What the operator does not have is the model's mistake."""
+    wrong = h.make_node("Gelu", ["x"], ["y"], aproximate="tanh")
+    source = model([wrong], [value("x")], [value("y")], opset=20)
+    message = convert(source, 13, fails=4)
+    assert "`Gelu` has no attribute `aproximate` in version 20" in message and "it has: approximate" in message, message
+
+
 def check_raising():
     nodes = [
         h.make_node("Squeeze", ["x"], ["s"], axes=[0]),
@@ -306,6 +314,37 @@ def check_bfloat16():
     assert [n.op_type for n in convert(source, 17).graph.node] == ["Cast", *[n.op_type for n in nodes]]
     made = convert(source, 18, "--target", "onnxruntime")
     np.testing.assert_allclose(run(made, {"f": x()})[0], run(source, {"f": x()}, True)[0], 1e-2)
+
+
+def check_passes():
+    """With `-O1` the graph is simplified, under the same names of inputs and outputs."""
+    nodes = [
+        h.make_node("Transpose", ["x"], ["t"], "there", perm=[1, 0]), h.make_node("Transpose", ["t"], ["u"], "back", perm=[1, 0]),
+        h.make_node("Relu", ["u"], ["y"], "relu"), h.make_node("Relu", ["u"], ["z"], "again"), h.make_node("Identity", ["y"], ["same"]),
+        h.make_node("Neg", ["x"], ["unread"]), h.make_node("MyOp", ["y"], ["own"], domain="mine"), h.make_node("Identity", ["x"], ["copy"]),
+    ]
+    outputs = [value(name) for name in ("y", "z", "same", "own", "copy", "x")]
+    weights = [nh.from_array(np.ones(3, np.float32), "idle")]
+    source = model(nodes, [value("x")], outputs, weights, domains=[("mine", 1)])
+    as_is = convert(source, 13)
+    assert len(as_is.graph.node) == len(nodes) and [w.name for w in as_is.graph.initializer] == ["idle"]
+    made = convert(source, 13, "-O1")
+    assert [n.op_type for n in made.graph.node].count("Transpose") == 0, made.graph.node
+    assert not made.graph.initializer and not [n for n in made.graph.node if n.op_type == "Neg"]
+    assert [o.name for o in made.graph.output] == [o.name for o in outputs]
+    del source.graph.node[6], source.graph.output[3]
+    same(source, convert(source, 13, "-O1"), {"x": x()})
+
+
+def check_mappings():
+    """Lowerings of one's own come before those of the build."""
+    rules = SCRATCH / "mine.opmap"
+    rules.write_text("lower Mish before 18 (X) = X * Tanh(Log(Exp(X) + 1))\nexample Mish(f32[3])\n")
+    source = model([h.make_node("Mish", ["x"], ["y"])], [value("x")], [value("y")])
+    built, own = (convert(source, 13, *options) for options in ((), ("--mappings", rules)))
+    assert [n.op_type for n in own.graph.node] == ["Exp", "Add", "Log", "Tanh", "Mul"], own.graph.node
+    assert [n.op_type for n in built.graph.node] != [n.op_type for n in own.graph.node]
+    same(source, own, {"x": x()})
 
 
 def check_targets():
