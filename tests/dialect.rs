@@ -37,3 +37,8 @@ fn what_goes_in_and_out_is_that_of_pytorch() {
 fn writes_through_views_are_those_of_pytorch() {
     judge("random_programs.py", &["--count", "100"]);
 }
+
+#[test]
+fn archives_of_every_version_of_torch_give_its_numbers() {
+    judge("judge.py", &["--theme", "samples", "--opsets", "9,18"]);
+}

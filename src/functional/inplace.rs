@@ -60,6 +60,9 @@ const COMPARISONS: &[&str] = &[
     "not_equal",
 ];
 
+/// Operators that give int64 for integers where their in-place form keeps the element type.
+const WIDENING: &[&str] = &["cumprod", "cumsum"];
+
 /// Arguments whose element type has no say in that of the result.
 const NO_OPERANDS: &[&str] = &["condition", "index", "indices", "mask", "repeats"];
 
@@ -313,7 +316,10 @@ fn sibling(
         }
         _ => false,
     });
-    let may_differ = other_dtype || (COMPARISONS.contains(&base_name(&node.target)) && dtype != Some(Dtype::Bool));
+    let name = base_name(&node.target);
+    let compares = COMPARISONS.contains(&name) && dtype != Some(Dtype::Bool);
+    let widens = WIDENING.contains(&name) && !dtype.is_some_and(Dtype::is_float);
+    let may_differ = other_dtype || compares || widens;
     match dtype.filter(|_| may_differ) {
         None => {
             node.outputs = vec![NodeOutput::Tensor(result.to_owned())];

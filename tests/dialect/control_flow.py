@@ -124,10 +124,6 @@ def vectorised(m, a):
     return torch.vmap(lambda row: (row @ m.w).softmax(0) + row.sum())(a)
 
 
-def vectorised_elsewhere(m, a):
-    return torch.vmap(lambda u, v: (u * v, v.narrow(0, 0, 1) * m.steps), in_dims=(1, None), out_dims=(1, 0))(a, a[:, 0])
-
-
 def vectorised_twice(m, a):
     return torch.vmap(lambda row: torch.vmap(lambda x: x * row.sum() + x.exp())(row))(a)
 
@@ -179,7 +175,7 @@ def region_twice(m, a):
 def cases():
     dynamic = {"others": [(x(7, 3),)], "shapes": ((ROWS,),)}
     both = [branches, two_results, writes_inside, branches_of_numbers, counted_loop, loop_until, loop_over_size, running_sum,
-            cell, backwards, mapped, mapped_writes, map_of_branches, branch_in_loop, loop_in_loop, nested_branches, loop_in_branch, vectorised, vectorised_elsewhere, vectorised_twice, branch_in_scan,
+            cell, backwards, mapped, mapped_writes, map_of_branches, branch_in_loop, loop_in_loop, nested_branches, loop_in_branch, vectorised, vectorised_twice, branch_in_scan,
             branch_in_loop_in_branch, without_gradients, checkpointed, region_twice]
     for function in both:
         yield function.__name__, lambda f=function: Case(Function(f), x())

@@ -44,18 +44,19 @@ def alone(r, x, number):
         "where_out": lambda t, o: torch.where(t > 0, t, t + 1, out=t) if t.dtype != torch.bool else t.logical_not_(),
     }
     if x.dtype != torch.bool:
+        low = 0 if x.dtype == torch.uint8 else -4
         kinds |= {
             "add": lambda t, o: t.add_(number),
             "mul": lambda t, o: t.mul_(2),
             "sub_self": lambda t, o: t.sub_(t * 2),
-            "clamp": lambda t, o: t.clamp_(-4, 4),
+            "clamp": lambda t, o: t.clamp_(low, 4),
             "clamp_min": lambda t, o: t.clamp_min_(0),
             "neg": lambda t, o: t.neg_(),
             "compare": lambda t, o: t.gt_(1),
             "floor_divide": lambda t, o: t.floor_divide_(2),
             "remainder": lambda t, o: t.remainder_(3),
             "abs": lambda t, o: t.abs_(),
-            "square": lambda t, o: t.clamp_(-9, 9).square_(),
+            "square": lambda t, o: t.clamp_(low, 9).square_(),
         }
     if x.dtype.is_floating_point:
         kinds |= {
@@ -108,7 +109,7 @@ def by_index(r, x, number):
             "scatter_add": lambda t, o: t.scatter_add_(axis, places(t), t.clone()),
             "index_add": lambda t, o: t.index_add_(axis, torch.tensor([along]), t.narrow(axis, 0, 1).clone()),
             "index_put_add": lambda t, o: t.index_put_((torch.tensor([row, row]),), one, accumulate=True),
-            "cumsum": lambda t, o: t.clamp_(-9, 9).cumsum_(axis),
+            "cumsum": lambda t, o: t.clamp_(max=9).cumsum_(axis),
         }
     return kinds
 
