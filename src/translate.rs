@@ -28,6 +28,9 @@ use crate::program::{Arg, InputKind, Node, NodeOutput, Output, OutputKind, Progr
 use crate::rules::{Meaning, Rules};
 use crate::sym::SymInt;
 
+/// Operators with results for which PyTorch may record another number of dimensions than they have.
+const MISJUDGED: [&str; 1] = ["aten::unique_consecutive"];
+
 /// Translates a functional program.
 ///
 /// # Errors
@@ -223,6 +226,10 @@ impl Translation<'_> {
         for (output, out) in node.outputs.iter().zip(outs) {
             match (output, out) {
                 (NodeOutput::None, _) => {}
+                (NodeOutput::Tensor(name), Out::Tensor(value)) if self.is_misjudged(node, name, value, graph) => {
+                    self.builder.name_value(value, name);
+                    self.env.insert(name.clone(), Known::Tensor(value));
+                }
                 (NodeOutput::Tensor(name), Out::Tensor(value)) => self.bind_tensor(name, value, graph)?,
                 (NodeOutput::Tensor(name), Out::Scalar(number)) => {
                     self.env.insert(name.clone(), Known::Number(number));
@@ -248,6 +255,11 @@ impl Translation<'_> {
             }
         }
         Ok(())
+    }
+
+    fn is_misjudged(&self, node: &Node, name: &str, value: Value, graph: &program::Graph) -> bool {
+        let recorded = graph.tensors.get(name).map(|meta| meta.sizes.len());
+        MISJUDGED.contains(&node.target.as_str()) && recorded != self.builder.ty(value).rank()
     }
 
     fn bind_tensor(&mut self, name: &str, value: Value, graph: &program::Graph) -> Result<()> {
