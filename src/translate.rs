@@ -28,7 +28,7 @@ use crate::program::{Arg, InputKind, Node, NodeOutput, Output, OutputKind, Progr
 use crate::rules::{Meaning, Rules};
 use crate::sym::SymInt;
 
-/// Operators with results for which PyTorch may record another number of dimensions than they have.
+/// Operators for whose results PyTorch may record other sizes than they have.
 const MISJUDGED: [&str; 1] = ["aten::unique_consecutive"];
 
 /// Translates a functional program.
@@ -226,11 +226,7 @@ impl Translation<'_> {
         for (output, out) in node.outputs.iter().zip(outs) {
             match (output, out) {
                 (NodeOutput::None, _) => {}
-                (NodeOutput::Tensor(name), Out::Tensor(value)) if self.is_misjudged(node, name, value, graph) => {
-                    self.builder.name_value(value, name);
-                    self.env.insert(name.clone(), Known::Tensor(value));
-                }
-                (NodeOutput::Tensor(name), Out::Tensor(value)) => self.bind_tensor(name, value, graph)?,
+                (NodeOutput::Tensor(name), Out::Tensor(value)) => self.bind_tensor(node, name, value, graph)?,
                 (NodeOutput::Tensor(name), Out::Scalar(number)) => {
                     self.env.insert(name.clone(), Known::Number(number));
                 }
@@ -241,7 +237,7 @@ impl Translation<'_> {
                         return Err(self.builder.fault(message));
                     }
                     for (name, value) in names.iter().zip(values) {
-                        self.bind_tensor(name, value, graph)?;
+                        self.bind_tensor(node, name, value, graph)?;
                     }
                 }
                 (NodeOutput::Sym(name), Out::SymInt(size)) => {
@@ -257,15 +253,13 @@ impl Translation<'_> {
         Ok(())
     }
 
-    fn is_misjudged(&self, node: &Node, name: &str, value: Value, graph: &program::Graph) -> bool {
-        let recorded = graph.tensors.get(name).map(|meta| meta.sizes.len());
-        MISJUDGED.contains(&node.target.as_str()) && recorded != self.builder.ty(value).rank()
-    }
-
-    fn bind_tensor(&mut self, name: &str, value: Value, graph: &program::Graph) -> Result<()> {
+    fn bind_tensor(&mut self, node: &Node, name: &str, value: Value, graph: &program::Graph) -> Result<()> {
         if let Some(meta) = graph.tensors.get(name) {
             let recorded = self.recorded(meta);
-            self.builder.set_type(value, &recorded)?;
+            let checked = self.builder.set_type(value, &recorded);
+            if !MISJUDGED.contains(&node.target.as_str()) {
+                checked?;
+            }
         }
         self.builder.name_value(value, name);
         self.env.insert(name.to_owned(), Known::Tensor(value));
