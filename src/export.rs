@@ -30,7 +30,7 @@ use crate::program::Program;
 use crate::rules::{DEFAULT_OPSET, MAX_OPSET, MIN_OPSET, Rules};
 use crate::targets::Target;
 use crate::translate::{Fallback, kept, translate};
-use crate::{check, clean, functional, inline, pieces};
+use crate::{check, clean, foreach, functional, inline, pieces, vmap};
 
 /// What a user may choose.
 #[derive(Debug, Clone)]
@@ -139,6 +139,8 @@ pub fn prepare(program: &mut Program) -> Result<()> {
 fn prepare_with(program: &mut Program, keep_mutations: bool, keep_assertions: bool) -> Result<()> {
     check::names(program)?;
     inline::inline(program);
+    vmap::to_maps(program);
+    foreach::unroll(program);
     // Assertions would make the next pass refresh views for nobody.
     if keep_assertions {
         clean::report_assertions(program);

@@ -27,6 +27,7 @@ pub mod error;
 pub mod examples;
 pub mod export;
 pub mod externs;
+pub mod foreach;
 pub mod functional;
 pub mod graph;
 pub mod infer;
@@ -44,6 +45,7 @@ pub mod schema;
 pub mod sym;
 pub mod targets;
 pub mod translate;
+pub mod vmap;
 pub mod walk;
 pub mod weights;
 

@@ -7,18 +7,23 @@ from typing import Any
 
 from . import _progress
 from ._errors import require
-from ._native import DEFAULT_OPSET, ConvertedModel
+from ._native import ConvertedModel, chosen_opset
 from ._program import external_data_choice
+from ._support import Paths
+from ._support import rules as own_rules
 
 
 def convert(
     model: Any,
     f: str | os.PathLike[str] | None = None,
     *,
-    opset_version: int = DEFAULT_OPSET,
+    opset_version: int | None = None,
+    target: str | None = None,
     ir_version: int | str = "lowest",
     external_data: bool | str = "auto",
     inline_functions: bool = False,
+    mappings: Paths = (),
+    optimize: bool = False,
     progress: bool | None = None,
 ) -> Any:
     """Converts an ONNX model to another opset; the weights are not touched.
@@ -26,10 +31,13 @@ def convert(
     Args:
         model: the path of an `.onnx` file, an `onnx.ModelProto`, or a model as bytes.
         f: where the result goes.
-        opset_version: the opset of the result, 9 to 28.
+        opset_version: the opset of the result, 9 to 28; 18 by itself, or the nearest that the target takes.
+        target: the runtime that the model is for, such as "tensorrt-8.6": what it lacks is said otherwise. `aten2onnx targets` lists them.
         ir_version: the IR version: "lowest" that holds the model, that of the opset's "release" of ONNX, or a number.
         external_data: where the weights go: "auto" (as in the source), "always" or True, "never" or False.
         inline_functions: put the bodies of local functions where they are called.
+        mappings: mapping files, or folders of them, whose `lower` rules come before the built-in ones.
+        optimize: True also runs the passes of an export, which drop what nobody reads; by itself nothing changes but what the opset asks for.
         progress: show what is going on; by itself in a terminal and in a notebook, when it takes long.
 
     Returns:
@@ -42,7 +50,15 @@ def convert(
     is_proto = hasattr(model, "SerializeToString")
     content = None if is_path else model.SerializeToString() if is_proto else bytes(model)
     path = os.fspath(model) if is_path else "model"
-    converted = ConvertedModel(path, content, opset_version, str(ir_version), external_data_choice(external_data), inline_functions)
+    choices = {
+        "opset": chosen_opset(target, opset_version),
+        "target": target,
+        "ir": str(ir_version),
+        "external_data": external_data_choice(external_data),
+        "inline_functions": inline_functions,
+        "optimize": optimize,
+    }
+    converted = ConvertedModel(path, content, own_rules(mappings), choices)
     if f is not None:
         with _progress.shown(progress) as shown:
             shown.step("writing")

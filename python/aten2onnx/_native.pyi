@@ -48,15 +48,7 @@ class Model:
     def weights(self) -> tuple[int, int]: ...
 
 class ConvertedModel:
-    def __init__(
-        self,
-        path: str,
-        bytes: bytes | None,
-        opset: int,
-        ir: str,
-        external_data: str,
-        inline_functions: bool,
-    ) -> None: ...
+    def __init__(self, path: str, bytes: bytes | None, rules: Rules, choices: Mapping[str, Any]) -> None: ...
     def save(self, path: str, progress: Progress | None = None) -> dict[str, Any]: ...
     def serialized(self) -> bytes: ...
     @property

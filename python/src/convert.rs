@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use aten2onnx::convert::{Converted, Options, convert};
+use aten2onnx::convert::{Converted, convert};
 use aten2onnx::onnx::read::Source;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::model::sizes;
-use crate::options;
+use crate::options::ConvertChoices;
+use crate::support::Rules;
 use crate::work;
 
 /// A converted model that is ready to be written.
@@ -21,18 +22,15 @@ pub struct ConvertedModel {
 impl ConvertedModel {
     /// Converts a file, or a model in memory.
     #[new]
-    #[pyo3(signature = (path, bytes, opset, ir, external_data, inline_functions))]
+    #[pyo3(signature = (path, bytes, rules, choices))]
     fn new(
         py: Python<'_>,
         path: PathBuf,
         bytes: Option<Vec<u8>>,
-        opset: u32,
-        ir: &str,
-        external_data: &str,
-        inline_functions: bool,
+        rules: &Rules,
+        choices: ConvertChoices,
     ) -> PyResult<ConvertedModel> {
-        let external_data = options::external_data(external_data)?;
-        let options = Options { opset, ir: options::ir(ir)?, external_data, inline_functions, ..Options::default() };
+        let options = choices.options(py, rules.rules.clone())?;
         let converted = work::run(py, None, |_| {
             let source = match bytes {
                 Some(bytes) => Source::from_bytes(&path.display().to_string(), bytes)?,

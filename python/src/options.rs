@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use aten2onnx::convert;
 use aten2onnx::export::Ir;
 use aten2onnx::export::Options;
 use aten2onnx::onnx::{ExternalData, Provenance};
@@ -52,6 +53,34 @@ impl Choices {
             fallback: fallback(self.fallback.as_deref())?,
             rules,
             ..Options::default()
+        })
+    }
+}
+
+/// The choices of a conversion.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct ConvertChoices {
+    opset: u32,
+    ir: String,
+    external_data: String,
+    inline_functions: bool,
+    optimize: bool,
+    target: Option<String>,
+}
+
+impl ConvertChoices {
+    /// As the library takes them.
+    pub fn options(self, py: Python<'_>, rules: Rules) -> PyResult<convert::Options> {
+        let target = self.target.as_deref().map(targets::find).transpose();
+        Ok(convert::Options {
+            target: target.map_err(|error| exception(py, error))?,
+            opset: self.opset,
+            ir: ir(&self.ir)?,
+            external_data: external_data(&self.external_data)?,
+            inline_functions: self.inline_functions,
+            opt_level: self.optimize.into(),
+            rules,
         })
     }
 }

@@ -101,6 +101,20 @@ def test_converting_keeps_the_form(mobilenet, tmp_path) -> None:
     assert onnx.load(tmp_path / "m.onnx") == converted
 
 
+def test_converting_by_rules_and_for_runtimes(tmp_path) -> None:
+    mapping = tmp_path / "old.opmap"
+    mapping.write_text("lower Gelu before 20 (X, approximate_s) {\n    ignore(approximate_s) \"one of them will do\";\n    X * Sigmoid(X * 1.702)\n}\n")
+    model = aten2onnx.export(nn.GELU().eval(), (torch.zeros(3),), opset_version=20).model_proto
+    types = lambda **choices: [node.op_type for node in aten2onnx.convert(model, **choices).graph.node]  # noqa: E731
+    assert types(opset_version=13, mappings=mapping) == ["Mul", "Sigmoid", "Mul"]
+    assert "Erf" in types(opset_version=13)
+    assert aten2onnx.convert(model, target="tensorrt-8.6").opset_import[0].version <= 17
+    twice = onnx.helper.make_model(onnx.parser.parse_graph("g (float[3] x) => (float[3] y) { z = Neg(x) unused = Abs(x) y = Neg(z) }"))
+    twice.opset_import[0].version = 18
+    assert len(aten2onnx.convert(twice).graph.node) == 3
+    assert len(aten2onnx.convert(twice, optimize=True).graph.node) < 3
+
+
 def test_progress_is_patient_and_tidy(monkeypatch) -> None:
     shown: list[str] = []
     monkeypatch.setattr(_progress, "_display", lambda wanted: shown.append)

@@ -129,7 +129,7 @@ impl Call {
 
 impl Version {
     /// The attribute of this name.
-    pub(super) fn attribute(&self, name: &str) -> Option<&'static crate::schema::Attribute> {
+    pub fn attribute(&self, name: &str) -> Option<&'static crate::schema::Attribute> {
         self.attributes.binary_search_by(|a| a.name.cmp(name)).ok().and_then(|i| self.attributes.get(i))
     }
 

@@ -6,6 +6,9 @@ use crate::error::{Error, Result};
 use crate::graph::{Constant, Source, Type, Value};
 use crate::sym::SymInt;
 
+/// More sizes than these in one list are a mistake.
+const MAX_SIZES: i64 = 1024;
+
 impl Builder {
     /// The constant that a value is.
     pub fn constant_of(&self, value: Value) -> Option<&Constant> {
@@ -87,6 +90,9 @@ impl Builder {
             _ => return Err(self.fault("a tensor of several dimensions is no list of sizes")),
         };
         let count = count.ok_or_else(|| Error::refused("the number of sizes in a tensor must be known", None))?;
+        if count > MAX_SIZES {
+            return Err(Error::unsupported(format!("a list of {count} sizes: no tensor has so many dimensions")));
+        }
         let mut sizes = Vec::new();
         for i in 0..count {
             let element = self.node1("Gather", vec![value.into(), i.into()], vec![])?;

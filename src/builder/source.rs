@@ -78,6 +78,7 @@ impl Builder {
     /// The node as the target says it.
     pub fn convert(&mut self, node: &SourceNode, schema: &'static Op, form: &'static Version) -> Result<Vec<Value>> {
         let call = node.call(schema, form);
+        known_attributes(&call)?;
         self.check_inputs(&call)?;
         let inferred = self.infer(&call).map_err(not_as_specified)?;
         let values = match self.step(schema, &call, &inferred.types)? {
@@ -202,6 +203,16 @@ impl Builder {
         }
         self.known_contents(inferred).unwrap_or_default().into_iter().map(Some).collect()
     }
+}
+
+/// A model may name attributes that there are none of; rules were checked before.
+fn known_attributes(call: &Call) -> Result<()> {
+    let Some((name, _)) = call.attrs.iter().find(|(name, _)| call.form.attribute(name).is_none()) else {
+        return Ok(());
+    };
+    let error = Error::input(format!("`{}` has no attribute `{name}` in version {}", call.op, call.form.since));
+    let names: Vec<&str> = call.form.attributes.iter().map(|a| a.name).collect();
+    Err(if names.is_empty() { error } else { error.help(format!("it has: {}", names.join(", "))) })
 }
 
 /// What the schema forbids is a fault of the model, not of a rule.

@@ -450,3 +450,11 @@ fn older_forms_stand_where_they_mean_the_same() {
     let error = cx.node1_before(13, "Squeeze", vec![x.into()], vec![("axes", Attr::Ints(vec![0]))]).unwrap_err();
     assert_eq!(error.kind, Kind::Internal);
 }
+
+#[test]
+fn lists_of_sizes_have_an_end() {
+    let mut cx = Builder::new(18);
+    let sizes = cx.input("sizes", Type::sized(Int64, &[1 << 62]));
+    let error = cx.sym_ints(sizes).unwrap_err();
+    assert!(error.message.starts_with("a list of 4611686018427387904 sizes"), "{error}");
+}

@@ -57,8 +57,9 @@ fn rendered(error: &Error) -> String {
         let _ = writeln!(text, "{HELP}help{PLAIN}: {help}");
     }
     if error.kind == Kind::Internal {
-        let _ =
-            writeln!(text, "{HELP}help{PLAIN}: this is a fault of aten2onnx; please report it with the model's graph");
+        let or_else = if error.help.is_some() { "if that is not it, " } else { "" };
+        let fault = format!("{or_else}this is a fault of aten2onnx; please report it with the model's graph");
+        let _ = writeln!(text, "{HELP}help{PLAIN}: {fault}");
     }
     text
 }

@@ -45,6 +45,15 @@ impl Problems {
 
     /// An error that lists them, if there are any.
     pub fn report(&self, opset: u32) -> Result<()> {
+        self.listed(opset).map_err(|error| match error.kind {
+            Kind::Internal if error.help.is_none() => {
+                error.help("`onnx.checker.check_model(.., full_check=True)` tells whether the model itself is wrong")
+            }
+            _ => error,
+        })
+    }
+
+    fn listed(&self, opset: u32) -> Result<()> {
         if let [only] = self.all.as_slice() {
             let at = if only.count == 1 { String::new() } else { format!(" and {} more nodes", only.count - 1) };
             let error = only.reason.clone().at(format!("node `{}` ({}){at}", only.node, only.op));

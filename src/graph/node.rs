@@ -58,7 +58,10 @@ pub struct Body {
 impl Node {
     /// The domain (empty for the default one) and the operator's bare name.
     pub fn domain_and_type(&self) -> (&'static str, &'static str) {
-        self.op.rsplit_once("::").unwrap_or(("", self.op))
+        match self.op.rsplit_once(':') {
+            Some((domain, name)) => (domain.trim_end_matches(':'), name),
+            None => ("", self.op),
+        }
     }
 
     /// The attribute of this name.

@@ -19,35 +19,37 @@ pub fn program(archive: &Archive, json: &str, weights: Weights<'_>) -> Result<Pr
 
 /// Reads the program of a JSON document.
 pub fn document(bytes: &[u8], weights: Weights<'_>) -> Result<Program> {
-    let parsed = parse::<ExportedProgram<'_>>(bytes).and_then(|program| {
+    let read = parse::<ExportedProgram<'_>>(bytes).and_then(|program| {
         check_version(&program.schema_version)?;
-        Ok(program)
+        convert(program, weights)
     });
     // A document of another version may well look different: that is the error to report.
-    let parsed = parsed.map_err(|error| match parse::<VersionOnly>(bytes) {
-        Ok(version) => check_version(&version.schema_version).err().unwrap_or(error),
-        Err(_) => error,
-    });
-    parsed.and_then(|program| convert(program, weights))
+    read.map_err(|error| match parse::<VersionOnly>(bytes) {
+        Ok(version) if version.schema_version.major != SCHEMA.0 => {
+            of_version(&version.schema_version, &error.to_string())
+        }
+        _ => error,
+    })
 }
 
+/// A newer version is read as far as it is known.
 fn check_version(version: &schema::SchemaVersion) -> Result<()> {
-    if version.major == SCHEMA.0 {
-        return Ok(());
-    }
-    let message =
-        format!("the schema version is {}.{}, but only {}.x is known", version.major, version.minor, SCHEMA.0);
-    Err(Error::unsupported(message)
-        .help("export the model again with a current version of torch, or update this program"))
+    if version.major >= SCHEMA.0 { Ok(()) } else { Err(of_version(version, "it is too old")) }
+}
+
+fn of_version(version: &schema::SchemaVersion, reason: &str) -> Error {
+    let (major, minor) = (version.major, version.minor);
+    Error::unsupported(format!("the schema version is {major}.{minor}, but only {}.x is known: {reason}", SCHEMA.0))
+        .help("export the model again with a current version of torch, or update this program")
 }
 
 fn convert(exported: ExportedProgram<'_>, weights: Weights<'_>) -> Result<Program> {
     let mut program =
         Program { torch_version: exported.torch_version.map(schema::Text::into_string), ..Program::default() };
-    if exported.schema_version.minor > SCHEMA.1 {
-        let (major, minor) = (SCHEMA.0, exported.schema_version.minor);
-        let newer = format!("the schema version is {major}.{minor}; what is new since {major}.{} is ignored", SCHEMA.1);
-        program.notes.push(newer);
+    let schema::SchemaVersion { major, minor } = exported.schema_version;
+    if (major, minor) > SCHEMA {
+        let known = format!("{}.{}", SCHEMA.0, SCHEMA.1);
+        program.notes.push(format!("the schema version is {major}.{minor}; what is new since {known} is ignored"));
     }
     for (symbol, range) in exported.range_constraints.0 {
         // Ranges of expressions (`s77 + 1`) follow from those of their symbols.

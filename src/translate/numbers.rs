@@ -29,7 +29,7 @@ pub(super) fn is_number_node(node: &Node) -> bool {
 
 /// Is it an operator on numbers of the program?
 pub(super) fn is_number_target(target: &str) -> bool {
-    let namespace = target.split("::").next().unwrap_or("");
+    let namespace = target.split(':').next().unwrap_or("");
     matches!(namespace, "_operator" | "math" | "torch") || GIVE_NUMBERS.contains(&target)
 }
 

@@ -68,11 +68,8 @@ impl Translation<'_> {
 
 /// Brings an attribute to the type that its schema states; whole numbers are floats where floats are wanted.
 fn fit(form: &Version, op: &str, name: &str, attr: &mut Attr) -> Result<()> {
-    let Some(attribute) = form.attributes.iter().find(|a| a.name == name) else {
-        let names: Vec<&str> = form.attributes.iter().map(|a| a.name).collect();
-        let error = Error::input(format!("`{op}` has no attribute `{name}` at version {}", form.since));
-        return Err(error.help(format!("it has: {}", names.join(", "))));
-    };
+    // A name that is unknown is told of with the node.
+    let Some(attribute) = form.attribute(name) else { return Ok(()) };
     match (attribute.kind, &*attr) {
         (AttrKind::Float, Attr::Int(n)) => *attr = Attr::Float(*n as f64),
         (AttrKind::Floats, Attr::Ints(ns)) => *attr = Attr::Floats(ns.iter().map(|n| *n as f64).collect()),

@@ -232,6 +232,14 @@ def check_problems():
     assert "no such operator" in convert(unknown, 13, fails=4)
 
 
+def check_wrong_attributes():
+    """What the operator does not have is the model's mistake."""
+    wrong = h.make_node("Gelu", ["x"], ["y"], aproximate="tanh")
+    source = model([wrong], [value("x")], [value("y")], opset=20)
+    message = convert(source, 13, fails=4)
+    assert "`Gelu` has no attribute `aproximate` in version 20" in message and "it has: approximate" in message, message
+
+
 def check_raising():
     nodes = [
         h.make_node("Squeeze", ["x"], ["s"], axes=[0]),

@@ -1,5 +1,6 @@
 """Programs with nested graphs: what branches, loops and scans become."""
 import torch
+from torch._higher_order_ops.associative_scan import associative_scan
 from torch._higher_order_ops.map import map as map_over
 from torch._higher_order_ops.scan import scan
 from torch._higher_order_ops.while_loop import while_loop
@@ -111,10 +112,75 @@ def map_of_branches(m, a):
     return map_over(lambda row: torch.cond(row.sum() > 0, lambda r: r * 2, lambda r: r - 1, (row,)), a)
 
 
+def associative(m, a):
+    return associative_scan(lambda p, q: p * 0.5 + q, a, 0, combine_mode="generic")
+
+
+def associative_of_two(m, a):
+    return associative_scan(lambda p, q: (p[0] * q[0], p[1] * q[0] + q[1]), (a.sigmoid(), a), 0, combine_mode="generic")
+
+
+def vectorised(m, a):
+    return torch.vmap(lambda row: (row @ m.w).softmax(0) + row.sum())(a)
+
+
+def vectorised_elsewhere(m, a):
+    return torch.vmap(lambda u, v: (u * v, v.narrow(0, 0, 1) * m.steps), in_dims=(1, None), out_dims=(1, 0))(a, a[:, 0])
+
+
+def vectorised_twice(m, a):
+    return torch.vmap(lambda row: torch.vmap(lambda x: x * row.sum() + x.exp())(row))(a)
+
+
+def carried_size(m, a):
+    return while_loop(lambda n, b: n > 0, lambda n, b: (n - 1, b * 0.5 + n), (a.shape[0], a))[1]
+
+
+def captured_size(m, a):
+    n = a.shape[0]
+    return torch.cond(a.sum() > 0, lambda a: a * n + torch.arange(n)[:, None], lambda a: a - n, (a,))
+
+
+def branch_in_loop_in_branch(m, a):
+    def yes(a):
+        def body(i, b):
+            return i + 1, torch.cond(b.sum() > 0, lambda b: b @ m.w, lambda b: b + 1, (b,))
+        return while_loop(lambda i, b: i < 3, body, (torch.zeros((), dtype=torch.int64), a))[1]
+    return torch.cond(a.sum() > 0, yes, lambda a: a.sin(), (a,))
+
+
+def branch_in_scan(m, a):
+    def step(c, row):
+        return torch.cond(row.sum() > 0, lambda c, r: c + r, lambda c, r: c - r @ m.w, (c, row)), c * 1.0
+    return scan(step, torch.zeros(3), a)
+
+
+def without_gradients(m, a):
+    with torch.no_grad():
+        b = a @ m.w
+        with torch.enable_grad():
+            c = b + 1
+    return b, c * 2
+
+
+def checkpointed(m, a):
+    return torch.utils.checkpoint.checkpoint(lambda b: (b @ m.w).relu(), a, use_reentrant=False)
+
+
+@torch.compiler.nested_compile_region
+def region(y, w):
+    return torch.relu(y @ w)
+
+
+def region_twice(m, a):
+    return region(region(a, m.w), m.w)
+
+
 def cases():
     dynamic = {"others": [(x(7, 3),)], "shapes": ((ROWS,),)}
     both = [branches, two_results, writes_inside, branches_of_numbers, counted_loop, loop_until, loop_over_size, running_sum,
-            cell, backwards, mapped, mapped_writes, map_of_branches, branch_in_loop, loop_in_loop, nested_branches, loop_in_branch]
+            cell, backwards, mapped, mapped_writes, map_of_branches, branch_in_loop, loop_in_loop, nested_branches, loop_in_branch, vectorised, vectorised_elsewhere, vectorised_twice, branch_in_scan,
+            branch_in_loop_in_branch, without_gradients, checkpointed, region_twice]
     for function in both:
         yield function.__name__, lambda f=function: Case(Function(f), x())
         yield function.__name__ + "_otherwise", lambda f=function: Case(Function(f), -x(4, 2).abs())
@@ -123,3 +189,8 @@ def cases():
         # torch itself fails to decompose this one.
         if function is not loop_over_size:
             yield function.__name__ + "_decomposed", lambda f=function: Case(Function(f), x(), decomposed=True, **dynamic)
+    for function in [associative, associative_of_two]:
+        for decomposed in [False, True]:
+            name = f"{function.__name__}{'_decomposed' * decomposed}"
+            yield name, lambda f=function, d=decomposed: Case(Function(f), x(), decomposed=d)
+            yield f"{name}_dynamic", lambda f=function, d=decomposed: Case(Function(f), x(5), decomposed=d, shapes=(({0: Dim.DYNAMIC},),))

@@ -103,6 +103,20 @@ def input_is_an_output(m, a):
     return a, a * 2
 
 
+def lists(m, a):
+    """Operators on lists of tensors, some of which are views of others."""
+    tensors = [m.mean, m.cache[0], a.clone()]
+    torch._foreach_add_(tensors, 1)
+    torch._foreach_mul_(tensors, [0.5, 2.0, 3.0])
+    torch._foreach_add_(tensors[1:2], [m.cache[1]], alpha=2)
+    torch._foreach_clamp_min_(tensors, -0.5)
+    torch._foreach_addcmul_(tensors[:1], [a[0]], [a[1]], value=2)
+    torch._foreach_lerp_(tensors[2:], [a], 0.25)
+    torch._foreach_copy_([m.narrow], [a[0]])
+    roots = torch._foreach_sqrt(torch._foreach_abs(tensors))
+    return roots, torch._foreach_norm(tensors), torch._foreach_pow(tensors, 2), torch._foreach_maximum(tensors, 0.25)
+
+
 def nothing_is_written(m, a):
     return a * m.mean.clone().add_(1)
 
@@ -158,7 +172,7 @@ class Tied(nn.Module):
 
 def cases():
     functions = [running_mean, cache_at, cache_in_slice, cache_by_index, sliding_window, through_a_view, state_is_an_output,
-                 half_precision, transposed_state, parameter, input_is_an_output, nothing_is_written]
+                 half_precision, transposed_state, parameter, lists, input_is_an_output, nothing_is_written]
     for function in functions:
         for kind, others in [("", {}), ("_dynamic", {"shapes": (ROWS,), "others": [(x(6, seed=2),), (x(3, seed=3),)]}), ("_decomposed", {"decomposed": True})]:
             yield f"{function.__name__}{kind}", lambda f=function, o=others: Case(State(f), x(), steps=3, tolerance=tolerance(f), **o)

@@ -91,6 +91,8 @@ def run_torch(record, inputs):
     name, _, overload = rest.partition(".")
     if namespace == "torchvision":
         import torchvision  # noqa: F401
+    if namespace == "torchao":
+        import torchao.quantization  # noqa: F401
     if namespace == "onnx":
         import torch.onnx.ops  # noqa: F401
     if namespace == "transformers":

@@ -266,9 +266,10 @@ mod json {
     #[test]
     fn of_another_version() {
         let version = |version| Json { version, ..Json::default() }.archive();
-        assert!(
-            error(version(r#"{"major": 9, "minor": 0}"#)).contains("the schema version is 9.0, but only 8.x is known")
-        );
+        let older = error(version(r#"{"major": 7, "minor": 0}"#));
+        assert!(older.contains("the schema version is 7.0, but only 8.x is known: it is too old"), "{older}");
+        let newer = read(version(r#"{"major": 9, "minor": 0}"#)).unwrap();
+        assert!(newer.notes[0].contains("9.0"));
         let other = archive(r#"{"graph_module": 7, "schema_version": {"major": 9, "minor": 1}}"#);
         assert!(error(other).contains("the schema version is 9.1"));
         let newer = read(version(r#"{"major": 8, "minor": 99, "patch": 1}"#)).unwrap();

@@ -37,7 +37,7 @@ mod as_read {
     snapshots! { read:
         static_conv dynamic_shapes derived_dim tied_weights strided_weights complex_net bf16_net cond while_loop
         buffer_mutation buffer_mutation_decomposed no_grad_autocast constant_outputs lists nested_inputs symint_input
-        unbacked lstm v27_static_conv v27_noncontig_weight v28_static_conv
+        unbacked lstm v27_static_conv v27_noncontig_weight v28_static_conv v215_static_conv cond_symclosure
     }
 }
 
@@ -97,11 +97,11 @@ fn strided_weights_have_their_elements() {
 
 #[test]
 fn the_versions_of_torch_give_the_same_program() {
-    let [new, old] = ["static_conv", "v28_static_conv"].map(read);
-    let targets = |program: &Program| program.graph.nodes.iter().map(|node| node.target.clone()).collect::<Vec<_>>();
-    let [new, old] = [targets(&new), targets(&old)];
-    assert_eq!(new.iter().filter(|target| *target == "aten::conv2d").count(), 1);
-    assert_eq!(old.iter().filter(|target| *target == "aten::conv2d").count(), 1);
+    for name in ["static_conv", "v27_static_conv", "v28_static_conv", "v215_static_conv"] {
+        let program = read(name);
+        let convolutions = program.graph.nodes.iter().filter(|node| node.target == "aten::conv2d");
+        assert_eq!(convolutions.count(), 1, "{name}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
     python make.py [name ..]
 
-Needs torch 2.9 or later. The samples `v27_*` and `v28_*` were written by torch 2.7.1 and 2.8.0 from the same models:
+Needs torch 2.9 or later. The samples `v27_*`, `v28_*` and `v215_*` were written by torch 2.7.1, 2.8.0 and 2.15.0 from the same models:
 `torch.export.save(torch.export.export(model, args, strict=True), path)`.
 """
 
@@ -53,6 +53,16 @@ def dynamic_shapes():
     batch, other = Dim("batch", min=3, max=9), Dim("other")
     shapes = {"x": {0: batch}, "y": {0: other}}
     return export(M(), (torch.randn(4, 6), torch.randn(5, 6)), dynamic_shapes=shapes)
+
+
+@sample
+def cond_symclosure():
+    class M(nn.Module):
+        def forward(self, x, p):
+            rows = x.shape[0]
+            return torch.cond(p, lambda x: x + rows, lambda x: x * rows, (x,))
+
+    return export(M(), (torch.randn(4, 3), torch.tensor(True)), dynamic_shapes={"x": {0: Dim("rows", min=2, max=9)}, "p": None})
 
 
 @sample
