@@ -109,6 +109,7 @@ def compare(name, folder, args, work):
     run(["cp", source, copy])  # the source is in the page cache from here on
     export = [args.bin, "export", copy, "--opset", args.opset, "-q"]
     row["cp_s"], _, _ = fastest(["cp", copy, work / "copy.tmp"], args.repeat, clean(work / "copy.tmp"))
+    (work / "copy.tmp").unlink()
     row["ours_s"], row["ours_rss"], info = fastest(export + ["-o", ours], args.repeat, clean(ours))
     if row["ours_s"] is None:
         return {**row, **info}

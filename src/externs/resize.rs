@@ -102,8 +102,10 @@ pub(super) fn part_of(cx: &mut Builder, vector: Value, at: usize) -> Result<Scal
 impl Plan<'_> {
     /// Where an element of the result lies in the input.
     fn coordinate(&self, i: f64, from: f64, to: f64, factor: Option<f64>, region: (f64, f64)) -> f64 {
-        // Where sizes give the factor, a place halfway between two elements must come out so.
-        let unscaled = |place: f64| factor.map_or(place * from / to, |factor| place / factor);
+        // Where sizes give the factor, a place halfway between two elements must come out so. By a factor runtimes divide in 32
+        // bits, in which 1.5 / 0.6 is 2.5 and not just below.
+        let divided = |place: f64, factor: f64| f64::from(place as f32 / factor as f32);
+        let unscaled = |place: f64| factor.map_or(place * from / to, |factor| divided(place, factor));
         let half_pixel = unscaled(i + 0.5) - 0.5;
         match self.coordinates {
             "align_corners" if to == 1.0 => 0.0,
@@ -113,7 +115,11 @@ impl Plan<'_> {
             "tf_half_pixel_for_nn" => unscaled(i + 0.5),
             "tf_crop_and_resize" if to == 1.0 => 0.5 * (region.0 + region.1) * (from - 1.0),
             "tf_crop_and_resize" => region.0 * (from - 1.0) + i * (region.1 - region.0) * (from - 1.0) / (to - 1.0),
-            "half_pixel_symmetric" => from / 2.0 * (1.0 - unscaled(to) / from) + half_pixel,
+            "half_pixel_symmetric" => {
+                let Some(factor) = factor else { return half_pixel };
+                let missing = 1.0 - to as f32 / (factor as f32 * from as f32);
+                f64::from(from as f32 / 2.0 * missing + unscaled(i + 0.5) as f32 - 0.5)
+            }
             _ => half_pixel,
         }
     }

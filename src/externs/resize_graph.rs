@@ -68,16 +68,22 @@ impl Plan<'_> {
                 one_or_more(cx, &side.to, one, many)
             }
             "half_pixel_symmetric" => {
-                let places = side.half_pixel(cx, i)?;
-                let from = number(cx, &Scalar::from(&side.from))?;
-                let to = number(cx, &Scalar::from(&side.to))?;
-                let exact = side.unscaled(cx, to)?;
-                let adjustment = cx.div(exact, from)?;
-                let one = cx.scalar(&Scalar::Float(1.0), Dtype::Float64)?;
-                let missing = cx.sub(one, adjustment)?;
-                let center = cx.mul(from, 0.5)?;
+                let Some(factor) = &side.factor else { return side.half_pixel(cx, i) };
+                let factor = single(cx, factor)?;
+                let width = cx.mul(factor, &side.from)?;
+                let to = single(cx, &Scalar::from(&side.to))?;
+                let share = cx.div(to, width)?;
+                let one = cx.scalar(&Scalar::Float(1.0), Dtype::Float32)?;
+                let missing = cx.sub(one, share)?;
+                let center = single(cx, &Scalar::from(&side.from))?;
+                let center = cx.mul(center, 0.5)?;
                 let offset = cx.mul(center, missing)?;
-                cx.add(places, offset)
+                let middle = cx.add(i, 0.5)?;
+                let unscaled = side.unscaled(cx, middle)?;
+                let unscaled = cx.cast(unscaled, Dtype::Float32)?;
+                let moved = cx.add(offset, unscaled)?;
+                let places = cx.sub(moved, 0.5)?;
+                cx.cast(places, Dtype::Float64)
             }
             _ => side.half_pixel(cx, i),
         }
@@ -223,6 +229,14 @@ fn number(cx: &mut Builder, x: &Scalar) -> Result<Value> {
     }
 }
 
+/// A number in single precision.
+fn single(cx: &mut Builder, x: &Scalar) -> Result<Value> {
+    match x {
+        Scalar::Value(value) => cx.cast(*value, Dtype::Float32),
+        other => cx.scalar(other, Dtype::Float32),
+    }
+}
+
 impl Side {
     /// The new size in terms of the old one.
     fn scale(&self, cx: &mut Builder) -> Result<Value> {
@@ -235,12 +249,15 @@ impl Side {
         }
     }
 
-    /// A place of the result in the input. Where sizes give the factor, one halfway between two elements must come out so.
+    /// A place of the result in the input. Where sizes give the factor, one halfway between two elements must come out so. By a
+    /// factor runtimes divide in 32 bits.
     fn unscaled(&self, cx: &mut Builder, place: Value) -> Result<Value> {
         match &self.factor {
             Some(factor) => {
-                let factor = number(cx, factor)?;
-                cx.div(place, factor)
+                let factor = single(cx, factor)?;
+                let place = cx.cast(place, Dtype::Float32)?;
+                let unscaled = cx.div(place, factor)?;
+                cx.cast(unscaled, Dtype::Float64)
             }
             None => {
                 let product = cx.mul(place, &self.from)?;

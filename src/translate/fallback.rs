@@ -63,10 +63,10 @@ impl Translation<'_> {
         let mut values = values.into_iter();
         for output in &node.outputs {
             match output {
-                NodeOutput::Tensor(name) => self.bind_next(name, values.next(), graph)?,
+                NodeOutput::Tensor(name) => self.bind_next(node, name, values.next(), graph)?,
                 NodeOutput::Tensors(names) => {
                     for name in names {
-                        self.bind_next(name, values.next(), graph)?;
+                        self.bind_next(node, name, values.next(), graph)?;
                     }
                 }
                 NodeOutput::Sym(_) | NodeOutput::None => {}
@@ -102,9 +102,9 @@ impl Translation<'_> {
         Ok(types)
     }
 
-    fn bind_next(&mut self, name: &str, value: Option<Value>, graph: &Graph) -> Result<()> {
+    fn bind_next(&mut self, node: &Node, name: &str, value: Option<Value>, graph: &Graph) -> Result<()> {
         match value {
-            Some(value) => self.bind_tensor(name, value, graph),
+            Some(value) => self.bind_tensor(node, name, value, graph),
             None => Err(Error::internal(format!("nothing is left for `{name}`"))),
         }
     }

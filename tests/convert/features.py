@@ -172,6 +172,26 @@ def check_external_data():
     assert "are not in `outside.bin`" in convert(outside, 11, fails=4)
 
 
+def check_links():
+    """With `link` the weights stay where they lie, in the .onnx or beside it."""
+    weight = np.random.default_rng(1).standard_normal((3, 400)).astype(np.float32)
+    source = model([h.make_node("MatMul", ["x", "w"], ["y"])], [value("x")], [value("y", shape=("n", 400))], [nh.from_array(weight, "w")])
+    want = run(source, {"x": x()})[0]
+    for name, location in (("in.onnx", "in.onnx"), ("beside.onnx", "beside.data")):
+        path = SCRATCH / name
+        onnx.save(source, path, save_as_external_data=name != location, location=location, size_threshold=0)
+        convert(path, 13, "--external-data", "link")
+        made = SCRATCH / "out.onnx"
+        places = [e.value for w in onnx.load(made, load_external_data=False).graph.initializer for e in w.external_data if e.key == "location"]
+        assert places == [location], places
+        assert not made.with_name("out.onnx.data").exists() and made.stat().st_size < 1000
+        np.testing.assert_allclose(ort.InferenceSession(str(made)).run(None, {"x": x()})[0], want, 1e-5)
+    elsewhere = SCRATCH / "elsewhere"
+    elsewhere.mkdir()
+    run_ = subprocess.run([BINARY, "convert", SCRATCH / "in.onnx", "-o", elsewhere / "out.onnx", "--external-data", "link"], capture_output=True, text=True)
+    assert run_.returncode == 5 and "in another folder" in run_.stderr, run_.stderr
+
+
 def check_inputs_with_defaults():
     nodes, weights = [h.make_node("Add", ["x", "w"], ["y"])], [nh.from_array(np.ones(3, np.float32), "w")]
     source = model(nodes, [value("x"), value("w", shape=(3,))], [value("y")], weights)
