@@ -69,7 +69,7 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
     translation.inputs(&program.graph)?;
     translation.weights(program)?;
     translation.nodes(&program.graph)?;
-    translation.outputs(&program.graph)?;
+    translation.outputs(program)?;
     inspect(&mut builder);
     builder.finish_with(options.passes())
 }
@@ -266,12 +266,23 @@ impl Translation<'_> {
         Ok(())
     }
 
-    fn outputs(&mut self, graph: &program::Graph) -> Result<()> {
+    fn outputs(&mut self, program: &Program) -> Result<()> {
+        let graph = &program.graph;
         for (i, output) in graph.outputs.iter().enumerate() {
             let Some(mut value) = self.output_value(output)? else { continue };
             // A number of Python has PyTorch's default dtype as a tensor, known or not.
             if matches!(&output.value, Arg::Sym(name) if graph.sym_floats.contains_key(name)) {
                 value = self.builder.cast(value, Dtype::Float32)?;
+            }
+            let written = match &output.kind {
+                OutputKind::User => None,
+                OutputKind::InputMutation(name) => Some(name),
+                OutputKind::BufferMutation(name) => {
+                    program.weights.iter().find(|bound| bound.weight.name == *name).map(|bound| &bound.value)
+                }
+            };
+            if let Some(written) = written {
+                value = self.fitting(value, written)?;
             }
             let name = match (&output.kind, &output.value) {
                 (OutputKind::BufferMutation(name) | OutputKind::InputMutation(name), _) => format!("{name}_out"),
@@ -281,6 +292,16 @@ impl Translation<'_> {
             self.builder.output(&name, value);
         }
         Ok(())
+    }
+
+    /// A new value in the dtype and shape of what it is written to: torch leaves both to the writing.
+    fn fitting(&mut self, value: Value, written: &str) -> Result<Value> {
+        let written = self.value_of(written)?;
+        let value = self.builder.cast(value, self.builder.dtype(written))?;
+        match (self.builder.shape(value)?, self.builder.shape(written)?) {
+            (own, wanted) if own == wanted => Ok(value),
+            (_, wanted) => self.builder.expand(value, &wanted),
+        }
     }
 
     /// The value of an output; None for one that is `None` (ONNX has no such thing).

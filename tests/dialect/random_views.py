@@ -89,9 +89,8 @@ def cut(r, x):
         "tensor_split": lambda t: t.tensor_split(parts, axis),
         "tensor_split_at": lambda t: t.tensor_split(at, axis),
         "unbind": lambda t: t.unbind(axis),
-        "unsafe_split": lambda t: t.unsafe_split(size, axis),
-        "unsafe_chunk": lambda t: t.unsafe_chunk(parts, axis),
     }
+    # Not unsafe_split and unsafe_chunk: torch gives views, but takes them for copies where it decomposes a program.
     if n % 2 == 0:
         lists["hsplit"] = lambda t: t.hsplit(2) if t.shape[min(1, t.dim() - 1)] % 2 == 0 else t.chunk(2)
 

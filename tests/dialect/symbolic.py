@@ -105,7 +105,6 @@ CALLS = {
     "ranged_float": lambda m, x: torch.arange(0, x.shape[0] * 0.5, 0.5),
     "mean": lambda m, x: x.sum() / x.numel() + x.var(0),
     "scaled": lambda m, x: x / x.shape[-1] ** 0.5,
-    "pooled": lambda m, x: F.max_pool1d(x, 2),
     "causal": lambda m, x: torch.ones(x.shape[0], x.shape[0], dtype=torch.bool).tril(),
     "masked": lambda m, x: torch.full((x.shape[0], x.shape[0]), float("-inf")).triu(1) + x @ x.T,
     "looked_up": lambda m, x: torch.arange(100).view(50, 2)[: x.shape[0]],
