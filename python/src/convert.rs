@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use aten2onnx::convert::{Converted, convert};
+use aten2onnx::Ready;
+use aten2onnx::convert::convert;
 use aten2onnx::onnx::read::Source;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -15,7 +16,7 @@ use crate::work;
 /// A converted model that is ready to be written.
 #[pyclass(module = "aten2onnx._native", frozen)]
 pub struct ConvertedModel {
-    converted: Converted,
+    converted: Ready,
 }
 
 #[pymethods]
