@@ -55,7 +55,7 @@ impl Ready {
             ExternalData::Auto | ExternalData::Never => return onnx::write_to(&self.model, out, progress),
         };
         let error = Error::unsupported("a stream can have no external data beside it");
-        Err(error.help(format!("use another `--external-data` than `{asked}`, such as `never`, or write to a file")))
+        Err(error.help(format!("leave out `--external-data {asked}`, or write to a file")))
     }
 
     /// Chooses anew where the weights go.

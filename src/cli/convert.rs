@@ -10,7 +10,7 @@ use super::mappings::Mappings;
 use super::report::{self, Stop};
 use crate::convert::{Options, convert};
 use crate::error::{Error, Kind, Result};
-use crate::onnx::read::Source;
+use crate::onnx::{ExternalData, read::Source};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> Result<(), Stop> {
         opset: args.aim.opset()?,
         ir: args.aim.ir,
         target: args.aim.target()?,
-        external_data: args.external_data.into(),
+        external_data: external_data(args),
         inline_functions: args.inline_functions,
         opt_level: args.opt_level,
         rules: args.mappings.rules()?,
@@ -72,6 +72,14 @@ pub fn run(args: &Args) -> Result<(), Stop> {
         report::say(&export::summary(&converted.summary(written, start), &args.output));
     }
     Ok(())
+}
+
+/// Where the weights go: into a stream all together, unless something else is asked for.
+fn external_data(args: &Args) -> ExternalData {
+    match args.external_data {
+        ExternalArg::Auto if export::is_stream(&args.output) => ExternalData::Never,
+        chosen => chosen.into(),
+    }
 }
 
 fn read(path: &Path) -> Result<Source> {
