@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
+use aten2onnx::Ready;
 use aten2onnx::dtype::Dtype;
-use aten2onnx::export::{Exported, Options, export_program};
+use aten2onnx::export::{Options, export_program};
 use aten2onnx::onnx::Payload;
 use aten2onnx::program::Program;
 use aten2onnx::pt2;
@@ -21,7 +22,7 @@ fn program() -> Program {
     pt2::read(MODEL.as_ref()).unwrap()
 }
 
-fn exported(opt_level: u8, opset: u32) -> Exported {
+fn exported(opt_level: u8, opset: u32) -> Ready {
     export_program(program(), &Options { opt_level, opset, ..Options::default() }).unwrap()
 }
 

@@ -17,16 +17,15 @@ mod choices;
 mod exporter;
 
 pub use choices::{Choice, Dim, Ir};
-pub use exporter::{Exporter, Summary};
+pub use exporter::Exporter;
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::error::{Error, Result};
-use crate::graph::Graph;
-use crate::onnx::{self, ExternalData, Model, ModelOptions, Provenance, Written, write::Progress};
+use crate::onnx::{self, ExternalData, ModelOptions, Provenance};
 use crate::passes::Passes;
 use crate::program::Program;
+use crate::ready::Ready;
 use crate::rules::{DEFAULT_OPSET, MAX_OPSET, MIN_OPSET, Rules};
 use crate::targets::Target;
 use crate::translate::{Fallback, kept, translate};
@@ -68,7 +67,7 @@ pub struct Options {
 impl Options {
     /// What the passes may do.
     pub fn passes(&self) -> Passes {
-        Passes { level: self.opt_level, keep_weights: self.external_data == ExternalData::Link }
+        Passes::of(self.opt_level, self.external_data)
     }
 }
 
@@ -93,21 +92,8 @@ impl Default for Options {
     }
 }
 
-/// A model that is ready to be written.
-#[derive(Debug)]
-pub struct Exported {
-    /// The graph.
-    pub graph: Graph,
-    /// The same as messages, with a list of weights that still lie in the source.
-    pub model: Model,
-    /// Things worth telling the user.
-    pub notes: Vec<String>,
-    source: PathBuf,
-    external_data: ExternalData,
-}
-
 /// Exports a program.
-pub fn export_program(mut program: Program, options: &Options) -> Result<Exported> {
+pub fn export_program(mut program: Program, options: &Options) -> Result<Ready> {
     check_opset(options.opset)?;
     check_target(options.target, options.opset, options.ir)?;
     prepare_with(&mut program, options.keep_mutations, options.keep_assertions)
@@ -125,7 +111,7 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
     if let Some(target) = options.target {
         target.check_needed_ir(model.proto.ir_version())?;
     }
-    Ok(Exported { graph, model, notes: program.notes, source, external_data: options.external_data })
+    Ok(Ready { graph, model, notes: program.notes, source, external_data: options.external_data })
 }
 
 /// Makes a program ready for translation: every name defined once, no writes, nothing that nobody reads.
@@ -150,42 +136,6 @@ fn prepare_with(program: &mut Program, keep_mutations: bool, keep_assertions: bo
     functional::functionalise(program, keep_mutations)?;
     clean::clean(program);
     Ok(())
-}
-
-impl Exported {
-    /// Writes the model to a file, and perhaps `<name>.data` beside it. Both appear when they are whole.
-    pub fn write_file(&self, path: impl AsRef<Path>, progress: &mut Progress<'_>) -> Result<Written> {
-        let sources = std::slice::from_ref(&self.source);
-        onnx::write_file(&self.model, path.as_ref(), self.external_data, sources, progress)
-    }
-
-    /// Writes the model to a stream, all in one.
-    pub fn write_to(&self, out: &mut dyn Write, progress: &mut Progress<'_>) -> Result<Written> {
-        let asked = match self.external_data {
-            ExternalData::Always => "always",
-            ExternalData::Link => "link",
-            ExternalData::Auto | ExternalData::Never => return onnx::write_to(&self.model, out, progress),
-        };
-        let error = Error::unsupported("a stream can have no external data beside it");
-        Err(error.help(format!("leave out `--external-data {asked}`, or write to a file")))
-    }
-
-    /// Chooses anew where the weights go.
-    pub fn set_external_data(&mut self, external_data: ExternalData) {
-        self.external_data = external_data;
-    }
-
-    /// The IR version that was chosen.
-    pub fn ir_version(&self) -> i64 {
-        self.model.proto.ir_version()
-    }
-
-    /// The number of nodes, those in bodies too.
-    pub fn nodes(&self) -> usize {
-        let mut count = 0;
-        self.graph.body.visit(&mut |_| count += 1);
-        count
-    }
 }
 
 /// Does the runtime take what is asked for?

@@ -2,23 +2,15 @@
 //!
 //! Takes and gives a [`Program`]. What is left of them afterwards has no such form. Linear in the size of the program.
 
-use std::sync::Arc;
-
 use crate::program::{Arg, FloatArg, Graph, IntArg, Node, NodeOutput, Program};
+use crate::walk;
 
 /// Takes lists apart in a program and its nested graphs.
 pub fn unroll(program: &mut Program) {
-    graph(&mut program.graph);
+    walk::each_graph_mut(&mut program.graph, &mut graph);
 }
 
 fn graph(graph: &mut Graph) {
-    for node in &mut graph.nodes {
-        for (_, arg) in &mut node.args {
-            if let Arg::Graph(nested) = arg {
-                self::graph(Arc::make_mut(nested));
-            }
-        }
-    }
     if !graph.nodes.iter().any(|node| one(&node.target).is_some()) {
         return;
     }

@@ -40,6 +40,7 @@ pub mod passes;
 pub mod pieces;
 pub mod program;
 pub mod pt2;
+pub mod ready;
 pub mod rules;
 pub mod schema;
 pub mod sym;
@@ -50,6 +51,7 @@ pub mod walk;
 pub mod weights;
 
 pub use export::Exporter;
+pub use ready::{Ready, Summary};
 
 /// The rules that `aten2onnx_codegen::build_mappings` made of a crate's own mapping files, as the static `MAPPINGS`.
 #[macro_export]

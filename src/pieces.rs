@@ -4,10 +4,9 @@
 //! Takes and gives a [`Program`]. Afterwards `split` and `chunk` of such a dimension name the sizes of their pieces. Linear in the size of
 //! the program.
 
-use std::sync::Arc;
-
 use crate::program::{Arg, Graph, IntArg, Node, NodeOutput, Program};
 use crate::sym::SymInt;
+use crate::walk;
 
 /// Operators that cut into pieces of one size, and those that take the size of each.
 const CUTS: &[(&str, &str)] = &[
@@ -19,17 +18,10 @@ const CUTS: &[(&str, &str)] = &[
 
 /// Names the sizes of pieces in a program and its nested graphs.
 pub fn name_sizes(program: &mut Program) {
-    graph(&mut program.graph);
+    walk::each_graph_mut(&mut program.graph, &mut graph);
 }
 
 fn graph(graph: &mut Graph) {
-    for node in &mut graph.nodes {
-        for (_, arg) in &mut node.args {
-            if let Arg::Graph(nested) = arg {
-                self::graph(Arc::make_mut(nested));
-            }
-        }
-    }
     if !graph.nodes.iter().any(|node| by_sizes(node).is_some()) {
         return;
     }

@@ -14,17 +14,10 @@ const NAMESPACE: &str = "torch._functorch.predispatch::";
 
 /// Makes maps of the regions in a program and its nested graphs.
 pub fn to_maps(program: &mut Program) {
-    graph(&mut program.graph);
+    walk::each_graph_mut(&mut program.graph, &mut graph);
 }
 
 fn graph(graph: &mut Graph) {
-    for node in &mut graph.nodes {
-        for (_, arg) in &mut node.args {
-            if let Arg::Graph(nested) = arg {
-                self::graph(Arc::make_mut(nested));
-            }
-        }
-    }
     let mut done = Vec::with_capacity(graph.nodes.len());
     let mut nodes = std::mem::take(&mut graph.nodes).into_iter();
     while let Some(node) = nodes.next() {

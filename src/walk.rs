@@ -1,6 +1,18 @@
 //! Walking over the names of values in a program's arguments and results.
 
-use crate::program::{Arg, FloatArg, IntArg, Node, NodeOutput};
+use std::sync::Arc;
+
+use crate::program::{Arg, FloatArg, Graph, IntArg, Node, NodeOutput};
+
+/// Calls `f` on a graph and all that are nested in it, inner ones first.
+pub fn each_graph_mut(graph: &mut Graph, f: &mut dyn FnMut(&mut Graph)) {
+    for (_, arg) in graph.nodes.iter_mut().flat_map(|node| &mut node.args) {
+        if let Arg::Graph(nested) = arg {
+            each_graph_mut(Arc::make_mut(nested), f);
+        }
+    }
+    f(graph);
+}
 
 /// Calls `f` with the name of every value that an argument reads; nested graphs have names of their own and are left out.
 pub fn each_name<'a>(arg: &'a Arg, f: &mut dyn FnMut(&'a str)) {

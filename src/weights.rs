@@ -16,6 +16,10 @@ use crate::error::{Error, Kind, Result};
 /// The most bytes that a weight may take which repeats its elements: 64 GiB.
 const MOST_EXPANDED: u64 = 1 << 36;
 
+/// What the system maps at once, at most.
+#[cfg(unix)]
+const LARGE_PAGE: usize = 2 << 20;
+
 /// A tensor of a state dict or a constant.
 #[derive(Debug, Clone)]
 pub struct Weight {
@@ -69,7 +73,7 @@ pub struct MappedFile {
 
 #[derive(Debug)]
 enum Pages {
-    Map(memmap2::Mmap, std::fs::File),
+    Map(memmap2::Mmap),
     Owned(Vec<u8>),
 }
 
@@ -83,7 +87,7 @@ impl MappedFile {
         }
         // SAFETY: as everywhere with maps, another process that truncates the file meanwhile ends this one.
         let map = unsafe { memmap2::Mmap::map(&file) }.map_err(error)?;
-        Ok(Arc::new(MappedFile { path: path.to_path_buf(), pages: Pages::Map(map, file) }))
+        Ok(Arc::new(MappedFile { path: path.to_path_buf(), pages: Pages::Map(map) }))
     }
 
     /// Takes bytes as if they were a file of that name.
@@ -94,50 +98,43 @@ impl MappedFile {
     /// All the bytes.
     pub fn bytes(&self) -> &[u8] {
         match &self.pages {
-            Pages::Map(map, _) => map,
+            Pages::Map(map) => map,
             Pages::Owned(bytes) => bytes,
         }
     }
 
-    /// Copies the bytes from `start` on into a buffer. From a file they are read past the map: bytes that are only
-    /// passed on need not become memory of this process, and it takes half the time.
-    pub fn read_at(&self, start: usize, buffer: &mut [u8]) -> Result<()> {
-        let failed =
-            |error: std::io::Error| Error::new(Kind::Io, error.to_string()).at(self.path.display().to_string());
-        #[cfg(unix)]
-        if let Pages::Map(_, file) = &self.pages {
-            return std::os::unix::fs::FileExt::read_exact_at(file, buffer, start as u64).map_err(failed);
-        }
-        let bytes = self.bytes().get(start..).and_then(|rest| rest.get(..buffer.len()));
-        buffer.copy_from_slice(bytes.ok_or_else(|| failed(std::io::ErrorKind::UnexpectedEof.into()))?);
-        Ok(())
-    }
-
-    /// Is it a file of the disk? A link can point into it, and the system can copy from it.
+    /// Is it a file of the disk? A link can point into it.
     pub fn is_on_disk(&self) -> bool {
         matches!(self.pages, Pages::Map(..))
     }
 
-    /// Has the system copy up to `len` bytes to the position of `out`, sharing their blocks where the file system can.
-    /// Gives the number of bytes; 0 where the system cannot, and whoever calls must.
-    pub fn copy_to(&self, start: usize, len: usize, out: &std::fs::File) -> usize {
+    /// Has the system bring in all pages of a range at once, which is cheaper than one after another as they are touched,
+    /// and begin with as many after them.
+    pub fn fetch(&self, start: usize, len: usize) {
         #[cfg(target_os = "linux")]
-        if let Pages::Map(_, file) = &self.pages {
-            let mut from = start as u64;
-            return rustix::fs::copy_file_range(file, Some(&mut from), out, None, len).unwrap_or(0);
+        if let Pages::Map(map) = &self.pages {
+            // Advice: where it fails, pages come as they are touched.
+            let next = start.saturating_add(len).min(map.len());
+            let _ = map.advise_range(memmap2::Advice::WillNeed, next, len.min(map.len() - next));
+            let _ = map.advise_range(memmap2::Advice::PopulateRead, start, len);
         }
-        let _ = (start, len, out);
-        0
+        let _ = (start, len);
     }
 
-    /// Tells the system that all pages may go: none is needed again soon.
-    pub fn release(&self) {
+    /// Tells the system that the pages of a range may go: none is needed again soon. Large pages go that are around its ends,
+    /// which would stay otherwise; who reads there gets them again.
+    pub fn release(&self, start: usize, len: usize) {
         #[cfg(unix)]
-        if let Pages::Map(map, _) = &self.pages {
+        if let Pages::Map(map) = &self.pages {
+            let base = map.as_ptr() as usize;
+            let end = (base.saturating_add(start).saturating_add(len)).next_multiple_of(LARGE_PAGE) - base;
+            let start = ((base + start) / LARGE_PAGE * LARGE_PAGE).saturating_sub(base);
+            let len = end.min(map.len()).saturating_sub(start);
             // SAFETY: the map is of a file and is only read; pages that are dropped are read from the file again.
             // Failure is harmless: the pages stay.
-            let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+            let _ = unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, start, len) };
         }
+        let _ = (start, len);
     }
 }
 

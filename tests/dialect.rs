@@ -47,3 +47,8 @@ fn promotion_is_that_of_pytorch() {
 fn archives_of_every_version_of_torch_give_its_numbers() {
     judge("judge.py", &["--theme", "samples", "--opsets", "9,18"]);
 }
+
+#[test]
+fn random_numbers_are_distributed_as_those_of_pytorch() {
+    judge("random_numbers.py", &[]);
+}

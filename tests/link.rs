@@ -74,6 +74,18 @@ fn a_linked_model_is_small_and_computes_what_pytorch_does() {
 }
 
 #[test]
+fn a_model_whose_weights_lie_beside_it_converts_into_a_stream() {
+    let folder = tempfile::tempdir().unwrap();
+    let (beside, whole) = (folder.path().join("beside.onnx"), folder.path().join("whole.onnx"));
+    assert!(aten2onnx(&["export", MODEL, "-o", text(&beside), "--external-data", "always"]).status.success());
+    assert!(aten2onnx(&["export", MODEL, "-o", text(&whole)]).status.success());
+    let streamed = |path| aten2onnx(&["convert", path, "-o", "-", "--opset", "13"]).stdout;
+    let expected = streamed(text(&whole));
+    assert!(!expected.is_empty());
+    assert!(streamed(text(&beside)) == expected);
+}
+
+#[test]
 fn archives_that_readers_would_refuse_are_refused() {
     let (folder, copy) = archive();
     let elsewhere = tempfile::tempdir().unwrap();

@@ -158,7 +158,7 @@ def exported_program(
     if isinstance(model, torch.nn.DataParallel):
         model = model.module
     args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
-    if not kwargs and args and isinstance(args[-1], dict):
+    if not kwargs and args and _shapes.are_keywords(model, args[:-1], args[-1]):
         args, kwargs = args[:-1], args[-1]
     kwargs = dict(kwargs or {})
     if dynamic_shapes is None and dynamic_axes:

@@ -26,7 +26,7 @@ IGNORED: dict[str, tuple[tuple[Any, ...], str]] = {
 
 #: Those that ask for another model than would be made: refused.
 REFUSED: dict[str, tuple[tuple[Any, ...], str]] = {
-    "custom_translation_table": ((None,), "write a rule for the operator in a mapping file: `mappings=\"my_ops.opmap\"`"),
+    "custom_translation_table": ((None, "{}"), "write a rule for the operator in a mapping file: `mappings=\"my_ops.opmap\"`"),
     "export_params": ((True, None), "a model without its weights is not written; `external_data=\"always\"` puts them into a file of their own"),
 }
 

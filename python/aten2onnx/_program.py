@@ -84,7 +84,7 @@ class ONNXProgram:
         except Exception as error:  # its errors have no class in common
             raise UnsupportedError(
                 f"ONNX Runtime {runtime.__version__} cannot run this model: {str(error).splitlines()[0]}",
-                help="the model is valid ONNX, but this runtime has not all of it: try another `opset_version` or dtype",
+                help="the model is valid ONNX, but this runtime has not all of it: try `target=\"onnxruntime\"`, another `opset_version` or another dtype",
             ) from error
 
     def release(self) -> None:

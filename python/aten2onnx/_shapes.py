@@ -22,6 +22,17 @@ def named_arguments(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) 
     return bound
 
 
+def are_keywords(model: Any, args: Sequence[Any], last: Any) -> bool:
+    """Is the last of the arguments a dictionary of keyword arguments, as torch.onnx.export takes it, and not one that the model takes?"""
+    if not isinstance(last, dict) or not all(isinstance(name, str) for name in last):
+        return False
+    try:
+        inspect.signature(model.forward).bind(*args, **last)
+    except TypeError:
+        return False
+    return True
+
+
 def from_dynamic_axes(
     arguments: Mapping[str, Any], dynamic_axes: Mapping[str, Any], input_names: Sequence[str], output_names: Sequence[str]
 ) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use aten2onnx::convert::{Converted, convert};
-use aten2onnx::onnx::read::Source;
+use aten2onnx::Ready;
+use aten2onnx::convert::convert;
+use aten2onnx::onnx::{ExternalData, read::Source};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -13,9 +14,9 @@ use crate::support::Rules;
 use crate::work;
 
 /// A converted model that is ready to be written.
-#[pyclass(module = "aten2onnx._native", frozen)]
+#[pyclass(module = "aten2onnx._native")]
 pub struct ConvertedModel {
-    converted: Converted,
+    converted: Ready,
 }
 
 #[pymethods]
@@ -56,7 +57,8 @@ impl ConvertedModel {
     }
 
     /// The model in one piece.
-    fn serialized<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+    fn serialized<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        self.converted.set_external_data(ExternalData::Never);
         let bytes = work::run(py, None, |meter| {
             let mut bytes = Vec::new();
             self.converted.write_to(&mut bytes, &mut |done, total| meter.report(done, total))?;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use aten2onnx::Ready;
 use aten2onnx::dtype::Dtype;
-use aten2onnx::export::Exported;
 use aten2onnx::onnx::proto::{ValueInfoProto, tensor_shape_proto, type_proto};
 use aten2onnx::onnx::{ExternalData, Written};
 use pyo3::prelude::*;
@@ -16,11 +16,11 @@ use crate::work;
 /// A model that is ready to be written; its weights still lie where they were.
 #[pyclass(module = "aten2onnx._native")]
 pub struct Model {
-    exported: Exported,
+    exported: Ready,
 }
 
 impl Model {
-    pub fn new(exported: Exported) -> Model {
+    pub fn new(exported: Ready) -> Model {
         Model { exported }
     }
 }

@@ -207,6 +207,16 @@ def test_element_types_go_in_and_come_out(dtype) -> None:
     assert torch.equal(found[0], x)
 
 
+def test_a_dictionary_at_the_end_is_keywords_or_an_argument() -> None:
+    class Scaled(nn.Module):
+        def forward(self, x, scale=1.0):
+            return x["a"] * scale if isinstance(x, dict) else x * scale
+
+    x = torch.ones(2)
+    assert torch.equal(aten2onnx.export(Scaled().eval(), (x, {"scale": x * 3}))(x, scale=x * 3)[0], x * 3)
+    assert torch.equal(aten2onnx.export(Scaled().eval(), ({"a": x},))({"a": x})[0], x)
+
+
 def test_what_the_runtime_cannot_run_is_said_so(net, args) -> None:
     program = aten2onnx.export(net, args, opset_version=28)
     with pytest.raises(aten2onnx.UnsupportedError, match="ONNX Runtime .* cannot run this model: .*28"):

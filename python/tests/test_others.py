@@ -45,7 +45,7 @@ def test_what_changes_nothing_is_no_matter() -> None:
         "export_modules_as_functions": False,
         "autograd_inlining": True,
         "export_params": True,
-        "custom_translation_table": None,
+        "custom_translation_table": {},
     }
     with warnings.catch_warnings():
         warnings.filterwarnings("error", category=UserWarning)

@@ -101,6 +101,12 @@ def test_converting_keeps_the_form(mobilenet, tmp_path) -> None:
     assert onnx.load(tmp_path / "m.onnx") == converted
 
 
+def test_converting_into_memory_takes_in_weights_beside_the_model(mobilenet, tmp_path) -> None:
+    program = aten2onnx.export(mobilenet)
+    program.save(tmp_path / "beside.onnx", external_data=True)
+    assert aten2onnx.convert(tmp_path / "beside.onnx", opset_version=11) == aten2onnx.convert(program.model_bytes, opset_version=11)
+
+
 def test_converting_by_rules_and_for_runtimes(tmp_path) -> None:
     mapping = tmp_path / "old.opmap"
     mapping.write_text("lower Gelu before 20 (X, approximate_s) {\n    ignore(approximate_s) \"one of them will do\";\n    X * Sigmoid(X * 1.702)\n}\n")

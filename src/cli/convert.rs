@@ -4,14 +4,13 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use super::aim::Aim;
 use super::export::{self, ExternalArg};
 use super::mappings::Mappings;
 use super::report::{self, Stop};
-use crate::convert::{Converted, Options, convert};
+use crate::convert::{Options, convert};
 use crate::error::{Error, Kind, Result};
-use crate::export::{Ir, Summary};
-use crate::onnx::read::Source;
-use crate::targets;
+use crate::onnx::{ExternalData, read::Source};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,15 +29,8 @@ pub struct Args {
     /// The .onnx file to write; `-` for stdout
     #[arg(short, long, value_name = "OUT.onnx")]
     output: PathBuf,
-    /// The opset of the result, 9 to 28 [default: 18, or the nearest that the target takes]
-    #[arg(long, value_name = "N", value_parser = super::opset)]
-    opset: Option<u32>,
-    /// The runtime that the model is for, such as `tensorrt-8.6`; `aten2onnx targets` lists them
-    #[arg(long, value_name = "NAME")]
-    target: Option<String>,
-    /// The IR version: a number, `lowest` that holds the model, or that of the opset's `release` of ONNX
-    #[arg(long, value_name = "N", default_value = "lowest")]
-    ir: Ir,
+    #[command(flatten)]
+    aim: Aim,
     /// Where the weights go; `auto` leaves them inside or beside the .onnx, as they are in the source
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = ExternalArg::Auto)]
     external_data: ExternalArg,
@@ -59,12 +51,11 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Stop> {
     export::handle_signals();
     let start = Instant::now();
-    let target = args.target.as_deref().map(targets::find).transpose()?;
     let options = Options {
-        opset: super::chosen_opset(target, args.opset)?,
-        ir: args.ir,
-        target,
-        external_data: args.external_data.into(),
+        opset: args.aim.opset()?,
+        ir: args.aim.ir,
+        target: args.aim.target()?,
+        external_data: external_data(args),
         inline_functions: args.inline_functions,
         opt_level: args.opt_level,
         rules: args.mappings.rules()?,
@@ -78,9 +69,17 @@ pub fn run(args: &Args) -> Result<(), Stop> {
         None => converted.write_file(&args.output, progress),
     })?;
     if !args.quiet {
-        report::say(&export::summary(&summary(&converted, written, start), &args.output));
+        report::say(&export::summary(&converted.summary(written, start), &args.output));
     }
     Ok(())
+}
+
+/// Where the weights go: into a stream all together, unless something else is asked for.
+fn external_data(args: &Args) -> ExternalData {
+    match args.external_data {
+        ExternalArg::Auto if export::is_stream(&args.output) => ExternalData::Never,
+        chosen => chosen.into(),
+    }
 }
 
 fn read(path: &Path) -> Result<Source> {
@@ -90,15 +89,4 @@ fn read(path: &Path) -> Result<Source> {
     let mut bytes = Vec::new();
     io::stdin().lock().read_to_end(&mut bytes).map_err(|error| Error::new(Kind::Io, error.to_string()).at("stdin"))?;
     Source::from_bytes("stdin", bytes)
-}
-
-fn summary(converted: &Converted, written: crate::onnx::Written, start: Instant) -> Summary {
-    Summary {
-        opset: converted.graph.opset,
-        ir: converted.ir_version(),
-        nodes: converted.nodes(),
-        written,
-        notes: converted.notes.clone(),
-        took: start.elapsed(),
-    }
 }

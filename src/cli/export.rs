@@ -7,14 +7,16 @@ use std::time::Instant;
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::aim::Aim;
 use super::mappings::Mappings;
 use super::report::{self, Stop, stopped};
 use super::text;
 use crate::error::{Error, Kind, Result};
-use crate::export::{Choice, Dim, Ir, Options, Summary, export_program};
+use crate::export::{Choice, Dim, Options, export_program};
 use crate::onnx::{self, ExternalData, Provenance, Written, write::Progress};
 use crate::program::Program;
 use crate::pt2;
+use crate::ready::Summary;
 use crate::translate::Fallback;
 
 /// Models with more bytes to write get a progress bar.
@@ -41,15 +43,8 @@ pub struct Args {
     /// The .onnx file to write; `-` for stdout [default: the input's name with .onnx]
     #[arg(short, long, value_name = "OUT.onnx")]
     output: Option<PathBuf>,
-    /// The opset of the model, 9 to 28 [default: 18, or the nearest that the target takes]
-    #[arg(long, value_name = "N", value_parser = super::opset)]
-    opset: Option<u32>,
-    /// The runtime that the model is for, such as `tensorrt-8.6`; `aten2onnx targets` lists them
-    #[arg(long, value_name = "NAME")]
-    target: Option<String>,
-    /// The IR version: a number, `lowest` that holds the model, or that of the opset's `release` of ONNX
-    #[arg(long, value_name = "N", default_value = "lowest")]
-    ir: Ir,
+    #[command(flatten)]
+    aim: Aim,
     /// Where the weights go
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = ExternalArg::Auto)]
     external_data: ExternalArg,
@@ -165,11 +160,10 @@ pub(super) fn handle_signals() {
 }
 
 fn options(args: &Args) -> Result<Options> {
-    let target = args.target.as_deref().map(crate::targets::find).transpose()?;
     Ok(Options {
-        opset: super::chosen_opset(target, args.opset)?,
-        ir: args.ir,
-        target,
+        opset: args.aim.opset()?,
+        ir: args.aim.ir,
+        target: args.aim.target()?,
         external_data: args.external_data.into(),
         provenance: match args.provenance {
             ProvenanceArg::None => Provenance::None,

@@ -28,7 +28,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// Only try this opset
-    #[arg(long, value_name = "N", value_parser = super::opset)]
+    #[arg(long, value_name = "N", value_parser = super::aim::opset)]
     opset: Option<u32>,
     #[command(flatten)]
     mappings: Mappings,

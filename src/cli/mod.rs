@@ -3,6 +3,7 @@
 //! Exit codes: 0 done, 1 an example that fails (`try`), 2 wrong usage, 3 a file that cannot be read or written, 4 a damaged input, 5 a model that needs what
 //! the target lacks, 70 a fault of ours, 130 interrupted, 141 a reader of our output that went away.
 
+mod aim;
 mod convert;
 mod explain;
 mod export;
@@ -20,10 +21,6 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-
-use crate::error::Result;
-use crate::rules::{DEFAULT_OPSET, MAX_OPSET, MIN_OPSET};
-use crate::targets::Target;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -80,23 +77,4 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Try(args) => try_rules::run(&args),
     };
     report::exit_code(done)
-}
-
-/// The opset that is asked for, if the target takes it, or the one for it.
-fn chosen_opset(target: Option<&'static Target>, asked: Option<u32>) -> Result<u32> {
-    match target {
-        Some(target) => target.opset(asked),
-        None => Ok(asked.unwrap_or(DEFAULT_OPSET)),
-    }
-}
-
-/// Reads an opset, with advice for those that we do not have.
-fn opset(text: &str) -> Result<u32, String> {
-    let supported = format!("supported are {MIN_OPSET} to {MAX_OPSET}, the default is {DEFAULT_OPSET}");
-    match text.parse::<u32>() {
-        Ok(opset) if opset < MIN_OPSET => Err(format!("it is too old; {supported}")),
-        Ok(opset) if opset > MAX_OPSET => Err(format!("it is not known yet; {supported}")),
-        Ok(opset) => Ok(opset),
-        Err(_) => Err(format!("it is not a number; {supported}")),
-    }
 }

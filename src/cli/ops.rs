@@ -18,7 +18,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Only this opset
-    #[arg(long, value_name = "N", value_parser = super::opset)]
+    #[arg(long, value_name = "N", value_parser = super::aim::opset)]
     opset: Option<u32>,
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Text)]

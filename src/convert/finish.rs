@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::Converted;
 use super::graph::Conversion;
 use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::graph::{Graph, Value};
 use crate::onnx::proto::{GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto, type_proto};
 use crate::onnx::{self, ExternalData, Model, ModelOptions, Provenance, ir};
+use crate::ready::Ready;
 
 /// The IR version from which graphs and nodes have metadata of their own.
 const METADATA_IR: i64 = 10;
 
 /// The finished model.
-pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Converted> {
+pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Ready> {
     let Conversion {
         builder,
         options,
@@ -65,7 +65,7 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Convert
         ExternalData::Auto if tensors.external => ExternalData::Always,
         chosen => chosen,
     };
-    Ok(Converted { graph, model: result, notes, source: Default::default(), external_data })
+    Ok(Ready { graph, model: result, notes, source: Default::default(), external_data })
 }
 
 /// Inputs and outputs as they were stated: types, names of dimensions, texts.

@@ -7,12 +7,13 @@ use super::report::Problems;
 use super::scope::{Names, Scope, Scopes};
 use super::tensors::{Tensor, Tensors};
 use super::types::Types;
-use super::{Converted, Options, finish, functions};
+use super::{Options, finish, functions};
 use crate::builder::{Builder, Known};
 use crate::error::{Error, Result};
 use crate::graph::{Attr, Type, Value};
 use crate::onnx::proto::{AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto};
 use crate::onnx::read::Source;
+use crate::ready::Ready;
 use crate::rules::NEWEST_FORM;
 use crate::weights::Weight;
 
@@ -45,7 +46,7 @@ pub struct Conversion<'a> {
 }
 
 /// Converts the graph of a model.
-pub fn convert(source: &Source, options: &Options) -> Result<Converted> {
+pub fn convert(source: &Source, options: &Options) -> Result<Ready> {
     let model = &source.proto;
     let graph = model.graph.as_ref().ok_or_else(|| Error::input("there is no graph in it"))?;
     if !model.training_info.is_empty() {

@@ -18,15 +18,14 @@ mod scope;
 mod tensors;
 mod types;
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::export::{Ir, check_opset, check_target};
-use crate::graph::Graph;
+use crate::onnx::ExternalData;
 use crate::onnx::read::Source;
-use crate::onnx::{self, ExternalData, Model, Written, write::Progress};
 use crate::passes::Passes;
+use crate::ready::Ready;
 use crate::rules::{DEFAULT_OPSET, Rules};
 use crate::targets::Target;
 
@@ -52,7 +51,7 @@ pub struct Options {
 impl Options {
     /// What the passes may do.
     fn passes(&self) -> Passes {
-        Passes { level: self.opt_level, keep_weights: self.external_data == ExternalData::Link }
+        Passes::of(self.opt_level, self.external_data)
     }
 }
 
@@ -70,24 +69,11 @@ impl Default for Options {
     }
 }
 
-/// A model that is ready to be written.
-#[derive(Debug)]
-pub struct Converted {
-    /// The graph.
-    pub graph: Graph,
-    /// The same as messages, with a list of weights that still lie in the source.
-    pub model: Model,
-    /// Things worth telling the user.
-    pub notes: Vec<String>,
-    source: PathBuf,
-    external_data: ExternalData,
-}
-
 /// Converts the model of a file.
 ///
 /// # Errors
 /// A damaged file, or all that the target cannot say.
-pub fn convert_file(path: &Path, options: &Options) -> Result<Converted> {
+pub fn convert_file(path: &Path, options: &Options) -> Result<Ready> {
     convert(&Source::open(path)?, options)
 }
 
@@ -95,40 +81,11 @@ pub fn convert_file(path: &Path, options: &Options) -> Result<Converted> {
 ///
 /// # Errors
 /// A damaged model, or all that the target cannot say.
-pub fn convert(source: &Source, options: &Options) -> Result<Converted> {
+pub fn convert(source: &Source, options: &Options) -> Result<Ready> {
     check_opset(options.opset)?;
     check_target(options.target, options.opset, options.ir)?;
     let path = source.file.path.clone();
     let mut converted = graph::convert(source, options).map_err(|error| error.at(path.display().to_string()))?;
     converted.source = path;
     Ok(converted)
-}
-
-impl Converted {
-    /// Writes the model to a file, and perhaps `<name>.data` beside it. Both appear when they are whole.
-    pub fn write_file(&self, path: impl AsRef<Path>, progress: &mut Progress<'_>) -> Result<Written> {
-        let sources = std::slice::from_ref(&self.source);
-        onnx::write_file(&self.model, path.as_ref(), self.external_data, sources, progress)
-    }
-
-    /// Writes the model to a stream, all in one.
-    pub fn write_to(&self, out: &mut dyn Write, progress: &mut Progress<'_>) -> Result<Written> {
-        if matches!(self.external_data, ExternalData::Always | ExternalData::Link) {
-            let error = Error::unsupported("a stream can have no external data beside it");
-            return Err(error.help("use `--external-data never`, or write to a file"));
-        }
-        onnx::write_to(&self.model, out, progress)
-    }
-
-    /// The IR version that was chosen.
-    pub fn ir_version(&self) -> i64 {
-        self.model.proto.ir_version()
-    }
-
-    /// The number of nodes, those in bodies too.
-    pub fn nodes(&self) -> usize {
-        let mut count = 0;
-        self.graph.body.visit(&mut |_| count += 1);
-        count
-    }
 }

@@ -1,11 +1,12 @@
 //! The exporter for those who call it from Rust.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use super::{Choice, Dim, Exported, Ir, Options, choices::WhichDim, export_program};
+use super::{Choice, Dim, Ir, Options, choices::WhichDim, export_program};
 use crate::error::Result;
-use crate::onnx::{ExternalData, Provenance, Written};
+use crate::onnx::{ExternalData, Provenance};
+use crate::ready::{Ready, Summary};
 use crate::rules::Set;
 use crate::translate::Fallback;
 
@@ -27,23 +28,6 @@ use crate::translate::Fallback;
 #[derive(Debug, Clone, Default)]
 pub struct Exporter {
     options: Options,
-}
-
-/// What an export did.
-#[derive(Debug, Clone)]
-pub struct Summary {
-    /// The opset of the default domain.
-    pub opset: u32,
-    /// The IR version.
-    pub ir: i64,
-    /// Nodes, those in bodies too.
-    pub nodes: usize,
-    /// Sizes.
-    pub written: Written,
-    /// Things worth knowing.
-    pub notes: Vec<String>,
-    /// From opening the source to closing the destination.
-    pub took: Duration,
 }
 
 impl Exporter {
@@ -179,7 +163,7 @@ impl Exporter {
     }
 
     /// Reads a `.pt2` file and makes the model, without writing it. Weights are not read.
-    pub fn read(&self, source: impl AsRef<Path>) -> Result<Exported> {
+    pub fn read(&self, source: impl AsRef<Path>) -> Result<Ready> {
         export_program(crate::pt2::read(source.as_ref())?, &self.options)
     }
 
@@ -200,19 +184,5 @@ impl Exporter {
 impl From<Options> for Exporter {
     fn from(options: Options) -> Exporter {
         Exporter { options }
-    }
-}
-
-impl Exported {
-    /// What an export that began at `start` did.
-    pub fn summary(&self, written: Written, start: Instant) -> Summary {
-        Summary {
-            opset: self.graph.opset,
-            ir: self.ir_version(),
-            nodes: self.nodes(),
-            written,
-            notes: self.notes.clone(),
-            took: start.elapsed(),
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! Recurrent layers: PyTorch's weights in ONNX's order, layer after layer.
 
-use crate::builder::{Builder, In};
+use crate::builder::{Builder, In, Scalar};
 use crate::error::{Error, Result};
 use crate::graph::{Attr, Value};
 use crate::sym::SymInt;
@@ -82,6 +82,7 @@ pub fn recurrent(
     params: &[Value],
     has_biases: bool,
     num_layers: i64,
+    dropout: f64,
     bidirectional: bool,
     batch_first: bool,
     lengths: Option<Value>,
@@ -97,6 +98,9 @@ pub fn recurrent(
     let mut x = if batch_first { cx.transpose(input, &[1, 0, 2])? } else { input };
     let mut last: Vec<Vec<Value>> = vec![Vec::new(); states.len()];
     for layer in 0..layers {
+        if layer > 0 {
+            x = thinned(cx, x, dropout)?;
+        }
         let from = (layer * directions) as i64;
         let to = from + directions as i64;
         let mut own = Vec::new();
@@ -125,6 +129,21 @@ pub fn recurrent(
         results.push(cx.concat(list, 0)?);
     }
     Ok(results)
+}
+
+/// What a layer in training hands to the next: elements that are drawn are 0, the others grow to keep the sum.
+fn thinned(cx: &mut Builder, x: Value, rate: f64) -> Result<Value> {
+    let number = |x: f64| In::Number(Scalar::Float(x));
+    match rate {
+        0.0 => Ok(x),
+        1.0 => cx.node1("Mul", vec![x.into(), number(0.0)], Vec::new()),
+        _ => {
+            let drawn = cx.node1("RandomUniformLike", vec![x.into()], Vec::new())?;
+            let dropped = cx.node1("Less", vec![drawn.into(), number(rate)], Vec::new())?;
+            let grown = cx.node1("Div", vec![x.into(), number(1.0 - rate)], Vec::new())?;
+            cx.node1("Where", vec![dropped.into(), number(0.0), grown.into()], Vec::new())
+        }
+    }
 }
 
 #[allow(clippy::too_many_arguments)]

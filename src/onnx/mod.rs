@@ -4,6 +4,7 @@
 //! the weights from the mapped archive past memory into the file; [`read`] parses a mapped file. Nothing here knows of ATen.
 
 mod external;
+mod fill;
 mod gather;
 pub mod ir;
 mod link;

@@ -1,7 +1,7 @@
 //! The bytes of a weight as ONNX lays them out: row-major, packed, little-endian.
 //!
-//! A contiguous weight is a slice of the archive: the system copies it, or it goes through a small buffer. The elements of
-//! others are gathered from the map, or computed, through a buffer of the same size. Nothing is read before [`Payload::write`].
+//! A contiguous weight is a slice of the archive and is passed on as it lies. The elements of others are gathered from the map,
+//! or computed, through a small buffer. Nothing is read before [`Payload::write`].
 
 use std::sync::Arc;
 
@@ -9,18 +9,16 @@ use super::gather::{self, Axis};
 use crate::error::{Error, Result};
 use crate::weights::{MappedFile, Scaled, Storage, Weight};
 
-/// The most that a sink gets at once.
+/// The most that is gathered or computed at once.
 pub const CHUNK: usize = 256 << 10;
+
+/// The most that is passed on at once: enough for the system to work in large pages.
+const STRETCH: usize = 4 << 20;
 
 /// Where the bytes of a payload go.
 pub trait Sink {
     /// Takes bytes.
     fn put(&mut self, bytes: &[u8]) -> Result<()>;
-
-    /// Takes up to `len` bytes of a file without looking at them; gives their number, 0 where it cannot.
-    fn copy(&mut self, _file: &MappedFile, _start: usize, _len: usize) -> Result<usize> {
-        Ok(0)
-    }
 }
 
 /// All bytes in memory, of what is known to be small.
@@ -68,6 +66,11 @@ impl<'a> Payload<'a> {
         self.len == 0
     }
 
+    /// Are its bytes to be gathered or computed?
+    pub fn is_made(&self) -> bool {
+        !matches!(self.layout, Layout::Slice { .. })
+    }
+
     /// The bytes where they lie, if they lie in order.
     pub fn slice(&self) -> Option<&'a [u8]> {
         match self.layout {
@@ -86,7 +89,7 @@ impl<'a> Payload<'a> {
         }
     }
 
-    /// Gives all bytes in order, at most [`CHUNK`] at once.
+    /// Gives all bytes in order, a few at once.
     pub fn write(&self, sink: &mut dyn Sink) -> Result<()> {
         match (&self.layout, &self.weight.storage) {
             (Layout::Slice { start, len }, Storage::Mapped { file, start: first, .. }) => {
@@ -97,8 +100,8 @@ impl<'a> Payload<'a> {
             }
             (Layout::Strided { start, width, axes }, storage) => {
                 gather::gather(storage.bytes(), *width, *start, axes, sink)?;
-                if let Storage::Mapped { file, .. } = storage {
-                    file.release();
+                if let Storage::Mapped { file, start, len } = storage {
+                    file.release(*start, *len);
                 }
                 Ok(())
             }
@@ -111,26 +114,24 @@ impl<'a> Payload<'a> {
     }
 }
 
-/// Passes bytes of a file on.
+/// Passes bytes of a file on. They are memory of this process only meanwhile.
 fn pass(file: &MappedFile, start: usize, len: usize, sink: &mut dyn Sink) -> Result<()> {
-    let mut done = 0;
-    while done < len {
-        match sink.copy(file, start + done, len - done)? {
-            0 => break,
-            copied => done += copied,
+    let bytes = file.bytes().get(start..start + len).ok_or_else(outside)?;
+    let mut from = start;
+    for stretch in bytes.chunks(STRETCH) {
+        if len >= CHUNK {
+            file.fetch(from, stretch.len());
         }
-    }
-    let mut buffer = vec![0; CHUNK.min(len - done)];
-    while done < len {
-        let chunk = buffer.get_mut(..CHUNK.min(len - done)).ok_or_else(outside)?;
-        file.read_at(start + done, chunk)?;
-        sink.put(chunk)?;
-        done += chunk.len();
+        sink.put(stretch)?;
+        if len >= CHUNK {
+            file.release(from, stretch.len());
+        }
+        from += stretch.len();
     }
     Ok(())
 }
 
-/// Multiplies elements on their way; chunks hold whole elements.
+/// Multiplies elements on their way; what it gets are whole elements.
 struct Scaling<'a> {
     scaled: &'a Scaled,
     /// The next element.
@@ -141,11 +142,14 @@ struct Scaling<'a> {
 
 impl Sink for Scaling<'_> {
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        self.buffer.clear();
-        self.buffer.extend_from_slice(bytes);
-        self.scaled.apply(self.position, &mut self.buffer);
-        self.position += bytes.len() / (self.scaled.source().dtype.bits() / 8).max(1) as usize;
-        self.sink.put(&self.buffer)
+        for chunk in bytes.chunks(CHUNK) {
+            self.buffer.clear();
+            self.buffer.extend_from_slice(chunk);
+            self.scaled.apply(self.position, &mut self.buffer);
+            self.position += chunk.len() / (self.scaled.source().dtype.bits() / 8).max(1) as usize;
+            self.sink.put(&self.buffer)?;
+        }
+        Ok(())
     }
 }
 

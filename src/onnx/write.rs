@@ -1,27 +1,26 @@
 //! Writes a model: the message from memory, the weights from where they lie.
 //!
-//! Protobuf wants the length of a message before its contents, so all lengths are computed first; then everything goes
-//! out front to back in one pass, and stdout will do as well as a file. The initializers come last in the graph, which
-//! comes last in the model: fields may stand in any order. Where both ends are files, the system copies.
+//! Protobuf wants the length of a message before its contents, so all lengths are computed first; after that every byte has
+//! its place, in a stream as well as in a file (`fill`). The initializers come last in the graph, which comes last in the model:
+//! fields may stand in any order.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint};
 
 use super::external::{self, ExternalData, Place};
+pub use super::fill::Progress;
+use super::fill::{self, Content, Meter, Piece};
 use super::model::{Initializer, Model, number};
-use super::payload::{Payload, Sink};
+use super::payload::Payload;
 use super::proto::{ModelProto, TensorProto, tensor_proto::DataLocation};
 use super::read::LIMIT;
 use super::stage::{Staged, io_failed};
 use crate::error::{Error, Kind, Result};
 use crate::weights::{MappedFile, Storage, Weight};
-
-/// Is told how many bytes of how many are written; an error stops the writing, which then leaves nothing behind.
-pub type Progress<'a> = dyn FnMut(u64, u64) -> Result<()> + 'a;
 
 /// What was written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,9 +34,6 @@ pub struct Written {
     /// Bytes of weights, wherever they went.
     pub weights: u64,
 }
-
-/// What the system is asked to copy at once, so that progress can be shown.
-const STRETCH: usize = 32 << 20;
 
 const MODEL_GRAPH: u32 = 7;
 const GRAPH_INITIALIZER: u32 = 5;
@@ -62,13 +58,13 @@ pub fn write_file(
     for destination in [Some(path), data_path.as_deref()].into_iter().flatten() {
         keep_sources(destination, model, sources)?;
     }
-    let mut meter = Meter { done: 0, total: plan.model + plan.data.unwrap_or(0), progress };
+    let mut meter = Meter::new(plan.model + plan.data.unwrap_or(0), progress);
     let mut staged = Staged::create(path)?;
     let mut staged_data = data_path.as_deref().map(Staged::create).transpose()?;
     if let (Some(staged), Some(path)) = (&mut staged_data, &data_path) {
-        into_file(staged.file(), path, &mut meter, |out| plan.write_data(out))?;
+        fill::file(staged.file(), path, &plan.data_pieces(), &mut meter)?;
     }
-    into_file(staged.file(), path, &mut meter, |out| plan.write_model(out))?;
+    fill::file(staged.file(), path, &plan.model_pieces(), &mut meter)?;
     // The data first: a model that is there has its data.
     staged_data.map_or(Ok(()), Staged::commit)?;
     staged.commit()?;
@@ -78,9 +74,8 @@ pub fn write_file(
 /// Writes to a stream, all in one.
 pub fn write_to(model: &Model, out: &mut dyn Write, progress: &mut Progress<'_>) -> Result<Written> {
     let plan = Plan::new(model, ExternalData::Never, None)?;
-    let mut meter = Meter { done: 0, total: plan.model, progress };
-    plan.write_model(&mut Stream { out, meter: &mut meter })?;
-    out.flush()?;
+    let mut meter = Meter::new(plan.model, progress);
+    fill::stream(out, &plan.model_pieces(), &mut meter, &Error::from)?;
     Ok(plan.written(None))
 }
 
@@ -91,18 +86,17 @@ fn write_special(plan: &Plan<'_>, path: &Path, progress: &mut Progress<'_>) -> R
         return Err(error.help("use a file, or `--external-data never`"));
     }
     let mut file = File::options().write(true).open(path).map_err(|error| io_failed(path, &error))?;
-    let mut meter = Meter { done: 0, total: plan.model, progress };
-    into_file(&mut file, path, &mut meter, |out| plan.write_model(out))?;
+    let mut meter = Meter::new(plan.model, progress);
+    fill::stream(&mut file, &plan.model_pieces(), &mut meter, &|error| io_failed(path, &error))?;
     Ok(plan.written(None))
 }
 
 /// Everything that will be written, with all lengths known.
 struct Plan<'a> {
-    /// The model but for its graph.
+    /// The model but for its graph, and the graph's key and length.
     head: Vec<u8>,
     /// The graph but for the tensors.
     graph: Vec<u8>,
-    graph_len: u64,
     tensors: Vec<Tensor<'a>>,
     /// Bytes of the .onnx.
     model: u64,
@@ -111,8 +105,8 @@ struct Plan<'a> {
 }
 
 struct Tensor<'a> {
-    /// The message but for its raw data.
-    header: Vec<u8>,
+    /// The field of the graph but for its raw data.
+    lead: Vec<u8>,
     payload: Payload<'a>,
     place: Place,
 }
@@ -152,18 +146,20 @@ impl<'a> Plan<'a> {
         let mut tensors = Vec::with_capacity(payloads.len());
         for ((initializer, payload), place) in model.weights.iter().zip(payloads).zip(places) {
             let header = header(initializer, payload.len(), place, location)?.encode_to_vec();
-            tensors.push(Tensor { header, payload, place: place.clone() });
+            let tensor = Tensor::new(&header, payload, place.clone());
+            tensors.push(tensor.ok_or_else(too_large)?);
         }
-        let head = head(&model.proto).encode_to_vec();
         let graph_len = tensors.iter().try_fold(graph.len() as u64, |sum, tensor| sum.checked_add(tensor.field_len()?));
-        let graph_len = graph_len.ok_or_else(|| Error::unsupported("the weights are larger than any file"))?;
-        let model = head.len() as u64 + prefix(MODEL_GRAPH, graph_len).len() as u64 + graph_len;
+        let graph_len = graph_len.ok_or_else(too_large)?;
+        let mut head = head(&model.proto).encode_to_vec();
+        head.extend(prefix(MODEL_GRAPH, graph_len));
+        let model = (head.len() as u64).checked_add(graph_len).ok_or_else(too_large)?;
         let end = |tensor: &Tensor<'_>| match tensor.place {
             Place::Beside(offset) => Some(offset + tensor.payload.len()),
             Place::Inside | Place::Linked(_) => None,
         };
         let data = tensors.iter().filter_map(end).max();
-        Ok(Plan { head, graph, graph_len, tensors, model, data })
+        Ok(Plan { head, graph, tensors, model, data })
     }
 
     /// The file of external data, if there is to be one.
@@ -171,32 +167,37 @@ impl<'a> Plan<'a> {
         self.data.map(|_| Ok(path.with_file_name(location(path)?))).transpose()
     }
 
-    fn write_model(&self, out: &mut dyn Sink) -> Result<()> {
-        out.put(&self.head)?;
-        out.put(&prefix(MODEL_GRAPH, self.graph_len))?;
-        out.put(&self.graph)?;
+    /// The .onnx, front to back.
+    fn model_pieces(&self) -> Vec<Piece<'_>> {
+        let mut contents = vec![Content::Bytes(&self.head), Content::Bytes(&self.graph)];
         for tensor in &self.tensors {
-            out.put(&prefix(GRAPH_INITIALIZER, tensor.len().unwrap_or_default()))?;
-            out.put(&tensor.header)?;
+            contents.push(Content::Bytes(&tensor.lead));
             if tensor.place == Place::Inside {
-                out.put(&prefix(TENSOR_RAW_DATA, tensor.payload.len()))?;
-                tensor.payload.write(out)?;
+                contents.push(Content::Payload(&tensor.payload));
             }
         }
-        Ok(())
+        let mut end = 0;
+        let placed = contents.into_iter().map(|content| {
+            let piece = Piece { at: end, content };
+            end += piece.len();
+            piece
+        });
+        placed.collect()
     }
 
-    fn write_data(&self, out: &mut dyn Sink) -> Result<()> {
+    /// The file of external data, front to back.
+    fn data_pieces(&self) -> Vec<Piece<'_>> {
         let mut end = 0;
+        let mut pieces = Vec::new();
         for tensor in &self.tensors {
-            let Place::Beside(offset) = tensor.place else { continue };
+            let Place::Beside(at) = tensor.place else { continue };
             // Offsets ascend but where a tensor shares the bytes of an earlier one.
-            let Some(gap) = offset.checked_sub(end) else { continue };
-            out.put(&vec![0; usize::try_from(gap).unwrap_or(0)])?;
-            tensor.payload.write(out)?;
-            end += gap + tensor.payload.len();
+            if at >= end {
+                pieces.push(Piece { at, content: Content::Payload(&tensor.payload) });
+                end = at + tensor.payload.len();
+            }
         }
-        Ok(())
+        pieces
     }
 
     fn written(&self, data_path: Option<PathBuf>) -> Written {
@@ -207,23 +208,23 @@ impl<'a> Plan<'a> {
     }
 }
 
-impl Tensor<'_> {
-    /// Bytes of the message.
-    fn len(&self) -> Option<u64> {
-        let header = self.header.len() as u64;
-        match self.place {
-            Place::Beside(_) | Place::Linked(_) => Some(header),
-            Place::Inside => {
-                let len = self.payload.len();
-                header.checked_add(prefix(TENSOR_RAW_DATA, len).len() as u64)?.checked_add(len)
-            }
-        }
+impl<'a> Tensor<'a> {
+    /// A tensor with the message but for its raw data; None where it is larger than any file.
+    fn new(header: &[u8], payload: Payload<'a>, place: Place) -> Option<Tensor<'a>> {
+        let raw = match place {
+            Place::Beside(_) | Place::Linked(_) => Vec::new(),
+            Place::Inside => prefix(TENSOR_RAW_DATA, payload.len()),
+        };
+        let inside = if place == Place::Inside { payload.len() } else { 0 };
+        let len = (header.len() as u64 + raw.len() as u64).checked_add(inside)?;
+        let lead = [&prefix(GRAPH_INITIALIZER, len), header, &raw].concat();
+        Some(Tensor { lead, payload, place })
     }
 
-    /// Bytes of the message as a field of the graph.
+    /// Bytes of the field of the graph.
     fn field_len(&self) -> Option<u64> {
-        let len = self.len()?;
-        len.checked_add(prefix(GRAPH_INITIALIZER, len).len() as u64)
+        let inside = if self.place == Place::Inside { self.payload.len() } else { 0 };
+        (self.lead.len() as u64).checked_add(inside)
     }
 }
 
@@ -283,69 +284,6 @@ fn prefix(field: u32, len: u64) -> Vec<u8> {
     bytes
 }
 
-struct Meter<'a, 'b> {
-    done: u64,
-    total: u64,
-    progress: &'a mut Progress<'b>,
-}
-
-impl Meter<'_, '_> {
-    fn add(&mut self, bytes: usize) -> Result<()> {
-        self.done += bytes as u64;
-        (self.progress)(self.done, self.total)
-    }
-}
-
-/// Bytes that go to a stream.
-struct Stream<'a, 'b, 'c> {
-    out: &'a mut dyn Write,
-    meter: &'a mut Meter<'b, 'c>,
-}
-
-impl Sink for Stream<'_, '_, '_> {
-    fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        self.out.write_all(bytes)?;
-        self.meter.add(bytes.len())
-    }
-}
-
-/// Bytes that go to a file.
-struct ToFile<'a, 'b, 'c> {
-    out: BufWriter<&'a mut File>,
-    path: &'a Path,
-    meter: &'a mut Meter<'b, 'c>,
-}
-
-impl Sink for ToFile<'_, '_, '_> {
-    fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        self.out.write_all(bytes).map_err(|error| io_failed(self.path, &error))?;
-        self.meter.add(bytes.len())
-    }
-
-    fn copy(&mut self, file: &MappedFile, start: usize, len: usize) -> Result<usize> {
-        if len < BUFFER {
-            return Ok(0);
-        }
-        self.out.flush().map_err(|error| io_failed(self.path, &error))?;
-        let copied = file.copy_to(start, len.min(STRETCH), self.out.get_ref());
-        self.meter.add(copied)?;
-        Ok(copied)
-    }
-}
-
-const BUFFER: usize = 64 << 10;
-
-fn into_file(
-    file: &mut File,
-    path: &Path,
-    meter: &mut Meter<'_, '_>,
-    write: impl FnOnce(&mut dyn Sink) -> Result<()>,
-) -> Result<()> {
-    let mut sink = ToFile { out: BufWriter::with_capacity(BUFFER, file), path, meter };
-    write(&mut sink)?;
-    sink.out.flush().map_err(|error| io_failed(path, &error))
-}
-
 /// The file name of the external data of this model.
 fn location(path: &Path) -> Result<String> {
     let name = path.file_name().and_then(|name| name.to_str());
@@ -377,6 +315,10 @@ fn archive(weight: &Weight) -> Option<&MappedFile> {
         Storage::Lent(_) | Storage::Owned(_) => None,
         Storage::Scaled(scaled) => archive(scaled.source()),
     }
+}
+
+fn too_large() -> Error {
+    Error::unsupported("the weights are larger than any file")
 }
 
 fn beyond_limit(len: u64, is_file: bool) -> Error {

@@ -28,6 +28,7 @@ pub(crate) use dead::Live;
 use rewriter::{Rewriter, Rule};
 
 use crate::builder::Builder;
+use crate::onnx::ExternalData;
 
 /// What the passes may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +44,11 @@ impl Passes {
     pub const NONE: Passes = Passes { level: 0, keep_weights: false };
     /// All passes.
     pub const ALL: Passes = Passes { level: 1, keep_weights: false };
+
+    /// Those of a level that suit where the weights go.
+    pub fn of(level: u8, external_data: ExternalData) -> Passes {
+        Passes { level, keep_weights: external_data == ExternalData::Link }
+    }
 }
 
 impl Default for Passes {

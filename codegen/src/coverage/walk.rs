@@ -5,6 +5,7 @@ use crate::diagnostic::Diagnostic;
 use crate::inline::Inliner;
 use crate::syntax::ast::{BinaryOp, UnaryOp};
 use crate::tree::{Expr, Function, Input, Item, Kind, Node, Statement, Text};
+use crate::visit;
 
 impl<'a> Coverage<'a> {
     pub(super) fn map(&mut self, name: &str, opset: u32) -> Reach {
@@ -219,7 +220,7 @@ impl<'a> Coverage<'a> {
             Input::Absent => None,
         });
         let mut reach = self.all(inputs.chain(node.attrs.iter().map(|a| &a.2)), opset);
-        reach.then(self.all(node.outputs.parts(), opset));
+        reach.then(self.all(visit::parts(&node.outputs).into_iter(), opset));
         let called = self.operator(node, opset, expr);
         reach.then(called);
         reach

@@ -1,8 +1,9 @@
 //! Takes out of checked expressions what an opset decides: branches that are not taken, `since` that is met.
 
 use crate::syntax::ast::{BinaryOp, UnaryOp};
-use crate::tree::{Expr, Input, Item, Kind, Outputs, Statement, Text};
+use crate::tree::{Expr, Kind, Statement};
 use crate::types::Ty;
+use crate::visit::children_mut;
 
 /// Decides what the opset decides, in an expression and all inside it.
 pub(super) fn at(expr: &mut Expr, opset: u32) {
@@ -17,7 +18,7 @@ pub(super) fn at(expr: &mut Expr, opset: u32) {
     if let Kind::Block(statements, result) = &mut expr.kind {
         since(statements, result, opset);
     }
-    children(expr, &mut |child| at(child, opset));
+    children_mut(expr, &mut |child| at(child, opset));
     if matches!(expr.kind, Kind::Opset) {
         expr.kind = Kind::Int(i64::from(opset));
     }
@@ -75,89 +76,5 @@ pub(super) fn arms(expr: &mut Expr, f: &mut dyn FnMut(&mut u32)) {
         Kind::Match { arms, .. } => arms.iter_mut().for_each(|arm| f(&mut arm.arm)),
         _ => {}
     }
-    children(expr, &mut |child| arms(child, f));
-}
-
-/// Calls `f` on what stands directly inside an expression, as [`crate::visit::children`] does.
-fn children(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
-    match &mut expr.kind {
-        Kind::Int(_)
-        | Kind::Float(_)
-        | Kind::Bool(_)
-        | Kind::Str(_)
-        | Kind::Dtype(_)
-        | Kind::None
-        | Kind::Local(_)
-        | Kind::Opset
-        | Kind::Outputs
-        | Kind::Since(..) => {}
-        Kind::Convert(e) | Kind::Unary(_, e) | Kind::Closure(_, e) => f(e),
-        Kind::Binary(_, a, b) | Kind::Index(a, b) => {
-            f(a);
-            f(b);
-        }
-        Kind::Coalesce { value, other, .. } => {
-            f(value);
-            f(other);
-        }
-        Kind::Node(node) => {
-            node.inputs.iter_mut().filter_map(input).for_each(&mut *f);
-            node.attrs.iter_mut().for_each(|(_, _, value)| f(value));
-            if let Outputs::List(count) = &mut node.outputs {
-                f(count);
-            }
-        }
-        Kind::Rule(_, args)
-        | Kind::Fn(_, args)
-        | Kind::Extern(_, args)
-        | Kind::Builtin(_, args)
-        | Kind::Tuple(args) => args.iter_mut().for_each(f),
-        Kind::If { condition: value, then, other, .. } | Kind::IfLet { value, then, other, .. } => {
-            f(value);
-            f(then);
-            f(other);
-        }
-        Kind::Match { value, arms } => {
-            f(value);
-            arms.iter_mut().for_each(|arm| f(&mut arm.value));
-        }
-        Kind::List(items) => items.iter_mut().for_each(|item| match item {
-            Item::One(e) | Item::Spread(e) => f(e),
-        }),
-        Kind::Comprehension { element, list, condition, .. } => {
-            f(list);
-            condition.iter_mut().for_each(|e| f(e));
-            f(element);
-        }
-        Kind::Slice(list, from, to) => {
-            f(list);
-            from.iter_mut().chain(to).for_each(|e| f(e));
-        }
-        Kind::Block(statements, result) => {
-            for statement in statements {
-                match statement {
-                    Statement::Let(_, e) | Statement::Expr(e) => f(e),
-                    Statement::Since(..) => {}
-                }
-            }
-            f(result);
-        }
-        Kind::Fail(parts) => parts.iter_mut().for_each(|part| match part {
-            Text::Value(e) => f(e),
-            Text::Text(_) => {}
-        }),
-    }
-}
-
-fn input(input: &mut Input) -> Option<&mut Expr> {
-    match input {
-        Input::Absent => None,
-        Input::Tensor(e)
-        | Input::Optional(e)
-        | Input::Number(e)
-        | Input::OptionalNumber(e)
-        | Input::Ints(e)
-        | Input::Floats(e)
-        | Input::Spread(e) => Some(e),
-    }
+    children_mut(expr, &mut |child| arms(child, f));
 }

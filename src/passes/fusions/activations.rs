@@ -170,4 +170,40 @@ mod tests {
         assert_eq!(swish(13, 6.0).len(), 4);
         assert_eq!(swish(14, 7.0).len(), 4);
     }
+
+    fn half(net: &mut Net, x: f64) -> crate::graph::Value {
+        net.builder.scalar(&Scalar::Float(x), Dtype::Float16).unwrap()
+    }
+
+    fn half_gelu(root: f64) -> Vec<&'static str> {
+        let mut net = Net::new(20);
+        let x = net.typed(Type::sized(Dtype::Float16, &[2, 3]));
+        let (one_half, one, root) = (half(&mut net, 0.5), half(&mut net, 1.0), half(&mut net, root));
+        let a = net.op("Mul", &[x, root]);
+        let a = net.op("Erf", &[a]);
+        let a = net.op("Add", &[a, one]);
+        let a = net.op("Mul", &[x, a]);
+        let y = net.op("Mul", &[a, one_half]);
+        ops(net, y)
+    }
+
+    fn half_swish(slope: f64) -> Vec<&'static str> {
+        let mut net = Net::new(14);
+        let x = net.typed(Type::sized(Dtype::Float16, &[2, 3]));
+        let (three, zero, six) = (half(&mut net, 3.0), half(&mut net, 0.0), half(&mut net, 6.0));
+        let slope = half(&mut net, slope);
+        let a = net.op("Add", &[x, three]);
+        let a = net.op("Clip", &[a, zero, six]);
+        let a = net.op("Mul", &[a, slope]);
+        let y = net.op("Mul", &[x, a]);
+        ops(net, y)
+    }
+
+    #[test]
+    fn the_constants_of_float16_are_rounded() {
+        assert_eq!(half_gelu(0.707_106_8), ["Gelu"]);
+        assert_eq!(half_gelu(0.71).len(), 5);
+        assert_eq!(half_swish(1.0 / 6.0), ["HardSwish"]);
+        assert_eq!(half_swish(0.17).len(), 4);
+    }
 }

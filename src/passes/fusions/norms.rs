@@ -179,6 +179,30 @@ mod tests {
         ops(net, y)
     }
 
+    /// In float32 up to the scale, which is float16 and so is what went in; or is not.
+    fn half_layer(of_x: Dtype) -> Vec<&'static str> {
+        let mut net = Net::new(18);
+        let half = Dtype::Float16;
+        let (x, w, b) = (Type::sized(of_x, &[2, 3, 3]), Type::sized(half, &[3]), Type::sized(half, &[3]));
+        let (x, w, b) = (net.typed(x), net.typed(w), net.typed(b));
+        let wide = net.cast(x, Dtype::Float32);
+        let m = mean(&mut net, wide, -1);
+        let centred = net.op("Sub", &[wide, m]);
+        let root = root(&mut net, centred, -1);
+        let a = net.op("Div", &[centred, root]);
+        let a = net.cast(a, half);
+        let a = net.op("Mul", &[a, w]);
+        let y = net.op("Add", &[b, a]);
+        ops(net, y)
+    }
+
+    #[test]
+    fn layers_of_float16_are_widened_by_the_operator() {
+        assert_eq!(half_layer(Dtype::Float16), ["LayerNormalization"]);
+        assert!(!half_layer(Dtype::Float32).contains(&"LayerNormalization"));
+        assert!(!half_layer(Dtype::Float64).contains(&"LayerNormalization"));
+    }
+
     #[test]
     fn layers_are_normalised() {
         assert_eq!(layer(18, -1), ["LayerNormalization"]);
