@@ -123,6 +123,7 @@ fn writes_that_cannot_be_followed_are_refused() {
     model.node("a", "aten::clone", "x", &[], &[4, 6]);
     model.node("odd", "aten::view.dtype", "a", &[("dtype", Arg::Dtype(Dtype::Int32))], &[3]);
     model.node("w", "aten::relu_", "odd", &[], &[3]);
+    model.program.graph.tensors.get_mut("a").unwrap().dtype = Dtype::Complex64;
     model.node("end", "aten::sum", "a", &[], &[]);
     model.program.graph.nodes[2].source_line = Some("File \"m.py\", line 2, in forward".to_owned());
     model.program.graph.nodes[3].source_line = Some("File \"m.py\", line 3, in forward".to_owned());
