@@ -19,6 +19,7 @@ mod nearest;
 pub mod render;
 pub mod schema;
 pub mod source;
+pub mod stats;
 pub mod syntax;
 pub mod tree;
 pub mod types;

@@ -140,3 +140,11 @@ fn an_error_code_is_explained() {
     assert!(said(&run(&mappings(), &["explain", "E0301"]), 0).contains("E0301"));
     said(&run(&mappings(), &["explain", "E9999"]), 2);
 }
+
+#[test]
+fn stats_tell_that_few_rules_are_rust() {
+    let text = said(&run(&mappings(), &["stats"]), 0);
+    let share = text.split_once("whole body an extern fn: ").and_then(|(_, rest)| rest.split_once('(')).unwrap().1;
+    let share: f64 = share.split_once(" %").unwrap().0.parse().unwrap();
+    assert!(share < 3.0, "{text}");
+}

@@ -31,15 +31,15 @@ pub fn unfold_dims(cx: &mut Builder, x: Value, kernel: &[SymInt], stride: &[i64]
     Ok(result)
 }
 
-/// Windows times weights, in integers throughout.
-pub fn conv_of_integers(
+/// Windows times weights: of any dtype, in any number of groups.
+pub fn conv_by_windows(
     cx: &mut Builder,
     input: Value,
     weight: Value,
     stride: &[i64],
     pads: &[i64],
     dilation: &[i64],
-    groups: i64,
+    groups: &SymInt,
 ) -> Result<Value> {
     let shape = cx.shape(weight)?;
     let n = shape.len().saturating_sub(2);
@@ -55,7 +55,7 @@ pub fn conv_of_integers(
     let windows = unfold_dims(cx, padded, &kernel, stride, dilation)?;
     let sizes = cx.shape(windows)?;
     let counts: Vec<SymInt> = (0..n).filter_map(|i| sizes.get(2 + 2 * i).cloned()).collect();
-    let (batch, channels) = (cx.dim(input, 0)?, cx.dim(input, 1)?);
+    let batch = cx.dim(input, 0)?;
     // N, C, o1, k1, o2, k2, ... -> N, o1, o2, ..., C, k1, k2, ...
     let order: Vec<i64> = std::iter::once(0)
         .chain((0..n).map(|i| 2 + 2 * i as i64))
@@ -64,13 +64,12 @@ pub fn conv_of_integers(
         .collect();
     let turned = cx.transpose(windows, &order)?;
     let area: SymInt = kernel.iter().product();
-    let by_group = SymInt::from(groups);
-    let per_group = channels.floor_div(&by_group) * &area;
+    let per_group = cx.dim(weight, 1)? * &area;
     let places: SymInt = counts.iter().product();
-    let columns = cx.reshape(turned, &[batch.clone(), places.clone(), by_group.clone(), per_group.clone()])?;
+    let columns = cx.reshape(turned, &[batch.clone(), places, groups.clone(), per_group.clone()])?;
     let columns = cx.transpose(columns, &[0, 2, 1, 3])?;
     let outputs = shape.first().cloned().unwrap_or_default();
-    let rows = cx.reshape(weight, &[by_group.clone(), outputs.floor_div(&by_group), per_group])?;
+    let rows = cx.reshape(weight, &[groups.clone(), outputs.floor_div(groups), per_group])?;
     let rows = cx.transpose(rows, &[0, 2, 1])?;
     // N, groups, places, outputs of a group -> N, outputs, places
     let product = cx.op("MatMul", vec![columns.into(), rows.into()])?;

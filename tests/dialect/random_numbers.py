@@ -67,6 +67,14 @@ CASES = {
     "normal": (Called(lambda x: torch.normal(x, 2.0)), MANY),
     "multinomial": (Called(lambda x: torch.multinomial(x.exp(), 3)), MANY),
     "randperm": (Called(lambda x: torch.randperm(600).float() * x[0]), MANY),
+    "exponential_": (Called(lambda x: torch.empty_like(x).exponential_(0.7)), MANY),
+    "gumbel_softmax": (Called(lambda x: F.gumbel_softmax(x, 0.5)), MANY),
+    "cauchy_": (Called(lambda x: torch.empty_like(x).cauchy_(1, 2).arctan()), MANY),
+    "log_normal_": (Called(lambda x: torch.empty_like(x).log_normal_(0, 0.5)), MANY),
+    "geometric_": (Called(lambda x: torch.empty_like(x).geometric_(0.3)), MANY),
+    "random_": (Called(lambda x: torch.empty_like(x).random_() / 2**24), MANY),
+    "random_ to": (Called(lambda x: torch.empty_like(x).random_(9)), MANY),
+    "bernoulli_": (Called(lambda x: torch.empty_like(x).bernoulli_((x + 2) / 4)), MANY),
     "rrelu": (Called(lambda x: F.rrelu(x, training=True)), MANY),
 }
 

@@ -13,6 +13,7 @@ mod fmt;
 mod import;
 mod matrix;
 mod report;
+mod stats;
 mod try_rules;
 
 use std::path::PathBuf;
@@ -52,6 +53,7 @@ enum Command {
     Exporter(exporter::Args),
     Explain(explain::Args),
     Examples(examples::Args),
+    Stats(stats::Args),
     Try(try_rules::Args),
 }
 
@@ -70,6 +72,7 @@ pub fn main() -> ExitCode {
         Command::Exporter(args) => exporter::run(mappings, args),
         Command::Explain(args) => explain::run(args),
         Command::Examples(args) => examples::run(mappings, args),
+        Command::Stats(_) => stats::run(mappings),
         Command::Try(args) => try_rules::run(mappings, args),
     };
     report::exit_code(done)

@@ -43,6 +43,14 @@ impl Table {
              {} overloads of PyTorch have a rule; {} are known to have none. In-place and `out=` siblings follow from these.\n\
              *Proven with* are the dtypes of the examples that the tests compare with PyTorch; others are cast where ONNX lacks them.\n\
              *Partly* are opsets where some arguments are refused, with the reason that the number stands for.\n\n\
+             Where PyTorch leaves something to its kernels, so does ONNX:\n\n\
+             - *Equal elements.* The indices of `topk`, `kthvalue`, `mode`, `median`, and of `sort` and `argsort` without `stable=True` may point at\n  \
+             any of equals. What is exported takes the first of them, at every size; PyTorch's pivots decide otherwise from 17 elements on, or\n  \
+             from 4 in `topk` and `kthvalue`.\n\
+             - *What is no number.* PyTorch's extremes and orders count NaN as the greatest. ONNX says nothing of it: its reference evaluator does\n  \
+             the same in ReduceMax and ReduceMin, ONNX Runtime passes over NaN there and in MaxPool and TopK.\n\
+             - *Halves.* Where PyTorch's CPU kernels round to float16 at each step (transposed convolutions, `index_put` that accumulates),\n  \
+             runtimes round once, which is nearer to the exact result.\n\n\
              | overload | proven with | opsets | partly |\n|---|---|---|---|\n{lines}",
             self.rows.len(),
             self.unsupported.len()
