@@ -229,7 +229,7 @@ impl Pass<'_> {
     }
 
     /// A new node with a result named after `stem`.
-    fn emit(&mut self, origin: &Node, call: NewCall, stem: &str) -> String {
+    pub(super) fn emit(&mut self, origin: &Node, call: NewCall, stem: &str) -> String {
         let name = self.fresh_name(stem, "updated");
         self.emit_as(origin, call, name.clone());
         name

@@ -26,18 +26,23 @@ pub enum Relation {
 const IDENTITIES: &[&str] =
     &["detach_", "lift", "lift_fresh", "positive", "requires_grad_", "resolve_conj", "resolve_neg"];
 
-/// Operators that may give their argument itself, or a view of it, without an alias mark in the schema.
+/// Operators that may give their argument itself, or a view of it, without an alias mark in the schema. So do the `unsafe_` ones, which torch's own
+/// decompositions take for copies: a program that is not decomposed means what it means when PyTorch runs it.
 const MAY_ALIAS: &[&str] = &[
     "_unsafe_view",
     "alpha_dropout",
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
+    "broadcast_tensors",
+    "chain_matmul",
+    "conj_physical",
     "dropout",
     "einsum",
     "feature_alpha_dropout",
     "feature_dropout",
     "meshgrid",
+    "sum_to_size",
     "type_as",
     "unsafe_chunk",
     "unsafe_split",
@@ -118,6 +123,11 @@ fn same_layout(from: Option<&TensorMeta>, to: Option<&TensorMeta>) -> Relation {
 /// May one element of memory stand several times in the view, where it does or not in what it is a view of?
 pub fn may_repeat(node: &Node, tensors: &HashMap<String, TensorMeta>, result: &str, before: bool) -> bool {
     let is_injective = tensors.get(result).is_some_and(layout::is_injective);
+    // Windows that begin no sooner than the one before ends.
+    let windows = int(node, "step").zip(int(node, "size")).filter(|_| base_name(&node.target) == "unfold");
+    if windows.is_some_and(|(step, size)| step >= size) && !before {
+        return false;
+    }
     (before || REPEATING.contains(&base_name(&node.target))) && !is_injective
 }
 
