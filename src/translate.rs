@@ -6,12 +6,14 @@
 
 mod arguments;
 mod control;
+mod default_dtype;
 mod fallback;
 mod nested;
 mod numbers;
 mod preflight;
 mod symbolic;
 
+use default_dtype::default_float;
 pub use fallback::{DOMAIN as ATEN_DOMAIN, Fallback};
 pub use preflight::{Blocker, kept, preflight};
 
@@ -54,6 +56,7 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
     if !options.trace.is_empty() {
         builder.trace().enable();
     }
+    builder.set_default_float(default_float(program));
     for (symbol, (low, high)) in &program.ranges {
         builder.declare_range(symbol, *low, *high);
     }
@@ -272,7 +275,7 @@ impl Translation<'_> {
             let Some(mut value) = self.output_value(output)? else { continue };
             // A number of Python has PyTorch's default dtype as a tensor, known or not.
             if matches!(&output.value, Arg::Sym(name) if graph.sym_floats.contains_key(name)) {
-                value = self.builder.cast(value, Dtype::Float32)?;
+                value = self.builder.cast(value, self.builder.default_float())?;
             }
             let written = match &output.kind {
                 OutputKind::User => None,
@@ -310,7 +313,7 @@ impl Translation<'_> {
             Arg::None => Ok(None),
             Arg::Tensor(name) | Arg::Sym(name) => self.value_of(name).map(Some),
             Arg::Int(i) => self.builder.scalar(&Scalar::Int(*i), Dtype::Int64).map(Some),
-            Arg::Float(f) => self.builder.scalar(&Scalar::Float(*f), Dtype::Float32).map(Some),
+            Arg::Float(f) => self.builder.scalar(&Scalar::Float(*f), self.builder.default_float()).map(Some),
             Arg::Bool(b) => self.builder.scalar(&Scalar::Bool(*b), Dtype::Bool).map(Some),
             other => Err(Error::unsupported(format!("an output of this kind: {other:?}"))),
         }

@@ -39,6 +39,11 @@ fn writes_through_views_are_those_of_pytorch() {
 }
 
 #[test]
+fn promotion_is_that_of_pytorch() {
+    judge("judge.py", &["--theme", "dtypes", "--opsets", "9,18"]);
+}
+
+#[test]
 fn archives_of_every_version_of_torch_give_its_numbers() {
     judge("judge.py", &["--theme", "samples", "--opsets", "9,18"]);
 }

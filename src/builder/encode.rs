@@ -1,4 +1,5 @@
-//! Numbers to bytes and back, one element at a time. What a dtype cannot hold is refused, not bent.
+//! Numbers to bytes and back, one element at a time. An integer out of range wraps around, as in PyTorch; what else a dtype cannot
+//! hold is refused, not bent.
 
 use half::{bf16, f16};
 
@@ -11,7 +12,7 @@ pub(super) fn encode(number: &Scalar, dtype: Dtype) -> Result<Vec<u8>, String> {
     let misfit = || format!("{} does not fit {dtype}", text(number));
     let bytes = match dtype {
         Dtype::Bool => number.as_bool().map(|b| vec![b.into()]),
-        d if d.is_int() => number.as_int().and_then(|n| encode_int(n, d)),
+        d if d.is_int() => number.as_int().and_then(|n| wrap_int(n, d)),
         Dtype::Complex64 => {
             complex(number).map(|(re, im)| [(re as f32).to_le_bytes(), (im as f32).to_le_bytes()].concat())
         }
@@ -53,6 +54,12 @@ pub(super) fn encode_int(n: i64, dtype: Dtype) -> Option<Vec<u8>> {
         Dtype::Bool => vec![u8::from(n != 0)],
         _ => return None,
     })
+}
+
+/// An integer modulo the range of the dtype: -1 is 255 of uint8. So does PyTorch with plain numbers, and ONNX's Cast.
+fn wrap_int(n: i64, dtype: Dtype) -> Option<Vec<u8>> {
+    let width = usize::try_from(dtype.bits() / 8).ok()?;
+    n.to_le_bytes().get(..width).map(<[u8]>::to_vec)
 }
 
 fn encode_real(number: &Scalar, dtype: Dtype) -> Option<Vec<u8>> {
@@ -118,7 +125,6 @@ pub(super) fn cast(number: &Scalar, to: Dtype) -> Option<Vec<u8>> {
     match number {
         // Truncation is what runtimes do; out of range they differ.
         Scalar::Float(x) if to.is_int() => encode_int(whole(x.trunc())?, to),
-        Scalar::Int(n) if to.is_int() => encode_int(*n, to),
         known => encode(known, to).ok(),
     }
 }
@@ -131,8 +137,10 @@ mod tests {
     fn fractions_and_ranges_are_kept() {
         assert!(encode(&Scalar::Float(0.5), Dtype::Int64).is_err());
         assert_eq!(encode(&Scalar::Float(2.0), Dtype::Int32), Ok(vec![2, 0, 0, 0]));
-        assert!(encode(&Scalar::Int(300), Dtype::Uint8).is_err());
-        assert!(encode(&Scalar::Int(-1), Dtype::Uint64).is_err());
+        assert_eq!(encode(&Scalar::Int(300), Dtype::Uint8), Ok(vec![44]));
+        assert_eq!(encode(&Scalar::Int(-1), Dtype::Uint16), Ok(vec![255, 255]));
+        assert_eq!(encode(&Scalar::Int(200), Dtype::Int8), Ok(vec![200]));
+        assert_eq!(cast(&Scalar::Float(300.0), Dtype::Uint8), None);
         assert_eq!(encode(&Scalar::Int(3), Dtype::Bool), Ok(vec![1]));
         assert!(encode(&Scalar::Complex(1.0, 1.0), Dtype::Float32).is_err());
     }

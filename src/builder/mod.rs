@@ -95,6 +95,8 @@ pub struct Builder {
     trace: Trace,
     /// The dtypes that a runtime has no kernel for, by operator: bit `Dtype as u32`.
     avoided: FxHashMap<&'static str, u64>,
+    /// What PyTorch makes of a Python float.
+    default_float: Dtype,
     /// Versions of other domains.
     domains: BTreeMap<&'static str, u32>,
     /// Operators that a runtime has not at all.
@@ -158,6 +160,7 @@ impl Builder {
             depth: 0,
             trace: Trace::default(),
             avoided: FxHashMap::default(),
+            default_float: Dtype::Float32,
             domains: BTreeMap::new(),
             lacking: FxHashSet::default(),
             for_runtime: false,
@@ -168,6 +171,16 @@ impl Builder {
     /// The target opset.
     pub fn opset(&self) -> i64 {
         self.opset.into()
+    }
+
+    /// What `torch.get_default_dtype()` was where the program was written.
+    pub fn default_float(&self) -> Dtype {
+        self.default_float
+    }
+
+    /// States what `torch.get_default_dtype()` was.
+    pub fn set_default_float(&mut self, dtype: Dtype) {
+        self.default_float = dtype;
     }
 
     /// States that the runtime has no kernel for an operator on these dtypes: it computes in a wider one, or is said as older

@@ -145,6 +145,8 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     if !args.quiet {
         report::say(&summary(&exported.summary(written, start), &output));
     }
+    // The process ends: giving back the pieces of a large model one by one would only take time.
+    std::mem::forget(exported);
     Ok(())
 }
 

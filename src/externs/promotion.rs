@@ -37,7 +37,7 @@ impl Operands {
         let t = cx.dtype(x);
         if cx.is_wrapped(x) {
             // A Python float is a tensor of float64, but it stands for the default dtype.
-            return Operands::add(&mut self.numbers, default_of(t));
+            return Operands::add(&mut self.numbers, default_of(cx, t));
         }
         let slot = if cx.rank(x)? == 0 { &mut self.without } else { &mut self.with_dimensions };
         Operands::add(slot, t)
@@ -57,12 +57,25 @@ fn combine(higher: Option<Dtype>, lower: Option<Dtype>) -> Result<Option<Dtype>>
 }
 
 /// The default dtype of the category of a number's dtype.
-fn default_of(t: Dtype) -> Dtype {
+fn default_of(cx: &Builder, t: Dtype) -> Dtype {
     match t {
-        Dtype::Float64 => Dtype::Float32,
-        Dtype::Complex128 => Dtype::Complex64,
+        Dtype::Float64 => cx.default_float(),
+        Dtype::Complex128 => default_complex(cx),
         other => other,
     }
+}
+
+fn default_complex(cx: &Builder) -> Dtype {
+    match cx.default_float() {
+        Dtype::Float64 => Dtype::Complex128,
+        Dtype::Float16 => Dtype::Complex32,
+        _ => Dtype::Complex64,
+    }
+}
+
+/// What `torch.get_default_dtype()` was.
+pub fn default_dtype(cx: &mut Builder) -> Result<Dtype> {
+    Ok(cx.default_float())
 }
 
 /// The dtype that tensors meet in.
@@ -88,8 +101,8 @@ pub fn scalar_dtype(cx: &mut Builder, number: &Scalar) -> Result<Dtype> {
     Ok(match number {
         Scalar::Bool(_) => Dtype::Bool,
         Scalar::Int(_) | Scalar::Sym(_) => Dtype::Int64,
-        Scalar::Float(_) => Dtype::Float32,
-        Scalar::Complex(..) => Dtype::Complex64,
-        Scalar::Value(value) => default_of(cx.dtype(*value)),
+        Scalar::Float(_) => cx.default_float(),
+        Scalar::Complex(..) => default_complex(cx),
+        Scalar::Value(value) => default_of(cx, cx.dtype(*value)),
     })
 }

@@ -78,7 +78,7 @@ pub fn reshape_is_view(from: &TensorMeta, to: &TensorMeta) -> Option<bool> {
 
 /// Is it certain that two sizes or strides are not the same? A symbol that is not made from data is at least 2: torch would have
 /// fixed it otherwise.
-fn certainly_differ(a: &SymInt, b: &SymInt) -> bool {
+pub fn certainly_differ(a: &SymInt, b: &SymInt) -> bool {
     let least = |symbol: &str| if symbol.starts_with('s') { 2 } else { 0 };
     let difference = (a - b).substitute_with(&|symbol| Some(SymInt::symbol(symbol) + least(symbol)));
     let is_positive = |n: SymInt| (n - 1).is_nonnegative(&|_| true);

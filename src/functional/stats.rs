@@ -1,10 +1,10 @@
 //! Statistics that a normalisation in training mode updates without saying so: they become results of it, which are written back.
 
 use super::alias::{Cell, Write};
-use super::inplace::{Overwrite, base_name, updated_stats};
+use super::inplace::{Overwrite, base_name, origin, updated_stats};
 use super::{Pass, refusal};
 use crate::error::Result;
-use crate::program::{Arg, Node, NodeOutput};
+use crate::program::{Arg, IntArg, Node, NodeOutput};
 
 /// A statistic that is updated.
 pub(super) struct Update {
@@ -47,8 +47,43 @@ impl Pass<'_> {
                 node.outputs.extend(updates.iter().map(|update| NodeOutput::Tensor(update.result.clone())));
                 Ok(updates)
             }
+            None if self.of_instances(node, &updates).is_some() => {
+                node.args.retain(|(name, _)| !updates.iter().any(|update| update.arg == name));
+                Ok(updates)
+            }
             None => self.without(node, as_written, updates),
         }
+    }
+
+    /// Instances are normalised each by itself; the statistics take the mean over them.
+    fn of_instances(&mut self, node: &Node, updates: &[Update]) -> Option<()> {
+        if base_name(&node.target) != "instance_norm" {
+            return None;
+        }
+        let arg = |wanted: &str| node.args.iter().find(|(name, _)| name == wanted).map(|(_, arg)| arg);
+        let (Some(Arg::Tensor(input)), Some(Arg::Float(momentum))) = (arg("input"), arg("momentum")) else {
+            return None;
+        };
+        let rank = i64::try_from(self.tensors.get(input)?.sizes.len()).ok()?;
+        let named = |name: &str, arg: Arg| (name.to_owned(), arg);
+        let dims = |from: i64, to: i64| named("dim", Arg::Ints((from..to).map(IntArg::Known).collect()));
+        let own = |name: &str| named("self", Arg::Tensor(name.to_owned()));
+        let origin = origin(node);
+        for Update { arg, cell, result, .. } in updates {
+            let of_each = match *arg {
+                "running_var" => {
+                    let args = vec![own(input), dims(2, rank), named("correction", Arg::Int(1))];
+                    ("aten::var.correction", args)
+                }
+                _ => ("aten::mean.dim", vec![own(input), dims(2, rank)]),
+            };
+            let of_each = self.emit(&origin, of_each, result);
+            let seen = self.emit(&origin, ("aten::mean.dim", vec![own(&of_each), dims(0, 1)]), result);
+            let before = self.aliases.newest(*cell).to_owned();
+            let args = vec![own(&before), named("end", Arg::Tensor(seen)), named("weight", Arg::Float(*momentum))];
+            self.emit_as(&origin, ("aten::lerp.Scalar", args), result.clone());
+        }
+        Some(())
     }
 
     fn without(&mut self, node: &mut Node, as_written: &Node, updates: Vec<Update>) -> Result<Vec<Update>> {

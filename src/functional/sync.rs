@@ -4,7 +4,7 @@
 //! costs nothing until the first of them is read again.
 
 use super::alias::{Cell, Derivation, View};
-use super::views::{Inverse, NewCall, are_disjoint, first_tensor_arg, inverse, may_repeat, reshaped};
+use super::views::{Inverse, NewCall, are_disjoint, first_tensor_arg, inverse, is_of_dtype, may_repeat, reshaped};
 use super::{Pass, tensor_results};
 use crate::program::{Arg, IntArg, Node, NodeOutput};
 use crate::sym::SymInt;
@@ -141,7 +141,8 @@ impl Pass<'_> {
         let Some((Derivation { view, index, .. }, further)) = way.split_first() else { return false };
         let origin = super::inplace::origin(&view.node);
         let is_unknown = |step: &Derivation| {
-            matches!(inverse(&step.view.node, step.index, &from, &to, self.tensors), Inverse::Unknown)
+            (is_of_dtype(&step.view.node) && way.len() > 1)
+                || matches!(inverse(&step.view.node, step.index, &from, &to, self.tensors), Inverse::Unknown)
         };
         if way.iter().any(is_unknown) || self.spend(size(&view.node)).is_none() {
             return false;
@@ -228,7 +229,7 @@ impl Pass<'_> {
     }
 
     /// A new node with a result named after `stem`.
-    fn emit(&mut self, origin: &Node, call: NewCall, stem: &str) -> String {
+    pub(super) fn emit(&mut self, origin: &Node, call: NewCall, stem: &str) -> String {
         let name = self.fresh_name(stem, "updated");
         self.emit_as(origin, call, name.clone());
         name

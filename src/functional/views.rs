@@ -26,18 +26,23 @@ pub enum Relation {
 const IDENTITIES: &[&str] =
     &["detach_", "lift", "lift_fresh", "positive", "requires_grad_", "resolve_conj", "resolve_neg"];
 
-/// Operators that may give their argument itself, or a view of it, without an alias mark in the schema.
+/// Operators that may give their argument itself, or a view of it, without an alias mark in the schema. So do the `unsafe_` ones, which torch's own
+/// decompositions take for copies: a program that is not decomposed means what it means when PyTorch runs it.
 const MAY_ALIAS: &[&str] = &[
     "_unsafe_view",
     "alpha_dropout",
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
+    "broadcast_tensors",
+    "chain_matmul",
+    "conj_physical",
     "dropout",
     "einsum",
     "feature_alpha_dropout",
     "feature_dropout",
     "meshgrid",
+    "sum_to_size",
     "type_as",
     "unsafe_chunk",
     "unsafe_split",
@@ -102,14 +107,14 @@ fn conversion(node: &Node, from: Option<&TensorMeta>, to: Option<&TensorMeta>) -
 /// An operator that copies where the layout is not the wanted one, and else gives the tensor itself.
 fn same_layout(from: Option<&TensorMeta>, to: Option<&TensorMeta>) -> Relation {
     let (Some(from), Some(to)) = (from, to) else { return Relation::Maybe };
-    let is_known = |meta: &TensorMeta| meta.strides.iter().chain(&meta.sizes).all(|n| n.known().is_some());
     if from.strides == to.strides {
         return Relation::Same;
     }
     // Where a size is 1 the stride is no matter, and may be written otherwise.
-    let is_same = |(size, (a, b)): (&SymInt, (&SymInt, &SymInt))| *size == 1 || a == b;
-    match is_known(from) && is_known(to) {
-        true if from.sizes.iter().zip(from.strides.iter().zip(&to.strides)).all(is_same) => Relation::Maybe,
+    let differs = |(size, (a, b)): (&SymInt, (&SymInt, &SymInt))| {
+        layout::certainly_differ(size, &SymInt::from(1)) && layout::certainly_differ(a, b)
+    };
+    match from.sizes.iter().zip(from.strides.iter().zip(&to.strides)).any(differs) {
         true => Relation::Fresh,
         false => Relation::Maybe,
     }
@@ -118,6 +123,11 @@ fn same_layout(from: Option<&TensorMeta>, to: Option<&TensorMeta>) -> Relation {
 /// May one element of memory stand several times in the view, where it does or not in what it is a view of?
 pub fn may_repeat(node: &Node, tensors: &HashMap<String, TensorMeta>, result: &str, before: bool) -> bool {
     let is_injective = tensors.get(result).is_some_and(layout::is_injective);
+    // Windows that begin no sooner than the one before ends.
+    let windows = int(node, "step").zip(int(node, "size")).filter(|_| base_name(&node.target) == "unfold");
+    if windows.is_some_and(|(step, size)| step >= size) && !before {
+        return false;
+    }
     (before || REPEATING.contains(&base_name(&node.target))) && !is_injective
 }
 
@@ -148,11 +158,26 @@ pub enum Inverse {
 pub fn inverse(view: &Node, index: usize, parent: &str, child: &str, tensors: &HashMap<String, TensorMeta>) -> Inverse {
     let is_complex = tensors.get(parent).is_some_and(|meta| meta.dtype.is_complex());
     match base_name(&view.target) {
-        "view" if view.target == "aten::view.dtype" => Inverse::Unknown,
+        "view" if is_of_dtype(view) => as_dtype_of(parent, child, tensors).map_or(Inverse::Unknown, Inverse::Call),
         "real" if is_complex => Inverse::ComplexPart(true),
         "imag" => Inverse::ComplexPart(false),
         _ => call(view, index, parent, child, tensors).map_or(Inverse::Scatter, Inverse::Call),
     }
+}
+
+/// Is the view of another element type? Its elements have no places in what it is a view of.
+pub fn is_of_dtype(view: &Node) -> bool {
+    view.target == "aten::view.dtype"
+}
+
+/// The memory of the child with the parent's element type.
+fn as_dtype_of(parent: &str, child: &str, tensors: &HashMap<String, TensorMeta>) -> Option<NewCall> {
+    let (parent, of) = (tensors.get(parent)?, tensors.get(child)?);
+    if parent.dtype.is_complex() || of.dtype.is_complex() {
+        return None;
+    }
+    let args = vec![("self".to_owned(), Arg::Tensor(child.to_owned())), ("dtype".to_owned(), Arg::Dtype(parent.dtype))];
+    Some(("aten::view.dtype", args))
 }
 
 fn call(

@@ -135,7 +135,7 @@ impl Translation<'_> {
             Scalar::Sym(size) => self.builder.sym_value(size),
             Scalar::Int(_) => self.builder.scalar(number, Dtype::Int64),
             Scalar::Bool(_) => self.builder.scalar(number, Dtype::Bool),
-            _ => self.builder.scalar(number, Dtype::Float32),
+            _ => self.builder.scalar(number, self.builder.default_float()),
         }
     }
 }

@@ -177,3 +177,18 @@ pub(super) fn report(blockers: &[Blocker], opset: u32) -> Error {
         None => error.help(advice(blockers.iter().map(|b| b.target.as_str()))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_rule_is_told_with_what_would_do() {
+        let rules = Rules::default();
+        let help = |target: &str| no_rule(&rules, target).help.unwrap_or_default();
+        assert!(help("aten::made_of_others").contains("`ep.run_decompositions()` before torch.export.save"));
+        assert!(help("mine::made_of_others").contains("--mappings"));
+        let other_overload = no_rule(&rules, "aten::add.NoSuch").message;
+        assert!(other_overload.contains("only for aten::add.Scalar, aten::add.Tensor"), "{other_overload}");
+    }
+}

@@ -12,17 +12,18 @@ class Case:
     inputs_are, outputs_are: names, in order, and perhaps shapes: `["x", ("y", ["batch", 3])]`
     says: what the notes must tell
     refused: what the error must tell, in place of all that
+    default: what torch.set_default_dtype was given
     path: an archive that is there already, in the place of the module and its inputs
     """
 
     def __init__(self, module, *inputs, kwargs=None, others=(), shapes=None, decomposed=False, strict=False, opset=9, newest=99, steps=0, flags=(), inputs_are=None,
-                 outputs_are=None, says=(), refused=None, tolerance=1e-4, path=None):
+                 outputs_are=None, says=(), refused=None, tolerance=1e-4, default=torch.float32, path=None):
         self.module, self.inputs, self.kwargs = module, inputs, kwargs or {}
         self.others, self.shapes, self.decomposed, self.strict = others, shapes, decomposed, strict
         self.opset, self.newest, self.steps = opset, newest, steps
         self.flags = [*flags, *["--keep-mutations"] * bool(steps)]
         self.inputs_are, self.outputs_are, self.says, self.refused = inputs_are, outputs_are, says, refused
-        self.tolerance, self.path = tolerance, path
+        self.tolerance, self.default, self.path = tolerance, default, path
 
 
 class Function(torch.nn.Module):

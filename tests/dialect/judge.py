@@ -34,7 +34,7 @@ import torch
 logging.getLogger("torch").setLevel(logging.CRITICAL)
 
 RTOL = 1e-4
-THEMES = ["control_flow", "symbolic", "mutations", "signature", "samples"]
+THEMES = ["control_flow", "symbolic", "mutations", "signature", "samples", "dtypes"]
 
 
 def flat(result):
@@ -213,6 +213,7 @@ def main():
             for name, build in importlib.import_module(theme).cases():
                 if not args.patterns or any(fnmatch.fnmatch(name, p) for p in args.patterns):
                     ends += judged(args.binary, Path(folder), f"{theme}.{name}", build(), opsets)
+                    torch.set_default_dtype(torch.float32)
     print(f"{ends['right']} of {ends.total()} exports right")
     sys.exit(1 if ends["right"] < ends.total() or not ends else 0)
 
@@ -220,6 +221,7 @@ def main():
 def judged(binary, folder, name, case, opsets):
     """How many exports are right and wrong."""
     ends = collections.Counter()
+    torch.set_default_dtype(case.default)
     try:
         program = save(case, str(folder / "model.pt2"))
     except Exception as error:

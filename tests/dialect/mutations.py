@@ -91,6 +91,16 @@ def parameter(m, a):
     return a * m.weight
 
 
+def windows(m, a):
+    """Windows that have no element in common may be written to, however many there are. (What no window has, torch's decomposition makes 0.)"""
+    state = m.cache.flatten() + a.sum()
+    state.unfold(0, 4, 4).mul_(2)
+    b = a.clone()
+    b.unfold(0, 1, 1).add_(1)
+    m.mean.add_(b.mean(0))
+    return state.sum() + b
+
+
 def inputs(m, a, b):
     a.add_(1)
     b[0].zero_()
@@ -172,7 +182,7 @@ class Tied(nn.Module):
 
 def cases():
     functions = [running_mean, cache_at, cache_in_slice, cache_by_index, sliding_window, through_a_view, state_is_an_output,
-                 half_precision, transposed_state, parameter, lists, input_is_an_output, nothing_is_written]
+                 half_precision, transposed_state, parameter, lists, input_is_an_output, nothing_is_written, windows]
     for function in functions:
         for kind, others in [("", {}), ("_dynamic", {"shapes": (ROWS,), "others": [(x(6, seed=2),), (x(3, seed=3),)]}), ("_decomposed", {"decomposed": True})]:
             yield f"{function.__name__}{kind}", lambda f=function, o=others: Case(State(f), x(), steps=3, tolerance=tolerance(f), **o)
@@ -191,8 +201,8 @@ def cases():
         yield f"batch_norm_2d{kind}", lambda d=decomposed: Case(Normed(nn.BatchNorm2d(3, affine=False, momentum=0.3)), torch.randn(2, 3, 4, 5), steps=2, decomposed=d)
         yield f"batch_norm_without_state{kind}", lambda d=decomposed: Case(Normed(nn.BatchNorm1d(3, track_running_stats=False)), x(), decomposed=d)
         yield f"instance_norm_dropped{kind}", lambda d=decomposed: Case(Normed(nn.InstanceNorm1d(3, track_running_stats=True)), torch.randn(2, 3, 5), decomposed=d, says=["`norm.running_mean`"])
-    yield "instance_norm_kept", lambda: Case(Normed(nn.InstanceNorm1d(3, track_running_stats=True)), torch.randn(2, 3, 5), flags=["--keep-mutations"],
-                                             refused="statistics of a normalisation")
+        for rank, layer in [(1, nn.InstanceNorm1d), (2, nn.InstanceNorm2d)]:
+            yield f"instance_norm_{rank}d{kind}", lambda r=rank, n=layer, d=decomposed: Case(Normed(n(3, track_running_stats=True, momentum=0.3)), torch.randn(2, 3, *[4] * r), steps=3, decomposed=d)
     yield "asserted", lambda: Case(State(asserted), x(), flags=["--keep-assertions"], says=["does not check", "_assert_scalar"])
 
 

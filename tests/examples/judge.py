@@ -13,6 +13,8 @@ import os
 import sys
 import warnings
 import zlib
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 
 import ml_dtypes
 import numpy as np
@@ -265,9 +267,17 @@ def main(source, target, *modules):
             for verdict in results:
                 print(verdict, file=out, flush=True)
             return
-        with multiprocessing.get_context("spawn").Pool(jobs, warm_up, (modules,)) as pool:
-            for verdict in pool.imap_unordered(judge, lines, chunksize=8):
-                print(verdict, file=out, flush=True)
+        # Where a process dies, as of a kernel that reads too far, this raises an error; a Pool would wait for ever.
+        spawn = multiprocessing.get_context("spawn")
+        done = 0
+        with ProcessPoolExecutor(jobs, spawn, warm_up, (modules,)) as pool:
+            try:
+                for verdict in pool.map(judge, lines, chunksize=8):
+                    print(verdict, file=out, flush=True)
+                    done += 1
+            except BrokenProcessPool:
+                near = [json.loads(line)["text"] for line in lines[done:done + 8 * jobs]]
+                sys.exit("a process died, of one of these:\n" + "\n".join(near))
 
 
 if __name__ == "__main__":

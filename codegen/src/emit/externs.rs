@@ -31,8 +31,9 @@ fn row(function: &Function) -> TokenStream {
         quote!(let #name: #ty = args.take()?;)
     });
     let passed = names.iter().zip(&params).map(|(name, p)| if is_copy(&p.ty) { quote!(#name) } else { quote!(&#name) });
+    let args = if params.is_empty() { quote!(_) } else { quote!(args) };
     quote! {
-        (#name, |cx, args| {
+        (#name, |cx, #args| {
             #(#lets)*
             Ok(externs::#path(cx, #(#passed),*)?.into())
         })

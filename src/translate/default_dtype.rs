@@ -1,0 +1,62 @@
+//! What `torch.get_default_dtype()` was when a program was written. Archives do not say, but what torch recorded on the results of
+//! nodes does: where no argument has a float type or asks for one, a float result has the default.
+
+use std::collections::HashMap;
+
+use crate::dtype::Dtype;
+use crate::program::{Arg, Graph, Node, NodeOutput, Program, TensorMeta};
+
+/// Gives float64 for weights that are integers, whatever the default is.
+const OWN: &str = "aten::bincount";
+
+/// The default dtype; float32 where nothing depends on it, or where the program has more than one.
+pub(super) fn default_float(program: &Program) -> Dtype {
+    let mut found = None;
+    let mut graphs = vec![&program.graph];
+    while let Some(graph) = graphs.pop() {
+        for node in &graph.nodes {
+            graphs.extend(node.args.iter().filter_map(|(_, arg)| match arg {
+                Arg::Graph(nested) => Some(nested.as_ref()),
+                _ => None,
+            }));
+            let Some(shown) = shown_by(node, graph) else { continue };
+            if *found.get_or_insert(shown) != shown {
+                return Dtype::Float32;
+            }
+        }
+    }
+    found.unwrap_or(Dtype::Float32)
+}
+
+/// The default dtype, if the node's result tells it.
+fn shown_by(node: &Node, graph: &Graph) -> Option<Dtype> {
+    let result = node.outputs.iter().find_map(|output| match output {
+        NodeOutput::Tensor(name) => graph.tensors.get(name),
+        _ => None,
+    })?;
+    let float = match result.dtype {
+        // complex64 is that of bfloat16 too.
+        Dtype::Complex128 => Dtype::Float64,
+        Dtype::Complex32 => Dtype::Float16,
+        dtype if dtype.is_float() => dtype,
+        _ => return None,
+    };
+    let depends = node.target.starts_with("aten::")
+        && node.target != OWN
+        && !node.args.iter().any(|(_, arg)| has_float(arg, &graph.tensors));
+    depends.then_some(float)
+}
+
+/// Is the argument a tensor of floats, or a dtype?
+fn has_float(arg: &Arg, tensors: &HashMap<String, TensorMeta>) -> bool {
+    let is_float = |name: &String| {
+        let dtype = tensors.get(name).map(|meta| meta.dtype);
+        dtype.is_none_or(|dtype| !dtype.is_int() && dtype != Dtype::Bool)
+    };
+    match arg {
+        Arg::Dtype(_) => true,
+        Arg::Tensor(name) => is_float(name),
+        Arg::Tensors(names) => names.iter().flatten().any(is_float),
+        _ => false,
+    }
+}
