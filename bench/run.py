@@ -3,9 +3,9 @@
 
 FOLDER holds NAME/model.pt2 and NAME/inputs.npz (arrays i0, i1, ... in the order of the model's inputs); models.py makes one.
 torch's time is that of torch.onnx.export alone: its import, torch.export.load and the writing of the result are not counted. Ours
-is the whole process, `export` (a self-contained file) and `link` (--external-data link), the fastest of --repeat. "faster" and
-"memory" are theirs by ours; "vs cp" is ours by `cp` of the .pt2; bytes, nodes and latency are ours by theirs, bytes without the
-weights. With --into FILE the table and its summary take the place of those between the two marks in it.
+is the whole process, `export` (a self-contained file) and `link` (--external-data link), the fastest of --repeat, in turns with `cp`.
+"faster" and "memory" are theirs by ours; "vs cp" is ours by `cp` of the .pt2; bytes, nodes and latency are ours by theirs, bytes
+without the weights. With --into FILE the table and its summary take the place of those between the two marks in it.
 This process imports nothing large: the system counts the memory of a parent in its children's peak.
 """
 import argparse
@@ -88,13 +88,23 @@ def run(command):
     return took, usage.ru_maxrss * 1024, json.loads(last) if last.startswith("{") else {}
 
 
-def fastest(command, repeat, before=lambda: None):
-    results = []
-    for _ in range(repeat):
-        before()
-        results.append(run(command))
-    failed = [r for r in results if r[0] is None]
-    return failed[0] if failed else min(results, key=lambda r: r[0])
+def in_turns(commands, repeat):
+    """The fastest result of each command by name; they take turns, and another begins each time: noise comes in waves.
+
+    What a command writes goes before the next begins, so that nobody waits for the disk; what is written last stays.
+    """
+    results = {name: [] for name in commands}
+    order = list(commands)
+    for turn in range(repeat):
+        for name in order:
+            command, out = commands[name]
+            results[name].append(run(command))
+            if turn + 1 < repeat:
+                for written in out.parent.glob(out.name + "*"):
+                    written.unlink()
+        order.append(order.pop(0))
+    failed = lambda runs: [r for r in runs if r[0] is None]
+    return {name: (failed(runs) or [min(runs, key=lambda r: r[0])])[0] for name, runs in results.items()}
 
 
 def size(folder, name):
@@ -105,15 +115,16 @@ def compare(name, folder, args, work):
     source, inputs = folder / "model.pt2", folder / "inputs.npz"
     copy, ours, linked, theirs = work / "m.pt2", work / "ours.onnx", work / "linked.onnx", work / "theirs.onnx"
     row, start = {"name": name, "load_average": os.getloadavg()[0], "pt2_bytes": source.stat().st_size}, time.perf_counter()
-    clean = lambda path: lambda: [f.unlink() for f in work.glob(path.name + "*")]
     run(["cp", source, copy])  # the source is in the page cache from here on
-    export = [args.bin, "export", copy, "--opset", args.opset, "-q"]
-    row["cp_s"], _, _ = fastest(["cp", copy, work / "copy.tmp"], args.repeat, clean(work / "copy.tmp"))
-    (work / "copy.tmp").unlink()
-    row["ours_s"], row["ours_rss"], info = fastest(export + ["-o", ours], args.repeat, clean(ours))
-    if row["ours_s"] is None:
-        return {**row, **info}
-    row["link_s"], row["link_rss"], info = fastest(export + ["-o", linked, "--external-data", "link"], args.repeat)
+    export = [args.bin, "export", copy, "--opset", args.opset, "-q", "-o"]
+    plain = work / "copy.tmp"
+    results = in_turns({"cp": (["cp", copy, plain], plain), "ours": ([*export, ours], ours),
+                        "link": ([*export, linked, "--external-data", "link"], linked)}, args.repeat)
+    plain.unlink()
+    for key, (took, peak, info) in results.items():
+        row[f"{key}_s"], row[f"{key}_rss"] = took, peak
+        if took is None:
+            return {**row, **info}
     row["link_bytes"] = size(work, "linked.onnx")
     _, row["torch_rss"], info = run([sys.executable, "-c", TORCH, copy, theirs, args.opset])
     row.update(info)
@@ -179,7 +190,7 @@ def main():
     parser.add_argument("--bin", type=Path, default=Path("target/release/aten2onnx"))
     parser.add_argument("--opset", type=int, default=18)
     parser.add_argument("--only", default="*", help="comma-separated patterns of names")
-    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=6, help="for the latency of each pair")
     parser.add_argument("--work", type=Path, help="where files go for a while; the default is in the system's own place")
     parser.add_argument("--json", type=Path)

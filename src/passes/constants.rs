@@ -4,6 +4,7 @@
 //! It must not make the file grow: a result has few bytes, or not many more than what goes.
 
 use super::rewriter::Rewriter;
+use super::weights;
 use crate::builder::evaluate;
 use crate::graph::{Constant, Node, Source, Value};
 use crate::onnx::Payload;
@@ -22,6 +23,11 @@ pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     ty.dtype().bytes(u64::try_from(count).ok()?).filter(|bytes| *bytes <= LIMIT)?;
     if node.op == "ConstantOfShape" {
         return filled(cx, node, count);
+    }
+    if let Some(relaid) = weights::relaid(cx, node) {
+        // Better by the writer.
+        let later = if cx.passes.keep_weights { None } else { weights::apply(cx, node) };
+        return later.or_else(|| Some(cx.builder.intern(read(&relaid)?)));
     }
     let inputs: Vec<Constant> = node.inputs.iter().map(|value| known(cx, (*value)?)).collect::<Option<_>>()?;
     let inputs: Vec<&Constant> = inputs.iter().collect();

@@ -16,17 +16,24 @@ use crate::weights::Scaled;
 pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let result = node.outputs.first().copied().flatten()?;
     let (output, affine) = match node.op {
-        "BatchNormalization" => (node.input(0)?, Affine::of_normalisation(cx, node)?),
+        "BatchNormalization" => {
+            let x = node.input(0).filter(|x| convolution(cx, *x).is_some())?;
+            (x, Affine::of_normalisation(cx, node)?)
+        }
         "Add" | "Mul" | "Sub" | "Div" => Affine::of_arithmetic(cx, node)?,
         _ => return None,
     };
-    let conv = cx.producer(output).filter(|conv| matches!(conv.op, "Conv" | "ConvTranspose"))?.clone();
+    let conv = convolution(cx, output)?.clone();
     if !cx.is_read_once(output) || !cx.same_type(output, result) {
         return None;
     }
     let inputs = [Some(conv.input(0)?), Some(weights(cx, &conv, &affine)?), bias(cx, &conv, &affine)?];
     let inputs: Vec<Value> = inputs.into_iter().flatten().collect();
     cx.remade(&conv, &inputs)
+}
+
+fn convolution<'a>(cx: &'a Rewriter<'_>, value: Value) -> Option<&'a Node> {
+    cx.producer(value).filter(|node| matches!(node.op, "Conv" | "ConvTranspose"))
 }
 
 /// `x * factor + shift` for each channel.
@@ -54,7 +61,8 @@ impl Affine {
         let (a, b) = (node.input(0)?, node.input(1)?);
         let commutes = matches!(node.op, "Add" | "Mul");
         let pairs = [(a, b), (b, a)].into_iter().take(if commutes { 2 } else { 1 });
-        let (x, numbers) = pairs.into_iter().find_map(|(x, y)| Some((x, by_channel(cx, x, y)?)))?;
+        let mut pairs = pairs.filter(|(x, _)| convolution(cx, *x).is_some());
+        let (x, numbers) = pairs.find_map(|(x, y)| Some((x, by_channel(cx, x, y)?)))?;
         let count = numbers.len();
         let affine = match node.op {
             "Mul" => Affine { factors: numbers, shifts: vec![0.0; count] },

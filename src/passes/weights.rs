@@ -17,20 +17,25 @@ const CHEAP: u64 = 16 << 20;
 
 pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let value = node.input(0)?;
-    let Source::Weight(weight) = cx.builder.source(value) else { return None };
-    let weight = Arc::clone(weight);
-    let sizes = cx.known_sizes(node.outputs.first().copied().flatten()?)?;
-    let made = match node.op {
-        "Flatten" | "Reshape" | "Squeeze" | "Unsqueeze" => weight.reshaped(&sizes),
-        "Transpose" => weight.transposed(node.ints("perm")),
-        _ => None,
-    }?;
-    let len = weight.byte_len()?;
+    let made = relaid(cx, node)?;
+    let len = made.byte_len()?;
     let most = if cx.passes.keep_weights { SMALL } else { CHEAP };
     if !(cx.is_read_once(value) || len <= SMALL) || !(made.is_contiguous() || len <= most) {
         return None;
     }
     Some(cx.builder.weight(Arc::new(made)))
+}
+
+/// The result of a node that only reads a weight in another way.
+pub(super) fn relaid(cx: &Rewriter<'_>, node: &Node) -> Option<Weight> {
+    let Source::Weight(weight) = cx.builder.source(node.input(0)?) else { return None };
+    match node.op {
+        "Flatten" | "Reshape" | "Squeeze" | "Unsqueeze" => {
+            weight.reshaped(&cx.known_sizes(node.outputs.first().copied().flatten()?)?)
+        }
+        "Transpose" => weight.transposed(node.ints("perm")),
+        _ => None,
+    }
 }
 
 impl Weight {
