@@ -73,7 +73,7 @@ pub struct MappedFile {
 
 #[derive(Debug)]
 enum Pages {
-    Map(memmap2::Mmap),
+    Map(memmap2::Mmap, std::fs::File),
     Owned(Vec<u8>),
 }
 
@@ -87,7 +87,7 @@ impl MappedFile {
         }
         // SAFETY: as everywhere with maps, another process that truncates the file meanwhile ends this one.
         let map = unsafe { memmap2::Mmap::map(&file) }.map_err(error)?;
-        Ok(Arc::new(MappedFile { path: path.to_path_buf(), pages: Pages::Map(map) }))
+        Ok(Arc::new(MappedFile { path: path.to_path_buf(), pages: Pages::Map(map, file) }))
     }
 
     /// Takes bytes as if they were a file of that name.
@@ -98,21 +98,33 @@ impl MappedFile {
     /// All the bytes.
     pub fn bytes(&self) -> &[u8] {
         match &self.pages {
-            Pages::Map(map) => map,
+            Pages::Map(map, _) => map,
             Pages::Owned(bytes) => bytes,
         }
     }
 
-    /// Is it a file of the disk? A link can point into it.
+    /// Is it a file of the disk? A link can point into it, and the system can copy from it.
     pub fn is_on_disk(&self) -> bool {
         matches!(self.pages, Pages::Map(..))
+    }
+
+    /// Has the system copy up to `len` bytes from `start` on to a place of `out`, past this process. Gives the number of bytes; 0 where
+    /// the system cannot, and whoever calls must.
+    pub fn copy_to(&self, start: usize, len: usize, out: &std::fs::File, at: u64) -> usize {
+        #[cfg(target_os = "linux")]
+        if let Pages::Map(_, file) = &self.pages {
+            let (mut from, mut to) = (start as u64, at);
+            return rustix::fs::copy_file_range(file, Some(&mut from), out, Some(&mut to), len).unwrap_or(0);
+        }
+        let _ = (start, len, out, at);
+        0
     }
 
     /// Has the system bring in all pages of a range at once, which is cheaper than one after another as they are touched,
     /// and begin with as many after them.
     pub fn fetch(&self, start: usize, len: usize) {
         #[cfg(target_os = "linux")]
-        if let Pages::Map(map) = &self.pages {
+        if let Pages::Map(map, _) = &self.pages {
             // Advice: where it fails, pages come as they are touched.
             let next = start.saturating_add(len).min(map.len());
             let _ = map.advise_range(memmap2::Advice::WillNeed, next, len.min(map.len() - next));
@@ -125,7 +137,7 @@ impl MappedFile {
     /// which would stay otherwise; who reads there gets them again.
     pub fn release(&self, start: usize, len: usize) {
         #[cfg(unix)]
-        if let Pages::Map(map) = &self.pages {
+        if let Pages::Map(map, _) = &self.pages {
             let base = map.as_ptr() as usize;
             let end = (base.saturating_add(start).saturating_add(len)).next_multiple_of(LARGE_PAGE) - base;
             let start = ((base + start) / LARGE_PAGE * LARGE_PAGE).saturating_sub(base);

@@ -12,9 +12,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use super::payload::{Payload, Sink};
+use super::payload::{self, Payload, Sink};
 use super::stage::io_failed;
 use crate::error::{Error, Kind, Result};
+use crate::weights::MappedFile;
 
 /// Is told how many bytes of how many are written; an error stops the writing, which then leaves nothing behind.
 pub type Progress<'a> = dyn FnMut(u64, u64) -> Result<()> + 'a;
@@ -39,6 +40,8 @@ pub enum Content<'a> {
 const BUFFER: usize = 64 << 10;
 /// One after another, pieces are one job until they have so many bytes.
 const JOB: u64 = 8 << 20;
+/// What the system is asked to copy at once, so that progress can be shown.
+const STRETCH: usize = 32 << 20;
 /// More helpers would wait for the disk.
 const HELPERS: usize = 3;
 
@@ -232,13 +235,18 @@ impl At<'_, '_> {
     }
 
     fn now(&mut self, bytes: &[u8]) -> Result<()> {
+        write_at(self.work.file, bytes, self.at).map_err(|error| io_failed(self.work.path, &error))?;
+        self.done(bytes.len() as u64)
+    }
+
+    /// So many bytes more are written.
+    fn done(&mut self, len: u64) -> Result<()> {
         if self.work.stop.load(Ordering::Relaxed) {
             return Err(Error::new(Kind::Stopped, "another thread failed"));
         }
-        write_at(self.work.file, bytes, self.at).map_err(|error| io_failed(self.work.path, &error))?;
-        self.at += bytes.len() as u64;
-        let written = self.work.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        (self.tell)(written + bytes.len() as u64)
+        self.at += len;
+        let written = self.work.written.fetch_add(len, Ordering::Relaxed);
+        (self.tell)(written + len)
     }
 }
 
@@ -252,6 +260,23 @@ impl Sink for At<'_, '_> {
         }
         self.buffer.extend_from_slice(bytes);
         Ok(())
+    }
+
+    fn pass(&mut self, file: &MappedFile, start: usize, len: usize) -> Result<()> {
+        let mut copied = 0;
+        if len >= BUFFER {
+            self.flush()?;
+            while copied < len {
+                match file.copy_to(start + copied, STRETCH.min(len - copied), self.work.file, self.at) {
+                    0 => break,
+                    more => {
+                        self.done(more as u64)?;
+                        copied += more;
+                    }
+                }
+            }
+        }
+        payload::pages(file, start + copied, len - copied, &mut |stretch| self.put(stretch))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The bytes of a weight as ONNX lays them out: row-major, packed, little-endian.
 //!
-//! A contiguous weight is a slice of the archive and is passed on as it lies. The elements of others are gathered from the map,
+//! A contiguous weight is a slice of the archive and is passed on as it lies, by the system where both ends are files. The elements of others are gathered from the map,
 //! or computed, through a small buffer. Nothing is read before [`Payload::write`].
 
 use std::sync::Arc;
@@ -19,6 +19,11 @@ const STRETCH: usize = 4 << 20;
 pub trait Sink {
     /// Takes bytes.
     fn put(&mut self, bytes: &[u8]) -> Result<()>;
+
+    /// Takes bytes of a file as they lie there.
+    fn pass(&mut self, file: &MappedFile, start: usize, len: usize) -> Result<()> {
+        pages(file, start, len, &mut |stretch| self.put(stretch))
+    }
 }
 
 /// All bytes in memory, of what is known to be small.
@@ -93,7 +98,7 @@ impl<'a> Payload<'a> {
     pub fn write(&self, sink: &mut dyn Sink) -> Result<()> {
         match (&self.layout, &self.weight.storage) {
             (Layout::Slice { start, len }, Storage::Mapped { file, start: first, .. }) => {
-                pass(file, first + start, *len, sink)
+                sink.pass(file, first + start, *len)
             }
             (Layout::Slice { .. }, _) => {
                 self.slice().ok_or_else(outside)?.chunks(CHUNK).try_for_each(|chunk| sink.put(chunk))
@@ -114,15 +119,20 @@ impl<'a> Payload<'a> {
     }
 }
 
-/// Passes bytes of a file on. They are memory of this process only meanwhile.
-fn pass(file: &MappedFile, start: usize, len: usize, sink: &mut dyn Sink) -> Result<()> {
+/// Gives the bytes of a file, a stretch at once. They are memory of this process only meanwhile.
+pub(super) fn pages(
+    file: &MappedFile,
+    start: usize,
+    len: usize,
+    put: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
     let bytes = file.bytes().get(start..start + len).ok_or_else(outside)?;
     let mut from = start;
     for stretch in bytes.chunks(STRETCH) {
         if len >= CHUNK {
             file.fetch(from, stretch.len());
         }
-        sink.put(stretch)?;
+        put(stretch)?;
         if len >= CHUNK {
             file.release(from, stretch.len());
         }
