@@ -141,12 +141,17 @@ CALLS = {
     "normalised": lambda m, x: F.layer_norm(x, (x.shape[1],)),
     "summed_by_name": lambda m, x: torch.einsum("ij,kj->ik", x, x[1:]),
     "padded_between_transposes": lambda m, x: F.pad(x.cos().t()[None, :, :, None], (0, 0, 2, 1)).squeeze(-1).transpose(1, 2).sin(),
-    "resized_between_transposes": lambda m, x: F.interpolate(x.cos().t()[None], size=7, mode="linear").transpose(1, 2).sin(),
-    "enlarged_between_transposes": lambda m, x: F.interpolate(x.cos().t()[None], scale_factor=2.0).transpose(1, 2).sin(),
+    "resized_between_transposes": lambda m, x: resized_channels_last(x, size=(7, 5), mode="bilinear"),
+    "enlarged_between_transposes": lambda m, x: resized_channels_last(x, scale_factor=2.0, mode="nearest"),
     "convolved_row_by_row": lambda m, x: F.conv1d(x[None], x[:, None, :3].exp(), x[:, 0], padding=1, groups=x.shape[0]),
     "convolved_back_row_by_row": lambda m, x: F.conv_transpose1d(x[None], x[:, None, :3], stride=2, groups=x.shape[0]),
     "branch_by_size": lambda m, x: torch.cond(x.shape[0] > 7, lambda x: x + x.shape[1], lambda x: x - x.shape[0], (x,)),
 }
+
+
+def resized_channels_last(x, **how):
+    image = torch.stack([x, x.cos()], -1)[None].permute(0, 3, 1, 2)
+    return F.interpolate(image.relu(), **how).relu().permute(0, 2, 3, 1)
 
 
 def written_part(x):
