@@ -4,7 +4,7 @@ use super::{Coverage, Hole, Reach};
 use crate::diagnostic::Diagnostic;
 use crate::inline::Inliner;
 use crate::syntax::ast::{BinaryOp, UnaryOp};
-use crate::tree::{Expr, Function, Input, Item, Kind, Node, Statement, Text};
+use crate::tree::{Expr, Function, Item, Kind, Node, Statement, Text};
 use crate::visit;
 
 impl<'a> Coverage<'a> {
@@ -209,18 +209,9 @@ impl<'a> Coverage<'a> {
     }
 
     fn node(&mut self, node: &Node, expr: &Expr, opset: u32) -> Reach {
-        let inputs = node.inputs.iter().filter_map(|input| match input {
-            Input::Tensor(e)
-            | Input::Optional(e)
-            | Input::Number(e)
-            | Input::OptionalNumber(e)
-            | Input::Ints(e)
-            | Input::Floats(e)
-            | Input::Spread(e) => Some(e),
-            Input::Absent => None,
-        });
-        let mut reach = self.all(inputs.chain(node.attrs.iter().map(|a| &a.2)), opset);
-        reach.then(self.all(visit::parts(&node.outputs).into_iter(), opset));
+        let inputs = node.inputs.iter().filter_map(visit::input);
+        let attrs = node.attrs.iter().map(|(_, _, value)| value);
+        let mut reach = self.all(inputs.chain(attrs).chain(visit::parts(&node.outputs)), opset);
         let called = self.operator(node, opset, expr);
         reach.then(called);
         reach
