@@ -1,11 +1,11 @@
 //! From our graph to ONNX's messages. Weights stay where they are, as a list beside the message.
 
 use std::cell::Cell;
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use prost::Message;
 use prost::bytes::Bytes;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::proto::{
     AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TensorShapeProto, TypeProto,
@@ -50,9 +50,9 @@ pub struct ModelOptions {
     /// How much nodes tell about their origin.
     pub provenance: Provenance,
     /// Symbols of dimensions and what they are called in the model.
-    pub dims: HashMap<String, SymInt>,
+    pub dims: FxHashMap<String, SymInt>,
     /// Inputs and outputs and what they are called in the model.
-    pub names: HashMap<Value, String>,
+    pub names: FxHashMap<Value, String>,
 }
 
 /// The messages of a graph.
@@ -124,7 +124,7 @@ impl Writer<'_> {
     }
 
     fn body(&self, body: &Body, name: &str) -> Result<GraphProto> {
-        let known: HashSet<Value> = body.inputs.iter().chain(&body.outputs).copied().collect();
+        let known: FxHashSet<Value> = body.inputs.iter().chain(&body.outputs).copied().collect();
         let inner = body.nodes.iter().flat_map(|node| node.outputs.iter().flatten().copied());
         let inner: Vec<Value> = inner.filter(|value| !known.contains(value)).collect();
         Ok(GraphProto {

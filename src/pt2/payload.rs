@@ -4,8 +4,9 @@
 //! flat archive (2.7), which all give ranges of the mapped file; and memory that the caller lends. Names that mean the same
 //! tensor share one [`Weight`].
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use super::archive::Archive;
 use super::graph::{dtype, layout};
@@ -27,17 +28,17 @@ pub enum Payloads<'a> {
         /// The folder, with its slash.
         folder: &'static str,
         /// What is in it.
-        config: HashMap<String, PayloadMeta<'a>>,
+        config: FxHashMap<String, PayloadMeta<'a>>,
     },
     /// A torch.save archive within the archive.
     Saved {
         /// The inner archive.
         archive: Archive,
         /// What is in it; the error where a value is no plain tensor.
-        tensors: HashMap<String, Result<SavedTensor>>,
+        tensors: FxHashMap<String, Result<SavedTensor>>,
     },
     /// Tensors of a live module.
-    Lent(HashMap<String, Weight>),
+    Lent(FxHashMap<String, Weight>),
 }
 
 impl<'a> Payloads<'a> {
@@ -81,13 +82,13 @@ type Identity = (usize, usize, Dtype, i64, Vec<i64>, Vec<i64>);
 pub struct Weights<'a> {
     state: Payloads<'a>,
     constants: Payloads<'a>,
-    made: HashMap<Identity, Arc<Weight>>,
+    made: FxHashMap<Identity, Arc<Weight>>,
 }
 
 impl<'a> Weights<'a> {
     /// Of the state dict and the constants.
     pub fn new(state: Payloads<'a>, constants: Payloads<'a>) -> Weights<'a> {
-        Weights { state, constants, made: HashMap::new() }
+        Weights { state, constants, made: FxHashMap::default() }
     }
 
     /// A parameter or a persistent buffer.

@@ -13,9 +13,11 @@ mod special;
 mod tests;
 
 use std::cmp::Ordering;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 pub use special::{Kind, Relation, Special, UNARY, Unary};
 
@@ -171,7 +173,7 @@ impl SymInt {
     }
 
     /// Replaces symbols.
-    pub fn substitute(&self, map: &HashMap<String, SymInt>) -> SymInt {
+    pub fn substitute(&self, map: &FxHashMap<String, SymInt>) -> SymInt {
         self.substitute_with(&|name| map.get(name).cloned())
     }
 
