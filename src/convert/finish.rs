@@ -1,8 +1,6 @@
 //! The end of a conversion: what is not computed is put back. Names, texts, inputs and outputs as they were stated.
 
-use std::collections::BTreeMap;
-
-use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::graph::Conversion;
 use crate::dtype::Dtype;
@@ -39,8 +37,7 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Ready> 
         names.move_to(*before, *after);
     }
     let asked = options.ir.version(options.opset);
-    let named =
-        ModelOptions { ir: asked, provenance: Provenance::Compact, dims: FxHashMap::default(), names: names.of };
+    let named = ModelOptions { ir: asked, provenance: Provenance::Compact, dims: HashMap::new(), names: names.of };
     let mut result = onnx::model::build(&graph, &named)?;
     name_defaults(&mut result, &graph, &defaults);
     let kept: Vec<_> = functions.kept(model).cloned().collect();
@@ -72,7 +69,7 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Ready> 
 }
 
 /// Inputs and outputs as they were stated: types, names of dimensions, texts.
-fn restore_graph(result: &mut Model, source: &GraphProto, weights: &rustc_hash::FxHashSet<&str>) {
+fn restore_graph(result: &mut Model, source: &GraphProto, weights: &std::collections::HashSet<&str>) {
     let Some(graph) = &mut result.proto.graph else { return };
     graph.name.clone_from(&source.name);
     graph.doc_string.clone_from(&source.doc_string);
@@ -84,7 +81,7 @@ fn restore_graph(result: &mut Model, source: &GraphProto, weights: &rustc_hash::
     for info in graph.input.iter_mut().chain(&mut graph.output) {
         info.metadata_props.clear();
     }
-    let texts: FxHashMap<&str, &ValueInfoProto> =
+    let texts: HashMap<&str, &ValueInfoProto> =
         source.value_info.iter().filter(|info| info.doc_string.is_some()).map(|info| (info.name(), info)).collect();
     for info in &mut graph.value_info {
         if let Some(stated) = texts.get(info.name()) {
@@ -103,7 +100,7 @@ fn has_shape(info: &ValueInfoProto) -> bool {
 }
 
 /// What the model says of nodes that stay.
-fn restore_texts(graph: &Graph, proto: &mut GraphProto, texts: &FxHashMap<u32, &NodeProto>, metadata: bool) {
+fn restore_texts(graph: &Graph, proto: &mut GraphProto, texts: &HashMap<u32, &NodeProto>, metadata: bool) {
     for (node, proto) in graph.body.nodes.iter().zip(&mut proto.node) {
         let stays = |source: &&&NodeProto| source.op_type() == proto.op_type() && source.name() == proto.name();
         if let Some(source) = texts.get(&node.origin).filter(stays) {
@@ -149,7 +146,7 @@ fn restore_model(proto: &mut ModelProto, source: &ModelProto, graph: &Graph, ops
 }
 
 /// What a user should know.
-fn tell(notes: &mut Vec<String>, graph: &Graph, model: &Model, weight_inputs: &rustc_hash::FxHashSet<&str>) {
+fn tell(notes: &mut Vec<String>, graph: &Graph, model: &Model, weight_inputs: &std::collections::HashSet<&str>) {
     let mut custom: BTreeMap<&str, usize> = BTreeMap::new();
     graph.body.visit(&mut |node| {
         if node.op.contains("::") {

@@ -1,6 +1,6 @@
 //! Local functions: those whose bodies stand at the target are kept, the others are put where they are called.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{HashMap, HashSet};
 
 use super::Options;
 use super::graph::Conversion;
@@ -23,21 +23,21 @@ type Id<'a> = (&'a str, &'a str, &'a str);
 /// The local functions of a model.
 #[derive(Debug)]
 pub struct Functions<'a> {
-    all: FxHashMap<Id<'a>, &'a FunctionProto>,
-    kept: FxHashSet<Id<'a>>,
+    all: HashMap<Id<'a>, &'a FunctionProto>,
+    kept: HashSet<Id<'a>>,
     inlined: usize,
 }
 
 impl<'a> Functions<'a> {
     /// Those of a model, and which of them are kept.
     pub fn new(model: &'a ModelProto, opset: u32, options: &Options) -> Result<Functions<'a>> {
-        let mut all = FxHashMap::default();
+        let mut all = HashMap::new();
         for function in &model.functions {
             if all.insert(id(function), function).is_some() {
                 return Err(Error::input(format!("the function `{}` is defined twice", function.name())));
             }
         }
-        let mut functions = Functions { all, kept: FxHashSet::default(), inlined: 0 };
+        let mut functions = Functions { all, kept: HashSet::new(), inlined: 0 };
         if !options.inline_functions {
             functions.keep(model, opset, options.opset);
         }
@@ -52,7 +52,7 @@ impl<'a> Functions<'a> {
         // A function stands if those stand that it calls: what does not is taken away until nothing changes.
         for _ in 0..MOST_ROUNDS {
             let standing = |id: &Id<'a>| self.all.get(id).is_some_and(|f| self.stands(f, opset, target));
-            let kept: FxHashSet<Id<'a>> = self.kept.iter().copied().filter(standing).collect();
+            let kept: HashSet<Id<'a>> = self.kept.iter().copied().filter(standing).collect();
             if kept.len() == self.kept.len() {
                 return;
             }
@@ -62,12 +62,12 @@ impl<'a> Functions<'a> {
     }
 
     /// Functions with a call in a graph of which some result has no type.
-    fn untyped(&self, model: &'a ModelProto) -> FxHashSet<Id<'a>> {
-        let mut untyped = FxHashSet::default();
+    fn untyped(&self, model: &'a ModelProto) -> HashSet<Id<'a>> {
+        let mut untyped = HashSet::new();
         let mut graphs: Vec<&GraphProto> = model.graph.iter().collect();
         while let Some(graph) = graphs.pop() {
             let infos = graph.value_info.iter().chain(&graph.output).filter(|info| info.r#type.is_some());
-            let typed: FxHashSet<&str> = infos.map(|info| info.name()).collect();
+            let typed: HashSet<&str> = infos.map(|info| info.name()).collect();
             for node in &graph.node {
                 graphs.extend(node.attribute.iter().filter_map(|a| a.g.as_ref()));
                 let lacks = |name: &String| !name.is_empty() && !typed.contains(name.as_str());
@@ -99,7 +99,7 @@ impl<'a> Functions<'a> {
 
     /// The function that a node calls, if it is not kept.
     pub fn called(&self, node: &NodeProto) -> Option<&'a FunctionProto> {
-        let (all, kept): (&FxHashMap<Id<'_>, &'a FunctionProto>, &FxHashSet<Id<'_>>) = (&self.all, &self.kept);
+        let (all, kept): (&HashMap<Id<'_>, &'a FunctionProto>, &HashSet<Id<'_>>) = (&self.all, &self.kept);
         let id = called_id(node);
         all.get(&id).copied().filter(|_| !kept.contains(&id))
     }
@@ -172,7 +172,7 @@ impl<'a> Conversion<'a> {
         for (i, name) in function.input.iter().enumerate() {
             scope.names.insert(name.clone(), inputs.get(i).copied().flatten());
         }
-        let mut attributes: FxHashMap<String, AttributeProto> =
+        let mut attributes: HashMap<String, AttributeProto> =
             function.attribute_proto.iter().map(|a| (a.name().to_owned(), a.clone())).collect();
         for attribute in &call.attribute {
             if let Some(given) = self.resolved(attribute) {

@@ -1,8 +1,7 @@
 //! The graph of a model, and the bodies inside it: inputs, weights, nodes in order, outputs.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-
-use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::report::Problems;
 use super::scope::{Names, Scope, Scopes};
@@ -35,15 +34,15 @@ pub struct Conversion<'a> {
     pub(super) functions: functions::Functions<'a>,
     pub(super) problems: Problems,
     /// All names that some node reads or that are outputs.
-    read: FxHashSet<&'a str>,
+    read: HashSet<&'a str>,
     /// Values that nobody reads, and which stay nevertheless.
     pub(super) pinned: Vec<Value>,
     /// Inputs that have a weight of the same name as their default.
     pub(super) defaults: Vec<(Value, Value)>,
     /// Inputs that were listed for the sake of an old IR version, though they are weights.
-    pub(super) weight_inputs: FxHashSet<&'a str>,
+    pub(super) weight_inputs: HashSet<&'a str>,
     /// What is said of nodes, by their origin.
-    pub(super) texts: FxHashMap<u32, &'a NodeProto>,
+    pub(super) texts: HashMap<u32, &'a NodeProto>,
 }
 
 /// Converts the graph of a model.
@@ -71,11 +70,11 @@ pub fn convert(source: &Source, options: &Options) -> Result<Ready> {
         names: Names::default(),
         functions: functions::Functions::new(model, opset, options)?,
         problems: Problems::default(),
-        read: FxHashSet::default(),
+        read: HashSet::new(),
         pinned: Vec::new(),
         defaults: Vec::new(),
-        weight_inputs: FxHashSet::default(),
-        texts: FxHashMap::default(),
+        weight_inputs: HashSet::new(),
+        texts: HashMap::new(),
     };
     conversion.find_read(graph);
     conversion.top(graph)?;
@@ -115,9 +114,9 @@ impl<'a> Conversion<'a> {
         let scope = self.scope_of(graph);
         self.scopes.push(scope);
         graph.output.iter().for_each(|output| self.names.reserve(output.name()));
-        let weights: FxHashSet<&str> = weights(graph).map(|(name, _)| name).collect();
+        let weights: HashSet<&str> = weights(graph).map(|(name, _)| name).collect();
         let are_weights = self.model.ir_version.is_some_and(|version| version < 4);
-        let mut overridable = FxHashMap::default();
+        let mut overridable = HashMap::new();
         for input in &graph.input {
             let name = input.name();
             if are_weights && weights.contains(name) {
@@ -157,7 +156,7 @@ impl<'a> Conversion<'a> {
         scope
     }
 
-    fn initializers(&mut self, graph: &'a GraphProto, overridable: &FxHashMap<&str, Value>) -> Result<()> {
+    fn initializers(&mut self, graph: &'a GraphProto, overridable: &HashMap<&str, Value>) -> Result<()> {
         for (name, tensor) in weights(graph) {
             let placed = |error: Error| error.at(format!("weight `{name}`"));
             let tensor = match tensor {

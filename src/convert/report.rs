@@ -1,6 +1,6 @@
 //! What stands in the way, all of it at once.
 
-use rustc_hash::FxHashMap;
+use std::collections::HashMap;
 
 use crate::error::{Error, Kind, Result};
 
@@ -22,7 +22,7 @@ const MOST_LISTED: usize = 50;
 pub struct Problems {
     all: Vec<Problem>,
     /// Where each is, by operator and reason.
-    known: FxHashMap<(String, String), usize>,
+    known: HashMap<(String, String), usize>,
 }
 
 impl Problems {

@@ -1,6 +1,6 @@
 //! What names stand for: in the graph, in bodies inside it, and in functions, which see nothing of what is around them.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{HashMap, HashSet};
 
 use crate::builder::Known;
 use crate::error::{Error, Result};
@@ -11,11 +11,11 @@ use crate::onnx::proto::AttributeProto;
 #[derive(Debug, Default)]
 pub struct Scope {
     /// None for an optional input of a function that is not given.
-    pub names: FxHashMap<String, Option<Known>>,
+    pub names: HashMap<String, Option<Known>>,
     /// What is stated of values.
-    pub declared: FxHashMap<String, Type>,
+    pub declared: HashMap<String, Type>,
     /// The names of its outputs.
-    pub outputs: FxHashSet<String>,
+    pub outputs: HashSet<String>,
     /// Of a function.
     pub function: Option<Function>,
 }
@@ -26,7 +26,7 @@ pub struct Function {
     /// The opset of the default domain that its body is written for.
     pub opset: u32,
     /// What the call gives, and what stands for what it does not.
-    pub attributes: FxHashMap<String, AttributeProto>,
+    pub attributes: HashMap<String, AttributeProto>,
     /// What the names of its nodes begin with.
     pub prefix: String,
 }
@@ -95,11 +95,11 @@ impl Scopes {
 #[derive(Debug, Default)]
 pub struct Names {
     /// Of values.
-    pub of: FxHashMap<Value, String>,
+    pub of: HashMap<Value, String>,
     /// Names that are taken, and the number to try next behind each.
-    taken: FxHashMap<String, u32>,
+    taken: HashMap<String, u32>,
     /// Names of the graph's outputs that are not given yet. No value of a body gets one, though it may be first.
-    outputs: FxHashSet<String>,
+    outputs: HashSet<String>,
 }
 
 impl Names {

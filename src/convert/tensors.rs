@@ -3,10 +3,9 @@
 //! Raw data stays in the mapped file, external data in the files that it is in, which are mapped once. Elements in fields of their
 //! type (`float_data`) are laid out anew.
 
+use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
-
-use rustc_hash::FxHashMap;
 
 use crate::dtype::Dtype;
 use crate::error::{Error, Kind, Result};
@@ -34,7 +33,7 @@ pub enum Tensor {
 pub struct Tensors<'a> {
     source: &'a Source,
     /// Files of external data, by the location that tensors name.
-    files: FxHashMap<String, Arc<MappedFile>>,
+    files: HashMap<String, Arc<MappedFile>>,
     /// Had any tensor external data?
     pub external: bool,
 }
@@ -42,7 +41,7 @@ pub struct Tensors<'a> {
 impl<'a> Tensors<'a> {
     /// For the tensors of a model.
     pub fn new(source: &'a Source) -> Tensors<'a> {
-        Tensors { source, files: FxHashMap::default(), external: false }
+        Tensors { source, files: HashMap::new(), external: false }
     }
 
     /// The tensor.

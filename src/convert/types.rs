@@ -1,6 +1,6 @@
 //! Types of values, from ONNX's messages.
 
-use rustc_hash::FxHashMap;
+use std::collections::HashMap;
 
 use crate::builder::Builder;
 use crate::dtype::Dtype;
@@ -15,7 +15,7 @@ const MAX_DEPTH: u32 = 8;
 #[derive(Debug, Default)]
 pub struct Types {
     /// Expressions, which are not looked into.
-    opaque: FxHashMap<String, SymInt>,
+    opaque: HashMap<String, SymInt>,
 }
 
 impl Types {

@@ -1,9 +1,7 @@
 //! What a user calls things: dimensions, inputs, outputs; and the IR version by number or release.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::str::FromStr;
-
-use rustc_hash::FxHashMap;
 
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Value};
@@ -105,9 +103,9 @@ impl FromStr for Choice {
 }
 
 /// The symbols of the model that are to be called otherwise.
-pub(super) fn dims(graph: &Graph, dims: &[Dim]) -> Result<FxHashMap<String, SymInt>> {
+pub(super) fn dims(graph: &Graph, dims: &[Dim]) -> Result<HashMap<String, SymInt>> {
     let known = symbols(graph);
-    let mut names: FxHashMap<String, SymInt> = FxHashMap::default();
+    let mut names: HashMap<String, SymInt> = HashMap::new();
     for dim in dims {
         let symbol = match &dim.which {
             WhichDim::Symbol(symbol) if known.contains(symbol) => symbol.clone(),
@@ -167,8 +165,8 @@ fn symbols(graph: &Graph) -> BTreeSet<String> {
 }
 
 /// The inputs and outputs that are to be called otherwise.
-pub(super) fn names(graph: &Graph, inputs: &[Choice], outputs: &[Choice]) -> Result<FxHashMap<Value, String>> {
-    let mut names = FxHashMap::default();
+pub(super) fn names(graph: &Graph, inputs: &[Choice], outputs: &[Choice]) -> Result<HashMap<Value, String>> {
+    let mut names = HashMap::new();
     for (what, values, choices) in [("input", &graph.body.inputs, inputs), ("output", &graph.body.outputs, outputs)] {
         let mut next = values.iter();
         for choice in choices {
@@ -215,14 +213,14 @@ mod tests {
         graph
     }
 
-    fn named(choices: &[&str]) -> Result<FxHashMap<String, SymInt>> {
+    fn named(choices: &[&str]) -> Result<HashMap<String, SymInt>> {
         let choices: Vec<Dim> = choices.iter().map(|text| text.parse().unwrap()).collect();
         dims(&graph(), &choices)
     }
 
     #[test]
     fn dimensions_are_named_by_symbol_or_axis() {
-        let wanted = FxHashMap::from_iter([("s0".to_owned(), SymInt::symbol("batch"))]);
+        let wanted = HashMap::from([("s0".to_owned(), SymInt::symbol("batch"))]);
         assert_eq!(named(&["s0=batch"]).unwrap(), wanted);
         assert_eq!(named(&["x:0=batch", "y:-3=batch"]).unwrap(), wanted);
         let refused = |choices: &[&str]| named(choices).unwrap_err();
@@ -245,7 +243,7 @@ mod tests {
             let choices: Vec<Choice> = choices.iter().map(|text| text.parse().unwrap()).collect();
             names(&graph(), &choices, &[])
         };
-        let wanted = FxHashMap::from_iter([(Value::new(0), "a".to_owned()), (Value::new(1), "b".to_owned())]);
+        let wanted = HashMap::from([(Value::new(0), "a".to_owned()), (Value::new(1), "b".to_owned())]);
         assert_eq!(named(&["a", "b"]).unwrap(), wanted);
         assert_eq!(named(&["y=b", "x=a"]).unwrap(), wanted);
         assert_eq!(named(&["a", "b", "c"]).unwrap_err().message, "more names than inputs: the model has 2");

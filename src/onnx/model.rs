@@ -1,11 +1,12 @@
 //! From our graph to ONNX's messages. Weights stay where they are, as a list beside the message.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use prost::Message;
 use prost::bytes::Bytes;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use super::proto::{
     AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TensorShapeProto, TypeProto,
@@ -50,9 +51,9 @@ pub struct ModelOptions {
     /// How much nodes tell about their origin.
     pub provenance: Provenance,
     /// Symbols of dimensions and what they are called in the model.
-    pub dims: FxHashMap<String, SymInt>,
+    pub dims: HashMap<String, SymInt>,
     /// Inputs and outputs and what they are called in the model.
-    pub names: FxHashMap<Value, String>,
+    pub names: HashMap<Value, String>,
 }
 
 /// The messages of a graph.

@@ -16,12 +16,12 @@ mod symexpr;
 mod symfunctions;
 mod tensors;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use archive::Archive;
 use payload::{Payloads, Weights};
-use rustc_hash::FxHashMap;
 
 use crate::error::{Error, Result};
 use crate::program::Program;
@@ -47,8 +47,8 @@ pub fn read_bytes(path: impl Into<PathBuf>, bytes: Vec<u8>) -> Result<Program> {
 pub fn read_live(
     name: &str,
     json: &[u8],
-    state: FxHashMap<String, Weight>,
-    constants: FxHashMap<String, Weight>,
+    state: HashMap<String, Weight>,
+    constants: HashMap<String, Weight>,
 ) -> Result<Program> {
     let weights = Weights::new(Payloads::Lent(state), Payloads::Lent(constants));
     let mut program = read::document(json, weights).map_err(|error| error.at(name.to_owned()))?;

@@ -4,6 +4,7 @@
 //! flat archive (2.7), which all give ranges of the mapped file; and memory that the caller lends. Names that mean the same
 //! tensor share one [`Weight`].
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -38,7 +39,7 @@ pub enum Payloads<'a> {
         tensors: FxHashMap<String, Result<SavedTensor>>,
     },
     /// Tensors of a live module.
-    Lent(FxHashMap<String, Weight>),
+    Lent(HashMap<String, Weight>),
 }
 
 impl<'a> Payloads<'a> {

@@ -13,11 +13,9 @@ mod special;
 mod tests;
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
-use std::hash::{Hash, Hasher};
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
-
-use rustc_hash::FxHashMap;
 
 pub use special::{Kind, Relation, Special, UNARY, Unary};
 
@@ -173,7 +171,7 @@ impl SymInt {
     }
 
     /// Replaces symbols.
-    pub fn substitute(&self, map: &FxHashMap<String, SymInt>) -> SymInt {
+    pub fn substitute(&self, map: &HashMap<String, SymInt, impl BuildHasher>) -> SymInt {
         self.substitute_with(&|name| map.get(name).cloned())
     }
 
