@@ -219,9 +219,12 @@ impl Pass<'_> {
             Some(Write { node, target, source_line: None }) => format!("`{node}` ({target})"),
             None => "an earlier node".to_owned(),
         };
-        refusal(&format!(
+        let message = format!(
             "it reads `{name}`, to whose memory {writer} has written through another view that cannot be followed"
-        ))
+        );
+        // Not a decomposition: torch's take some views for copies, and the numbers would be others.
+        Error::unsupported(message)
+            .help("write to a new tensor: `x = x + 1` in the place of `x += 1`, or `x.clone()` before")
     }
 
     /// An in-place operator on the tensor `name`.
