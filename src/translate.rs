@@ -18,7 +18,8 @@ pub use fallback::{DOMAIN as ATEN_DOMAIN, Fallback};
 pub use preflight::{Blocker, kept, preflight};
 
 use std::cell::Cell;
-use std::collections::HashMap;
+
+use rustc_hash::FxHashMap;
 
 use crate::builder::{Args, Binding, Builder, Event, Out, Scalar};
 use crate::dtype::Dtype;
@@ -68,7 +69,8 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
         ranges: &program.ranges,
         renamed: Cell::new(0),
     };
-    let mut translation = Translation { builder: &mut builder, env: HashMap::new(), shared: &shared, symbols: None };
+    let mut translation =
+        Translation { builder: &mut builder, env: FxHashMap::default(), shared: &shared, symbols: None };
     translation.inputs(&program.graph)?;
     translation.weights(program)?;
     translation.nodes(&program.graph)?;
@@ -89,7 +91,7 @@ enum Known {
 /// The translation of one graph; nested ones have their own.
 struct Translation<'a> {
     builder: &'a mut Builder,
-    env: HashMap<String, Known>,
+    env: FxHashMap<String, Known>,
     shared: &'a Shared<'a>,
     /// In a nested graph: what its symbols stand for.
     symbols: Option<nested::Symbols>,
@@ -102,7 +104,7 @@ struct Shared<'a> {
     rules: &'a Rules,
     fallback: Fallback,
     /// Bounds of symbols, inclusive.
-    ranges: &'a HashMap<String, (Option<i64>, Option<i64>)>,
+    ranges: &'a FxHashMap<String, (Option<i64>, Option<i64>)>,
     /// Number of symbols renamed so far.
     renamed: Cell<usize>,
 }
@@ -152,7 +154,7 @@ impl Translation<'_> {
             OutputKind::BufferMutation(name) => Some(name.as_str()),
             _ => None,
         });
-        let mut kept: HashMap<&str, Option<Value>> = kept.map(|name| (name, None)).collect();
+        let mut kept: FxHashMap<&str, Option<Value>> = kept.map(|name| (name, None)).collect();
         for bound in &program.weights {
             let weight = &bound.weight;
             let value = match kept.get_mut(weight.name.as_str()) {

@@ -22,12 +22,12 @@ mod sync;
 mod tests;
 mod views;
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use alias::{Aliases, Cell, Root, View, Write};
 use inplace::{Kind, Overwrite};
 pub use inplace::{functional_sibling, writes};
+use rustc_hash::{FxHashMap, FxHashSet};
 use views::{Relation, is_identity, relation};
 
 use crate::error::{Error, Result};
@@ -59,8 +59,8 @@ pub fn functionalise(program: &mut Program, keep_mutations: bool) -> Result<()> 
 
 /// Weights that are the same share a tensor; those that share bytes, the storage.
 fn define_weights(program: &Program, aliases: &mut Aliases) {
-    let mut same: HashMap<*const Weight, &str> = HashMap::new();
-    let mut overlapping: HashMap<*const u8, Cell> = HashMap::new();
+    let mut same: FxHashMap<*const Weight, &str> = FxHashMap::default();
+    let mut overlapping: FxHashMap<*const u8, Cell> = FxHashMap::default();
     for bound in &program.weights {
         let root = || Root::Weight(bound.weight.name.clone());
         if let Some(first) = same.get(&Arc::as_ptr(&bound.weight)) {
@@ -91,7 +91,7 @@ fn run(
     let follows = nodes.iter().any(|node| {
         writes(&node.target) || strided::is_strided(&node.target) || !inplace::updated_stats(node).is_empty()
     });
-    let taken = if follows { names(&graph.inputs, &nodes) } else { HashSet::new() };
+    let taken = if follows { names(&graph.inputs, &nodes) } else { FxHashSet::default() };
     let mut pass = Pass {
         aliases,
         notes,
@@ -129,8 +129,8 @@ fn run(
 struct Pass<'a> {
     aliases: Aliases,
     notes: &'a mut Vec<String>,
-    tensors: &'a mut HashMap<String, TensorMeta>,
-    sym_ints: &'a mut HashMap<String, SymInt>,
+    tensors: &'a mut FxHashMap<String, TensorMeta>,
+    sym_ints: &'a mut FxHashMap<String, SymInt>,
     /// Without writes, nobody will ask how views come about.
     follows: bool,
     /// Writes to what comes from outside become outputs.
@@ -138,7 +138,7 @@ struct Pass<'a> {
     /// What may still be added for the sake of views.
     budget: usize,
     /// All names of the graph as it was.
-    taken: HashSet<String>,
+    taken: FxHashSet<String>,
     /// Names made up so far.
     names: usize,
     done: Vec<Node>,
@@ -422,7 +422,7 @@ impl Pass<'_> {
 }
 
 /// The names of all values but weights, which have their tensors recorded.
-fn names(inputs: &[Input], nodes: &[Node]) -> HashSet<String> {
+fn names(inputs: &[Input], nodes: &[Node]) -> FxHashSet<String> {
     let inputs = inputs.iter().map(|input| input.name.as_str());
     inputs.chain(nodes.iter().flat_map(walk::results)).map(str::to_owned).collect()
 }
