@@ -7,13 +7,14 @@
 //!
 //! `alias` knows which values share memory and which are up to date, `layout` how elements lie in it, `views` how a view and its base
 //! relate, `sync` brings stale values up to date, `inplace` writes each in-place operator as others, `strided` is for `as_strided`,
-//! `stats` for the statistics of normalisations, `keep` for mutations that the caller is to see; this file walks over the nodes in
+//! `memory` for what is resized, `stats` for the statistics of normalisations, `keep` for mutations that the caller is to see; this file walks over the nodes in
 //! order. Which operators give views and which write is what the alias marks of the schemas say ([`crate::rules`]).
 
 mod alias;
 mod inplace;
 mod keep;
 mod layout;
+mod memory;
 mod stats;
 mod strided;
 mod sync;
@@ -145,6 +146,9 @@ struct Pass<'a> {
 
 impl Pass<'_> {
     fn node(&mut self, mut node: Node) -> Result<()> {
+        if let Some((resized, made)) = self.given_memory(&node) {
+            return self.give_memory(&resized, made);
+        }
         let kind = inplace::kind(&node.target);
         if let Kind::Refused(reason) = kind {
             return Err(refusal(reason));

@@ -142,6 +142,28 @@ fn writes_that_cannot_be_followed_are_refused() {
 }
 
 #[test]
+fn a_tensor_without_elements_is_given_memory() {
+    let mut model = Model::new();
+    model.node("a", "aten::clone", "x", &[], &[0]);
+    model.node("b", "aten::resize_as_", "a", &[("the_template", tensor("x"))], &[4, 6]);
+    model.node("row", "aten::select.int", "b", ROW, &[6]);
+    model.node("w", "aten::zero_", "row", &[], &[6]);
+    let expected = [
+        "b = aten::empty_like(x)",
+        "row = aten::select.int(b)",
+        "w = aten::zeros_like(row)",
+        "b_updated = aten::select_scatter(b, w)",
+    ];
+    assert_eq!(lines(&model.finish("a").unwrap()), expected);
+
+    let mut again = Model::new();
+    again.node("a", "aten::clone", "x", &[], &[0]);
+    again.node("b", "aten::resize_as_", "a", &[("the_template", tensor("x"))], &[4, 6]);
+    again.node("c", "aten::resize_", "a", &[("size", Arg::Ints(vec![IntArg::Known(24)]))], &[24]);
+    assert!(again.finish("c").unwrap_err().to_string().contains("not followed"));
+}
+
+#[test]
 fn a_reshape_that_may_copy_is_not_trusted() {
     let transposed = |read: &str| {
         let mut model = Model::new();
