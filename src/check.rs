@@ -1,6 +1,6 @@
 //! Checks that every value is defined once, before it is used: what comes after a front end may rely on it.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use crate::error::{Error, Result};
 use crate::program::{Arg, Graph, InputKind, Program};
@@ -8,14 +8,14 @@ use crate::walk;
 
 /// Checks a program and its nested graphs.
 pub fn names(program: &Program) -> Result<()> {
-    let mut defined = HashSet::with_capacity(program.graph.tensors.len());
+    let mut defined = FxHashSet::with_capacity_and_hasher(program.graph.tensors.len(), rustc_hash::FxBuildHasher);
     for weight in &program.weights {
         define(&mut defined, &weight.value)?;
     }
     graph(&program.graph, defined)
 }
 
-fn graph<'a>(graph: &'a Graph, mut defined: HashSet<&'a str>) -> Result<()> {
+fn graph<'a>(graph: &'a Graph, mut defined: FxHashSet<&'a str>) -> Result<()> {
     for input in &graph.inputs {
         if !matches!(input.kind, InputKind::Constant(_)) {
             define(&mut defined, &input.name)?;
@@ -26,7 +26,7 @@ fn graph<'a>(graph: &'a Graph, mut defined: HashSet<&'a str>) -> Result<()> {
         for (_, arg) in &node.args {
             used(&defined, arg).map_err(place)?;
             if let Arg::Graph(nested) = arg {
-                self::graph(nested, HashSet::new()).map_err(|error| place(error.at("nested graph")))?;
+                self::graph(nested, FxHashSet::default()).map_err(|error| place(error.at("nested graph")))?;
             }
         }
         for name in walk::results(node) {
@@ -39,11 +39,11 @@ fn graph<'a>(graph: &'a Graph, mut defined: HashSet<&'a str>) -> Result<()> {
     Ok(())
 }
 
-fn define<'a>(defined: &mut HashSet<&'a str>, name: &'a str) -> Result<()> {
+fn define<'a>(defined: &mut FxHashSet<&'a str>, name: &'a str) -> Result<()> {
     if defined.insert(name) { Ok(()) } else { Err(Error::input(format!("the value `{name}` is defined twice"))) }
 }
 
-fn used(defined: &HashSet<&str>, arg: &Arg) -> Result<()> {
+fn used(defined: &FxHashSet<&str>, arg: &Arg) -> Result<()> {
     let mut missing = None;
     walk::each_name(arg, &mut |name| {
         if missing.is_none() && !defined.contains(name) {

@@ -3,8 +3,9 @@
 //! Takes and gives a [`Program`]. Afterwards every node is read by another one or by an output, writes to memory, or has no results at
 //! all (which a later pass will have to refuse). Linear in the size of the program.
 
-use std::collections::HashSet;
 use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
 
 use crate::functional;
 use crate::program::{Arg, Graph, Node, Program};
@@ -59,7 +60,7 @@ pub fn clean(program: &mut Program) {
 }
 
 fn graph(graph: &mut Graph) {
-    let mut read: HashSet<String> = HashSet::new();
+    let mut read: FxHashSet<String> = FxHashSet::default();
     for output in &graph.outputs {
         walk::each_name(&output.value, &mut |name| {
             read.insert(name.to_owned());
@@ -87,7 +88,7 @@ fn graph(graph: &mut Graph) {
     graph.nodes = kept;
 }
 
-fn is_kept(node: &Node, read: &HashSet<String>) -> bool {
+fn is_kept(node: &Node, read: &FxHashSet<String>) -> bool {
     let operator = node.target.split('.').next().unwrap_or_default();
     let mut results = walk::results(node).peekable();
     // A result that torch has not recorded (of `promote_types`) is one that nobody can read.

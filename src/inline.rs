@@ -4,8 +4,9 @@
 //! an unexpected form. Gradients are no matter here; the casts of autocast, which torch records nowhere but in the types of
 //! results, become nodes. Linear in the size of the program (times the depth of nesting).
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::dtype::Dtype;
 use crate::program::{Arg, Graph, InputKind, Node, NodeOutput, Program, TensorMeta};
@@ -39,9 +40,10 @@ fn graph(graph: &mut Graph, weights: &[String]) {
         return;
     }
     let inputs = graph.inputs.iter().map(|input| &input.name);
-    let mut taken: HashSet<String> = inputs.chain(weights).cloned().collect();
+    let mut taken: FxHashSet<String> = inputs.chain(weights).cloned().collect();
     taken.extend(graph.nodes.iter().flat_map(walk::results).map(str::to_owned));
-    let mut inliner = Inliner { taken, names: 0, renamed: HashMap::new(), done: Vec::with_capacity(graph.nodes.len()) };
+    let mut inliner =
+        Inliner { taken, names: 0, renamed: FxHashMap::default(), done: Vec::with_capacity(graph.nodes.len()) };
     for mut node in std::mem::take(&mut graph.nodes) {
         node.args.iter_mut().for_each(|(_, arg)| inliner.rename(arg));
         match wrapper(&node) {
@@ -92,11 +94,11 @@ fn wrapper(node: &Node) -> Option<Wrapper> {
 
 struct Inliner {
     /// All names of the outer graph.
-    taken: HashSet<String>,
+    taken: FxHashSet<String>,
     /// Names made up so far.
     names: usize,
     /// Results of wrappers, and what they are now.
-    renamed: HashMap<String, String>,
+    renamed: FxHashMap<String, String>,
     done: Vec<Node>,
 }
 
@@ -108,7 +110,7 @@ impl Inliner {
     fn splice(&mut self, wrapper: Wrapper, outer: &mut Graph) {
         let Wrapper { body, operands, results, autocast } = wrapper;
         let body = Arc::unwrap_or_clone(body);
-        let mut inner: HashMap<String, String> = HashMap::new();
+        let mut inner: FxHashMap<String, String> = FxHashMap::default();
         for (input, operand) in body.inputs.iter().zip(operands) {
             inner.insert(input.name.clone(), operand);
         }
@@ -138,13 +140,13 @@ impl Inliner {
     }
 
     /// Within autocast, an operator whose result is of another floating-point type than its arguments was given casts of them.
-    fn cast_inputs(&mut self, node: &mut Node, tensors: &mut HashMap<String, TensorMeta>) {
+    fn cast_inputs(&mut self, node: &mut Node, tensors: &mut FxHashMap<String, TensorMeta>) {
         if !is_cast_by_autocast(&node.target) {
             return;
         }
         let result = walk::results(node).next().and_then(|name| tensors.get(name)).map(|meta| meta.dtype);
         let Some(dtype) = result.filter(|dtype| dtype.is_float()) else { return };
-        let mut casts: HashMap<String, String> = HashMap::new();
+        let mut casts: FxHashMap<String, String> = FxHashMap::default();
         for (_, arg) in &node.args {
             let mut read = Vec::new();
             walk::each_name(arg, &mut |name| read.push(name));
@@ -200,7 +202,7 @@ fn is_cast_by_autocast(target: &str) -> bool {
     target.starts_with("aten::") && !is_exempt && !name.ends_with('_') && !name.contains("batch_norm")
 }
 
-fn rename(arg: &mut Arg, names: &HashMap<String, String>) {
+fn rename(arg: &mut Arg, names: &FxHashMap<String, String>) {
     walk::each_name_mut(arg, &mut |name| {
         if let Some(new) = names.get(name.as_str()) {
             new.clone_into(name);
@@ -208,7 +210,7 @@ fn rename(arg: &mut Arg, names: &HashMap<String, String>) {
     });
 }
 
-fn rename_results(node: &mut Node, names: &HashMap<String, String>) {
+fn rename_results(node: &mut Node, names: &FxHashMap<String, String>) {
     let rename = |name: &mut String| {
         if let Some(new) = names.get(name.as_str()) {
             new.clone_into(name);
@@ -224,7 +226,7 @@ fn rename_results(node: &mut Node, names: &HashMap<String, String>) {
 }
 
 /// What is known of values, under their new names; what is known of the outer graph's values already stays.
-fn move_table<T>(from: HashMap<String, T>, to: &mut HashMap<String, T>, names: &HashMap<String, String>) {
+fn move_table<T>(from: FxHashMap<String, T>, to: &mut FxHashMap<String, T>, names: &FxHashMap<String, String>) {
     for (name, value) in from {
         if let Some(new) = names.get(&name) {
             to.entry(new.clone()).or_insert(value);

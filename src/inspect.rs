@@ -1,8 +1,9 @@
 //! What is in a program and which opsets would do, without exporting it.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 use crate::error::{Error, Result};
@@ -218,7 +219,7 @@ impl Port {
 }
 
 fn weights(program: &Program) -> Weights {
-    let mut seen = HashSet::new();
+    let mut seen = FxHashSet::default();
     let mut total = Weights::default();
     for bound in program.weights.iter().filter(|bound| seen.insert(Arc::as_ptr(&bound.weight))) {
         let sizes = bound.weight.sizes.iter().map(|size| u64::try_from(*size).unwrap_or(0));

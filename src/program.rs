@@ -2,8 +2,9 @@
 //!
 //! It knows nothing of archives and nothing of ONNX.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use crate::dtype::Dtype;
 use crate::sym::SymInt;
@@ -19,7 +20,7 @@ pub struct Program {
     /// Parameters, buffers and constants, by the name that the graph's inputs bind them to. Order: first seen.
     pub weights: Vec<BoundWeight>,
     /// Bounds of symbols, inclusive.
-    pub ranges: HashMap<String, (Option<i64>, Option<i64>)>,
+    pub ranges: FxHashMap<String, (Option<i64>, Option<i64>)>,
     /// The version of torch that wrote it, if known.
     pub torch_version: Option<String>,
     /// Things worth telling the user (unknown fields of a newer schema, dropped mutations, ...).
@@ -45,13 +46,13 @@ pub struct Graph {
     /// Outputs in order; mutations that are to be kept come after the user's.
     pub outputs: Vec<Output>,
     /// Recorded facts on tensors, by value name.
-    pub tensors: HashMap<String, TensorMeta>,
+    pub tensors: FxHashMap<String, TensorMeta>,
     /// Integer values (`sym_size`, ...), by value name.
-    pub sym_ints: HashMap<String, SymInt>,
+    pub sym_ints: FxHashMap<String, SymInt>,
     /// Float values (`item()` of a float tensor, ...): their names. They live in the graph.
-    pub sym_floats: HashMap<String, SymNumber>,
+    pub sym_floats: FxHashMap<String, SymNumber>,
     /// Boolean values: their names.
-    pub sym_bools: HashMap<String, SymNumber>,
+    pub sym_bools: FxHashMap<String, SymNumber>,
 }
 
 /// What is known of a symbolic float or bool.

@@ -18,7 +18,8 @@ pub use fallback::{DOMAIN as ATEN_DOMAIN, Fallback};
 pub use preflight::{Blocker, kept, preflight};
 
 use std::cell::Cell;
-use std::collections::HashMap;
+
+use rustc_hash::FxHashMap;
 
 use crate::builder::{Args, Binding, Builder, Event, Out, Scalar};
 use crate::dtype::Dtype;
@@ -31,7 +32,7 @@ use crate::rules::{Meaning, Rules};
 use crate::sym::SymInt;
 
 /// Operators for whose results PyTorch may record other sizes than they have.
-const MISJUDGED: [&str; 1] = ["aten::unique_consecutive"];
+const MISJUDGED: [&str; 3] = ["aten::embedding_bag", "aten::embedding_bag.padding_idx", "aten::unique_consecutive"];
 
 /// Translates a functional program.
 ///
@@ -68,7 +69,8 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
         ranges: &program.ranges,
         renamed: Cell::new(0),
     };
-    let mut translation = Translation { builder: &mut builder, env: HashMap::new(), shared: &shared, symbols: None };
+    let mut translation =
+        Translation { builder: &mut builder, env: FxHashMap::default(), shared: &shared, symbols: None };
     translation.inputs(&program.graph)?;
     translation.weights(program)?;
     translation.nodes(&program.graph)?;
@@ -89,7 +91,7 @@ enum Known {
 /// The translation of one graph; nested ones have their own.
 struct Translation<'a> {
     builder: &'a mut Builder,
-    env: HashMap<String, Known>,
+    env: FxHashMap<String, Known>,
     shared: &'a Shared<'a>,
     /// In a nested graph: what its symbols stand for.
     symbols: Option<nested::Symbols>,
@@ -102,7 +104,7 @@ struct Shared<'a> {
     rules: &'a Rules,
     fallback: Fallback,
     /// Bounds of symbols, inclusive.
-    ranges: &'a HashMap<String, (Option<i64>, Option<i64>)>,
+    ranges: &'a FxHashMap<String, (Option<i64>, Option<i64>)>,
     /// Number of symbols renamed so far.
     renamed: Cell<usize>,
 }
@@ -152,7 +154,7 @@ impl Translation<'_> {
             OutputKind::BufferMutation(name) => Some(name.as_str()),
             _ => None,
         });
-        let mut kept: HashMap<&str, Option<Value>> = kept.map(|name| (name, None)).collect();
+        let mut kept: FxHashMap<&str, Option<Value>> = kept.map(|name| (name, None)).collect();
         for bound in &program.weights {
             let weight = &bound.weight;
             let value = match kept.get_mut(weight.name.as_str()) {
@@ -272,7 +274,8 @@ impl Translation<'_> {
     fn outputs(&mut self, program: &Program) -> Result<()> {
         let graph = &program.graph;
         for (i, output) in graph.outputs.iter().enumerate() {
-            let Some(mut value) = self.output_value(output)? else { continue };
+            let value = self.output_value(output).map_err(|error| error.at(format!("output {i}")))?;
+            let Some(mut value) = value else { continue };
             // A number of Python has PyTorch's default dtype as a tensor, known or not.
             if matches!(&output.value, Arg::Sym(name) if graph.sym_floats.contains_key(name)) {
                 value = self.builder.cast(value, self.builder.default_float())?;
@@ -315,7 +318,14 @@ impl Translation<'_> {
             Arg::Int(i) => self.builder.scalar(&Scalar::Int(*i), Dtype::Int64).map(Some),
             Arg::Float(f) => self.builder.scalar(&Scalar::Float(*f), self.builder.default_float()).map(Some),
             Arg::Bool(b) => self.builder.scalar(&Scalar::Bool(*b), Dtype::Bool).map(Some),
-            other => Err(Error::unsupported(format!("an output of this kind: {other:?}"))),
+            other => {
+                let what = match other {
+                    Arg::Str(text) => format!("the string {text:?}"),
+                    other => format!("{other:?}"),
+                };
+                let error = Error::unsupported(format!("it is {what}; an ONNX model gives tensors only"));
+                Err(error.help("let the model return tensors and numbers, and nothing else"))
+            }
         }
     }
 
@@ -386,5 +396,22 @@ impl Translation<'_> {
             values.push((name.clone(), value));
         }
         Ok(Args::new(values))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn an_output_that_is_no_tensor_is_named() {
+        let mut program = Program::default();
+        program.graph.outputs.push(Output { value: Arg::Int(3), kind: OutputKind::User });
+        program.graph.outputs.push(Output { value: Arg::Str("s".to_owned()), kind: OutputKind::User });
+        let error = translate(&program, &Options::default()).unwrap_err();
+        assert_eq!(error.to_string(), "output 1: it is the string \"s\"; an ONNX model gives tensors only");
+        assert!(error.help.unwrap().contains("return tensors and numbers"));
     }
 }

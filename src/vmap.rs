@@ -4,8 +4,9 @@
 //! the hidden dimension becomes the graph of a `map` over it. A region of an unexpected form is left as it is, without a rule.
 //! Linear in the size of the program (times the depth of nesting).
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::program::{Arg, Graph, Input, InputKind, Node, NodeOutput, Output, OutputKind, Program, TensorMeta};
 use crate::walk;
@@ -83,8 +84,8 @@ impl Region {
             removed: Vec::new(),
             captured: Vec::new(),
         };
-        let mut hidden: HashSet<&str> = HashSet::new();
-        let mut results: HashSet<&str> = HashSet::new();
+        let mut hidden: FxHashSet<&str> = FxHashSet::default();
+        let mut results: FxHashSet<&str> = FxHashSet::default();
         let mut depth = 0;
         for node in nodes {
             let mut read = Vec::new();
@@ -134,7 +135,7 @@ impl Region {
     }
 
     fn captures(&self) -> Vec<String> {
-        let mut known: HashSet<&str> = self.added.iter().map(|border| border.inner.as_str()).collect();
+        let mut known: FxHashSet<&str> = self.added.iter().map(|border| border.inner.as_str()).collect();
         known.extend(self.body.iter().flat_map(walk::results));
         let mut captured = Vec::new();
         let removed = self.removed.iter().map(|border| border.inner.as_str());
@@ -235,9 +236,9 @@ fn nested_graph(body: Vec<Node>, added: &[Border], removed: &[Border], captured:
     let inputs: Vec<Input> = names.map(|name| Input { name: name.clone(), kind: kind(name) }).collect();
     let outputs =
         removed.iter().map(|border| Output { value: Arg::Tensor(border.inner.clone()), kind: OutputKind::User });
-    let inside: HashSet<&str> =
+    let inside: FxHashSet<&str> =
         inputs.iter().map(|input| input.name.as_str()).chain(body.iter().flat_map(walk::results)).collect();
-    let tensors: HashMap<String, TensorMeta> = picked(&outer.tensors, &inside);
+    let tensors: FxHashMap<String, TensorMeta> = picked(&outer.tensors, &inside);
     let mut graph = Graph {
         tensors,
         sym_ints: picked(&outer.sym_ints, &inside),
@@ -252,6 +253,6 @@ fn nested_graph(body: Vec<Node>, added: &[Border], removed: &[Border], captured:
     graph
 }
 
-fn picked<T: Clone>(of: &HashMap<String, T>, names: &HashSet<&str>) -> HashMap<String, T> {
+fn picked<T: Clone>(of: &FxHashMap<String, T>, names: &FxHashSet<&str>) -> FxHashMap<String, T> {
     names.iter().filter_map(|name| Some(((*name).to_owned(), of.get(*name)?.clone()))).collect()
 }

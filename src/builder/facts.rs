@@ -98,8 +98,12 @@ impl Builder {
 
     /// Refines a type by what PyTorch recorded. Another dtype or rank is a fault of the rule.
     pub fn set_type(&mut self, value: Value, recorded: &Type) -> Result<()> {
-        self.refine(value, recorded)
-            .map_err(|(inferred, recorded)| self.fault(format!("gives {inferred} where PyTorch recorded {recorded}")))
+        self.refine(value, recorded).map_err(|(inferred, recorded)| {
+            let fault = self.fault(format!("gives {inferred} where PyTorch recorded {recorded}"));
+            fault.help(
+                "load and run the program in PyTorch: if it gives the former there, the archive contradicts itself",
+            )
+        })
     }
 
     /// Takes the better of two facts for each dimension; gives both types back where they contradict each other.

@@ -1,11 +1,12 @@
 //! `aten2onnx try`: the examples of rules, run as the files say now and compared with PyTorch.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 use aten2onnx_codegen::tree::Example;
+use rustc_hash::FxHashSet;
 
 use super::report::{self, Stop};
 use super::text;
@@ -155,7 +156,7 @@ fn python(args: &Args) -> PathBuf {
 }
 
 /// The examples that cannot pass for a reason that is not ours, beside the tests of this project.
-fn expected_failures(rules: &Path) -> HashSet<String> {
+fn expected_failures(rules: &Path) -> FxHashSet<String> {
     let path = rules.join("../tests/examples/expected_failures.txt");
     let text = std::fs::read_to_string(path).unwrap_or_default();
     text.lines().filter_map(|line| line.split_once(" => ")).map(|(text, _)| text.to_owned()).collect()
@@ -163,7 +164,7 @@ fn expected_failures(rules: &Path) -> HashSet<String> {
 
 /// The branches of the rules in question that no example has come to.
 fn unreached(set: &Ruleset, wanted: &[&Example], reached: &BTreeSet<u32>) -> Vec<String> {
-    let targets: HashSet<&str> = wanted.iter().map(|example| examples::target(example)).collect();
+    let targets: FxHashSet<&str> = wanted.iter().map(|example| examples::target(example)).collect();
     let of_wanted = |rule: &str| {
         let op = rule.split_once(" before ").map_or(rule, |(op, _)| op);
         targets.contains(op)

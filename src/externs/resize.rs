@@ -48,6 +48,9 @@ impl Side {
     }
 }
 
+/// What is so close to the middle between two elements counts as the middle, as in ONNX Runtime: factors have 32 bits.
+pub(super) const HALF: f64 = 0.5 + 1e-6;
+
 /// A matrix with more weights than this is no constant.
 const MAX_WEIGHTS: i64 = 1 << 24;
 
@@ -128,8 +131,8 @@ impl Plan<'_> {
         match self.nearest {
             "floor" => x.floor(),
             "ceil" => x.ceil(),
-            "round_prefer_ceil" => (x + 0.5).floor(),
-            _ => (x - 0.5).ceil(),
+            "round_prefer_ceil" => (x + HALF).floor(),
+            _ => (x - HALF).ceil(),
         }
     }
 

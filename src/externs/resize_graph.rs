@@ -2,7 +2,7 @@
 //! elements are picked by index and weight, or by a matrix of weights where their number depends on the factor.
 
 use super::grid::cubic_weight;
-use super::resize::{Plan, Side};
+use super::resize::{HALF, Plan, Side};
 use crate::builder::{Builder, In, Scalar};
 use crate::dtype::Dtype;
 use crate::error::Result;
@@ -203,11 +203,11 @@ impl Plan<'_> {
             "floor" => cx.op("Floor", vec![x.into()]),
             "ceil" => cx.op("Ceil", vec![x.into()]),
             "round_prefer_ceil" => {
-                let up = cx.add(x, 0.5)?;
+                let up = cx.add(x, HALF)?;
                 cx.op("Floor", vec![up.into()])
             }
             _ => {
-                let down = cx.sub(x, 0.5)?;
+                let down = cx.sub(x, HALF)?;
                 cx.op("Ceil", vec![down.into()])
             }
         }

@@ -7,8 +7,9 @@
 //! A write makes all other cells of the storage stale. Nothing is done about them until somebody reads one: the cell that was written to
 //! last, the *tip*, has all that its ancestors lack.
 
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::program::Node;
 
@@ -99,7 +100,7 @@ pub struct Aliases {
     storages: Vec<Storage>,
     /// Where each tensor is.
     tensors: Vec<Cell>,
-    by_name: HashMap<String, usize>,
+    by_name: FxHashMap<String, usize>,
 }
 
 impl Aliases {
@@ -191,7 +192,7 @@ impl Aliases {
     /// The nearest cell that both are derived from, or are themselves.
     pub fn meeting(&self, a: Cell, b: Cell) -> Option<Cell> {
         // Step by step from both, so that cells that are near each other meet soon, however deep they are.
-        let mut seen = HashSet::new();
+        let mut seen = FxHashSet::default();
         let (mut a, mut b) = (Some(a), Some(b));
         while a.is_some() || b.is_some() {
             for next in [&mut a, &mut b] {

@@ -1,6 +1,6 @@
 //! In-place operators: which they are, what they write to, and the nodes that do the same without writing.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
@@ -210,7 +210,7 @@ pub fn rewrite(
     written: &str,
     result: &str,
     scratch: String,
-    tensors: &mut HashMap<String, TensorMeta>,
+    tensors: &mut FxHashMap<String, TensorMeta>,
 ) -> Result<Vec<Node>> {
     let meta = tensors.get(written).cloned();
     let arg = |name: &str| node.args.iter().find(|(arg, _)| arg == name).map(|(_, value)| value.clone());
@@ -243,7 +243,7 @@ pub fn copied(
     meta: &TensorMeta,
     result: &str,
     scratch: String,
-    tensors: &mut HashMap<String, TensorMeta>,
+    tensors: &mut FxHashMap<String, TensorMeta>,
 ) -> Vec<Node> {
     let source_meta = tensors.get(&source).cloned();
     let same_dtype = source_meta.as_ref().is_some_and(|source| source.dtype == meta.dtype);
@@ -302,7 +302,7 @@ fn sibling(
     meta: Option<TensorMeta>,
     result: &str,
     scratch: String,
-    tensors: &HashMap<String, TensorMeta>,
+    tensors: &FxHashMap<String, TensorMeta>,
 ) -> Vec<Node> {
     rename_args(&mut node);
     node.target = functional_sibling(&node.target);

@@ -2,7 +2,7 @@
 //!
 //! By default they are dropped with a note; a model that is to keep its state gets the old state as inputs and the new one as outputs.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::Pass;
 use super::alias::{Aliases, Cell};
@@ -40,7 +40,7 @@ pub fn recorded(program: &mut Program, keep: bool) {
 
 /// All buffers, parameters and inputs, each once.
 pub fn roots(program: &Program, aliases: &Aliases) -> Vec<Kept> {
-    let mut seen = HashSet::new();
+    let mut seen = FxHashSet::default();
     let weights = program.weights.iter().map(|bound| {
         let kind = OutputKind::BufferMutation(bound.weight.name.clone());
         (bound.value.as_str(), kind)

@@ -7,13 +7,14 @@
 //!
 //! `alias` knows which values share memory and which are up to date, `layout` how elements lie in it, `views` how a view and its base
 //! relate, `sync` brings stale values up to date, `inplace` writes each in-place operator as others, `strided` is for `as_strided`,
-//! `stats` for the statistics of normalisations, `keep` for mutations that the caller is to see; this file walks over the nodes in
+//! `memory` for what is resized, `stats` for the statistics of normalisations, `keep` for mutations that the caller is to see; this file walks over the nodes in
 //! order. Which operators give views and which write is what the alias marks of the schemas say ([`crate::rules`]).
 
 mod alias;
 mod inplace;
 mod keep;
 mod layout;
+mod memory;
 mod stats;
 mod strided;
 mod sync;
@@ -21,12 +22,12 @@ mod sync;
 mod tests;
 mod views;
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use alias::{Aliases, Cell, Root, View, Write};
 use inplace::{Kind, Overwrite};
 pub use inplace::{functional_sibling, writes};
+use rustc_hash::{FxHashMap, FxHashSet};
 use views::{Relation, is_identity, relation};
 
 use crate::error::{Error, Result};
@@ -58,8 +59,8 @@ pub fn functionalise(program: &mut Program, keep_mutations: bool) -> Result<()> 
 
 /// Weights that are the same share a tensor; those that share bytes, the storage.
 fn define_weights(program: &Program, aliases: &mut Aliases) {
-    let mut same: HashMap<*const Weight, &str> = HashMap::new();
-    let mut overlapping: HashMap<*const u8, Cell> = HashMap::new();
+    let mut same: FxHashMap<*const Weight, &str> = FxHashMap::default();
+    let mut overlapping: FxHashMap<*const u8, Cell> = FxHashMap::default();
     for bound in &program.weights {
         let root = || Root::Weight(bound.weight.name.clone());
         if let Some(first) = same.get(&Arc::as_ptr(&bound.weight)) {
@@ -90,7 +91,7 @@ fn run(
     let follows = nodes.iter().any(|node| {
         writes(&node.target) || strided::is_strided(&node.target) || !inplace::updated_stats(node).is_empty()
     });
-    let taken = if follows { names(&graph.inputs, &nodes) } else { HashSet::new() };
+    let taken = if follows { names(&graph.inputs, &nodes) } else { FxHashSet::default() };
     let mut pass = Pass {
         aliases,
         notes,
@@ -128,8 +129,8 @@ fn run(
 struct Pass<'a> {
     aliases: Aliases,
     notes: &'a mut Vec<String>,
-    tensors: &'a mut HashMap<String, TensorMeta>,
-    sym_ints: &'a mut HashMap<String, SymInt>,
+    tensors: &'a mut FxHashMap<String, TensorMeta>,
+    sym_ints: &'a mut FxHashMap<String, SymInt>,
     /// Without writes, nobody will ask how views come about.
     follows: bool,
     /// Writes to what comes from outside become outputs.
@@ -137,7 +138,7 @@ struct Pass<'a> {
     /// What may still be added for the sake of views.
     budget: usize,
     /// All names of the graph as it was.
-    taken: HashSet<String>,
+    taken: FxHashSet<String>,
     /// Names made up so far.
     names: usize,
     done: Vec<Node>,
@@ -145,6 +146,9 @@ struct Pass<'a> {
 
 impl Pass<'_> {
     fn node(&mut self, mut node: Node) -> Result<()> {
+        if let Some((resized, made)) = self.given_memory(&node) {
+            return self.give_memory(&resized, made);
+        }
         let kind = inplace::kind(&node.target);
         if let Kind::Refused(reason) = kind {
             return Err(refusal(reason));
@@ -219,9 +223,12 @@ impl Pass<'_> {
             Some(Write { node, target, source_line: None }) => format!("`{node}` ({target})"),
             None => "an earlier node".to_owned(),
         };
-        refusal(&format!(
+        let message = format!(
             "it reads `{name}`, to whose memory {writer} has written through another view that cannot be followed"
-        ))
+        );
+        // Not a decomposition: torch's take some views for copies, and the numbers would be others.
+        Error::unsupported(message)
+            .help("write to a new tensor: `x = x + 1` in the place of `x += 1`, or `x.clone()` before")
     }
 
     /// An in-place operator on the tensor `name`.
@@ -415,7 +422,7 @@ impl Pass<'_> {
 }
 
 /// The names of all values but weights, which have their tensors recorded.
-fn names(inputs: &[Input], nodes: &[Node]) -> HashSet<String> {
+fn names(inputs: &[Input], nodes: &[Node]) -> FxHashSet<String> {
     let inputs = inputs.iter().map(|input| input.name.as_str());
     inputs.chain(nodes.iter().flat_map(walk::results)).map(str::to_owned).collect()
 }

@@ -133,12 +133,34 @@ fn writes_that_cannot_be_followed_are_refused() {
         "node `end` (aten::sum): File \"m.py\", line 3, in forward: it reads `a`, to whose memory `w` (aten::relu_, \
          File \"m.py\", line 2, in forward) has written through another view that cannot be followed"
     );
-    assert!(error.help.unwrap().contains("run_decompositions({})"));
+    assert!(error.help.unwrap().contains("`x.clone()` before"));
     for target in ["aten::resize_", "aten::set_.source_Tensor", "aten::_foreach_add_.Scalar"] {
         let mut model = Model::new();
         model.node("a", target, "x", &[], &[4, 6]);
         assert!(model.finish("a").unwrap_err().to_string().contains("not followed"), "{target}");
     }
+}
+
+#[test]
+fn a_tensor_without_elements_is_given_memory() {
+    let mut model = Model::new();
+    model.node("a", "aten::clone", "x", &[], &[0]);
+    model.node("b", "aten::resize_as_", "a", &[("the_template", tensor("x"))], &[4, 6]);
+    model.node("row", "aten::select.int", "b", ROW, &[6]);
+    model.node("w", "aten::zero_", "row", &[], &[6]);
+    let expected = [
+        "b = aten::empty_like(x)",
+        "row = aten::select.int(b)",
+        "w = aten::zeros_like(row)",
+        "b_updated = aten::select_scatter(b, w)",
+    ];
+    assert_eq!(lines(&model.finish("a").unwrap()), expected);
+
+    let mut again = Model::new();
+    again.node("a", "aten::clone", "x", &[], &[0]);
+    again.node("b", "aten::resize_as_", "a", &[("the_template", tensor("x"))], &[4, 6]);
+    again.node("c", "aten::resize_", "a", &[("size", Arg::Ints(vec![IntArg::Known(24)]))], &[24]);
+    assert!(again.finish("c").unwrap_err().to_string().contains("not followed"));
 }
 
 #[test]

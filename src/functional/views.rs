@@ -1,6 +1,6 @@
 //! Views: how a result relates to the memory of the first argument, and how a write to a view shows in what it is a view of.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::inplace::{base_name, flag, result_name};
 use super::layout;
@@ -61,7 +61,7 @@ pub fn is_identity(target: &str) -> bool {
 }
 
 /// How the results of a node relate to its first argument.
-pub fn relation(node: &Node, tensors: &HashMap<String, TensorMeta>) -> Relation {
+pub fn relation(node: &Node, tensors: &FxHashMap<String, TensorMeta>) -> Relation {
     let name = base_name(&node.target);
     if is_identity(&node.target) {
         return Relation::Same;
@@ -121,7 +121,7 @@ fn same_layout(from: Option<&TensorMeta>, to: Option<&TensorMeta>) -> Relation {
 }
 
 /// May one element of memory stand several times in the view, where it does or not in what it is a view of?
-pub fn may_repeat(node: &Node, tensors: &HashMap<String, TensorMeta>, result: &str, before: bool) -> bool {
+pub fn may_repeat(node: &Node, tensors: &FxHashMap<String, TensorMeta>, result: &str, before: bool) -> bool {
     let is_injective = tensors.get(result).is_some_and(layout::is_injective);
     // Windows that begin no sooner than the one before ends.
     let windows = int(node, "step").zip(int(node, "size")).filter(|_| base_name(&node.target) == "unfold");
@@ -155,7 +155,13 @@ pub enum Inverse {
 }
 
 /// What `parent` is after its view `child`, which is result `index` of `view`, was written to.
-pub fn inverse(view: &Node, index: usize, parent: &str, child: &str, tensors: &HashMap<String, TensorMeta>) -> Inverse {
+pub fn inverse(
+    view: &Node,
+    index: usize,
+    parent: &str,
+    child: &str,
+    tensors: &FxHashMap<String, TensorMeta>,
+) -> Inverse {
     let is_complex = tensors.get(parent).is_some_and(|meta| meta.dtype.is_complex());
     match base_name(&view.target) {
         "view" if is_of_dtype(view) => as_dtype_of(parent, child, tensors).map_or(Inverse::Unknown, Inverse::Call),
@@ -171,7 +177,7 @@ pub fn is_of_dtype(view: &Node) -> bool {
 }
 
 /// The memory of the child with the parent's element type.
-fn as_dtype_of(parent: &str, child: &str, tensors: &HashMap<String, TensorMeta>) -> Option<NewCall> {
+fn as_dtype_of(parent: &str, child: &str, tensors: &FxHashMap<String, TensorMeta>) -> Option<NewCall> {
     let (parent, of) = (tensors.get(parent)?, tensors.get(child)?);
     if parent.dtype.is_complex() || of.dtype.is_complex() {
         return None;
@@ -185,7 +191,7 @@ fn call(
     index: usize,
     parent: &str,
     child: &str,
-    tensors: &HashMap<String, TensorMeta>,
+    tensors: &FxHashMap<String, TensorMeta>,
 ) -> Option<NewCall> {
     let tensor = |name: &str| Arg::Tensor(name.to_owned());
     let named = |name: &str, arg: Arg| (name.to_owned(), arg);
@@ -264,7 +270,7 @@ fn call(
 }
 
 /// The elements of the child in the shape of the parent.
-pub fn reshaped(parent: &str, child: &str, tensors: &HashMap<String, TensorMeta>) -> NewCall {
+pub fn reshaped(parent: &str, child: &str, tensors: &FxHashMap<String, TensorMeta>) -> NewCall {
     let known = tensors.get(parent).and_then(|meta| meta.sizes.iter().map(SymInt::known).collect::<Option<Vec<i64>>>());
     let own = ("self".to_owned(), Arg::Tensor(child.to_owned()));
     match known {
@@ -277,7 +283,7 @@ pub fn reshaped(parent: &str, child: &str, tensors: &HashMap<String, TensorMeta>
 }
 
 /// Dimension, start and end of one of the parts that a node cuts a tensor into.
-fn part(view: &Node, index: usize, tensors: &HashMap<String, TensorMeta>) -> Option<(i64, i64, i64)> {
+fn part(view: &Node, index: usize, tensors: &FxHashMap<String, TensorMeta>) -> Option<(i64, i64, i64)> {
     let dim = int(view, "dim").unwrap_or(0);
     if base_name(&view.target) == "narrow" {
         let (start, length) = (int(view, "start")?, int(view, "length")?);

@@ -1,13 +1,14 @@
 //! Names of operators and attributes that no schema has: kept once for as long as the process lives.
 
-use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
+
+use rustc_hash::FxHashSet;
 
 /// The name with a lifetime that nodes can hold.
 pub fn intern(name: &str) -> &'static str {
-    static NAMES: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
+    static NAMES: Mutex<Option<FxHashSet<&'static str>>> = Mutex::new(None);
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    let names = names.get_or_insert_with(HashSet::new);
+    let names = names.get_or_insert_with(FxHashSet::default);
     if let Some(known) = names.get(name) {
         return known;
     }

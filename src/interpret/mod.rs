@@ -11,12 +11,12 @@ mod load;
 mod node;
 mod value;
 
-use std::collections::HashSet;
 use std::fmt;
 
 use aten2onnx_codegen::coverage::Status;
 use aten2onnx_codegen::tree::{Kind, Map, Program};
 use aten2onnx_codegen::{Checked, visit};
+use rustc_hash::FxHashSet;
 
 pub use value::{ExternArgs, FromVal, Val};
 
@@ -32,16 +32,16 @@ pub type ExternFn = fn(&mut Builder, &mut ExternArgs) -> Result<Val>;
 pub struct Ruleset {
     checked: Checked,
     /// The overloads that are run from here: those of the files, and those that call one of them.
-    maps: HashSet<String>,
+    maps: FxHashSet<String>,
     /// The lowerings of the files.
-    lowers: HashSet<(String, u32)>,
+    lowers: FxHashSet<(String, u32)>,
 }
 
 impl Ruleset {
     fn new(checked: Checked) -> Ruleset {
         let own = |file: aten2onnx_codegen::source::FileId| checked.is_own(file);
         let program = &checked.program;
-        let mut maps: HashSet<String> =
+        let mut maps: FxHashSet<String> =
             (program.maps.iter().filter(|m| own(m.function.span.file))).map(|m| m.function.name.clone()).collect();
         callers(program, &mut maps);
         let lowers = program.lowers.iter().filter(|l| own(l.function.span.file)).map(|l| (l.op.clone(), l.before));
@@ -104,11 +104,11 @@ impl fmt::Debug for Ruleset {
 }
 
 /// Adds the rules that call one of these, and those that call them.
-fn callers(program: &Program, maps: &mut HashSet<String>) {
-    let mut fns = HashSet::new();
+fn callers(program: &Program, maps: &mut FxHashSet<String>) {
+    let mut fns = FxHashSet::default();
     loop {
         let before = (maps.len(), fns.len());
-        let calls = |body: &aten2onnx_codegen::tree::Expr, maps: &HashSet<String>, fns: &HashSet<String>| {
+        let calls = |body: &aten2onnx_codegen::tree::Expr, maps: &FxHashSet<String>, fns: &FxHashSet<String>| {
             let mut found = false;
             visit::each(body, &mut |expr| {
                 found |= match &expr.kind {

@@ -4,8 +4,9 @@
 //! pays for large tensors only. Tensors below 1 KiB stay in the .onnx: readers look at small ones (shapes, axes, scales)
 //! while they load, and a page for each would be waste.
 
-use std::collections::HashMap;
 use std::path::Path;
+
+use rustc_hash::FxHashMap;
 
 use super::link::{Archives, Linked};
 use super::payload::Payload;
@@ -66,7 +67,7 @@ pub fn linked(payloads: &[Payload<'_>], folder: &Path) -> Result<Vec<Place>> {
 struct Layout {
     end: u64,
     /// Tensors of the same bytes share them.
-    known: HashMap<(*const u8, usize), u64>,
+    known: FxHashMap<(*const u8, usize), u64>,
 }
 
 impl Layout {

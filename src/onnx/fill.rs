@@ -117,9 +117,11 @@ pub fn file(file: &File, path: &Path, pieces: &[Piece<'_>], meter: &mut Meter<'_
     reserve(file, len);
     let jobs = jobs(pieces);
     let made = jobs.iter().filter(|job| job.is_made).count();
-    let processors = thread::available_parallelism().map_or(1, usize::from);
     // One job is always left to this thread.
-    let helpers = HELPERS.min(processors - 1).min(made).min(jobs.len().saturating_sub(1));
+    let helpers = match made.min(jobs.len().saturating_sub(1)) {
+        0 => 0,
+        wanted => wanted.min(HELPERS).min(processors() - 1),
+    };
     let (written, stop, failed) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::new(None));
     let work = Work { file, path, pieces, jobs: Mutex::new(jobs), written, stop, failed };
     let before = meter.done;
@@ -133,6 +135,11 @@ pub fn file(file: &File, path: &Path, pieces: &[Piece<'_>], meter: &mut Meter<'_
         Some(error) => Err(error),
         None => meter.reach(before + len),
     }
+}
+
+/// Asking takes reading a dozen files of the system.
+fn processors() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Has the system find the room before it is needed: all of it together, and the disk is not full halfway.

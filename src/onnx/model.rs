@@ -1,11 +1,12 @@
 //! From our graph to ONNX's messages. Weights stay where they are, as a list beside the message.
 
 use std::cell::Cell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use prost::Message;
 use prost::bytes::Bytes;
+use rustc_hash::FxHashSet;
 
 use super::proto::{
     AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TensorShapeProto, TypeProto,
@@ -124,7 +125,7 @@ impl Writer<'_> {
     }
 
     fn body(&self, body: &Body, name: &str) -> Result<GraphProto> {
-        let known: HashSet<Value> = body.inputs.iter().chain(&body.outputs).copied().collect();
+        let known: FxHashSet<Value> = body.inputs.iter().chain(&body.outputs).copied().collect();
         let inner = body.nodes.iter().flat_map(|node| node.outputs.iter().flatten().copied());
         let inner: Vec<Value> = inner.filter(|value| !known.contains(value)).collect();
         Ok(GraphProto {

@@ -1,6 +1,6 @@
 //! The names of values in the file: the graph's own, short ones, and those that the user asks for.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::model::ModelOptions;
 use super::provenance::Provenance;
@@ -10,7 +10,7 @@ use crate::graph::{Graph, Source, Value};
 /// By [`Value::index`]. Values that the graph has no name for are not in it any more.
 pub fn of_values(graph: &Graph, options: &ModelOptions) -> Result<Vec<String>> {
     let mut names: Vec<String> = graph.values.iter().map(|info| info.name.clone()).collect();
-    let mut taken: HashSet<String> = options.names.values().cloned().collect();
+    let mut taken: FxHashSet<String> = options.names.values().cloned().collect();
     if taken.len() < options.names.len() {
         return Err(Error::unsupported("two inputs or outputs would have the same name"));
     }
@@ -39,7 +39,7 @@ pub fn of_values(graph: &Graph, options: &ModelOptions) -> Result<Vec<String>> {
 }
 
 /// The values that keep their names: all, or with short names the graph's inputs and outputs and its weights.
-fn kept(graph: &Graph, options: &ModelOptions) -> HashSet<Value> {
+fn kept(graph: &Graph, options: &ModelOptions) -> FxHashSet<Value> {
     let all = (0..graph.values.len() as u32).map(Value);
     if options.provenance != Provenance::None {
         return all.collect();
@@ -49,7 +49,7 @@ fn kept(graph: &Graph, options: &ModelOptions) -> HashSet<Value> {
 }
 
 /// The name, with as many underscores as make it free.
-fn free(mut name: String, taken: &HashSet<String>) -> String {
+fn free(mut name: String, taken: &FxHashSet<String>) -> String {
     while taken.contains(&name) {
         name.push('_');
     }

@@ -1,10 +1,10 @@
 //! Makes models self-contained: what a model keeps in other files is found, checked and mapped, to be written anew.
 
-use std::collections::HashMap;
 use std::path::{Component, Path};
 use std::sync::Arc;
 
 use prost::bytes::Bytes;
+use rustc_hash::FxHashMap;
 
 use super::model::{Initializer, Model};
 use super::proto::{GraphProto, NodeProto, SparseTensorProto, TensorProto, tensor_proto::DataLocation};
@@ -19,7 +19,7 @@ use crate::weights::{MappedFile, Storage, Weight, row_major};
 /// A file that is no model, or external data that is not there, not whole, or outside the model's folder.
 pub fn open(path: &Path) -> Result<Model> {
     let mut proto = read::read_file(path)?;
-    let mut packer = Packer { folder: path.parent().unwrap_or(Path::new("")), files: HashMap::new() };
+    let mut packer = Packer { folder: path.parent().unwrap_or(Path::new("")), files: FxHashMap::default() };
     let mut weights = Vec::new();
     let taken = (|| {
         if let Some(graph) = &mut proto.graph {
@@ -41,7 +41,7 @@ fn is_external(tensor: &TensorProto) -> bool {
 struct Packer<'a> {
     /// Where locations are relative to.
     folder: &'a Path,
-    files: HashMap<String, Arc<MappedFile>>,
+    files: FxHashMap<String, Arc<MappedFile>>,
 }
 
 impl Packer<'_> {

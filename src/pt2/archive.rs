@@ -3,10 +3,10 @@
 //! Nothing is copied and nothing is inflated: torch stores every payload as it is. The table of contents is not trusted:
 //! names, ranges and local headers are checked before anything is read.
 
-use std::collections::HashMap;
 use std::io::Cursor;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use zip::read::{ArchiveOffset, Config};
 use zip::{CompressionMethod, ZipArchive};
 
@@ -22,7 +22,7 @@ pub struct Archive {
     /// The folder that holds everything, with its slash; may be empty.
     root: String,
     /// By name without the root.
-    entries: HashMap<String, Entry>,
+    entries: FxHashMap<String, Entry>,
 }
 
 /// Where an entry lies.
@@ -115,7 +115,7 @@ impl Archive {
 }
 
 /// The root folder and the entries of the archive in `bytes`, which start at `start` of their file.
-fn contents(bytes: &[u8], start: usize) -> Result<(String, HashMap<String, Entry>)> {
+fn contents(bytes: &[u8], start: usize) -> Result<(String, FxHashMap<String, Entry>)> {
     if bytes.is_empty() {
         return Err(Error::input("it is empty"));
     }

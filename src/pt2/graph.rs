@@ -1,7 +1,8 @@
 //! A graph of the JSON to a [`Graph`] of the program: nodes, arguments, tables of values, nested graphs.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use super::schema::{self, Argument, OptionalTensorArgument, SymBoolArgument, SymFloatArgument, SymIntArgument};
 use super::symexpr::Expressions;
@@ -153,7 +154,7 @@ impl GraphReader {
     }
 
     fn tables(&mut self, tables: Tables<'_>, graph: &mut Graph) -> Result<()> {
-        let mut tensors = HashMap::with_capacity(tables.tensors.0.len());
+        let mut tensors = FxHashMap::with_capacity_and_hasher(tables.tensors.0.len(), rustc_hash::FxBuildHasher);
         for (name, meta) in tables.tensors.0 {
             let meta = self.tensor_meta(meta).map_err(|error| error.at(format!("tensor_values[{:?}]", &*name)))?;
             tensors.insert(name.into_string(), meta);

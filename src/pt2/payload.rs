@@ -7,6 +7,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use super::archive::Archive;
 use super::graph::{dtype, layout};
 use super::schema::{self, PayloadConfig, PayloadMeta, parse};
@@ -27,14 +29,14 @@ pub enum Payloads<'a> {
         /// The folder, with its slash.
         folder: &'static str,
         /// What is in it.
-        config: HashMap<String, PayloadMeta<'a>>,
+        config: FxHashMap<String, PayloadMeta<'a>>,
     },
     /// A torch.save archive within the archive.
     Saved {
         /// The inner archive.
         archive: Archive,
         /// What is in it; the error where a value is no plain tensor.
-        tensors: HashMap<String, Result<SavedTensor>>,
+        tensors: FxHashMap<String, Result<SavedTensor>>,
     },
     /// Tensors of a live module.
     Lent(HashMap<String, Weight>),
@@ -81,13 +83,13 @@ type Identity = (usize, usize, Dtype, i64, Vec<i64>, Vec<i64>);
 pub struct Weights<'a> {
     state: Payloads<'a>,
     constants: Payloads<'a>,
-    made: HashMap<Identity, Arc<Weight>>,
+    made: FxHashMap<Identity, Arc<Weight>>,
 }
 
 impl<'a> Weights<'a> {
     /// Of the state dict and the constants.
     pub fn new(state: Payloads<'a>, constants: Payloads<'a>) -> Weights<'a> {
-        Weights { state, constants, made: HashMap::new() }
+        Weights { state, constants, made: FxHashMap::default() }
     }
 
     /// A parameter or a persistent buffer.

@@ -4,7 +4,7 @@
 //! Objects lie in one list and refer to each other by index, so that a pickle that contains itself does no harm. Time and memory are
 //! linear in the length of the pickle.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::error::{Error, Result};
 
@@ -66,8 +66,14 @@ pub struct Pickle<'a> {
 impl<'a> Pickle<'a> {
     /// Reads a pickle of protocol 2 to 5.
     pub fn read(bytes: &'a [u8]) -> Result<Pickle<'a>> {
-        let mut machine =
-            Machine { bytes, at: 0, objects: Vec::new(), stack: Vec::new(), marks: Vec::new(), memo: HashMap::new() };
+        let mut machine = Machine {
+            bytes,
+            at: 0,
+            objects: Vec::new(),
+            stack: Vec::new(),
+            marks: Vec::new(),
+            memo: FxHashMap::default(),
+        };
         let root = machine.run().map_err(|error| error.at(format!("byte {} of the pickle", machine.at)))?;
         Ok(Pickle { objects: machine.objects, root })
     }
@@ -146,7 +152,7 @@ struct Machine<'a> {
     stack: Vec<Id>,
     /// Heights of the stack.
     marks: Vec<usize>,
-    memo: HashMap<u32, Id>,
+    memo: FxHashMap<u32, Id>,
 }
 
 impl<'a> Machine<'a> {

@@ -3,7 +3,7 @@
 //! `Add(Mul(Integer(2), Symbol('s77', positive=True, integer=True)), Integer(1))` is `2*s77 + 1`. An integer expression that
 //! SymInt cannot hold (it has a function that is not known here) becomes an anonymous symbol, the same for the same text.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::error::{Error, Result};
 use crate::sym::{Kind, SymInt};
@@ -18,8 +18,8 @@ const MAX_LENGTH: usize = 4096;
 /// Reads expressions; the same text is read once.
 #[derive(Debug, Default)]
 pub struct Expressions {
-    known: HashMap<String, SymInt>,
-    opaque: HashMap<String, SymInt>,
+    known: FxHashMap<String, SymInt>,
+    opaque: FxHashMap<String, SymInt>,
 }
 
 impl Expressions {

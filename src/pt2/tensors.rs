@@ -1,6 +1,6 @@
 //! The tensors of a torch.save file whose object is a dictionary of tensors, such as a state dict.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::archive::Archive;
 use super::pickle::{Call, Id, Object, Pickle};
@@ -26,7 +26,7 @@ pub struct SavedTensor {
 }
 
 /// All tensors of the dictionary by name; an error for what is no plain tensor, since it may not be needed.
-pub fn saved_tensors(archive: &Archive) -> Result<HashMap<String, Result<SavedTensor>>> {
+pub fn saved_tensors(archive: &Archive) -> Result<FxHashMap<String, Result<SavedTensor>>> {
     let big = archive.text("byteorder")? == Some("big");
     if big {
         return Err(archive.error("byteorder", Error::unsupported("it was written on a big-endian machine")));
@@ -35,7 +35,7 @@ pub fn saved_tensors(archive: &Archive) -> Result<HashMap<String, Result<SavedTe
     let pickle = Pickle::read(archive.bytes(PICKLE)?).map_err(in_pickle)?;
     let pairs = pickle.dict(pickle.root());
     let pairs = pairs.ok_or_else(|| in_pickle(Error::input("it is no dictionary of tensors")))?;
-    let mut tensors = HashMap::with_capacity(pairs.len());
+    let mut tensors = FxHashMap::with_capacity_and_hasher(pairs.len(), rustc_hash::FxBuildHasher);
     for (key, value) in pairs {
         let name = pickle.str(*key).ok_or_else(|| in_pickle(Error::input("a key of the dictionary is no text")))?;
         tensors.insert(name.to_owned(), tensor(&pickle, *value, 0));

@@ -14,7 +14,7 @@ mod tests;
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 
 pub use special::{Kind, Relation, Special, UNARY, Unary};
@@ -171,7 +171,7 @@ impl SymInt {
     }
 
     /// Replaces symbols.
-    pub fn substitute(&self, map: &HashMap<String, SymInt>) -> SymInt {
+    pub fn substitute(&self, map: &HashMap<String, SymInt, impl BuildHasher>) -> SymInt {
         self.substitute_with(&|name| map.get(name).cloned())
     }
 

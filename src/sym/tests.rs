@@ -67,7 +67,7 @@ fn overflow_and_size_are_bounded() {
     }
     assert!(grown.size() <= MAX_SIZE && !grown.to_string().is_empty());
     let many: SymInt = (0..100).map(|i| s(&format!("x{i}"))).sum();
-    let values = (0..100).map(|i| (format!("x{i}"), i)).collect();
+    let values: HashMap<String, i64> = (0..100).map(|i| (format!("x{i}"), i)).collect();
     assert_eq!(many.eval(&values), Some(99 * 100 / 2));
 }
 

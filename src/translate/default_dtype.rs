@@ -1,7 +1,7 @@
 //! What `torch.get_default_dtype()` was when a program was written. Archives do not say, but what torch recorded on the results of
 //! nodes does: where no argument has a float type or asks for one, a float result has the default.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::dtype::Dtype;
 use crate::program::{Arg, Graph, Node, NodeOutput, Program, TensorMeta};
@@ -48,7 +48,7 @@ fn shown_by(node: &Node, graph: &Graph) -> Option<Dtype> {
 }
 
 /// Is the argument a tensor of floats, or a dtype?
-fn has_float(arg: &Arg, tensors: &HashMap<String, TensorMeta>) -> bool {
+fn has_float(arg: &Arg, tensors: &FxHashMap<String, TensorMeta>) -> bool {
     let is_float = |name: &String| {
         let dtype = tensors.get(name).map(|meta| meta.dtype);
         dtype.is_none_or(|dtype| !dtype.is_int() && dtype != Dtype::Bool)

@@ -4,7 +4,7 @@
 //! may differ from call to call: sizes of the inputs are taken from what is passed, and symbols that arise inside are renamed for
 //! each call, lest a size of one round or of one call be taken for that of another.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::{Known, Translation};
 use crate::builder::{Binding, Scalar};
@@ -15,7 +15,7 @@ use crate::program::{Arg, Graph, InputKind, IntArg, Output, TensorMeta};
 use crate::sym::SymInt;
 
 /// What the symbols of a nested graph stand for in one call of it.
-pub(super) type Symbols = HashMap<String, SymInt>;
+pub(super) type Symbols = FxHashMap<String, SymInt>;
 
 impl Translation<'_> {
     /// Runs a graph where its call stands.
@@ -39,7 +39,8 @@ impl Translation<'_> {
             return Err(Error::input(message));
         }
         let symbols = Some(self.symbols.clone().unwrap_or_default());
-        let mut inner = Translation { builder: &mut *self.builder, env: HashMap::new(), shared: self.shared, symbols };
+        let mut inner =
+            Translation { builder: &mut *self.builder, env: FxHashMap::default(), shared: self.shared, symbols };
         for (input, operand) in graph.inputs.iter().zip(&operands) {
             inner.unify(graph, &input.name, operand)?;
         }
