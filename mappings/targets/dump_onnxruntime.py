@@ -4,7 +4,7 @@
 
 Source: the kernel registry of the installed onnxruntime. An operator without any kernel that ONNX defines by a function body is
 tried on ONNX's own node test: where the runtime loads it, it is not listed. float16 is not listed where there is a float32 kernel, in
-which the runtime computes it by itself. bfloat16 is listed wherever it has no kernel of its own.
+which the runtime computes it by itself. bfloat16 is listed wherever it has no kernel of its own, and what INEXACT has always.
 """
 import collections
 import functools
@@ -19,6 +19,8 @@ from onnxruntime.capi import onnxruntime_pybind11_state as state
 TARGET = Path(__file__).with_name("onnxruntime.toml")
 OLDEST, NEWEST = 9, 26
 TORCH = {"float": "float32", "double": "float64"}
+# Kernels that round where PyTorch does not: this one the products of queries and keys to float16.
+INEXACT = {"Attention": ["float16"]}
 DTYPES = ["float", "double", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"]
 
 
@@ -73,16 +75,16 @@ def missing(schema, found):
     wanted = [d for d in DTYPES if f"tensor({d})" in allowed]
     if not fitting:
         function = schema.has_function or schema.has_context_dependent_function
-        return with_halves([] if function and loads_as_function(schema.name) else wanted, allowed, set())
+        return with_halves([] if function and loads_as_function(schema.name) else wanted, allowed, set(), schema.name)
     if any(variable not in k.type_constraints for k in fitting):
         return []
     taken = {t for k in fitting for t in k.type_constraints[variable]}
-    return with_halves([d for d in wanted if f"tensor({d})" not in taken], allowed, taken)
+    return with_halves([d for d in wanted if f"tensor({d})" not in taken], allowed, taken, schema.name)
 
 
-def with_halves(names, allowed, taken):
+def with_halves(names, allowed, taken, op):
     """float16 is computed in float32 if need be, bfloat16 needs a kernel of its own."""
-    lacking = {"float16": "float" in names, "bfloat16": "tensor(bfloat16)" not in taken}
+    lacking = {"float16": "float" in names or "float16" in INEXACT.get(op, []), "bfloat16": "tensor(bfloat16)" not in taken}
     return names + [d for d, lacks in lacking.items() if lacks and f"tensor({d})" in allowed]
 
 

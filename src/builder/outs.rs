@@ -79,3 +79,4 @@ tuple!(A B C D E);
 tuple!(A B C D E F);
 tuple!(A B C D E F G);
 tuple!(A B C D E F G H);
+tuple!(A B C D E F G H I);

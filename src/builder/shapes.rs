@@ -18,7 +18,9 @@ impl Builder {
         if shape.as_ref() == Some(&sizes) {
             return Ok(x);
         }
-        let value = if needs_zero(shape.as_deref(), &sizes) {
+        let value = if has_nothing(&sizes) && sizes.iter().any(|n| n.known().is_none()) {
+            self.nothing(self.dtype(x), &sizes)?
+        } else if needs_zero(shape.as_deref(), &sizes) {
             self.reshape_to_nothing(x, &sizes)?
         } else {
             let entries = self.reshape_entries(shape.as_deref(), &sizes);
@@ -35,8 +37,11 @@ impl Builder {
         if sizes.iter().any(|n| *n == -1) {
             return Err(Error::refused("a reshape of a tensor without elements needs opset 14", Some(14)));
         }
-        // All tensors without elements are alike.
-        let dtype = self.dtype(x);
+        self.nothing(self.dtype(x), sizes)
+    }
+
+    /// A tensor without elements: all are alike. Where only some sizes are known, ONNX Runtime's inference stumbles over a Reshape to it.
+    fn nothing(&mut self, dtype: Dtype, sizes: &[SymInt]) -> Result<Value> {
         let width = dtype.bytes(1).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
         let zero = self.intern(Constant::new(dtype, vec![1], vec![0u8; width]));
         self.node1("ConstantOfShape", vec![sizes.into()], vec![("value", Attr::Tensor(zero))])
@@ -111,6 +116,10 @@ impl Builder {
         })?;
         Ok(value)
     }
+}
+
+fn has_nothing(sizes: &[SymInt]) -> bool {
+    sizes.iter().any(|n| *n == 0) && sizes.iter().all(|n| *n != -1)
 }
 
 /// Works the size that is -1 out, where the others divide the number of elements.

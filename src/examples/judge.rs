@@ -7,8 +7,9 @@ use std::process::Command;
 use super::{Record, Verdict};
 use crate::error::{Error, Kind, Result};
 
-/// Its program.
+/// Its program, and what stands in for PyTorch's kernels of other devices.
 const PROGRAM: &str = include_str!("../../tests/examples/judge.py");
+const STAND_INS: &str = include_str!("../../tests/examples/stand_ins.py");
 
 /// Who judges, and where.
 #[derive(Debug, Clone)]
@@ -38,6 +39,7 @@ impl Judge {
         // Its processes look for it by its path.
         let program = file("judge.py");
         write(&program, PROGRAM)?;
+        write(&file("stand_ins.py"), STAND_INS)?;
         let mut command = Command::new(&self.python);
         command.arg(&program).args([&cases, &verdicts]).args(&self.imports);
         let status = command.status().map_err(|error| {

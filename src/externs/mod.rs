@@ -28,7 +28,6 @@ mod sequence_loops;
 mod sequences;
 mod shapes;
 mod special;
-mod spectral;
 mod strings;
 
 pub use axes::*;
@@ -53,5 +52,4 @@ pub use sequence_loops::{branches_of_elements, dtypes_given, wide_body};
 pub use sequences::*;
 pub use shapes::*;
 pub use special::*;
-pub use spectral::*;
 pub use strings::*;

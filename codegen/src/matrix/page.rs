@@ -48,7 +48,7 @@ impl Table {
              any of equals. What is exported takes the first of them, at every size; PyTorch's pivots decide otherwise from 17 elements on, or\n  \
              from 4 in `topk` and `kthvalue`.\n\
              - *What is no number.* PyTorch's extremes and orders count NaN as the greatest. ONNX says nothing of it: its reference evaluator does\n  \
-             the same in ReduceMax and ReduceMin, ONNX Runtime passes over NaN there and in MaxPool and TopK.\n\
+             the same in ReduceMax and ReduceMin, ONNX Runtime passes over NaN there and in MaxPool and TopK. `argmax`, `sort` and `kthvalue` find it.\n\
              - *Halves.* Where PyTorch's CPU kernels round to float16 at each step (transposed convolutions, `index_put` that accumulates),\n  \
              runtimes round once, which is nearer to the exact result.\n\n\
              | overload | proven with | opsets | partly |\n|---|---|---|---|\n{lines}",
