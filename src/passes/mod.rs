@@ -71,6 +71,7 @@ const RULES: &[Rule] = &[
     fusions::activation,
     fusions::rotary,
     fusions::attention,
+    fusions::heads,
     convolution::apply,
     gemm::apply,
     splits::apply,

@@ -5,12 +5,14 @@
 
 mod activations;
 mod attention;
+mod heads;
 mod norms;
 mod rotary;
 mod terms;
 
 pub(super) use activations::apply as activation;
 pub(super) use attention::apply as attention;
+pub(super) use heads::apply as heads;
 pub(super) use norms::apply as norm;
 pub(super) use rotary::apply as rotary;
 
