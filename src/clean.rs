@@ -20,6 +20,7 @@ const ASSERTIONS: &[&str] = &[
     "aten::_functional_assert_async",
     "aten::_functional_sym_constrain_range",
     "aten::_functional_sym_constrain_range_for_size",
+    "aten::_linalg_check_errors",
     "aten::_make_dep_token",
     "aten::_print",
     "aten::sym_constrain_range",

@@ -86,9 +86,10 @@ impl GraphReader {
             Some(name) => name.into_string(),
             None => node_name(&outputs, index),
         };
+        let target = without_token(target(&node.target), &mut args, &mut outputs);
         Ok(Node {
             name,
-            target: target(&node.target),
+            target,
             args,
             outputs,
             module: node.metadata.nn_module_stack.path,
@@ -232,6 +233,19 @@ pub fn split<'a>(
         sym_bools: graph.sym_bool_values,
     };
     (graph.inputs, graph.nodes, graph.outputs, tables)
+}
+
+/// `with_effects(token, operator, ..)` gives another token, and what the operator gives: it keeps side effects in order, as the order of nodes
+/// does here.
+fn without_token(target: String, args: &mut Vec<(String, Arg)>, outputs: &mut Vec<NodeOutput>) -> String {
+    if target != "higher_order::with_effects" || outputs.is_empty() {
+        return target;
+    }
+    let [(_, Arg::Tensor(_)), (_, Arg::Operator(operator)), ..] = args.as_slice() else { return target };
+    let operator = operator.clone();
+    args.drain(..2);
+    outputs.remove(0);
+    operator
 }
 
 fn node_output(argument: Argument<'_>) -> Result<NodeOutput> {

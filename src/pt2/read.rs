@@ -109,10 +109,8 @@ impl Signature<'_> {
                 let message = format!("the model holds `{}`, an object of a custom class", &*custom_obj_name);
                 return Err(Error::unsupported(message).help("ONNX has no such objects; keep them out of `forward`"));
             }
-            InputSpec::Token { arg } => {
-                let message = format!("`{}` is a token, which orders side effects; ONNX has none", &*arg.name);
-                return Err(Error::unsupported(message));
-            }
+            // Tokens order side effects, as the order of nodes does here.
+            InputSpec::Token(_) => return Ok(()),
         };
         if !matches!(&input, Argument::AsTensor(tensor) if *tensor.name == *value.name) {
             return Err(Error::input(format!("the graph's input {index} is not `{}`", &*value.name)));
@@ -126,7 +124,7 @@ impl Signature<'_> {
         let mut mutations = Vec::new();
         for (index, (spec, output)) in specs.into_iter().zip(outputs).enumerate() {
             let place = |error: Error| error.at(format!("graph_module.signature.output_specs[{index}]"));
-            let kind = output_kind(spec).map_err(place)?;
+            let Some(kind) = output_kind(spec).map_err(place)? else { continue };
             let value = self.reader.argument(output).map_err(place)?;
             if kind == OutputKind::User {
                 self.program.graph.outputs.push(Output { value, kind });
@@ -157,20 +155,18 @@ fn constant(value: ConstantValue<'_>) -> Arg {
     }
 }
 
-fn output_kind(spec: OutputSpec<'_>) -> Result<OutputKind> {
-    match spec {
-        OutputSpec::UserOutput(_) | OutputSpec::LossOutput(_) => Ok(OutputKind::User),
-        OutputSpec::BufferMutation { buffer_name } => Ok(OutputKind::BufferMutation(buffer_name.into_string())),
+/// None for a token, which is no value.
+fn output_kind(spec: OutputSpec<'_>) -> Result<Option<OutputKind>> {
+    Ok(Some(match spec {
+        OutputSpec::UserOutput(_) | OutputSpec::LossOutput(_) => OutputKind::User,
+        OutputSpec::BufferMutation { buffer_name } => OutputKind::BufferMutation(buffer_name.into_string()),
         // Parameters are state like buffers.
-        OutputSpec::ParameterMutation { parameter_name } => {
-            Ok(OutputKind::BufferMutation(parameter_name.into_string()))
-        }
-        OutputSpec::UserInputMutation { user_input_name } => {
-            Ok(OutputKind::InputMutation(user_input_name.into_string()))
-        }
+        OutputSpec::ParameterMutation { parameter_name } => OutputKind::BufferMutation(parameter_name.into_string()),
+        OutputSpec::UserInputMutation { user_input_name } => OutputKind::InputMutation(user_input_name.into_string()),
         OutputSpec::GradientToParameter(_) | OutputSpec::GradientToUserInput(_) => {
-            Err(Error::unsupported("the program computes gradients").help("export the model for inference"))
+            let error = Error::unsupported("the program computes gradients");
+            return Err(error.help("export the model for inference"));
         }
-        OutputSpec::Token(_) => Err(Error::unsupported("a token, which orders side effects; ONNX has none")),
-    }
+        OutputSpec::Token(_) => return Ok(None),
+    }))
 }

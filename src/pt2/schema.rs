@@ -411,9 +411,7 @@ pub enum InputSpec<'a> {
     CustomObj {
         custom_obj_name: Text<'a>,
     },
-    Token {
-        arg: TensorArgument<'a>,
-    },
+    Token(IgnoredAny),
     ConstantInput {
         name: Text<'a>,
         value: ConstantValue<'a>,

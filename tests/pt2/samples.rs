@@ -37,13 +37,13 @@ mod as_read {
     snapshots! { read:
         static_conv dynamic_shapes derived_dim tied_weights strided_weights complex_net bf16_net cond while_loop
         buffer_mutation buffer_mutation_decomposed no_grad_autocast constant_outputs lists nested_inputs symint_input
-        unbacked lstm v27_static_conv v27_noncontig_weight v28_static_conv v215_static_conv cond_symclosure
+        unbacked lstm v27_static_conv v27_noncontig_weight v28_static_conv v215_static_conv cond_symclosure effects
     }
 }
 
 mod made_functional {
     use super::*;
-    snapshots! { prepared: inplace buffer_mutation no_grad_autocast static_conv }
+    snapshots! { prepared: effects inplace buffer_mutation no_grad_autocast static_conv }
 }
 
 #[test]

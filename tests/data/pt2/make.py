@@ -185,6 +185,17 @@ def buffer_mutation_decomposed():
 
 
 @sample
+def effects():
+    """Decomposed, checks of a factorisation are in order by tokens."""
+
+    class M(nn.Module):
+        def forward(self, a, b):
+            return torch.linalg.solve(a, b)
+
+    return export(M(), (torch.eye(2) + 1, torch.randn(2, 1))).run_decompositions()
+
+
+@sample
 def inplace():
     class M(nn.Module):
         def forward(self, x):
