@@ -1,4 +1,5 @@
-//! Drops what an exported model has no use for: assertions, and nodes whose results nobody reads.
+//! Drops what an exported model has no use for: assertions, nodes whose results nobody reads, and the vectors of a decomposition of which
+//! only the values are read.
 //!
 //! Takes and gives a [`Program`]. Afterwards every node is read by another one or by an output, writes to memory, or has no results at
 //! all (which a later pass will have to refuse). Linear in the size of the program.
@@ -8,7 +9,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use crate::functional;
-use crate::program::{Arg, Graph, Node, Program};
+use crate::program::{Arg, Graph, Node, NodeOutput, Program};
 use crate::walk;
 
 /// Operators that only check what the exporter has been promised.
@@ -73,6 +74,7 @@ fn graph(graph: &mut Graph) {
         if !is_kept(&node, &read) {
             continue;
         }
+        without_vectors(&mut node, &read);
         for (_, arg) in &mut node.args {
             if let Arg::Graph(nested) = arg {
                 self::graph(Arc::make_mut(nested));
@@ -100,6 +102,24 @@ fn is_kept(node: &Node, read: &FxHashSet<String>) -> bool {
     !ASSERTIONS.contains(&operator) && (has_none || writes(node))
 }
 
+/// Singular values and eigenvalues can be said where their vectors cannot, whose signs are LAPACK's.
+fn without_vectors(node: &mut Node, read: &FxHashSet<String>) {
+    let (values_alone, operand, place) = match node.target.as_str() {
+        "aten::svd" | "aten::linalg_svd" | "aten::_linalg_svd" => ("aten::linalg_svdvals", "A", 1),
+        "aten::linalg_eigh" | "aten::_linalg_eigh" => ("aten::linalg_eigvalsh", "self", 0),
+        _ => return,
+    };
+    let is_read = |output: &NodeOutput| matches!(output, NodeOutput::Tensor(name) if read.contains(name));
+    let vectors_are_read = node.outputs.iter().enumerate().any(|(i, output)| i != place && is_read(output));
+    let Some(values) = node.outputs.get(place).filter(|_| !vectors_are_read).cloned() else { return };
+    node.args.retain(|(name, _)| matches!(name.as_str(), "A" | "self" | "UPLO"));
+    if let Some((name, _)) = node.args.first_mut() {
+        operand.clone_into(name);
+    }
+    values_alone.clone_into(&mut node.target);
+    node.outputs = vec![values];
+}
+
 /// Does the node write to memory, or a nested graph of it?
 fn writes(node: &Node) -> bool {
     let nested = node.args.iter().filter_map(|(_, arg)| match arg {
@@ -112,7 +132,7 @@ fn writes(node: &Node) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::{NodeOutput, Output, OutputKind};
+    use crate::program::{Output, OutputKind};
 
     fn node(target: &str, reads: &[&str], result: Option<&str>) -> Node {
         Node {
@@ -141,5 +161,23 @@ mod tests {
         clean(&mut program);
         let left: Vec<&str> = program.graph.nodes.iter().map(|node| node.target.as_str()).collect();
         assert_eq!(left, ["aten::relu", "aten::add_.Tensor", "my::print"]);
+    }
+
+    #[test]
+    fn vectors_that_nobody_reads_are_not_asked_for() {
+        let decomposed = |read: &str| {
+            let mut svd = node("aten::linalg_svd", &["x"], None);
+            svd.args =
+                vec![("A".to_owned(), Arg::Tensor("x".to_owned())), ("full_matrices".to_owned(), Arg::Bool(false))];
+            svd.outputs = ["u", "s", "v"].map(|name| NodeOutput::Tensor(name.to_owned())).to_vec();
+            let outputs = vec![Output { value: Arg::Tensor(read.to_owned()), kind: OutputKind::User }];
+            let graph = Graph { nodes: vec![svd], outputs, ..Graph::default() };
+            let mut program = Program { graph, ..Program::default() };
+            clean(&mut program);
+            let node = &program.graph.nodes[0];
+            (node.target.clone(), node.args.len(), node.outputs.len())
+        };
+        assert_eq!(decomposed("s"), ("aten::linalg_svdvals".to_owned(), 1, 1));
+        assert_eq!(decomposed("v"), ("aten::linalg_svd".to_owned(), 2, 3));
     }
 }

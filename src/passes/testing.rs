@@ -62,6 +62,10 @@ impl Net {
         self.builder.ints(ints)
     }
 
+    pub(super) fn int(&mut self, int: i64) -> Value {
+        self.builder.intern(Constant::new(Dtype::Int64, vec![], int.to_le_bytes().to_vec()))
+    }
+
     pub(super) fn op(&mut self, op: &'static str, inputs: &[Value]) -> Value {
         self.with(op, inputs, vec![])
     }

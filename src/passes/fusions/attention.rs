@@ -4,7 +4,7 @@
 
 use super::super::rewriter::Rewriter;
 use super::super::transposes::{joined, perm, transposed};
-use super::{number, takes};
+use super::{cast_again, number, own_input, takes, uncast};
 use crate::graph::{Attr, Node, Value};
 
 pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
@@ -17,7 +17,7 @@ pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Valu
 
 fn spelled_out(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let values = node.input(1)?;
-    let weights = own_input(cx, node, 0, &["Softmax"])?;
+    let weights = own_input(cx, node.input(0)?, "Softmax")?;
     if !is_last_axis(cx, &weights) || !takes(cx, "Attention", values) {
         return None;
     }
@@ -54,12 +54,6 @@ fn spelled_out(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     }
     let scale = after * of_queries * of_turned * of_keys;
     cx.make("Attention", &inputs, vec![("scale", Attr::Float(scale))])
-}
-
-/// The node that makes an input, if it is one of these operators and nothing else reads it.
-fn own_input(cx: &Rewriter<'_>, node: &Node, i: usize, ops: &[&str]) -> Option<Node> {
-    let value = node.input(i)?;
-    cx.producer(value).filter(|found| ops.contains(&found.op) && cx.is_read_once(value)).cloned()
 }
 
 fn is_last_axis(cx: &Rewriter<'_>, softmax: &Node) -> bool {
@@ -99,12 +93,13 @@ fn grouped(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     if inputs.len() > 4 || cx.rank(*inputs.first()?) != Some(4) {
         return None;
     }
-    let (keys, values) = (repeated(cx, *inputs.get(1)?)?, repeated(cx, *inputs.get(2)?)?);
+    let ((keys, key_cast), (values, value_cast)) = (uncast(cx, *inputs.get(1)?)?, uncast(cx, *inputs.get(2)?)?);
+    let (keys, values) = (repeated(cx, keys)?, repeated(cx, values)?);
     if cx.shape(keys)?.get(1) != cx.shape(values)?.get(1) {
         return None;
     }
-    *inputs.get_mut(1)? = keys;
-    *inputs.get_mut(2)? = values;
+    *inputs.get_mut(1)? = cast_again(cx, keys, key_cast)?;
+    *inputs.get_mut(2)? = cast_again(cx, values, value_cast)?;
     cx.remade(node, &inputs)
 }
 
@@ -130,6 +125,7 @@ fn repeated(cx: &Rewriter<'_>, value: Value) -> Option<Value> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::super::super::testing::{Net, ops};
+    use crate::dtype::Dtype;
     use crate::graph::{Attr, Value};
 
     struct Case {
@@ -175,7 +171,7 @@ mod tests {
         assert!(!attention(&Case { late: true, ..USUAL }).contains(&"Attention"));
     }
 
-    fn groups(of_keys: i64, of_values: i64) -> Vec<&'static str> {
+    fn groups(of_keys: i64, of_values: i64, cast: Dtype) -> Vec<&'static str> {
         let mut net = Net::new(23);
         let q = net.open_input(&[-1, 4, 5, 8]);
         let mut repeated = |heads: i64| {
@@ -184,16 +180,19 @@ mod tests {
             let a = net.op("Unsqueeze", &[x, axes]);
             let a = net.op("Expand", &[a, shape]);
             let shape = net.ints(&[0, 4, 5, 8]);
-            net.op("Reshape", &[a, shape])
+            let a = net.op("Reshape", &[a, shape]);
+            net.cast(a, cast)
         };
         let (k, v) = (repeated(of_keys), repeated(of_values));
+        let q = net.cast(q, cast);
         let y = net.op("Attention", &[q, k, v]);
         ops(net, y)
     }
 
     #[test]
     fn heads_of_groups_are_repeated_by_the_operator() {
-        assert_eq!(groups(2, 2), ["Attention"]);
-        assert_eq!(groups(2, 1).len(), 7);
+        assert_eq!(groups(2, 2, Dtype::Float32), ["Attention"]);
+        assert_eq!(groups(2, 2, Dtype::Float16), ["Cast", "Cast", "Cast", "Attention"]);
+        assert_eq!(groups(2, 1, Dtype::Float32).len(), 7);
     }
 }

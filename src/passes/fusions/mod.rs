@@ -19,7 +19,7 @@ pub(super) use rotary::apply as rotary;
 use super::rewriter::Rewriter;
 use crate::builder::Scalar;
 use crate::dtype::Dtype;
-use crate::graph::Value;
+use crate::graph::{Node, Value};
 
 /// The only element of a constant of floats.
 fn number(cx: &Rewriter<'_>, value: Value) -> Option<f64> {
@@ -38,4 +38,24 @@ fn is_near(dtype: Dtype, x: f64, wanted: f64) -> bool {
 /// Does the target have an operator, and is the value one that it takes?
 fn takes(cx: &Rewriter<'_>, op: &str, x: Value) -> bool {
     cx.has(op) && matches!(cx.dtype(x), Dtype::Float32 | Dtype::Float16)
+}
+
+/// The node of this operator that makes a value that nothing else reads.
+fn own_input(cx: &Rewriter<'_>, value: Value, op: &str) -> Option<Node> {
+    cx.made_by(value, op).filter(|_| cx.is_read_once(value))
+}
+
+/// What a value was before a Cast that nothing else reads, and the Cast.
+fn uncast(cx: &Rewriter<'_>, value: Value) -> Option<(Value, Option<Node>)> {
+    match own_input(cx, value, "Cast") {
+        Some(cast) => Some((cast.input(0)?, Some(cast))),
+        None => Some((value, None)),
+    }
+}
+
+fn cast_again(cx: &mut Rewriter<'_>, value: Value, cast: Option<Node>) -> Option<Value> {
+    match cast {
+        Some(cast) => cx.remade(&cast, &[value]),
+        None => Some(value),
+    }
 }
