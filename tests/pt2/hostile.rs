@@ -317,7 +317,8 @@ mod json {
         let text = error(Json { input_specs, ..Json::default() }.archive());
         assert!(text.contains("input_specs[0]: weight `w`: the archive has no data for it"), "{text}");
         let input_specs = r#"{"token": {"arg": {"name": "x"}}}"#.to_owned();
-        assert!(error(Json { input_specs, ..Json::default() }.archive()).contains("token"));
+        let text = error(Json { input_specs, ..Json::default() }.archive());
+        assert!(text.contains("the value `x` is used before it is defined"), "{text}");
         let input_specs =
             r#"{"custom_obj": {"arg": {"name": "x", "class_fqn": "c"}, "custom_obj_name": "o"}}"#.to_owned();
         assert!(error(Json { input_specs, ..Json::default() }.archive()).contains("object of a custom class"));
