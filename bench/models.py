@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the models that run.py compares: NAME/model.pt2 and NAME/inputs.npz in a folder, random weights, opset-free."""
+"""Creates the models that run.py compares, with random weights: NAME/model.pt2 and NAME/inputs.npz in a folder."""
 import argparse
 import fnmatch
 from pathlib import Path
@@ -10,7 +10,7 @@ import torchvision.models as tv
 
 
 class Logits(torch.nn.Module):
-    """A language model that gives its logits alone."""
+    """A language model that only returns its logits."""
 
     def __init__(self, model):
         super().__init__()

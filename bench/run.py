@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Exports the same .pt2 files with aten2onnx and torch.onnx.export(dynamo=True), in turn, and prints a Markdown table.
+"""Exports the same .pt2 files with aten2onnx and with torch.onnx.export(dynamo=True), and prints a Markdown table.
 
-FOLDER holds NAME/model.pt2 and NAME/inputs.npz (arrays i0, i1, ... in the order of the model's inputs); models.py makes one.
-torch's time is that of torch.onnx.export alone: its import, torch.export.load and the writing of the result are not counted. Ours
-is the whole process, `export` (a self-contained file) and `link` (--external-data link), the fastest of --repeat, in turns with `cp`.
-"faster" and "memory" are theirs by ours; "vs cp" is ours by `cp` of the .pt2; bytes, nodes and latency are ours by theirs, bytes
-without the weights. With --into FILE the table and its summary take the place of those between the two marks in it.
-This process imports nothing large: the system counts the memory of a parent in its children's peak.
+FOLDER contains NAME/model.pt2 and NAME/inputs.npz (arrays i0, i1, ... in the order of the model's inputs); models.py creates one.
+The time of torch is that of torch.onnx.export alone, without the import, torch.export.load and writing the result. The time of
+aten2onnx is that of the whole process, for a self-contained file and for `--external-data link`: the fastest of --repeat runs, which
+alternate with `cp` of the .pt2. "faster" and "memory" are torch / aten2onnx, "vs cp" is aten2onnx / cp. File size (without weights) and nodes are
+shown as "aten2onnx / torch"; latency is the ratio aten2onnx / torch. --into FILE replaces the table and the summary between the two
+marks in that file.
+
+This process must not import large packages, because the peak memory of a child includes that of its parent.
 """
 import argparse
 import fnmatch
@@ -61,10 +63,10 @@ try:
     times, end = [[], []], time.perf_counter() + seconds
     while time.perf_counter() < end or len(times[0]) < 10:
         for kept, session, feed in zip(times, sessions, feeds):
-            start = time.thread_time()  # other loads do not count: one thread computes, this one
+            start = time.thread_time()  # of this thread, which does all the work: other load does not count
             session.run(None, feed)
             kept.append(time.thread_time() - start)
-    # Noise only adds: the quick half tells most.
+    # Noise only adds time, so only the faster half counts.
     quick = [sorted(t)[: max(1, len(t) // 2)] for t in times]
     latency = [1e3 * sum(q) / len(q) for q in quick]
 except Exception as error:
@@ -74,7 +76,7 @@ print("\n" + json.dumps({"nodes": counts, "graph_bytes": sizes, "latency_ms": la
 
 
 def run(command):
-    """Seconds, peak bytes and the JSON of the last line, of one process."""
+    """Runs a process. Returns its seconds, its peak memory in bytes, and the JSON in its last line of output."""
     with tempfile.TemporaryFile() as out:
         start = time.perf_counter()
         process = subprocess.Popen(list(map(str, command)), stdout=out, stderr=subprocess.STDOUT)
@@ -89,9 +91,10 @@ def run(command):
 
 
 def in_turns(commands, repeat):
-    """The fastest result of each command by name; they take turns, and another begins each time: noise comes in waves.
+    """Returns the fastest result of each command by name.
 
-    What a command writes goes before the next begins, so that nobody waits for the disk; what is written last stays.
+    The commands take turns, and each round starts with another one, because noise comes in waves. Output files are deleted before
+    the next command starts, so that it does not wait for the disk; those of the last round stay.
     """
     results = {name: [] for name in commands}
     order = list(commands)
@@ -163,22 +166,22 @@ def summary(rows):
     fewer = sum(r["nodes"][0] <= r["nodes"][1] for r in done)
     graphs = statistics.median(r["graph_bytes"][0] / r["graph_bytes"][1] for r in done)
     return "\n".join([
-        f"- export: {statistics.median(copied):.0f} times faster as the median, {min(copied):.0f} times at least",
-        f"- linked: {statistics.median(linked):.0f} times as the median, {min(linked):.0f} times at least; "
-        f"{1e3 * max(r['link_s'] for r in done):.0f} ms at most",
-        f"- nodes: {sum(r['nodes'][0] for r in done)} to {sum(r['nodes'][1] for r in done)}; no more in {fewer} of {len(done)}",
-        f"- bytes without weights: {graphs:.3f} of theirs as the median",
-        f"- latency: {statistics.median(both):.3f} as the median, {max(both):.2f} at most" if both else "- latency: none",
-        f"- outputs: apart by {max(r['difference'] for r in done if r['latency_ms']):.1e} of the largest number at most",
-        f"- peak memory: {max(r['ours_rss'] for r in done) / 1e6:.0f} MB at most, "
-        f"of torch {statistics.median(r['torch_rss'] for r in done) / 1e6:.0f} MB as the median",
-        f"- {len(done)} models in {sum(r['took_s'] for r in done) / 60:.0f} minutes, at a load of "
-        f"{max(r['load_average'] for r in done):.1f} at most before one",
+        f"- export: median {statistics.median(copied):.0f} times faster, at least {min(copied):.0f} times",
+        f"- linked: median {statistics.median(linked):.0f} times faster, at least {min(linked):.0f} times; "
+        f"at most {1e3 * max(r['link_s'] for r in done):.0f} ms",
+        f"- nodes: {sum(r['nodes'][0] for r in done)} vs {sum(r['nodes'][1] for r in done)}; not more in {fewer} of {len(done)} models",
+        f"- bytes without weights: median {graphs:.3f} of torch",
+        f"- latency: median {statistics.median(both):.3f}, at most {max(both):.2f}" if both else "- latency: none",
+        f"- outputs differ by at most {max(r['difference'] for r in done if r['latency_ms']):.1e} of the largest value",
+        f"- peak memory: at most {max(r['ours_rss'] for r in done) / 1e6:.0f} MB; "
+        f"median of torch {statistics.median(r['torch_rss'] for r in done) / 1e6:.0f} MB",
+        f"- {len(done)} models in {sum(r['took_s'] for r in done) / 60:.0f} minutes, load average at most "
+        f"{max(r['load_average'] for r in done):.1f} before each",
     ])
 
 
 def put_into(file, text):
-    """The text between the two marks of a file."""
+    """Replaces the text between the two marks of a file."""
     before, rest = file.read_text().split(MARKS[0])
     _, after = rest.split(MARKS[1])
     file.write_text(before + MARKS[0] + text + MARKS[1] + after)
@@ -189,12 +192,12 @@ def main():
     parser.add_argument("folder", type=Path)
     parser.add_argument("--bin", type=Path, default=Path("target/release/aten2onnx"))
     parser.add_argument("--opset", type=int, default=18)
-    parser.add_argument("--only", default="*", help="comma-separated patterns of names")
+    parser.add_argument("--only", default="*", help="comma-separated patterns of model names")
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=6, help="for the latency of each pair")
-    parser.add_argument("--work", type=Path, help="where files go for a while; the default is in the system's own place")
+    parser.add_argument("--seconds", type=float, default=6, help="how long to measure the latency of each pair")
+    parser.add_argument("--work", type=Path, help="folder for temporary files (default: that of the system)")
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--into", type=Path, help="the Markdown file whose table is to be made anew")
+    parser.add_argument("--into", type=Path, help="the Markdown file whose table is replaced")
     args = parser.parse_args()
     rows = []
     print(HEAD, flush=True)

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Times exports of graphs of growing size: `x` goes through layers of ten operators on small weights, static or dynamic.
+"""Times exports of graphs of growing size: layers of ten operators with small weights, with static or dynamic shapes.
 
-The .pt2 is written here as torch.export.save would (JSON and stored payloads), by repeating what torch wrote for one layer:
-torch itself would take minutes for 100,000 nodes.
+The .pt2 files are made by repeating the layer that torch.export.save wrote, because torch would take minutes for 100,000 nodes.
 """
 import argparse
 import json
@@ -27,7 +26,7 @@ class Layer(torch.nn.Module):
 
 
 def entries(dynamic):
-    """The entries of torch's file for one layer."""
+    """The archive entries that torch writes for one layer."""
     x, w = torch.randn(4, 8), torch.randn(8)
     shapes = ({0: torch.export.Dim("n", min=2, max=512)}, None) if dynamic else None
     program = torch.export.export(Layer(), (x, w), dynamic_shapes=shapes, strict=False)
@@ -46,7 +45,7 @@ def renamed(value, names):
 
 
 def grown(files, layers):
-    """The same with so many layers, each fed by the one before."""
+    """The same with this many layers, each of which takes the result of the previous one."""
     name = next(n for n in files if n.endswith(".json") and "/models/" in n)
     program = json.loads(files[name])
     graph = program["graph_module"]["graph"]
@@ -68,7 +67,7 @@ def grown(files, layers):
 
 
 def timed(command):
-    """Wall seconds and processor seconds of a process."""
+    """Runs a process. Returns its wall seconds and its processor seconds."""
     start = time.perf_counter()
     process = subprocess.Popen(command)
     _, status, usage = os.wait4(process.pid, 0)

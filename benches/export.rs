@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use aten2onnx::Ready;
-use aten2onnx::dtype::Dtype;
-use aten2onnx::export::{Options, export_program};
-use aten2onnx::onnx::Payload;
+use aten2onnx::Exported;
+use aten2onnx::Options;
+use aten2onnx::export::export_program;
+use aten2onnx::frontend::pt2;
 use aten2onnx::program::Program;
-use aten2onnx::pt2;
-use aten2onnx::weights::{Storage, Weight};
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_core::weights::Payload;
+use aten2onnx_core::weights::{Storage, Weight};
 use divan::{Bencher, black_box};
 
 fn main() {
@@ -22,8 +23,10 @@ fn program() -> Program {
     pt2::read(MODEL.as_ref()).unwrap()
 }
 
-fn exported(opt_level: u8, opset: u32) -> Ready {
-    export_program(program(), &Options { opt_level, opset, ..Options::default() }).unwrap()
+fn exported(opt_level: u8, opset: u32) -> Exported {
+    let mut options = Options::default();
+    (options.opt_level, options.output.opset) = (opt_level, Some(opset));
+    export_program(program(), &options).unwrap()
 }
 
 /// The archive and its JSON.
@@ -35,14 +38,16 @@ fn read() -> Program {
 /// From the program to messages, without passes and with them.
 #[divan::bench(args = [0, 1])]
 fn translate(bencher: Bencher<'_, '_>, opt_level: u8) {
-    let options = Options { opt_level, ..Options::default() };
+    let mut options = Options::default();
+    options.opt_level = opt_level;
     bencher.with_inputs(program).bench_values(|program| export_program(program, &options).unwrap());
 }
 
 /// The same where everything is lowered.
 #[divan::bench]
 fn translate_to_opset_9(bencher: Bencher<'_, '_>) {
-    let options = Options { opset: 9, ..Options::default() };
+    let mut options = Options::default();
+    options.output.opset = Some(9);
     bencher.with_inputs(program).bench_values(|program| export_program(program, &options).unwrap());
 }
 

@@ -12,46 +12,46 @@
 //! # Ok::<(), aten2onnx::error::Error>(())
 //! ```
 //!
-//! [`Exporter`] is the way in. The parts, in the order that data flows: [`pt2`] reads archives into a [`program`], [`functional`]
-//! makes it free of writes, [`translate`] runs the [`rules`] over it, which call the [`builder`] (with [`infer`] and the
-//! [`schema`] tables) to make a [`graph`], [`passes`] shorten it, and [`onnx`] writes it. docs/architecture.md tells more.
+//! The crates below this one are `aten2onnx-core`, `aten2onnx-onnx`, `aten2onnx-builder` and `aten2onnx-rules`; only this one has an
+//! interface that other crates should use. docs/architecture.md describes how a model goes through them.
+//!
+//! A module imports only modules of lower floors, which a test checks. The lowest floor comes first:
+//!
+//! | floor | modules | contents |
+//! |---|---|---|
+//! | programs | `program`, `options` | the ATen program that every front end gives; the options of an export |
+//! | stages | `frontend`, `prepare`, `translate`, `convert` | from files to programs, to functional programs, to ONNX; from ONNX to ONNX |
+//! | uses | `export`, `examples` | an export from start to end; the examples in the rules |
+//! | interfaces | `cli`, `custom` | the program `aten2onnx`; crates with rules of their own |
 
-pub mod builder;
-pub mod check;
-pub mod clean;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod cli;
 pub mod convert;
-pub mod dtype;
-pub mod error;
+pub mod custom;
 #[cfg(feature = "mappings")]
+#[doc(hidden)]
 pub mod examples;
 pub mod export;
-pub mod externs;
-pub mod foreach;
-pub mod functional;
-pub mod graph;
-pub mod infer;
-pub mod inline;
-pub mod inspect;
-#[cfg(feature = "mappings")]
-pub mod interpret;
-pub mod onnx;
-pub mod passes;
-pub mod pieces;
+pub mod frontend;
+pub mod options;
+#[doc(hidden)]
+pub mod prepare;
 pub mod program;
-pub mod pt2;
-pub mod ready;
-pub mod rules;
-pub mod schema;
-pub mod sym;
-pub mod targets;
+#[doc(hidden)]
 pub mod translate;
-pub mod vmap;
-pub mod walk;
-pub mod weights;
 
+pub use aten2onnx_core::dtype::Dtype;
+pub use aten2onnx_core::sym::SymInt;
+pub use aten2onnx_core::{error, weights};
+pub use aten2onnx_onnx::facts::{DEFAULT_OPSET, MAX_OPSET, MIN_OPSET};
+#[doc(hidden)]
+pub use aten2onnx_onnx::proto;
+pub use aten2onnx_onnx::{Exported, ExternalData, Ir, Provenance, Summary, Written, targets};
+pub use aten2onnx_rules::{Rules, Support};
+pub use convert::Converter;
 pub use export::Exporter;
-pub use ready::{Ready, Summary};
+pub use options::{ConvertOptions, Options};
 
 /// The rules that `aten2onnx_codegen::build_mappings` made of a crate's own mapping files, as the static `MAPPINGS`.
 #[macro_export]

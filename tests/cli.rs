@@ -28,10 +28,10 @@ fn path(folder: &Path, name: &str) -> String {
 
 #[test]
 fn an_opset_that_we_do_not_have_is_wrong_usage() {
-    for (opset, why) in [("8", "it is too old"), ("29", "it is not known yet"), ("new", "it is not a number")] {
+    for (opset, why) in [("8", "opset 8 is too old"), ("29", "opset 29 is not known yet"), ("new", "not a number")] {
         let (code, text) = failure(&["export", MODEL, "--opset", opset]);
         assert_eq!(code, 2);
-        assert!(text.contains(why) && text.contains("supported are 9 to 28, the default is 18"), "{text}");
+        assert!(text.contains(why) && text.contains("supported opsets: 9–28 (default: 18)"), "{text}");
     }
 }
 

@@ -53,8 +53,8 @@ fn build(opset: &str) -> PathBuf {
     let generated = folder.join(format!("opset-{opset}"));
     let _ = std::fs::remove_dir_all(&generated);
     std::fs::create_dir_all(&generated).unwrap();
-    let checked = aten2onnx_codegen::check_dir(&common::root().join("mappings")).unwrap();
-    for (name, text) in aten2onnx_codegen::exporter::generate(&checked, opset.parse().unwrap()).unwrap() {
+    let checked = aten2onnx_opmap::check_dir(&common::root().join("mappings")).unwrap();
+    for (name, text) in aten2onnx_codegen::single_opset::generate(&checked, opset.parse().unwrap()).unwrap() {
         std::fs::write(generated.join(name), text).unwrap();
     }
     let target = folder.join("target");

@@ -2,25 +2,30 @@
 #![cfg(feature = "mappings")]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use aten2onnx::examples::{self, Outcome};
-use aten2onnx::interpret::Ruleset;
-use aten2onnx::passes::Passes;
-use aten2onnx::rules::Rules;
+use aten2onnx_builder::passes::Passes;
+use aten2onnx_opmap::Checked;
+use aten2onnx_opmap::specialize::Specializer;
+use aten2onnx_rules::Rules;
+use aten2onnx_rules::interpret::MappingFiles;
 
 /// Where much changes, both ends, and the default.
 const OPSETS: [u32; 8] = [9, 11, 13, 17, 18, 20, 23, 28];
 
 #[test]
 fn interpreted_rules_give_the_graphs_of_compiled_ones() {
-    let set = Arc::new(Ruleset::replacing(&Path::new(env!("CARGO_MANIFEST_DIR")).join("mappings")).unwrap());
+    let set = Arc::new(MappingFiles::replacing(&Path::new(env!("CARGO_MANIFEST_DIR")).join("mappings")).unwrap());
     let compiled = Rules::default();
     let mut interpreted = Rules::default();
     interpreted.set_files(set.clone());
     let checked = set.checked();
+    let untaken: BTreeMap<u32, BTreeSet<u32>> =
+        OPSETS.into_iter().map(|opset| (opset, untaken_branches(checked, opset))).collect();
+    assert!(untaken.values().all(|arms| !arms.is_empty()), "no rule asks for the opset");
     let mut models = 0;
     let mut differences = Vec::new();
     for example in &checked.program.examples {
@@ -28,6 +33,15 @@ fn interpreted_rules_give_the_graphs_of_compiled_ones() {
             let (one, arms) = examples::build(example, checked, &compiled, opset, Passes::NONE);
             let (other, numbers) = examples::build(example, checked, &interpreted, opset, Passes::NONE);
             let numbers: BTreeSet<u32> = numbers.iter().map(|number| number - set.first_arm()).collect();
+            if let Some(arm) = numbers.intersection(&untaken[&opset]).next() {
+                let arm = &checked.program.arms[*arm as usize];
+                differences.push(format!(
+                    "{} at opset {opset}: takes the branch `{}` of `{}`, which was ruled out",
+                    examples::text(example),
+                    arm.text,
+                    arm.rule
+                ));
+            }
             models += usize::from(matches!(one, Outcome::Built(_)));
             if let Some(what) = difference(&one, &other) {
                 differences.push(format!("{} at opset {opset}: {what}", examples::text(example)));
@@ -40,6 +54,18 @@ fn interpreted_rules_give_the_graphs_of_compiled_ones() {
     println!("{} examples, {models} models", checked.program.examples.len());
     assert!(models > checked.program.examples.len(), "few examples give models");
     assert!(differences.is_empty(), "{} differ\n{}", differences.len(), differences.join("\n"));
+}
+
+/// The branches that specialising all rules to an opset rules out.
+fn untaken_branches(checked: &Checked, opset: u32) -> BTreeSet<u32> {
+    let program = &checked.program;
+    let mut specializer = Specializer::new(program, &checked.schemas, opset);
+    let maps = program.maps.iter().map(|map| &map.function);
+    let lowers = program.lowers.iter().map(|lower| &lower.function);
+    for function in maps.chain(lowers).chain(&program.fns) {
+        specializer.body(function);
+    }
+    specializer.untaken
 }
 
 fn difference(one: &Outcome, other: &Outcome) -> Option<String> {

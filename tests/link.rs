@@ -8,10 +8,10 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-use aten2onnx::dtype::Dtype;
-use aten2onnx::graph::{Graph, Source, Type, Value, ValueInfo};
-use aten2onnx::onnx::{self, ExternalData, ModelOptions, pack};
-use aten2onnx::weights::{MappedFile, Storage, Weight};
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_core::weights::{MappedFile, Storage, Weight};
+use aten2onnx_onnx::graph::{Graph, Source, Type, Value, ValueInfo};
+use aten2onnx_onnx::{ExternalData, ModelOptions, pack};
 
 const MODEL: &str = "tests/data/models/mobilenet_like.pt2";
 
@@ -138,8 +138,8 @@ fn strided(path: &Path) -> Graph {
 fn what_cannot_be_linked_goes_to_a_side_file() {
     let folder = tempfile::tempdir().unwrap();
     let (source, path) = (folder.path().join("m.pt2"), folder.path().join("m.onnx"));
-    let model = onnx::model::build(&strided(&source), &ModelOptions::default()).unwrap();
-    let written = onnx::write_file(&model, &path, ExternalData::Link, &[], &mut |_, _| Ok(())).unwrap();
+    let model = aten2onnx_onnx::model::build(&strided(&source), &ModelOptions::default()).unwrap();
+    let written = aten2onnx_onnx::write_file(&model, &path, ExternalData::Link, &[], &mut |_, _| Ok(())).unwrap();
     assert_eq!((written.linked, written.weights), (4800, 3 * 4800));
     assert_eq!(written.data, Some((folder.path().join("m.onnx.data"), 8192 + 4800)));
     const CHECK: &str = r#"
@@ -155,10 +155,10 @@ for tensor, want in zip(onnx.load(path).graph.initializer, [plain, plain.T, plai
     common::python(CHECK, &[text(&path), "m.pt2,m.onnx.data,m.onnx.data"]);
     let packed = folder.path().join("p.onnx");
     let model = pack::open(&path).unwrap();
-    onnx::write_file(&model, &packed, ExternalData::Always, &[], &mut |_, _| Ok(())).unwrap();
+    aten2onnx_onnx::write_file(&model, &packed, ExternalData::Always, &[], &mut |_, _| Ok(())).unwrap();
     common::python(CHECK, &[text(&packed), "p.onnx.data,p.onnx.data,p.onnx.data"]);
     // A file is not written over while it is read.
-    let error = onnx::write_file(&model, &path, ExternalData::Always, &[], &mut |_, _| Ok(())).unwrap_err();
+    let error = aten2onnx_onnx::write_file(&model, &path, ExternalData::Always, &[], &mut |_, _| Ok(())).unwrap_err();
     assert!(error.message.ends_with("the model is read from it"), "{error}");
 }
 
@@ -166,8 +166,8 @@ for tensor, want in zip(onnx.load(path).graph.initializer, [plain, plain.T, plai
 fn external_data_that_is_not_whole_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (source, path) = (folder.path().join("m.pt2"), folder.path().join("m.onnx"));
-    let model = onnx::model::build(&strided(&source), &ModelOptions::default()).unwrap();
-    onnx::write_file(&model, &path, ExternalData::Link, &[], &mut |_, _| Ok(())).unwrap();
+    let model = aten2onnx_onnx::model::build(&strided(&source), &ModelOptions::default()).unwrap();
+    aten2onnx_onnx::write_file(&model, &path, ExternalData::Link, &[], &mut |_, _| Ok(())).unwrap();
     let refusal = || pack::open(&path).unwrap_err().to_string();
     fs::File::options().write(true).open(&source).unwrap().set_len(1000).unwrap();
     assert!(refusal().contains("reach beyond the 1000 of `m.pt2`"), "{}", refusal());

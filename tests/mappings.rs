@@ -6,9 +6,9 @@ mod common;
 
 use std::path::PathBuf;
 
+use aten2onnx::Exported;
 use aten2onnx::Exporter;
-use aten2onnx::Ready;
-use aten2onnx::error::{Error, Kind};
+use aten2onnx_core::error::{Error, Kind};
 
 const MODEL: &str = "tests/data/models/mobilenet_like.pt2";
 
@@ -21,7 +21,7 @@ fn file(name: &str, text: &str) -> PathBuf {
     path
 }
 
-fn exported(name: &str, rules: &str, opset: u32) -> Ready {
+fn exported(name: &str, rules: &str, opset: u32) -> Exported {
     let exporter = Exporter::new().opset(opset).mappings([file(name, rules)]).unwrap_or_else(|e| panic!("{e}"));
     exporter.read(common::root().join(MODEL)).unwrap()
 }
@@ -30,7 +30,7 @@ fn refused(name: &str, rules: &str) -> Error {
     Exporter::new().mappings([file(name, rules)]).unwrap_err()
 }
 
-fn count(exported: &Ready, op: &str) -> usize {
+fn count(exported: &Exported, op: &str) -> usize {
     let mut count = 0;
     exported.graph.body.visit(&mut |node| count += usize::from(node.op == op));
     count

@@ -9,13 +9,13 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use aten2onnx::dtype::Dtype;
-use aten2onnx::error::{Kind, Result};
-use aten2onnx::graph::{Attr, Body, Constant, Graph, Node, Origin, Source, Type, Value, ValueInfo};
-use aten2onnx::onnx::proto::{ModelProto, TensorProto};
-use aten2onnx::onnx::{self, ExternalData, ModelOptions, Provenance, Written};
-use aten2onnx::sym::SymInt;
-use aten2onnx::weights::{MappedFile, Storage, Weight};
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_core::error::{Kind, Result};
+use aten2onnx_core::sym::SymInt;
+use aten2onnx_core::weights::{MappedFile, Storage, Weight};
+use aten2onnx_onnx::graph::{Attr, Body, Constant, Graph, Node, Origin, Source, Type, Value, ValueInfo};
+use aten2onnx_onnx::proto::{ModelProto, TensorProto};
+use aten2onnx_onnx::{ExternalData, ModelOptions, Provenance, Written};
 
 /// A graph under construction.
 #[derive(Default)]
@@ -94,16 +94,16 @@ fn model() -> Graph {
 }
 
 fn write(graph: &Graph, options: &ModelOptions, path: &Path, external: ExternalData) -> Result<Written> {
-    let model = onnx::model::build(graph, options)?;
+    let model = aten2onnx_onnx::model::build(graph, options)?;
     let mut progress = |done, total| {
         assert!(done <= total);
         Ok(())
     };
-    onnx::write_file(&model, path, external, &[], &mut progress)
+    aten2onnx_onnx::write_file(&model, path, external, &[], &mut progress)
 }
 
 fn read(path: &Path) -> ModelProto {
-    onnx::read::read_file(path).unwrap()
+    aten2onnx_onnx::read::read_file(path).unwrap()
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -184,11 +184,11 @@ fn external_data_is_aligned_and_shared() {
 fn a_stream_gets_the_same_bytes_as_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let mut bytes = Vec::new();
-    let model = onnx::model::build(&model(), &ModelOptions::default()).unwrap();
-    onnx::write_to(&model, &mut bytes, &mut |_, _| Ok(())).unwrap();
+    let model = aten2onnx_onnx::model::build(&model(), &ModelOptions::default()).unwrap();
+    aten2onnx_onnx::write_to(&model, &mut bytes, &mut |_, _| Ok(())).unwrap();
     for name in ["a.onnx", "another name.onnx"] {
         let path = folder.path().join(name);
-        onnx::write_file(&model, &path, ExternalData::Never, &[], &mut |_, _| Ok(())).unwrap();
+        aten2onnx_onnx::write_file(&model, &path, ExternalData::Never, &[], &mut |_, _| Ok(())).unwrap();
         assert_eq!(fs::read(path).unwrap(), bytes);
     }
 }
@@ -255,7 +255,7 @@ fn the_source_is_not_overwritten() {
 fn the_ir_version_is_the_lowest_that_will_do() {
     let version = |graph: &Graph, ir: Option<u32>| {
         let options = ModelOptions { ir, ..ModelOptions::default() };
-        onnx::model::build(graph, &options).map(|model| model.proto.ir_version())
+        aten2onnx_onnx::model::build(graph, &options).map(|model| model.proto.ir_version())
     };
     assert_eq!(version(&model(), None), Ok(4));
     assert_eq!(version(&model(), Some(8)), Ok(8));
@@ -277,7 +277,7 @@ fn the_ir_version_is_the_lowest_that_will_do() {
 fn provenance_is_as_much_as_asked_for_and_never_a_path() {
     let text = |provenance, ir| {
         let options = ModelOptions { provenance, ir, ..ModelOptions::default() };
-        format!("{:?}", onnx::model::build(&model(), &options).unwrap().proto)
+        format!("{:?}", aten2onnx_onnx::model::build(&model(), &options).unwrap().proto)
     };
     let none = text(Provenance::None, None);
     assert!(none.contains("MatMul_0") && none.contains("v0") && !none.contains("product"));
@@ -298,7 +298,7 @@ fn dimensions_inputs_and_outputs_take_the_names_of_the_user() {
         names: HashMap::from([(graph.body.inputs[0], "sum".to_owned()), (graph.body.outputs[0], "logits".to_owned())]),
         ..ModelOptions::default()
     };
-    let proto = onnx::model::build(&graph, &options).unwrap().proto;
+    let proto = aten2onnx_onnx::model::build(&graph, &options).unwrap().proto;
     let text = format!("{proto:?}");
     assert!(text.contains("batch") && !text.contains("s77"));
     let graph = proto.graph.unwrap();

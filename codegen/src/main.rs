@@ -1,4 +1,4 @@
-//! The opmap compiler as a command: `cargo run -p aten2onnx-codegen -- check`.
+//! The command of the opmap compiler: `cargo run -p aten2onnx-codegen -- check`.
 
 mod cli;
 

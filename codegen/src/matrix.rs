@@ -1,6 +1,4 @@
-//! The support matrix for people and programs: every overload at every opset, as Markdown, JSON and a page of HTML.
-//!
-//! Takes the checked rules; everything in it is computed by `coverage`.
+//! The support matrix: every overload at every opset, as Markdown, JSON and HTML. `coverage` computes it.
 
 mod html;
 mod page;
@@ -10,17 +8,17 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value, json};
 
-use crate::Checked;
-use crate::coverage::{Status, ranges};
+use aten2onnx_opmap::Checked;
+use aten2onnx_opmap::coverage::{Status, ranges};
 
-/// What is shown, ready to be written.
+/// The content of the matrix.
 #[derive(Debug)]
 pub struct Table {
     /// All opsets, oldest first.
     opsets: Vec<u32>,
     /// Sorted by overload.
     rows: Vec<Row>,
-    /// Overloads that ONNX cannot say, and why; sorted.
+    /// Overloads that ONNX cannot express, and why, sorted.
     unsupported: Vec<(String, String)>,
 }
 
@@ -30,11 +28,11 @@ struct Row {
     name: String,
     /// `mappings/aten/activation.opmap:4`
     location: String,
-    /// The dtypes that its examples prove.
+    /// The dtypes of its examples.
     dtypes: BTreeSet<String>,
-    /// For each opset.
+    /// The level at each opset.
     levels: Vec<Level>,
-    /// Why something is refused, and at which opsets.
+    /// Reasons for refusals, with their opsets.
     reasons: Vec<(String, BTreeSet<u32>)>,
 }
 
@@ -79,18 +77,18 @@ impl Row {
     }
 
     /// The opsets of one level: `9 to 12, 15`.
-    fn at(&self, level: Level, opsets: &[u32]) -> String {
+    fn opsets_of(&self, level: Level, opsets: &[u32]) -> String {
         ranges(&opsets.iter().zip(&self.levels).filter(|(_, l)| **l == level).map(|(opset, _)| *opset).collect())
     }
 }
 
 impl Table {
-    /// Of rules without faults.
+    /// The matrix of rules without errors.
     pub fn new(checked: &Checked) -> Table {
         let matrix = &checked.matrix;
         let opsets: Vec<u32> = (matrix.oldest..=matrix.newest).collect();
         let maps = checked.program.maps.iter();
-        let mut proven = page::proven(checked);
+        let mut proven = page::tested_dtypes(checked);
         let rows = maps.filter_map(|map| {
             let function = &map.function;
             let statuses = matrix.rows.get(&function.name)?;
@@ -103,7 +101,7 @@ impl Table {
         Table { rows: rows.collect(), unsupported: unsupported.collect(), opsets }
     }
 
-    /// How many overloads are at a level at the opset of this index.
+    /// The number of overloads with a level at the opset of this index.
     fn count(&self, index: usize, level: Level) -> usize {
         self.rows.iter().filter(|row| row.levels.get(index) == Some(&level)).count()
     }
@@ -111,7 +109,7 @@ impl Table {
     /// As Markdown.
     pub fn markdown(&self) -> String {
         let mut text = format!(
-            "# Support of PyTorch's operators\n\n{} overloads have a rule, {} cannot be said in ONNX.\n\n",
+            "# Support of PyTorch's operators\n\n{} overloads have a rule, {} cannot be expressed in ONNX.\n\n",
             self.rows.len(),
             self.unsupported.len()
         );
@@ -120,11 +118,9 @@ impl Table {
             let counts = Level::ALL.map(|level| self.count(index, level).to_string()).join(" | ");
             let _ = writeln!(text, "| {opset} | {counts} |");
         }
-        text.push_str(
-            "\n## Overloads\n\n| overload | full | partial | none | why not everywhere |\n|---|---|---|---|---|\n",
-        );
+        text.push_str("\n## Overloads\n\n| overload | full | partial | none | reasons |\n|---|---|---|---|---|\n");
         for row in &self.rows {
-            let levels = Level::ALL.map(|level| row.at(level, &self.opsets)).join(" | ");
+            let levels = Level::ALL.map(|level| row.opsets_of(level, &self.opsets)).join(" | ");
             let reasons = row.reasons.iter().map(|(reason, at)| format!("{}: {}", ranges(at), cell(reason)));
             let _ = writeln!(text, "| `{}` | {levels} | {} |", row.name, reasons.collect::<Vec<_>>().join("; "));
         }

@@ -1,14 +1,14 @@
-//! How long the rules are, and which of them are a Rust function in all but name: what shows whether the language still carries them.
+//! The length of rules, and the rules that only call a Rust function: a measure of how well the language fits.
 
 use std::fmt::Write;
 
-use crate::Checked;
-use crate::tree::{Expr, Function, Kind};
+use aten2onnx_opmap::Checked;
+use aten2onnx_opmap::tree::{Expr, Function, Kind};
 
 /// Counts over all rules.
 #[derive(Debug)]
 pub struct Stats {
-    /// Rules and lowerings.
+    /// Rules.
     pub maps: usize,
     /// Lowerings.
     pub lowers: usize,
@@ -16,14 +16,14 @@ pub struct Stats {
     pub helpers: usize,
     /// Helpers in Rust.
     pub externs: usize,
-    /// Rules and lowerings whose whole body is a call of an `extern fn` that is no word of the language (`lib/`), by name.
+    /// Rules and lowerings whose whole body is a call of an `extern fn` other than those of the prelude (`lib/`), by name.
     pub external: Vec<String>,
-    /// The lines of each body of a rule or lowering, shortest first.
+    /// The number of lines of the body of each rule and lowering, in ascending order.
     pub lines: Vec<usize>,
 }
 
 impl Stats {
-    /// Of the rules as they are.
+    /// Counts the rules.
     pub fn of(checked: &Checked) -> Stats {
         let program = &checked.program;
         let maps = program.maps.iter().map(|m| &m.function);
@@ -43,8 +43,8 @@ impl Stats {
         }
     }
 
-    /// How many in a hundred of the rules and lowerings are an `extern fn`.
-    pub fn external_share(&self) -> f64 {
+    /// The share of rules and lowerings that only call an `extern fn`, in percent.
+    fn external_share(&self) -> f64 {
         100.0 * self.external.len() as f64 / (self.maps + self.lowers).max(1) as f64
     }
 
@@ -70,7 +70,7 @@ impl Stats {
     }
 }
 
-/// Is this no more than a call of a Rust function?
+/// Whether a body is only a call of a Rust function.
 fn is_external(body: &Expr, is_special: &dyn Fn(&str) -> bool) -> bool {
     match &body.kind {
         Kind::Extern(name, _) => is_special(name),

@@ -1,30 +1,35 @@
-//! What a newer snapshot brings: the report that `import-onnx` and `import-aten` print.
+//! Reports on newer snapshots, for `import-onnx` and `import-aten`.
 //!
-//! Takes the old and the new schemas, and a function that tells which rule files mention an operator; gives Markdown that says
-//! what appeared, vanished and changed, which files it touches, and what they now need.
+//! From the old and the new schemas they list in Markdown what was added, removed and changed, which rule files are affected, and
+//! what these now need.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use crate::schema::aten::{Arg, AtenSchemas, Schema};
-use crate::schema::onnx::{Attribute, Change, OnnxSchemas, Port, Version};
-use crate::schema::short_types;
+use aten2onnx_opmap::schema::aten::{Arg, AtenSchemas, Schema};
+use aten2onnx_opmap::schema::onnx::{Change, OnnxSchemas, Version};
+use aten2onnx_opmap::schema::onnx_diff::shape_differences;
+use aten2onnx_opmap::schema::short_types;
 
 /// The rule files that mention an operator.
-pub type Uses<'a> = &'a dyn Fn(&str) -> Vec<String>;
+pub type RuleFiles<'a> = &'a dyn Fn(&str) -> Vec<String>;
 
-/// A report on ONNX's operators: for each new opset what appeared and changed; then what was corrected or vanished.
-pub fn onnx_report(old: &OnnxSchemas, new: &OnnxSchemas, uses: Uses<'_>) -> String {
+/// A report on ONNX's operators: what each new opset added and changed, and what was corrected or removed.
+pub fn onnx_report(old: &OnnxSchemas, new: &OnnxSchemas, rule_files: RuleFiles<'_>) -> String {
     let mut opsets: BTreeMap<u32, OpsetNews> = BTreeMap::new();
-    let mut corrected = Section::new("Corrected in versions that were there");
-    let mut vanished = Section::new("Vanished");
+    let mut corrected = Section::new("Corrections of existing versions");
+    let mut removed_ops = Section::new("Removed");
     for (name, versions) in &new.ops {
         for (i, version) in versions.iter().enumerate() {
             let before = i.checked_sub(1).and_then(|i| versions.get(i));
             match old.versions(name).iter().find(|v| v.since == version.since) {
-                None => opsets.entry(version.since).or_default().add(version, before, uses),
+                None => opsets.entry(version.since).or_default().add(version, before, rule_files),
                 Some(known) if known != version => {
-                    corrected.add(&format!("{name} {}", version.since), &differences(known, version), &uses(name));
+                    corrected.add(
+                        &format!("{name} {}", version.since),
+                        &differences(known, version),
+                        &rule_files(name),
+                    );
                 }
                 Some(_) => {}
             }
@@ -32,7 +37,7 @@ pub fn onnx_report(old: &OnnxSchemas, new: &OnnxSchemas, uses: Uses<'_>) -> Stri
     }
     for version in old.ops.values().flatten() {
         if new.versions(&version.name).iter().all(|v| v.since != version.since) {
-            vanished.add(&format!("{} {}", version.name, version.since), &[], &uses(&version.name));
+            removed_ops.add(&format!("{} {}", version.name, version.since), &[], &rule_files(&version.name));
         }
     }
     let mut text = format!("# ONNX operators: {}\n", range(newest(old), newest(new)));
@@ -41,34 +46,34 @@ pub fn onnx_report(old: &OnnxSchemas, new: &OnnxSchemas, uses: Uses<'_>) -> Stri
         news.sections(opset).iter().for_each(|s| s.write("###", &mut text));
     }
     corrected.write("##", &mut text);
-    vanished.write("##", &mut text);
+    removed_ops.write("##", &mut text);
     finish(text)
 }
 
-/// A report on PyTorch's operators: what changed, vanished and appeared.
-pub fn aten_report(old: &AtenSchemas, new: &AtenSchemas, uses: Uses<'_>) -> String {
-    let mut changed = Section::new("Changed: the headers of their rules no longer hold");
-    let mut vanished = Section::new("Vanished: their rules name operators that are no more");
+/// A report on PyTorch's operators: what was changed, removed and added.
+pub fn aten_report(old: &AtenSchemas, new: &AtenSchemas, rule_files: RuleFiles<'_>) -> String {
+    let mut changed = Section::new("Changed: the headers of their rules no longer match");
+    let mut removed_ops = Section::new("Removed: their rules name operators that no longer exist");
     for was in old.iter() {
         match new.get(&was.name) {
-            None => vanished.add(&was.name, &[format!("was `{was}`")], &uses(&was.name)),
+            None => removed_ops.add(&was.name, &[format!("was `{was}`")], &rule_files(&was.name)),
             Some(is) if is != was => {
                 let mut lines = schema_differences(was, is);
                 lines.extend([format!("was `{was}`"), format!("is `{is}`")]);
-                changed.add(&was.name, &lines, &uses(&was.name));
+                changed.add(&was.name, &lines, &rule_files(&was.name));
             }
             Some(_) => {}
         }
     }
-    let mut appeared = Section::new("Appeared");
+    let mut added = Section::new("Added");
     for is in new.iter().filter(|s| old.get(&s.name).is_none()) {
-        appeared.add(&is.name, &[format!("`{is}`")], &uses(&is.name));
+        added.add(&is.name, &[format!("`{is}`")], &rule_files(&is.name));
     }
     let mut text = format!(
-        "# PyTorch operators: {} changed, {} vanished, {} appeared\n",
-        changed.entries, vanished.entries, appeared.entries
+        "# PyTorch operators: {} changed, {} removed, {} added\n",
+        changed.entries, removed_ops.entries, added.entries
     );
-    [changed, vanished, appeared].iter().for_each(|s| s.write("##", &mut text));
+    [changed, removed_ops, added].iter().for_each(|s| s.write("##", &mut text));
     finish(text)
 }
 
@@ -87,7 +92,7 @@ fn finish(mut text: String) -> String {
     text
 }
 
-/// A heading and its list, which is not written when it is empty.
+/// A heading and its list. An empty section is not written.
 struct Section {
     title: String,
     entries: usize,
@@ -99,7 +104,7 @@ impl Section {
         Section { title: title.into(), entries: 0, body: String::new() }
     }
 
-    /// An operator, what there is to say about it, and the rule files that mention it.
+    /// An operator, its changes, and the rule files that mention it.
     fn add(&mut self, name: &str, lines: &[String], files: &[String]) {
         self.entries += 1;
         let _ = writeln!(self.body, "- `{name}`");
@@ -118,21 +123,21 @@ impl Section {
     }
 }
 
-/// What an opset brought, with the names of the sections to come.
+/// The changes of an opset, by section.
 #[derive(Default)]
 struct OpsetNews {
-    appeared: Vec<Entry>,
+    added: Vec<Entry>,
     shape: Vec<Entry>,
     types: Vec<Entry>,
     texts: Vec<Entry>,
     deprecated: Vec<Entry>,
 }
 
-/// An operator, what there is to say about it, the rule files that mention it.
+/// An operator, its changes, and the rule files that mention it.
 type Entry = (String, Vec<String>, Vec<String>);
 
 impl OpsetNews {
-    fn add(&mut self, version: &Version, before: Option<&Version>, uses: Uses<'_>) {
+    fn add(&mut self, version: &Version, before: Option<&Version>, rule_files: RuleFiles<'_>) {
         let mut lines = before.map_or_else(|| vec![signature(version)], |before| differences(before, version));
         let other_sharing = before.is_some_and(|b| sharing(b) != sharing(version));
         if version.deprecated {
@@ -140,28 +145,22 @@ impl OpsetNews {
         }
         let list = match before.map(|before| version.change_from(before)) {
             _ if version.deprecated => &mut self.deprecated,
-            None | Some(Change::Appeared) => &mut self.appeared,
+            None | Some(Change::Appeared) => &mut self.added,
             Some(Change::Shape) => &mut self.shape,
             Some(Change::Types) if lines.is_empty() || other_sharing => &mut self.texts,
             Some(Change::Types) => &mut self.types,
         };
-        list.push((version.name.clone(), lines, uses(&version.name)));
+        list.push((version.name.clone(), lines, rule_files(&version.name)));
     }
 
     fn sections(self, opset: u32) -> Vec<Section> {
         let before = opset.saturating_sub(1);
-        let shape = format!("Changed shape: each wants `lower OP before {opset}` or `same OP {before} as {opset}`");
+        let shape = format!("Changed shape: each needs `lower OP before {opset}` or `same OP {before} as {opset}`");
         let titled = [
-            (
-                "Appeared: a rule that emits one wants `lower OP before N`".replace('N', &opset.to_string()),
-                self.appeared,
-            ),
+            ("Added: a rule that emits one needs `lower OP before N`".replace('N', &opset.to_string()), self.added),
             (shape, self.shape),
-            (
-                "Other types: dtypes are legalised; a change of meaning, if any, belongs into opsets.toml".into(),
-                self.types,
-            ),
-            ("Not in the types alone: the meaning may have changed, which belongs into opsets.toml".into(), self.texts),
+            ("Other types: dtypes are legalised; add a change of meaning, if any, to opsets.toml".into(), self.types),
+            ("Other changes: if the meaning changed, add it to opsets.toml".into(), self.texts),
             ("Deprecated".into(), self.deprecated),
         ];
         let section = |(title, entries): (String, Vec<Entry>)| {
@@ -182,7 +181,7 @@ fn signature(version: &Version) -> String {
     format!("`({}) -> ({})`", inputs.join(", "), outputs.join(", "))
 }
 
-/// All that differs between two versions, a line each.
+/// All differences between two versions, one per line.
 fn differences(before: &Version, after: &Version) -> Vec<String> {
     let mut lines = shape_differences(before, after);
     lines.extend(type_differences(before, after));
@@ -195,44 +194,7 @@ fn differences(before: &Version, after: &Version) -> Vec<String> {
     lines
 }
 
-/// What differs in inputs, outputs and attributes, a line each.
-pub(crate) fn shape_differences(before: &Version, after: &Version) -> Vec<String> {
-    let mut lines = port_differences("input", &before.inputs, &after.inputs);
-    lines.extend(port_differences("output", &before.outputs, &after.outputs));
-    lines.extend(attribute_differences(&before.attributes, &after.attributes));
-    lines
-}
-
-fn port_differences(what: &str, before: &[Port], after: &[Port]) -> Vec<String> {
-    let shape = |p: &Port| (p.option, p.homogeneous);
-    let describe = |port: &Port| match after.iter().find(|p| p.name == port.name) {
-        None => Some(format!("{what} `{port}` is gone")),
-        Some(now) if shape(now) != shape(port) => Some(format!("{what} `{port}` is now `{now}`")),
-        Some(_) => None,
-    };
-    let mut lines: Vec<String> = before.iter().filter_map(describe).collect();
-    let fresh = after.iter().filter(|p| before.iter().all(|b| b.name != p.name));
-    lines.extend(fresh.map(|port| format!("{what} `{port}` is new")));
-    let names = |ports: &[Port]| ports.iter().map(|p| p.name.clone()).collect::<Vec<_>>();
-    if lines.is_empty() && names(before) != names(after) {
-        lines.push(format!("the order of the {what}s is now {}", names(after).join(", ")));
-    }
-    lines
-}
-
-fn attribute_differences(before: &[Attribute], after: &[Attribute]) -> Vec<String> {
-    let describe = |attribute: &Attribute| match after.iter().find(|a| a.name == attribute.name) {
-        None => Some(format!("attribute `{attribute}` is gone")),
-        Some(now) if now != attribute => Some(format!("attribute `{attribute}` is now `{now}`")),
-        Some(_) => None,
-    };
-    let mut lines: Vec<String> = before.iter().filter_map(describe).collect();
-    let fresh = after.iter().filter(|a| before.iter().all(|b| b.name != a.name));
-    lines.extend(fresh.map(|attribute| format!("attribute `{attribute}` is new")));
-    lines
-}
-
-/// What the ports of both versions may be now and could not be before: by port, because type variables are renamed at times.
+/// The differences in allowed types, by port, because type variables are sometimes renamed.
 fn type_differences(before: &Version, after: &Version) -> Vec<String> {
     let inputs = before.inputs.iter().map(|was| (was, &after.inputs));
     let outputs = before.outputs.iter().map(|was| (was, &after.outputs));
@@ -289,12 +251,12 @@ fn types_change(before: &[String], after: &[String]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// What differs in the arguments and results of an overload, a line each.
+/// The differences in arguments and results of an overload, one per line.
 fn schema_differences(was: &Schema, is: &Schema) -> Vec<String> {
     let mut lines = Vec::new();
     for arg in &was.args {
         match is.arg(&arg.name) {
-            None => lines.push(format!("argument `{arg}` is gone")),
+            None => lines.push(format!("argument `{arg}` was removed")),
             Some(now) if now != arg => lines.push(argument_change(arg, now)),
             Some(_) => {}
         }

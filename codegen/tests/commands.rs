@@ -1,4 +1,4 @@
-//! The command: what each of its subcommands prints, writes and refuses.
+//! The subcommands: what they print, write and refuse.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -52,7 +52,7 @@ fn run(mappings: &Path, arguments: &[&str]) -> Output {
     command.args(arguments).arg("--mappings").arg(mappings).output().unwrap()
 }
 
-/// What it printed; the exit code must be as told.
+/// The output of a command, which must exit with this code.
 fn said(output: &Output, code: i32) -> String {
     let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(code), "{text}");
@@ -62,7 +62,7 @@ fn said(output: &Output, code: i32) -> String {
 const RELU: &str = "map aten::relu(Tensor self) -> Tensor = Relu(self)\nexample aten::relu(f32[2])\n";
 
 #[test]
-fn check_counts_what_is_sound_and_shows_every_mistake() {
+fn check_counts_items_and_shows_every_error() {
     let sound = said(&run(&mappings(), &["check"]), 0);
     assert!(sound.contains("0 errors"), "{sound}");
     let wrong =
@@ -74,7 +74,7 @@ fn check_counts_what_is_sound_and_shows_every_mistake() {
 }
 
 #[test]
-fn fmt_check_names_the_file_and_fmt_mends_it() {
+fn fmt_check_names_the_file_and_fmt_formats_it() {
     let folder = folder("map aten::relu( Tensor self )->Tensor=Relu( self )\nexample aten::relu(f32[2])\n");
     let file = folder.path().join("aten/rules.opmap");
     assert!(said(&run(folder.path(), &["fmt", "--check"]), 1).contains("rules.opmap"));
@@ -94,7 +94,7 @@ fn expand_shows_a_rule_at_an_opset_and_helps_with_a_wrong_name() {
 }
 
 #[test]
-fn matrix_speaks_three_formats() {
+fn matrix_has_three_formats() {
     let folder = folder(RELU);
     assert!(said(&run(folder.path(), &["matrix", "--format", "md"]), 0).contains("aten::relu"));
     assert!(said(&run(folder.path(), &["matrix", "--format", "html"]), 0).contains("<table"));
@@ -126,7 +126,7 @@ fn a_snapshot_that_lost_an_operator_names_the_rules_that_need_it() {
 }
 
 #[test]
-fn damaged_facts_and_missing_folders_are_told() {
+fn damaged_facts_and_missing_folders_are_errors() {
     let missing = said(&run(Path::new("no/such/folder"), &["check"]), 2);
     assert!(missing.contains("no/such/folder"), "{missing}");
     let folder = folder(RELU);
@@ -142,7 +142,7 @@ fn an_error_code_is_explained() {
 }
 
 #[test]
-fn stats_tell_that_few_rules_are_rust() {
+fn stats_show_that_few_rules_are_rust() {
     let text = said(&run(&mappings(), &["stats"]), 0);
     let share = text.split_once("whole body an extern fn: ").and_then(|(_, rest)| rest.split_once('(')).unwrap().1;
     let share: f64 = share.split_once(" %").unwrap().0.parse().unwrap();

@@ -1,4 +1,4 @@
-//! No text makes the compiler panic: the project's own rules with tokens cut out, doubled and replaced.
+//! No text makes the compiler panic: the project's own rules with tokens deleted, doubled and replaced.
 
 #![allow(clippy::unwrap_used)]
 
@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use aten2onnx_codegen::expand::Expander;
-use aten2onnx_codegen::render::{render, render_json};
-use aten2onnx_codegen::schema::Schemas;
-use aten2onnx_codegen::source::Sources;
-use aten2onnx_codegen::{check_sources, generate};
+use aten2onnx_codegen::generate;
+use aten2onnx_opmap::check_sources;
+use aten2onnx_opmap::render::{render, render_json};
+use aten2onnx_opmap::schema::Schemas;
+use aten2onnx_opmap::source::Sources;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -20,7 +21,7 @@ fn mappings() -> PathBuf {
 static SCHEMAS: LazyLock<Schemas> = LazyLock::new(|| Schemas::load(&mappings()).unwrap());
 static RULES: LazyLock<Sources> = LazyLock::new(|| Sources::read_dir(&mappings()).unwrap());
 
-/// What may come in the place of a token.
+/// Replacements for tokens.
 const PIECES: &[&str] = &[
     "Relu",
     "TopK",
@@ -86,7 +87,7 @@ const PIECES: &[&str] = &[
     "with n = 4",
 ];
 
-/// Where the tokens of a text are: words, numbers, texts, single signs.
+/// The places of the tokens of a text: words, and single characters.
 fn tokens(text: &str) -> Vec<std::ops::Range<usize>> {
     let mut tokens: Vec<std::ops::Range<usize>> = Vec::new();
     let mut word = false;
@@ -102,13 +103,13 @@ fn tokens(text: &str) -> Vec<std::ops::Range<usize>> {
     tokens
 }
 
-/// What is done to one token.
+/// A change of one token.
 #[derive(Debug, Clone)]
 enum Change {
     Delete,
     Double,
     Replace(&'static str),
-    /// By the token that stands elsewhere.
+    /// By the token at another place.
     Copy(Index),
 }
 
@@ -140,7 +141,7 @@ fn damaged(text: &str, changes: &[(Index, Change)]) -> String {
     text
 }
 
-/// Checks, renders, and goes on to the end if nothing is wrong.
+/// Checks and renders, and generates the Rust if there are no errors.
 fn survives(sources: Sources) {
     let checked = check_sources(sources, SCHEMAS.clone());
     let errors = &checked.diagnostics;
@@ -158,7 +159,7 @@ fn survives(sources: Sources) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A damaged file with the prelude and a whole one.
+    /// A damaged file with the prelude and an undamaged one.
     #[test]
     fn damaged_rules(
         file in any::<Index>(),
@@ -181,7 +182,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Some rules alone, damaged much.
+    /// Heavily damaged parts of files.
     #[test]
     fn damaged_pieces(
         file in any::<Index>(),

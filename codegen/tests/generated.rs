@@ -1,9 +1,10 @@
-//! The generated Rust of a few rules, as it is meant to be read: blessed by `INSTA_UPDATE=always cargo test`.
+//! The generated Rust of a few rules. `INSTA_UPDATE=always cargo test` accepts changes.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 
-use aten2onnx_codegen::{check_dir, generate};
+use aten2onnx_codegen::generate;
+use aten2onnx_opmap::check_dir;
 
 /// The file and the function: a choice, a list, several outputs, an optional input, a graph as attribute, a lowering.
 const SHOWN: [(&str, &str); 7] = [
@@ -30,7 +31,7 @@ fn a_few_rules_become_the_rust_that_was_blessed() {
     }
 }
 
-/// A function with its documentation, as it stands in a generated file.
+/// A function of a generated file, with its documentation.
 fn item(text: &str, function: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let Some(head) = lines.iter().position(|l| l.starts_with(&format!("pub fn {function}("))) else {
@@ -41,7 +42,7 @@ fn item(text: &str, function: &str) -> String {
     lines[start..end].join("\n")
 }
 
-/// Line numbers and the numbers of branches move with every edit above: they are no part of what is blessed.
+/// The text without line numbers and numbers of branches, which change with every edit above.
 fn without_numbers(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;

@@ -1,13 +1,12 @@
-//! The static tables that the exporter gets: their text for a small snapshot, and that of the real one is Rust.
+//! The static tables of the exporter: their text for small snapshots, and that the real ones are valid Rust.
 #![allow(clippy::unwrap_used)]
 
 use std::path::PathBuf;
 
 use aten2onnx_codegen::emit::{facts, schema_table};
-use aten2onnx_codegen::schema::Schemas;
-use aten2onnx_codegen::schema::facts::{Dtypes, Opsets, Promotion};
-use aten2onnx_codegen::schema::onnx::OnnxSchemas;
-use quote::quote;
+use aten2onnx_opmap::schema::Schemas;
+use aten2onnx_opmap::schema::facts::{Dtypes, Opsets, Promotion};
+use aten2onnx_opmap::schema::onnx::OnnxSchemas;
 
 const ONNX: &str = "\
 @floats = float16 float double
@@ -103,10 +102,7 @@ fn small() -> Schemas {
 
 /// Without the helpers at the head of the module.
 fn tables(schemas: &Schemas) -> String {
-    let lower =
-        |op: &str, before: u32| (op == "Softmax" && before == 13).then(|| quote!(crate::rules::lower_softmax_13));
-    let same = |op: &str, since: u32| op == "Old" && since == 11;
-    let text = schema_table::emit(schemas, &lower, &same);
+    let text = schema_table::emit(schemas);
     text.split_once("others: true }\n    }\n\n").unwrap().1.to_string()
 }
 
@@ -117,7 +113,7 @@ fn a_small_snapshot() {
 
 #[test]
 fn small_facts() {
-    let text = facts::emit(&small(), None);
+    let text = facts::emit(&small(), None) + &facts::emit_promotion(&small());
     let is_empty_row = |line: &&str| line.ends_with(", &[]),") || line.contains("[N") && !line.contains("s(");
     let shown: Vec<&str> = text.lines().filter(|line| !is_empty_row(line)).collect();
     insta::assert_snapshot!(shown.join("\n"));
@@ -127,7 +123,7 @@ fn small_facts() {
 fn the_real_tables_are_rust() {
     let mappings = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../mappings");
     let schemas = Schemas::load(&mappings).unwrap();
-    let text = schema_table::emit(&schemas, &|_, _| None, &|_, _| false) + &facts::emit(&schemas, None);
+    let text = schema_table::emit(&schemas) + &facts::emit(&schemas, None) + &facts::emit_promotion(&schemas);
     syn::parse_file(&text).unwrap();
     assert!(text.len() < 200_000, "{} bytes are compiled in every build", text.len());
 }

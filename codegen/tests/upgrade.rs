@@ -1,9 +1,9 @@
 //! The upgrade reports, for small snapshots.
 #![allow(clippy::unwrap_used)]
 
-use aten2onnx_codegen::schema::aten::AtenSchemas;
-use aten2onnx_codegen::schema::onnx::OnnxSchemas;
 use aten2onnx_codegen::upgrade::{aten_report, onnx_report};
+use aten2onnx_opmap::schema::aten::AtenSchemas;
+use aten2onnx_opmap::schema::onnx::OnnxSchemas;
 
 const OLD_ONNX: &str = "\
 @floats = float16 float double
@@ -137,6 +137,6 @@ fn nothing_new() {
     let onnx = OnnxSchemas::parse(OLD_ONNX).unwrap();
     assert_eq!(onnx_report(&onnx, &onnx, &uses), "# ONNX operators: opset 12\n\nNothing changed.\n");
     let aten = AtenSchemas::parse(OLD_ATEN).unwrap();
-    let nothing = "# PyTorch operators: 0 changed, 0 vanished, 0 appeared\n\nNothing changed.\n";
+    let nothing = "# PyTorch operators: 0 changed, 0 removed, 0 added\n\nNothing changed.\n";
     assert_eq!(aten_report(&aten, &aten, &uses), nothing);
 }

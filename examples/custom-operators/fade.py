@@ -1,4 +1,4 @@
-"""`fade.py save CURVE` writes fade.pt2, `fade.py compare CURVE` runs fade.onnx beside it."""
+"""`fade.py save CURVE` writes fade.pt2. `fade.py compare CURVE` runs fade.onnx and compares its results with PyTorch."""
 
 import sys
 

@@ -1,10 +1,10 @@
-"""Makes mappings/aten/approximations.opmap: polynomials for functions that ONNX lacks, good to double precision.
+"""Writes mappings/aten/approximations.opmap: polynomials in double precision for functions that ONNX lacks.
 
-    python mappings/approximations/make.py            writes it
-    python mappings/approximations/make.py --check    tells whether it is as it would be written
+    python mappings/approximations/make.py            write the file
+    python mappings/approximations/make.py --check    fail if the file is not up to date
 
-Each is a Chebyshev interpolant in a variable between -1 and 1, computed by mpmath with 60 digits, as coefficients of powers. The
-script measures each with ordinary doubles and fails where one is worse than it should be.
+Each polynomial is a Chebyshev interpolant in a variable from -1 to 1, computed by mpmath with 60 digits and converted to coefficients of
+powers. The script measures the error of each in double precision, and fails if it is too large.
 """
 import sys
 from pathlib import Path
@@ -16,7 +16,7 @@ PI = mp.pi
 
 
 def interpolant(f, count):
-    """The coefficients of powers, lowest first, of the polynomial through `count` Chebyshev nodes."""
+    """Returns the polynomial through `count` Chebyshev nodes, as coefficients of powers, lowest first."""
     nodes = [mp.cos(PI * (2 * i + 1) / (2 * count)) for i in range(count)]
     values = [f(t) for t in nodes]
     weights = []
@@ -45,7 +45,7 @@ def horner(coefficients, t):
 
 
 def fit(name, what, f, worst=4e-15):
-    """The shortest interpolant that is as good as doubles make it."""
+    """Returns the shortest interpolant that reaches double precision."""
     best = None
     points = [mp.mpf(i) / 101 for i in range(-101, 102)]
     wanted = [f(t if abs(t) < 1 else t * (1 - mp.mpf(10) ** -25)) for t in points]
@@ -64,7 +64,7 @@ def fit(name, what, f, worst=4e-15):
 
 
 def phases(first, second, order, x):
-    """The slow parts of a pair of oscillating functions at x."""
+    """Returns the two slowly varying factors of a pair of oscillating functions at x."""
     angle = x - PI / 4 - order * PI / 2
     root = mp.sqrt(PI * x / 2)
     a, b = first * root, second * root

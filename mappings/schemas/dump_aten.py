@@ -1,14 +1,14 @@
-"""Writes aten.txt, prims.txt, quantized_decomposed.txt, torch.onnx.txt, torchvision.txt: every overload's schema, one a line.
+"""Writes aten.txt, prims.txt, quantized_decomposed.txt, torch.onnx.txt and torchvision.txt: the schema of each overload on a line.
 
     pip install torch==2.13.0 torchvision==0.28.0
-    python mappings/schemas/dump_aten.py            # refresh
-    python mappings/schemas/dump_aten.py --check    # fail if a file is not what this torch says
+    python mappings/schemas/dump_aten.py            # write the files
+    python mappings/schemas/dump_aten.py --check    # fail if a file differs from the installed torch
 
-To move to a newer torch: change TORCH and COUNTS below, refresh, then print the upgrade report with
+To upgrade torch, change TORCH and COUNTS below, run the script, then print the upgrade report with
 `cargo run -p aten2onnx-codegen -- import-aten`.
 
-Operators that native_functions.yaml lists have its very text; for the others torch's own rendering is brought to the same
-notation of numbers (it prints `1.` for `1.0`, and 17 digits where fewer say the same float).
+Schemas are copied from native_functions.yaml if they are there. For others, the numbers in torch's rendering are converted to the same
+notation (torch prints `1.` for `1.0`, and up to 17 digits even if fewer digits give the same float).
 """
 
 import re
@@ -26,7 +26,7 @@ from snapshot import finish
 TORCH = "2.13.0"
 TORCHVISION = "0.28.0"
 COUNTS = {"aten": 3754, "prims": 126, "quantized_decomposed": 19, "onnx": 2, "torchvision": 15}
-FILES = {"onnx": "torch.onnx.txt"}  # onnx.txt holds the schemas of ONNX itself
+FILES = {"onnx": "torch.onnx.txt"}  # onnx.txt contains the schemas of ONNX
 
 
 def release(version):
@@ -34,28 +34,28 @@ def release(version):
 
 
 def native_functions():
-    """Full name -> text, from the copy of native_functions.yaml that torch installs."""
+    """Returns schemas by full name, from the native_functions.yaml of the torch package."""
     path = Path(torchgen.__file__).parent / "packaged/ATen/native/native_functions.yaml"
     texts = ["aten::" + entry["func"] for entry in yaml.safe_load(path.read_text(encoding="utf-8"))]
     return {text[: text.index("(")]: text for text in texts}
 
 
 def rendered(schema):
-    """The schema as torch prints it, numbers as in native_functions.yaml."""
+    """Returns the schema as torch prints it, with numbers as in native_functions.yaml."""
     text = str(schema)
     text = re.sub(r"(?<==)(-?\d+)\.(?=[,)])", r"\1.0", text)
     return re.sub(r"(?<==)-?\d*\.\d{15,}(e-?\d+)?|(?<==)-?\d\.\d+e-?\d+", lambda m: repr(float(m[0])), text)
 
 
 def main():
-    assert release(torch.__version__) == TORCH, f"this is torch {torch.__version__}"
-    assert release(torchvision.__version__) == TORCHVISION, f"this is torchvision {torchvision.__version__}"
+    assert release(torch.__version__) == TORCH, f"expected torch {TORCH}, found {torch.__version__}"
+    assert release(torchvision.__version__) == TORCHVISION, f"expected torchvision {TORCHVISION}, found {torchvision.__version__}"
     native = native_functions()
     lines = {namespace: {} for namespace in COUNTS}
     for schema in torch._C._jit_get_all_schemas():
         namespace = schema.name.split("::")[0]
         if namespace not in lines or (namespace == "onnx" and not schema.overload_name.startswith("opset")):
-            continue  # TorchScript has two of the namespace `onnx` for itself
+            continue  # the namespace `onnx` also has two operators that only TorchScript uses
         name = schema.name + ("." + schema.overload_name if schema.overload_name else "")
         text = native.get(name) or rendered(schema)
         assert torch._C.parse_schema(text) == schema or "..." in text, text

@@ -1,10 +1,10 @@
-"""Writes com.microsoft.txt: the operators that ONNX Runtime has beside ONNX's own.
+"""Writes com.microsoft.txt: ONNX Runtime's own operators.
 
     pip install onnx==1.23.2 onnxruntime==1.31.1
-    python mappings/schemas/dump_contrib.py            # refresh
-    python mappings/schemas/dump_contrib.py --check    # fail if the file is not what this onnxruntime says
+    python mappings/schemas/dump_contrib.py            # write the file
+    python mappings/schemas/dump_contrib.py --check    # fail if the file differs from the installed onnxruntime
 
-The form of the file is that of onnx.txt; names have their domain before them.
+The file has the format of onnx.txt, with the domain before each name.
 """
 
 import onnx
@@ -19,10 +19,10 @@ DOMAIN = "com.microsoft"
 VERSION = "1.31.1"
 
 HEADER = f"""\
-# The operators of {DOMAIN}, which are ONNX Runtime's own.
+# The operators of {DOMAIN} (ONNX Runtime).
 # Source: onnxruntime {VERSION}, get_all_operator_schema(). Refresh: python mappings/schemas/dump_contrib.py
 #
-# The form of this file is that of onnx.txt.
+# The format is that of onnx.txt.
 """
 
 Option = state.schemadef.OpSchema.FormalParameterOption
@@ -52,12 +52,12 @@ def port(word, p, least):
 
 
 def ports(word, all_ports, fewest):
-    """The least number of a variadic port is what is left of the fewest ports that a node must have."""
+    """Returns lines for all ports. The minimum of a variadic port is the minimum number of ports minus the ports before it."""
     return [port(word, p, max(0, fewest - i)) for i, p in enumerate(all_ports)]
 
 
 def sparse(schema):
-    """Rules know no sparse tensors."""
+    """Whether a schema uses sparse tensors, which rules do not support."""
     return any("sparse_tensor" in text for var in schema.type_constraints for text in var.allowed_type_strs)
 
 
@@ -72,7 +72,7 @@ def block(schema):
 
 
 def main():
-    assert onnxruntime.__version__ == VERSION, f"this is onnxruntime {onnxruntime.__version__}"
+    assert onnxruntime.__version__ == VERSION, f"expected onnxruntime {VERSION}, found {onnxruntime.__version__}"
     schemas = [s for s in state.get_all_operator_schema() if s.domain == DOMAIN and not sparse(s)]
     schemas.sort(key=lambda s: s.name)
     groups = "".join(f"@{name} = {' '.join(members)}\n" for name, members in GROUPS.items())

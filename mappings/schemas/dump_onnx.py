@@ -1,10 +1,10 @@
-"""Writes onnx.txt: every version of every operator of ONNX's default domain.
+"""Writes onnx.txt: every version of every operator in ONNX's default domain.
 
     pip install onnx==1.23.2
-    python mappings/schemas/dump_onnx.py            # refresh
-    python mappings/schemas/dump_onnx.py --check    # fail if the file is not what this onnx says
+    python mappings/schemas/dump_onnx.py            # write the file
+    python mappings/schemas/dump_onnx.py --check    # fail if the file differs from the installed onnx
 
-To move to a newer onnx: change ONNX, OPSET and COUNT below, refresh, then print the upgrade report with
+To upgrade onnx, change ONNX, OPSET and COUNT below, run the script, then print the upgrade report with
 `cargo run -p aten2onnx-codegen -- import-onnx`.
 """
 
@@ -21,7 +21,7 @@ ONNX = "1.23.2"
 OPSET = 28
 COUNT = 629
 
-# Abbreviations in lists of types; a list that holds all members of a group names the group.
+# Abbreviations in lists of types: a list that contains all members of a group contains its name instead.
 GROUPS = {
     "floats": ["float16", "float", "double"],
     "ints": ["int8", "int16", "int32", "int64"],
@@ -31,19 +31,19 @@ GROUPS = {
 }
 
 HEADER = f"""\
-# ONNX's operators: every version of every schema of the default domain up to opset {OPSET}.
+# ONNX operators: every version of every schema in the default domain up to opset {OPSET}.
 # Source: onnx {ONNX}, onnx.defs.get_all_schemas_with_history(). Refresh: python mappings/schemas/dump_onnx.py
 #
 # NAME SINCE [deprecated] [function]    `function`: ONNX defines it by a function body
 #   in NAME: TYPE [optional | variadic MIN [mixed]]    `mixed`: the types may differ from each other
-#   out NAME: TYPE [the same]
+#   out NAME: TYPE [same options]
 #   attr NAME: KIND [required | = DEFAULT]
-#   type VAR = TYPES    `float` is tensor(float), `seq(float)` is seq(tensor(float)); a line for each kind of type
+#   type VAR = TYPES    `float` is tensor(float), `seq(float)` is seq(tensor(float)); one line for each kind of type
 """
 
 
 def number(value):
-    """A float32 in its shortest form, as Rust's `{:?}` prints it."""
+    """Returns the shortest text of a float32, as Rust's `{:?}` prints it."""
     value = numpy.float32(value)
     if value == 0 or 1e-4 <= abs(float(str(value))) < 1e16:
         return numpy.format_float_positional(value, trim="0")
@@ -82,7 +82,7 @@ def port(word, p):
 
 
 def fewest(ports):
-    """How many ports a node must have: the readers of the file compute it the same way."""
+    """Returns how many ports a node must have, as the readers of the file compute it."""
     count = 0
     for i, p in enumerate(ports):
         if p.option == defs.OpSchema.FormalParameterOption.Single:
@@ -93,7 +93,7 @@ def fewest(ports):
 
 
 def types(var):
-    """`type T = @floats int32`, a line for each of tensor, seq(tensor), optional(tensor), ..."""
+    """Returns lines such as `type T = @floats int32`, one for each of tensor, seq(tensor), optional(tensor), ..."""
     kinds = {}
     for text in var.allowed_type_strs:
         wrapper, element = re.fullmatch(r"((?:\w+\()*)tensor\((\w+)\)+", text).groups()
@@ -114,7 +114,7 @@ def block(schema):
         head += " deprecated"
     if schema.has_function or schema.has_context_dependent_function:
         head += " function"
-    # The readers derive these two.
+    # The readers of the file derive these two numbers.
     assert fewest(schema.inputs) == schema.min_input, head
     assert fewest(schema.outputs) == schema.min_output, head
     lines = [head]
@@ -127,7 +127,7 @@ def block(schema):
 
 
 def main():
-    assert onnx.__version__ == ONNX, f"this is onnx {onnx.__version__}"
+    assert onnx.__version__ == ONNX, f"expected onnx {ONNX}, found {onnx.__version__}"
     schemas = [s for s in defs.get_all_schemas_with_history() if s.domain == ""]
     assert max(s.since_version for s in schemas) == OPSET
     assert len(schemas) == COUNT, len(schemas)

@@ -1,10 +1,10 @@
 """Writes promotion.txt: PyTorch's type promotion as data.
 
     pip install torch==2.13.0
-    python mappings/schemas/dump_promotion.py            # refresh
-    python mappings/schemas/dump_promotion.py --check    # fail if the file is not what this torch says
+    python mappings/schemas/dump_promotion.py            # write the file
+    python mappings/schemas/dump_promotion.py --check    # fail if the file differs from the installed torch
 
-Before it writes, it checks on all combinations that the rule at the head of the file is what torch.result_type does.
+The script first checks with all combinations that torch.result_type follows the rule at the head of the file.
 """
 
 import itertools
@@ -16,7 +16,7 @@ from snapshot import finish
 
 TORCH = "2.13.0"
 
-# The dtypes that promote with at least themselves; the others (quantized, bits, packed) are not in the file.
+# The dtypes that can be promoted. Others (quantized, bits, packed) are not in the file.
 DTYPES = [
     "bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64",
     "float16", "bfloat16", "float32", "float64", "complex32", "complex64", "complex128",
@@ -28,12 +28,13 @@ NUMBERS = {"bool": True, "int": 1, "float": 1.0, "complex": 1j}
 HEADER = f"""\
 # PyTorch's type promotion: torch {TORCH}. Refresh: python mappings/schemas/dump_promotion.py
 #
-#   promote A B -> C    torch.promote_types(A, B), in either order. Where there is no line, PyTorch refuses.
-#   combine A B -> C    the dtype of an operation on operands of two ranks of priority, A of the higher one.
-#   number KIND -> C    the dtype of a Python number (with torch.float32 as the default dtype).
+#   promote A B -> C    torch.promote_types(A, B), in either order. Pairs without a line are errors in PyTorch.
+#   combine A B -> C    the dtype of an operation on operands of two categories, A being of the higher one.
+#   number KIND -> C    the dtype of a Python number (if torch.float32 is the default dtype).
 #
-# The rule of torch.result_type: operands fall in three ranks, tensors with dimensions over tensors without over Python
-# numbers. Within a rank, promote. Then combine(dimensions, combine(none, numbers)), leaving out empty ranks.
+# The rule of torch.result_type: operands belong to three categories, from high to low: tensors with dimensions, tensors without
+# dimensions, and Python numbers. Operands of the same category are promoted. Then the result is
+# combine(dimensions, combine(no dimensions, numbers)), without empty categories.
 """
 
 
@@ -67,7 +68,7 @@ def tables():
         expected = combine[a, numbers[kind]]
         assert attempt(torch.result_type, dims[a], NUMBERS[kind]) == expected, (a, kind)
         assert attempt(torch.result_type, none[a], NUMBERS[kind]) == expected, (a, kind)
-    # Within a rank of two, and across ranks: an operator of three operands.
+    # An operator with three operands, two of which are of the same category.
     for a, b, c in itertools.product(["int32", "float16", "float64"], ["uint8", "int64", "float32"], ["int16", "bfloat16"]):
         result = torch.addcmul(dims[a], none[b], none[c])
         assert name(result.dtype) == combine[a, promote[b, c]], (a, b, c)
@@ -75,7 +76,7 @@ def tables():
 
 
 def main():
-    assert torch.__version__.split("+")[0] == TORCH, f"this is torch {torch.__version__}"
+    assert torch.__version__.split("+")[0] == TORCH, f"expected torch {TORCH}, found {torch.__version__}"
     assert torch.get_default_dtype() == torch.float32
     warnings.filterwarnings("ignore", "ComplexHalf support is experimental")
     promote, combine, numbers = tables()

@@ -1,4 +1,4 @@
-"""What the dump scripts share: write a snapshot, or with `--check` compare it with the file that is there."""
+"""Shared by the dump scripts: writes a snapshot, or compares it with the existing file (`--check`)."""
 
 import argparse
 import difflib
@@ -9,10 +9,10 @@ HERE = Path(__file__).resolve().parent
 
 
 def finish(doc, files):
-    """Writes `files` (name -> text) beside this script, or checks them; the script's exit code tells."""
+    """Writes or checks `files` (name -> text) and exits. The exit code is 1 if a checked file differs."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if a snapshot differs")
-    parser.add_argument("--out", type=Path, default=HERE, help="another folder, to compare two versions")
+    parser.add_argument("--check", action="store_true", help="do not write; fail if a snapshot differs")
+    parser.add_argument("--out", type=Path, default=HERE, help="the output folder, such as one for another version (default: that of this script)")
     args = parser.parse_args()
     differs = False
     for name, text in files.items():

@@ -2,9 +2,12 @@
 
     python mappings/targets/dump_onnxruntime.py [--check]
 
-Source: the kernel registry of the installed onnxruntime. An operator without any kernel that ONNX defines by a function body is
-tried on ONNX's own node test: where the runtime loads it, it is not listed. float16 is not listed where there is a float32 kernel, in
-which the runtime computes it by itself. bfloat16 is listed wherever it has no kernel of its own, and what INEXACT has always.
+The source is the kernel registry of the installed onnxruntime.
+
+- Operators without kernels that ONNX defines as functions are not listed if the runtime loads ONNX's node tests of them.
+- float16 is not listed if there is a float32 kernel, because the runtime then computes in float32.
+- bfloat16 is listed unless it has its own kernel.
+- The dtypes in INEXACT are always listed.
 """
 import collections
 import functools
@@ -19,13 +22,13 @@ from onnxruntime.capi import onnxruntime_pybind11_state as state
 TARGET = Path(__file__).with_name("onnxruntime.toml")
 OLDEST, NEWEST = 9, 26
 TORCH = {"float": "float32", "double": "float64"}
-# Kernels that round where PyTorch does not: this one the products of queries and keys to float16.
+# Kernels that round where PyTorch does not: Attention rounds the products of queries and keys to float16.
 INEXACT = {"Attention": ["float16"]}
 DTYPES = ["float", "double", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"]
 
 
 def at_opset(op, opset):
-    """The version of an operator in an opset."""
+    """Returns the version of an operator in an opset."""
     try:
         return onnx.defs.get_schema(op, opset, "").since_version
     except Exception:
@@ -46,7 +49,7 @@ def node_tests():
 
 
 def loads_as_function(op):
-    """Does the runtime load ONNX's own test of the operator?"""
+    """Whether the runtime loads a model of ONNX's node tests that consists of the operator."""
     ort.set_default_logger_severity(4)
     for case in node_tests():
         model = case.model
@@ -65,7 +68,7 @@ def loads_as_function(op):
 
 
 def missing(schema, found):
-    """The dtypes of the first type variable with a choice that no kernel takes."""
+    """Returns the dtypes without a kernel, of the first type variable that allows several types."""
     fitting = [k for k in found if k.version_range[0] <= schema.since_version <= k.version_range[1]]
     choices = {c.type_param_str: set(c.allowed_type_strs) for c in schema.type_constraints if len(c.allowed_type_strs) > 1}
     variable = next((i.type_str for i in schema.inputs if i.type_str in choices), None)
@@ -83,7 +86,7 @@ def missing(schema, found):
 
 
 def with_halves(names, allowed, taken, op):
-    """float16 is computed in float32 if need be, bfloat16 needs a kernel of its own."""
+    """Adds float16, which can be computed in float32, and bfloat16, which needs its own kernel, if they are missing."""
     lacking = {"float16": "float" in names or "float16" in INEXACT.get(op, []), "bfloat16": "tensor(bfloat16)" not in taken}
     return names + [d for d, lacks in lacking.items() if lacks and f"tensor({d})" in allowed]
 

@@ -1,11 +1,11 @@
-"""PyTorch models in, ONNX models out, at the opset that your runtime takes.
+"""Exports PyTorch models to ONNX at the opset that your runtime supports.
 
     import aten2onnx
 
     program = aten2onnx.export(model, (x,), "model.onnx", opset_version=13, dynamic_shapes={"x": {0: "batch"}})
 
-`export` takes the arguments of `torch.onnx.export`: a script changes only its import. A `.pt2` file of `torch.export.save` needs no
-PyTorch at all: `aten2onnx.export("model.pt2", f="model.onnx")`.
+`export` takes the arguments of `torch.onnx.export`. Files written by `torch.export.save` do not need PyTorch:
+`aten2onnx.export("model.pt2", f="model.onnx")`.
 """
 
 from ._convert import convert

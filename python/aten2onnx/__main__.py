@@ -1,4 +1,4 @@
-"""The command `aten2onnx`, also as `python -m aten2onnx`."""
+"""The command `aten2onnx`, also available as `python -m aten2onnx`."""
 
 import sys
 
@@ -6,7 +6,7 @@ from . import _native
 
 
 def main() -> int:
-    """Runs the command line of this process; the exit code."""
+    """Runs the command line of this process and returns the exit code."""
     return _native.main(["aten2onnx", *sys.argv[1:]])
 
 

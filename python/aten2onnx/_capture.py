@@ -1,4 +1,4 @@
-"""From a module and example inputs to the graph of torch.export."""
+"""Captures a module and its example inputs with torch.export."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ._errors import CaptureError
 
 
 def capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any, strict: bool | None) -> Any:
-    """The ExportedProgram of a module. Without a wish, the strict mode of torch.export is tried where the other fails."""
-    # Equal names mean equal sizes, where torch.export can see that they are.
+    """Returns the ExportedProgram of a module. If `strict` is None, the strict mode is tried after the non-strict mode has failed."""
+    # Equal names mean equal sizes, if torch.export can prove that they are equal.
     shares = [True, False] if _shapes.repeats_names(dynamic_shapes) else [False]
     modes = [False, True] if strict is None else [strict]
     first: Exception | None = None
@@ -25,7 +25,7 @@ def capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_s
         for share in shares:
             try:
                 return _export(model, args, kwargs, _shapes.for_torch(dynamic_shapes, share), mode)
-            except Exception as error:  # PyTorch raises what the model raises.
+            except Exception as error:  # PyTorch passes on whatever the model raises.
                 if first is None or mode is modes[0]:
                     first = error
         if _is_final(first):
@@ -35,7 +35,7 @@ def capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_s
 
 
 def _is_final(error: Exception | None) -> bool:
-    """Would the other mode say the same?"""
+    """Whether the other mode would fail in the same way."""
     from torch._dynamo.exc import UserError
     from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
@@ -43,11 +43,11 @@ def _is_final(error: Exception | None) -> bool:
 
 
 def failure(error: Exception) -> CaptureError:
-    """PyTorch's error with the line of the model that it is about."""
+    """Returns PyTorch's error with the line of the model that caused it."""
     line = source_line(error)
     text = _essence(str(error)) or type(error).__name__
     return CaptureError(
-        f"torch.export cannot make a graph of this model: {text}",
+        f"torch.export cannot capture this model: {text}",
         place=[line] if line else [],
         help=_advice(text),
         source_line=line,
@@ -55,21 +55,21 @@ def failure(error: Exception) -> CaptureError:
 
 
 def source_line(error: BaseException) -> str | None:
-    """The innermost line of the model in a traceback: `File "net.py", line 3, in forward`."""
+    """Returns the innermost line of the model in a traceback: `File "net.py", line 3, in forward`."""
     import torch
 
     own = os.path.dirname(__file__)
     foreign = (os.path.dirname(torch.__file__), sysconfig.get_path("stdlib") + os.sep, "<")
     site = sysconfig.get_path("purelib")
-    frames = traceback.extract_tb(error.__traceback__)
-    # Before our own frames are those of the caller.
+    frames = list(traceback.extract_tb(error.__traceback__))
+    # Frames before those of this package belong to the caller.
     ours = max((i for i, frame in enumerate(frames) if frame.filename.startswith(own)), default=-1)
     frames = [frame for frame in frames[ours + 1 :] if frame.filename.startswith(site) or not frame.filename.startswith(foreign)]
     frames = [frame for frame in frames if not frame.filename.startswith(foreign[0])]
     return f'File "{frames[-1].filename}", line {frames[-1].lineno}, in {frames[-1].name}' if frames else None
 
 
-# How PyTorch speaks to its own developers.
+# Lines of PyTorch's messages that only help to debug PyTorch.
 _NOISE = (
     "For more information, run with",
     "For more information about this error",
@@ -86,7 +86,7 @@ _ENDS = ("The following call raised this error", "The error above occurred when"
 
 
 def _essence(text: str) -> str:
-    """PyTorch's message without its advice for debugging PyTorch."""
+    """Returns PyTorch's message without its advice for debugging PyTorch."""
     kept: list[str] = []
     for line in text.strip().splitlines():
         if line.startswith(_ENDS):
@@ -96,13 +96,16 @@ def _essence(text: str) -> str:
     return "\n".join(kept)
 
 
+_NOT_DYNAMIC = "the model does not support other sizes of a dimension in `dynamic_shapes`: leave it out of `dynamic_shapes`, or change the model"
+_DTYPES = "PyTorch rejects these inputs: convert them to the dtype of the weights"
+
 _ADVICE = [
-    ("Constraints violated", "a dimension that is asked to be dynamic is not: leave it out of `dynamic_shapes`, or make the model general in it"),
-    ("marked as dynamic but", "a dimension that is asked to be dynamic is not: leave it out of `dynamic_shapes`, or make the model general in it"),
-    ("Could not guard on data-dependent", "the model branches on the contents of a tensor: use torch.cond, torch.where, or torch._check on what you know"),
-    ("Could not extract specialized integer", "the model makes a Python number of a tensor's contents: keep it a tensor"),
-    ("must have the same dtype", "PyTorch itself refuses these inputs: convert them to the dtype of the weights"),
-    ("expected m1 and m2 to have the same dtype", "PyTorch itself refuses these inputs: convert them to the dtype of the weights"),
+    ("Constraints violated", _NOT_DYNAMIC),
+    ("marked as dynamic but", _NOT_DYNAMIC),
+    ("Could not guard on data-dependent", "the model branches on the contents of a tensor: use torch.cond or torch.where, or state known facts with torch._check"),
+    ("Could not extract specialized integer", "the model converts the contents of a tensor to a Python number: keep the tensor"),
+    ("must have the same dtype", _DTYPES),
+    ("expected m1 and m2 to have the same dtype", _DTYPES),
 ]
 
 
@@ -116,9 +119,9 @@ def _export(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_s
 
     with ExitStack() as stack:
         stack.enter_context(_onnx_export_flag())
-        # A size of 1 or 0 in the example inputs says nothing about a dynamic dimension.
+        # Do not specialize dynamic dimensions whose size is 0 or 1 in the example inputs.
         if hasattr(_config, "backed_size_oblivious"):
-            stack.enter_context(_config.patch(backed_size_oblivious=True))
+            stack.enter_context(_config.patch(backed_size_oblivious=True))  # type: ignore[attr-defined]
         stack.enter_context(torch.no_grad())
         stack.enter_context(quiet())
         return torch.export.export(model, args, kwargs or None, dynamic_shapes=dynamic_shapes, strict=strict)
@@ -126,7 +129,7 @@ def _export(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_s
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without what PyTorch says to its own developers: its errors say it too."""
+    """Silences PyTorch's log messages and deprecation warnings. Its errors contain what users need."""
     loggers = [] if "TORCH_LOGS" in os.environ else [logging.getLogger(name) for name in logging.root.manager.loggerDict if name.startswith("torch")]
     loggers = [logger for logger in loggers if not logger.disabled]
     with warnings.catch_warnings():
@@ -143,7 +146,7 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def _onnx_export_flag() -> Iterator[None]:
-    """Models ask `torch.onnx.is_in_onnx_export()`."""
+    """Makes `torch.onnx.is_in_onnx_export()` return True inside the block."""
     try:
         from torch.onnx._internal.exporter import _flags
     except ImportError:  # another version of torch

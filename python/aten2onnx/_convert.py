@@ -1,7 +1,8 @@
-"""ONNX models, whoever made them, at another opset."""
+"""`aten2onnx.convert`: converts ONNX models to another opset."""
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Any
 
@@ -26,39 +27,41 @@ def convert(
     optimize: bool = False,
     progress: bool | None = None,
 ) -> Any:
-    """Converts an ONNX model to another opset; the weights are not touched.
+    """Converts an ONNX model to another opset. Weights are not changed.
 
     Args:
-        model: the path of an `.onnx` file, an `onnx.ModelProto`, or a model as bytes.
-        f: where the result goes.
-        opset_version: the opset of the result, 9 to 28; 18 by itself, or the nearest that the target takes.
-        target: the runtime that the model is for, such as "tensorrt-8.6": what it lacks is said otherwise. `aten2onnx targets` lists them.
-        ir_version: the IR version: "lowest" that holds the model, that of the opset's "release" of ONNX, or a number.
-        external_data: where the weights go: "auto" (as in the source), "always" or True, "never" or False.
-        inline_functions: put the bodies of local functions where they are called.
-        mappings: mapping files, or folders of them, whose `lower` rules come before the built-in ones.
-        optimize: True also runs the passes of an export, which drop what nobody reads; by itself nothing changes but what the opset asks for.
-        progress: show what is going on; by itself in a terminal and in a notebook, when it takes long.
+        model: The path of an `.onnx` file, an `onnx.ModelProto`, or a model as bytes.
+        f: The output file.
+        opset_version: The opset of the result, `MIN_OPSET` to `MAX_OPSET` (default: 18, or the nearest that the target supports).
+        target: The runtime, such as "tensorrt-8.6". Operators that it lacks are lowered. `aten2onnx targets` lists the runtimes.
+        ir_version: The IR version: "lowest" that can hold the model, "release" for that of the opset's ONNX release, or a number.
+        external_data: Where the weights go: "auto" (as in the source), "always" or True, "never" or False.
+        inline_functions: Whether to inline local functions.
+        mappings: Mapping files or folders whose `lower` rules replace the built-in ones.
+        optimize: Whether to run the optimization passes of exports, which also drop unused values.
+        progress: Whether to show the progress (default: in terminals and notebooks, if the conversion takes long).
 
     Returns:
-        Without `f`, the result in the form of `model`: an `onnx.ModelProto` for one, else bytes. With `f`, None.
+        None if `f` is given. Otherwise the result: an `onnx.ModelProto` if `model` is one, else bytes.
 
     Raises:
-        UnsupportedError: the opset cannot say the model; all that stands in the way at once.
+        UnsupportedError: The opset cannot express the model. The error lists all nodes that cannot be converted.
     """
     is_path = isinstance(model, (str, os.PathLike))
     is_proto = hasattr(model, "SerializeToString")
     content = None if is_path else model.SerializeToString() if is_proto else bytes(model)
     path = os.fspath(model) if is_path else "model"
-    choices = {
-        "opset": chosen_opset(target, opset_version),
-        "target": target,
-        "ir": str(ir_version),
-        "external_data": external_data_choice(external_data),
+    options = {
+        "output": {
+            "opset": chosen_opset(target, opset_version),
+            "target": target,
+            "ir": str(ir_version),
+            "external_data": external_data_choice(external_data),
+        },
         "inline_functions": inline_functions,
-        "optimize": optimize,
+        "opt_level": int(optimize),
     }
-    converted = ConvertedModel(path, content, own_rules(mappings), choices)
+    converted = ConvertedModel(path, content, own_rules(mappings), json.dumps(options))
     if f is not None:
         with _progress.shown(progress) as shown:
             shown.step("writing")

@@ -1,4 +1,4 @@
-"""Operators that have no rule, said by operators that have one; everything else stays as the model has it."""
+"""Decomposes the operators that have no rule, and only these."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from ._capture import quiet
 from ._live import LiveProgram
 
-#: A decomposition may need another one.
+#: The results of a decomposition may need another one.
 ROUNDS = 8
 
 
 def decomposed(program: LiveProgram, name: str, blockers: Callable[[Any], list[dict[str, Any]]]) -> tuple[LiveProgram, list[str]]:
-    """The program without the operators that `blockers` lists, as far as PyTorch can decompose them, and which these were."""
+    """Decomposes the operators that `blockers` lists, as far as PyTorch can. Returns the program and the names of these operators."""
     done: list[str] = []
     for _ in range(ROUNDS):
         table = _table([blocker["operator"] for blocker in blockers(program.native)])
@@ -27,7 +27,7 @@ def decomposed(program: LiveProgram, name: str, blockers: Callable[[Any], list[d
 
 
 def overload(operator: str) -> Any:
-    """The torch operator of a name such as `aten::add.Tensor`; None if there is none."""
+    """Returns the torch operator with a name such as `aten::add.Tensor`, or None."""
     import torch
 
     namespace, _, rest = operator.partition("::")
@@ -50,7 +50,7 @@ def _table(operators: list[str]) -> dict[Any, Callable[..., Any]]:
             table[operator] = registered[operator]
         elif operator in defaults:
             table[operator] = defaults[operator]
-        elif hasattr(operator, "impl_aten"):  # a prim, which some decompositions are written in
+        elif hasattr(operator, "impl_aten"):  # a prim, which some decompositions use
             table[operator] = operator.impl_aten
     return table
 

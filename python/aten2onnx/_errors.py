@@ -1,4 +1,4 @@
-"""What can go wrong: one class for each thing that a caller may want to do about it."""
+"""The exceptions: one class for each kind of error that callers may handle differently."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 
 
 class Error(Exception):
-    """Any failure of aten2onnx.
+    """The base class of all errors of aten2onnx.
 
     Attributes:
-        message: what happened.
-        place: where, from the outside in: file, node, argument.
-        help: what to do.
-        operator: the PyTorch operator that it is about, such as `aten::add.Tensor`, if it is about one.
-        node: the node of the PyTorch graph.
-        source_line: the line of the model's source, `File "net.py", line 3, in forward`.
-        needs_opset: the lowest opset at which it would have worked.
-        report: what is known of the export that failed (`aten2onnx.Report`), if it was one.
+        message: What happened.
+        place: Where it happened, from the outside in: file, node, argument.
+        help: How to fix it.
+        operator: The PyTorch operator that caused it, such as `aten::add.Tensor`, if any.
+        node: The node of the PyTorch graph, if any.
+        source_line: The line of the model's source, `File "net.py", line 3, in forward`, if known.
+        needs_opset: The lowest opset that works, if there is one.
+        report: The report (`aten2onnx.Report`) of the export that failed, if it was an export.
     """
 
     def __init__(
@@ -45,16 +45,17 @@ class Error(Exception):
         lines = [self.message, *(f"  --> {place}" for place in self.place)]
         advice = self.help
         if advice is None and self.needs_opset is not None:
-            advice = f"`opset_version={self.needs_opset}` would do"
+            advice = f"use `opset_version={self.needs_opset}`"
         if advice:
             lines.append(f"help: {advice}")
         return "\n".join(lines)
 
 
 class UnsupportedError(Error):
-    """The model needs what the target opset, or this exporter, does not have. `operators` lists all such operators.
+    """The target opset, or aten2onnx, does not support something in the model.
 
-    Each has the keys operator, reason, node, source_line, count, needs_opset.
+    Attributes:
+        operators: All unsupported operators, as dictionaries with the keys operator, reason, node, source_line, count and needs_opset.
     """
 
     operators: list[dict[str, Any]]
@@ -65,35 +66,39 @@ class UnsupportedError(Error):
 
 
 class CaptureError(Error):
-    """torch.export could not make a graph of the model; PyTorch's own error is the `__cause__`."""
+    """torch.export cannot capture the model. The `__cause__` is PyTorch's error."""
 
 
 class VerificationError(Error):
-    """The model was exported, but gives other results than PyTorch. `program` is the export."""
+    """The results of the exported model differ from PyTorch's.
+
+    Attributes:
+        program: The exported model (`aten2onnx.ONNXProgram`).
+    """
 
     program: Any = None
 
 
 class InputError(Error):
-    """The input is damaged, or not of a known format."""
+    """The input is damaged or has an unknown format."""
 
 
 class FileError(Error, OSError):
-    """A file could not be read or written."""
+    """A file cannot be read or written."""
 
     def __str__(self) -> str:
         return Error.__str__(self)
 
 
 class MissingPackageError(Error, ImportError):
-    """Another Python package is needed for this."""
+    """A required Python package is not installed."""
 
     def __str__(self) -> str:
         return Error.__str__(self)
 
 
 class InternalError(Error):
-    """A fault of aten2onnx itself; please report it with the model's graph."""
+    """A bug in aten2onnx. Please report it together with the model's graph."""
 
 
 _KINDS: dict[str, type[Error]] = {
@@ -104,20 +109,20 @@ _KINDS: dict[str, type[Error]] = {
     "stopped": Error,
 }
 
-# Options of the command, which the library's messages speak of, as arguments of the functions here.
+# Messages of the library name options of the command. These are the arguments with another name.
 _OPTIONS = {"-o": "f", "--opset": "opset_version", "--output": "f", "--input-name": "input_names", "--output-name": "output_names"}
 
 
 def from_native(kind: str, message: str, **facts: Any) -> Error:
-    """The exception for an error of the native library."""
+    """Creates the exception for an error of the native library."""
     advice = facts.pop("help", None)
-    # The number that the system gives an error tells a user nothing.
+    # Error numbers of the system do not help users.
     message = message.split(" (os error")[0]
     return _KINDS[kind](message, help=advice and in_python(advice), **facts)
 
 
 def in_python(text: str) -> str:
-    """A message that speaks of options of the command, in terms of Python's arguments."""
+    """Replaces options of the command in a message by arguments of the Python functions."""
 
     def argument(match: re.Match[str]) -> str:
         option, value = match["option"], match["value"]
@@ -130,7 +135,7 @@ def in_python(text: str) -> str:
 
 
 def require(name: str, purpose: str) -> Any:
-    """Imports a package that is not always needed."""
+    """Imports an optional package."""
     import importlib
 
     try:
@@ -140,5 +145,5 @@ def require(name: str, purpose: str) -> Any:
             raise
         package = name.split(".")[0]
         raise MissingPackageError(
-            f"{purpose} needs the package `{package}`", help=f"pip install {package}"
+            f"{purpose} requires the package `{package}`", help=f"pip install {package}"
         ) from None

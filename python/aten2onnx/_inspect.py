@@ -1,4 +1,4 @@
-"""What is in a model, and which opsets would do, without exporting it."""
+"""`aten2onnx.inspect`: shows what a model contains and which opsets support it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._support import Paths, rules
 
 
 class Inspection:
-    """What is in a model. Printed, it is a page for people; `data` is the same as dictionaries and lists."""
+    """The contents of a model. `print` shows them as text; `data` has them as dictionaries and lists."""
 
     def __init__(self, data: dict[str, Any], text: str) -> None:
         self.data = data
@@ -30,7 +30,7 @@ class Inspection:
 
     @property
     def operators(self) -> dict[str, int]:
-        """How often each operator is called, the most frequent first."""
+        """The number of calls of each operator, the most frequent first."""
         return {operator["operator"]: operator["count"] for operator in self.data["operators"]}
 
     @property
@@ -39,11 +39,11 @@ class Inspection:
         return [verdict["opset"] for verdict in self.data["opsets"] if verdict["ok"]]
 
     def reasons(self, opset: int) -> list[dict[str, Any]]:
-        """What is in the way of an opset: message, place, help, needs_opset."""
+        """Returns the problems at an opset, as dictionaries with the keys message, place, help and needs_opset."""
         return next((verdict["reasons"] for verdict in self.data["opsets"] if verdict["opset"] == opset), [])
 
     def json(self) -> str:
-        """All of it as JSON."""
+        """Returns `data` as JSON."""
         return json.dumps(self.data, indent=2)
 
     def __str__(self) -> str:
@@ -54,20 +54,20 @@ class Inspection:
 
 def inspect(model: Any, args: Any = (), *, kwargs: dict[str, Any] | None = None, opset: int | None = None, mappings: Paths = (), **options: Any
 ) -> Inspection:
-    """Looks into a model without exporting it: inputs, outputs, weights, operators, and which opsets would do.
+    """Shows the inputs, outputs, weights and operators of a model, and the opsets that it can be exported to.
 
     Args:
-        model: a `.pt2` file, an ExportedProgram or a module.
-        args: example inputs of a module.
-        kwargs: the same by name.
-        opset: only try this opset.
-        mappings: mapping files with rules of your own, as in `export`.
-        options: of a module: `dynamic_shapes`, `dynamic_axes`, `input_names`, `output_names`, `strict`, as in `export`.
+        model: The path of a `.pt2` file, an ExportedProgram or a module.
+        args: Example inputs of a module.
+        kwargs: Example inputs by name.
+        opset: If given, only this opset is checked.
+        mappings: Mapping files or folders, as in `export`.
+        options: For modules: `dynamic_shapes`, `dynamic_axes`, `input_names`, `output_names` and `strict`, as in `export`.
     """
     if isinstance(model, (str, os.PathLike)):
         program = Program.read(os.fspath(model))
     else:
-        require("torch", "inspecting what is not a `.pt2` file")
+        require("torch", "inspecting a model that is not a `.pt2` file")
         from ._export import exported_program
         from ._live import LiveProgram
 

@@ -1,4 +1,4 @@
-"""An ExportedProgram in memory, handed to the native library: the graph as JSON, the weights by pointer."""
+"""Passes an ExportedProgram in memory to the native library: the graph as JSON, the weights by pointer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._native import Program
 class LiveProgram:
     """A native program and the tensors whose memory it reads.
 
-    Weights are read when the model is written: until then, what is changed in them in place is changed in the model.
+    Weights are read when the model is written, so in-place changes until then change the model.
     """
 
     def __init__(self, exported: Any, name: str) -> None:
@@ -25,13 +25,13 @@ class LiveProgram:
         self.native = Program.live(name, document(self.exported), state, constants)
 
     def check(self) -> None:
-        """Are the weights where they were? A storage that was resized must not be read."""
+        """Raises an error if the storage of a weight was resized, because it must not be read then."""
         for name, tensor, address, size in self._tensors:
             storage = tensor.untyped_storage()
             if (storage.data_ptr(), storage.nbytes()) != (address, size):
                 raise InputError(
-                    f"the memory of the weight `{name}` was resized since the export",
-                    help="save the model before the module is moved or offloaded, or export it again",
+                    f"the memory of the weight `{name}` was resized after the export",
+                    help="save the model before you move or offload the module, or export it again",
                 )
 
     def _lent(self, tensors: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -40,7 +40,7 @@ class LiveProgram:
         described = {}
         for name, value in tensors.items():
             if not isinstance(value, torch.Tensor):
-                continue  # an object of a custom class, which the graph's signature speaks of
+                continue  # an object of a custom class, which the graph signature describes
             tensor = _on_cpu(name, value.detach())
             storage = tensor.untyped_storage()
             self._tensors.append((name, tensor, storage.data_ptr(), storage.nbytes()))
@@ -57,7 +57,7 @@ class LiveProgram:
 
 
 def document(exported: Any) -> bytes:
-    """The JSON of a program without its weights, as torch.export.save writes it."""
+    """Returns the JSON of a program without its weights, as torch.export.save writes it."""
     import torch
     from torch._export.serde import serialize as serde
     from torch._export.serde.schema import SCHEMA_VERSION
@@ -68,7 +68,7 @@ def document(exported: Any) -> bytes:
         signature = serializer.serialize_signature(exported.graph_signature)
     except (serde.SerializeError, AssertionError, NotImplementedError) as error:
         raise UnsupportedError(
-            f"PyTorch cannot write this program down: {_essence(error)}", help="`torch.export.save` would fail in the same way"
+            f"PyTorch cannot serialize this program: {_essence(error)}", help="`torch.export.save` fails in the same way"
         ) from error
     program = {
         "graph_module": {"graph": graph, "signature": signature},
@@ -80,14 +80,14 @@ def document(exported: Any) -> bytes:
 
 
 def _essence(error: Exception) -> str:
-    """Which node, and why: PyTorch tells it with the whole graph and a traceback."""
+    """Returns the node and the reason from PyTorch's message, which also contains the graph and a traceback."""
     first, *_, last = str(error).splitlines() * 2 or [""]
     node = first.split(" in graph:")[0]
     return node if last in ("", first) else f"{node}: {last.split(': ', 1)[-1]}"
 
 
 def _serializer(exported: Any) -> Any:
-    """PyTorch's own, but that it also writes nodes of `torch.onnx.ops.symbolic` down."""
+    """Returns PyTorch's serializer, extended to nodes of `torch.onnx.ops.symbolic`."""
     from torch._export.serde import serialize as serde
 
     serializer = serde.GraphModuleSerializer(exported.graph_signature, exported.module_call_graph)
@@ -95,18 +95,18 @@ def _serializer(exported: Any) -> Any:
 
     def serialize_inputs(target: Any, args: Any, kwargs: Any = None) -> Any:
         if getattr(target, "namespace", None) == "onnx_symbolic":
-            # Lists of lists are only written if they are of tuples of known ints; the shapes are told with the outputs.
+            # PyTorch only serializes lists of lists if they contain tuples of known ints. The outputs have the shapes.
             places = [tuple(place) for place in kwargs["attr_pos"]]
             kwargs = {name: value for name, value in kwargs.items() if name not in ("shapes", "attr_pos")}
             kwargs |= {"attr_pos": places} if places else {}
         return plain(target, args, kwargs)
 
-    serializer.serialize_inputs = serialize_inputs  # the class is final
+    serializer.serialize_inputs = serialize_inputs  # type: ignore[method-assign]  # the class is final
     return serializer
 
 
 def _plain(exported: Any) -> Any:
-    """The same with tensor subclasses (quantised weights, DTensor, ...) taken apart to plain tensors."""
+    """Replaces tensor subclasses (quantized weights, DTensor, ...) by plain tensors."""
     from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
     tensors = [*exported.state_dict.values(), *exported.constants.values()]
@@ -123,9 +123,9 @@ def _on_cpu(name: str, tensor: Any) -> Any:
     if tensor.is_meta or isinstance(tensor, FakeTensor):
         raise InputError(
             f"the weight `{name}` has no data: it is on the meta device or a fake tensor",
-            help="load the model's weights on a real device before the export",
+            help="load the weights of the model to a real device before the export",
         )
     if tensor.layout is not torch.strided:
-        raise UnsupportedError(f"the weight `{name}` is of the layout {tensor.layout}, which ONNX has not")
-    # Both give the tensor itself where there is nothing to do.
+        raise UnsupportedError(f"the weight `{name}` has the layout {tensor.layout}, which ONNX does not support")
+    # Each call returns the same tensor if there is nothing to do.
     return tensor.cpu().resolve_conj().resolve_neg()

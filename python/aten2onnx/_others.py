@@ -1,4 +1,4 @@
-"""Arguments of `torch.onnx.export`, of both its exporters, that have no meaning of their own here: what each gets instead."""
+"""Arguments of both `torch.onnx.export` exporters that aten2onnx ignores or rejects, with the reasons."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from typing import Any
 
 from ._errors import UnsupportedError
 
-_TRAINING = "the module is exported in the mode that it is in: call `model.eval()` or `model.train()` before"
+_TRAINING = "the module is exported in its current mode: call `model.eval()` or `model.train()` first"
 
-#: Name, the values that ask for nothing else than what happens anyhow, and what to know where another one is given.
+#: For each argument the values that need no warning, and the reason in the warning for others.
 IGNORED: dict[str, tuple[tuple[Any, ...], str]] = {
     "dynamo": ((True, None), "there is one exporter, which captures with torch.export"),
     "verbose": ((None, False, True), ""),
-    "profile": ((False, None), "the seconds of each step are in `.report`"),
+    "profile": ((False, None), "`.report` has the time of each step"),
     "training": ((None, "TrainingMode.EVAL"), _TRAINING),
-    "operator_export_type": ((None, "OperatorExportTypes.ONNX"), "operators become ONNX operators, or what `mappings` says"),
-    "do_constant_folding": ((True, None), "`optimize=False` leaves the graph as the rules write it"),
-    "keep_initializers_as_inputs": ((False, None), "weights are constants of the model: at the IR versions written here (4 and later) they need not be inputs"),
+    "operator_export_type": ((None, "OperatorExportTypes.ONNX"), "use `mappings` for operators that ONNX lacks"),
+    "do_constant_folding": ((True, None), "use `optimize=False` to skip the optimization passes"),
+    "keep_initializers_as_inputs": ((False, None), "weights are constants; from IR version 4 on they need not be inputs"),
     "custom_opsets": ((None,), "a mapping file states the version of a domain: `import_domain \"mydomain\" 1`"),
-    "export_modules_as_functions": ((False, None), "modules are not made ONNX functions; the names of nodes tell the module's path"),
-    "autograd_inlining": ((True, None), "torch.export looks into autograd.Function by itself"),
+    "export_modules_as_functions": ((False, None), "modules do not become ONNX functions; node names contain the path of the module"),
+    "autograd_inlining": ((True, None), "torch.export always traces autograd.Function"),
 }
 
-#: Those that ask for another model than would be made: refused.
+#: Arguments whose values would need another model. They are errors.
 REFUSED: dict[str, tuple[tuple[Any, ...], str]] = {
     "custom_translation_table": ((None, "{}"), "write a rule for the operator in a mapping file: `mappings=\"my_ops.opmap\"`"),
-    "export_params": ((True, None), "a model without its weights is not written; `external_data=\"always\"` puts them into a file of their own"),
+    "export_params": ((True, None), "models without weights are not supported; `external_data=\"always\"` writes them to a separate file"),
 }
 
 
 def check(arguments: Mapping[str, Any]) -> None:
-    """Warns of arguments that are ignored.
+    """Warns about ignored arguments.
 
     Raises:
-        TypeError: for one that torch.onnx.export does not know either.
-        UnsupportedError: for one that cannot be ignored.
+        TypeError: For an argument that torch.onnx.export does not have either.
+        UnsupportedError: For an argument that cannot be ignored.
     """
     for name, value in arguments.items():
         if name in REFUSED:
@@ -52,12 +52,12 @@ def check(arguments: Mapping[str, Any]) -> None:
 
 
 def fallback(choice: str | bool | None) -> str | None:
-    """What is to become of operators without a rule; torch.onnx has True and False, for its own older exporter."""
+    """Returns the fallback for operators without a rule. torch.onnx uses True and False to fall back to its older exporter."""
     if choice is True:
-        warnings.warn("`fallback=True` is ignored: there is no other exporter to fall back to, only \"aten\"", stacklevel=3)
+        warnings.warn("`fallback=True` is ignored: there is no other exporter to fall back to; the only fallback is \"aten\"", stacklevel=3)
     return None if isinstance(choice, bool) else choice
 
 
 def _is_one_of(value: Any, harmless: tuple[Any, ...]) -> bool:
-    # The enums of torch are told by their text: torch need not be there.
+    # Enums of torch are compared as text, because torch may not be installed.
     return any(value is known or str(value) == known for known in harmless)

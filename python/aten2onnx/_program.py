@@ -15,11 +15,11 @@ from ._report import Report
 class ONNXProgram:
     """An exported model.
 
-    The weights are those of the module, and are only read when the model is saved or run.
+    The weights of a module are read from its memory when the model is saved or run.
 
     Attributes:
-        report: what the export did.
-        exported_program: the ExportedProgram that was translated; None for a `.pt2` file.
+        report: The report of the export.
+        exported_program: The ExportedProgram that was translated; None for a `.pt2` file.
     """
 
     def __init__(self, model: Any, report: Report, live: Any = None) -> None:
@@ -37,7 +37,7 @@ class ONNXProgram:
 
     @property
     def model_bytes(self) -> bytes:
-        """The model in one piece, up to protobuf's limit of 2 GiB."""
+        """The model as bytes, up to protobuf's limit of 2 GiB."""
         self._check()
         with _progress.shown(self._progress) as progress:
             progress.step("writing")
@@ -52,8 +52,8 @@ class ONNXProgram:
         """Writes the model.
 
         Args:
-            destination: a path, or something with `write`, which gets the model in one piece.
-            external_data: where the weights go, as in `export`; as chosen there if it is left out.
+            destination: A path, or an object with `write`.
+            external_data: Where the weights go, as in `export` (default: the choice made there).
         """
         if hasattr(destination, "write"):
             destination.write(self.model_bytes)
@@ -69,7 +69,7 @@ class ONNXProgram:
         self.report.files += files
 
     def initialize_inference_session(self, providers: Sequence[Any] = ("CPUExecutionProvider",), **options: Any) -> None:
-        """Makes the session of ONNX Runtime that calling this object uses, with other providers or options than by itself."""
+        """Creates the ONNX Runtime session that calling this object uses, with the given providers and options."""
         runtime = require("onnxruntime", "running the model")
         self.release()
         self._folder = TemporaryDirectory(prefix="aten2onnx-")
@@ -81,23 +81,27 @@ class ONNXProgram:
             options["sess_options"].log_severity_level = 3
         try:
             self._session = runtime.InferenceSession(path, providers=list(providers), **options)
-        except Exception as error:  # its errors have no class in common
+        except Exception as error:  # the errors of ONNX Runtime have no common base class
             raise UnsupportedError(
                 f"ONNX Runtime {runtime.__version__} cannot run this model: {str(error).splitlines()[0]}",
-                help="the model is valid ONNX, but this runtime has not all of it: try `target=\"onnxruntime\"`, another `opset_version` or another dtype",
+                help="the model is valid, but this runtime does not support all of it: try `target=\"onnxruntime\"`, another `opset_version` or another dtype",
             ) from error
 
     def release(self) -> None:
-        """Lets go of the session and its files."""
+        """Closes the session and deletes its files."""
         self._session = None
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> list[Any]:
-        """Runs the model in ONNX Runtime: the outputs in order, tensors if this was exported from PyTorch, else arrays.
+        """Runs the model in ONNX Runtime.
 
-        The arguments are those of the module, and buffers that are inputs (`keep_mutations`) hold what they hold there; for a `.pt2` file arrays in the order of the inputs, or by the inputs' names.
+        Takes the arguments of the module. Buffers that are inputs (`keep_mutations`) have their values in the module. For a `.pt2` file it
+        takes arrays, in the order of the inputs or by name.
+
+        Returns:
+            The outputs in order, as arrays for a `.pt2` file, else as tensors.
         """
         from . import _runtime
 
@@ -110,7 +114,7 @@ class ONNXProgram:
         else:
             values = [*args, *(kwargs[name] for name in names[len(args) :] if name in kwargs)]
         if len(values) != len(names):
-            raise Error(f"the model has the inputs {', '.join(names)}, but {len(values)} are given")
+            raise Error(f"the model has the inputs {', '.join(names)}, found {len(values)} arguments")
         return _runtime.run(self._session, dict(zip(names, values)), as_torch=self._live is not None)
 
     def verify(
@@ -124,13 +128,13 @@ class ONNXProgram:
         """Compares the results with PyTorch's, in ONNX Runtime.
 
         Args:
-            args: inputs; without any, those that the module was exported with.
-            kwargs: the same by name.
-            rtol: the relative difference that is allowed; by itself what fits the dtype.
-            atol: the absolute difference that is allowed.
+            args: Inputs (default: the example inputs of the export).
+            kwargs: Inputs by name.
+            rtol: The allowed relative difference (default: depends on the dtype).
+            atol: The allowed absolute difference (default: depends on the dtype).
 
         Raises:
-            VerificationError: with the first node where the two part.
+            VerificationError: The results differ. The error names the first node whose results differ.
         """
         from ._verify import verify
 
@@ -149,7 +153,7 @@ class ONNXProgram:
 
 
 def external_data_choice(choice: bool | str) -> str:
-    """`torch.onnx.export` has True and False."""
+    """Translates the True and False of `torch.onnx.export`."""
     if isinstance(choice, bool):
         return "always" if choice else "never"
     return choice

@@ -1,4 +1,4 @@
-"""What long work shows of itself: a line in a terminal, a bar in a notebook, and nothing anywhere else."""
+"""Shows the progress of long work: a line in a terminal, an output in a notebook, and nothing elsewhere."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-#: Work that is done sooner shows nothing.
-PATIENCE = 1.0
-#: Seconds between two pictures.
+#: Seconds before anything is shown.
+DELAY = 1.0
+#: Seconds between two updates.
 PAUSE = 0.1
 WIDTH = 30
 
 
 class Progress:
-    """Shows the step that is running, and how far it is where that is known."""
+    """Shows the current step, and how much of it is done if that is known."""
 
     def __init__(self, wanted: bool | None = None) -> None:
         self._show = _display(wanted)
@@ -25,25 +25,25 @@ class Progress:
         self._step = ""
 
     def step(self, name: str) -> None:
-        """Another step begins."""
+        """Starts a step."""
         self._step = name
         self._draw(name)
 
     def __call__(self, done: int, total: int) -> None:
-        """The step has come so far, in bytes."""
+        """Shows how many bytes of the current step are done."""
         part = done / total if total else 1.0
         bar = "█" * round(part * WIDTH)
         self._draw(f"{self._step} {bar:░<{WIDTH}} {done / 1e6:,.0f} of {total / 1e6:,.0f} MB")
 
     def close(self) -> None:
-        """All is done: the picture goes."""
+        """Clears the display."""
         if self._shown and self._show is not None:
             self._show("")
             self._shown = False
 
     def _draw(self, text: str) -> None:
         now = time.monotonic()
-        if self._show is None or now - self._started < PATIENCE or now - self._last < PAUSE:
+        if self._show is None or now - self._started < DELAY or now - self._last < PAUSE:
             return
         self._last, self._shown = now, True
         self._show(f"aten2onnx: {text}")
@@ -51,7 +51,7 @@ class Progress:
 
 @contextmanager
 def shown(wanted: bool | None) -> Iterator[Progress]:
-    """Progress for as long as the block runs."""
+    """Shows the progress of the block."""
     progress = Progress(wanted)
     try:
         yield progress
@@ -60,7 +60,7 @@ def shown(wanted: bool | None) -> Iterator[Progress]:
 
 
 def _display(wanted: bool | None) -> Callable[[str], None] | None:
-    """What shows a line, in place of the one before; None if nothing is to be shown."""
+    """Returns a function that replaces the line that is shown, or None if nothing is shown."""
     if wanted is False:
         return None
     if _is_notebook():
@@ -71,13 +71,13 @@ def _display(wanted: bool | None) -> Callable[[str], None] | None:
 
 
 def _terminal(text: str) -> None:
-    # Back to the start of the line, and what is left of the last picture is wiped.
+    # Return to the start of the line, and clear the rest of the previous text.
     sys.stderr.write(f"\r{text}\x1b[K")
     sys.stderr.flush()
 
 
 class _Notebook:
-    """One output of the cell, which changes."""
+    """An output of the notebook cell that is updated."""
 
     def __init__(self) -> None:
         self._handle = None
@@ -85,7 +85,7 @@ class _Notebook:
     def __call__(self, text: str) -> None:
         from IPython.display import display
 
-        # Shown as plain text: a bundle of one kind needs no widget.
+        # Plain text needs no widgets.
         bundle = {"text/plain": text}
         if self._handle is None:
             self._handle = display(bundle, raw=True, display_id=True)

@@ -1,4 +1,4 @@
-"""What an export did, for people and for programs."""
+"""The report of an export, as Markdown and as JSON."""
 
 from __future__ import annotations
 
@@ -15,20 +15,23 @@ from ._errors import in_python
 
 
 class Report:
-    """What an export did.
+    """The report of an export.
 
     Attributes:
-        model: what was exported.
-        opset, ir_version: of the model.
-        inputs, outputs: pairs of name and type.
-        operators: how many nodes there are of each ONNX operator.
-        weights: tensors and bytes of the weights.
-        decomposed: PyTorch operators that have no rule and were decomposed.
-        notes: things worth knowing.
-        verification: what `verify` found, by output; None if it did not run.
-        files: what was written, with sizes.
-        seconds: what each step took.
-        error: why it failed; None if it did not.
+        model: The name of the model.
+        torch_version: The version of PyTorch, if known.
+        opset: The opset of the model.
+        ir_version: The IR version of the model.
+        inputs: The inputs as pairs of name and type.
+        outputs: The outputs as pairs of name and type.
+        operators: The number of nodes of each ONNX operator.
+        weights: The number of weights, and their size in bytes.
+        decomposed: The PyTorch operators that were decomposed because they have no rule.
+        notes: Notes for the user.
+        verification: The results of `verify` by output; None if it did not run.
+        files: The written files with their sizes.
+        seconds: The time of each step.
+        error: The error message; None if the export succeeded.
     """
 
     def __init__(self, model: str) -> None:
@@ -49,12 +52,12 @@ class Report:
 
     @property
     def nodes(self) -> int:
-        """Nodes, those in bodies too."""
+        """The number of nodes, including those of subgraphs."""
         return sum(self.operators.values())
 
     @contextmanager
     def timed(self, step: str) -> Iterator[None]:
-        """Notes the seconds of a step."""
+        """Records the time of a step."""
         start = time.perf_counter()
         try:
             yield
@@ -62,14 +65,14 @@ class Report:
             self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start
 
     def of_model(self, model: Any) -> None:
-        """Takes what the native model tells."""
+        """Adds the facts of the native model."""
         self.opset, self.ir_version = model.opset, model.ir_version
         self.inputs, self.outputs = model.inputs, model.outputs
         self.operators, self.weights = model.operators, model.weights
         self.notes += [note for note in map(in_python, model.notes) if note not in self.notes]
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it."""
+        """Returns the report as a dictionary."""
         named = lambda ports: [{"name": name, "type": kind} for name, kind in ports]  # noqa: E731
         return {
             "model": self.model,
@@ -91,11 +94,11 @@ class Report:
         }
 
     def json(self) -> str:
-        """All of it as JSON."""
+        """Returns the report as JSON."""
         return json.dumps(self.to_dict(), indent=2)
 
     def markdown(self) -> str:
-        """All of it as a page."""
+        """Returns the report as Markdown."""
         title = f"# {self.model}: {'not exported' if self.error else f'opset {self.opset}, IR {self.ir_version}'}"
         made_by = f"aten2onnx {_native.__version__}" + (f", torch {self.torch_version}" if self.torch_version else "")
         parts = [title, made_by]
@@ -105,7 +108,7 @@ class Report:
             _table("Inputs", ("name", "type"), self.inputs),
             _table("Outputs", ("name", "type"), self.outputs),
             _verification(self.verification),
-            _list("Decomposed, for want of a rule", [f"`{operator}`" for operator in self.decomposed]),
+            _list("Decomposed operators (without a rule)", [f"`{operator}`" for operator in self.decomposed]),
             _list("Notes", self.notes),
             _table(f"Nodes: {self.nodes}", ("operator", "count"), _by_count(self.operators)),
             _list("Weights", [f"{self.weights[0]} tensors, {self.weights[1]:,} bytes"] if self.opset else []),
@@ -115,7 +118,7 @@ class Report:
         return "\n\n".join(part for part in parts if part) + "\n"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes it: JSON to a name that ends in `.json`, else Markdown."""
+        """Writes the report: as JSON if the path ends in `.json`, else as Markdown."""
         path = Path(path)
         path.write_text(self.json() if path.suffix == ".json" else self.markdown(), encoding="utf-8")
 
@@ -147,5 +150,5 @@ def _verification(found: dict[str, Any] | None) -> str:
         (name, row["dtype"], f"{row['largest_difference']:.3g}", f"{row['largest_value']:.3g}", "yes" if row["ok"] else "NO")
         for name, row in found["outputs"].items()
     ]
-    title = f"Compared with PyTorch, in ONNX Runtime {found['onnxruntime']}"
+    title = f"Compared with PyTorch in ONNX Runtime {found['onnxruntime']}"
     return _table(title, ("output", "dtype", "largest difference", "largest value", "equal"), rows)

@@ -1,4 +1,4 @@
-"""Running a model in ONNX Runtime with tensors or arrays."""
+"""Runs a model in ONNX Runtime with tensors or arrays."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import Any
 
 from ._errors import Error, require
 
-#: ONNX's numbers of element types that numpy has not, with the torch dtype of the same width that carries the bytes.
+#: Element types that NumPy lacks: their numbers in ONNX, and a torch dtype of the same width that holds the bytes.
 _CARRIED = {"bfloat16": (16, "uint16"), "float8_e4m3fn": (17, "uint8"), "float8_e4m3fnuz": (18, "uint8"), "float8_e5m2": (19, "uint8"), "float8_e5m2fnuz": (20, "uint8")}
 
 
 def flat_inputs(exported: Any, args: Any, kwargs: Mapping[str, Any] | None) -> list[Any]:
-    """The values for the inputs of the ONNX model: what torch.export made a constant is left out."""
+    """Returns the values for the inputs of the ONNX model, without the inputs that torch.export made constants."""
     leaves = user_inputs(exported, args, kwargs)
     return [leaf for leaf, spec in zip(leaves, input_specs(exported)) if hasattr(spec.arg, "name") and not hasattr(spec.arg, "value")]
 
 
 def state(exported: Any, names: Sequence[str]) -> list[Any]:
-    """The values of the buffers that `keep_mutations` has made inputs."""
+    """Returns the values of the buffers that are inputs because of `keep_mutations`."""
     values = {**exported.constants, **exported.state_dict}
     return [values[name] for name in names if name in values]
 
 
 def user_inputs(exported: Any, args: Any, kwargs: Mapping[str, Any] | None) -> list[Any]:
-    """The arguments of a call of the module, flattened as torch.export flattens them."""
+    """Returns the arguments of a call of the module, flattened as in torch.export."""
     from torch.utils import _pytree as pytree
 
     spec = exported.call_spec.in_spec
@@ -32,22 +32,22 @@ def user_inputs(exported: Any, args: Any, kwargs: Mapping[str, Any] | None) -> l
         known = spec.child(1).context if hasattr(spec, "child") else spec.children_specs[1].context
         missing = [name for name in known if name not in kwargs]
         if missing or len(kwargs) != len(known):
-            raise Error(f"the model was exported with the keyword arguments {', '.join(known)}, not {', '.join(kwargs)}")
+            raise Error(f"expected the keyword arguments of the export ({', '.join(known)}), found {', '.join(kwargs)}")
         kwargs = {name: kwargs[name] for name in known}
     leaves = pytree.tree_flatten((tuple(args), dict(kwargs or {})))[0]
     wanted = len(input_specs(exported))
     if len(leaves) != wanted:
-        raise Error(f"the model was exported with {wanted} inputs, but {len(leaves)} are given")
+        raise Error(f"expected {wanted} inputs as in the export, found {len(leaves)}")
     return leaves
 
 
 def input_specs(exported: Any) -> list[Any]:
-    """The specs of the user's inputs."""
+    """Returns the specs of the user inputs."""
     return [spec for spec in exported.graph_signature.input_specs if spec.kind.name == "USER_INPUT"]
 
 
 def run(session: Any, feeds: Mapping[str, Any], as_torch: bool) -> list[Any]:
-    """The outputs in order."""
+    """Runs a session and returns the outputs in order."""
     names = [value.name for value in session.get_outputs()]
     values = session.run_with_ort_values(names, {name: _to_ort(value) for name, value in feeds.items()})
     return [_to_torch(value) if as_torch else value.numpy() for value in values]
@@ -58,11 +58,11 @@ def _to_ort(value: Any) -> Any:
     import numpy
 
     if not hasattr(value, "detach"):
-        # Python's own numbers are those of torch.export: 64 bits.
+        # Python numbers have 64 bits, as in torch.export.
         return runtime.OrtValue.ortvalue_from_numpy(numpy.ascontiguousarray(value))
     import torch
 
-    # Complex tensors are real ones with a last dimension of 2.
+    # Complex tensors are real tensors with a last dimension of 2.
     value = value.detach().cpu().resolve_conj().resolve_neg()
     value = (torch.view_as_real(value) if value.is_complex() else value).contiguous()
     carried = _CARRIED.get(str(value.dtype).removeprefix("torch."))
@@ -77,6 +77,6 @@ def _to_torch(value: Any) -> Any:
 
     kind = value.data_type().removeprefix("tensor(").removesuffix(")")
     if kind == "bfloat16" or kind.startswith("float8"):
-        # ONNX Runtime's DLPack knows these; numpy does not.
+        # DLPack supports these types, but NumPy does not.
         return torch.utils.dlpack.from_dlpack(value._ortvalue.to_dlpack())
     return torch.from_numpy(value.numpy())

@@ -1,4 +1,4 @@
-"""Dynamic dimensions: what `torch.onnx.export` takes, as `torch.export.export` wants it, and the names for the ONNX model."""
+"""Converts dynamic dimensions from the forms of `torch.onnx.export` to that of `torch.export.export`, and collects their names."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-Axes = Any  # {axis: name, Dim, hint or None}, or the same as a list; None where nothing is dynamic
+Axes = Any  # {axis: name, Dim, hint or None}, or the same as a list; None if no dimension is dynamic
 
 
 def named_arguments(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a call by the names of the parameters, as torch.export orders them."""
+    """Returns the arguments of a call by parameter name, in the order of torch.export."""
     forward = getattr(model, "forward", model)
     signature = inspect.signature(forward)
     bound = signature.bind(*args, **kwargs).arguments
@@ -23,7 +23,7 @@ def named_arguments(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) 
 
 
 def are_keywords(model: Any, args: Sequence[Any], last: Any) -> bool:
-    """Is the last of the arguments a dictionary of keyword arguments, as torch.onnx.export takes it, and not one that the model takes?"""
+    """Whether the last argument is a dictionary of keyword arguments, as in torch.onnx.export, and not an input of the model."""
     if not isinstance(last, dict) or not all(isinstance(name, str) for name in last):
         return False
     try:
@@ -36,10 +36,10 @@ def are_keywords(model: Any, args: Sequence[Any], last: Any) -> bool:
 def from_dynamic_axes(
     arguments: Mapping[str, Any], dynamic_axes: Mapping[str, Any], input_names: Sequence[str], output_names: Sequence[str]
 ) -> dict[str, Any]:
-    """`dynamic_axes` as `dynamic_shapes`.
+    """Converts `dynamic_axes` to `dynamic_shapes`.
 
-    A key is one of `input_names`, which are given in the order of the tensors among the arguments, or a parameter's own name. Those
-    of outputs tell nothing that does not follow from the inputs.
+    A key is one of `input_names`, which are in the order of the tensor arguments, or the name of a parameter. Axes of outputs are
+    ignored, because they follow from the inputs.
     """
     import torch
     from torch.utils import _pytree as pytree
@@ -55,7 +55,7 @@ def from_dynamic_axes(
         if name not in places:
             if name not in output_names:
                 known = ", ".join(f"`{known}`" for known in places)
-                raise ValueError(f"dynamic_axes: there is no input or output `{name}`; the inputs are {known}")
+                raise ValueError(f"dynamic_axes: no input or output `{name}`; the inputs are {known}")
             continue
         if not isinstance(axes, Mapping):
             axes = {axis: f"{name}_dynamic_axes_{count}" for count, axis in enumerate(axes, 1)}
@@ -65,9 +65,9 @@ def from_dynamic_axes(
 
 
 def for_torch(dynamic_shapes: Any, share: bool) -> Any:
-    """The same with names replaced by what torch.export takes.
+    """Replaces names by the dimensions of torch.export.
 
-    A name that is used once leaves the rest to torch.export. With `share`, one that is used several times means that the sizes are equal.
+    A name that is used once becomes `Dim.DYNAMIC`. With `share`, dimensions with the same name are declared equal.
     """
     from torch.export import Dim
 
@@ -77,13 +77,13 @@ def for_torch(dynamic_shapes: Any, share: bool) -> Any:
 
 
 def repeats_names(dynamic_shapes: Any) -> bool:
-    """Is a name used more than once?"""
+    """Whether a name is used more than once."""
     names = [name for axes in axes_of(dynamic_shapes) for name in _values(axes) if isinstance(name, str)]
     return len(set(names)) < len(names)
 
 
 def names(exported: Any, dynamic_shapes: Any) -> dict[str, str]:
-    """What the symbols of an exported program are called in `dynamic_shapes`, by a string or a Dim."""
+    """Returns the names that `dynamic_shapes` gives to the symbols of an exported program, with strings or Dims."""
     from torch.export import Dim
 
     specs = [spec for spec in exported.graph_signature.input_specs if spec.kind.name == "USER_INPUT"]
@@ -105,15 +105,15 @@ def names(exported: Any, dynamic_shapes: Any) -> dict[str, str]:
 def _name(found: dict[str, str], symbol: str, name: str) -> None:
     before = found.get(symbol)
     if before not in (None, name):
-        warnings.warn(f"the dimensions `{before}` and `{name}` are always equal: both are called `{before}`", stacklevel=5)
+        warnings.warn(f"the dimensions `{before}` and `{name}` are always equal: both are named `{before}`", stacklevel=5)
     elif before is None and name in found.values():
-        warnings.warn(f"two dimensions that may differ are called `{name}`: the second keeps its own name, `{symbol}`", stacklevel=5)
+        warnings.warn(f"two dimensions named `{name}` may differ: the second is named `{symbol}` instead", stacklevel=5)
     elif before is None:
         found[symbol] = name
 
 
 def axes_of(dynamic_shapes: Any) -> list[Axes]:
-    """What is said of each input, in order."""
+    """Returns the dynamic dimensions of each input, in order."""
     from torch.utils import _pytree as pytree
 
     return pytree.tree_flatten(dynamic_shapes, is_leaf=_is_axes)[0]
@@ -151,6 +151,6 @@ def _values(axes: Axes) -> list[Any]:
 
 
 def _symbol(size: Any) -> str | None:
-    """The symbol that a size is; None for a number and for an expression."""
+    """Returns the symbol of a size, or None for a number or an expression."""
     expression = getattr(getattr(size, "node", None), "expr", None)
     return str(expression) if expression is not None and expression.is_symbol else None

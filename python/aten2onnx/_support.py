@@ -1,4 +1,4 @@
-"""What the rules can say of an operator."""
+"""`aten2onnx.supported`: tells whether an operator can be exported."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any
 
 from . import _native
 
-#: A path or several.
+#: One path or several.
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 @dataclass(frozen=True)
 class Support:
-    """Whether an operator can be exported; true if every call of it can, at the opset that was asked for.
+    """Whether an operator can be exported. True if every call of it can be exported to `opset`, or to all opsets if that is None.
 
     Attributes:
-        operator: the overload, `aten::add.Tensor`.
-        opset: the opset that was asked for; None for all.
-        full: the opsets where every call works.
-        partial: the opsets where some calls are refused.
-        reasons: why not everywhere.
-        rule: where its rule is, `mappings/aten/arithmetic.opmap:12`; None if it has none.
+        operator: The overload, such as `aten::add.Tensor`.
+        opset: The opset in question; None for all.
+        full: The opsets that support every call.
+        partial: The opsets that support some calls.
+        reasons: Why other calls are not supported.
+        rule: The location of the rule, such as `mappings/aten/arithmetic.opmap:12`; None if there is no rule.
     """
 
     operator: str
@@ -40,12 +40,12 @@ class Support:
 
 
 def supported(op: Any, opset: int | None = None, *, mappings: Paths = ()) -> Support:
-    """Can this operator be exported?
+    """Tells whether an operator can be exported.
 
     Args:
-        op: an operator of `torch.ops`, or its name: `aten::add.Tensor`, `aten.add.Tensor`.
-        opset: one opset; all from 9 to 28 if it is left out.
-        mappings: mapping files with rules of your own, as in `export`.
+        op: An operator of `torch.ops`, or its name: `aten::add.Tensor`, `aten.add.Tensor`.
+        opset: An opset (default: all opsets).
+        mappings: Mapping files or folders, as in `export`.
     """
     name = operator_name(op)
     known = rules(mappings).support(name)
@@ -55,13 +55,13 @@ def supported(op: Any, opset: int | None = None, *, mappings: Paths = ()) -> Sup
 
 
 def rules(mappings: Paths) -> _native.Rules:
-    """The built-in rules, and those of mapping files over them."""
+    """Returns the built-in rules, extended and overridden by those of mapping files."""
     paths = [mappings] if isinstance(mappings, (str, os.PathLike)) else mappings
     return _native.Rules([os.fspath(path) for path in paths])
 
 
 def operator_name(op: Any) -> str:
-    """`aten::add.Tensor` of whatever names an operator."""
+    """Returns the full name of an operator, such as `aten::add.Tensor`."""
     if not isinstance(op, str):
         name = getattr(op, "name", None)  # an overload
         op = name() if callable(name) else getattr(op, "_qualified_op_name", str(op))

@@ -1,4 +1,4 @@
-"""Does the exported model give what PyTorch gives? And if it does not, from which node on?"""
+"""Compares an exported model with PyTorch, and finds the first node whose results differ."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ._errors import Error, UnsupportedError, VerificationError, require
 
 @dataclass(frozen=True)
 class Tolerance:
-    """Of a value: a part of it, a part of the largest value of its tensor, and an absolute one; the sum is allowed."""
+    """The allowed difference: the sum of a fraction of the value, a fraction of the largest value of the tensor, and a constant."""
 
     rtol: float
     of_largest: float
     atol: float
 
 
-# Sums in another order differ by some units in the last place for each level of the network.
+# Sums in a different order add rounding errors in each layer of the network.
 _TOLERANCES = {
     "float64": Tolerance(1e-7, 1e-8, 1e-12),
     "float32": Tolerance(1e-3, 1e-4, 1e-6),
@@ -35,7 +35,7 @@ _COARSE = Tolerance(0.15, 0.15, 1e-2)
 
 
 def tolerance(dtype: str) -> Tolerance:
-    """What fits an element type, by torch's name."""
+    """Returns the tolerance for a dtype, by its torch name."""
     if dtype.startswith("float8"):
         return _COARSE
     return _TOLERANCES.get(dtype.replace("complex128", "float64").replace("complex64", "float32"), _EXACT)
@@ -43,32 +43,32 @@ def tolerance(dtype: str) -> Tolerance:
 
 def verify(program: Any, args: Any, kwargs: Mapping[str, Any] | None, *, rtol: float | None = None, atol: float | None = None) -> None:
     """Compares a program with PyTorch; see `ONNXProgram.verify`."""
-    runtime = require("onnxruntime", "verify")
+    runtime = require("onnxruntime", "verifying a model")
     exported = program.exported_program
     if exported is None:
         raise UnsupportedError(
-            "a `.pt2` file that was exported without PyTorch cannot be compared with it",
-            help="`torch.export.load` it and export that",
+            "a model that was exported from a `.pt2` file cannot be compared with PyTorch",
+            help="export the result of `torch.export.load` instead",
         )
     if args is None:
         if exported.example_inputs is None:
-            raise UnsupportedError("the program has no example inputs", help="give `args`, and `kwargs` if it has any")
+            raise UnsupportedError("the program has no example inputs", help="pass `args`, and `kwargs` if it needs them")
         args, kwargs = exported.example_inputs
     args = (args,) if hasattr(args, "detach") else tuple(args)
     leaves = _runtime.user_inputs(exported, args, kwargs)
     expected, new_values = results(exported, leaves)
     if is_random(exported) and not _same(expected, expected_outputs(exported, leaves)):
-        warnings.warn("not verified: the model's results are random", stacklevel=4)
-        program.report.notes.append("Not verified: the model's results are random.")
+        warnings.warn("not verified: the results of the model are random", stacklevel=4)
+        program.report.notes.append("Not verified: the results of the model are random.")
         return
     found = program(*args, **(kwargs or {}))
     rows = {}
     names = [name for name, _ in program.report.outputs]
-    # After the user's outputs come those of `keep_mutations`.
+    # The outputs of `keep_mutations` follow those of the user.
     expected += [new_values.get(name) for name in names[len(expected) :]]
     for name, wanted, got in zip(names, expected, found):
         if wanted is None:
-            program.report.notes.append(f"Not verified: the output `{name}`, which was renamed.")
+            program.report.notes.append(f"Output `{name}` is not verified because it was renamed.")
             continue
         rows[name] = compare(wanted, got, rtol, atol)
     program.report.verification = {"onnxruntime": runtime.__version__, "outputs": rows}
@@ -78,7 +78,7 @@ def verify(program: Any, args: Any, kwargs: Mapping[str, Any] | None, *, rtol: f
 
 
 def compare(wanted: Any, got: Any, rtol: float | None, atol: float | None) -> dict[str, Any]:
-    """How two tensors differ."""
+    """Compares two tensors: dtype, whether they are equal within the tolerance, and the largest difference and value."""
     import torch
 
     wanted, got = torch.as_tensor(wanted).detach().cpu(), torch.as_tensor(got)
@@ -87,7 +87,7 @@ def compare(wanted: Any, got: Any, rtol: float | None, atol: float | None) -> di
     dtype = str(wanted.dtype).removeprefix("torch.")
     row = {"dtype": dtype, "ok": False, "largest_difference": float("nan"), "largest_value": float("nan")}
     if wanted.dtype != got.dtype or wanted.shape != got.shape:
-        row["problem"] = f"{_described(got)} where PyTorch gives {_described(wanted)}"
+        row["problem"] = f"expected {_described(wanted)}, found {_described(got)}"
         return row
     allowed = tolerance(dtype)
     wide = torch.float64 if wanted.is_floating_point() else torch.int64
@@ -114,7 +114,7 @@ def _same(first: list[Any], second: list[Any]) -> bool:
 
 
 def is_random(exported: Any) -> bool:
-    """Does it call an operator that may draw random numbers?"""
+    """Whether the program calls an operator that may return random numbers."""
     import torch
 
     tag = torch.Tag.nondeterministic_seeded
@@ -122,12 +122,12 @@ def is_random(exported: Any) -> bool:
 
 
 def expected_outputs(exported: Any, leaves: list[Any], see: Callable[[Any, Any], None] | None = None) -> list[Any]:
-    """The user's outputs that are tensors or numbers, as PyTorch computes them; `see` gets each node and its result."""
+    """Returns the user outputs that are tensors or numbers, computed by PyTorch. `see` is called with each node and its result."""
     return results(exported, leaves, see)[0]
 
 
 def results(exported: Any, leaves: list[Any], see: Callable[[Any, Any], None] | None = None) -> tuple[list[Any], dict[str, Any]]:
-    """The user's outputs that are tensors or numbers, and what buffers and inputs hold afterwards, as the model's outputs call it."""
+    """Like `expected_outputs`, and also returns the new values of buffers and inputs, by the name of the model's output."""
     import torch
 
     class Run(torch.fx.Interpreter):
@@ -155,7 +155,7 @@ def results(exported: Any, leaves: list[Any], see: Callable[[Any, Any], None] | 
 
 
 def _bound(exported: Any, leaves: list[Any]) -> list[Any]:
-    """The values of all placeholders. The graph may write into them: buffers and inputs are copies."""
+    """Returns the values of all placeholders. Buffers and inputs are copied, because the graph may write to them."""
     import torch
 
     copied = lambda value: value.detach().clone() if isinstance(value, torch.Tensor) else value  # noqa: E731
@@ -178,7 +178,7 @@ def _failure(program: Any, leaves: list[Any], wrong: list[str], rows: dict[str, 
     message = f"the exported model differs from PyTorch: {what}"
     first = _first_difference(program, leaves)
     if first is None:
-        error = VerificationError(message, help="no inner value differs by itself: compare with `rtol` and `atol` of your own")
+        error = VerificationError(message, help="no intermediate value differs; compare with other values of `rtol` and `atol`")
     else:
         node, row = first
         line = source_line(node)
@@ -190,7 +190,7 @@ def _failure(program: Any, leaves: list[Any], wrong: list[str], rows: dict[str, 
 
 
 def _difference(row: dict[str, Any]) -> str:
-    return row.get("problem") or f"{row['largest_difference']:.3g} apart, the largest value is {row['largest_value']:.3g} ({row['dtype']})"
+    return row.get("problem") or f"differs by up to {row['largest_difference']:.3g}; the largest value is {row['largest_value']:.3g} ({row['dtype']})"
 
 
 def source_line(node: Any) -> str | None:
@@ -203,17 +203,17 @@ def source_line(node: Any) -> str | None:
 
 
 def _first_difference(program: Any, leaves: list[Any]) -> tuple[Any, dict[str, Any]] | None:
-    """The first node of the PyTorch graph whose result the ONNX model has too, but otherwise."""
+    """Returns the first node of the PyTorch graph whose result differs from the value of the same name in the ONNX model."""
     try:
         inner = _inner_values(program, leaves)
     except (Error, ImportError):
-        return None  # without onnx the model cannot be opened up
+        return None  # the model cannot be changed without onnx
     found: list[tuple[Any, dict[str, Any]]] = []
 
     def see(node: Any, result: Any) -> None:
         if not found and node.op == "call_function" and node.name in inner:
             row = compare(result, inner[node.name], None, None)
-            # Another value may have got the node's name: its type tells.
+            # A different type means that another value has the name of the node.
             if not row["ok"] and "problem" not in row:
                 found.append((node, row))
 
@@ -222,9 +222,9 @@ def _first_difference(program: Any, leaves: list[Any]) -> tuple[Any, dict[str, A
 
 
 def _inner_values(program: Any, leaves: list[Any]) -> dict[str, Any]:
-    """All values of the ONNX model that are called as nodes of the PyTorch graph are."""
-    onnx = require("onnx", "finding the node")
-    runtime = require("onnxruntime", "verify")
+    """Returns the values of the ONNX model that have the name of a node of the PyTorch graph."""
+    onnx = require("onnx", "finding the first different node")
+    runtime = require("onnxruntime", "verifying a model")
     nodes = {node.name for node in program.exported_program.graph.nodes}
     with TemporaryDirectory(prefix="aten2onnx-") as folder:
         path = os.path.join(folder, "model.onnx")

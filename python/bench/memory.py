@@ -1,4 +1,4 @@
-"""How much memory the export of a live module takes beyond the module itself.
+"""Measures how much memory the export of a live module needs in addition to the module.
 
     python python/bench/memory.py                     2 GB of weights, at most 200 MB more
     python python/bench/memory.py --megabytes 400
@@ -23,14 +23,14 @@ WIDTH = 4096
 
 
 def resident() -> int:
-    """Bytes that this process has in memory now."""
+    """The resident memory of this process in bytes."""
     fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    # Pages of files can go at any time: they are no cost.
+    # File pages can be dropped at any time, so they do not count.
     return (int(fields["RssAnon"].split()[0]) + int(fields["RssShmem"].split()[0])) * 1024
 
 
 class Peak:
-    """The most memory while the block runs, looked at every few milliseconds."""
+    """The peak memory while the block runs, sampled every two milliseconds."""
 
     def __enter__(self) -> Peak:
         self.most, self._over = resident(), False
@@ -51,11 +51,11 @@ class Peak:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--megabytes", type=int, default=2048)
-    parser.add_argument("--limit", type=int, default=200, help="megabytes above holding the module")
-    parser.add_argument("--folder", type=Path, help="where the model goes")
+    parser.add_argument("--limit", type=int, default=200, help="allowed megabytes in addition to the module")
+    parser.add_argument("--folder", type=Path, help="output folder")
     options = parser.parse_args()
     x = torch.randn(1, WIDTH)
-    # What PyTorch loads when it exports for the first time is not the model's.
+    # What PyTorch loads for its first export does not count.
     aten2onnx.export(nn.Linear(WIDTH, 8).eval(), (x,))
     layers = options.megabytes * MEGABYTE // (WIDTH * WIDTH * 4)
     net = nn.Sequential(*[nn.Linear(WIDTH, WIDTH, bias=False) for _ in range(layers)]).eval()
@@ -67,7 +67,7 @@ def main() -> int:
         seconds = time.perf_counter() - start
         size = sum(file.stat().st_size for file in path.parent.glob("large.onnx*"))
     more = (peak.most - before) / MEGABYTE
-    print(f"{layers * WIDTH * WIDTH * 4 / MEGABYTE:.0f} MB of weights, {size / MEGABYTE:.0f} MB written in {seconds:.1f} s, {more:.0f} MB more memory")
+    print(f"{layers * WIDTH * WIDTH * 4 / MEGABYTE:.0f} MB of weights, {size / MEGABYTE:.0f} MB written in {seconds:.1f} s, {more:.0f} MB of additional memory")
     return 0 if more <= options.limit else 1
 
 

@@ -2,36 +2,37 @@
 
 use std::path::PathBuf;
 
-use aten2onnx::Ready;
+use aten2onnx::Exported;
+use aten2onnx::ExternalData;
+use aten2onnx::convert::Source;
 use aten2onnx::convert::convert;
-use aten2onnx::onnx::{ExternalData, read::Source};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::model::sizes;
-use crate::options::ConvertChoices;
+use crate::options;
 use crate::support::Rules;
 use crate::work;
 
 /// A converted model that is ready to be written.
 #[pyclass(module = "aten2onnx._native")]
 pub struct ConvertedModel {
-    converted: Ready,
+    converted: Exported,
 }
 
 #[pymethods]
 impl ConvertedModel {
     /// Converts a file, or a model in memory.
     #[new]
-    #[pyo3(signature = (path, bytes, rules, choices))]
+    #[pyo3(signature = (path, bytes, rules, options))]
     fn new(
         py: Python<'_>,
         path: PathBuf,
         bytes: Option<Vec<u8>>,
         rules: &Rules,
-        choices: ConvertChoices,
+        options: &str,
     ) -> PyResult<ConvertedModel> {
-        let options = choices.options(py, rules.rules.clone())?;
+        let options = options::convert(options, rules.rules.clone())?;
         let converted = work::run(py, None, |_| {
             let source = match bytes {
                 Some(bytes) => Source::from_bytes(&path.display().to_string(), bytes)?,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use aten2onnx::dtype::Dtype;
+use aten2onnx::Dtype;
 use aten2onnx::error::{Error, Result};
 use aten2onnx::weights::{Memory, Storage, Weight};
 use pyo3::prelude::*;

@@ -18,9 +18,9 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add("MIN_OPSET", aten2onnx::rules::MIN_OPSET)?;
-    module.add("MAX_OPSET", aten2onnx::rules::MAX_OPSET)?;
-    module.add("DEFAULT_OPSET", aten2onnx::rules::DEFAULT_OPSET)?;
+    module.add("MIN_OPSET", aten2onnx::MIN_OPSET)?;
+    module.add("MAX_OPSET", aten2onnx::MAX_OPSET)?;
+    module.add("DEFAULT_OPSET", aten2onnx::DEFAULT_OPSET)?;
     module.add_class::<program::Program>()?;
     module.add_class::<model::Model>()?;
     module.add_class::<convert::ConvertedModel>()?;

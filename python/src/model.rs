@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use aten2onnx::Ready;
-use aten2onnx::dtype::Dtype;
-use aten2onnx::onnx::proto::{ValueInfoProto, tensor_shape_proto, type_proto};
-use aten2onnx::onnx::{ExternalData, Written};
+use aten2onnx::Dtype;
+use aten2onnx::Exported;
+use aten2onnx::proto::{ValueInfoProto, tensor_shape_proto, type_proto};
+use aten2onnx::{ExternalData, Written};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -16,11 +16,11 @@ use crate::work;
 /// A model that is ready to be written; its weights still lie where they were.
 #[pyclass(module = "aten2onnx._native")]
 pub struct Model {
-    exported: Ready,
+    exported: Exported,
 }
 
 impl Model {
-    pub fn new(exported: Ready) -> Model {
+    pub fn new(exported: Exported) -> Model {
         Model { exported }
     }
 }

@@ -3,16 +3,18 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use aten2onnx::export::{export_program, prepare};
+use aten2onnx::export::{export_program, inspect};
+use aten2onnx::frontend::pt2;
+use aten2onnx::prepare::{Keep, prepare};
 use aten2onnx::translate::{Blocker, preflight};
-use aten2onnx::{cli, inspect, program, pt2};
+use aten2onnx::{cli, program};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::exception;
 use crate::lent::{self, Tensor};
 use crate::model::Model;
-use crate::options::Choices;
+use crate::options;
 use crate::support::Rules;
 use crate::work;
 
@@ -49,15 +51,15 @@ impl Program {
     fn blockers<'py>(&self, py: Python<'py>, rules: &Rules, opset: u32) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let found = work::run(py, None, |_| {
             let mut program = self.program.clone();
-            prepare(&mut program)?;
+            prepare(&mut program, Keep::default())?;
             Ok(preflight(&program, &rules.rules, opset))
         })?;
         found.into_iter().map(|blocker| described(py, blocker)).collect()
     }
 
     /// Makes the model. Weights are not read.
-    fn export(&self, py: Python<'_>, rules: &Rules, choices: Choices) -> PyResult<Model> {
-        let options = choices.options(py, rules.rules.clone())?;
+    fn export(&self, py: Python<'_>, rules: &Rules, options: &str) -> PyResult<Model> {
+        let options = options::export(options, rules.rules.clone())?;
         let exported = work::run(py, None, |_| export_program(self.program.clone(), &options))?;
         Ok(Model::new(exported))
     }

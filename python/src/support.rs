@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use aten2onnx::rules::{self, DEFAULT_OPSET, MAX_OPSET, MIN_OPSET, Support};
-use aten2onnx::{export, targets};
+use aten2onnx::options::OutputOptions;
+use aten2onnx::{MAX_OPSET, MIN_OPSET, Support, targets};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -13,7 +13,7 @@ use crate::work;
 /// The rules of the build, and those of mapping files over them.
 #[pyclass(module = "aten2onnx._native", frozen)]
 pub struct Rules {
-    pub rules: rules::Rules,
+    pub rules: aten2onnx::Rules,
 }
 
 #[pymethods]
@@ -22,7 +22,7 @@ impl Rules {
     #[new]
     #[pyo3(signature = (paths=Vec::new()))]
     fn new(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Rules> {
-        let mut rules = rules::Rules::default();
+        let mut rules = aten2onnx::Rules::default();
         if !paths.is_empty() {
             work::run(py, None, |_| rules.load(&paths))?;
         }
@@ -57,10 +57,11 @@ impl Rules {
 #[pyfunction]
 #[pyo3(signature = (target, asked))]
 pub fn chosen_opset(py: Python<'_>, target: Option<&str>, asked: Option<u32>) -> PyResult<u32> {
-    let chosen = match target {
-        Some(target) => targets::find(target).and_then(|target| target.opset(asked)),
-        None => Ok(asked.unwrap_or(DEFAULT_OPSET)),
-    };
-    let chosen = chosen.and_then(|opset| export::check_opset(opset).map(|()| opset));
+    let target = target.map(targets::find).transpose();
+    let chosen = target.and_then(|target| {
+        let mut options = OutputOptions::default();
+        (options.opset, options.target) = (asked, target);
+        options.opset()
+    });
     chosen.map_err(|error| exception(py, error))
 }

@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Fixtures of all tests."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def mobilenet() -> Path:
-    """A small MobileNet as torch.export.save wrote it."""
+    """A small MobileNet, written by torch.export.save."""
     return REPOSITORY / "tests/data/models/mobilenet_like.pt2"
 
 
 @pytest.fixture(autouse=True)
 def seeded() -> None:
-    """The same weights and inputs on every run."""
+    """Uses the same weights and inputs in every run."""
     import torch
 
     torch.manual_seed(0)

@@ -1,4 +1,4 @@
-"""Operators that are not PyTorch's own."""
+"""Custom operators, mapping files, and ONNX nodes in the model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _(x: torch.Tensor, scale: float = 1.0) -> torch.Tensor:
 
 
 RULE = """
-/// The sign, times a number.
+/// The sign multiplied by a number.
 map a2otest::scaled_sign(Tensor x, float scale=1.0) -> Tensor = Sign(x) * scale
 """
 
@@ -56,21 +56,21 @@ def test_a_custom_operator_with_a_mapping_file(mapping, opset) -> None:
     assert program.report.operators == {"Sign": 1, "Mul": 1, "Relu": 1}
 
 
-def test_mapping_files_are_asked_too(mapping) -> None:
+def test_mapping_files_extend_supported_and_inspect(mapping) -> None:
     assert aten2onnx.supported("a2otest::scaled_sign", mappings=[str(mapping)])
     assert not aten2onnx.supported("a2otest::scaled_sign", 18)
     found = aten2onnx.inspect(Signs().eval(), (torch.randn(3),), mappings=mapping.parent, opset=9)
     assert found.opsets == [9]
 
 
-def test_a_mapping_file_may_replace_a_rule(tmp_path) -> None:
+def test_a_mapping_file_can_replace_a_rule(tmp_path) -> None:
     path = tmp_path / "relu.opmap"
     path.write_text("map aten::relu(Tensor self) -> Tensor = Max(self, 0)\n")
     program = aten2onnx.export(nn.ReLU().eval(), (torch.randn(3),), mappings=path, verify=True)
     assert program.report.operators == {"Max": 1}
 
 
-def test_a_wrong_mapping_file_is_told_as_the_compiler_tells(tmp_path) -> None:
+def test_errors_in_a_mapping_file_are_those_of_the_compiler(tmp_path) -> None:
     path = tmp_path / "wrong.opmap"
     path.write_text("map a2otest::scaled_sign(Tensor x, float scale=1.0) -> Tensor = Elu(x, alpha_i = scale)\n")
     with pytest.raises(aten2onnx.InputError) as caught:
@@ -103,7 +103,7 @@ def test_only_operators_without_a_rule_are_decomposed() -> None:
             return nn.functional.gelu(torch.ops.a2oonly.softened(x))
 
     program = aten2onnx.export(Net().eval(), (torch.randn(3),), opset_version=20, verify=True)
-    # gelu and what the operator is made of stay.
+    # gelu and the operators of the decomposition have rules, so they are not decomposed.
     assert program.report.decomposed == ["a2oonly::softened"]
     assert program.report.operators["Gelu"] == 1
     assert "a2oonly::softened" in program.report.markdown()
@@ -156,14 +156,14 @@ def test_a_custom_operator_stays_as_a_node() -> None:
     assert program.report.operators == {"org.pytorch.aten::a2otest_scaled_sign": 1, "Relu": 1}
     assert any("a2otest::scaled_sign" in note for note in program.report.notes)
     onnx.checker.check_model(program.model_proto)
-    with pytest.raises(ValueError, match="fallback: \"torch\" will not do"):
+    with pytest.raises(ValueError, match="fallback: unknown variant `torch`, expected `none` or `aten`"):
         aten2onnx.export(Signs().eval(), (torch.randn(3),), fallback="torch")
     with pytest.warns(UserWarning, match="no other exporter"):
         aten2onnx.export(nn.ReLU().eval(), (torch.randn(3),), fallback=True)
 
 
 class Symbolic(nn.Module):
-    """Nodes of ONNX: one of its own domain, one of another, with all kinds of attributes."""
+    """A node of the ONNX domain and one of another domain, with all kinds of attributes."""
 
     def forward(self, x):
         y = torch.onnx.ops.symbolic("Elu", (x,), {"alpha": 2}, dtype=x.dtype, shape=x.shape, version=6, metadata_props={"why": "a test"})
@@ -195,7 +195,7 @@ def test_symbolic_nodes_of_other_domains() -> None:
 
 
 @pytest.mark.parametrize("opset", [9, 18, 20])
-def test_symbolic_nodes_of_onnx_are_said_at_any_opset(opset) -> None:
+def test_symbolic_nodes_of_onnx_are_lowered(opset) -> None:
     class Net(nn.Module):
         def forward(self, x):
             if torch.onnx.is_in_onnx_export():
@@ -217,7 +217,7 @@ def test_symbolic_nodes_of_onnx_are_said_at_any_opset(opset) -> None:
         ("Elu", {"alpha": "a"}, 18, "the attribute `alpha` of `Elu` is of the type Float"),
     ],
 )
-def test_wrong_symbolic_nodes_are_told(op, attrs, version, message) -> None:
+def test_errors_in_symbolic_nodes(op, attrs, version, message) -> None:
     class Net(nn.Module):
         def forward(self, x):
             return torch.onnx.ops.symbolic(op, (x,), attrs, dtype=x.dtype, shape=x.shape, version=version)

@@ -1,4 +1,4 @@
-"""Looking without exporting."""
+"""`inspect` and `supported`."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ import torch
 from torch import nn
 
 
+OPSETS = list(range(aten2onnx.MIN_OPSET, aten2onnx.MAX_OPSET + 1))
+
+
 def test_a_file(mobilenet) -> None:
     found = aten2onnx.inspect(mobilenet)
     assert found.inputs[0] == {"name": "x", "kind": "tensor", "dtype": "float32", "shape": ["s77", "3", "64", "64"]}
     assert found.operators["aten::conv2d"] == 52
-    assert found.opsets == list(range(9, 29))
+    assert found.opsets == OPSETS
     assert json.loads(found.json()) == found.data
     assert "Symbolic dimensions" in str(found)
 
 
-def test_a_module_and_what_is_in_the_way() -> None:
+def test_the_problems_of_a_module() -> None:
     class Net(nn.Module):
         def forward(self, x):
             return torch.linalg.eigvals(x)
@@ -30,10 +33,10 @@ def test_a_module_and_what_is_in_the_way() -> None:
     assert any("test_inspect.py" in place for place in reason["place"])
 
 
-def test_operators_by_name_and_by_themselves() -> None:
+def test_operators_by_name_and_as_objects() -> None:
     for name in ["aten::gelu", "aten.gelu", "aten.gelu.default", "torch.ops.aten.gelu.default", torch.ops.aten.gelu, torch.ops.aten.gelu.default]:
         support = aten2onnx.supported(name, 9)
         assert support and support.operator == "aten::gelu" and support.rule.startswith("mappings/aten/activation.opmap:")
-    assert aten2onnx.supported("aten::add.Tensor").full == tuple(range(9, 29))
+    assert list(aten2onnx.supported("aten::add.Tensor").full) == OPSETS
     unknown = aten2onnx.supported("nobody::knows", 18)
     assert not unknown and unknown.reasons == ("there is no rule for `nobody::knows`",)

@@ -25,22 +25,22 @@ ARGS = (torch.randn(2, 3),)
 
 WRONG = """
 map aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor {
-    ignore(dim) "wrong on purpose";
-    ignore(keepdim) "wrong on purpose";
-    ignore(dtype) "wrong on purpose";
+    ignore(dim) "intentionally wrong";
+    ignore(keepdim) "intentionally wrong";
+    ignore(dtype) "intentionally wrong";
     ReduceMax(self, [0], keepdims_i = 0)
 }
 """
 
 
-def test_what_is_written_is_dropped_with_a_note() -> None:
+def test_writes_are_dropped_with_a_note() -> None:
     program = aten2onnx.export(Counter().eval(), ARGS, verify=True)
     assert [name for name, _ in program.report.outputs] == ["add"]
     assert sum("`keep_mutations`" in note for note in program.report.notes) == 2
 
 
 @pytest.mark.parametrize("decompose", [False, True])
-def test_the_new_values_are_outputs(decompose) -> None:
+def test_new_values_are_outputs(decompose) -> None:
     exported = torch.export.export(Counter().eval(), ARGS, dynamic_shapes=({0: torch.export.Dim("batch")},))
     if decompose:
         exported = exported.run_decompositions()
@@ -55,14 +55,14 @@ def test_the_new_values_are_outputs(decompose) -> None:
     torch.testing.assert_close(doubled, 2 * x)
 
 
-def test_a_wrong_new_value_is_found(tmp_path) -> None:
+def test_verify_finds_a_wrong_new_value(tmp_path) -> None:
     mapping = tmp_path / "wrong.opmap"
     mapping.write_text(WRONG)
     with pytest.raises(aten2onnx.VerificationError, match="output `seen_out`"):
         aten2onnx.export(Counter().eval(), ARGS, keep_mutations=True, mappings=mapping, verify=True)
 
 
-def test_assertions_are_told() -> None:
+def test_assertions_are_listed() -> None:
     class Net(nn.Module):
         def forward(self, x):
             torch._assert_async((x > 0).all(), "positive")

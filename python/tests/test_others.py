@@ -1,4 +1,4 @@
-"""Arguments of torch.onnx.export that have no meaning here are accepted, with a warning that says why."""
+"""Arguments of torch.onnx.export that are ignored cause a warning with the reason."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_ignored_with_a_reason(argument, value) -> None:
         aten2onnx.export(NET, ARGS, **{argument: value})
 
 
-def test_what_changes_nothing_is_no_matter() -> None:
+def test_default_values_cause_no_warning() -> None:
     defaults = {
         "dynamo": True,
         "verbose": True,
@@ -53,16 +53,16 @@ def test_what_changes_nothing_is_no_matter() -> None:
 
 
 @pytest.mark.parametrize(("argument", "value"), [("export_params", False), ("custom_translation_table", {1: 2})])
-def test_what_would_be_another_model_is_refused(argument, value) -> None:
+def test_arguments_that_need_another_model_are_errors(argument, value) -> None:
     with pytest.raises(aten2onnx.UnsupportedError, match=f"`{argument}` is not supported") as caught:
         aten2onnx.export(NET, ARGS, **{argument: value})
     assert caught.value.help
 
 
-def test_what_nobody_knows_is_a_type_error() -> None:
+def test_unknown_arguments_and_wrong_values() -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'opset'"):
         aten2onnx.export(NET, ARGS, opset=13)
-    with pytest.raises(TypeError, match="opset_version: an int, not '13'"):
+    with pytest.raises(TypeError, match="opset_version: expected an int, found '13'"):
         aten2onnx.export(NET, ARGS, opset_version="13")
-    with pytest.raises(ValueError, match="provenance: \"all\" will not do"):
+    with pytest.raises(ValueError, match="provenance: unknown variant `all`"):
         aten2onnx.export(NET, ARGS, provenance="all")

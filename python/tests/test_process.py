@@ -1,4 +1,4 @@
-"""What is about the process: interrupts, threads, PyTorch that is not there, the command, the progress."""
+"""The process: interrupts, threads, a missing PyTorch, the command, and the progress."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from torch import nn
 
 
 class Expanded(nn.Module):
-    """A weight that takes 4 bytes here and very many in a file."""
+    """A weight of 4 bytes in memory that is very large in a file."""
 
     def __init__(self, elements: int) -> None:
         super().__init__()
@@ -31,13 +31,13 @@ class Expanded(nn.Module):
 
 @pytest.fixture
 def listens_to_ctrl_c():
-    """Shells have what they start in the background ignore it."""
+    """Restores the handler of Ctrl-C, because shells let background processes ignore it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
-def test_ctrl_c_ends_the_writing_and_leaves_nothing(tmp_path, listens_to_ctrl_c) -> None:
+def test_ctrl_c_stops_writing_and_leaves_no_files(tmp_path, listens_to_ctrl_c) -> None:
     program = aten2onnx.export(Expanded(1 << 31).eval(), (torch.zeros(1),), optimize=False)
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
@@ -45,7 +45,7 @@ def test_ctrl_c_ends_the_writing_and_leaves_nothing(tmp_path, listens_to_ctrl_c)
     assert not any(tmp_path.iterdir())
 
 
-def test_other_threads_run_meanwhile(tmp_path) -> None:
+def test_other_threads_run_during_an_export(tmp_path) -> None:
     program = aten2onnx.export(Expanded(1 << 25).eval(), (torch.zeros(1),), optimize=False)
     ticks, over = [], threading.Event()
 
@@ -79,7 +79,7 @@ try:
 except aten2onnx.MissingPackageError as error:
     assert error.help == "pip install torch", error
 else:
-    raise AssertionError("a module needs torch")
+    raise AssertionError("exporting a module needs torch")
 """
     done = subprocess.run([sys.executable, "-c", script, mobilenet, tmp_path / "m.onnx"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -97,7 +97,7 @@ def test_the_command(mobilenet, tmp_path) -> None:
     assert aten2onnx.__version__ in run("--version").stdout
 
 
-def test_converting_keeps_the_form(mobilenet, tmp_path) -> None:
+def test_convert_returns_the_type_of_its_argument(mobilenet, tmp_path) -> None:
     proto = aten2onnx.export(mobilenet).model_proto
     converted = aten2onnx.convert(proto, opset_version=11)
     assert converted.opset_import[0].version == 11 and type(converted) is type(proto)
@@ -106,15 +106,15 @@ def test_converting_keeps_the_form(mobilenet, tmp_path) -> None:
     assert onnx.load(tmp_path / "m.onnx") == converted
 
 
-def test_converting_into_memory_takes_in_weights_beside_the_model(mobilenet, tmp_path) -> None:
+def test_convert_in_memory_includes_external_weights(mobilenet, tmp_path) -> None:
     program = aten2onnx.export(mobilenet)
     program.save(tmp_path / "beside.onnx", external_data=True)
     assert aten2onnx.convert(tmp_path / "beside.onnx", opset_version=11) == aten2onnx.convert(program.model_bytes, opset_version=11)
 
 
-def test_converting_by_rules_and_for_runtimes(tmp_path) -> None:
+def test_convert_with_mappings_and_targets(tmp_path) -> None:
     mapping = tmp_path / "old.opmap"
-    mapping.write_text("lower Gelu before 20 (X, approximate_s) {\n    ignore(approximate_s) \"one of them will do\";\n    X * Sigmoid(X * 1.702)\n}\n")
+    mapping.write_text("lower Gelu before 20 (X, approximate_s) {\n    ignore(approximate_s) \"both are approximated\";\n    X * Sigmoid(X * 1.702)\n}\n")
     model = aten2onnx.export(nn.GELU().eval(), (torch.zeros(3),), opset_version=20).model_proto
     types = lambda **choices: [node.op_type for node in aten2onnx.convert(model, **choices).graph.node]  # noqa: E731
     assert types(opset_version=13, mappings=mapping) == ["Mul", "Sigmoid", "Mul"]
@@ -126,13 +126,13 @@ def test_converting_by_rules_and_for_runtimes(tmp_path) -> None:
     assert len(aten2onnx.convert(twice, optimize=True).graph.node) < 3
 
 
-def test_progress_is_patient_and_tidy(monkeypatch) -> None:
+def test_progress_is_delayed_and_cleared(monkeypatch) -> None:
     shown: list[str] = []
     monkeypatch.setattr(_progress, "_display", lambda wanted: shown.append)
     with _progress.shown(True) as progress:
         progress.step("quick")
     assert shown == []
-    monkeypatch.setattr(_progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(_progress, "DELAY", 0.0)
     monkeypatch.setattr(_progress, "PAUSE", 0.0)
     with _progress.shown(True) as progress:
         progress.step("writing")
@@ -143,7 +143,7 @@ def test_progress_is_patient_and_tidy(monkeypatch) -> None:
 
 
 class Notebook:
-    """What a notebook has for its cells to show."""
+    """A stand-in for IPython's display functions."""
 
     def __init__(self) -> None:
         self.config = {"IPKernelApp": {}}
@@ -158,11 +158,11 @@ class Notebook:
         self.shown.append(("again", bundle["text/plain"]))
 
 
-def test_a_notebook_has_one_output_that_changes(monkeypatch, capfd) -> None:
+def test_a_notebook_output_is_updated(monkeypatch, capfd) -> None:
     notebook = Notebook()
     monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: notebook))
     monkeypatch.setitem(sys.modules, "IPython.display", types.SimpleNamespace(display=notebook.display))
-    monkeypatch.setattr(_progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(_progress, "DELAY", 0.0)
     monkeypatch.setattr(_progress, "PAUSE", 0.0)
     with _progress.shown(None) as progress:
         progress.step("reading")
@@ -174,7 +174,7 @@ def test_a_notebook_has_one_output_that_changes(monkeypatch, capfd) -> None:
     assert capfd.readouterr() == ("", "")
 
 
-def test_no_progress_where_nobody_looks(capfd, tmp_path) -> None:
+def test_no_progress_outside_of_terminals(capfd, tmp_path) -> None:
     aten2onnx.export(nn.ReLU().eval(), (torch.zeros(1),), tmp_path / "m.onnx")
     assert capfd.readouterr() == ("", "")
 
@@ -189,7 +189,7 @@ def test_every_error_is_an_aten2onnx_error() -> None:
     assert issubclass(aten2onnx.FileError, OSError) and issubclass(aten2onnx.MissingPackageError, ImportError)
 
 
-def test_messages_speak_python() -> None:
+def test_messages_name_python_arguments() -> None:
     from aten2onnx._errors import in_python
 
     assert in_python("`--opset 20` would do") == "`opset_version=20` would do"

@@ -1,4 +1,4 @@
-"""What an export tells, for people and for programs."""
+"""Reports of exports, as JSON and as Markdown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NET = nn.Sequential(nn.Linear(4, 4), nn.ReLU()).eval()
 ARGS = (torch.zeros(2, 4),)
 
 
-def test_both_forms(tmp_path) -> None:
+def test_json_and_markdown(tmp_path) -> None:
     program = aten2onnx.export(NET, ARGS, tmp_path / "net.onnx", report=tmp_path / "net.json", verify=True)
     data = json.loads((tmp_path / "net.json").read_text())
     assert data == json.loads(program.report.json())
@@ -27,7 +27,7 @@ def test_both_forms(tmp_path) -> None:
     assert page.startswith("# Sequential: opset 18, IR ") and "| Gemm | 1 |" in page
 
 
-def test_a_failure_is_reported_too(tmp_path) -> None:
+def test_a_failed_export_has_a_report(tmp_path) -> None:
     class Net(nn.Module):
         def forward(self, x):
             return torch.linalg.eigvals(x)
@@ -38,6 +38,6 @@ def test_a_failure_is_reported_too(tmp_path) -> None:
     assert page.startswith("# Net: not exported") and "aten::linalg_eigvals" in page
 
 
-def test_the_program_can_be_kept(tmp_path) -> None:
+def test_the_exported_program_can_be_saved(tmp_path) -> None:
     aten2onnx.export(NET, ARGS, dump_exported_program=True, artifacts_dir=tmp_path)
     assert aten2onnx.export(tmp_path / "Sequential.pt2").report.nodes == 2

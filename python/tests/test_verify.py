@@ -1,4 +1,4 @@
-"""`verify` tells whether the model gives what PyTorch gives, and from which node on it does not."""
+"""`verify` compares a model with PyTorch and finds the first node whose results differ."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def wrong_rule(tmp_path, text: str):
     return path
 
 
-def test_what_is_right_is_in_the_report() -> None:
+def test_the_comparison_is_in_the_report() -> None:
     program = aten2onnx.export(NET.eval(), (torch.randn(2, 4),), verify=True)
     (row,) = program.report.verification["outputs"].values()
     assert row["ok"] and row["dtype"] == "float32" and row["largest_difference"] < 1e-5
@@ -43,30 +43,30 @@ def test_the_first_node_that_differs_is_named(tmp_path) -> None:
     assert error.program.model_bytes
 
 
-def test_nothing_is_written_when_it_differs(tmp_path) -> None:
+def test_no_file_is_written_if_results_differ(tmp_path) -> None:
     mapping = wrong_rule(tmp_path, "map aten::relu(Tensor self) -> Tensor = Neg(self)\n")
     with pytest.raises(aten2onnx.VerificationError):
         aten2onnx.export(nn.ReLU().eval(), (torch.randn(5),), tmp_path / "m.onnx", mappings=mapping, verify=True)
     assert not (tmp_path / "m.onnx").exists()
 
 
-def test_random_results_are_not_judged() -> None:
+def test_random_results_are_not_compared() -> None:
     class Noise(nn.Module):
         def forward(self, x):
             return x + torch.rand_like(x)
 
-    with pytest.warns(UserWarning, match="not verified: the model's results are random"):
+    with pytest.warns(UserWarning, match="not verified: the results of the model are random"):
         program = aten2onnx.export(Noise().eval(), (torch.zeros(8),), verify=True)
     assert program.report.verification is None
     assert "Not verified" in program.report.notes[0]
 
 
-def test_dropout_that_does_nothing_is_judged() -> None:
+def test_dropout_outside_of_training_is_compared() -> None:
     net = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5)).eval()
     assert aten2onnx.export(net, (torch.randn(2, 4),), verify=True).report.verification
 
 
-def test_buffers_that_change_do_not_disturb() -> None:
+def test_verify_does_not_change_buffers() -> None:
     class Counts(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -107,5 +107,5 @@ def test_other_inputs_and_tolerances() -> None:
         (3, torch.tensor(3), True),
     ],
 )
-def test_tolerances_fit_the_dtype(wanted, got, ok) -> None:
+def test_tolerances_depend_on_the_dtype(wanted, got, ok) -> None:
     assert compare(wanted, got, None, None)["ok"] is ok

@@ -1,4 +1,4 @@
-"""The weights of a live module go over by pointer, whatever they look like in memory."""
+"""The weights of a live module are read from its memory, with any layout."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from torch import nn
 
 
 class Weights(nn.Module):
-    """Gives its weights, each plus the input."""
+    """Returns its weights, each plus the input."""
 
     def __init__(self, *weights: torch.Tensor) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ def test_element_types(dtype) -> None:
     assert torch.equal(initializers(program)["weight"], weight)
 
 
-def test_tied_weights_are_one() -> None:
+def test_tied_weights_are_written_once() -> None:
     class Tied(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -74,14 +74,14 @@ def test_tied_weights_are_one() -> None:
     assert len(program.model_bytes) < 2 * net.embed.weight.nbytes
 
 
-def test_what_changes_before_saving_is_saved() -> None:
+def test_changes_before_saving_are_saved() -> None:
     net = Weights(torch.zeros(300)).eval()
     program = aten2onnx.export(net, (torch.zeros(()),), optimize=False)
     net.w0.fill_(3)
     assert initializers(program)["w0"].unique().tolist() == [3]
 
 
-def test_memory_that_went_away_is_not_read() -> None:
+def test_freed_memory_is_not_read() -> None:
     net = Weights(torch.zeros(300)).eval()
     program = aten2onnx.export(net, (torch.zeros(()),), optimize=False)
     net.w0.untyped_storage().resize_(0)
@@ -89,7 +89,7 @@ def test_memory_that_went_away_is_not_read() -> None:
         program.model_bytes
 
 
-def test_a_module_that_is_deleted_leaves_its_weights() -> None:
+def test_weights_outlive_the_module() -> None:
     net = Weights(torch.full((300,), 5.0)).eval()
     program = aten2onnx.export(net, (torch.zeros(()),), optimize=False)
     del net
@@ -105,7 +105,7 @@ def test_weights_without_data() -> None:
 
 
 def test_a_live_model_needs_little_memory(tmp_path) -> None:
-    """The large measurement is `bench/memory.py`; this is a small one of the same kind."""
+    """Runs `bench/memory.py` with a small model."""
     script = Path(__file__).parents[1] / "bench/memory.py"
     done = subprocess.run([sys.executable, script, "--megabytes", "256", "--folder", tmp_path], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

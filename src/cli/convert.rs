@@ -4,13 +4,13 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::aim::Aim;
-use super::export::{self, ExternalArg};
+use super::export;
 use super::mappings::Mappings;
 use super::report::{self, Stop};
-use crate::convert::{Options, convert};
-use crate::error::{Error, Kind, Result};
-use crate::onnx::{ExternalData, read::Source};
+use crate::convert::convert;
+use crate::options::ConvertOptions;
+use aten2onnx_core::error::{Error, Kind, Result};
+use aten2onnx_onnx::{ExternalData, read::Source};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,16 +30,7 @@ pub struct Args {
     #[arg(short, long, value_name = "OUT.onnx")]
     output: PathBuf,
     #[command(flatten)]
-    aim: Aim,
-    /// Where the weights go; `auto` leaves them inside or beside the .onnx, as they are in the source
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ExternalArg::Auto)]
-    external_data: ExternalArg,
-    /// Put the bodies of local functions where they are called
-    #[arg(long)]
-    inline_functions: bool,
-    /// How much is done to the graph: 0 changes nothing but what the opset asks for, 1 runs all passes, which drop what nobody reads
-    #[arg(short = 'O', value_name = "LEVEL", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=1))]
-    opt_level: u8,
+    options: ConvertOptions,
     #[command(flatten)]
     mappings: Mappings,
     /// Say nothing but errors
@@ -51,15 +42,12 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Stop> {
     export::handle_signals();
     let start = Instant::now();
-    let options = Options {
-        opset: args.aim.opset()?,
-        ir: args.aim.ir,
-        target: args.aim.target()?,
-        external_data: external_data(args),
-        inline_functions: args.inline_functions,
-        opt_level: args.opt_level,
-        rules: args.mappings.rules()?,
-    };
+    let mut options = args.options.clone();
+    options.output.rules = args.mappings.rules()?;
+    // A stream has nothing beside it.
+    if options.output.external_data == ExternalData::Auto && export::is_stream(&args.output) {
+        options.output.external_data = ExternalData::Never;
+    }
     let converted = convert(&read(&args.input)?, &options)?;
     if !args.quiet {
         converted.notes.iter().for_each(|text| report::note(text));
@@ -72,14 +60,6 @@ pub fn run(args: &Args) -> Result<(), Stop> {
         report::say(&export::summary(&converted.summary(written, start), &args.output));
     }
     Ok(())
-}
-
-/// Where the weights go: into a stream all together, unless something else is asked for.
-fn external_data(args: &Args) -> ExternalData {
-    match args.external_data {
-        ExternalArg::Auto if export::is_stream(&args.output) => ExternalData::Never,
-        chosen => chosen.into(),
-    }
 }
 
 fn read(path: &Path) -> Result<Source> {

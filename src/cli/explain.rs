@@ -1,7 +1,8 @@
 //! `aten2onnx explain-error`: the page of an error code of the rule compiler.
 
 use super::report::{self, Stop};
-use crate::error::{Error, Result};
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_opmap::explain;
 
 /// Explain an error code of the rule compiler, such as E0301
 #[derive(Debug, clap::Args)]
@@ -14,18 +15,11 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Stop> {
     let code = args.code.to_uppercase();
-    match page(&code) {
+    match explain::explain(&code) {
         Some(page) => report::print(&format!("{}\n", page.trim_end())),
         None => {
             let error = Error::unsupported(format!("there is no error code `{}`", args.code));
             Err(error.help("codes look like E0301; the compiler prints them in brackets").into())
         }
     }
-}
-
-/// Code and page, sorted; from `codegen/src/errors/`.
-static PAGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/errors.rs"));
-
-fn page(code: &str) -> Option<&'static str> {
-    PAGES.iter().find(|(name, _)| *name == code).map(|(_, page)| *page)
 }

@@ -4,20 +4,18 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::aim::Aim;
 use super::mappings::Mappings;
 use super::report::{self, Stop, stopped};
 use super::text;
-use crate::error::{Error, Kind, Result};
-use crate::export::{Choice, Dim, Options, export_program};
-use crate::onnx::{self, ExternalData, Provenance, Written, write::Progress};
+use crate::export::export_program;
+use crate::frontend::pt2;
+use crate::options::Options;
 use crate::program::Program;
-use crate::pt2;
-use crate::ready::Summary;
-use crate::translate::Fallback;
+use aten2onnx_core::error::{Error, Kind, Result};
+use aten2onnx_onnx::Summary;
+use aten2onnx_onnx::{Written, write::Progress};
 
 /// Models with more bytes to write get a progress bar.
 const LONG: u64 = 256 << 20;
@@ -44,87 +42,12 @@ pub struct Args {
     #[arg(short, long, value_name = "OUT.onnx")]
     output: Option<PathBuf>,
     #[command(flatten)]
-    aim: Aim,
-    /// Where the weights go
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ExternalArg::Auto)]
-    external_data: ExternalArg,
-    /// How much is done to the graph: 0 leaves it as the rules wrote it, 1 runs all passes
-    #[arg(short = 'O', value_name = "LEVEL", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=1))]
-    opt_level: u8,
-    /// How much nodes tell about where they come from
-    #[arg(long, value_enum, value_name = "HOW", default_value_t = ProvenanceArg::Compact)]
-    provenance: ProvenanceArg,
-    /// Name a symbolic dimension, by its symbol or by an input and its axis; `inspect` shows them
-    #[arg(long, value_name = "s77=batch|x:0=batch")]
-    dim: Vec<Dim>,
-    /// Name the next input, or a given one
-    #[arg(long, value_name = "[OLD=]NEW")]
-    input_name: Vec<Choice>,
-    /// Name the next output, or a given one
-    #[arg(long, value_name = "[OLD=]NEW")]
-    output_name: Vec<Choice>,
-    /// Make buffers that the model writes to inputs, and the new values of these and of inputs that it writes to outputs
-    #[arg(long)]
-    keep_mutations: bool,
-    /// Tell which assertions of the model are left out: ONNX has none
-    #[arg(long)]
-    keep_assertions: bool,
-    /// Tell which arms of the rule of this operator were tried, and what came out
-    #[arg(long, value_name = "aten::OP")]
-    trace: Vec<String>,
+    options: Options,
     #[command(flatten)]
     mappings: Mappings,
-    /// What becomes of operators that have no rule
-    #[arg(long, value_enum, value_name = "WHAT", default_value_t = FallbackArg::None)]
-    fallback: FallbackArg,
     /// Say nothing but errors
     #[arg(short, long)]
     quiet: bool,
-}
-
-/// Where the weights go.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum ExternalArg {
-    /// Inside the .onnx up to protobuf's limit of 2 GiB, else beside it
-    Auto,
-    /// Beside the .onnx, in OUT.onnx.data
-    Always,
-    /// Inside the .onnx, or an error
-    Never,
-    /// Nowhere: the .onnx points into the source, which must lie beside it; what does not lie there as ONNX wants it goes
-    /// to OUT.onnx.data
-    Link,
-}
-
-impl From<ExternalArg> for ExternalData {
-    fn from(arg: ExternalArg) -> ExternalData {
-        match arg {
-            ExternalArg::Auto => ExternalData::Auto,
-            ExternalArg::Always => ExternalData::Always,
-            ExternalArg::Never => ExternalData::Never,
-            ExternalArg::Link => ExternalData::Link,
-        }
-    }
-}
-
-/// What becomes of operators that have no rule.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum FallbackArg {
-    /// An error that lists them all
-    None,
-    /// They stay, as nodes of the domain org.pytorch.aten, for those who have kernels
-    Aten,
-}
-
-/// How much nodes tell about where they come from.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum ProvenanceArg {
-    /// Nothing: short names
-    None,
-    /// The module and the operator, in their names
-    Compact,
-    /// Also rule, PyTorch node, module type and source line
-    Full,
 }
 
 /// Runs the command.
@@ -154,35 +77,16 @@ pub fn run(args: &Args) -> Result<(), Stop> {
 pub(super) fn handle_signals() {
     // Where no handler can be set, only a hidden temporary file may stay.
     let _ = ctrlc::set_handler(|| {
-        onnx::discard_all();
+        aten2onnx_onnx::discard_all();
         std::process::exit(130);
     });
 }
 
 fn options(args: &Args) -> Result<Options> {
-    Ok(Options {
-        opset: args.aim.opset()?,
-        ir: args.aim.ir,
-        target: args.aim.target()?,
-        external_data: args.external_data.into(),
-        provenance: match args.provenance {
-            ProvenanceArg::None => Provenance::None,
-            ProvenanceArg::Compact => Provenance::Compact,
-            ProvenanceArg::Full => Provenance::Full,
-        },
-        dims: args.dim.clone(),
-        input_names: args.input_name.clone(),
-        output_names: args.output_name.clone(),
-        keep_mutations: args.keep_mutations,
-        keep_assertions: args.keep_assertions,
-        opt_level: args.opt_level,
-        trace: args.trace.clone(),
-        rules: args.mappings.rules()?,
-        fallback: match args.fallback {
-            FallbackArg::None => Fallback::None,
-            FallbackArg::Aten => Fallback::Aten,
-        },
-    })
+    let mut options = args.options.clone();
+    options.output.rules = args.mappings.rules()?;
+    options.on_trace = Some(report::say);
+    Ok(options)
 }
 
 /// Is it stdin or stdout?

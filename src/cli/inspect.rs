@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use super::mappings::Mappings;
 use super::report::{self, Stop};
 use super::{export, text};
-use crate::error::Result;
-use crate::inspect::{self, Inspection, Operator, Port, Reason, Verdict};
+use crate::export::inspect::{self, Inspection, Operator, Port, Reason, Verdict};
+use aten2onnx_core::error::Result;
 
 /// So many places are shown of an operator.
 const PLACES: usize = 3;
@@ -28,7 +28,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// Only try this opset
-    #[arg(long, value_name = "N", value_parser = super::aim::opset)]
+    #[arg(long, value_name = "N", value_parser = crate::options::parse_opset)]
     opset: Option<u32>,
     #[command(flatten)]
     mappings: Mappings,

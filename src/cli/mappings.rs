@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::error::Result;
-use crate::rules::Rules;
+use aten2onnx_core::error::Result;
+use aten2onnx_rules::Rules;
 
 /// Mapping files of one's own.
 #[derive(Debug, Clone, Default, clap::Args)]

@@ -3,7 +3,6 @@
 //! Exit codes: 0 done, 1 an example that fails (`try`), 2 wrong usage, 3 a file that cannot be read or written, 4 a damaged input, 5 a model that needs what
 //! the target lacks, 70 a fault of ours, 130 interrupted, 141 a reader of our output that went away.
 
-mod aim;
 mod convert;
 mod explain;
 mod export;

@@ -4,8 +4,9 @@ use clap::ValueEnum;
 
 use super::report::{self, Stop};
 use super::text;
-use crate::error::Result;
-use crate::rules::{MAX_OPSET, MIN_OPSET, RULES, Rule, Support, UNSUPPORTED};
+use aten2onnx_core::error::Result;
+use aten2onnx_onnx::facts::{MAX_OPSET, MIN_OPSET};
+use aten2onnx_rules::{BUILT_IN, Rule, Support};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -18,7 +19,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Only this opset
-    #[arg(long, value_name = "N", value_parser = super::aim::opset)]
+    #[arg(long, value_name = "N", value_parser = crate::options::parse_opset)]
     opset: Option<u32>,
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -63,13 +64,13 @@ pub fn run(args: &Args) -> Result<(), Stop> {
 }
 
 fn rows(only: Option<u32>) -> Vec<Row> {
-    let supported = RULES.iter().map(|rule| {
+    let supported = BUILT_IN.rules.iter().map(|rule| {
         let at =
             |wanted: Support| opsets(rule, wanted).filter(|opset| only.is_none_or(|only| only == *opset)).collect();
         let (full, partial) = (at(Support::Full), at(Support::Partial));
         Row { operator: rule.name, full, partial, reasons: rule.reasons.to_vec(), rule: Some(rule.location) }
     });
-    let unsupported = UNSUPPORTED.iter().map(|(name, reason)| Row {
+    let unsupported = BUILT_IN.unsupported.iter().map(|(name, reason)| Row {
         operator: name,
         full: Vec::new(),
         partial: Vec::new(),

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use super::export::{self, ExternalArg};
+use super::export;
 use super::report::{self, Stop};
 use super::text;
-use crate::onnx::{self, pack};
+use aten2onnx_onnx::{ExternalData, pack};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,8 +27,8 @@ pub struct Args {
     #[arg(short, long, value_name = "OUT.onnx")]
     output: Option<PathBuf>,
     /// Where the weights go
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ExternalArg::Auto)]
-    external_data: ExternalArg,
+    #[arg(long, value_enum, value_name = "WHERE", default_value_t = ExternalData::Auto)]
+    external_data: ExternalData,
     /// Say nothing but errors
     #[arg(short, long)]
     quiet: bool,
@@ -41,8 +41,8 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     let output = args.output.as_ref().unwrap_or(&args.input);
     let model = pack::open(&args.input)?;
     let written = export::written(output, args.quiet, &mut |out, progress| match out {
-        Some(out) => onnx::write_to(&model, out, progress),
-        None => onnx::write_file(&model, output, args.external_data.into(), &[], progress),
+        Some(out) => aten2onnx_onnx::write_to(&model, out, progress),
+        None => aten2onnx_onnx::write_file(&model, output, args.external_data, &[], progress),
     })?;
     if !args.quiet {
         let data = match &written.data {

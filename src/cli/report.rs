@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Write};
 
 use anstream::eprint;
 
-use crate::error::{Error, Kind, Result};
+use aten2onnx_core::error::{Error, Kind, Result};
 
 const ERROR: &str = "\x1b[1;31m";
 const HELP: &str = "\x1b[1;36m";

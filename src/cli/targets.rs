@@ -1,7 +1,7 @@
 //! `aten2onnx targets`: the runtimes that `--target` knows.
 
 use super::report::{self, Stop};
-use crate::rules::TARGETS;
+use aten2onnx_onnx::targets::TARGETS;
 
 /// List the runtimes that `--target` knows: the opsets and IR versions that they take, and what they lack
 #[derive(Debug, clap::Args)]

@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use aten2onnx_codegen::tree::Example;
+use aten2onnx_opmap::tree::Example;
 use rustc_hash::FxHashSet;
 
 use super::report::{self, Stop};
 use super::text;
-use crate::error::{Error, Result};
 use crate::examples::{self, Judge, Record};
-use crate::interpret::Ruleset;
-use crate::passes::Passes;
-use crate::rules::Rules;
+use aten2onnx_builder::passes::Passes;
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_rules::Rules;
+use aten2onnx_rules::interpret::MappingFiles;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -47,8 +47,8 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Stop> {
     let start = Instant::now();
     let set = Arc::new(match &args.rules {
-        Some(folder) => Ruleset::replacing(folder)?,
-        None => Ruleset::load(&args.mappings)?,
+        Some(folder) => MappingFiles::replacing(folder)?,
+        None => MappingFiles::load(&args.mappings)?,
     });
     let wanted = wanted(args, &set)?;
     let mut rules = Rules::default();
@@ -106,7 +106,7 @@ impl Told {
 }
 
 /// The examples that were asked for.
-fn wanted<'s>(args: &Args, set: &'s Ruleset) -> Result<Vec<&'s Example>> {
+fn wanted<'s>(args: &Args, set: &'s MappingFiles) -> Result<Vec<&'s Example>> {
     let checked = set.checked();
     let all = &checked.program.examples;
     let file = |example: &Example| checked.sources.file(example.span.file).path.as_str();
@@ -163,7 +163,7 @@ fn expected_failures(rules: &Path) -> FxHashSet<String> {
 }
 
 /// The branches of the rules in question that no example has come to.
-fn unreached(set: &Ruleset, wanted: &[&Example], reached: &BTreeSet<u32>) -> Vec<String> {
+fn unreached(set: &MappingFiles, wanted: &[&Example], reached: &BTreeSet<u32>) -> Vec<String> {
     let targets: FxHashSet<&str> = wanted.iter().map(|example| examples::target(example)).collect();
     let of_wanted = |rule: &str| {
         let op = rule.split_once(" before ").map_or(rule, |(op, _)| op);

@@ -4,12 +4,12 @@ use prost::Message;
 
 use super::graph::Conversion;
 use super::tensors::Tensor;
-use crate::error::{Error, Result};
-use crate::graph::intern;
-use crate::graph::{Attr, Constant, Value};
-use crate::onnx::Payload;
-use crate::onnx::proto::{AttributeProto, attribute_proto::AttributeType};
-use crate::schema::Version;
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_core::weights::Payload;
+use aten2onnx_onnx::graph::intern;
+use aten2onnx_onnx::graph::{Attr, Constant, Value};
+use aten2onnx_onnx::proto::{AttributeProto, attribute_proto::AttributeType};
+use aten2onnx_onnx::schema::Version;
 
 impl Conversion<'_> {
     /// All attributes of a node but the graphs: those need the types of the inputs first.
@@ -64,7 +64,7 @@ impl Conversion<'_> {
         })
     }
 
-    fn constant_of_tensor(&mut self, proto: &crate::onnx::proto::TensorProto) -> Result<Value> {
+    fn constant_of_tensor(&mut self, proto: &aten2onnx_onnx::proto::TensorProto) -> Result<Value> {
         let constant = match self.tensors.read(proto)? {
             Tensor::Constant(constant) => constant,
             // Attributes hold their bytes.

@@ -3,21 +3,22 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::graph::Conversion;
-use crate::dtype::Dtype;
-use crate::error::Result;
-use crate::graph::{Graph, Value};
-use crate::onnx::proto::{GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto, type_proto};
-use crate::onnx::{self, ExternalData, Model, ModelOptions, Provenance, ir};
-use crate::ready::Ready;
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_core::error::Result;
+use aten2onnx_onnx::Exported;
+use aten2onnx_onnx::graph::{Graph, Value};
+use aten2onnx_onnx::proto::{GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto, type_proto};
+use aten2onnx_onnx::{ExternalData, Model, ModelOptions, Provenance, ir};
 
 /// The IR version from which graphs and nodes have metadata of their own.
 const METADATA_IR: i64 = 10;
 
 /// The finished model.
-pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Ready> {
+pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Exported> {
     let Conversion {
         builder,
         options,
+        target_opset,
         model,
         pinned,
         defaults,
@@ -28,28 +29,29 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Ready> 
         texts,
         ..
     } = conversion;
-    let passes = options.passes();
+    let passes = options.output.passes(options.opt_level);
     let given = builder.output_values();
     // Passes drop what nobody reads.
     let own: Vec<Value> = defaults.iter().map(|(_, weight)| *weight).collect();
-    let graph = builder.finish_as_given(passes, if passes.level == 0 { &pinned } else { &own })?;
+    let graph =
+        builder.finish_as_given(|builder| passes.run(builder), if passes.level == 0 { &pinned } else { &own })?;
     for (before, after) in given.iter().zip(&graph.body.outputs) {
         names.move_to(*before, *after);
     }
-    let asked = options.ir.version(options.opset);
+    let asked = options.output.ir.version(target_opset);
     let named = ModelOptions { ir: asked, provenance: Provenance::Compact, dims: HashMap::new(), names: names.of };
-    let mut result = onnx::model::build(&graph, &named)?;
+    let mut result = aten2onnx_onnx::model::build(&graph, &named)?;
     name_defaults(&mut result, &graph, &defaults);
     let kept: Vec<_> = functions.kept(model).cloned().collect();
     restore_graph(&mut result, source, &weight_inputs);
-    restore_model(&mut result.proto, model, &graph, options.opset);
+    restore_model(&mut result.proto, model, &graph, target_opset);
     result.proto.functions = kept;
     for function in &mut result.proto.functions {
         let default = function.opset_import.iter_mut().filter(|import| matches!(import.domain(), "" | "ai.onnx"));
-        default.for_each(|import| import.version = Some(options.opset.into()));
+        default.for_each(|import| import.version = Some(target_opset.into()));
     }
     ir::set(&mut result, asked)?;
-    if let Some(target) = options.target {
+    if let Some(target) = options.output.target {
         target.check_needed_ir(result.proto.ir_version())?;
     }
     let metadata = result.proto.ir_version() >= METADATA_IR;
@@ -61,11 +63,11 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Ready> 
     }
     let mut notes = Vec::new();
     tell(&mut notes, &graph, &result, &weight_inputs);
-    let external_data = match options.external_data {
+    let external_data = match options.output.external_data {
         ExternalData::Auto if tensors.external => ExternalData::Always,
         chosen => chosen,
     };
-    Ok(Ready { graph, model: result, notes, source: Default::default(), external_data })
+    Ok(Exported { graph, model: result, notes, source: Default::default(), external_data })
 }
 
 /// Inputs and outputs as they were stated: types, names of dimensions, texts.
@@ -113,7 +115,11 @@ fn restore_texts(graph: &Graph, proto: &mut GraphProto, texts: &HashMap<u32, &No
 }
 
 /// An input that may be left out has its default as a weight of the same name.
-fn name_defaults(result: &mut Model, graph: &Graph, defaults: &[(crate::graph::Value, crate::graph::Value)]) {
+fn name_defaults(
+    result: &mut Model,
+    graph: &Graph,
+    defaults: &[(aten2onnx_onnx::graph::Value, aten2onnx_onnx::graph::Value)],
+) {
     for (input, weight) in defaults {
         let (name, own) = (graph.name(*input).to_owned(), graph.name(*weight).to_owned());
         let dense = result.proto.graph.iter_mut().flat_map(|g| &mut g.initializer).find(|t| t.name() == own);

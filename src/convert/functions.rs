@@ -2,14 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Options;
 use super::graph::Conversion;
 use super::node::operator;
 use super::scope::{Function, Scope};
-use crate::builder::Known;
-use crate::error::{Error, Result};
-use crate::onnx::proto::{AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto};
-use crate::schema;
+use aten2onnx_builder::Known;
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_onnx::proto::{AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto};
+use aten2onnx_onnx::schema;
 
 /// More nodes do not come out of putting functions in the place of their calls: calls of calls could make any number.
 const MOST_INLINED: usize = 1 << 20;
@@ -30,7 +29,7 @@ pub struct Functions<'a> {
 
 impl<'a> Functions<'a> {
     /// Those of a model, and which of them are kept.
-    pub fn new(model: &'a ModelProto, opset: u32, options: &Options) -> Result<Functions<'a>> {
+    pub fn new(model: &'a ModelProto, opset: u32, target: u32, inline: bool) -> Result<Functions<'a>> {
         let mut all = HashMap::new();
         for function in &model.functions {
             if all.insert(id(function), function).is_some() {
@@ -38,8 +37,8 @@ impl<'a> Functions<'a> {
             }
         }
         let mut functions = Functions { all, kept: HashSet::new(), inlined: 0 };
-        if !options.inline_functions {
-            functions.keep(model, opset, options.opset);
+        if !inline {
+            functions.keep(model, opset, target);
         }
         Ok(functions)
     }

@@ -7,15 +7,15 @@ use super::report::Problems;
 use super::scope::{Names, Scope, Scopes};
 use super::tensors::{Tensor, Tensors};
 use super::types::Types;
-use super::{Options, finish, functions};
-use crate::builder::{Builder, Known};
-use crate::error::{Error, Result};
-use crate::graph::{Attr, Type, Value};
-use crate::onnx::proto::{AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto};
-use crate::onnx::read::Source;
-use crate::ready::Ready;
-use crate::rules::NEWEST_FORM;
-use crate::weights::Weight;
+use super::{ConvertOptions, finish, functions};
+use aten2onnx_builder::{Builder, Known};
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_core::weights::Weight;
+use aten2onnx_onnx::Exported;
+use aten2onnx_onnx::facts::NEWEST_FORM;
+use aten2onnx_onnx::graph::{Attr, Type, Value};
+use aten2onnx_onnx::proto::{AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto};
+use aten2onnx_onnx::read::Source;
 
 /// Bodies and functions within each other; more is a fault of the model.
 pub(super) const MAX_DEPTH: usize = 64;
@@ -23,10 +23,12 @@ pub(super) const MAX_DEPTH: usize = 64;
 /// A conversion under way.
 pub struct Conversion<'a> {
     pub(super) builder: Builder,
-    pub(super) options: &'a Options,
+    pub(super) options: &'a ConvertOptions,
     pub(super) model: &'a ModelProto,
     /// The opset of the default domain in the model.
     pub(super) opset: u32,
+    /// The opset of the default domain in the result.
+    pub(super) target_opset: u32,
     pub(super) tensors: Tensors<'a>,
     pub(super) types: Types,
     pub(super) scopes: Scopes,
@@ -46,29 +48,29 @@ pub struct Conversion<'a> {
 }
 
 /// Converts the graph of a model.
-pub fn convert(source: &Source, options: &Options) -> Result<Ready> {
+pub fn convert(source: &Source, options: &ConvertOptions, target_opset: u32) -> Result<Exported> {
     let model = &source.proto;
     let graph = model.graph.as_ref().ok_or_else(|| Error::input("there is no graph in it"))?;
     if !model.training_info.is_empty() {
         return Err(Error::unsupported("a model with graphs for training").help("save it for inference first"));
     }
     let opset = default_opset(model)?;
-    let mut builder = Builder::new(options.opset);
-    match options.target {
-        Some(target) => builder.aim_at(target),
+    let mut builder = options.output.rules.builder(target_opset);
+    match options.output.target {
+        Some(target) => builder.set_target(target),
         None => builder.avoid_missing_kernels(),
     }
-    options.rules.install(&mut builder);
     let mut conversion = Conversion {
         builder,
         options,
         model,
         opset,
+        target_opset,
         tensors: Tensors::new(source),
         types: Types::default(),
         scopes: Scopes::default(),
         names: Names::default(),
-        functions: functions::Functions::new(model, opset, options)?,
+        functions: functions::Functions::new(model, opset, target_opset, options.inline_functions)?,
         problems: Problems::default(),
         read: HashSet::new(),
         pinned: Vec::new(),
@@ -78,7 +80,7 @@ pub fn convert(source: &Source, options: &Options) -> Result<Ready> {
     };
     conversion.find_read(graph);
     conversion.top(graph)?;
-    conversion.problems.report(options.opset)?;
+    conversion.problems.report(target_opset)?;
     finish::finish(conversion, graph)
 }
 
@@ -286,7 +288,7 @@ impl<'a> Conversion<'a> {
 /// A weight of a graph.
 enum Initializer<'a> {
     Dense(&'a TensorProto),
-    Sparse(&'a crate::onnx::proto::SparseTensorProto),
+    Sparse(&'a aten2onnx_onnx::proto::SparseTensorProto),
 }
 
 fn weights(graph: &GraphProto) -> impl Iterator<Item = (&str, Initializer<'_>)> {

@@ -19,73 +19,88 @@ mod tensors;
 mod types;
 
 use std::path::Path;
+use std::time::Instant;
 
-use crate::error::Result;
-use crate::export::{Ir, check_opset, check_target};
-use crate::onnx::ExternalData;
-use crate::onnx::read::Source;
-use crate::passes::Passes;
-use crate::ready::Ready;
-use crate::rules::{DEFAULT_OPSET, Rules};
-use crate::targets::Target;
+use crate::options::ConvertOptions;
+use aten2onnx_core::error::Result;
+pub use aten2onnx_onnx::read::Source;
+use aten2onnx_onnx::{Exported, Summary};
 
-/// What a user may choose.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The opset of the default domain.
-    pub opset: u32,
-    /// The IR version.
-    pub ir: Ir,
-    /// The runtime that the model is for: what it lacks is said otherwise.
-    pub target: Option<&'static Target>,
-    /// Where the weights go; `Auto` is as in the source, as long as protobuf's limit allows it.
-    pub external_data: ExternalData,
-    /// Put the bodies of local functions where they are called.
-    pub inline_functions: bool,
-    /// How much is done to the graph: 0 changes nothing but what the opset asks for, 1 runs all passes.
-    pub opt_level: u8,
-    /// The rules: their lowerings come before those of the build.
-    pub rules: Rules,
-}
-
-impl Options {
-    /// What the passes may do.
-    fn passes(&self) -> Passes {
-        Passes::of(self.opt_level, self.external_data)
-    }
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            opset: DEFAULT_OPSET,
-            ir: Ir::Lowest,
-            target: None,
-            external_data: ExternalData::Auto,
-            inline_functions: false,
-            opt_level: 0,
-            rules: Rules::default(),
-        }
-    }
-}
-
-/// Converts the model of a file.
+/// Converts ONNX models with the options that it holds.
 ///
-/// # Errors
-/// A damaged file, or all that the target cannot say.
-pub fn convert_file(path: &Path, options: &Options) -> Result<Ready> {
-    convert(&Source::open(path)?, options)
+/// ```
+/// use aten2onnx::Converter;
+///
+/// # let model = "tests/data/models/mobilenet_like.pt2";
+/// # let folder = tempfile::tempdir()?;
+/// # let (newer, older) = (folder.path().join("newer.onnx"), folder.path().join("older.onnx"));
+/// # aten2onnx::Exporter::new().opset(18).export(model, &newer)?;
+/// let summary = Converter::new().opset(11).convert(newer, older)?;
+/// assert_eq!(summary.opset, 11);
+/// # Ok::<(), aten2onnx::error::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Converter {
+    options: ConvertOptions,
+}
+
+impl Converter {
+    /// A converter with the default options.
+    pub fn new() -> Converter {
+        Converter::default()
+    }
+
+    /// The opset of the default domain.
+    #[must_use]
+    pub fn opset(mut self, opset: u32) -> Converter {
+        self.options.output.opset = Some(opset);
+        self
+    }
+
+    /// The runtime that the model is for, by its name (`tensorrt-8.6`). It chooses the opset, unless [`Converter::opset`] names one
+    /// that it takes.
+    ///
+    /// # Errors
+    /// No runtime has this name.
+    pub fn target(mut self, name: &str) -> Result<Converter> {
+        self.options.output.target = Some(aten2onnx_onnx::targets::find(name)?);
+        Ok(self)
+    }
+
+    /// Reads a model and converts it, without writing it. Weights are not read.
+    ///
+    /// # Errors
+    /// A damaged file, or everything that the target lacks.
+    pub fn read(&self, source: impl AsRef<Path>) -> Result<Exported> {
+        convert(&Source::open(source.as_ref())?, &self.options)
+    }
+
+    /// Converts an `.onnx` file to another one.
+    ///
+    /// # Errors
+    /// Those of [`Converter::read`], or a file that cannot be written.
+    pub fn convert(&self, source: impl AsRef<Path>, destination: impl AsRef<Path>) -> Result<Summary> {
+        let start = Instant::now();
+        let converted = self.read(source)?;
+        let written = converted.write_file(destination, &mut |_, _| Ok(()))?;
+        Ok(converted.summary(written, start))
+    }
+}
+
+impl From<ConvertOptions> for Converter {
+    fn from(options: ConvertOptions) -> Converter {
+        Converter { options }
+    }
 }
 
 /// Converts a model.
 ///
 /// # Errors
 /// A damaged model, or all that the target cannot say.
-pub fn convert(source: &Source, options: &Options) -> Result<Ready> {
-    check_opset(options.opset)?;
-    check_target(options.target, options.opset, options.ir)?;
+pub fn convert(source: &Source, options: &ConvertOptions) -> Result<Exported> {
+    let opset = options.output.checked_opset()?;
     let path = source.file.path.clone();
-    let mut converted = graph::convert(source, options).map_err(|error| error.at(path.display().to_string()))?;
+    let mut converted = graph::convert(source, options, opset).map_err(|error| error.at(path.display().to_string()))?;
     converted.source = path;
     Ok(converted)
 }

@@ -3,13 +3,13 @@
 use super::attributes::{attribute_name, kind};
 use super::graph::Conversion;
 use super::tensors::Tensor;
-use crate::builder::{Known, Scalar, SourceNode};
-use crate::dtype::Dtype;
-use crate::error::{Error, Kind, Result};
-use crate::graph::intern;
-use crate::graph::{Attr, Origin, Type, Value};
-use crate::onnx::proto::{NodeProto, attribute_proto::AttributeType};
-use crate::schema::{self, Op, Version};
+use aten2onnx_builder::{Known, Scalar, SourceNode};
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_core::error::{Error, Kind, Result};
+use aten2onnx_onnx::graph::intern;
+use aten2onnx_onnx::graph::{Attr, Origin, Type, Value};
+use aten2onnx_onnx::proto::{NodeProto, attribute_proto::AttributeType};
+use aten2onnx_onnx::schema::{self, Op, Version};
 
 impl<'a> Conversion<'a> {
     /// Converts a node.
@@ -118,7 +118,7 @@ impl<'a> Conversion<'a> {
         inputs: &[Option<Value>],
         attrs: &[(&'static str, Attr)],
     ) -> Option<Vec<Type>> {
-        let ins: Vec<crate::builder::In> = inputs.iter().map(|v| (*v).into()).collect();
+        let ins: Vec<aten2onnx_builder::In> = inputs.iter().map(|v| (*v).into()).collect();
         match op {
             // An absent condition or trip count is a parameter of the body nevertheless.
             "Loop" | "If" | "Scan" | "SequenceMap" => self.builder.body_params(op, attr, &ins, attrs).ok(),

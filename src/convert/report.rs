@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::error::{Error, Kind, Result};
+use aten2onnx_core::error::{Error, Kind, Result};
 
 /// Nodes of the same operator and reason.
 #[derive(Debug)]

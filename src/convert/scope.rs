@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::builder::Known;
-use crate::error::{Error, Result};
-use crate::graph::{Type, Value};
-use crate::onnx::proto::AttributeProto;
+use aten2onnx_builder::Known;
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_onnx::graph::{Type, Value};
+use aten2onnx_onnx::proto::AttributeProto;
 
 /// The names of a graph, a body or a function.
 #[derive(Debug, Default)]

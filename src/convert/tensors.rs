@@ -7,12 +7,12 @@ use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use crate::dtype::Dtype;
-use crate::error::{Error, Kind, Result};
-use crate::graph::{Constant, Data};
-use crate::onnx::proto::{SparseTensorProto, TensorProto, tensor_proto::DataLocation};
-use crate::onnx::read::Source;
-use crate::weights::{MappedFile, Storage, Weight};
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_core::error::{Error, Kind, Result};
+use aten2onnx_core::weights::{MappedFile, Storage, Weight};
+use aten2onnx_onnx::graph::{Constant, Data};
+use aten2onnx_onnx::proto::{SparseTensorProto, TensorProto, tensor_proto::DataLocation};
+use aten2onnx_onnx::read::Source;
 
 /// Tensors with more elements are weights, whose contents are nobody's business.
 const MOST_KNOWN: usize = 1024;

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::builder::Builder;
-use crate::dtype::Dtype;
-use crate::graph::Type;
-use crate::onnx::proto::{TypeProto, tensor_shape_proto::dimension::Value as Dim, type_proto};
-use crate::sym::SymInt;
+use aten2onnx_builder::Builder;
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_core::sym::SymInt;
+use aten2onnx_onnx::graph::Type;
+use aten2onnx_onnx::proto::{TypeProto, tensor_shape_proto::dimension::Value as Dim, type_proto};
 
 /// Types within types; ONNX itself has two at most.
 const MAX_DEPTH: u32 = 8;

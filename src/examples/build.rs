@@ -2,21 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use aten2onnx_codegen::Checked;
-use aten2onnx_codegen::schema::onnx::{AttrKind, PortOption};
-use aten2onnx_codegen::syntax::ast::{Argument, ExampleArg, ExampleSize, ExampleValue, Expr, ExprKind};
-use aten2onnx_codegen::tree::{Example, Target};
-use aten2onnx_codegen::types::Ty;
+use aten2onnx_opmap::Checked;
+use aten2onnx_opmap::schema::onnx::{AttrKind, PortOption};
+use aten2onnx_opmap::syntax::ast::{Argument, ExampleArg, ExampleSize, ExampleValue, Expr, ExprKind};
+use aten2onnx_opmap::tree::{Example, Target};
+use aten2onnx_opmap::types::Ty;
 
-use crate::builder::{ArgValue, Args, Binding, Builder, In, Out, Scalar};
-use crate::dtype::Dtype;
-use crate::error::{Error, Kind, Result};
-use crate::graph::{Attr, Graph, Origin, Type, Value};
-use crate::onnx::{self, ModelOptions};
-use crate::passes::Passes;
-use crate::rules::{self, Rules};
-use crate::schema;
-use crate::sym::SymInt;
+use aten2onnx_builder::passes::Passes;
+use aten2onnx_builder::{ArgValue, Args, Binding, Builder, In, Out, Scalar};
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_core::error::{Error, Kind, Result};
+use aten2onnx_core::sym::SymInt;
+use aten2onnx_onnx::ModelOptions;
+use aten2onnx_onnx::graph::{Attr, Graph, Origin, Type, Value};
+use aten2onnx_onnx::schema;
+use aten2onnx_rules::{self, Rules};
 
 /// What became of an example at an opset.
 #[derive(Debug)]
@@ -53,8 +53,7 @@ pub fn build(
     opset: u32,
     passes: Passes,
 ) -> (Outcome, BTreeSet<u32>) {
-    let mut cx = Builder::new(opset);
-    rules.install(&mut cx);
+    let mut cx = rules.builder(opset);
     // The native operator is the oracle, so its lowering must not stand in for it there.
     if matches!(example.target, Target::Map(_)) {
         cx.avoid_missing_kernels();
@@ -74,8 +73,7 @@ pub fn build(
 /// # Errors
 /// What the rule says.
 pub fn graph(example: &Example, checked: &Checked, rules: &Rules, opset: u32) -> Result<Graph> {
-    let mut cx = Builder::new(opset);
-    rules.install(&mut cx);
+    let mut cx = rules.builder(opset);
     cx.avoid_missing_kernels();
     call(&mut cx, example, checked, rules)?;
     cx.finish()
@@ -89,21 +87,21 @@ fn call(cx: &mut Builder, example: &Example, checked: &Checked, rules: &Rules) -
 }
 
 fn model(cx: Builder, opset: u32, passes: Passes) -> Result<Built> {
-    let graph = cx.finish_with(passes)?;
-    let mut model = onnx::model::build(&graph, &ModelOptions::default())?;
+    let graph = cx.finish_after(|builder| passes.run(builder))?;
+    let mut model = aten2onnx_onnx::model::build(&graph, &ModelOptions::default())?;
     let mut bytes = Vec::new();
-    onnx::write_to(&model, &mut bytes, &mut |_, _| Ok(()))?;
+    aten2onnx_onnx::write_to(&model, &mut bytes, &mut |_, _| Ok(()))?;
     model.proto.opset_import.clear();
     model.proto.ir_version = None;
     let mut unversioned = Vec::new();
-    onnx::write_to(&model, &mut unversioned, &mut |_, _| Ok(()))?;
+    aten2onnx_onnx::write_to(&model, &mut unversioned, &mut |_, _| Ok(()))?;
     Ok(Built { opset, bytes, unversioned })
 }
 
 /// The opset at which the operator itself is the oracle: one that ONNX Runtime takes, if its newest form is there already.
 pub fn native_opset(op: &str) -> u32 {
     let newest = schema::find(op).and_then(|op| op.versions.last()).map_or(0, |v| v.since);
-    if newest <= 26 { 26 } else { rules::MAX_OPSET }
+    if newest <= 26 { 26 } else { aten2onnx_onnx::facts::MAX_OPSET }
 }
 
 /// The types of an example's parameters.
@@ -272,8 +270,7 @@ fn map(cx: &mut Builder, name: &str, example: &Example, checked: &Checked, rules
             Out::Tensor(value) => vec![value],
             Out::Tensors(values) => values,
             Out::SymInt(size) => vec![cx.sym_value(&size)?],
-            Out::Scalar(Scalar::Value(value)) => vec![value],
-            Out::Scalar(number) => vec![cx.scalar(&number, Dtype::Float32)?],
+            Out::Scalar(number) => vec![python_number(cx, &number)?],
             Out::None => Vec::new(),
         };
         for value in values {
@@ -282,6 +279,17 @@ fn map(cx: &mut Builder, name: &str, example: &Example, checked: &Checked, rules
         }
     }
     Ok(())
+}
+
+/// A number in the dtype that Python's numbers have.
+fn python_number(cx: &mut Builder, number: &Scalar) -> Result<Value> {
+    match number {
+        Scalar::Value(value) => Ok(*value),
+        Scalar::Sym(size) => cx.sym_value(size),
+        Scalar::Bool(_) => cx.scalar(number, Dtype::Bool),
+        Scalar::Int(_) => cx.scalar(number, Dtype::Int64),
+        _ => cx.scalar(number, Dtype::Float64),
+    }
 }
 
 fn lower(cx: &mut Builder, op: &str, example: &Example, checked: &Checked) -> Result<()> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{Record, Verdict};
-use crate::error::{Error, Kind, Result};
+use aten2onnx_core::error::{Error, Kind, Result};
 
 /// Its program, and what stands in for PyTorch's kernels of other devices.
 const PROGRAM: &str = include_str!("../../tests/examples/judge.py");

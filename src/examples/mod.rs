@@ -6,15 +6,16 @@ mod record;
 
 use std::collections::BTreeSet;
 
-use aten2onnx_codegen::Checked;
-use aten2onnx_codegen::tree::{Example, Target};
+use aten2onnx_opmap::Checked;
+use aten2onnx_opmap::tree::{Example, Target};
 
 pub use build::{Built, Outcome, build, graph};
 pub use judge::Judge;
 pub use record::{Failure, Record, Verdict};
 
-use crate::passes::Passes;
-use crate::rules::{MAX_OPSET, MIN_OPSET, Rules};
+use aten2onnx_builder::passes::Passes;
+use aten2onnx_onnx::facts::{MAX_OPSET, MIN_OPSET};
+use aten2onnx_rules::Rules;
 
 /// The newest opset that the runtime takes which judges.
 const NEWEST_RUN: u32 = 26;

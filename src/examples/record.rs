@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use aten2onnx_codegen::Checked;
-use aten2onnx_codegen::syntax::ast::{ExampleSize, ExampleValue};
-use aten2onnx_codegen::tree::{Example, Target};
+use aten2onnx_opmap::Checked;
+use aten2onnx_opmap::syntax::ast::{ExampleSize, ExampleValue};
+use aten2onnx_opmap::tree::{Example, Target};
 
 use super::build::{Built, is_dtype, lone_symbols, params};
 

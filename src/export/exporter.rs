@@ -3,18 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::{Choice, Dim, Ir, Options, choices::WhichDim, export_program};
-use crate::error::Result;
-use crate::onnx::{ExternalData, Provenance};
-use crate::ready::{Ready, Summary};
-use crate::rules::Set;
-use crate::translate::Fallback;
+use super::export_program;
+use crate::options::{DimName, Fallback, Options, Rename, WhichDim};
+use aten2onnx_core::error::Result;
+use aten2onnx_onnx::{Exported, Summary};
+use aten2onnx_onnx::{ExternalData, Ir, Provenance};
+use aten2onnx_rules::CompiledRules;
 
 /// Exports models with the choices that it holds.
 ///
 /// ```
 /// use aten2onnx::Exporter;
-/// use aten2onnx::onnx::ExternalData;
+/// use aten2onnx::ExternalData;
 ///
 /// # let model = "tests/data/models/mobilenet_like.pt2";
 /// # let folder = tempfile::tempdir()?;
@@ -36,36 +36,34 @@ impl Exporter {
         Exporter::default()
     }
 
-    /// The opset of the default domain, 9 to 28.
+    /// The opset of the default domain.
     #[must_use]
     pub fn opset(mut self, opset: u32) -> Exporter {
-        self.options.opset = opset;
+        self.options.output.opset = Some(opset);
         self
     }
 
-    /// The runtime that the model is for, by its name (`tensorrt-8.6`; [`crate::rules::TARGETS`] has all). It chooses the opset;
-    /// call [`Exporter::opset`] after it to choose another that it takes.
+    /// The runtime that the model is for, by its name (`tensorrt-8.6`). It chooses the opset, unless [`Exporter::opset`] names one that
+    /// it takes.
     ///
     /// # Errors
     /// No runtime has this name.
     pub fn target(mut self, name: &str) -> Result<Exporter> {
-        let target = crate::targets::find(name)?;
-        self.options.opset = target.opset(None)?;
-        self.options.target = Some(target);
+        self.options.output.target = Some(aten2onnx_onnx::targets::find(name)?);
         Ok(self)
     }
 
     /// The IR version, where the lowest that holds the model is not wanted.
     #[must_use]
     pub fn ir(mut self, ir: Ir) -> Exporter {
-        self.options.ir = ir;
+        self.options.output.ir = ir;
         self
     }
 
     /// Where the weights go.
     #[must_use]
     pub fn external_data(mut self, external_data: ExternalData) -> Exporter {
-        self.options.external_data = external_data;
+        self.options.output.external_data = external_data;
         self
     }
 
@@ -86,21 +84,21 @@ impl Exporter {
     /// A name for a symbolic dimension: `.dim("s77", "batch")`.
     #[must_use]
     pub fn dim(mut self, symbol: impl Into<String>, name: impl Into<String>) -> Exporter {
-        self.options.dims.push(Dim { which: WhichDim::Symbol(symbol.into()), name: name.into() });
+        self.options.dims.push(DimName { which: WhichDim::Symbol(symbol.into()), name: name.into() });
         self
     }
 
     /// A name for the next input, in order.
     #[must_use]
     pub fn input_name(mut self, name: impl Into<String>) -> Exporter {
-        self.options.input_names.push(Choice { old: None, new: name.into() });
+        self.options.input_names.push(Rename { old: None, new: name.into() });
         self
     }
 
     /// A name for the next output, in order.
     #[must_use]
     pub fn output_name(mut self, name: impl Into<String>) -> Exporter {
-        self.options.output_names.push(Choice { old: None, new: name.into() });
+        self.options.output_names.push(Rename { old: None, new: name.into() });
         self
     }
 
@@ -144,14 +142,14 @@ impl Exporter {
     /// ```
     pub fn mappings<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Result<Exporter> {
         let paths: Vec<PathBuf> = paths.into_iter().map(|path| path.as_ref().to_owned()).collect();
-        self.options.rules.load(&paths)?;
+        self.options.output.rules.load(&paths)?;
         Ok(self)
     }
 
     /// Rules that a crate has compiled: see `docs/custom-operators.md`.
     #[must_use]
-    pub fn rules(mut self, set: &'static Set) -> Exporter {
-        self.options.rules.add(set);
+    pub fn rules(mut self, set: &'static CompiledRules) -> Exporter {
+        self.options.output.rules.add(set);
         self
     }
 
@@ -163,8 +161,8 @@ impl Exporter {
     }
 
     /// Reads a `.pt2` file and makes the model, without writing it. Weights are not read.
-    pub fn read(&self, source: impl AsRef<Path>) -> Result<Ready> {
-        export_program(crate::pt2::read(source.as_ref())?, &self.options)
+    pub fn read(&self, source: impl AsRef<Path>) -> Result<Exported> {
+        export_program(crate::frontend::pt2::read(source.as_ref())?, &self.options)
     }
 
     /// Exports a `.pt2` file to an `.onnx` file.
@@ -175,7 +173,7 @@ impl Exporter {
         Ok(exported.summary(written, start))
     }
 
-    /// The choices.
+    /// The options.
     pub fn options(&self) -> &Options {
         &self.options
     }

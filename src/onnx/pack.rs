@@ -6,12 +6,12 @@ use std::sync::Arc;
 use prost::bytes::Bytes;
 use rustc_hash::FxHashMap;
 
-use super::model::{Initializer, Model};
-use super::proto::{GraphProto, NodeProto, SparseTensorProto, TensorProto, tensor_proto::DataLocation};
-use super::read;
-use crate::dtype::Dtype;
-use crate::error::{Error, Kind, Result};
-use crate::weights::{MappedFile, Storage, Weight, row_major};
+use crate::model::{Initializer, Model};
+use crate::proto::{GraphProto, NodeProto, SparseTensorProto, TensorProto, tensor_proto::DataLocation};
+use crate::read;
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_core::error::{Error, Kind, Result};
+use aten2onnx_core::weights::{MappedFile, Storage, Weight, row_major};
 
 /// Reads a model; its external data stays where it is until it is written.
 ///

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use prost::Message;
 use prost::bytes::Bytes;
 
-use super::proto::ModelProto;
-use crate::error::{Error, Result};
-use crate::weights::MappedFile;
+use crate::proto::ModelProto;
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_core::weights::MappedFile;
 
 /// Protobuf's limit of 2 GiB.
 pub const LIMIT: u64 = i32::MAX as u64;

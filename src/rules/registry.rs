@@ -3,80 +3,40 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{Arm, Rule, Support};
-use crate::builder::{Args, Builder, Call, Lowerings, Out};
-use crate::error::Result;
-use crate::graph::Value;
+use crate::compiled::{BUILT_IN, CompiledRules, Rule, Support};
 #[cfg(feature = "mappings")]
-use crate::interpret::{Interpreted, Ruleset};
-use crate::schema::LowerFn;
-
-/// Rules that another crate has compiled; see `aten2onnx_codegen::build_mappings`.
-#[derive(Debug)]
-pub struct Set {
-    /// Every `map`, sorted by overload.
-    pub rules: &'static [Rule],
-    /// Every `lower`: operator, opset, function. Sorted.
-    pub lowers: &'static [(&'static str, u32, LowerFn)],
-    /// What cannot be said, and why. Sorted.
-    pub unsupported: &'static [(&'static str, &'static str)],
-    /// Every branch of every rule, by its number.
-    pub arms: &'static [Arm],
-    /// The number of the first one.
-    pub first_arm: u32,
-}
-
-impl Set {
-    fn find(&self, name: &str) -> Option<&'static Rule> {
-        let at = self.rules.binary_search_by(|rule| rule.name.cmp(name)).ok()?;
-        self.rules.get(at)
-    }
-
-    fn lower(&self, op: &str, before: u32) -> Option<LowerFn> {
-        let at = self.lowers.binary_search_by(|row| (row.0, row.1).cmp(&(op, before))).ok()?;
-        self.lowers.get(at).map(|row| row.2)
-    }
-}
-
-impl Lowerings for &'static Set {
-    fn has(&self, op: &str, before: u32) -> bool {
-        self.lower(op, before).is_some()
-    }
-
-    fn is_same(&self, _: &str, _: u32) -> bool {
-        false
-    }
-
-    fn call(&self, before: u32, cx: &mut Builder, call: &Call) -> Result<Vec<Value>> {
-        match self.lower(call.op, before) {
-            Some(lower) => lower(cx, call),
-            None => Err(cx.fault(format!("there is no `lower {} before {before}`", call.op))),
-        }
-    }
-}
+use crate::interpret::{InterpretedRule, MappingFiles};
+use aten2onnx_builder::{Args, Builder, Out};
+use aten2onnx_core::error::Result;
 
 /// The rules of an export. The last that were added come first, those of the build last.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
-    sets: Vec<&'static Set>,
+    /// Those of other crates.
+    added: Vec<&'static CompiledRules>,
     #[cfg(feature = "mappings")]
-    files: Option<Arc<Ruleset>>,
+    files: Option<Arc<MappingFiles>>,
 }
 
 /// What says what an overload means.
 #[derive(Debug, Clone, Copy)]
-pub enum Meaning<'r> {
+pub enum RuleRef<'r> {
     /// A compiled rule.
     Compiled(&'r Rule),
     /// A rule of a mapping file.
     #[cfg(feature = "mappings")]
-    Interpreted(Interpreted<'r>),
+    Interpreted(InterpretedRule<'r>),
 }
 
 impl Rules {
     /// Adds rules that another crate has compiled.
-    pub fn add(&mut self, set: &'static Set) {
-        self.sets.push(set);
+    pub fn add(&mut self, rules: &'static CompiledRules) {
+        self.added.push(rules);
+    }
+
+    /// All compiled rules; those that come first take the place of the others.
+    fn compiled(&self) -> impl Iterator<Item = &'static CompiledRules> {
+        self.added.iter().rev().copied().chain([&BUILT_IN])
     }
 
     /// Reads mapping files, and all of a folder where one is named: they take the place of those that were read before.
@@ -86,35 +46,35 @@ impl Rules {
     pub fn load(&mut self, paths: &[PathBuf]) -> Result<()> {
         #[cfg(feature = "mappings")]
         {
-            self.files = Some(Arc::new(Ruleset::load(paths)?));
+            self.files = Some(Arc::new(MappingFiles::load(paths)?));
             Ok(())
         }
         #[cfg(not(feature = "mappings"))]
         {
             let _ = paths;
-            let error = crate::error::Error::unsupported("this program was built without mapping files at run time");
+            let error =
+                aten2onnx_core::error::Error::unsupported("this program was built without mapping files at run time");
             Err(error.help("build it with the cargo feature `mappings`"))
         }
     }
 
     /// Sets the rules of mapping files.
     #[cfg(feature = "mappings")]
-    pub fn set_files(&mut self, files: Arc<Ruleset>) {
+    pub fn set_files(&mut self, files: Arc<MappingFiles>) {
         self.files = Some(files);
     }
 
     /// The rule of exactly this overload.
-    pub fn find(&self, name: &str) -> Option<Meaning<'_>> {
+    pub fn find(&self, name: &str) -> Option<RuleRef<'_>> {
         #[cfg(feature = "mappings")]
         if let Some(rule) = self.files.as_ref().and_then(|files| files.find(name)) {
-            return Some(Meaning::Interpreted(rule));
+            return Some(RuleRef::Interpreted(rule));
         }
-        let added = self.sets.iter().rev().find_map(|set| set.find(name));
-        added.or_else(|| super::find(name)).map(Meaning::Compiled)
+        self.compiled().find_map(|rules| rules.find(name)).map(RuleRef::Compiled)
     }
 
     /// The rule that says what an overload means: its own, or for one that only copies what a view shows (`view_copy`), the view's.
-    pub fn meaning(&self, name: &str) -> Option<Meaning<'_>> {
+    pub fn meaning(&self, name: &str) -> Option<RuleRef<'_>> {
         self.find(name).or_else(|| {
             let (op, overload) = name.split_once('.').unwrap_or((name, ""));
             let view = op.strip_suffix("_copy")?;
@@ -124,9 +84,20 @@ impl Rules {
 
     /// The rule that says what an overload means on complex numbers: one of its own (`complex::exp`), or the general one where an
     /// example shows that it holds.
-    pub fn complex_meaning(&self, name: &str) -> Option<Meaning<'_>> {
+    pub fn complex_meaning(&self, name: &str) -> Option<RuleRef<'_>> {
         let own = name.strip_prefix("aten::").and_then(|op| self.meaning(&format!("complex::{op}")));
-        own.or_else(|| self.meaning(name).filter(Meaning::takes_complex))
+        own.or_else(|| self.meaning(name).filter(|rule| self.takes_complex(rule)))
+    }
+
+    fn takes_complex(&self, rule: &RuleRef<'_>) -> bool {
+        match rule {
+            RuleRef::Compiled(rule) => {
+                let set = self.compiled().find(|set| set.find(rule.name).is_some());
+                set.is_some_and(|set| set.takes_complex(rule.name))
+            }
+            #[cfg(feature = "mappings")]
+            RuleRef::Interpreted(rule) => rule.takes_complex(),
+        }
     }
 
     /// Why an overload cannot be had in ONNX, if that is so.
@@ -135,14 +106,13 @@ impl Rules {
         if let Some(reason) = self.files.as_ref().and_then(|files| files.unsupported(name)) {
             return Some(reason);
         }
-        let added = |set: &&'static Set| set.unsupported.iter().find(|row| row.0 == name).map(|row| row.1);
-        self.sets.iter().rev().find_map(added).or_else(|| super::unsupported(name))
+        self.compiled().find_map(|rules| rules.unsupported(name))
     }
 
     /// The overloads of an operator that have rules, sorted.
     pub fn overloads(&self, op: &str) -> Vec<&str> {
         let is_of = |name: &&str| name.strip_prefix(op).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-        let compiled = self.sets.iter().flat_map(|set| set.rules).chain(super::RULES).map(|rule| rule.name);
+        let compiled = self.compiled().flat_map(|rules| rules.rules).map(|rule| rule.name);
         let mut names: Vec<&str> = compiled.filter(is_of).collect();
         #[cfg(feature = "mappings")]
         names.extend(self.files.iter().flat_map(|files| files.overloads()).filter(is_of));
@@ -151,15 +121,18 @@ impl Rules {
         names
     }
 
-    /// Tells a builder of the lowerings that are not of the build.
-    pub fn install(&self, builder: &mut Builder) {
-        for set in &self.sets {
-            builder.add_lowerings(Arc::new(*set));
+    /// A builder for a target opset, with the lowerings of these rules.
+    pub fn builder(&self, opset: u32) -> Builder {
+        let mut builder = Builder::new(opset);
+        builder.set_lowerings(Arc::new(&BUILT_IN));
+        for rules in &self.added {
+            builder.override_lowerings(Arc::new(*rules));
         }
         #[cfg(feature = "mappings")]
         if let Some(files) = &self.files {
-            builder.add_lowerings(files.clone());
+            builder.override_lowerings(files.clone());
         }
+        builder
     }
 
     /// An arm that `--trace` tells of: where it is, and what it says.
@@ -168,63 +141,53 @@ impl Rules {
         if let Some(found) = self.files.as_ref().and_then(|files| files.described(arm)) {
             return Some(found);
         }
-        let of_set = |set: &&'static Set| set.arms.get(arm.checked_sub(set.first_arm)? as usize);
-        let found = self.sets.iter().find_map(of_set).or_else(|| super::ARMS.get(arm as usize));
-        found.map(|arm| (arm.location.to_owned(), arm.text))
+        self.compiled().find_map(|rules| rules.arm(arm)).map(|arm| (arm.location.to_owned(), arm.text))
     }
 }
 
-impl<'r> Meaning<'r> {
+impl<'r> RuleRef<'r> {
     /// The overload.
     pub fn name(&self) -> &'r str {
         match self {
-            Meaning::Compiled(rule) => rule.name,
+            RuleRef::Compiled(rule) => rule.name,
             #[cfg(feature = "mappings")]
-            Meaning::Interpreted(rule) => rule.name(),
+            RuleRef::Interpreted(rule) => rule.name(),
         }
     }
 
     /// `mappings/aten/activation.opmap:4`
     pub fn location(&self) -> String {
         match self {
-            Meaning::Compiled(rule) => rule.location.to_owned(),
+            RuleRef::Compiled(rule) => rule.location.to_owned(),
             #[cfg(feature = "mappings")]
-            Meaning::Interpreted(rule) => rule.location(),
-        }
-    }
-
-    fn takes_complex(&self) -> bool {
-        match self {
-            Meaning::Compiled(rule) => super::takes_complex(rule.name),
-            #[cfg(feature = "mappings")]
-            Meaning::Interpreted(rule) => rule.takes_complex(),
+            RuleRef::Interpreted(rule) => rule.location(),
         }
     }
 
     /// What it can do at an opset.
     pub fn support(&self, opset: u32) -> Support {
         match self {
-            Meaning::Compiled(rule) => rule.support(opset),
+            RuleRef::Compiled(rule) => rule.support(opset),
             #[cfg(feature = "mappings")]
-            Meaning::Interpreted(rule) => rule.support(opset),
+            RuleRef::Interpreted(rule) => rule.support(opset),
         }
     }
 
     /// Why it does not work at an opset.
     pub fn reasons(&self, #[allow(unused)] opset: u32) -> Vec<&'r str> {
         match self {
-            Meaning::Compiled(rule) => rule.reasons.to_vec(),
+            RuleRef::Compiled(rule) => rule.reasons.to_vec(),
             #[cfg(feature = "mappings")]
-            Meaning::Interpreted(rule) => rule.reasons(opset),
+            RuleRef::Interpreted(rule) => rule.reasons(opset),
         }
     }
 
     /// Takes the arguments apart and runs the rule.
     pub fn call(&self, cx: &mut Builder, args: &Args) -> Result<Vec<Out>> {
         match self {
-            Meaning::Compiled(rule) => (rule.call)(cx, args),
+            RuleRef::Compiled(rule) => (rule.call)(cx, args),
             #[cfg(feature = "mappings")]
-            Meaning::Interpreted(rule) => rule.call(cx, args),
+            RuleRef::Interpreted(rule) => rule.call(cx, args),
         }
     }
 }

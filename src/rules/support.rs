@@ -2,11 +2,11 @@
 
 use std::fmt::Display;
 
-use crate::builder::Scalar;
-use crate::dtype::Dtype;
-use crate::error::{Error, Result};
-use crate::graph::Value;
-use crate::sym::SymInt;
+use aten2onnx_builder::Scalar;
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_core::sym::SymInt;
+use aten2onnx_onnx::graph::Value;
 
 /// The element at `i`; negative counts from the end.
 pub fn item<T: Clone>(list: &[T], i: i64) -> Result<T> {

@@ -1,10 +1,10 @@
 //! Arguments of the program as the builder takes them: names are looked up.
 
 use super::{Known, Translation};
-use crate::builder::{ArgValue, Scalar};
-use crate::error::{Error, Result};
-use crate::graph::Value;
 use crate::program::{Arg, FloatArg, IntArg};
+use aten2onnx_builder::{ArgValue, Scalar};
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_onnx::graph::Value;
 
 impl Translation<'_> {
     pub(super) fn argument(&mut self, arg: &Arg) -> Result<ArgValue> {
@@ -44,7 +44,7 @@ impl Translation<'_> {
                 let lists = lists.iter().map(|l| l.iter().map(|n| self.value_of(n)).collect::<Result<Vec<Value>>>());
                 ArgValue::NestedTensors(lists.collect::<Result<_>>()?)
             }
-            Arg::Graph(graph) => ArgValue::Graph(graph.clone()),
+            Arg::Graph(_) => ArgValue::Graph,
             Arg::Operator(name) => ArgValue::Operator(name.clone()),
         })
     }

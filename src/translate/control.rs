@@ -1,10 +1,10 @@
 //! Higher-order operators: nested graphs that run inside the graph, as If, Loop and Scan.
 
 use super::{Known, Translation};
-use crate::builder::{In, Out};
-use crate::error::{Error, Result};
-use crate::graph::{Attr, Type, Value};
 use crate::program::{Arg, Graph, Node, NodeOutput};
+use aten2onnx_builder::{In, Out};
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_onnx::graph::{Attr, Type, Value};
 
 /// Operators that do no more than run their graph.
 const CALLS: &[&str] = &[
@@ -264,7 +264,7 @@ enum Round<'a> {
 impl Round<'_> {
     /// The parameters before those of the graph.
     fn own_parameters(self) -> Vec<Type> {
-        use crate::dtype::Dtype::{Bool, Int64};
+        use aten2onnx_core::dtype::Dtype::{Bool, Int64};
         match self {
             Round::Loop(_) => vec![Type::sized(Int64, &[]), Type::sized(Bool, &[])],
             Round::Scan | Round::Running => Vec::new(),

@@ -3,11 +3,9 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::dtype::Dtype;
 use crate::program::{Arg, Graph, Node, NodeOutput, Program, TensorMeta};
-
-/// Gives float64 for weights that are integers, whatever the default is.
-const OWN: &str = "aten::bincount";
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_rules::effects::{self, Trait};
 
 /// The default dtype; float32 where nothing depends on it, or where the program has more than one.
 pub(super) fn default_float(program: &Program) -> Dtype {
@@ -42,7 +40,7 @@ fn shown_by(node: &Node, graph: &Graph) -> Option<Dtype> {
         _ => return None,
     };
     let depends = node.target.starts_with("aten::")
-        && node.target != OWN
+        && !effects::is(&node.target, Trait::Gives(Dtype::Float64))
         && !node.args.iter().any(|(_, arg)| has_float(arg, &graph.tensors));
     depends.then_some(float)
 }

@@ -5,28 +5,18 @@
 //! torch.export has recorded.
 
 use super::Translation;
-use crate::builder::{ArgValue, Builder, In, Scalar};
-use crate::dtype::Dtype;
-use crate::error::{Error, Result};
-use crate::graph::{Attr, Type, Value, intern};
 use crate::program::{Graph, Node, NodeOutput};
-use crate::sym::SymInt;
+use aten2onnx_builder::{ArgValue, Builder, In, Scalar};
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_core::sym::SymInt;
+use aten2onnx_onnx::graph::{Attr, Type, Value, intern};
 
 /// The domain of these nodes.
 pub const DOMAIN: &str = "org.pytorch.aten";
 
 /// Its version.
 const VERSION: u32 = 1;
-
-/// What is to become of operators that have no rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Fallback {
-    /// The export is refused.
-    #[default]
-    None,
-    /// They stay, as nodes of the domain `org.pytorch.aten`.
-    Aten,
-}
 
 /// The inputs and attributes of a node.
 #[derive(Default)]
@@ -139,7 +129,7 @@ impl Given {
             ArgValue::Str(text) => Attr::Str(text.clone()),
             ArgValue::Strs(texts) => Attr::Strs(texts.clone()),
             ArgValue::Dtype(dtype) => Attr::Int(dtype.onnx().into()),
-            ArgValue::IntLists(_) | ArgValue::NestedTensors(_) | ArgValue::Graph(_) | ArgValue::Operator(_) => {
+            ArgValue::IntLists(_) | ArgValue::NestedTensors(_) | ArgValue::Graph | ArgValue::Operator(_) => {
                 return Err(Error::unsupported("a list of lists, a graph or an operator cannot be kept in a node"));
             }
         };

@@ -7,12 +7,12 @@
 use rustc_hash::FxHashMap;
 
 use super::{Known, Translation};
-use crate::builder::{Binding, Scalar};
-use crate::dtype::Dtype;
-use crate::error::{Error, Result};
-use crate::graph::{Type, Value};
 use crate::program::{Arg, Graph, InputKind, IntArg, Output, TensorMeta};
-use crate::sym::SymInt;
+use aten2onnx_builder::{Binding, Scalar};
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_core::sym::SymInt;
+use aten2onnx_onnx::graph::{Type, Value};
 
 /// What the symbols of a nested graph stand for in one call of it.
 pub(super) type Symbols = FxHashMap<String, SymInt>;

@@ -1,53 +1,50 @@
 //! Nodes that compute numbers of the program: sizes, `item()`, Python arithmetic on them.
 //!
-//! An integer's value is an expression that torch.export recorded, so its node does nothing. Floats and booleans that depend on
-//! data are values of the graph.
+//! An integer's value is an expression that torch.export recorded, so its node does nothing. What the expression does not say, and
+//! floats and booleans that depend on data, are values of the graph, which a rule computes.
 
+use super::preflight::no_rule;
 use super::{Known, Translation};
-use crate::builder::{Builder, Scalar, ScalarOp};
-use crate::dtype::Dtype;
-use crate::error::{Error, Result};
-use crate::graph::Value;
-use crate::program::{Arg, Graph, Node, NodeOutput, SymNumber};
-use crate::sym::{SymInt, UNARY, Unary};
+use crate::program::{Arg, Graph, Node, NodeOutput, SymNumber, is_python};
+use aten2onnx_builder::{ArgValue, Args, Out, Scalar};
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_core::sym::SymInt;
+use aten2onnx_onnx::graph::Value;
+use aten2onnx_rules::effects::{self, Trait};
 
-/// Operators of ATen that give a number.
-const GIVE_NUMBERS: &[&str] = &[
-    "aten::sym_size.int",
-    "aten::sym_size",
-    "aten::sym_numel",
-    "aten::sym_stride.int",
-    "aten::sym_storage_offset",
-    "aten::item",
-    "aten::_local_scalar_dense",
-];
+/// What the arguments of Python's functions are called in their rules, by their places.
+const PLACES: [&str; 3] = ["a", "b", "c"];
 
-/// Does the node compute a number of the program?
-pub(super) fn is_number_node(node: &Node) -> bool {
-    is_number_target(&node.target)
+/// Does the operator give numbers of the program?
+pub(super) fn gives_numbers(target: &str) -> bool {
+    let by_schema = |operator: &effects::Operator| operator.is(Trait::GivesSizes) || operator.is(Trait::GivesNumber);
+    is_python(target) || effects::operator(target).is_some_and(by_schema)
 }
 
-/// Is it an operator on numbers of the program?
-pub(super) fn is_number_target(target: &str) -> bool {
-    let namespace = target.split(':').next().unwrap_or("");
-    matches!(namespace, "_operator" | "math" | "torch") || GIVE_NUMBERS.contains(&target)
+/// Does the program say what number a node gives? Then it needs no rule, unless its expression cannot be had.
+pub(super) fn is_recorded(node: &Node, graph: &Graph) -> bool {
+    let [NodeOutput::Sym(name)] = node.outputs.as_slice() else { return false };
+    let is_known = || matches!(recorded(name, graph), Some(SymNumber::Float(_) | SymNumber::Bool(_)));
+    gives_numbers(&node.target) && (graph.sym_ints.contains_key(name) || is_known())
+}
+
+fn recorded<'g>(name: &str, graph: &'g Graph) -> Option<&'g SymNumber> {
+    graph.sym_floats.get(name).or_else(|| graph.sym_bools.get(name))
 }
 
 impl Translation<'_> {
-    /// Binds the results of a number node; false if a rule must do it.
+    /// Binds the results of a number node; false if it gives something else.
     pub(super) fn number_node(&mut self, node: &Node, graph: &Graph) -> Result<bool> {
         let [NodeOutput::Sym(name)] = node.outputs.as_slice() else { return Ok(false) };
-        if let Some(size) = graph.sym_ints.get(name) {
-            let size = self.size(size);
-            let known = self.size_node(node, &size)?;
-            self.env.insert(name.clone(), Known::Number(known));
-            return Ok(true);
-        }
-        let recorded = graph.sym_floats.get(name).or_else(|| graph.sym_bools.get(name));
-        let number = match recorded {
-            Some(SymNumber::Float(f)) => Scalar::Float(*f),
-            Some(SymNumber::Bool(b)) => Scalar::Bool(*b),
-            _ => self.computed(node)?,
+        let number = match (graph.sym_ints.get(name), recorded(name, graph)) {
+            (Some(size), _) => {
+                let size = self.size(size);
+                self.size_node(node, &size)?
+            }
+            (None, Some(SymNumber::Float(f))) => Scalar::Float(*f),
+            (None, Some(SymNumber::Bool(b))) => Scalar::Bool(*b),
+            (None, _) => self.computed(node)?,
         };
         self.env.insert(name.clone(), Known::Number(number));
         Ok(true)
@@ -55,10 +52,10 @@ impl Translation<'_> {
 
     /// An integer by its recorded expression. One that comes out of the data is bound to its value in the graph.
     fn size_node(&mut self, node: &Node, size: &SymInt) -> Result<Scalar> {
-        let from_data = matches!(node.target.as_str(), "aten::item" | "aten::_local_scalar_dense");
+        let from_data = effects::is(&node.target, Trait::GivesNumber);
         let is_known = size.symbols().iter().all(|symbol| self.builder.knows_symbol(symbol));
         // An expression that nothing here can read.
-        let is_opaque = size.has_anonymous() && !node.target.starts_with("aten::");
+        let is_opaque = size.has_anonymous() && is_python(&node.target);
         if from_data || is_opaque || (!is_known && !self.computable(node)) {
             let value = match from_data {
                 true => self.operand_tensor(node)?,
@@ -79,7 +76,7 @@ impl Translation<'_> {
         node.args.iter().all(|(_, arg)| match arg {
             Arg::Sym(name) | Arg::Tensor(name) => match self.env.get(name) {
                 Some(Known::Number(Scalar::Value(_) | Scalar::Float(_))) => false,
-                Some(Known::Tensor(_)) => node.target.starts_with("aten::sym_"),
+                Some(Known::Tensor(_)) => effects::is(&node.target, Trait::GivesSizes),
                 _ => true,
             },
             _ => true,
@@ -93,15 +90,30 @@ impl Translation<'_> {
         }
     }
 
-    /// A number that the graph computes.
+    /// A number by its rule.
     fn computed(&mut self, node: &Node) -> Result<Scalar> {
-        if matches!(node.target.as_str(), "aten::item" | "aten::_local_scalar_dense") {
-            let value = self.operand_tensor(node)?;
-            return Ok(Scalar::Value(self.builder.reshape(value, &[])?));
+        let rules = self.shared.rules;
+        let rule = rules.meaning(&node.target).ok_or_else(|| no_rule(rules, &node.target))?;
+        let args = self.number_arguments(node)?;
+        match rule.call(self.builder, &args)?.into_iter().next() {
+            Some(Out::Scalar(number)) => Ok(number),
+            Some(Out::SymInt(size)) => Ok(Scalar::from(size)),
+            Some(Out::Tensor(value)) => Ok(Scalar::Value(value)),
+            other => Err(self.builder.fault(format!("gives {other:?} where the program has a number"))),
         }
-        let operands = node.args.iter().map(|(_, arg)| self.operand(arg)).collect::<Result<Vec<Scalar>>>()?;
-        let operator = node.target.rsplit("::").next().unwrap_or("");
-        arithmetic(self.builder, operator, &operands)
+    }
+
+    /// The arguments of a rule; those of Python's functions go by their places.
+    fn number_arguments(&mut self, node: &Node) -> Result<Args> {
+        if !is_python(&node.target) {
+            return self.arguments(node);
+        }
+        if node.args.len() > PLACES.len() {
+            return Err(Error::unsupported(format!("a function of {} numbers", node.args.len())));
+        }
+        let args = node.args.iter().zip(PLACES);
+        let args = args.map(|((_, arg), name)| Ok((name.to_owned(), ArgValue::Scalar(self.operand(arg)?))));
+        Ok(Args::new(args.collect::<Result<_>>()?))
     }
 
     fn operand(&mut self, arg: &Arg) -> Result<Scalar> {
@@ -137,142 +149,5 @@ impl Translation<'_> {
             Scalar::Bool(_) => self.builder.scalar(number, Dtype::Bool),
             _ => self.builder.scalar(number, self.builder.default_float()),
         }
-    }
-}
-
-/// Python's operators on numbers of which some are in the graph.
-fn arithmetic(cx: &mut Builder, operator: &str, operands: &[Scalar]) -> Result<Scalar> {
-    let op = match operator {
-        "add" => ScalarOp::Add,
-        "sub" => ScalarOp::Sub,
-        "mul" => ScalarOp::Mul,
-        "truediv" => ScalarOp::Div,
-        "floordiv" => ScalarOp::FloorDiv,
-        "mod" => ScalarOp::Mod,
-        "pow" => ScalarOp::Pow,
-        _ => return other_operators(cx, operator, operands),
-    };
-    match operands {
-        [a, b] => cx.scalar_op(op, a, b),
-        _ => Err(Error::input(format!("`{operator}` with {} operands", operands.len()))),
-    }
-}
-
-fn other_operators(cx: &mut Builder, operator: &str, operands: &[Scalar]) -> Result<Scalar> {
-    let comparison = match operator {
-        "eq" => Some("Equal"),
-        "lt" => Some("Less"),
-        "le" => Some("LessOrEqual"),
-        "gt" => Some("Greater"),
-        "ge" => Some("GreaterOrEqual"),
-        "sym_max" => Some("Max"),
-        "sym_min" => Some("Min"),
-        _ => None,
-    };
-    match (operator, operands) {
-        (_, [a, b]) if comparison.is_some() => {
-            let (a, b) = in_graph(cx, a, b)?;
-            cx.node1(comparison.unwrap_or("Equal"), vec![a.into(), b.into()], vec![]).map(Scalar::Value)
-        }
-        ("and_" | "or_" | "xor", [a, b]) => bits(cx, operator, a, b),
-        ("lshift", [a, b]) => {
-            let factor = cx.scalar_op(ScalarOp::Pow, &Scalar::Int(2), b)?;
-            cx.scalar_op(ScalarOp::Mul, a, &factor)
-        }
-        ("rshift", [a, b]) => {
-            let divisor = cx.scalar_op(ScalarOp::Pow, &Scalar::Int(2), b)?;
-            cx.scalar_op(ScalarOp::FloorDiv, a, &divisor)
-        }
-        ("abs", [a]) => {
-            let negative = cx.scalar_neg(a)?;
-            let (a, negative) = in_graph(cx, a, &negative)?;
-            cx.node1("Max", vec![a.into(), negative.into()], vec![]).map(Scalar::Value)
-        }
-        ("ne", [a, b]) => {
-            let (a, b) = in_graph(cx, a, b)?;
-            let equal = cx.node1("Equal", vec![a.into(), b.into()], vec![])?;
-            cx.node1("Not", vec![equal.into()], vec![]).map(Scalar::Value)
-        }
-        ("neg", [a]) => cx.scalar_neg(a),
-        ("pos" | "sym_float" | "sym_int" | "trunc", [a]) => converted(cx, operator, a),
-        ("sym_not", [a]) => {
-            let a = value(cx, a, Dtype::Bool)?;
-            cx.node1("Not", vec![a.into()], vec![]).map(Scalar::Value)
-        }
-        ("floor" | "ceil" | "round", [a]) => {
-            let a = value(cx, a, Dtype::Float64)?;
-            let op = match operator {
-                "floor" => "Floor",
-                "ceil" => "Ceil",
-                _ => "Round",
-            };
-            let rounded = cx.node1(op, vec![a.into()], vec![])?;
-            cx.cast(rounded, Dtype::Int64).map(Scalar::Value)
-        }
-        (_, [a]) if unary(operator).is_some() => {
-            let a = value(cx, a, Dtype::Float64)?;
-            cx.function_of_real(unary(operator).unwrap_or(Unary::Sqrt), a).map(Scalar::Value)
-        }
-        ("sym_ite", [b, t, f]) => {
-            let b = value(cx, b, Dtype::Bool)?;
-            let (t, f) = in_graph(cx, t, f)?;
-            cx.node1("Where", vec![b.into(), t.into(), f.into()], vec![]).map(Scalar::Value)
-        }
-        _ => Err(Error::unsupported(format!("no arithmetic on numbers that the data decide for `{operator}`"))),
-    }
-}
-
-/// `math.sqrt`, `torch.sym_sqrt`, `torch._sym_sqrt` and the like.
-fn unary(operator: &str) -> Option<Unary> {
-    let name = operator.trim_start_matches('_');
-    let name = name.strip_prefix("sym_").unwrap_or(name);
-    UNARY.iter().find(|(known, _)| *known == name).map(|(_, unary)| *unary)
-}
-
-/// Logic on booleans, bits of integers.
-fn bits(cx: &mut Builder, operator: &str, a: &Scalar, b: &Scalar) -> Result<Scalar> {
-    let (a, b) = in_graph(cx, a, b)?;
-    let op = match (operator, cx.dtype(a) == Dtype::Bool) {
-        ("and_", true) => "And",
-        ("or_", true) => "Or",
-        (_, true) => "Xor",
-        ("and_", false) => "BitwiseAnd",
-        ("or_", false) => "BitwiseOr",
-        (_, false) => "BitwiseXor",
-    };
-    cx.node1(op, vec![a.into(), b.into()], vec![]).map(Scalar::Value)
-}
-
-fn converted(cx: &mut Builder, operator: &str, a: &Scalar) -> Result<Scalar> {
-    match operator {
-        "pos" => Ok(a.clone()),
-        "sym_float" => value(cx, a, Dtype::Float64).map(Scalar::Value),
-        // A cast to an integer cuts the fraction off, as Python does.
-        _ => value(cx, a, Dtype::Int64).map(Scalar::Value),
-    }
-}
-
-/// Two numbers as values of one dtype.
-fn in_graph(cx: &mut Builder, a: &Scalar, b: &Scalar) -> Result<(Value, Value)> {
-    let dtype_of = |cx: &Builder, x: &Scalar| match x {
-        Scalar::Value(v) => cx.dtype(*v),
-        Scalar::Int(_) | Scalar::Sym(_) => Dtype::Int64,
-        Scalar::Bool(_) => Dtype::Bool,
-        _ => Dtype::Float64,
-    };
-    let (x, y) = (dtype_of(cx, a), dtype_of(cx, b));
-    let wider =
-        if x.is_float() == y.is_float() && x.bits() < y.bits() || !x.is_float() && y.is_float() { y } else { x };
-    Ok((value(cx, a, wider)?, value(cx, b, wider)?))
-}
-
-fn value(cx: &mut Builder, number: &Scalar, dtype: Dtype) -> Result<Value> {
-    match number {
-        Scalar::Value(v) => cx.cast(*v, dtype),
-        Scalar::Sym(size) => {
-            let size = cx.sym_value(size)?;
-            cx.cast(size, dtype)
-        }
-        known => cx.scalar(known, dtype),
     }
 }

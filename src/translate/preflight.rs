@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::fallback::{DOMAIN, Fallback};
-use super::numbers::is_number_target;
+use super::fallback::DOMAIN;
+use super::numbers::is_recorded;
 use super::symbolic::is_symbolic;
-use crate::error::{Call, Error};
-use crate::export::Options;
-use crate::program::{Arg, Graph, Node, Program};
-use crate::rules::{MAX_OPSET, Rules, Support};
+use crate::options::{Fallback, Options};
+use crate::program::{Arg, Graph, Node, Program, is_python};
+use aten2onnx_core::error::{Call, Error};
+use aten2onnx_onnx::facts::MAX_OPSET;
+use aten2onnx_rules::{Rules, Support};
 
 /// An operator that cannot be exported.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,16 +33,17 @@ impl Blocker {
     pub fn can_be_kept(&self, options: &Options) -> bool {
         options.fallback == Fallback::Aten
             && !self.target.starts_with("higher_order::")
-            && options.rules.meaning(&self.target).is_none()
+            && !is_python(&self.target)
+            && options.output.rules.meaning(&self.target).is_none()
     }
 }
 
 /// The operators that stay as they are, for want of a rule: a note for the user.
-pub fn kept(program: &Program, options: &Options) -> Option<String> {
+pub fn kept(program: &Program, options: &Options, opset: u32) -> Option<String> {
     if options.fallback == Fallback::None {
         return None;
     }
-    let blockers = preflight(program, &options.rules, options.opset);
+    let blockers = preflight(program, &options.output.rules, opset);
     let kept: Vec<String> = (blockers.iter().filter(|blocker| blocker.can_be_kept(options)))
         .map(|b| format!("`{}` at {} node{}", b.target, b.count, if b.count == 1 { "" } else { "s" }))
         .collect();
@@ -63,7 +65,7 @@ fn graph(graph: &Graph, rules: &Rules, opset: u32, found: &mut BTreeMap<String, 
                 self::graph(inner, rules, opset, found);
             }
         }
-        let Some((reason, needs_opset)) = blocked(node, has_complex(node, graph), rules, opset) else { continue };
+        let Some((reason, needs_opset)) = blocked(node, graph, rules, opset) else { continue };
         let entry = found.entry(node.target.clone()).or_insert_with(|| Blocker {
             target: node.target.clone(),
             reason,
@@ -87,14 +89,14 @@ fn has_complex(node: &Node, graph: &Graph) -> bool {
     })
 }
 
-fn blocked(node: &Node, complex: bool, rules: &Rules, opset: u32) -> Option<(String, Option<u32>)> {
-    if is_number_target(&node.target) || is_symbolic(&node.target) {
+fn blocked(node: &Node, graph: &Graph, rules: &Rules, opset: u32) -> Option<(String, Option<u32>)> {
+    if is_symbolic(&node.target) || is_recorded(node, graph) {
         return None;
     }
     if let Some(operator) = node.target.strip_prefix("higher_order::") {
         return (!super::control::is_known(operator)).then(|| (no_rule(rules, &node.target).message, None));
     }
-    let rule = match complex {
+    let rule = match has_complex(node, graph) {
         true => rules.complex_meaning(&node.target).ok_or_else(|| no_complex_rule(rules, &node.target)),
         false => rules.meaning(&node.target).ok_or_else(|| no_rule(rules, &node.target)),
     };
@@ -125,8 +127,10 @@ pub(super) fn no_rule(rules: &Rules, target: &str) -> Error {
 
 /// What to do about operators without a rule: those of PyTorch may be made of others, a user's own need rules.
 fn advice<'t>(mut targets: impl Iterator<Item = &'t str>) -> &'static str {
-    const OURS: [&str; 6] = ["aten", "prims", "quantized_decomposed", "torchvision", "higher_order", "_operator"];
-    let is_ours = |target: &str| target.split_once("::").is_some_and(|(namespace, _)| OURS.contains(&namespace));
+    const OURS: [&str; 5] = ["aten", "prims", "quantized_decomposed", "torchvision", "higher_order"];
+    let is_ours = |target: &str| {
+        is_python(target) || target.split_once("::").is_some_and(|(namespace, _)| OURS.contains(&namespace))
+    };
     match targets.all(is_ours) {
         true => "`ep.run_decompositions()` before torch.export.save may replace these by operators that have rules",
         false => {

@@ -4,11 +4,11 @@
 //! it. One of another domain stays as it is. Dtypes and shapes are what the call states.
 
 use super::Translation;
-use crate::builder::{Args, Builder, In, SourceNode};
-use crate::error::{Error, Result};
-use crate::graph::{Attr, Origin, Type, Value, intern};
 use crate::program::{Graph, Node};
-use crate::schema::{self, AttrKind, Version};
+use aten2onnx_builder::{Args, Builder, In, SourceNode};
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_onnx::graph::{Attr, Origin, Type, Value, intern};
+use aten2onnx_onnx::schema::{self, AttrKind, Version};
 
 const TARGETS: [&str; 2] = ["onnx_symbolic::_symbolic", "onnx_symbolic::_symbolic_multi_out"];
 

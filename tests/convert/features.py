@@ -1,7 +1,7 @@
-"""What `aten2onnx convert` keeps, changes and refuses, model by model, judged by onnx's checker and by a runtime.
+"""Tests what `aten2onnx convert` keeps, changes and rejects, with onnx's checker and ONNX Runtime.
 
-    features.py PATH-OF-aten2onnx            runs all checks
-    features.py --make OUT.onnx              writes the model of many features that the fuzz test damages
+    features.py PATH-OF-aten2onnx            runs all tests
+    features.py --make OUT.onnx              writes the model that the fuzz test mutates
 """
 import pathlib
 import subprocess
@@ -70,7 +70,7 @@ def x(n=2, m=3):
 
 
 def everything():
-    """Bodies that read what is around them, functions, sparse and typed tensors, dead nodes, constants."""
+    """A model with subgraphs that use outer values, functions, sparse and typed tensors, dead nodes and constants."""
     then = h.make_graph([h.make_node("Mul", ["y", "two"], ["t"], "twice")], "then", [], [value("t", shape=None)])
     other = h.make_graph([h.make_node("Unsqueeze", ["y", "zero"], ["u"]), h.make_node("Squeeze", ["u", "zero"], ["e"])], "else", [], [value("e", shape=None)])
     body = h.make_graph(
@@ -105,7 +105,7 @@ def names(model):
 
 def check_everything():
     source = everything()
-    # Not every runtime knows sparse weights.
+    # Not every runtime supports sparse weights.
     runnable = onnx.ModelProto.FromString(source.SerializeToString())
     del runnable.graph.sparse_initializer[:]
     runnable.graph.initializer.append(nh.from_array(np.array([1.5, 0, -2.5], np.float32), "sparse"))
@@ -173,7 +173,7 @@ def check_external_data():
 
 
 def check_links():
-    """With `link` the weights stay where they lie, in the .onnx or beside it."""
+    """With `link` the weights stay in their file, the .onnx or the one beside it."""
     weight = np.random.default_rng(1).standard_normal((3, 400)).astype(np.float32)
     source = model([h.make_node("MatMul", ["x", "w"], ["y"])], [value("x")], [value("y", shape=("n", 400))], [nh.from_array(weight, "w")])
     want = run(source, {"x": x()})[0]
@@ -207,7 +207,7 @@ def check_inputs_with_defaults():
 
 
 def check_outputs():
-    """Inputs and weights may be outputs, and two outputs may hold the same."""
+    """Inputs and weights may be outputs, and two outputs may have the same value."""
     nodes = [h.make_node("Identity", ["x"], ["i"]), h.make_node("Dropout", ["x"], ["d"])]
     source = model(nodes, [value("x")], [value("x"), value("w", shape=(3,)), value("i"), value("d")], [nh.from_array(np.ones(3, np.float32), "w")])
     made = convert(source, 9)
@@ -233,7 +233,7 @@ def check_problems():
 
 
 def check_wrong_attributes():
-    """What the operator does not have is the model's mistake."""
+    """An unknown attribute is an error in the model."""
     wrong = h.make_node("Gelu", ["x"], ["y"], aproximate="tanh")
     source = model([wrong], [value("x")], [value("y")], opset=20)
     message = convert(source, 13, fails=4)
@@ -269,7 +269,7 @@ def sequence(name, shape, dtype=T.FLOAT):
 
 
 def check_sequences():
-    """Opsets 11 and 12 have sequences, but no Identity, If or Loop of them."""
+    """Opsets 11 and 12 have sequences, but Identity, If and Loop do not support them."""
     lists = [x(1, n).reshape(n) for n in (2, 3, 1)]
     body = h.make_graph([h.make_node("Add", ["a", "a"], ["double"]), h.make_node("Shape", ["a"], ["size"])], "body",
                         [value("a", shape=("k",))], [value("double", shape=("k",)), value("size", T.INT64, (1,))])
@@ -301,7 +301,7 @@ def check_sequences():
 
 
 def check_strings():
-    """Up to opset 10 strings are compared with constants alone, up to 18 by what is unique."""
+    """Up to opset 10 strings are only compared with constants, up to opset 18 with the help of Unique."""
     words = np.array([["b", "a", ""], ["\u00e9", "b", "c"]], np.object_)
     asked = nh.from_array(np.array(["b", "c", "b"], np.object_), "w")
     for inputs in (["x", "w"], ["w", "x"]):
@@ -310,11 +310,11 @@ def check_strings():
             same(source, convert(source, opset), {"x": words})
     source = model([h.make_node("Equal", ["x", "w"], ["y"])], [value("x", T.STRING), value("w", T.STRING)], [value("y", T.BOOL)], opset=19, ir=9)
     same(source, convert(source, 11), {"x": words, "w": words[::-1]})
-    assert "neither of which is a constant" in convert(source, 10, fails=5)
+    assert "only compare strings with a constant" in convert(source, 10, fails=5)
 
 
 def check_bfloat16():
-    """Up to opset 15 branches and loops do not take it; without a processor for it, ONNX Runtime takes hardly any of it."""
+    """bfloat16: up to opset 15 branches and loops do not support it, and ONNX Runtime has few kernels for it on the CPU."""
     def halves(name, shape=("n", 3)):
         return value(name, T.BFLOAT16, shape)
     grown = h.make_graph([h.make_node("Add", ["a", "a"], ["b"]), h.make_node("Identity", ["go"], ["on"])], "body",
@@ -337,7 +337,7 @@ def check_bfloat16():
 
 
 def check_passes():
-    """With `-O1` the graph is simplified, under the same names of inputs and outputs."""
+    """`-O1` simplifies the graph and keeps the names of inputs and outputs."""
     nodes = [
         h.make_node("Transpose", ["x"], ["t"], "there", perm=[1, 0]), h.make_node("Transpose", ["t"], ["u"], "back", perm=[1, 0]),
         h.make_node("Relu", ["u"], ["y"], "relu"), h.make_node("Relu", ["u"], ["z"], "again"), h.make_node("Identity", ["y"], ["same"]),
@@ -357,7 +357,7 @@ def check_passes():
 
 
 def check_mappings():
-    """Lowerings of one's own come before those of the build."""
+    """Lowerings of mapping files replace the built-in ones."""
     rules = SCRATCH / "mine.opmap"
     rules.write_text("lower Mish before 18 (X) = X * Tanh(Log(Exp(X) + 1))\nexample Mish(f32[3])\n")
     source = model([h.make_node("Mish", ["x"], ["y"])], [value("x")], [value("y")])
@@ -375,7 +375,7 @@ def check_targets():
     assert "LayerNormalization" in [n.op_type for n in convert(source, 17, "--target", "tensorrt-8.6").graph.node]
     assert "does not take opset 18" in convert(source, 18, "--target", "tensorrt-8.4", fails=5)
     assert "does not take IR version 10" in convert(source, 17, "--target", "horizon", "--ir", 10, fails=5)
-    assert "did you mean `tensorrt-8.6`" in convert(source, 17, "--target", "tensorrt-8.61", fails=5)
+    assert "did you mean `tensorrt-8.6`" in convert(source, 17, "--target", "tensorrt-8.61", fails=2)
     modulo = model([h.make_node("Shrink", ["x"], ["y"])], [value("x")], [value("y")], opset=13)
     assert "the runtime has no `Shrink`" in convert(modulo, 13, "--target", "tensorrt-8.4", fails=5)
 

@@ -4,8 +4,9 @@
 
 use std::time::{Duration, Instant};
 
-use aten2onnx::convert::{Options, convert};
-use aten2onnx::onnx::read::Source;
+use aten2onnx::ConvertOptions;
+use aten2onnx::convert::convert;
+use aten2onnx_onnx::read::Source;
 
 /// A generator of numbers; the same ones everywhere.
 struct Random(u64);
@@ -44,7 +45,8 @@ fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
 
 fn run(bytes: Vec<u8>, opset: u32) {
     let start = Instant::now();
-    let options = Options { opset, ..Options::default() };
+    let mut options = ConvertOptions::default();
+    options.output.opset = Some(opset);
     if let Ok(converted) = Source::from_bytes("damaged.onnx", bytes).and_then(|source| convert(&source, &options)) {
         // A tensor that is declared large is written out by nobody.
         let _ = converted.nodes();
@@ -73,9 +75,7 @@ fn damaged_models_are_answered() {
 
 #[test]
 fn functions_that_call_functions_do_not_explode() {
-    use aten2onnx::onnx::proto::{
-        FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto,
-    };
+    use aten2onnx_onnx::proto::{FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto};
     use prost::Message;
     let text = |text: &str| Some(text.to_owned());
     let import = |domain: &str| OperatorSetIdProto { domain: text(domain), version: Some(13) };
@@ -109,7 +109,8 @@ fn functions_that_call_functions_do_not_explode() {
     };
     let refusal = |model: ModelProto| {
         let source = Source::from_bytes("bomb.onnx", model.encode_to_vec()).unwrap();
-        let options = Options { inline_functions: true, ..Options::default() };
+        let mut options = ConvertOptions::default();
+        options.inline_functions = true;
         convert(&source, &options).unwrap_err().to_string()
     };
     assert!(refusal(model(40)).contains("more than"), "two to the power of forty nodes");

@@ -1,9 +1,9 @@
-"""Brings models down to old opsets and compares what ONNX Runtime answers with what PyTorch does.
+"""Converts models to old opsets and compares their results in ONNX Runtime with those of PyTorch.
 
     models.py PATH-OF-aten2onnx FOLDER [OPSET ...]
 
-FOLDER holds what tests/data/convert/make.py makes: models that torch.onnx exported at opset 18, and .pt2 files, which are exported
-at 26 first. Prints a line for each, exits with 1 if any answer is wrong.
+FOLDER contains the output of tests/data/convert/make.py: models that torch.onnx exported at opset 18, and .pt2 files, which are first
+exported at opset 26. Prints a line for each conversion, and exits with 1 if any result is wrong.
 """
 import pathlib
 import subprocess

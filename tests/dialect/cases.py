@@ -1,19 +1,19 @@
-"""What a program of the tests is made of."""
+"""The test cases: a program with its inputs and the expected outcome."""
 import torch
 
 
 class Case:
-    """A module, what it is called with, and what is to come of it.
+    """A module, its inputs, and the expected outcome.
 
-    others: inputs on which the exported model is to be right too
+    others: other inputs that the exported model is also run with
     shapes: dynamic_shapes of torch.export
-    steps: how often it is called, its state being kept (`--keep-mutations`)
-    flags: further arguments of `aten2onnx export`
-    inputs_are, outputs_are: names, in order, and perhaps shapes: `["x", ("y", ["batch", 3])]`
-    says: what the notes must tell
-    refused: what the error must tell, in place of all that
-    default: what torch.set_default_dtype was given
-    path: an archive that is there already, in the place of the module and its inputs
+    steps: number of calls that pass the state on (`--keep-mutations`)
+    flags: other arguments of `aten2onnx export`
+    inputs_are, outputs_are: expected names in order, optionally with shapes: `["x", ("y", ["batch", 3])]`
+    says: expected parts of the notes
+    refused: expected part of the error, if the export must fail
+    default: the argument of torch.set_default_dtype
+    path: an existing archive, used instead of a module and inputs
     """
 
     def __init__(self, module, *inputs, kwargs=None, others=(), shapes=None, decomposed=False, strict=False, opset=9, newest=99, steps=0, flags=(), inputs_are=None,
@@ -27,7 +27,7 @@ class Case:
 
 
 class Function(torch.nn.Module):
-    """A function of a module with a weight and a count."""
+    """A module with a weight and a counter that calls a function."""
 
     def __init__(self, function):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Programs with nested graphs: what branches, loops and scans become."""
+"""Programs with branches, loops and scans."""
 import torch
 from torch._higher_order_ops.associative_scan import associative_scan
 from torch._higher_order_ops.map import map as map_over
@@ -182,7 +182,7 @@ def cases():
         yield function.__name__ + "_otherwise", lambda f=function: Case(Function(f), -x(4, 2).abs())
     for function in both + [branch_on_size, bits_of_size]:
         yield function.__name__ + "_dynamic", lambda f=function: Case(Function(f), x(), **dynamic)
-        # torch itself fails to decompose this one.
+        # torch cannot decompose this function.
         if function is not loop_over_size:
             yield function.__name__ + "_decomposed", lambda f=function: Case(Function(f), x(), decomposed=True, **dynamic)
     for function in [associative, associative_of_two]:

@@ -1,4 +1,4 @@
-"""Element types: what operands of two dtypes give, as tensors, as 0-dim tensors and as numbers; and what opsets can say."""
+"""Type promotion of tensors, 0-dim tensors and numbers, and dtypes that old opsets lack."""
 import itertools
 
 import torch
@@ -39,7 +39,7 @@ def operands(dtype):
 
 
 class Pairs(nn.Module):
-    """An operator on all pairs of operands of which it takes any."""
+    """Applies an operator to all given pairs of operands."""
 
     def __init__(self, operator, pairs):
         super().__init__()
@@ -47,13 +47,13 @@ class Pairs(nn.Module):
         self.pairs = [(a, b) for a, b in pairs if possible(operator, a, b)]
 
     def forward(self, x):
-        # So that nothing is folded.
+        # An input-dependent 1 prevents constant folding.
         one = (x.sum() * 0 + 1).to(torch.int64)
         return [shown(self.operator(live(a, one), live(b, one))) for a, b in self.pairs]
 
 
 def live(operand, one):
-    """The same, made of what only the graph knows."""
+    """Makes an operand depend on an input."""
     if not torch.is_tensor(operand):
         return operand
     if operand.dtype == torch.bool:
@@ -62,7 +62,7 @@ def live(operand, one):
 
 
 def shown(t):
-    """NumPy has no bfloat16, and ONNX no complex numbers."""
+    """Returns an output in a type that NumPy and ONNX support."""
     return t.float() if t.dtype == torch.bfloat16 else t
 
 
@@ -89,7 +89,7 @@ class To(nn.Module):
 
 
 class Half(nn.Module):
-    """Computes in a narrow type."""
+    """Computes in a small integer or floating-point type."""
 
     def __init__(self, dtype):
         super().__init__()
@@ -102,17 +102,17 @@ class Half(nn.Module):
 
 
 class OfIntegers(nn.Module):
-    """Floats that come of integers have the default dtype."""
+    """Floats that are made from integers have the default dtype."""
 
     def forward(self, i, x):
         made = torch.zeros(4) + i, torch.full((4,), 1.5) * i, torch.linspace(0, 1, 4), torch.scalar_tensor(3.0)
         computed = i * 0.1, i / 3, i.sin(), torch.where(i > 1, 0.1, 0.2), torch.cond(i.sum() > 2, lambda i: i * 0.5, lambda i: i / 4, (i,))
-        # What has a float type keeps it.
+        # Values of a floating-point type keep it.
         return *made, *computed, x * 0.1, x + i, x.float() * 0.1, torch.view_as_real(i * 1j), i.double().sum().item() * 0.1
 
 
 class Bits(nn.Module):
-    """Memory seen as another dtype, and written to."""
+    """Views of memory as another dtype, which are written to."""
 
     def __init__(self, function):
         super().__init__()
@@ -146,20 +146,20 @@ BITS = {"size_by_bits": size_by_bits, "bytes_of": bytes_of, "joined": joined}
 def cases():
     x = torch.randn(4, 3, generator=torch.Generator().manual_seed(0))
     for name, function in OPERATORS.items():
-        # The operators have the promotion in common: all pairs are tried with some of them, and a part with the others.
+        # All operators share the promotion, so most of them are tested with a part of the pairs.
         part = 1 if name in ["add", "true_divide", "where"] else 5
         yield f"{name}_tensors", lambda f=function, n=part: Case(Pairs(f, [*pairs(DTYPES, DTYPES)][::n]), x, tolerance=2e-3)
         numbers = [(a, n) for dtype in DTYPES for a in operands(dtype) for n in NUMBERS]
-        # Of a bool to the power of a bool torch.export and PyTorch say different things.
+        # torch.export and PyTorch disagree on a bool to the power of a bool.
         numbers += [(n, a) for a, n in numbers if name != "power" or a.dtype != torch.bool]
         numbers = [(a, n) for a, n in numbers if name != "power" or n is not True]
         if name not in ["maximum", "arctangent", "join"]:
-            # ONNX Runtime takes `1 / x * x` of integers for 1, which Mod is at opset 9.
+            # ONNX Runtime simplifies `1 / x * x` of integers to 1. Mod at opset 9 contains this expression.
             oldest = 10 if name == "remainder" else 9
             yield f"{name}_numbers", lambda f=function, n=numbers, o=oldest: Case(Pairs(f, n), x, tolerance=2e-3, opset=o)
     for name in ["add", "mul", "equal", "where", "join"]:
         for dtype in OTHERS:
-            # ONNX Runtime has few kernels for these, and Cast to bfloat16 came with opset 13.
+            # ONNX Runtime has few kernels for these, and Cast supports bfloat16 from opset 13 on.
             pool = [*pairs([dtype], [dtype, torch.int64, torch.float32]), *[(a, n) for a in operands(dtype) for n in NUMBERS]]
             yield f"{name}_{str(dtype).removeprefix('torch.')}", lambda f=OPERATORS[name], p=pool: Case(Pairs(f, p), x, opset=13)
     for name in ["add", "sub", "mul", "true_divide", "floor_divide", "remainder", "less", "equal", "bitwise_and", "where", "in_place", "clamped", "raised"]:

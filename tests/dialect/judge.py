@@ -1,8 +1,8 @@
-"""Exports programs as torch.export writes them, and compares what ONNX Runtime makes of them with PyTorch.
+"""Exports programs of torch.export and compares the results in ONNX Runtime with those of PyTorch.
 
     judge.py PATH-OF-aten2onnx [--opsets 9,18] [--theme control_flow] [PATTERN ...]
 
-Prints a line for each program that is wrong, and exits with 1 if any is.
+Prints a line for each program that fails, and exits with 1 if there is one.
 """
 import argparse
 import collections
@@ -43,7 +43,7 @@ def flat(result):
 
 
 def array(tensor):
-    """As NumPy has it, complex numbers as pairs."""
+    """Converts a tensor to NumPy, with complex numbers as pairs."""
     tensor = tensor.detach().resolve_neg()
     if tensor.is_complex():
         tensor = torch.view_as_real(tensor.resolve_conj())
@@ -61,7 +61,7 @@ def session(path):
 
 
 class Reference:
-    """ONNX's own evaluator, for what ONNX Runtime lacks on a CPU (bfloat16): called like a session."""
+    """ONNX's reference evaluator with the interface of a session, for types that ONNX Runtime lacks on the CPU (bfloat16)."""
 
     def __init__(self, path):
         self.evaluator = onnx.reference.ReferenceEvaluator(path)
@@ -80,7 +80,7 @@ def compare(model, inputs, wanted, tolerance=RTOL):
     given = flat(inputs)
     names = [i.name for i in model.get_inputs()]
     if len(given) > len(names):
-        # Numbers are inputs where they are symbolic, else constants.
+        # Symbolic numbers are inputs, others are constants.
         given = [t for t in torch.utils._pytree.tree_leaves(inputs) if torch.is_tensor(t)]
     feeds = {name: array(t) for name, t in zip(names, given)}
     equal(model.run(None, feeds), wanted, tolerance)
@@ -88,11 +88,11 @@ def compare(model, inputs, wanted, tolerance=RTOL):
 
 def equal(got, wanted, tolerance=RTOL):
     if len(got) != len(wanted):
-        raise AssertionError(f"{len(got)} outputs, wanted {len(wanted)}")
+        raise AssertionError(f"expected {len(wanted)} outputs, found {len(got)}")
     for index, (g, w) in enumerate(zip(got, wanted)):
         w = array(w)
         if g.dtype != w.dtype or g.shape != w.shape or not np.allclose(g, w, tolerance, tolerance / 10, equal_nan=True):
-            raise AssertionError(f"output {index}: got {g.dtype}{list(g.shape)} {g.ravel()[:8]}, wanted {w.dtype}{list(w.shape)} {w.ravel()[:8]}")
+            raise AssertionError(f"output {index}: expected {w.dtype}{list(w.shape)} {w.ravel()[:8]}, found {g.dtype}{list(g.shape)} {g.ravel()[:8]}")
 
 
 def save(case, path):
@@ -108,7 +108,7 @@ def save(case, path):
 
 
 def load(case):
-    """An archive is called as its program was, which torch has kept in it."""
+    """Loads an archive, with the example inputs that torch stored in it."""
     program = torch.export.load(case.path)
     case.module = program.module()
     case.inputs, case.kwargs = program.example_inputs
@@ -116,7 +116,7 @@ def load(case):
 
 
 def allowed(case, program, inputs):
-    """What PyTorch gives for further inputs; None where its own export says otherwise, or refuses them."""
+    """Returns PyTorch's results for other inputs, or None if the program of torch.export fails or gives other results."""
     wanted = run(copy.deepcopy(case.module), inputs, case.kwargs)
     try:
         theirs = run(copy.deepcopy(program.module()), inputs, case.kwargs)
@@ -127,7 +127,7 @@ def allowed(case, program, inputs):
 
 
 def run(module, inputs, kwargs):
-    """What PyTorch gives; writes to the inputs do not reach the caller."""
+    """Returns PyTorch's results. The inputs are copied, because the module may write to them."""
     with torch.no_grad():
         return flat(module(*copy.deepcopy(inputs), **copy.deepcopy(kwargs)))
 
@@ -139,13 +139,13 @@ def check(binary, folder, case, program, opset):
     said = done.stdout + done.stderr
     if case.refused:
         if not done.returncode or case.refused not in said:
-            raise AssertionError(f"was to be refused with {case.refused!r}: {said.strip()[:1500]}")
+            raise AssertionError(f"expected an error with {case.refused!r}, found: {said.strip()[:1500]}")
         return
     if done.returncode:
         raise AssertionError(said.strip()[:1500])
     for wanted in case.says:
         if wanted not in said:
-            raise AssertionError(f"was to say {wanted!r}: {said.strip()[:1500]}")
+            raise AssertionError(f"expected a note with {wanted!r}, found: {said.strip()[:1500]}")
     model = session(path)
     if case.inputs_are:
         check_names("inputs", model.get_inputs(), case.inputs_are)
@@ -153,26 +153,26 @@ def check(binary, folder, case, program, opset):
         check_names("outputs", model.get_outputs(), case.outputs_are)
     if case.steps:
         return check_steps(model, case)
-    # Buffers that the module writes to are those of the file, each time.
+    # The buffers of the module have the values of the file in each call.
     compare(model, (case.inputs, case.kwargs), run(copy.deepcopy(case.module), case.inputs, case.kwargs), case.tolerance)
     tried = [(inputs, allowed(case, program, inputs)) for inputs in case.others]
     for inputs, wanted in tried:
         if wanted is not None:
             compare(model, (inputs, case.kwargs), wanted, case.tolerance)
     if case.others and all(wanted is None for _, wanted in tried):
-        raise AssertionError("none of the further inputs is one that torch's own export takes")
+        raise AssertionError("the program of torch.export accepts none of the other inputs")
 
 
 def check_names(what, found, wanted):
-    """A wanted one is a name, or a name and a shape."""
+    """Compares inputs or outputs with the expected ones: names, or pairs of name and shape."""
     found = [(value.name, value.shape) for value in found]
     matches = len(found) == len(wanted) and all(f[0] == w if isinstance(w, str) else f == (w[0], list(w[1])) for f, w in zip(found, wanted))
     if not matches:
-        raise AssertionError(f"{what} {found}, wanted {wanted}")
+        raise AssertionError(f"{what}: expected {wanted}, found {found}")
 
 
 def check_steps(model, case):
-    """State that the model gives goes into the next call of it."""
+    """Calls the model several times, and passes the state that it returns to the next call."""
     module = copy.deepcopy(case.module)
     state = {name: array(tensor).copy() for name, tensor in tensors_of(module).items()}
     names = [value.name for value in model.get_inputs()]
@@ -184,13 +184,13 @@ def check_steps(model, case):
             wanted = flat(module(*inputs))
         got = dict(zip((value.name for value in model.get_outputs()), model.run(None, feeds)))
         kept = {name.removesuffix("_out"): value for name, value in got.items() if name.removesuffix("_out") in names and name not in names}
-        # What the module gives may be what it writes to: it is compared as it is now.
+        # Compare now, because the outputs may be memory that the next call writes to.
         now = tensors_of(module) | dict(zip(names, given))
         equal(list(got.values())[: len(wanted)], wanted, case.tolerance)
         equal(list(kept.values()), [now[name] for name in kept], case.tolerance)
         changed = {name for name, before in (state | feeds).items() if not np.array_equal(array(now[name]), before, equal_nan=True)}
         if not changed <= kept.keys():
-            raise AssertionError(f"{changed - kept.keys()} changed, and only {list(kept)} were given")
+            raise AssertionError(f"{changed - kept.keys()} changed, but only {list(kept)} are outputs")
         state |= {name: value for name, value in kept.items() if name in state}
 
 
@@ -214,12 +214,12 @@ def main():
                 if not args.patterns or any(fnmatch.fnmatch(name, p) for p in args.patterns):
                     ends += judged(args.binary, Path(folder), f"{theme}.{name}", build(), opsets)
                     torch.set_default_dtype(torch.float32)
-    print(f"{ends['right']} of {ends.total()} exports right")
+    print(f"{ends['right']} of {ends.total()} exports are right")
     sys.exit(1 if ends["right"] < ends.total() or not ends else 0)
 
 
 def judged(binary, folder, name, case, opsets):
-    """How many exports are right and wrong."""
+    """Returns the number of right and wrong exports."""
     ends = collections.Counter()
     torch.set_default_dtype(case.default)
     try:
@@ -228,7 +228,7 @@ def judged(binary, folder, name, case, opsets):
         print(f"{name}: PyTorch cannot export it: {type(error).__name__}: {str(error)[:300]}", flush=True)
         return collections.Counter(wrong=1)
     for opset in opsets:
-        # Where an old opset will not do, the nearest that does is tried in its place.
+        # Use the nearest opset that the program supports.
         opset = min(max(opset, case.opset), case.newest)
         try:
             check(binary, folder, case, program, opset)

@@ -1,4 +1,4 @@
-"""How export time and memory grow with the number of nodes: chains of views and in-place operators, written without torch.
+"""Shows how export time and memory grow with the number of nodes. Chains of views and in-place operators, written without torch.
 
     long_chain.py PATH-OF-aten2onnx [NODES ...]
 """
@@ -28,7 +28,7 @@ def meta(sizes):
 
 
 def program(nodes, step):
-    """`step(i, value)` gives some nodes as (result, target, arguments, sizes), and the value that the next ones read."""
+    """Builds a program. `step(i, value)` returns nodes as (result, target, arguments, sizes), and the value that the next ones read."""
     graph = {"inputs": [tensor("x")], "outputs": [], "nodes": [], "tensor_values": {"x": meta([4, 6])}, "sym_int_values": {},
              "sym_bool_values": {}, "is_single_tensor_return": False, "custom_obj_values": {}, "sym_float_values": {}}
 
@@ -48,7 +48,7 @@ def program(nodes, step):
 
 
 def deep(add, i, value):
-    """Each view is one of the view before, and is written to."""
+    """Takes a view of the previous view, and writes to it."""
     flat = i % 2 == 0
     sizes = [24] if flat else [4, 6]
     add(f"v{i}", "view.default", {"self": tensor(value), "size": {"as_ints": sizes}}, sizes)
@@ -57,7 +57,7 @@ def deep(add, i, value):
 
 
 def wide(add, i, value):
-    """Rows of one tensor are written to in turn, and the whole is read."""
+    """Writes to the rows of a tensor in turn, and reads the whole tensor."""
     add(f"r{i}", "select.int", {"self": tensor(value), "dim": {"as_int": 0}, "index": {"as_int": i % 4}}, [6])
     add(f"w{i}", "relu_.default", {"self": tensor(f"r{i}")}, [6])
     if i % 8 == 7:
@@ -79,7 +79,7 @@ def main(binary, *sizes):
                 subprocess.run([binary, "export", str(path), "-o", str(path.with_suffix(".onnx")), "--quiet"], check=True)
                 seconds = time.perf_counter() - start
                 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-                print(f"{step.__name__} {nodes}: {seconds:.2f} s, {peak:.0f} MB at most so far, {path.stat().st_size / 1e6:.0f} MB of JSON", flush=True)
+                print(f"{step.__name__} {nodes}: {seconds:.2f} s, peak memory so far {peak:.0f} MB, {path.stat().st_size / 1e6:.0f} MB of JSON", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Modules that write to their buffers, parameters and inputs: called several times with their state kept, or once with it dropped."""
+"""Modules that write to their buffers, parameters and inputs. They are called once, or several times with their state passed on."""
 import torch
 import torch.nn as nn
 from torch.export import Dim
@@ -13,7 +13,7 @@ def x(rows=4, columns=3, seed=1):
 
 
 class State(nn.Module):
-    """A function of a module with buffers of many kinds."""
+    """A module with many kinds of buffers that calls a function."""
 
     def __init__(self, function):
         super().__init__()
@@ -38,7 +38,7 @@ def running_mean(m, a):
 
 
 def cache_at(m, a):
-    """Keys and values go to the next place of a cache."""
+    """Writes keys and values to the next slot of a cache."""
     m.cache.index_copy_(1, m.count.reshape(1), a[:2, None])
     m.count.add_(1)
     seen = torch.arange(8) < m.count
@@ -92,7 +92,7 @@ def parameter(m, a):
 
 
 def windows(m, a):
-    """Windows that have no element in common may be written to, however many there are. (What no window has, torch's decomposition makes 0.)"""
+    """Writes to windows that do not overlap, for any number of windows. (torch's decomposition sets elements outside of all windows to 0.)"""
     state = m.cache.flatten() + a.sum()
     state.unfold(0, 4, 4).mul_(2)
     b = a.clone()
@@ -114,7 +114,7 @@ def input_is_an_output(m, a):
 
 
 def lists(m, a):
-    """Operators on lists of tensors, some of which are views of others."""
+    """Calls operators on lists of tensors, some of which are views of others."""
     tensors = [m.mean, m.cache[0], a.clone()]
     torch._foreach_add_(tensors, 1)
     torch._foreach_mul_(tensors, [0.5, 2.0, 3.0])
@@ -139,7 +139,7 @@ def asserted(m, a):
 
 
 class Normed(nn.Module):
-    """A normalisation in training mode, and what it has learned."""
+    """A normalization in training mode, with its statistics."""
 
     def __init__(self, norm, reads=False):
         super().__init__()
@@ -151,7 +151,7 @@ class Normed(nn.Module):
 
 
 class Cell(nn.Module):
-    """A recurrent cell that remembers."""
+    """A recurrent cell that keeps its state in a buffer."""
 
     def __init__(self):
         super().__init__()
@@ -168,7 +168,7 @@ class Cell(nn.Module):
 
 
 class Tied(nn.Module):
-    """One buffer by two names."""
+    """A buffer with two names."""
 
     def __init__(self):
         super().__init__()
@@ -213,5 +213,5 @@ def says(function):
 
 
 def tolerance(function):
-    """ONNX Runtime computes with float16 in float32."""
+    """Returns the tolerance: ONNX Runtime computes float16 in float32."""
     return 2e-3 if function is half_precision else 1e-4

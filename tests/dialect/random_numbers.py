@@ -1,9 +1,9 @@
-"""What is drawn at random: its distribution is that of PyTorch, and each run draws anew.
+"""Random numbers have PyTorch's distribution and differ in each run.
 
     random_numbers.py PATH-OF-aten2onnx
 
-Two samples that are of one distribution differ as much as is allowed here once in a thousand million tests (Kolmogorov and Smirnov).
-They are rounded before: what is dropped has one value, which may differ in its last bit.
+A Kolmogorov-Smirnov test compares the samples. Samples of the same distribution fail it once in 10^9 tests. Values are rounded first,
+because dropped elements all have the same value, which may differ in its last bit.
 """
 import subprocess
 import sys
@@ -33,7 +33,7 @@ class Called(nn.Module):
 
 
 class Layers(nn.Module):
-    """Two layers, and dropout between them."""
+    """Two layers with dropout in between."""
 
     def __init__(self, kind):
         super().__init__()
@@ -80,7 +80,7 @@ CASES = {
 
 
 def differs(module, x, model):
-    """What is wrong with what the model draws."""
+    """Returns what is wrong with the numbers of the model, or None."""
     name = model.get_inputs()[0].name
     draw = lambda: model.run(None, {name: array(x)})[0]  # noqa: E731
     with torch.no_grad():
@@ -109,7 +109,7 @@ def main():
                 if found:
                     print(f"WRONG {case} at {opset}: {found}")
                     wrong += 1
-    print(f"{len(CASES)} operators that draw at random, {wrong} wrong")
+    print(f"{len(CASES)} random operators, {wrong} wrong")
     sys.exit(bool(wrong))
 
 

@@ -1,12 +1,12 @@
-"""Random programs of views and in-place writes, against PyTorch.
+"""Compares random programs of views and in-place writes with PyTorch.
 
     random_programs.py PATH-OF-aten2onnx [--count 100] [--seed 0] [--opset 18] [--only SEED]
 
-Each program takes views of inputs, buffers, parameters and fresh tensors, views of views, writes through them (in place, by copy_
-with broadcasting and conversion, by out=, by index), and gives some of its values back. It is exported with torch.export, as it is or
-decomposed, with sizes that are fixed or symbolic, with its mutations dropped or kept, and run by ONNX Runtime; with symbolic sizes also
-on larger inputs. A program is made of its seed alone, so `--only` shows a wrong one again.
-A refusal is no fault if it says why; the number of refusals is limited, so that not all can hide behind one.
+Each program takes views of inputs, buffers, parameters, new tensors and other views, writes through them (in place, with copy_ with
+broadcasting and conversion, with out=, by index), and returns some of its values. It is exported with torch.export, possibly decomposed, with
+fixed or symbolic sizes, with its mutations dropped or kept, and run in ONNX Runtime. Programs with symbolic sizes also run on larger inputs.
+A program only depends on its seed, so `--only` reproduces a failure.
+An export may fail if the error says why, but only in a limited share of the programs.
 """
 import argparse
 import collections
@@ -29,7 +29,7 @@ DTYPES = [torch.float32, torch.float64, torch.int64, torch.int32, torch.bool, to
 
 
 class Program(torch.nn.Module):
-    """What a seed makes. The steps are drawn while they run on the example inputs, so that each is possible; then they are fixed."""
+    """The program of a seed. Its steps are chosen while they run on the example inputs, so that each of them is valid."""
 
     def __init__(self, seed):
         super().__init__()
@@ -51,7 +51,7 @@ class Program(torch.nn.Module):
         return torch.randn(shape, dtype=self.first) if self.first.is_floating_point else torch.randint(-5, 6, shape).to(self.first)
 
     def larger(self):
-        """Inputs with other sizes where these are symbolic."""
+        """Returns inputs with larger symbolic sizes."""
         return (self.example([n + 2 * (axis in self.dynamic) for axis, n in enumerate(self.shape)]), self.inputs[1])
 
     def start(self, args):
@@ -72,7 +72,7 @@ class Program(torch.nn.Module):
                 try:
                     value = function(values)
                 except (RuntimeError, IndexError, NotImplementedError, ValueError, TypeError):
-                    # Where elements overlap, or a dtype will not do, PyTorch itself refuses: nothing was written.
+                    # PyTorch rejects overlapping elements and unsupported dtypes before it writes.
                     continue
                 self.steps.append(function)
                 self.names.append(name)
@@ -87,7 +87,7 @@ class Program(torch.nn.Module):
         return tuple(values[i] for i in self.outputs)
 
     def eager(self, inputs):
-        """The outputs, and what the state and the inputs are then."""
+        """Returns the outputs, and the state and the inputs after the call."""
         module, inputs = copy.deepcopy(self), [i.clone() for i in inputs]
         with torch.no_grad():
             result = [t.clone() for t in judge.flat(module(*inputs))]
@@ -139,9 +139,9 @@ def filled(t):
 
 
 def saved(program, pt2):
-    """The exported program, or what torch says against it."""
+    """Returns the exported program, or torch's error."""
     try:
-        # It prints graphs where it fails.
+        # torch prints graphs if it fails.
         with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             exported = torch.export.export(program, program.inputs, dynamic_shapes=program.shapes, strict=False)
             if program.decomposed:
@@ -153,13 +153,13 @@ def saved(program, pt2):
 
 
 def again(exported, inputs):
-    """What torch makes of its own export."""
+    """Returns the results of the exported program in PyTorch."""
     with torch.no_grad():
         return judge.flat(copy.deepcopy(exported).module()(*[i.clone() for i in inputs]))
 
 
 def check(binary, folder, seed, opset):
-    """How it ended, and what is to be said of it."""
+    """Runs the program of a seed. Returns the outcome and a message."""
     program = Program(seed)
     pt2, path = str(folder / "model.pt2"), str(folder / "model.onnx")
     wanted, state = program.eager(program.inputs)
@@ -167,9 +167,9 @@ def check(binary, folder, seed, opset):
     if exported is None:
         return "torch", says
     try:
-        # Some programs are other ones once torch has exported them: those are not ours to judge.
+        # torch.export changes the meaning of some programs. These are skipped.
         if not equal(again(exported, program.inputs), wanted):
-            return "torch", "torch.export itself gives other numbers"
+            return "torch", "the program of torch.export gives other results than the module"
     except Exception as error:
         return "torch", f"{type(error).__name__}: {str(error).strip().splitlines()[0][:200]}"
     command = [binary, "export", pt2, "-o", path, "--opset", str(opset), "--quiet"] + ["--keep-mutations"] * program.keeps
@@ -187,7 +187,7 @@ def check(binary, folder, seed, opset):
 
 
 def compare_larger(model, program, exported):
-    """Where the program can do with larger inputs, so can we."""
+    """Compares the results for larger inputs, if PyTorch accepts them."""
     inputs = program.larger()
     try:
         wanted, state = program.eager(inputs)
@@ -199,12 +199,12 @@ def compare_larger(model, program, exported):
 
 
 def compare(model, program, inputs, wanted, state):
-    """Kept mutations come after the other outputs; the state that they replace is an input."""
+    """Compares outputs and kept mutations. The mutations follow the other outputs, and the old state is an input."""
     before = {"buffer": program.buffer, "count": program.count, "weight": program.weight}
     names = [i.name for i in model.get_inputs()]
     feeds = [before[name] if name in before else inputs[int(name.removeprefix("args_"))] for name in names]
     kept = [o.name.removesuffix("_out") for o in model.get_outputs()[len(wanted):]]
-    # ONNX Runtime computes with float16 in float32.
+    # ONNX Runtime computes float16 in float32.
     tolerance = 5e-3 if any("float16" in name for name in program.names) else judge.RTOL
     judge.compare(model, feeds, wanted + [state[name] for name in kept], tolerance)
     if not program.keeps:
@@ -212,7 +212,7 @@ def compare(model, program, inputs, wanted, state):
     for name, now in state.items():
         was = before.get(name, inputs[int(name[-1])] if name.startswith("args_") else None)
         if name not in kept and not equal([now], [was]):
-            raise AssertionError(f"the program writes to `{name}`, which is not kept")
+            raise AssertionError(f"the program writes to `{name}`, which is not an output")
 
 
 def main():

@@ -1,9 +1,9 @@
-"""Ways to look at a tensor, for random programs: each is drawn for an example, and is then a function of a tensor or a list of them."""
+"""Random views for random programs: each is chosen for an example tensor, and is a function that returns a tensor or a list of tensors."""
 import torch
 
 
 def draw(r, x):
-    """A name and a function; the function is None where the kind that was drawn is not possible."""
+    """Returns a name and a function. The function is None if the chosen kind is not possible."""
     kinds = any_rank(r, x)
     if x.dim():
         kinds |= along_an_axis(r, x) | cut(r, x) | memory(r, x)
@@ -49,7 +49,7 @@ def along_an_axis(r, x):
         return lambda t: t[index]
 
     def to_the_end(less):
-        """An end that depends on the size, which may be symbolic."""
+        """A slice whose end depends on the size, which may be symbolic."""
         return lambda t: t[before + (slice(None, t.shape[axis] - less),)]
     kinds = {
         "slice": lambda: part(slice(start, None, r.randint(1, 3))),
@@ -75,7 +75,7 @@ def along_an_axis(r, x):
 
 
 def cut(r, x):
-    """Views that come in lists: one of them is taken, or all."""
+    """Operators that return lists of views: one of them is used, or all."""
     axis = r.randrange(x.dim())
     n = x.shape[axis]
     if not n:
@@ -90,7 +90,7 @@ def cut(r, x):
         "tensor_split_at": lambda t: t.tensor_split(at, axis),
         "unbind": lambda t: t.unbind(axis),
     }
-    # Not unsafe_split and unsafe_chunk: torch gives views, but takes them for copies where it decomposes a program.
+    # Not unsafe_split and unsafe_chunk: torch returns views, but its decompositions treat them as copies.
     if n % 2 == 0:
         lists["hsplit"] = lambda t: t.hsplit(2) if t.shape[min(1, t.dim() - 1)] % 2 == 0 else t.chunk(2)
 
@@ -102,7 +102,7 @@ def cut(r, x):
 
 
 def memory(r, x):
-    """How the elements lie in memory."""
+    """Views that depend on the memory layout."""
     rank = x.dim()
     axis = r.randrange(rank)
     n = x.shape[axis]
@@ -138,7 +138,7 @@ def of_matrices(r, x):
 
 
 def strided(r, x):
-    """A part of the tensor's memory, without elements that overlap."""
+    """Returns a view of a part of the tensor's memory without overlapping elements."""
     if x.numel() < 4 or x.untyped_storage().nbytes() // x.element_size() < x.numel():
         return None
     total = x.untyped_storage().nbytes() // x.element_size()

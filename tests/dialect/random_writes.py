@@ -1,9 +1,9 @@
-"""Ways to write to a tensor, for random programs: each is drawn for an example, and is then a function of the tensor and another one."""
+"""Random writes for random programs: each is chosen for an example tensor, and is a function of the tensor and another tensor."""
 import torch
 
 
 def draw(r, x, others):
-    """A name, a function of the tensor and another one, and the other one's index (or None)."""
+    """Returns a name, a function of the tensor and another one, and the index of the other tensor or None."""
     number = literal(r, x.dtype)
     kinds = {name: (write, None) for name, write in alone(r, x, number).items()}
     fits = [i for i, o in enumerate(others) if broadcasts(o.shape, x.shape) and (x.is_complex() or not o.is_complex())]
@@ -86,7 +86,7 @@ def by_index(r, x, number):
     one = torch.tensor(number).to(x.dtype)
 
     def places(t):
-        """An index of the tensor's rank, with one element along the axis."""
+        """Returns an index with the rank of the tensor and one element along the axis."""
         shape = list(t.shape)
         shape[axis] = 1
         return torch.full(shape, along)
@@ -151,7 +151,7 @@ def of_rows(r, x):
 
 
 def is_undefined(name, x, other):
-    """Is it a write whose outcome PyTorch leaves open (and mostly refuses): to elements that are one in memory, or from such?"""
+    """Whether the result of a write is undefined in PyTorch (which usually rejects it), because of overlapping elements."""
     repeats = not is_plain(x)
     if repeats and name not in ("fill", "zero", "setitem"):
         return True
@@ -162,14 +162,14 @@ def is_undefined(name, x, other):
 
 
 def is_plain(x):
-    """Is no element of memory in it twice?"""
+    """Whether all elements of the tensor have their own memory."""
     places = torch.arange(x.untyped_storage().nbytes() // x.element_size())
     seen = places.as_strided(x.shape, x.stride(), x.storage_offset()).flatten()
     return seen.unique().numel() == seen.numel()
 
 
 def spans_meet(a, b):
-    """Do the parts of memory from the first to the last element of each have one in common? In bytes."""
+    """Whether the memory ranges (first to last byte) of two tensors overlap."""
     def span(t):
         start = t.storage_offset()
         last = start + sum((n - 1) * s for n, s in zip(t.shape, t.stride())) if t.numel() else start - 1

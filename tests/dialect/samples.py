@@ -1,4 +1,4 @@
-"""The archives of `tests/data/pt2`, which several versions of torch have written."""
+"""The archives of `tests/data/pt2`, written by several versions of torch."""
 from pathlib import Path
 
 from cases import Case

@@ -1,4 +1,4 @@
-"""What goes in and comes out: nested structures, weights that are shared or strided, constants."""
+"""Inputs, outputs and weights: nested structures, shared and strided weights, constants."""
 import collections
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ def x(rows=4, columns=3, seed=1):
 
 
 class Module(nn.Module):
-    """A function of a module with weights that share and stride."""
+    """A module with shared and strided weights that calls a function."""
 
     def __init__(self, function):
         super().__init__()
@@ -40,7 +40,7 @@ class Module(nn.Module):
 
 
 class Pair(NamedTuple):
-    """A tuple with names."""
+    """A named tuple."""
 
     left: torch.Tensor
     right: torch.Tensor
@@ -50,7 +50,7 @@ torch.utils._pytree._register_namedtuple(Pair, serialized_type_name="aten2onnx.t
 
 
 class Named(nn.Module):
-    """Arguments of many shapes."""
+    """All kinds of parameters."""
 
     def forward(self, a, pair, d, *rest, flag=None, **more):
         b = pair[0] + pair[1][0] * pair[1][1]
@@ -59,14 +59,14 @@ class Named(nn.Module):
 
 
 class Unused(nn.Module):
-    """Of three inputs one is read."""
+    """A module that uses one of its three inputs."""
 
     def forward(self, first, second, third):
         return second + 1
 
 
 class Strange(nn.Module):
-    """Names that are other things elsewhere."""
+    """Parameters whose names have other meanings elsewhere."""
 
     def forward(self, input, self_, output, add):
         return input + self_, output * add, add
@@ -95,7 +95,7 @@ class Tuples(nn.Module):
 
 
 class Embedding(nn.Module):
-    """A head that has the weight of the embedding."""
+    """A head that shares its weight with the embedding."""
 
     def __init__(self):
         super().__init__()

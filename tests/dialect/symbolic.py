@@ -1,6 +1,6 @@
-"""Programs that compute with sizes, and with numbers that come out of the data. Each also runs on inputs of other sizes.
+"""Programs that compute with sizes and with numbers that depend on data. Each also runs on inputs of other sizes.
 
-What torch 2.13 itself makes constants of (`math.sqrt` of a size, `int` of a float) or cannot save (`torch.sym_sum`, `math.ceil`) is not here.
+torch 2.13 makes constants of `math.sqrt` of a size and of `int` of a float, and cannot save `torch.sym_sum` and `math.ceil`.
 """
 import math
 
@@ -17,7 +17,7 @@ def tensor(rows=6, columns=4, seed=0):
     return torch.randn(rows, columns, generator=torch.Generator().manual_seed(seed))
 
 
-# ------------------------------------------------------------ integers of sizes
+# ------------------------------------------------------------ integers computed from sizes
 
 INTEGERS = {
     "sum": lambda a, b: a + b + 1,
@@ -57,7 +57,7 @@ INTEGERS = {
 
 
 def of_size(integer):
-    """The number as a size, as an element, and as an output."""
+    """Uses the number as a size, as an element and as an output."""
     def function(m, x):
         n = integer(x.shape[0], x.shape[1])
         return torch.ones(n, 2) * x.sum(), torch.arange(n), n
@@ -77,14 +77,14 @@ FLOATS = {
 
 
 def of_float(number):
-    """The number in arithmetic with a tensor, as a tensor, and as an output."""
+    """Uses the number in arithmetic with a tensor, as a tensor and as an output."""
     def function(m, x):
         f = number(x.shape[0], x.shape[1])
         return x * f, torch.full((2,), f), f
     return function
 
 
-# ------------------------------------------------------------ sizes in calls of operators
+# ------------------------------------------------------------ sizes as arguments
 
 CALLS = {
     "first_half": lambda m, x: x[: x.shape[0] // 2],
@@ -161,7 +161,7 @@ def written_part(x):
     return y
 
 
-# ------------------------------------------------------------ sizes and numbers out of the data
+# ------------------------------------------------------------ sizes and numbers that depend on data
 
 
 def nonzero_again(m, x):

@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use aten2onnx::examples::{self, target};
-use aten2onnx::rules::{MAX_OPSET, MIN_OPSET, Rules};
-use aten2onnx_codegen::tree::Example;
-use aten2onnx_codegen::{Checked, check_dir};
+use aten2onnx_onnx::facts::{MAX_OPSET, MIN_OPSET};
+use aten2onnx_opmap::tree::Example;
+use aten2onnx_opmap::{Checked, check_dir};
+use aten2onnx_rules::Rules;
 
 /// A plain operator, one that became an operator late, one with a choice, several outputs, a size that is not known.
 const SHOWN: [&str; 6] = [

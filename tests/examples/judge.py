@@ -1,9 +1,11 @@
-"""Judges the models that tests/examples builds: each is run and compared with PyTorch, or with the native ONNX operator.
+"""Runs the models that tests/examples builds, and compares them with PyTorch or with the native ONNX operator.
 
-Reads records (JSON lines) from the file given first, writes one verdict per record to the file given second:
+    judge.py RECORDS VERDICTS [MODULE ...]
+
+Reads records (JSON lines) from RECORDS and writes a verdict for each to VERDICTS:
     {"id": 3, "failures": [{"opset": 11, "what": "..."}], "ran": [9, 13]}
-An empty list of failures is a pass. A record's `args` name its `inputs` by index; `models` are hexadecimal ModelProtos.
-Further arguments are modules to import first: those that define custom operators.
+A record passes if its list of failures is empty. The `args` of a record refer to its `inputs` by index; `models` are hexadecimal ModelProtos.
+Each MODULE is imported first; these define custom operators.
 """
 import importlib
 import inspect
@@ -24,16 +26,18 @@ NUMPY = {
     "i32": np.int32, "i64": np.int64, "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64, "bool": np.bool_,
     "c64": np.complex64, "c128": np.complex128, "str": np.object_,
 }
-# The newest opset that ONNX Runtime takes; above it onnx's reference evaluator runs the model.
+# Modules whose functions rules name.
+PYTHON = ["_operator", "math", "torch"]
+# The newest opset that ONNX Runtime supports. onnx's reference evaluator runs models of newer opsets.
 NEWEST_RUNTIME = 26
 
 
 def make_input(spec, rng):
-    """An array as an example states it: bounded, random, or literal."""
+    """Creates the array of an example: random, within bounds, or with given values."""
     dtype = NUMPY[spec["dtype"]]
     sizes = spec["sizes"]
     if dtype == np.object_:
-        # Strings are the texts of integers.
+        # Strings are texts of integers.
         return make_input({**spec, "dtype": "i64"}, rng).astype(str).astype(np.object_)
     if spec.get("elements") is not None:
         return np.array(spec["elements"], dtype=np.float64).astype(dtype).reshape(sizes)
@@ -67,7 +71,7 @@ def to_numpy(tensor):
 
 
 def python_value(value, inputs):
-    """An argument for PyTorch."""
+    """Converts an argument for PyTorch."""
     import torch
     (kind, x), = value.items()
     if kind == "tensor":
@@ -79,16 +83,25 @@ def python_value(value, inputs):
     if kind == "float":
         return float(x)
     if kind == "name":
-        # `cpu` is a module of torch, too.
+        # `cpu` is also a module of torch.
         found = getattr(torch, x, x)
         return x if inspect.ismodule(found) else found
     return x
 
 
+def run_python(namespace, name, record, inputs):
+    """What a function of Python gives, which takes numbers by place."""
+    values = [python_value(value, inputs) for _, value in record["args"]]
+    function = getattr(importlib.import_module(namespace), name)
+    return [np.array(function(*[v.item() if hasattr(v, "item") else v for v in values]))], False
+
+
 def run_torch(record, inputs):
-    """What PyTorch answers, and whether its values are random."""
+    """Returns the results of PyTorch, and whether they are random."""
     import torch
     namespace, _, rest = record["op"].partition("::")
+    if namespace in PYTHON:
+        return run_python(namespace, rest, record, inputs)
     namespace = {"complex": "aten"}.get(namespace, namespace)
     name, _, overload = rest.partition(".")
     if namespace == "torchvision":
@@ -104,8 +117,8 @@ def run_torch(record, inputs):
     if namespace == "quantized_decomposed":
         from torch.ao.quantization.fx import _decomposed  # noqa: F401
     op = getattr(getattr(getattr(torch.ops, namespace), name), overload or "default")
-    # A number in the place of a Tensor is what torch.export writes for `x + 1`; PyTorch takes it as it is. A lone number in the
-    # place of a sized list is repeated by the front end, here by us.
+    # A number in place of a Tensor is what torch.export writes for `x + 1`. PyTorch accepts it. A single number in place of a sized
+    # list is repeated, as the front end does.
     lists = {a.name: a.N for a in op._schema.arguments if "List" in str(a.type)}
     args = {}
     for name_, value in record["args"]:
@@ -116,7 +129,7 @@ def run_torch(record, inputs):
     try:
         out = op(**args)
     except RuntimeError:
-        # What only other devices have.
+        # Operators that PyTorch only has on other devices.
         import stand_ins
         if record["op"] not in stand_ins.STAND_INS:
             raise
@@ -137,7 +150,7 @@ def run_torch(record, inputs):
 
 
 def run_model(model_bytes, opset, inputs):
-    """Runs a model whose inputs are called x0, x1, ...; it may lack some."""
+    """Runs a model whose inputs are named x0, x1, ...; some may be missing."""
     import onnx
     model = onnx.load_from_string(model_bytes)
     names = [i.name for i in model.graph.input]
@@ -145,7 +158,7 @@ def run_model(model_bytes, opset, inputs):
 
 
 def run_fed(model, model_bytes, opset, feeds, optimise=False):
-    """What a model gives for inputs by name, and what ran it."""
+    """Returns the results of a model, and what ran it."""
     import onnx
     import onnxruntime as ort
     onnx.checker.check_model(model, full_check=True)
@@ -170,7 +183,7 @@ def run_fed(model, model_bytes, opset, feeds, optimise=False):
             got = session.run_with_ort_values([o.name for o in session.get_outputs()], bound)
             return [from_ort(v) for v in got], "runtime"
         except Exception as error:
-            # It has no kernel for the node, or does not know this version of the operator yet.
+            # ONNX Runtime has no kernel for the node, or does not support this version of the operator yet.
             if type(error).__name__ not in ("NotImplemented", "InvalidGraph") and "NOT_IMPLEMENTED" not in str(error):
                 raise
     import onnx.reference
@@ -188,7 +201,7 @@ def from_ort(value):
 
 
 def differs(want, have, random):
-    """Why an output is not the wanted one; None if it is."""
+    """Returns why an output is wrong, or None."""
     if np.iscomplexobj(want):
         want = np.stack([want.real, want.imag], -1)
     if have.dtype != want.dtype:
@@ -265,7 +278,7 @@ def warm_up(modules):
 def main(source, target, *modules):
     with open(source) as f:
         lines = f.read().splitlines()
-    # A process takes seconds to import what it needs: it is worth it for many lines only.
+    # A process needs seconds for its imports, so only many records are worth one.
     jobs = min(len(lines) // 16 + 1, multiprocessing.cpu_count())
     with open(target, "w") as out:
         if jobs < 2:
@@ -274,7 +287,7 @@ def main(source, target, *modules):
             for verdict in results:
                 print(verdict, file=out, flush=True)
             return
-        # Where a process dies, as of a kernel that reads too far, this raises an error; a Pool would wait for ever.
+        # If a process crashes, for example in a kernel, this raises an error. A Pool would wait forever.
         spawn = multiprocessing.get_context("spawn")
         done = 0
         with ProcessPoolExecutor(jobs, spawn, warm_up, (modules,)) as pool:
@@ -284,7 +297,7 @@ def main(source, target, *modules):
                     done += 1
             except BrokenProcessPool:
                 near = [json.loads(line)["text"] for line in lines[done:done + 8 * jobs]]
-                sys.exit("a process died, of one of these:\n" + "\n".join(near))
+                sys.exit("a process crashed on one of these examples:\n" + "\n".join(near))
 
 
 if __name__ == "__main__":

@@ -11,9 +11,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use aten2onnx::examples::{self, Judge, Record};
-use aten2onnx::passes::Passes;
-use aten2onnx::rules::{self, Rules};
-use aten2onnx_codegen::{Checked, check_dir};
+use aten2onnx_builder::passes::Passes;
+use aten2onnx_opmap::{Checked, check_dir};
+use aten2onnx_rules::{BUILT_IN, Rules};
 
 /// Examples that fail for a reason that is not ours: the text, and why. One that starts to pass fails the test.
 const EXPECTED_FAILURES: &str = include_str!("expected_failures.txt");
@@ -47,7 +47,7 @@ fn examples_give_the_right_numbers_at_every_opset() {
         records.len(),
         failures.len(),
         reached.len(),
-        rules::ARMS.len()
+        BUILT_IN.arms.len()
     );
     let report = failures.iter().chain(&unreached).cloned().collect::<Vec<_>>().join("\n");
     std::fs::write(folder.join("report.txt"), &report).unwrap();
@@ -82,7 +82,7 @@ fn without_expected(failures: Vec<String>, checked: &Checked, whole: bool) -> Ve
 }
 
 fn unreached(reached: &BTreeSet<u32>) -> Vec<String> {
-    let missing = rules::ARMS.iter().enumerate().filter(|(i, arm)| !arm.refuses && !reached.contains(&(*i as u32)));
+    let missing = BUILT_IN.arms.iter().enumerate().filter(|(i, arm)| !arm.refuses && !reached.contains(&(*i as u32)));
     missing
         .map(|(_, arm)| format!("{}: no example of `{}` reaches the branch `{}`", arm.location, arm.rule, arm.text))
         .collect()

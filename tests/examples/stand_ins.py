@@ -1,4 +1,4 @@
-"""What PyTorch's kernels of other devices give, by what the CPU has: for examples that PyTorch cannot run on the CPU."""
+"""CPU implementations of operators that PyTorch only has on other devices, for the examples of their rules."""
 import torch
 
 

@@ -1,8 +1,8 @@
-"""Writes tests/data/infer_cases.json and infer_graphs.json: what ONNX says about the types of operators' outputs.
+"""Writes tests/data/infer_cases.json and infer_graphs.json: the output types of operators according to ONNX.
 
 Sources:
-- ONNX's backend node tests with a single node: their inputs' and outputs' types, which are concrete;
-- old_forms.py: calls in forms that later opsets changed, their outputs given by onnx.shape_inference;
+- ONNX's backend node tests with a single node, whose types are concrete;
+- old_forms.py: calls in forms that later opsets changed, with the outputs of onnx.shape_inference;
 - for the graphs, the backend tests of functions, whose bodies compute shapes from shapes.
 
 Run with onnx 1.23.2: python tests/infer/dump_cases.py
@@ -22,7 +22,7 @@ from old_forms import OLD_FORMS
 warnings.filterwarnings("ignore")
 DATA = Path(__file__).resolve().parent.parent / "data"
 
-# Inputs whose contents, not only types, decide the type of an output.
+# Inputs whose values determine the type of an output.
 CONTENTS = {
     "AffineGrid": [1],
     "BlackmanWindow": [0],
@@ -61,7 +61,7 @@ def dtype_name(number):
 
 
 def type_text(proto):
-    """float[2,?] of a tensor, float of one of unknown rank, seq(..), opt(..)."""
+    """Returns the text of a type: `float[2,?]`, `float` for an unknown rank, `seq(..)`, `opt(..)`."""
     if proto.HasField("sequence_type"):
         return f"seq({type_text(proto.sequence_type.elem_type)})"
     if proto.HasField("optional_type"):
@@ -75,7 +75,7 @@ def type_text(proto):
 
 
 def sized(proto, data):
-    """The type with the sizes of the data where the declaration has none."""
+    """Returns the type, with the sizes of the data if the declaration has none."""
     if not proto.HasField("tensor_type") or not isinstance(data, np.ndarray | np.generic):
         return proto
     out = onnx.TypeProto()
@@ -140,7 +140,7 @@ def of_backend_test(case):
 
 
 def type_proto(text):
-    """The other way of type_text, of what old_forms.py has."""
+    """The inverse of type_text, for the types in old_forms.py."""
     if text.startswith("seq("):
         return helper.make_sequence_type_proto(type_proto(text[4:-1]))
     dtype, _, dims = text.rstrip("]").partition("[")
@@ -148,7 +148,7 @@ def type_proto(text):
 
 
 def of_old_form(name, op, opset, inputs, attrs, outputs):
-    """`inputs`: 'float[2,3]', an array (a constant), or None."""
+    """Returns a case. An input is a type such as 'float[2,3]', an array (a constant), or None."""
     names, protos, constants, contents, types = [], [], [], {}, []
     for i, given in enumerate(inputs):
         names.append("" if given is None else f"i{i}")
@@ -202,7 +202,7 @@ def graph_of_function(case):
 
 
 def chosen_graphs(cases):
-    """Three of each function."""
+    """Returns three cases of each function."""
     counts = {}
     for case in cases:
         graph = graph_of_function(case) if case.name.endswith("expanded") or "_expanded_ver" in case.name else None

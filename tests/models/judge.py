@@ -2,8 +2,8 @@
 
     judge.py PATH-OF-aten2onnx [MODEL ...]
 
-Prints a line for each model, exits with 1 if any answer is wrong. Weights that an initialiser leaves constant are made random, so
-that a dropped branch shows.
+Prints a line for each model, and exits with 1 if any result is wrong. Constant weights are replaced by random ones, so that a missing
+branch changes the result.
 """
 import os
 import subprocess
@@ -45,7 +45,7 @@ def run(path, opset, inputs):
     onnx.checker.check_model(path, full_check=True)
     found = next(o.version for o in model.opset_import if o.domain == "")
     if found != opset:
-        raise AssertionError(f"asked for opset {opset}, got {found}")
+        raise AssertionError(f"expected opset {opset}, found {found}")
     feeds = {i.name: a.numpy() for i, a in zip(model.graph.input, inputs)}
     if opset > NEWEST_RUNTIME:
         return onnx.reference.ReferenceEvaluator(model).run(None, feeds)
@@ -77,13 +77,13 @@ def check(binary, folder, name, build):
                 for given, want in cases:
                     got, = run(path, opset, given)
                     if got.dtype != want.dtype or got.shape != want.shape or not np.allclose(got, want, RTOL, ATOL):
-                        raise AssertionError(f"{got.dtype}{list(got.shape)} differs by {np.abs(got.astype(float) - want).max():.2e}" if got.shape == want.shape else f"shape {got.shape}, wanted {want.shape}")
+                        raise AssertionError(f"{got.dtype}{list(got.shape)} differs by {np.abs(got.astype(float) - want).max():.2e}" if got.shape == want.shape else f"expected shape {want.shape}, found {got.shape}")
             except subprocess.CalledProcessError as error:
                 wrong.append(f"{kind} at opset {opset}: {error.stderr.strip()[:600]}")
             except Exception as error:
                 wrong.append(f"{kind} at opset {opset}: {type(error).__name__}: {str(error)[:300]}")
             Path(path).unlink(missing_ok=True)
-    print(f"{name}: {done - len(wrong)} of {done} exports right", flush=True)
+    print(f"{name}: {done - len(wrong)} of {done} exports are right", flush=True)
     for line in wrong:
         print("    " + line, flush=True)
     return not wrong

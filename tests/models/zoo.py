@@ -1,7 +1,7 @@
-"""Small instances of real architectures with random weights: what tests/models exports whole.
+"""The models of tests/models: small instances of real architectures with random weights.
 
-Each function gives (module, example inputs, inputs at other sizes, dynamic shapes). Sizes are as small as the architecture
-allows, so that onnx's reference evaluator can run some of them at the opsets that ONNX Runtime does not take yet.
+Each function returns (module, example inputs, inputs of other sizes, dynamic shapes). Sizes are as small as the architecture allows, so
+that onnx's reference evaluator can run some models at opsets that ONNX Runtime does not support yet.
 """
 import torch
 
@@ -67,7 +67,7 @@ def vit():
 
 
 class Encoder(torch.nn.Module):
-    """A model of transformers with tensors in and one tensor out."""
+    """A model of transformers that takes tensors and returns one tensor."""
 
     def __init__(self, model):
         super().__init__()
@@ -78,7 +78,7 @@ class Encoder(torch.nn.Module):
 
 
 class Plain(torch.nn.Module):
-    """The same without an argument for the cache."""
+    """The same for models without a cache argument."""
 
     def __init__(self, model):
         super().__init__()
@@ -127,5 +127,5 @@ def llama():
 
 
 MODELS = [resnet18, resnet50, mobilenet_v2, mobilenet_v3, efficientnet, densenet, regnet, vgg, convnext, vit, electra, albert, bert, gpt2, llama]
-# Small enough for onnx's reference evaluator, which runs opset 28. (Its GatherElements fails beyond 64 columns: electra, bert.)
+# Models that are small enough for onnx's reference evaluator. (Its GatherElements fails beyond 64 columns: electra, bert.)
 REFERENCE = {"vit", "gpt2", "llama", "vgg"}

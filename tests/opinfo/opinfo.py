@@ -2,9 +2,10 @@
 
     opinfo.py PATH-OF-aten2onnx [--slice N | --samples N] [--ops NAME,...] [--opsets N,...] [--out FILE]
 
-Without --samples a short run: of each operator one sample, in a dtype and at an opset that its name decides; --slice takes every Nth
-operator alone. With --samples, N samples of each dtype, with fixed and with symbolic sizes, at each opset. A sample ends as `ok`, `refused` (the exporter said no) or `wrong`;
-expected_failures.txt says which may. Exits with 1 if another fails, or if one that should fail does not.
+By default a short run: one sample of each operator, whose dtype and opset depend on the name. --slice takes only every Nth operator.
+--samples takes N samples of each dtype, with fixed and with symbolic sizes, at each opset. The outcome is `ok`, `refused` (the export failed
+with an error) or `wrong`. expected_failures.txt lists the samples that may fail. Exits with 1 if another sample fails, or if an expected
+failure passes.
 """
 import argparse
 import collections
@@ -22,10 +23,10 @@ OPSETS = [9, 13, 18, 23]
 SECONDS_FOR_AN_OPERATOR = 900
 
 
-# ---------------------------------------------------------------- one operator, in a process of its own
+# ---------------------------------------------------------------- one operator, in a separate process
 
 def work(binary):
-    """Takes {"op", "samples", "opsets"} from each line of stdin, prints a line for each verdict and an empty one at the end."""
+    """Reads {"op", "samples", "opsets"} from each line of stdin. Prints a line for each verdict, then an empty line."""
     sys.path[:0] = [str(HERE), str(HERE.parent / "examples")]
     import judge
     import samples
@@ -51,7 +52,7 @@ def verdicts(binary, folder, task, samples, judge):
         index %= len(there)
         opsets = task["opsets"] or [OPSETS[(samples.number_of(name) // 64) % len(OPSETS)]]
         if dtype == "bfloat16":
-            # No Cast takes it before.
+            # Cast does not support bfloat16 before opset 13.
             opsets = sorted({max(opset, 13) for opset in opsets})
         about = {"op": name, "dtype": dtype, "sample": index, "dynamic": dynamic}
         try:
@@ -65,7 +66,7 @@ def verdicts(binary, folder, task, samples, judge):
 
 
 def prepared(samples, info, sample, dynamic, folder):
-    """The program on disk, and the inputs with their answers."""
+    """Writes the program to a file. Returns the inputs and the expected results."""
     import torch
     sample = samples.Sample(info, sample)
     if sum(x.numel() for x in sample.inputs) > 1_000_000:
@@ -83,7 +84,7 @@ def prepared(samples, info, sample, dynamic, folder):
 
 
 def tried(binary, pt2, opset, dtype, runs, judge):
-    """Exports the program and runs it: a status, and what was wrong."""
+    """Exports and runs the program. Returns the status and a message."""
     path = pt2.with_suffix(".onnx")
     path.unlink(missing_ok=True)
     done = subprocess.run([binary, "export", str(pt2), "-o", str(path), "--opset", str(opset), "--quiet"], capture_output=True, text=True, timeout=120)
@@ -95,7 +96,7 @@ def tried(binary, pt2, opset, dtype, runs, judge):
             have, where = run(path, opset, inputs, judge)
         except Exception as error:
             return "wrong", judge.first_line(error)
-        # It has next to no kernels for bfloat16.
+        # ONNX Runtime has hardly any kernels for bfloat16.
         if where != "runtime" and dtype != "bfloat16":
             return "wrong", "ONNX Runtime has no kernel for it"
         if len(have) != len(answer):
@@ -108,22 +109,22 @@ def tried(binary, pt2, opset, dtype, runs, judge):
 
 
 def run(path, opset, inputs, judge):
-    """What the model gives, as ONNX Runtime is used: optimised."""
+    """Runs the model in ONNX Runtime with its default optimizations."""
     import onnx
     model = onnx.load(path)
     found = next(o.version for o in model.opset_import if not o.domain)
     if found != opset:
-        raise ValueError(f"asked for opset {opset}, got {found}")
+        raise ValueError(f"expected opset {opset}, found {found}")
     names = [i.name for i in model.graph.input]
     if len(names) != len(inputs):
-        raise ValueError(f"{len(names)} inputs, wanted {len(inputs)}")
+        raise ValueError(f"expected {len(inputs)} inputs, found {len(names)}")
     return judge.run_fed(model, path.read_bytes(), opset, dict(zip(names, map(judge.to_numpy, inputs))), optimise=True)
 
 
-# ---------------------------------------------------------------- all of them
+# ---------------------------------------------------------------- all operators
 
 class Workers:
-    """Processes that take operators from one queue; one that dies or hangs is replaced, and its operator is a failure."""
+    """Processes that take operators from a queue. If one dies or hangs, it is replaced and its operator has failed."""
 
     def __init__(self, command, tasks):
         self.command, self.results, self.lock = command, [], threading.Lock()
@@ -165,7 +166,7 @@ class Workers:
     def start(self):
         process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         if process.stdout.readline() != "ready\n":
-            print("a worker does not start: see above", file=sys.stderr, flush=True)
+            print("a worker process does not start: see above", file=sys.stderr, flush=True)
             os._exit(2)
         return process
 
@@ -180,9 +181,9 @@ class Workers:
 
 
 class Expected:
-    """A line of expected_failures.txt: `OP DTYPES SIZES OPSETS all|some: reason`, each `*` or a list with commas.
+    """A line of expected_failures.txt: `OP DTYPES SIZES OPSETS all|some: reason`. Lists have commas, `*` stands for everything.
 
-    `all` fails in the short run too, `some` has samples that pass.
+    `all` also fails in the short run; `some` has samples that pass.
     """
 
     def __init__(self, line):
@@ -199,12 +200,12 @@ class Expected:
                 and within(self.opsets, verdict.get("opset", "")))
 
     def stale(self, complete):
-        """Has it started to pass?"""
+        """Whether the expected failure passes now."""
         return self.passed > 0 and self.failed == 0 and (complete or self.extent == "all")
 
 
 def judged(results, expected, complete):
-    """What is wrong with the results, one line each."""
+    """Returns a line for each problem in the results."""
     wrong = []
     for verdict in results:
         if verdict["status"] == "skip":
@@ -225,11 +226,11 @@ def judged(results, expected, complete):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary")
-    parser.add_argument("--samples", type=int, help="of each dtype")
-    parser.add_argument("--slice", type=int, default=1, help="of so many operators one")
-    parser.add_argument("--ops", help="these operators alone")
-    parser.add_argument("--opsets", help="these opsets")
-    parser.add_argument("--out", default=os.devnull, help="a file for all verdicts, JSON lines")
+    parser.add_argument("--samples", type=int, help="number of samples of each dtype")
+    parser.add_argument("--slice", type=int, default=1, help="only every Nth operator")
+    parser.add_argument("--ops", help="only these operators")
+    parser.add_argument("--opsets", help="only these opsets")
+    parser.add_argument("--out", default=os.devnull, help="output file for all verdicts (JSON lines)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Cases from PyTorch's database of operators (op_db): a call with sample inputs, as a module that torch.export takes."""
+"""Samples from PyTorch's operator database (op_db): calls with sample inputs as modules for torch.export."""
 import random
 import warnings
 import zlib
@@ -12,16 +12,16 @@ import torch.utils._pytree as pytree
 from torch.testing._internal import common_methods_invocations as database
 
 DTYPES = ["float32", "float16", "bfloat16", "int64", "bool"]
-# What a graph must not hold if two runs are to agree, by the start of the operator's name.
+# Operators whose results differ in each run, by the start of their names.
 UNSTABLE = ("empty", "new_empty")
 
 torch.set_num_threads(1)
-# Some entries hide that they are random behind a fixed seed.
+# Some random entries use a fixed seed. Remove it, so that they are recognized as random.
 database.wrapper_set_seed = lambda op, *args, **kwargs: op(*args, **kwargs)
 
 
 class Skip(Exception):
-    """A sample that says nothing about an exporter, and why."""
+    """A sample that cannot be used, with the reason."""
 
 
 def name_of(info):
@@ -32,12 +32,12 @@ INFOS = {name_of(info): info for info in database.op_db if not info.name.startsw
 
 
 def number_of(text):
-    """A number that is the same on every run."""
+    """Returns a number for a text that is the same in every run."""
     return zlib.crc32(text.encode())
 
 
 class Sample:
-    """A call of an operator; its tensors are the inputs, all else is fixed."""
+    """A call of an operator. Tensors are inputs, other arguments are fixed."""
 
     def __init__(self, info, sample):
         self.op = info.op
@@ -64,7 +64,7 @@ class Sample:
         return ", ".join(map(short, self.leaves))[:300]
 
     def answer(self, tensors):
-        """What eager PyTorch gives, if that is a list of plain tensors and the inputs are left alone."""
+        """Returns the results of eager PyTorch. They must be plain tensors, and the inputs must not change."""
         given = [x.clone() for x in tensors]
         torch.manual_seed(0)
         try:
@@ -72,16 +72,16 @@ class Sample:
         except Exception as error:
             raise Skip(f"eager mode fails: {error}") from error
         if not out or not all(isinstance(x, torch.Tensor) and x.layout == torch.strided for x in out):
-            raise Skip("the result is not of dense tensors")
+            raise Skip("the results are not dense tensors")
         if any(x.dtype == torch.complex32 for x in out):
-            raise Skip("NumPy has no complex numbers of halves")
+            raise Skip("NumPy has no complex32")
         if any(a.shape != b.shape or not torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in zip(given, tensors)):
             raise Skip("an input changes")
         return [x.detach().clone() for x in out]
 
 
 class Module(torch.nn.Module):
-    """The sample with as many positional inputs as it has tensors."""
+    """A module that calls the sample, with one positional parameter for each tensor."""
 
     def __init__(self, sample):
         super().__init__()
@@ -93,7 +93,7 @@ class Module(torch.nn.Module):
 
 
 def exported(sample, dynamic):
-    """The program, with every dimension free that can be if `dynamic`."""
+    """Exports the sample with torch.export. If `dynamic`, all dimensions are symbolic where possible."""
     free = {i: torch.export.Dim.AUTO for i in range(64)}
     shapes = [{d: free[d] for d in range(x.dim())} for x in sample.inputs] if dynamic else None
     inputs = tuple(x.clone() for x in sample.inputs)
@@ -106,14 +106,14 @@ def exported(sample, dynamic):
         if not isinstance(target, torch._ops.OpOverload):
             continue
         if torch.Tag.nondeterministic_seeded in target.tags or target._schema.name.split("::")[1].startswith(UNSTABLE):
-            raise Skip(f"{target} gives something else each time")
+            raise Skip(f"the result of {target} differs in each run")
     if dynamic and not symbols(program):
-        raise Skip("no dimension is free")
+        raise Skip("no dimension is symbolic")
     return program
 
 
 def sizes(program):
-    """The sizes of the inputs, symbols in them."""
+    """Returns the sizes of the inputs as symbolic expressions."""
     inputs = [n.meta["val"] for n in program.graph.nodes if n.op == "placeholder"]
     user = len(program.graph_signature.user_inputs)
     return [[s.node.expr if isinstance(s, torch.SymInt) else sympy.Integer(s) for s in x.shape] for x in inputs[len(inputs) - user:]]
@@ -124,7 +124,7 @@ def symbols(program):
 
 
 def at_other_sizes(sample, program):
-    """Inputs of other sizes that the program and the operator take too, with the answer; None if there are none."""
+    """Returns inputs of other sizes that the program and the operator accept, with the results, or None."""
     shapes = sizes(program)
     known = {size: n for shape, x in zip(shapes, sample.inputs) for size, n in zip(shape, x.shape) if size.is_Symbol}
     for grow in (lambda n: n + 1, lambda n: 2 * n, lambda n: n + 3):
@@ -143,7 +143,7 @@ def at_other_sizes(sample, program):
 
 
 def resized(x, shape):
-    """The tensor cut or repeated to a shape."""
+    """Cuts or repeats a tensor to a shape."""
     for d, size in enumerate(shape):
         if size != x.shape[d]:
             x = x.index_select(d, torch.arange(size) % x.shape[d])
@@ -158,7 +158,7 @@ def agree(a, b):
 
 
 def samples(info, dtype):
-    """All samples of an operator in a dtype; none where PyTorch has none."""
+    """Returns all samples of an operator in a dtype."""
     kind = getattr(torch, dtype)
     if kind not in info.supported_dtypes("cpu"):
         return []
@@ -173,14 +173,14 @@ def samples(info, dtype):
 
 
 def spread(count, wanted):
-    """`wanted` of `count` indices, evenly."""
+    """Returns `wanted` evenly spaced indices below `count`."""
     if count <= wanted:
         return list(range(count))
     return sorted({round(i * (count - 1) / max(wanted - 1, 1)) for i in range(wanted)})
 
 
 def plan(name, wanted):
-    """Which samples of an operator to take: (dtype, index, dynamic). `wanted` for each dtype; None is the short run, of one or two."""
+    """Chooses samples of an operator as (dtype, index, dynamic): `wanted` of each dtype, or one or two in total if it is None."""
     info = INFOS[name]
     if wanted is None:
         choice = number_of(name)

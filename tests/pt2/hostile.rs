@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use aten2onnx::error::Error;
+use aten2onnx::frontend::pt2;
 use aten2onnx::program::Program;
-use aten2onnx::pt2;
+use aten2onnx_core::error::Error;
 
 use super::sample;
 use super::zip::{Entry, write, write_claiming};

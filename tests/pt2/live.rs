@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use aten2onnx::export::{Options, export_program};
+use aten2onnx::export::export_program;
+use aten2onnx::frontend::pt2;
+use aten2onnx::frontend::pt2::archive::Archive;
+use aten2onnx::options::Options;
 use aten2onnx::program::Program;
-use aten2onnx::pt2;
-use aten2onnx::pt2::archive::Archive;
-use aten2onnx::weights::{MappedFile, Memory, Storage, Weight};
+use aten2onnx_core::weights::{MappedFile, Memory, Storage, Weight};
 
 /// Memory that is not the library's.
 #[derive(Debug)]
@@ -61,7 +62,7 @@ fn a_weight_that_is_not_lent_is_named() {
 fn who_is_told_of_the_progress_may_stop_the_writing() {
     let folder = tempfile::tempdir().unwrap();
     let exported = export_program(pt2::read(&mobilenet()).unwrap(), &Options::default()).unwrap();
-    let stop = || aten2onnx::error::Error::new(aten2onnx::error::Kind::Stopped, "enough");
+    let stop = || aten2onnx_core::error::Error::new(aten2onnx_core::error::Kind::Stopped, "enough");
     let path = folder.path().join("m.onnx");
     let error = exported.write_file(&path, &mut |done, _| if done > 1000 { Err(stop()) } else { Ok(()) }).unwrap_err();
     assert_eq!(error, stop());

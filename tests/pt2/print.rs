@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use aten2onnx::dtype::Dtype;
 use aten2onnx::program::{Arg, FloatArg, Graph, InputKind, IntArg, Node, NodeOutput, OutputKind, Program, TensorMeta};
-use aten2onnx::weights::Weight;
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_core::weights::Weight;
 
 pub fn program(program: &Program) -> String {
     let mut text = String::new();
@@ -110,8 +110,9 @@ fn node(node: &Node, graph: &Graph, indent: &str, text: &mut String) {
 
 fn meta(meta: Option<&TensorMeta>) -> String {
     let Some(meta) = meta else { return "?".to_owned() };
-    let list =
-        |numbers: &[aten2onnx::sym::SymInt]| numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let list = |numbers: &[aten2onnx_core::sym::SymInt]| {
+        numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    };
     format!("{}[{}] strides [{}]", meta.dtype, list(&meta.sizes), list(&meta.strides))
 }
 

@@ -1,7 +1,9 @@
 //! Archives as torch writes them: what is read from each is a snapshot.
 
+use aten2onnx::frontend::pt2;
+use aten2onnx::prepare::{self, Keep};
+use aten2onnx::program::validate;
 use aten2onnx::program::{Arg, NodeOutput, Program};
-use aten2onnx::{check, clean, functional, inline, pt2};
 
 use super::{print, sample};
 
@@ -14,12 +16,9 @@ fn read(name: &str) -> Program {
 /// The passes that every front end's program goes through.
 fn prepared(name: &str) -> Program {
     let mut program = read(name);
-    inline::inline(&mut program);
-    clean::clean(&mut program);
-    functional::functionalise(&mut program, false).unwrap_or_else(|error| panic!("{error}"));
-    clean::clean(&mut program);
-    check::names(&program).unwrap_or_else(|error| panic!("{error}"));
-    assert!(program.graph.nodes.iter().all(|node| !functional::writes(&node.target)));
+    prepare::prepare(&mut program, Keep::default()).unwrap_or_else(|error| panic!("{error}"));
+    validate::names(&program).unwrap_or_else(|error| panic!("{error}"));
+    assert!(program.graph.nodes.iter().all(|node| !prepare::writes(&node.target)));
     program
 }
 

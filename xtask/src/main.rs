@@ -1,7 +1,13 @@
 //! Chores that are not part of a build: `cargo run -p xtask -- proto [--check]`.
 
+mod api;
+mod grammar;
+mod graph;
 mod proto;
 
+use std::error::Error;
+use std::fs;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -9,6 +15,24 @@ use clap::Parser;
 /// Chores of the project.
 #[derive(Parser)]
 enum Task {
+    /// Writes docs/api.txt: the public interface of the library
+    Api {
+        /// Only say whether the file is as it would be written
+        #[arg(long)]
+        check: bool,
+    },
+    /// Writes the parser of the rule language from codegen/opmap/src/syntax/grammar.pest.
+    Grammar {
+        /// Only say whether the file is as it would be written.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Writes the diagram of docs/architecture.md: which modules import which
+    Layers {
+        /// Only say whether the file is as it would be written
+        #[arg(long)]
+        check: bool,
+    },
     /// Writes src/onnx/proto.rs from mappings/schemas/onnx.proto.
     Proto {
         /// Only say whether the file is as it would be written.
@@ -19,7 +43,10 @@ enum Task {
 
 fn main() -> ExitCode {
     let done = match Task::parse() {
-        Task::Proto { check } => proto::run(check),
+        Task::Api { check } => generated(api::TARGET, api::generate, "api", check),
+        Task::Grammar { check } => generated(grammar::TARGET, grammar::generate, "grammar", check),
+        Task::Layers { check } => generated(graph::TARGET, graph::generate, "layers", check),
+        Task::Proto { check } => generated(proto::TARGET, proto::generate, "proto", check),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -28,4 +55,29 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Makes the text of a generated file.
+type Generate = fn(&Path) -> Result<String, Box<dyn Error>>;
+
+/// Writes a generated file, or with `check` compares it.
+fn generated(target: &str, generate: Generate, command: &str, check: bool) -> Result<(), Box<dyn Error>> {
+    let root = root()?;
+    let wanted = generate(root)?;
+    let path = root.join(target);
+    let found = fs::read_to_string(&path).unwrap_or_default();
+    if found == wanted {
+        return Ok(());
+    }
+    if check {
+        return Err(format!("{target} is stale; run `cargo run -p xtask -- {command}`").into());
+    }
+    fs::write(&path, wanted)?;
+    println!("wrote {target}");
+    Ok(())
+}
+
+/// The root of the workspace.
+fn root() -> Result<&'static Path, Box<dyn Error>> {
+    Ok(Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the workspace has no root")?)
 }

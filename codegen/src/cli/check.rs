@@ -1,17 +1,17 @@
-//! `check`: is anything wrong with the rules?
+//! `check`: the errors of the rules.
 
 use std::path::Path;
 
 use anstream::eprint;
 
-use aten2onnx_codegen::{check_dir, render};
+use aten2onnx_opmap::{check_dir, render};
 
 use super::report::{Stop, count, print, say};
 
 /// Check all rules against the schemas of PyTorch and ONNX
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Print the errors as JSON to stdout, one a line
+    /// Print the errors as JSON to stdout, one per line
     #[arg(long)]
     json: bool,
 }

@@ -1,4 +1,4 @@
-//! `dump`: the generated Rust, to be read.
+//! `dump`: the generated Rust, for reading.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use super::report::{Stop, count, say, sound_rules, write};
 /// Write the generated Rust into a directory
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Where; made if it is not there
+    /// The directory, which is created if it does not exist
     #[arg(value_name = "DIR")]
     out: PathBuf,
 }

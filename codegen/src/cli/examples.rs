@@ -1,12 +1,12 @@
-//! `examples`: every checked example as JSON, for test runners.
+//! `examples`: all checked examples as JSON, for test runners.
 
 use std::path::Path;
 
-use aten2onnx_codegen::examples;
+use aten2onnx_opmap::examples;
 
 use super::report::{Stop, print, sound_rules};
 
-/// Print all checked examples as JSON, one a line
+/// Print all checked examples as JSON, one per line
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

@@ -1,4 +1,4 @@
-//! `expand`: what a rule says at an opset.
+//! `expand`: a rule as it is at an opset.
 
 use std::path::Path;
 
@@ -6,13 +6,13 @@ use aten2onnx_codegen::expand::expand;
 
 use super::report::{Stop, print, sound_rules};
 
-/// Print a rule as it is at an opset: calls that it lacks replaced by their lowerings
+/// Print a rule as it is at an opset, with lowerings in place of operators that the opset lacks
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// An overload, such as aten::gelu, or an ONNX operator, such as Gelu
     #[arg(value_name = "OP")]
     op: String,
-    /// The opset; without it the newest
+    /// The opset [default: the newest]
     #[arg(long, value_name = "N")]
     opset: Option<u32>,
 }

@@ -1,13 +1,13 @@
 //! `explain`: the page of an error code.
 
-use aten2onnx_codegen::explain;
+use aten2onnx_opmap::explain;
 
 use super::report::{Stop, print};
 
 /// Explain an error code, such as E0301
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The code
+    /// The error code
     #[arg(value_name = "CODE")]
     code: String,
 }
@@ -18,7 +18,7 @@ pub fn run(args: &Args) -> Result<(), Stop> {
         Some(page) => print(&format!("{}\n", page.trim_end())),
         None => {
             let codes = explain::codes().join(" ");
-            Err(Stop::Unable(format!("there is no error code `{}`; there are {codes}", args.code)))
+            Err(Stop::Unable(format!("unknown error code `{}`; the codes are {codes}", args.code)))
         }
     }
 }

@@ -2,19 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use aten2onnx_codegen::exporter;
+use aten2onnx_codegen::single_opset;
 
 use super::report::{Stop, count, say, sound_rules, write};
 
-/// Write the Rust of an exporter for one opset alone into a directory
+/// Write the Rust of an exporter for a single opset into a directory
 ///
-/// Build it with `ATEN2ONNX_GENERATED=DIR cargo build`: the files take the place of those that the build makes of the rules.
+/// Build it with `ATEN2ONNX_GENERATED=DIR cargo build`: the build then uses these files instead of compiling the rules.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The opset
     #[arg(long, value_name = "N")]
     opset: u32,
-    /// Where; made if it is not there
+    /// The directory, which is created if it does not exist
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }
@@ -22,7 +22,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(mappings: &Path, args: &Args) -> Result<(), Stop> {
     let checked = sound_rules(mappings)?;
-    let files = exporter::generate(&checked, args.opset)?;
+    let files = single_opset::generate(&checked, args.opset)?;
     std::fs::create_dir_all(&args.out).map_err(|e| format!("{}: {e}", args.out.display()))?;
     for (name, text) in &files {
         write(&args.out.join(name), text)?;

@@ -1,22 +1,22 @@
-//! `fmt`: rule files in the one style that the project has.
+//! `fmt`: formats rule files.
 
 use std::path::{Path, PathBuf};
 
 use anstream::eprint;
 
-use aten2onnx_codegen::render;
-use aten2onnx_codegen::source::{FileId, Sources};
-use aten2onnx_codegen::syntax::{parse_file, print_file};
+use aten2onnx_opmap::render;
+use aten2onnx_opmap::source::{FileId, Sources};
+use aten2onnx_opmap::syntax::{parse_file, print_file};
 
 use super::report::{Stop, count, read, say, write};
 
 /// Format rule files
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Change nothing; list the files that are not formatted, and exit with 1 if there are any
+    /// Only list the files that are not formatted, and exit with 1 if there are any
     #[arg(long)]
     check: bool,
-    /// The files; without any all rule files
+    /// The files [default: all rule files]
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 }
@@ -49,7 +49,7 @@ pub fn run(mappings: &Path, args: &Args) -> Result<(), Stop> {
     if unreadable > 0 || (args.check && unformatted > 0) { Err(Stop::Wrong) } else { Ok(()) }
 }
 
-/// The text as it should be; None for a file with syntax errors, which are shown.
+/// The formatted text. None for a file with syntax errors, which are printed.
 fn formatted(path: &Path, text: &str) -> Option<String> {
     let mut sources = Sources::default();
     let id: FileId = sources.add(path.to_string_lossy(), text);

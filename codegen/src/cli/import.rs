@@ -1,23 +1,23 @@
-//! `import-onnx`, `import-aten`: what a newer snapshot of the schemas changes, and for which rules.
+//! `import-onnx`, `import-aten`: what changes with newer snapshots of the schemas, and which rules are affected.
 
 use std::path::{Path, PathBuf};
 
-use aten2onnx_codegen::check_dir;
-use aten2onnx_codegen::schema::aten::AtenSchemas;
-use aten2onnx_codegen::schema::onnx::OnnxSchemas;
-use aten2onnx_codegen::schema::{facts, snapshot_of};
+use aten2onnx_codegen::mentions::Mentions;
 use aten2onnx_codegen::upgrade::{aten_report, onnx_report};
-use aten2onnx_codegen::uses::Uses;
+use aten2onnx_opmap::check_dir;
+use aten2onnx_opmap::schema::aten::AtenSchemas;
+use aten2onnx_opmap::schema::onnx::OnnxSchemas;
+use aten2onnx_opmap::schema::{facts, snapshot_of};
 
 use super::report::{Stop, print, read, say, write};
 
 /// Compare the snapshot of ONNX's schemas with a new one
 #[derive(Debug, clap::Args)]
 pub struct OnnxArgs {
-    /// The new snapshot, as mappings/schemas/dump_onnx.py writes it
+    /// The new snapshot
     #[arg(value_name = "NEW.txt")]
     new: PathBuf,
-    /// Put the new snapshot in the place of the old one
+    /// Replace the old snapshot with the new one
     #[arg(long)]
     write: bool,
 }
@@ -25,10 +25,10 @@ pub struct OnnxArgs {
 /// Compare snapshots of PyTorch's schemas with new ones
 #[derive(Debug, clap::Args)]
 pub struct AtenArgs {
-    /// The new snapshots, as mappings/schemas/dump_aten.py writes them: one for each namespace
+    /// The new snapshots, one for each namespace
     #[arg(value_name = "NEW.txt", required = true)]
     new: Vec<PathBuf>,
-    /// Put the new snapshots in the place of the old ones
+    /// Replace the old snapshots with the new ones
     #[arg(long)]
     write: bool,
 }
@@ -39,41 +39,41 @@ pub fn onnx(mappings: &Path, args: &OnnxArgs) -> Result<(), Stop> {
     let path = mappings.join("schemas/onnx.txt");
     let new = OnnxSchemas::parse(&text).map_err(|e| format!("{}: {e}", args.new.display()))?;
     let old = OnnxSchemas::parse(&read(&path)?).map_err(|e| format!("{}: {e}", path.display()))?;
-    let uses = Uses::of(&check_dir(mappings)?);
-    print(&onnx_report(&old, &new, &|op| uses.files(op)))?;
+    let mentions = Mentions::of(&check_dir(mappings)?);
+    print(&onnx_report(&old, &new, &|op| mentions.files(op)))?;
     let opsets = facts::Opsets::parse(&read(&mappings.join("opsets.toml"))?)?;
     let newest = new.ops.values().flatten().map(|v| v.since).max().unwrap_or(0);
     if newest > opsets.max {
-        say(&format!("opsets.toml ends at {}: opset {newest} is to be added there", opsets.max));
+        say(&format!("opsets.toml ends at opset {}: add opset {newest} to it", opsets.max));
     }
     if args.write {
         write(&path, &text)?;
-        say(&format!("{} is written; `check` tells what the rules now lack", path.display()));
+        say(&format!("wrote {}; run `check` to see what the rules now lack", path.display()));
     }
     Ok(())
 }
 
 /// Runs `import-aten`.
 pub fn aten(mappings: &Path, args: &AtenArgs) -> Result<(), Stop> {
-    let uses = Uses::of(&check_dir(mappings)?);
+    let mentions = Mentions::of(&check_dir(mappings)?);
     let mut written = Vec::new();
     for file in &args.new {
         let text = read(file)?;
         let new = AtenSchemas::parse(&text).map_err(|e| format!("{}: {e}", file.display()))?;
         let Some(name) = snapshot_of(&new) else {
-            return Err(Stop::Unable(format!("{}: not the schemas of one namespace that we know", file.display())));
+            return Err(Stop::Unable(format!("{}: not the schemas of one known namespace", file.display())));
         };
         let path = mappings.join("schemas").join(name);
         let old = AtenSchemas::parse(&read(&path)?).map_err(|e| format!("{}: {e}", path.display()))?;
-        print(&aten_report(&old, &new, &|op| uses.files(op)))?;
+        print(&aten_report(&old, &new, &|op| mentions.files(op)))?;
         written.push((path, text));
     }
     if args.write {
         for (path, text) in &written {
             write(path, text)?;
-            say(&format!("{} is written", path.display()));
+            say(&format!("wrote {}", path.display()));
         }
-        say("`check` tells which headers no longer hold");
+        say("run `check` to see which headers no longer match");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `matrix`: which overload works at which opset.
+//! `matrix`: which overloads are supported at which opset.
 
 use std::path::{Path, PathBuf};
 
@@ -8,16 +8,16 @@ use aten2onnx_codegen::matrix;
 
 use super::report::{Stop, print, read, say, sound_rules, write};
 
-/// Print what works at which opset, and why the rest does not
+/// Print which overloads are supported at which opset, and why others are not
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// How
+    /// The format of the output
     #[arg(long, value_enum, default_value_t = Format::Md)]
     format: Format,
-    /// Write it to a file
+    /// Write to a file instead of stdout
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Write nothing; exit with 1 if the file is not as it would be written
+    /// Write nothing, and exit with 1 if the file is out of date
     #[arg(long, requires = "out")]
     check: bool,
 }
@@ -28,7 +28,7 @@ enum Format {
     Md,
     /// JSON
     Json,
-    /// One self-contained page
+    /// A self-contained page of HTML
     Html,
     /// docs/operators.md
     Page,
@@ -55,6 +55,6 @@ fn is_fresh(path: &Path, text: &str) -> Result<(), Stop> {
     if read(path)? == text {
         return Ok(());
     }
-    say(&format!("{} is not as it would be written: the same command without --check writes it", path.display()));
+    say(&format!("{} is out of date: run the same command without --check", path.display()));
     Err(Stop::Wrong)
 }

@@ -1,7 +1,7 @@
-//! The command line: a thin layer over the library. Results go to stdout, everything else to stderr.
+//! The command line, a thin layer over the library. Results go to stdout, everything else to stderr.
 //!
-//! Exit codes: 0 all is well, 1 something is wrong with the rules (or, for `fmt --check`, with their layout), 2 the command
-//! could not do its work: wrong usage, a file that cannot be read.
+//! Exit codes: 0 success; 1 errors in the rules, or files that are out of date or not formatted; 2 wrong usage, or files that
+//! cannot be read or written.
 
 mod check;
 mod dump;
@@ -26,11 +26,11 @@ use report::Stop;
 const EXAMPLES: &str = "\
 Examples:
   aten2onnx-codegen check
-  aten2onnx-codegen try aten::elu                   its examples, against PyTorch
-  aten2onnx-codegen expand aten::gelu --opset 13    what the rule says at opset 13
+  aten2onnx-codegen try aten::elu                   compare its examples with PyTorch
+  aten2onnx-codegen expand aten::gelu --opset 13    print the rule as it is at opset 13
   aten2onnx-codegen explain E0301";
 
-/// The opmap compiler: operator rules in, proven Rust out.
+/// The opmap compiler: checks operator rules and turns them into Rust
 #[derive(Debug, Parser)]
 #[command(name = "aten2onnx-codegen", version, after_help = EXAMPLES, max_term_width = 100)]
 struct Cli {

@@ -1,4 +1,4 @@
-//! How a command ends, and what it prints. Colours are for terminals, and NO_COLOR is obeyed.
+//! Output and exit codes of commands. Colours are used on terminals only, and NO_COLOR disables them.
 
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -6,16 +6,16 @@ use std::process::ExitCode;
 
 use anstream::eprint;
 
-use aten2onnx_codegen::{Checked, check_dir, render};
+use aten2onnx_opmap::{Checked, check_dir, render};
 
 /// Why a command did not succeed.
 #[derive(Debug)]
 pub enum Stop {
-    /// The rules are wrong, and it has been said how.
+    /// There are errors or differences, which are printed already.
     Wrong,
-    /// The command could not do its work, for this reason.
+    /// The command failed for this reason.
     Unable(String),
-    /// Nobody reads our output any more.
+    /// The reader of stdout has gone.
     ReaderGone,
 }
 
@@ -25,7 +25,7 @@ impl From<String> for Stop {
     }
 }
 
-/// Shows why the command stopped, if it did.
+/// The exit code. Prints why the command failed.
 pub fn exit_code(done: Result<(), Stop>) -> ExitCode {
     match done {
         Ok(()) | Err(Stop::ReaderGone) => ExitCode::SUCCESS,
@@ -46,12 +46,12 @@ pub fn print(text: &str) -> Result<(), Stop> {
     })
 }
 
-/// Something worth knowing, to stderr.
+/// Prints a message to stderr.
 pub fn say(text: &str) {
     eprint!("{text}\n");
 }
 
-/// The rules, if nothing is wrong with them; otherwise says what is.
+/// The rules, if they have no errors. Otherwise prints the errors.
 pub fn sound_rules(mappings: &Path) -> Result<Checked, Stop> {
     let checked = check_dir(mappings)?;
     if checked.diagnostics.is_empty() {
@@ -61,12 +61,12 @@ pub fn sound_rules(mappings: &Path) -> Result<Checked, Stop> {
     Err(Stop::Wrong)
 }
 
-/// Reads a file; an error names it.
+/// Reads a file. An error names it.
 pub fn read(path: &Path) -> Result<String, Stop> {
     std::fs::read_to_string(path).map_err(|e| Stop::Unable(format!("{}: {e}", path.display())))
 }
 
-/// Writes a file; an error names it.
+/// Writes a file. An error names it.
 pub fn write(path: &Path, text: &str) -> Result<(), Stop> {
     std::fs::write(path, text).map_err(|e| Stop::Unable(format!("{}: {e}", path.display())))
 }

@@ -1,4 +1,4 @@
-//! `stats`: how long rules are, and how many of them Rust carries.
+//! `stats`: the length of rules, and how many of them are written in Rust.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use aten2onnx_codegen::stats::Stats;
 
 use super::report::{Stop, print, sound_rules};
 
-/// Count rules, their lines, and those that are an `extern fn` in all but name
+/// Print the number of rules and their lines, and the rules that only call an `extern fn`
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

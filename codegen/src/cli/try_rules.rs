@@ -1,11 +1,11 @@
-//! `try`: the examples of some rules, as the files say now. The exporter runs them, as it was last built: it interprets the rules.
+//! `try`: runs the examples of rules in the exporter as it was last built, which interprets the rule files as they are now.
 
 use std::path::Path;
 use std::process::Command;
 
 use super::report::Stop;
 
-/// Run the examples of rules as they are on the disk, without a build, and compare them with PyTorch
+/// Run examples of the rule files as they are, without a build, and compare the results with PyTorch
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Overloads (aten::elu), ONNX operators (Gelu) or .opmap files
@@ -15,10 +15,10 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(mappings: &Path, args: &Args) -> Result<(), Stop> {
-    let here = std::env::current_exe().map_err(|e| format!("this program does not know where it is: {e}"))?;
+    let here = std::env::current_exe().map_err(|e| format!("the path of this program is unknown: {e}"))?;
     let exporter = here.with_file_name(format!("aten2onnx{}", std::env::consts::EXE_SUFFIX));
     if !exporter.exists() {
-        let text = format!("{} is not there yet: `cargo build` makes it, once", exporter.display());
+        let text = format!("{} does not exist: run `cargo build`", exporter.display());
         return Err(Stop::Unable(text));
     }
     let status = Command::new(&exporter).arg("try").arg("--rules").arg(mappings).args(&args.wanted).status();

@@ -6,7 +6,7 @@ use quote::quote;
 use super::exprs::Body;
 use super::function::is_opaque;
 use super::types::function_name;
-use crate::tree::{Expr, Param};
+use aten2onnx_opmap::tree::{Expr, Param};
 
 impl Body<'_> {
     pub(super) fn rule_call(&mut self, name: &str, args: &[Expr]) -> TokenStream {
@@ -29,10 +29,10 @@ impl Body<'_> {
         let program = self.context.program;
         let params = program.external(name).map(|f| f.params.as_slice());
         let args = self.arguments(params.unwrap_or(&[]), args);
-        let is_own = program.external(name).is_some_and(|f| self.context.is_own(f.span));
+        let is_own = program.external(name).is_some_and(|f| self.context.is_over_base(f.span));
         let name = function_name(name);
         if is_own {
-            // Of the crate whose mappings these are.
+            // A function of the crate that the rules belong to.
             return quote!(crate::externs::#name(cx, #(#args),*)?);
         }
         quote!(externs::#name(cx, #(#args),*)?)

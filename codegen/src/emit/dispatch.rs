@@ -8,18 +8,25 @@ use quote::{format_ident, quote};
 use super::function::{constant, is_opaque};
 use super::types::{function_name, is_copy, rust_name};
 use super::{Context, ident};
-use crate::coverage::{Matrix, Status};
-use crate::tree::{Arm, Lower, Map, Param, Target, Unsupported};
-use crate::types::Ty;
+use aten2onnx_opmap::coverage::{Matrix, Status};
+use aten2onnx_opmap::source::Span;
+use aten2onnx_opmap::tree::{Arm, Lower, Map, Param, Target, Unsupported};
+use aten2onnx_opmap::types::Ty;
 
-/// `RULES`, `UNSUPPORTED`, `ARMS` and the functions that take a call's arguments apart.
+/// `RULES`, `LOWERS`, `SAMES`, `UNSUPPORTED`, `COMPLEX`, `ARMS` of the rules that are written, and the functions that take a call's
+/// arguments apart.
 pub(super) fn tables(context: &Context<'_>, matrix: &Matrix) -> TokenStream {
     let program = context.program;
-    let maps: Vec<&Map> = program.maps.iter().collect();
+    let own = |span: Span| context.is_written(span);
+    let maps: Vec<&Map> = program.maps.iter().filter(|m| own(m.function.span)).collect();
     let (calls, rows) = (maps.iter().map(|m| entry(context, m)), rows(context, matrix, &maps));
-    let unsupported = unsupported(&mut program.unsupported.iter());
-    let arms = arms(context, &mut program.arms.iter());
-    let complex: BTreeSet<&str> = (program.examples.iter().filter(|e| e.has_complex()))
+    let lowers = lowers(&mut program.lowers.iter().filter(|l| own(l.function.span)));
+    let sames: BTreeSet<(&str, u32)> =
+        program.sames.iter().filter(|same| own(same.span)).map(|same| (same.op.as_str(), same.to)).collect();
+    let sames = sames.iter().map(|(op, to)| quote!((#op, #to)));
+    let unsupported = unsupported(&mut program.unsupported.iter().filter(|u| own(u.span)));
+    let arms = arms(context, &mut program.arms.iter().filter(|arm| own(arm.span)));
+    let complex: BTreeSet<&str> = (program.examples.iter().filter(|e| own(e.span) && e.has_complex()))
         .filter_map(|e| if let Target::Map(name) = &e.target { Some(name.as_str()) } else { None })
         .collect();
     let complex = complex.iter();
@@ -27,46 +34,23 @@ pub(super) fn tables(context: &Context<'_>, matrix: &Matrix) -> TokenStream {
         mod dispatch {
             #![allow(warnings, clippy::all, clippy::pedantic, clippy::restriction)]
             use super::prelude::*;
+            use super::prelude::tables::*;
             use super::*;
-            use super::super::{Rule, rule};
             #(#calls)*
             /// Every `map`, by overload, sorted.
             pub static RULES: &[Rule] = &[#rows];
+            /// Every `lower`: operator, opset, function. Sorted.
+            pub static LOWERS: &[(&str, u32, LowerFn)] = &[#lowers];
+            /// Every branch of every rule; the index is its number.
+            pub static ARMS: &[Arm] = &[#arms];
         }
-        pub use dispatch::RULES;
+        pub use dispatch::{ARMS, LOWERS, RULES};
+        /// Every `same`: operator, opset. Sorted.
+        pub static SAMES: &[(&str, u32)] = &[#(#sames),*];
         /// What ONNX cannot say, and why, sorted.
         pub static UNSUPPORTED: &[(&str, &str)] = &[#unsupported];
         /// Overloads with an example on complex numbers, sorted.
         pub static COMPLEX: &[&str] = &[#(#complex),*];
-        /// Every branch of every rule; the index is its number.
-        pub static ARMS: &[Arm] = &[#arms];
-    }
-}
-
-/// The same of the files over a base, and `LOWERS`.
-pub(super) fn tables_over(context: &Context<'_>, matrix: &Matrix, lowers: &[&Lower]) -> TokenStream {
-    let program = context.program;
-    let maps: Vec<&Map> = program.maps.iter().filter(|m| context.is_own(m.function.span)).collect();
-    let (calls, rows) = (maps.iter().map(|m| entry(context, m)), rows(context, matrix, &maps));
-    let unsupported = unsupported(&mut program.unsupported.iter().filter(|u| context.is_own(u.span)));
-    let arms = arms(context, &mut program.arms.iter().filter(|arm| context.is_own(arm.span)));
-    let lowers = lowers.iter().map(|lower| {
-        let (op, before, path) = (&lower.op, lower.before, function_name(&lower.function.name));
-        quote!((#op, #before, super::#path))
-    });
-    quote! {
-        mod dispatch {
-            use super::prelude::*;
-            use super::*;
-            use ::aten2onnx::rules::{Arm, Rule, arm, rule};
-            use ::aten2onnx::schema::LowerFn;
-            #(#calls)*
-            pub static RULES: &[Rule] = &[#rows];
-            pub static LOWERS: &[(&str, u32, LowerFn)] = &[#(#lowers),*];
-            pub static ARMS: &[Arm] = &[#arms];
-        }
-        pub use dispatch::{ARMS, LOWERS, RULES};
-        pub static UNSUPPORTED: &[(&str, &str)] = &[#unsupported];
     }
 }
 
@@ -78,6 +62,16 @@ fn rows(context: &Context<'_>, matrix: &Matrix, maps: &[&Map]) -> TokenStream {
         let levels = matrix.rows.get(name).map(|row| row.iter().map(level).collect::<String>()).unwrap_or_default();
         let reasons = matrix.rows.get(name).map(|row| reasons(row)).unwrap_or_default();
         quote!(rule(#name, #location, #call, #levels, &[#(#reasons),*]))
+    });
+    quote!(#(#rows),*)
+}
+
+fn lowers(lowers: &mut dyn Iterator<Item = &Lower>) -> TokenStream {
+    let mut sorted: Vec<&Lower> = lowers.collect();
+    sorted.sort_by(|a, b| (&a.op, a.before).cmp(&(&b.op, b.before)));
+    let rows = sorted.iter().map(|lower| {
+        let (op, before, path) = (&lower.op, lower.before, function_name(&lower.function.name));
+        quote!((#op, #before, super::#path))
     });
     quote!(#(#rows),*)
 }
@@ -108,7 +102,7 @@ fn level(status: &Status) -> char {
     }
 }
 
-/// All reasons of a row, once each.
+/// All reasons of a row, without duplicates.
 fn reasons(row: &[Status]) -> Vec<&str> {
     let mut all: Vec<&str> = Vec::new();
     for status in row {

@@ -1,4 +1,4 @@
-//! The `extern fn`s as a table by name: how the run-time interpreter reaches them.
+//! The `extern fn`s as a table by name, for the interpreter.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -6,12 +6,12 @@ use quote::quote;
 use super::function::is_opaque;
 use super::types::{function_name, is_copy, owned_type};
 use super::{ident, pretty};
-use crate::tree::{Function, Program};
+use aten2onnx_opmap::tree::{Function, Program};
 
 /// The text of `EXTERNS`, sorted by name.
 ///
 /// # Errors
-/// A fault of the compiler itself.
+/// A bug of the compiler.
 pub fn emit(program: &Program) -> Result<String, String> {
     let rows = program.externs.iter().map(row);
     pretty(quote! {

@@ -6,9 +6,9 @@ use quote::quote;
 use super::exprs::Body;
 use super::types::{function_name, owned_type, param_type, rust_name};
 use super::{Context, ident};
-use crate::schema::onnx::AttrValue;
-use crate::tree::{Expr, Function, Kind, Lower, Map, Param};
-use crate::types::Ty;
+use aten2onnx_opmap::schema::onnx::AttrValue;
+use aten2onnx_opmap::tree::{Expr, Function, Kind, Lower, Map, Param};
+use aten2onnx_opmap::types::Ty;
 
 /// `fn to_float(cx, x) -> Result<Value>`
 pub(super) fn helper(context: &Context<'_>, function: &Function) -> TokenStream {
@@ -51,7 +51,7 @@ fn plain_with(context: &Context<'_>, function: &Function, before: Option<TokenSt
     }
 }
 
-/// A body that only refuses has returned already.
+/// The result of a body. One that only refuses has returned before.
 fn finish(body: &Expr, value: &TokenStream, ok: TokenStream) -> TokenStream {
     match body.kind {
         Kind::Fail(_) | Kind::Since(..) => value.clone(),
@@ -70,7 +70,7 @@ pub(super) fn lower(context: &Context<'_>, lower: &Lower) -> TokenStream {
     }
 }
 
-/// What a lowering does, in terms of `cx` and `call`.
+/// The body of a lowering, which uses `cx` and `call`.
 pub(super) fn lower_body(context: &Context<'_>, lower: &Lower) -> TokenStream {
     let function = &lower.function;
     let mut body = Body::new(context);

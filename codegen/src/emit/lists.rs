@@ -1,12 +1,12 @@
-//! Lists, comprehensions and the built-ins of the language.
+//! Lists, comprehensions and built-in functions.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::exprs::Body;
 use super::types::is_copy;
-use crate::tree::{Builtin, Expr, Item, Kind, Names};
-use crate::types::Ty;
+use aten2onnx_opmap::tree::{Builtin, Expr, Item, Kind, Names};
+use aten2onnx_opmap::types::Ty;
 
 impl Body<'_> {
     pub(super) fn list(&mut self, items: &[Item]) -> TokenStream {

@@ -1,7 +1,7 @@
-//! Pass 4: from the checked tree to Rust that is meant to be read.
+//! Pass 4: from the checked tree to readable Rust.
 //!
-//! One function a rule, in one module a mapping file; one table that finds them. What the functions call is `Builder`,
-//! `externs` and the small helpers of `rules::support`.
+//! Each rule is a function, each mapping file a module, and one table finds the functions. They call `Builder`, `externs` and the
+//! helpers of `rules::support`.
 
 mod calls;
 mod dispatch;
@@ -17,17 +17,16 @@ pub mod schema_table;
 pub mod targets;
 mod tidy;
 mod types;
-pub mod views;
 
 use std::collections::BTreeMap;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
-use crate::coverage::Matrix;
-use crate::schema::Schemas;
-use crate::source::{FileId, Sources};
-use crate::tree::{Function, Program};
+use aten2onnx_opmap::coverage::Matrix;
+use aten2onnx_opmap::schema::Schemas;
+use aten2onnx_opmap::source::{FileId, Sources};
+use aten2onnx_opmap::tree::{Function, Program};
 
 pub use over::emit_over;
 pub use types::rust_name;
@@ -38,13 +37,13 @@ pub struct Generated {
     pub files: Vec<(String, String)>,
 }
 
-/// What emission needs to know of the rest.
+/// The context of emission.
 pub(crate) struct Context<'a> {
     pub program: &'a Program,
     pub sources: &'a Sources,
     pub schemas: &'a Schemas,
     pub newest: u32,
-    /// The opset that it is for, if it is for one alone.
+    /// The opset of an exporter for a single opset.
     pub only: Option<u32>,
     /// Where only the rules of some files are written, over those of a base.
     pub over: Option<Over>,
@@ -54,9 +53,9 @@ pub(crate) struct Context<'a> {
 pub(crate) struct Over {
     /// The first file that is not of the base.
     pub first: FileId,
-    /// Every arm that is theirs, in order.
+    /// The numbers of their branches, in order.
     pub arms: Vec<u32>,
-    /// The number of their first arm.
+    /// The number of their first branch in the generated code.
     pub first_arm: u32,
 }
 
@@ -103,12 +102,6 @@ pub fn emit(
     Ok(Generated { files })
 }
 
-/// The path of a lowering's function, seen from the schema table.
-pub fn lower_path(name: &str) -> TokenStream {
-    let name = types::function_name(name);
-    quote!(crate::rules::lowerings::#name)
-}
-
 /// `mappings/aten/activation.opmap` is module `aten_activation`.
 fn module_of(path: &str) -> String {
     let stem = path.strip_prefix("mappings/").unwrap_or(path).trim_end_matches(".opmap");
@@ -119,7 +112,7 @@ fn pretty(tokens: TokenStream) -> Result<String, String> {
     let mut file: syn::File =
         syn::parse2(tokens.clone()).map_err(|e| format!("generated code does not parse: {e}\n{tokens}"))?;
     tidy::tidy(&mut file);
-    // Tokens inside `vec![..]` are printed as they are, with a blank before each `?`.
+    // Tokens inside `vec![..]` are printed with a blank before each `?`.
     Ok(prettyplease::unparse(&file).replace(") ?", ")?"))
 }
 
@@ -128,16 +121,21 @@ pub(crate) fn ident(name: &str) -> Ident {
 }
 
 impl Context<'_> {
-    /// The number of an arm in the generated code.
+    /// The number of a branch in the generated code.
     pub fn arm(&self, arm: u32) -> u32 {
         let Some(over) = &self.over else { return arm };
-        // What is not theirs is not written.
+        // Branches of the base are not written.
         over.first_arm + over.arms.binary_search(&arm).unwrap_or(0) as u32
     }
 
-    /// Is it of the files over the base?
-    pub fn is_own(&self, span: crate::source::Span) -> bool {
-        self.over.as_ref().is_some_and(|over| span.file >= over.first)
+    /// Is it of the files over a base?
+    pub fn is_over_base(&self, span: aten2onnx_opmap::source::Span) -> bool {
+        self.over.is_some() && self.is_written(span)
+    }
+
+    /// Is it written: of the files over the base, where there is one?
+    pub fn is_written(&self, span: aten2onnx_opmap::source::Span) -> bool {
+        self.over.as_ref().is_none_or(|over| span.file >= over.first)
     }
 
     /// `mappings/aten/activation.opmap:4`

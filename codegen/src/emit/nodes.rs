@@ -1,4 +1,4 @@
-//! Nodes: inputs, attributes, bodies, outputs.
+//! Nodes: inputs, attributes, graphs, outputs.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
@@ -6,11 +6,11 @@ use quote::quote;
 use super::exprs::Body;
 use super::ident;
 use super::types::{is_copy, peeled};
-use crate::tree::{AttrForm, Expr, Input, Kind, Lower, Node, Outputs, Stated};
-use crate::types::Ty;
-use crate::visit;
+use aten2onnx_opmap::tree::{AttrForm, Expr, Input, Kind, Lower, Node, Outputs, Stated};
+use aten2onnx_opmap::types::Ty;
+use aten2onnx_opmap::visit;
 
-/// Longer lowerings stay functions of their own.
+/// The largest lowering that is inlined, in expressions.
 const MOST_INLINED: usize = 14;
 
 impl<'a> Body<'a> {
@@ -50,19 +50,20 @@ impl<'a> Body<'a> {
         let attrs = self.attributes(node, &inputs);
         let op = &node.op;
         let outputs = outputs.map(|o| quote!(, #o));
+        let before = node.form + 1;
         if let Some(lower) = self.inlined(node) {
-            let (before, since, method) = (node.form + 1, lower.before, ident(&format!("{method}_by")));
+            let since = lower.before;
             let body = super::function::lower_body(self.context, lower);
             let lower = quote!(|cx: &mut Builder, call: &Call| -> Result<Vec<Value>> #body);
-            return quote!(cx.#method((#since, #lower), #before, #op, #inputs, #attrs #outputs)?);
+            let method = ident(&format!("{method}_in"));
+            return quote!(cx.#method(Form::before(#before).lowered_by(#since, #lower), #op, #inputs, #attrs #outputs)?);
         }
         if node.form == self.context.newest {
             let method = ident(method);
             return quote!(cx.#method(#op, #inputs, #attrs #outputs)?);
         }
-        let method = ident(&format!("{method}_before"));
-        let before = node.form + 1;
-        quote!(cx.#method(#before, #op, #inputs, #attrs #outputs)?)
+        let method = ident(&format!("{method}_in"));
+        quote!(cx.#method(Form::before(#before), #op, #inputs, #attrs #outputs)?)
     }
 
     /// A node of another domain, whose outputs are of stated types.
@@ -84,7 +85,7 @@ impl<'a> Body<'a> {
         if let [name] = names.as_slice() { quote!(#name) } else { quote!((#(#names),*)) }
     }
 
-    /// The lowering to write out in the place of a call: of an exporter for one opset, which surely needs it, and a short one.
+    /// The lowering that replaces a call: a short one, in an exporter for a single opset that certainly needs it.
     fn inlined(&self, node: &Node) -> Option<&'a Lower> {
         let context = self.context;
         let opset = context.only?;
@@ -152,7 +153,7 @@ impl<'a> Body<'a> {
         }
         let list = self.fresh("attrs");
         self.statements.push(quote!(let mut #list: Vec<(&'static str, Attr)> = Vec::new();));
-        // Bodies come last: the types of their inputs follow from the other attributes too.
+        // Graphs come last, because the types of their inputs depend on the other attributes.
         let (bodies, others): (Vec<_>, Vec<_>) = node.attrs.iter().partition(|a| body(a));
         for (name, form, value) in others.into_iter().chain(bodies) {
             if let Kind::Closure(params, body) = &value.kind {
@@ -183,7 +184,7 @@ impl<'a> Body<'a> {
         attr(form, given, &value.ty, copy)
     }
 
-    /// The body of a `_g` attribute: the types of its inputs follow from the node's.
+    /// A graph of a `_g` attribute. The types of its inputs come from those of the node.
     fn graph(
         &mut self,
         node: &Node,
@@ -228,14 +229,14 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Is it less to read than the call of a function would be to look up?
+/// Whether it is short enough to be inlined.
 fn is_short(body: &Expr) -> bool {
     let mut size = 0;
-    visit::each(body, &mut |_| size += 1);
+    visit::walk(body, &mut |_| size += 1);
     size <= MOST_INLINED
 }
 
-/// The list itself where only its elements are converted: a list of ints is an input too.
+/// The list without a conversion of its elements: a list of ints can be an input.
 fn strip(expr: &Expr) -> &Expr {
     match &expr.kind {
         Kind::Convert(inner) if inner.ty == Ty::list(Ty::Int) => inner,
@@ -243,7 +244,7 @@ fn strip(expr: &Expr) -> &Expr {
     }
 }
 
-/// An attribute from a value that is copied or borrowed.
+/// An attribute from a copied or borrowed value.
 fn attr(form: AttrForm, value: TokenStream, ty: &Ty, copy: bool) -> TokenStream {
     let inner = match ty {
         Ty::Optional(inner) => inner,

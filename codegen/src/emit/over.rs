@@ -1,4 +1,4 @@
-//! Rules of another crate, over those of the exporter: one file, which holds the static `MAPPINGS`.
+//! Rules of another crate, on top of those of the exporter: one file with the static `MAPPINGS`.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use quote::quote;
 
 use super::types::function_name;
 use super::{Context, Over, dispatch, function, ident, module_of, pretty};
-use crate::Checked;
-use crate::source::FileId;
-use crate::tree::{Function, Lower};
+use aten2onnx_opmap::Checked;
+use aten2onnx_opmap::source::FileId;
+use aten2onnx_opmap::tree::{Function, Lower};
 
-/// The text of the file. Arms are numbered by the name of the `package`, so that those of two crates can be told apart.
+/// The text of the file. The numbers of branches depend on the name of the `package`, so that those of two crates differ.
 ///
 /// # Errors
-/// A fault of the compiler itself.
+/// A bug of the compiler.
 pub fn emit_over(checked: &Checked, package: &str) -> Result<String, String> {
     let program = &checked.program;
-    let own = |span: crate::source::Span| checked.is_own(span.file);
+    let own = |span: aten2onnx_opmap::source::Span| checked.is_own(span.file);
     let arms = program.arms.iter().zip(0u32..).filter(|(arm, _)| own(arm.span)).map(|(_, number)| number).collect();
     let context = Context {
         program,
@@ -43,22 +43,24 @@ pub fn emit_over(checked: &Checked, package: &str) -> Result<String, String> {
         add(&lower.function, function::lower(&context, lower));
     }
     let modules = modules.into_iter().map(|(name, functions)| module(&name, functions));
-    let tables = dispatch::tables_over(&context, &checked.matrix, &lowers);
+    let tables = dispatch::tables(&context, &checked.matrix);
     let first_arm = first_arm(package);
     pretty(quote! {
         #[allow(warnings, clippy::all, clippy::pedantic, clippy::restriction)]
         mod mappings {
-            use ::aten2onnx::rules::prelude;
+            use ::aten2onnx::custom::prelude;
             // The functions of the exporter's own rules; those of these files stand before them.
-            use ::aten2onnx::rules::compiled::*;
+            use ::aten2onnx::custom::compiled::*;
             #(#modules)*
             #tables
         }
         /// The rules of this crate's mapping files: `Exporter::rules` takes them.
-        pub static MAPPINGS: ::aten2onnx::rules::Set = ::aten2onnx::rules::Set {
+        pub static MAPPINGS: ::aten2onnx::custom::CompiledRules = ::aten2onnx::custom::CompiledRules {
             rules: mappings::RULES,
             lowers: mappings::LOWERS,
+            sames: mappings::SAMES,
             unsupported: mappings::UNSUPPORTED,
+            complex: mappings::COMPLEX,
             arms: mappings::ARMS,
             first_arm: #first_arm,
         };
@@ -79,7 +81,7 @@ fn module(name: &str, functions: Vec<(String, TokenStream)>) -> TokenStream {
     }
 }
 
-/// Millions for each package: more arms than any has.
+/// A range of a million numbers for each package.
 fn first_arm(package: &str) -> u32 {
     let hash = package.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     (1 + hash % 4000) * 1_000_000

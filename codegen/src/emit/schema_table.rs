@@ -1,27 +1,18 @@
 //! ONNX's schemas as static tables of the exporter: `ONNX`, in terms of its `schema` module.
 //!
-//! Takes the snapshot and what the rules say about each version; gives the text of a module. Versions that are in force at no
-//! supported opset are left out. Equal lists of ports, attributes and types are written once: there are thousands of them and a
+//! Takes the snapshot; gives the text of a module. Versions that are in force at no supported opset are left out. Equal lists of ports, attributes and types are written once: there are thousands of them and a
 //! few hundred different ones, and the text is compiled in every build.
 
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use proc_macro2::TokenStream;
-
-use crate::schema::Schemas;
-use crate::schema::dtypes::index_of_onnx;
-use crate::schema::onnx::{AttrValue, Attribute, Change, Port, PortOption, Version};
-
-/// The path of the function of `lower OP before N`, if there is such a rule.
-pub type Lowerings<'a> = &'a dyn Fn(&str, u32) -> Option<TokenStream>;
-
-/// Is there a `same OP .. as N`?
-pub type Sames<'a> = &'a dyn Fn(&str, u32) -> bool;
+use aten2onnx_opmap::schema::Schemas;
+use aten2onnx_opmap::schema::dtypes::index_of_onnx;
+use aten2onnx_opmap::schema::onnx::{AttrValue, Attribute, Change, Port, PortOption, Version};
 
 const HEAD: &str = "\
 mod onnx_table {
-    use crate::schema::{AttrKind, Attribute, Change, Default, Op, Port, PortKind, TypeSet, Version};
+    use super::{AttrKind, Attribute, Change, Default, Op, Port, PortKind, TypeSet, Version};
 
     const fn port(name: &'static str, kind: PortKind, ty: u8, homogeneous: bool) -> Port {
         Port { name, kind, ty, homogeneous }
@@ -62,13 +53,13 @@ mod onnx_table {
 ";
 
 /// The text of a module `onnx_table`, and of `pub use onnx_table::ONNX`.
-pub fn emit(schemas: &Schemas, lowerings: Lowerings<'_>, same: Sames<'_>) -> String {
+pub fn emit(schemas: &Schemas) -> String {
     let mut shared = Shared::default();
     let mut ops = String::new();
-    // The builder takes calls of other domains as they are: the compiler has checked them.
+    // The compiler has checked calls of other domains. The builder needs no schema for them.
     for (name, versions) in schemas.onnx.ops.iter().filter(|(name, _)| !name.contains("::")) {
         let rows: Vec<String> = (in_force(versions, schemas.opsets.min, schemas.opsets.max))
-            .map(|version| row(version, schemas, lowerings, same, &mut shared))
+            .map(|version| row(version, schemas, &mut shared))
             .collect();
         if !rows.is_empty() {
             let _ = writeln!(ops, "        Op {{ name: {name:?}, versions: &[\n{}        ] }},", rows.concat());
@@ -81,22 +72,20 @@ pub fn emit(schemas: &Schemas, lowerings: Lowerings<'_>, same: Sames<'_>) -> Str
     text
 }
 
-/// The versions that some opset from `min` to `max` has.
+/// The versions that are in force at an opset from `min` to `max`.
 fn in_force(versions: &[Version], min: u32, max: u32) -> impl Iterator<Item = &Version> {
     let first = versions.iter().rposition(|v| v.since <= min).unwrap_or(0);
     versions.iter().skip(first).filter(move |v| v.since <= max)
 }
 
 /// `Version { since: 20, ... },`
-fn row(version: &Version, schemas: &Schemas, lowerings: Lowerings<'_>, same: Sames<'_>, shared: &mut Shared) -> String {
+fn row(version: &Version, schemas: &Schemas, shared: &mut Shared) -> String {
     let Version { name, since, .. } = version;
     let change = match schemas.change(name, *since) {
-        _ if same(name, *since) => "Same",
         Some(Change::Types) => "Types",
         Some(Change::Shape) => "Shape",
         Some(Change::Appeared) | None => "Appeared",
     };
-    let lower = lowerings(name, *since).map_or("None".to_string(), |path| format!("Some({})", path_text(&path)));
     let types = Types::new(version);
     let inputs = shared.list("Port", "P", ports(&version.inputs, &types));
     let outputs = shared.list("Port", "P", ports(&version.outputs, &types));
@@ -104,14 +93,9 @@ fn row(version: &Version, schemas: &Schemas, lowerings: Lowerings<'_>, same: Sam
     let types = shared.list("TypeSet", "T", types.sets);
     let deprecated = version.deprecated;
     format!(
-        "            Version {{ since: {since}, deprecated: {deprecated}, change: Change::{change}, lower: {lower}, \
+        "            Version {{ since: {since}, deprecated: {deprecated}, change: Change::{change}, \
          inputs: {inputs}, outputs: {outputs}, attributes: {attributes}, types: {types} }},\n"
     )
-}
-
-/// `crate::rules::f`, without the blanks that tokens are printed with.
-fn path_text(path: &TokenStream) -> String {
-    path.to_string().split_whitespace().collect()
 }
 
 /// The type variables of a version, then the types that ports name themselves.
@@ -138,7 +122,7 @@ impl<'a> Types<'a> {
         let (mut bits, mut others) = (0u64, false);
         for ty in allowed {
             match ty.strip_prefix("tensor(").and_then(|t| t.strip_suffix(')')) {
-                // Element types that PyTorch and the exporter know nothing of have no bit.
+                // Element types that neither PyTorch nor the exporter has have no bit.
                 Some(element) => bits |= index_of_onnx(element).map_or(0, |bit| 1 << bit),
                 None => others = true,
             }
@@ -196,7 +180,7 @@ fn float(value: f32) -> String {
     }
 }
 
-/// Lists that several versions have in common, as statics.
+/// Lists that several versions share, as statics.
 #[derive(Default)]
 struct Shared {
     names: HashMap<String, String>,
@@ -205,7 +189,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// The expression for a list; its static is written when it is new.
+    /// The expression for a list. A new list gets a static.
     fn list(&mut self, ty: &'static str, prefix: &'static str, items: Vec<String>) -> String {
         if items.is_empty() {
             return "&[]".into();

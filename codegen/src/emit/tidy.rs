@@ -1,7 +1,6 @@
-//! Makes generated Rust read as if it were written by hand: no parentheses, blocks, borrows, suffixes and `Ok`s that say nothing.
+//! Makes generated Rust readable: removes parentheses, blocks, references, suffixes and `Ok`s that are not needed.
 //!
-//! It takes parsed Rust and gives Rust that does the same. Emission may thus be generous with parentheses and braces,
-//! and need not know what stands around an expression.
+//! The result does the same. Emission may thus write parentheses and braces without knowing the context of an expression.
 
 use proc_macro2::Span;
 use syn::visit_mut::{self, VisitMut};
@@ -9,17 +8,17 @@ use syn::{Block, Expr, ItemFn, LitInt, Stmt, UnOp, parse_quote};
 
 /// Tidies a whole file. `prettyplease` puts parentheses back where precedence needs them.
 pub(super) fn tidy(file: &mut syn::File) {
-    Plain.visit_file_mut(file);
-    Tails.visit_file_mut(file);
+    RemoveRedundant.visit_file_mut(file);
+    MoveOkInwards.visit_file_mut(file);
 }
 
-/// Takes away what an expression does not need.
-struct Plain;
+/// Removes what an expression does not need.
+struct RemoveRedundant;
 
-impl VisitMut for Plain {
+impl VisitMut for RemoveRedundant {
     fn visit_expr_mut(&mut self, expr: &mut Expr) {
         visit_mut::visit_expr_mut(self, expr);
-        while let Some(inner) = inside(expr) {
+        while let Some(inner) = unwrapped(expr) {
             *expr = inner;
         }
     }
@@ -29,7 +28,7 @@ impl VisitMut for Plain {
         flatten(block);
     }
 
-    /// A number that `quote` wrote says its type; what takes it knows it.
+    /// Numbers from `quote` have suffixes, which the context makes redundant.
     fn visit_lit_int_mut(&mut self, number: &mut LitInt) {
         if matches!(number.suffix(), "u32" | "usize") {
             *number = LitInt::new(number.base10_digits(), number.span());
@@ -37,8 +36,8 @@ impl VisitMut for Plain {
     }
 }
 
-/// What parentheses hold, or what `*&` and `&*` lead back to.
-fn inside(expr: &Expr) -> Option<Expr> {
+/// The expression inside parentheses or after `*&`.
+fn unwrapped(expr: &Expr) -> Option<Expr> {
     match expr {
         Expr::Paren(paren) => Some((*paren.expr).clone()),
         Expr::Group(group) => Some((*group.expr).clone()),
@@ -50,7 +49,7 @@ fn inside(expr: &Expr) -> Option<Expr> {
     }
 }
 
-/// A block that ends in a block holds its statements itself: nothing is bound in between.
+/// Moves the statements of a block at the end of a block into the outer one. Nothing is bound in between.
 fn flatten(block: &mut Block) {
     while let Some(Stmt::Expr(Expr::Block(last), None)) = block.stmts.last() {
         if last.label.is_some() || !last.attrs.is_empty() {
@@ -62,26 +61,26 @@ fn flatten(block: &mut Block) {
     }
 }
 
-/// Brings the `Ok` of a function to the values that it is about.
-struct Tails;
+/// Moves the `Ok` of a function to the ends of its branches.
+struct MoveOkInwards;
 
-impl VisitMut for Tails {
+impl VisitMut for MoveOkInwards {
     fn visit_item_fn_mut(&mut self, function: &mut ItemFn) {
         visit_mut::visit_item_fn_mut(self, function);
-        end(&mut function.block);
+        simplify_tail(&mut function.block);
     }
 }
 
 /// `Ok({ .. x })` is `.. Ok(x)`.
-fn end(block: &mut Block) {
+fn simplify_tail(block: &mut Block) {
     let Some(Stmt::Expr(tail, None)) = block.stmts.last_mut() else { return };
-    let Some(value) = wrapped(tail) else { return };
-    *tail = fine(value);
+    let Some(value) = ok_content(tail) else { return };
+    *tail = into_result(value);
     flatten(block);
 }
 
-/// What stands in `Ok(..)`.
-fn wrapped(expr: &Expr) -> Option<Expr> {
+/// The content of `Ok(..)`.
+fn ok_content(expr: &Expr) -> Option<Expr> {
     let Expr::Call(call) = expr else { return None };
     let Expr::Path(path) = &*call.func else { return None };
     if !path.path.is_ident("Ok") || call.args.len() != 1 {
@@ -90,23 +89,23 @@ fn wrapped(expr: &Expr) -> Option<Expr> {
     call.args.first().cloned()
 }
 
-/// The value as a result: `Ok` goes down to the ends of its branches, and meets the `?` there.
-fn fine(value: Expr) -> Expr {
+/// The value as a `Result`: `Ok` moves to the ends of its branches, where it cancels `?`.
+fn into_result(value: Expr) -> Expr {
     match value {
         Expr::Block(mut block) if block.label.is_none() => {
-            fine_block(&mut block.block);
+            block_into_result(&mut block.block);
             Expr::Block(block)
         }
         Expr::If(mut choice) => {
             let Some((token, other)) = choice.else_branch.take() else { return parse_quote!(Ok(#choice)) };
-            fine_block(&mut choice.then_branch);
-            choice.else_branch = Some((token, Box::new(fine(*other))));
+            block_into_result(&mut choice.then_branch);
+            choice.else_branch = Some((token, Box::new(into_result(*other))));
             Expr::If(choice)
         }
         Expr::Match(mut choice) => {
             for arm in &mut choice.arms {
                 let body = std::mem::replace(&mut *arm.body, Expr::Verbatim(proc_macro2::TokenStream::new()));
-                *arm.body = fine(body);
+                *arm.body = into_result(body);
                 arm.comma.get_or_insert(syn::Token![,](Span::call_site()));
             }
             Expr::Match(choice)
@@ -117,10 +116,10 @@ fn fine(value: Expr) -> Expr {
     }
 }
 
-fn fine_block(block: &mut Block) {
+fn block_into_result(block: &mut Block) {
     if let Some(Stmt::Expr(tail, None)) = block.stmts.last_mut() {
         let value = std::mem::replace(tail, Expr::Verbatim(proc_macro2::TokenStream::new()));
-        *tail = fine(value);
+        *tail = into_result(value);
     }
     flatten(block);
 }

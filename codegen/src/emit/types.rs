@@ -1,13 +1,13 @@
-//! The types of opmap in Rust: what is copied, what is borrowed, and how one becomes another.
+//! The types of opmap in Rust, and conversions between them.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::ident;
-use crate::tree::{Expr, Kind};
-use crate::types::Ty;
+use aten2onnx_opmap::tree::{Expr, Kind};
+use aten2onnx_opmap::types::Ty;
 
-/// Passed by value.
+/// Whether values are copied.
 pub(super) fn is_copy(ty: &Ty) -> bool {
     match ty {
         Ty::Tensor | Ty::Int | Ty::Float | Ty::Bool | Ty::ScalarType => true,
@@ -63,7 +63,7 @@ pub(super) fn param_type(ty: &Ty) -> TokenStream {
     }
 }
 
-/// An owned value made of a place of this type, borrowed or not.
+/// An owned value from a place of this type, borrowed or not.
 pub(super) fn cloned(place: TokenStream, ty: &Ty) -> TokenStream {
     match ty {
         ty if is_copy(ty) => place,
@@ -73,7 +73,7 @@ pub(super) fn cloned(place: TokenStream, ty: &Ty) -> TokenStream {
     }
 }
 
-/// An owned value of one type as an owned value of another.
+/// A conversion of an owned value to another type.
 pub(super) fn converted(value: TokenStream, from: &Ty, to: &Ty) -> TokenStream {
     if from == to {
         return value;
@@ -109,7 +109,7 @@ pub(super) fn converted(value: TokenStream, from: &Ty, to: &Ty) -> TokenStream {
     }
 }
 
-/// An int as Rust writes it.
+/// An int in Rust.
 pub(super) fn int(i: i64) -> TokenStream {
     match i {
         i64::MAX => quote!(i64::MAX),
@@ -125,7 +125,7 @@ pub(super) fn int(i: i64) -> TokenStream {
     }
 }
 
-/// A float as Rust writes it.
+/// A float in Rust.
 pub(super) fn float(f: f64) -> TokenStream {
     if f.is_nan() {
         return quote!(f64::NAN);
@@ -154,7 +154,7 @@ pub(super) fn dtype(name: &str) -> TokenStream {
     quote!(Dtype::#variant)
 }
 
-/// A name of opmap as a name of Rust.
+/// A name of opmap as a name in Rust.
 pub fn rust_name(name: &str) -> String {
     let keyword = syn::parse_str::<syn::Ident>(name).is_err();
     if keyword { format!("{name}_") } else { name.to_owned() }
@@ -167,7 +167,7 @@ pub(super) fn function_name(name: &str) -> proc_macro2::Ident {
     ident(&rust_name(&plain))
 }
 
-/// The literal inside conversions, if that is all there is.
+/// The expression inside conversions.
 pub(super) fn peeled(expr: &Expr) -> &Expr {
     match &expr.kind {
         Kind::Convert(inner) => peeled(inner),

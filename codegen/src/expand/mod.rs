@@ -1,21 +1,21 @@
-//! What a rule says at an opset, in the language itself: for whoever asks which nodes come out.
+//! The text of a rule as it is at an opset, to show which nodes it emits.
 //!
-//! Takes checked rules; gives the text of the rule with every call that the opset lacks replaced by its lowering, then the
-//! helpers and rules that it calls, as far as they differ there too.
+//! Lowerings replace calls of operators that the opset lacks. The helpers and rules that the rule calls follow, if they differ at
+//! the opset too.
 
 mod unparse;
 
 use std::collections::BTreeSet;
 
-use crate::Checked;
-use crate::collect::{self, Items};
-use crate::coverage::Status;
-use crate::inline::Inliner;
-use crate::nearest::nearest;
-use crate::source::{FileId, Span};
-use crate::syntax::ast::{File, Item, ItemKind};
-use crate::syntax::{parse_file, print_file};
-use crate::tree::Function;
+use aten2onnx_opmap::Checked;
+use aten2onnx_opmap::collect::{self, Items};
+use aten2onnx_opmap::coverage::Status;
+use aten2onnx_opmap::nearest::nearest;
+use aten2onnx_opmap::source::{FileId, Span};
+use aten2onnx_opmap::specialize::Specializer;
+use aten2onnx_opmap::syntax::ast::{File, Item, ItemKind};
+use aten2onnx_opmap::syntax::{parse_file, print_file};
+use aten2onnx_opmap::tree::Function;
 use unparse::Unparser;
 
 /// The text of a rule (`aten::gelu`) or of an ONNX operator (`Gelu`) at an opset.
@@ -26,7 +26,7 @@ pub fn expand(checked: &Checked, op: &str, opset: u32) -> Result<String, String>
     Expander::new(checked).expand(op, opset)
 }
 
-/// The items as written, families written out.
+/// The items as written, with families expanded.
 fn items(checked: &Checked) -> Items {
     let mut scratch = Vec::new();
     let count = checked.sources.files.len() as u32;
@@ -48,7 +48,7 @@ struct Expanded {
 }
 
 impl<'a> Expander<'a> {
-    /// For rules without faults.
+    /// An expander for rules without errors.
     pub fn new(checked: &'a Checked) -> Self {
         Expander { checked, items: items(checked) }
     }
@@ -77,7 +77,7 @@ impl<'a> Expander<'a> {
         let operators = checked.schemas.onnx.ops.keys().map(String::as_str);
         let near = if op.contains("::") { nearest(op, maps) } else { nearest(op, operators) };
         let hint = near.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
-        Err(format!("there is no rule for `{op}`, and no operator of ONNX of this name{hint}"))
+        Err(format!("there is neither a rule for `{op}` nor an ONNX operator of this name{hint}"))
     }
 
     fn map(&self, function: &Function, opset: u32) -> String {
@@ -87,7 +87,7 @@ impl<'a> Expander<'a> {
         }
         let root = self.function(&function.name, opset);
         text.push_str(&root.text);
-        text + &self.beyond(root, opset)
+        text + &self.dependencies(root, opset)
     }
 
     fn operator(&self, op: &str, opset: u32) -> String {
@@ -106,7 +106,7 @@ impl<'a> Expander<'a> {
                 let mut text = format!("// opset {}: {}\n", opset, self.place(lower.function.span));
                 let root = self.function(&lower.function.name, opset);
                 text.push_str(&root.text);
-                text + &self.beyond(root, opset)
+                text + &self.dependencies(root, opset)
             }
             (Some((since, None)), _) => {
                 format!("// {op} has no form at opset {}: there is no `lower {op} before {since}`\n", opset)
@@ -115,7 +115,7 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// What the matrix says of a rule at the opset.
+    /// The refusals of a rule at the opset, from the support matrix.
     fn notes(&self, name: &str, opset: u32) -> Vec<String> {
         let matrix = &self.checked.matrix;
         let index = opset.saturating_sub(matrix.oldest) as usize;
@@ -126,8 +126,8 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// The helpers, rules and lowerings that a rule leads to and that differ at the opset.
-    fn beyond(&self, root: Expanded, opset: u32) -> String {
+    /// The helpers, rules and lowerings that a rule needs and that differ at the opset.
+    fn dependencies(&self, root: Expanded, opset: u32) -> String {
         let mut text = String::new();
         let mut seen = BTreeSet::new();
         let mut open: Vec<Expanded> = vec![root];
@@ -164,8 +164,8 @@ impl<'a> Expander<'a> {
         let Some((function, mut kind)) = found.and_then(|f| Some((f, self.item(name)?))) else {
             return Expanded { text: String::new(), called: BTreeSet::new(), typed: BTreeSet::new() };
         };
-        let mut inliner = Inliner::new(program, &self.checked.schemas, opset);
-        let body = Unparser { program }.body(&inliner.body(function));
+        let mut specializer = Specializer::new(program, &self.checked.schemas, opset);
+        let body = Unparser { program }.body(&specializer.body(function));
         match &mut kind {
             ItemKind::Map(map) => map.body = body,
             ItemKind::Lower(lower) => lower.body = body,
@@ -175,7 +175,7 @@ impl<'a> Expander<'a> {
         let docs = function.docs.clone();
         let item = Item { comments: Vec::new(), docs, blank_before: false, kind, span: function.span };
         let text = print_file(&File { docs: Vec::new(), items: vec![item], trailing: Vec::new() });
-        Expanded { text, called: inliner.called, typed: inliner.typed }
+        Expanded { text, called: specializer.called, typed: specializer.typed }
     }
 
     /// The item of this name as written.

@@ -1,23 +1,23 @@
-//! From the checked tree back to the syntax tree, which the formatter prints. Conversions that happen by themselves are
-//! left out, and nodes that have a sign are written with it.
+//! From the checked tree back to the syntax tree, which the formatter prints. Implicit conversions are left out, and nodes of
+//! operators with a sign are written with it.
 
-use crate::source::Span;
-use crate::syntax::ast::{
+use aten2onnx_opmap::source::Span;
+use aten2onnx_opmap::syntax::ast::{
     self, Argument, ArmPattern, BinaryOp, Block, ExprKind, Ident, ListItem, OnnxName, OpName, UnaryOp,
 };
-use crate::tree::{
+use aten2onnx_opmap::tree::{
     AttrForm, Builtin, Expr, Input, Item, Kind, Names, Node, Outputs, Param, Pattern, Program, Stated, Statement, Text,
 };
-use crate::types::Ty;
-use crate::visit;
+use aten2onnx_opmap::types::Ty;
+use aten2onnx_opmap::visit;
 
-/// Writes checked expressions; needs the rules to know what the parameters are called.
+/// Converts checked expressions. It needs the rules for the names of parameters.
 pub(super) struct Unparser<'a> {
     pub program: &'a Program,
 }
 
 impl Unparser<'_> {
-    /// A body: a block where it has statements or branches, else an expression.
+    /// A body: a block if it has statements or branches, else an expression.
     pub fn body(&self, expr: &Expr) -> ast::Body {
         match &expr.kind {
             Kind::Block(..) | Kind::If { .. } | Kind::IfLet { .. } | Kind::Match { .. } => {
@@ -148,7 +148,7 @@ impl Unparser<'_> {
         (!nothing).then(|| Box::new(self.block(other)))
     }
 
-    fn arm(&self, arm: &crate::tree::MatchArm) -> ast::Arm {
+    fn arm(&self, arm: &aten2onnx_opmap::tree::MatchArm) -> ast::Arm {
         ast::Arm {
             comments: Vec::new(),
             blank_before: false,
@@ -176,12 +176,12 @@ impl Unparser<'_> {
         }
     }
 
-    fn call(&self, functions: &[crate::tree::Function], name: &str, args: &[Expr]) -> ExprKind {
+    fn call(&self, functions: &[aten2onnx_opmap::tree::Function], name: &str, args: &[Expr]) -> ExprKind {
         let params = functions.iter().find(|f| f.name == name).map_or(&[][..], |f| &f.params);
         ExprKind::Call(ident(name), self.arguments(params, args))
     }
 
-    /// Arguments without those that are at their default; after the first of these by name.
+    /// Arguments without those that equal their default. Arguments after the first of these are named.
     fn arguments(&self, params: &[Param], args: &[Expr]) -> Vec<Argument> {
         let mut written = Vec::new();
         let mut by_name = false;
@@ -202,7 +202,7 @@ impl Unparser<'_> {
         if let Some(signed) = self.signed(node) {
             return signed;
         }
-        let input = |input: &Input| match (input, visit::input(input)) {
+        let input = |input: &Input| match (input, visit::input_expr(input)) {
             (Input::Spread(list), _) => Argument::Spread(self.expr(list)),
             (_, Some(value)) => Argument::Positional(self.expr(value)),
             (_, None) => Argument::Positional(of(name_expr("None"))),
@@ -239,11 +239,11 @@ impl Unparser<'_> {
         let is_tensor = |input: &Input| matches!(input, Input::Tensor(e) if e.ty == Ty::Tensor || e.ty == Ty::Never);
         let plain = |input: &Input| is_tensor(input) || matches!(input, Input::Number(_));
         match (node.op.as_str(), node.inputs.as_slice()) {
-            ("Neg", [a]) if is_tensor(a) => Some(ExprKind::Unary(UnaryOp::Neg, self.boxed(visit::input(a)?))),
-            ("Not", [a]) if is_tensor(a) => Some(ExprKind::Unary(UnaryOp::Not, self.boxed(visit::input(a)?))),
+            ("Neg", [a]) if is_tensor(a) => Some(ExprKind::Unary(UnaryOp::Neg, self.boxed(visit::input_expr(a)?))),
+            ("Not", [a]) if is_tensor(a) => Some(ExprKind::Unary(UnaryOp::Not, self.boxed(visit::input_expr(a)?))),
             (op, [a, b]) if (is_tensor(a) || is_tensor(b)) && plain(a) && plain(b) => {
                 let sign = sign(op)?;
-                Some(ExprKind::Binary(sign, self.boxed(visit::input(a)?), self.boxed(visit::input(b)?)))
+                Some(ExprKind::Binary(sign, self.boxed(visit::input_expr(a)?), self.boxed(visit::input_expr(b)?)))
             }
             _ => None,
         }

@@ -1,9 +1,9 @@
-//! The matrix as one page that needs nothing else: a cell for each overload and opset, and a field to search in.
+//! The matrix as a self-contained HTML page, with a search field.
 
 use std::fmt::Write;
 
 use super::{Level, Row, Table};
-use crate::coverage::ranges;
+use aten2onnx_opmap::coverage::ranges;
 
 const STYLE: &str = "\
 :root { color-scheme: light dark; --line: light-dark(#ddd, #444); --back: light-dark(#fff, #1b1b1b); }
@@ -30,7 +30,7 @@ search.addEventListener('input', () => {
 ";
 
 impl Table {
-    /// As a page of HTML.
+    /// As an HTML page.
     pub fn html(&self) -> String {
         let mut page = String::from("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n");
         page.push_str(
@@ -39,7 +39,7 @@ impl Table {
         let _ = write!(page, "<style>\n{STYLE}</style>\n<h1>Support of PyTorch's operators</h1>\n");
         let _ = writeln!(
             page,
-            "<p>{} overloads have a rule, {} cannot be said in ONNX.\n<span class=\"full\">&nbsp;F&nbsp;</span> every call works, \
+            "<p>{} overloads have a rule, {} cannot be expressed in ONNX.\n<span class=\"full\">&nbsp;F&nbsp;</span> every call works, \
              <span class=\"partial\">&nbsp;P&nbsp;</span> some calls are refused, <span class=\"none\">&nbsp;–&nbsp;</span> all are.</p>",
             self.rows.len(),
             self.unsupported.len()
@@ -56,7 +56,7 @@ impl Table {
         for opset in &self.opsets {
             let _ = write!(page, "<th>{opset}</th>");
         }
-        page.push_str("<th>why not everywhere</th></tr></thead>\n<tbody>\n<tr><td>full</td>");
+        page.push_str("<th>reasons</th></tr></thead>\n<tbody>\n<tr><td>full</td>");
         for index in 0..self.opsets.len() {
             let _ = write!(page, "<td class=\"l\">{}</td>", self.count(index, Level::Full));
         }

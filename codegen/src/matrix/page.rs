@@ -1,15 +1,15 @@
-//! docs/operators.md: the matrix as a page to read, a line for each overload.
+//! `docs/operators.md`: the matrix with one line for each overload.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::{Level, Row, Table, cell, ranges};
-use crate::Checked;
-use crate::syntax::ast::ExampleValue;
-use crate::tree::Target;
+use aten2onnx_opmap::Checked;
+use aten2onnx_opmap::syntax::ast::ExampleValue;
+use aten2onnx_opmap::tree::Target;
 
-/// The dtypes of the inputs of an overload's examples, which are what proves it.
-pub(super) fn proven(checked: &Checked) -> BTreeMap<String, BTreeSet<String>> {
+/// The dtypes of the inputs in an overload's examples, which tests compare with PyTorch.
+pub(super) fn tested_dtypes(checked: &Checked) -> BTreeMap<String, BTreeSet<String>> {
     let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for example in &checked.program.examples {
         let Target::Map(name) = &example.target else { continue };
@@ -40,22 +40,23 @@ impl Table {
         }
         let mut text = format!(
             "# Operators\n\n<!-- Made by `cargo run -p aten2onnx-codegen -- matrix --format page --out docs/operators.md`. -->\n\n\
-             {} overloads of PyTorch have a rule; {} are known to have none. In-place and `out=` siblings follow from these.\n\
-             *Proven with* are the dtypes of the examples that the tests compare with PyTorch; others are cast where ONNX lacks them.\n\
-             *Partly* are opsets where some arguments are refused, with the reason that the number stands for.\n\n\
-             Where PyTorch leaves something to its kernels, so does ONNX:\n\n\
-             - *Equal elements.* The indices of `topk`, `kthvalue`, `mode`, `median`, and of `sort` and `argsort` without `stable=True` may point at\n  \
-             any of equals. What is exported takes the first of them, at every size; PyTorch's pivots decide otherwise from 17 elements on, or\n  \
-             from 4 in `topk` and `kthvalue`.\n\
-             - *What is no number.* PyTorch's extremes and orders count NaN as the greatest. ONNX says nothing of it: its reference evaluator does\n  \
-             the same in ReduceMax and ReduceMin, ONNX Runtime passes over NaN there and in MaxPool and TopK. `argmax`, `sort` and `kthvalue` find it.\n\
-             - *Halves.* Where PyTorch's CPU kernels round to float16 at each step (transposed convolutions, `index_put` that accumulates),\n  \
-             runtimes round once, which is nearer to the exact result.\n\n\
-             | overload | proven with | opsets | partly |\n|---|---|---|---|\n{lines}",
+             {} overloads of PyTorch have a rule, and {} cannot be expressed in ONNX. In-place and `out=` variants follow from these.\n\
+             *Tested with* lists the dtypes of the examples that tests compare with PyTorch. Other dtypes are cast where ONNX lacks them.\n\
+             *Partial* lists the opsets at which some arguments are refused. The numbers refer to the reasons below.\n\n\
+             Some results depend on the implementation, in PyTorch and in ONNX runtimes:\n\n\
+             - *Equal elements.* The indices of `topk`, `kthvalue`, `mode`, `median`, and of `sort` and `argsort` without `stable=True`, may refer\n  \
+             to any of several equal elements. Exported models take the first one, at every size. PyTorch decides differently from 17 elements\n  \
+             on, or from 4 in `topk` and `kthvalue`.\n\
+             - *NaN.* PyTorch's maximum, minimum and sorting treat NaN as the greatest value. ONNX does not define this: its reference evaluator\n  \
+             does the same in ReduceMax and ReduceMin, while ONNX Runtime ignores NaN there and in MaxPool and TopK. `argmax`, `sort` and\n  \
+             `kthvalue` find it.\n\
+             - *Float16.* Where PyTorch's CPU kernels round to float16 after each step (transposed convolutions, `index_put` with `accumulate`),\n  \
+             runtimes round once, which is closer to the exact result.\n\n\
+             | overload | tested with | opsets | partial |\n|---|---|---|---|\n{lines}",
             self.rows.len(),
             self.unsupported.len()
         );
-        text.push_str("\n## Why only partly\n\n");
+        text.push_str("\n## Reasons for partial support\n\n");
         for (i, note) in notes.iter().enumerate() {
             let _ = writeln!(text, "{}. {note}", i + 1);
         }
@@ -68,15 +69,15 @@ impl Table {
         text
     }
 
-    /// The opsets of one level; `13+` for those to the newest.
+    /// The opsets of one level. `13+` if they include the newest.
     fn span(&self, row: &Row, level: Level) -> String {
-        let at = row.at(level, &self.opsets);
+        let at = row.opsets_of(level, &self.opsets);
         let newest = self.opsets.last().map(u32::to_string).unwrap_or_default();
         at.strip_suffix(&format!(" to {newest}")).map_or_else(|| at.clone(), |from| format!("{from}+"))
     }
 }
 
-/// The numbers of a row's reasons among the notes.
+/// The numbers of a row's reasons in the notes.
 fn marks(row: &Row, notes: &mut Vec<String>) -> String {
     let mut numbers: Vec<usize> = Vec::new();
     for (reason, at) in &row.reasons {

@@ -1,6 +1,6 @@
-//! What the rules call and the language does not say: each `extern fn` of `mappings/` is a function of its name here.
+//! The functions that rules call: each `extern fn` in `mappings/` is the function of the same name here.
 
-use aten2onnx::builder::{Builder, Scalar};
+use aten2onnx::custom::{Builder, Scalar};
 use aten2onnx::error::{Error, Result};
 
 /// The weight of each sample, from 0 up to 1.
@@ -10,6 +10,6 @@ pub fn fade(_: &mut Builder, samples: i64, curve: &str) -> Result<Vec<Scalar>> {
     match curve {
         "linear" => Ok(steps.map(Scalar::Float).collect()),
         "sine" => Ok(steps.map(|t| Scalar::Float((t * std::f64::consts::FRAC_PI_2).sin())).collect()),
-        _ => Err(Error::unsupported(format!("no curve is called `{curve}`: there are `linear` and `sine`"))),
+        _ => Err(Error::unsupported(format!("unknown curve `{curve}`: expected `linear` or `sine`"))),
     }
 }

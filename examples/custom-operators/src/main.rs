@@ -1,4 +1,4 @@
-//! `custom-operators IN.pt2 OUT.onnx`: an exporter that knows the operators of `mylib`.
+//! `custom-operators IN.pt2 OUT.onnx`: an exporter with rules for the operators of `mylib`.
 
 mod externs;
 

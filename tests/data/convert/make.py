@@ -1,9 +1,9 @@
-"""Makes the models that tests/convert brings down: by torch.onnx at opset 18, and as .pt2 for our own exporter.
+"""Creates the models that tests/convert converts: exported by torch.onnx at opset 18, and as .pt2 files.
 
-    python tests/data/convert/make.py                 the small ones, beside this file
-    python tests/data/convert/make.py --real FOLDER   ResNet-50, ViT-B/16 and GPT-2, which are too large to keep
+    python tests/data/convert/make.py                 small models, written to the folder of this file
+    python tests/data/convert/make.py --real FOLDER   ResNet-50, ViT-B/16 and GPT-2, which are too large for the repository
 
-Weights are random. Beside each model lie inputs and what PyTorch answers. torch.onnx needs the package onnxscript.
+Weights are random. Inputs and PyTorch's results are written beside each model. torch.onnx needs the package onnxscript.
 """
 
 import argparse
@@ -86,7 +86,7 @@ def make(name, build, real, folder):
     path = folder / f"{name}.onnx"
     torch.onnx.export(net, (example,), path, dynamo=True, opset_version=18, dynamic_shapes=shapes, external_data=False, verbose=False)
     model = onnx.load(path)
-    # What torch.onnx tells about Python would bring the folders of this disk along.
+    # Remove the metadata of torch.onnx about Python, which contains local paths.
     for node in model.graph.node:
         kept = [p for p in node.metadata_props if p.key.endswith("name_scopes")]
         del node.metadata_props[:]

@@ -1,8 +1,8 @@
-"""Makes the small model that the README exports: `python tests/data/models/make.py`.
+"""Creates the small model that the README exports: `python tests/data/models/make.py`.
 
-It is torchvision's MobileNetV3-Small at 0.4 of its width, with random weights and a dynamic batch. Beside the
-.pt2 lie two inputs and what PyTorch answers. The same versions of torch and torchvision make the same files again:
-`--check` says whether they do.
+It is torchvision's MobileNetV3-Small with a width multiplier of 0.4, random weights and a dynamic batch. Two inputs and PyTorch's
+results are written beside it. The same versions of torch and torchvision create the same files; `--check` compares
+them with the existing ones.
 """
 
 import argparse
@@ -20,7 +20,7 @@ NAME = "mobilenet_like"
 
 
 def model():
-    """Weights from even distributions, scaled such that signals keep their size from layer to layer."""
+    """Returns the model. Its weights are uniformly distributed and scaled so that signals keep their magnitude in each layer."""
     torch.manual_seed(0)
     net = torchvision.models.mobilenet_v3_small(weights=None, width_mult=0.4, num_classes=100)
     for module in net.modules():
@@ -36,7 +36,7 @@ def model():
 
 
 def without_paths(program):
-    """Source lines stay, the folders of this disk go."""
+    """Removes local paths from stack traces, but keeps the line numbers."""
     for module in program.graph_module.modules():
         for node in getattr(getattr(module, "graph", None), "nodes", ()):
             trace = node.meta.get("stack_trace")
@@ -65,7 +65,7 @@ def make(folder):
 
 
 def same(made, kept):
-    """Bytes for what is exported; what PyTorch answers may differ by the last bits from machine to machine."""
+    """Compares files: by bytes, but PyTorch's results may differ between machines by rounding."""
     if "expected" not in made.name:
         return made.read_bytes() == kept.read_bytes()
     a, b = np.load(made), np.load(kept)
@@ -78,12 +78,12 @@ def check():
         make(made)
         stale = [p.name for p in sorted(made.iterdir()) if not same(p, HERE / p.name)]
     if stale:
-        sys.exit(f"error: not as this script makes them: {', '.join(stale)}")
+        sys.exit(f"error: these files are not up to date: {', '.join(stale)}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="only say whether the files are as they would be made")
+    parser.add_argument("--check", action="store_true", help="do not write; fail if the files are not up to date")
     if parser.parse_args().check:
         check()
     else:

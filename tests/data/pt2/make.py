@@ -1,4 +1,4 @@
-"""Makes the `.pt2` samples of this folder but for those of older versions of torch.
+"""Creates the `.pt2` samples of this folder, except for those of other versions of torch.
 
     python make.py [name ..]
 
@@ -186,7 +186,7 @@ def buffer_mutation_decomposed():
 
 @sample
 def effects():
-    """Decomposed, checks of a factorisation are in order by tokens."""
+    """After decomposition, tokens order the checks of a factorization."""
 
     class M(nn.Module):
         def forward(self, a, b):
@@ -330,7 +330,7 @@ def pickled_weight(path):
 
 
 def without_folders(program):
-    """Stack traces without the folders of this machine."""
+    """Removes local paths from stack traces."""
     for module in program.graph_module.modules():
         for node in getattr(getattr(module, "graph", None), "nodes", []):
             trace = node.meta.get("stack_trace")

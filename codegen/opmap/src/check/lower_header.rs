@@ -1,0 +1,168 @@
+//! Headers of `lower` items against ONNX's schemas.
+
+use super::wording::{opsets, quoted};
+use super::{Context, Signature, did_you_mean};
+use crate::diagnostic::Diagnostic;
+use crate::schema::onnx::{AttrKind, PortOption, Version};
+use crate::source::Span;
+use crate::syntax::ast::{self, Ident, LowerOutputs};
+use crate::tree::Param;
+use crate::types::Ty;
+
+/// The suffix of an attribute's kind, and its type in opmap.
+pub(super) fn attr_type(kind: AttrKind) -> Option<(char, Ty)> {
+    Some(match kind {
+        AttrKind::Float => ('f', Ty::Float),
+        AttrKind::Floats => ('f', Ty::list(Ty::Float)),
+        AttrKind::Int => ('i', Ty::Int),
+        AttrKind::Ints => ('i', Ty::list(Ty::Int)),
+        AttrKind::String => ('s', Ty::Str),
+        AttrKind::Strings => ('s', Ty::list(Ty::Str)),
+        AttrKind::Tensor => ('t', Ty::Tensor),
+        AttrKind::Graph => ('g', Ty::Graph),
+        AttrKind::SparseTensor | AttrKind::TypeProto | AttrKind::Tensors | AttrKind::Graphs => return None,
+    })
+}
+
+/// The parameters of a `lower`, from the schema of the operator at `before`, and the number of inputs.
+pub(super) fn lower_signature(
+    context: &Context<'_>,
+    lower: &ast::Lower,
+    out: &mut Vec<Diagnostic>,
+) -> Option<(Signature, usize)> {
+    let op = lower.op.full();
+    let onnx = &context.schemas.onnx;
+    let Some(versions) = onnx.ops.get(&op) else {
+        let diagnostic =
+            Diagnostic::new("E0102", lower.op.span, format!("ONNX has no operator `{op}`")).label("unknown");
+        out.push(did_you_mean(diagnostic, onnx.nearest(&op)));
+        return None;
+    };
+    let Some(version) = versions.iter().find(|v| v.since == lower.before) else {
+        out.push(
+            Diagnostic::new("E0203", lower.before_span, format!("`{op}` did not change at opset {}", lower.before))
+                .label("no version of this opset")
+                .note(format!("`{op}` was added or changed at {}", opsets(versions.iter().map(|v| v.since)))),
+        );
+        return None;
+    };
+    let wanted = lower_params(version);
+    let fact =
+        format!("{op}-{}: ({})", version.since, wanted.iter().map(|w| w.0.as_str()).collect::<Vec<_>>().join(", "));
+    let inputs = version.inputs.len();
+    check_params(lower, &wanted, inputs, &fact, out)?;
+    let mut params: Vec<Param> = Vec::new();
+    for ident in &lower.params {
+        let ty = wanted.iter().find(|w| w.0 == ident.text).map(|w| w.1.clone())?;
+        params.push(Param { name: ident.text.clone(), ty, size: None, default: None, span: ident.span });
+    }
+    let returns = lower_returns(lower, version, out)?;
+    Some((Signature { params, returns, span: lower.header_span }, inputs))
+}
+
+/// The names in the header of a `lower`: `data, axes, keepdims_i`.
+pub(crate) fn lower_header(version: &Version) -> String {
+    lower_params(version).iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn lower_params(version: &Version) -> Vec<(String, Ty)> {
+    let mut wanted: Vec<(String, Ty)> = version
+        .inputs
+        .iter()
+        .map(|port| {
+            let ty = match port.option {
+                PortOption::Single => Ty::Tensor,
+                PortOption::Optional => Ty::optional(Ty::Tensor),
+                PortOption::Variadic(_) => Ty::list(Ty::Tensor),
+            };
+            (port.name.clone(), ty)
+        })
+        .collect();
+    for attribute in &version.attributes {
+        let Some((suffix, ty)) = attr_type(attribute.kind) else { continue };
+        let ty = if attribute.required || attribute.default.is_some() { ty } else { Ty::optional(ty) };
+        wanted.push((format!("{}_{suffix}", attribute.name), ty));
+    }
+    wanted
+}
+
+/// Inputs in order, then all attributes in any order.
+fn check_params(
+    lower: &ast::Lower,
+    wanted: &[(String, Ty)],
+    inputs: usize,
+    fact: &str,
+    out: &mut Vec<Diagnostic>,
+) -> Option<()> {
+    let unknown: Vec<&Ident> = lower.params.iter().filter(|p| !wanted.iter().any(|w| w.0 == p.text)).collect();
+    if let Some(param) = unknown.first() {
+        let diagnostic = Diagnostic::new(
+            "E0202",
+            param.span,
+            format!("`{}` has no input or attribute `{}`", lower.op.full(), param.text),
+        )
+        .label("not in the schema")
+        .note(fact);
+        let candidate = crate::nearest::nearest(&param.text, wanted.iter().map(|w| w.0.as_str()));
+        out.push(did_you_mean(diagnostic, candidate));
+        return None;
+    }
+    if let Some(missing) = wanted.iter().find(|w| !lower.params.iter().any(|p| p.text == w.0)) {
+        out.push(
+            Diagnostic::new("E0202", lower.header_span, format!("the header lacks `{}`", missing.0))
+                .label("must name all inputs, then all attributes")
+                .note(fact),
+        );
+        return None;
+    }
+    let ordered = wanted[..inputs].iter().zip(&lower.params).find(|(w, p)| w.0 != p.text);
+    if let Some((want, have)) = ordered {
+        let text = format!("the input here is `{}`, not `{}`", want.0, have.text);
+        out.push(Diagnostic::new("E0202", have.span, text).label(format!("write `{}`", want.0)).note(fact));
+        return None;
+    }
+    Some(())
+}
+
+fn lower_returns(lower: &ast::Lower, version: &Version, out: &mut Vec<Diagnostic>) -> Option<Ty> {
+    let names: Vec<&str> = version.outputs.iter().map(|o| o.name.as_str()).collect();
+    let variadic = version.outputs.iter().any(|o| matches!(o.option, PortOption::Variadic(_)));
+    let fact = format!("outputs of {}-{}: {}", version.name, version.since, quoted(names.iter().copied()));
+    let wrong = |span: Span, problem: String| Diagnostic::new("E0202", span, problem).note(fact.clone());
+    match &lower.outputs {
+        LowerOutputs::Single if variadic => {
+            let all = names.join(", ");
+            let text = format!("the outputs of `{}` are variadic", version.name);
+            out.push(wrong(lower.header_span, text).label(format!("write `-> [{all}]` after it")));
+            None
+        }
+        LowerOutputs::Single => Some(Ty::Tensor),
+        LowerOutputs::Variadic(name) => {
+            if !variadic || names.first() != Some(&name.text.as_str()) {
+                let diagnostic = wrong(name.span, format!("`{}` is not a variadic output", name.text));
+                out.push(match variadic {
+                    true => diagnostic.label(format!("write `{}`", names.join(", "))),
+                    false => {
+                        diagnostic.help("name the outputs in parentheses, `-> (Y)`, or omit `->` if there is only one")
+                    }
+                });
+                return None;
+            }
+            Some(Ty::list(Ty::Tensor))
+        }
+        LowerOutputs::Named(given) => {
+            for (i, name) in given.iter().enumerate() {
+                let Some(want) = names.get(i) else {
+                    out.push(wrong(name.span, format!("`{}` has no output `{}`", version.name, name.text)));
+                    return None;
+                };
+                if *want != name.text {
+                    let text = format!("the output here is `{want}`, not `{}`", name.text);
+                    out.push(wrong(name.span, text).label(format!("write `{want}`")));
+                    return None;
+                }
+            }
+            Some(if given.len() == 1 { Ty::Tensor } else { Ty::Tuple(vec![Ty::Tensor; given.len()]) })
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! Pass 2: names, types, attributes and arguments. It turns the items of `collect` into the checked tree.
+//!
+//! After this pass, if there are no errors, every call exists in the schemas with these inputs, attributes and outputs, and every
+//! expression has a type that fits its context. Opsets are checked by `coverage`.
+
+mod calls;
+mod declare;
+mod examples;
+mod exprs;
+pub(crate) mod facts;
+mod lower_header;
+mod map_header;
+mod matches;
+mod nodes;
+mod operators;
+mod other_domains;
+mod same;
+mod scope;
+mod types;
+mod wording;
+
+use std::collections::{HashMap, HashSet};
+
+use crate::collect::Items;
+use crate::diagnostic::Diagnostic;
+use crate::schema::Schemas;
+use crate::source::{Sources, Span};
+use crate::syntax::ast;
+use crate::tree::{self, Arm, Expr, Function, Kind, Param, Program};
+use crate::types::Ty;
+
+pub(crate) use lower_header::lower_header;
+use scope::{Scopes, Use};
+
+/// The declarations and facts that every rule may refer to.
+pub(crate) struct Context<'a> {
+    pub sources: &'a Sources,
+    pub schemas: &'a Schemas,
+    pub maps: HashMap<String, Signature>,
+    pub fns: HashMap<String, Signature>,
+    pub externs: HashMap<String, Signature>,
+    /// Names whose declaration has an error. Their uses are not reported.
+    pub broken: HashSet<String>,
+    /// The domains that the files import, with version and place.
+    pub domains: HashMap<String, (u32, Span)>,
+    /// The newest opset.
+    pub newest: u32,
+}
+
+/// The header of a function.
+#[derive(Debug, Clone)]
+pub(crate) struct Signature {
+    pub params: Vec<Param>,
+    pub returns: Ty,
+    pub span: Span,
+}
+
+/// The kind of item that an expression belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Map,
+    Lower,
+    Fn,
+}
+
+/// Checks one rule.
+pub(crate) struct Checker<'a> {
+    pub context: &'a Context<'a>,
+    pub out: &'a mut Vec<Diagnostic>,
+    pub arms: &'a mut Vec<Arm>,
+    pub used: &'a mut HashSet<String>,
+    pub scopes: Scopes,
+    pub rule: String,
+    pub place: Place,
+    /// The opset whose form calls of ONNX operators have.
+    pub form: u32,
+}
+
+/// Checks all items.
+pub fn check(items: &Items, sources: &Sources, schemas: &Schemas, out: &mut Vec<Diagnostic>) -> Program {
+    let mut context = Context {
+        sources,
+        schemas,
+        maps: HashMap::new(),
+        fns: HashMap::new(),
+        externs: HashMap::new(),
+        broken: HashSet::new(),
+        domains: HashMap::new(),
+        newest: schemas.opsets.max,
+    };
+    declare::domains(items, &mut context, out);
+    declare::declare(items, &mut context, out);
+    let mut used = HashSet::new();
+    let mut program = Program::default();
+    rules(items, &context, &mut used, &mut program, out);
+    unused_helpers(items, &context, &used, out);
+    same::check(items, &context, &mut program, out);
+    map_header::unsupported(items, &context, &mut program, out);
+    facts::check(items, &context, &mut program, out);
+    examples::check(items, &context, &mut program, out);
+    sort(&mut program);
+    program
+}
+
+fn rules(
+    items: &Items,
+    context: &Context<'_>,
+    used: &mut HashSet<String>,
+    program: &mut Program,
+    out: &mut Vec<Diagnostic>,
+) {
+    let mut seen = HashMap::new();
+    for (meta, map) in &items.maps {
+        let name = map.op.full();
+        let Some(signature) = context.maps.get(&name) else { continue };
+        if !declare::is_first(&mut seen, &format!("map {name}"), map.header_span, out) {
+            continue;
+        }
+        let mut checker = Checker::new(context, out, &mut program.arms, used, name, Place::Map, context.newest);
+        let function = checker.map(meta.docs.clone(), map, signature);
+        let since = map.since.as_ref().map(|s| (s.opset, s.reason.clone()));
+        let since_span = map.since.as_ref().map(|s| s.span);
+        program.maps.push(tree::Map { function, since, since_span });
+    }
+    for (meta, lower) in &items.lowers {
+        let name = format!("{} before {}", lower.op.full(), lower.before);
+        if !declare::is_first(&mut seen, &name, lower.header_span, out) {
+            continue;
+        }
+        let form = lower.before.saturating_sub(1);
+        let mut checker = Checker::new(context, out, &mut program.arms, used, name, Place::Lower, form);
+        program.lowers.extend(checker.lower(meta.docs.clone(), lower));
+    }
+    for (meta, item) in &items.fns {
+        let name = item.name.text.clone();
+        let Some(signature) = context.fns.get(&name).filter(|s| s.span == item.name.span) else { continue };
+        let mut checker = Checker::new(context, out, &mut program.arms, used, name.clone(), Place::Fn, context.newest);
+        let body = checker.function_body(&item.body, signature, &[]);
+        program.fns.push(Function {
+            name,
+            docs: meta.docs.clone(),
+            span: item.name.span,
+            params: signature.params.clone(),
+            returns: signature.returns.clone(),
+            body,
+        });
+    }
+    for (meta, item) in &items.externs {
+        let name = item.name.text.clone();
+        let Some(signature) = context.externs.get(&name).filter(|s| s.span == item.name.span) else { continue };
+        program.externs.push(Function {
+            name,
+            docs: meta.docs.clone(),
+            span: item.name.span,
+            params: signature.params.clone(),
+            returns: signature.returns.clone(),
+            body: Expr::unit(item.name.span),
+        });
+    }
+}
+
+fn unused_helpers(items: &Items, context: &Context<'_>, used: &HashSet<String>, out: &mut Vec<Diagnostic>) {
+    let fns = items.fns.iter().map(|(_, f)| (&f.name, "fn"));
+    let externs = items.externs.iter().map(|(_, f)| (&f.name, "extern fn"));
+    for (name, what) in fns.chain(externs) {
+        if !used.contains(&name.text) && !context.broken.contains(&name.text) {
+            out.push(
+                Diagnostic::new("E0503", name.span, format!("{what} `{}` is never called", name.text))
+                    .label("remove it, or call it"),
+            );
+        }
+    }
+}
+
+fn sort(program: &mut Program) {
+    program.maps.sort_by(|a, b| a.function.name.cmp(&b.function.name));
+    program.lowers.sort_by(|a, b| (&a.op, a.before).cmp(&(&b.op, b.before)));
+    program.sames.sort_by(|a, b| (&a.op, a.to).cmp(&(&b.op, b.to)));
+    program.fns.sort_by(|a, b| a.name.cmp(&b.name));
+    program.externs.sort_by(|a, b| a.name.cmp(&b.name));
+    program.unsupported.sort_by(|a, b| a.name.cmp(&b.name));
+    program.facts.sort_by(|a, b| a.op.cmp(&b.op));
+}
+
+impl<'a> Checker<'a> {
+    fn new(
+        context: &'a Context<'a>,
+        out: &'a mut Vec<Diagnostic>,
+        arms: &'a mut Vec<Arm>,
+        used: &'a mut HashSet<String>,
+        rule: String,
+        place: Place,
+        form: u32,
+    ) -> Self {
+        Checker { context, out, arms, used, scopes: Scopes::default(), rule, place, form }
+    }
+
+    fn map(&mut self, docs: Vec<String>, map: &ast::Map, signature: &Signature) -> Function {
+        let may_be_unused = map_header::may_be_unused(self.context, &signature.params);
+        let body = self.function_body(&map.body, signature, &may_be_unused);
+        Function {
+            name: self.rule.clone(),
+            docs,
+            span: map.header_span,
+            params: signature.params.clone(),
+            returns: signature.returns.clone(),
+            body,
+        }
+    }
+
+    fn lower(&mut self, docs: Vec<String>, lower: &ast::Lower) -> Option<tree::Lower> {
+        let (signature, inputs) = lower_header::lower_signature(self.context, lower, self.out)?;
+        let body = self.function_body(&lower.body, &signature, &[]);
+        let function = Function {
+            name: self.rule.clone(),
+            docs,
+            span: lower.header_span,
+            params: signature.params,
+            returns: signature.returns,
+            body,
+        };
+        Some(tree::Lower { function, op: lower.op.full(), before: lower.before, inputs })
+    }
+
+    /// Checks a body with its parameters in scope. It must use each parameter that is not in `may_be_unused`, unless it only refuses.
+    fn function_body(&mut self, body: &ast::Body, signature: &Signature, may_be_unused: &[bool]) -> Expr {
+        self.scopes.push();
+        for param in &signature.params {
+            self.scopes.bind(&param.name, param.ty.clone(), param.span, Use::Param);
+        }
+        let mut checked = match body {
+            ast::Body::Expr(expr) => self.expr_as(expr, &signature.returns),
+            ast::Body::Block(block) => {
+                let block = self.block(block, Some(&signature.returns));
+                self.coerce(block, &signature.returns)
+            }
+        };
+        let refuses = checked.ty == Ty::Never;
+        if refuses {
+            checked.ty = signature.returns.clone();
+        }
+        for (i, local) in self.scopes.pop().into_iter().enumerate() {
+            let may_be_unused =
+                refuses || may_be_unused.get(i).copied().unwrap_or(false) || matches!(local.ty, Ty::Opaque(_));
+            if !local.used && !may_be_unused {
+                self.out.push(
+                    Diagnostic::new("E0501", local.span, format!("the argument `{}` has no effect", local.name))
+                        .label("not used")
+                        .help(format!(
+                            "if it cannot change the result, write `ignore({}) \"why\";` in the body",
+                            local.name
+                        )),
+                );
+            }
+        }
+        checked
+    }
+
+    /// Reports an error and returns an expression that fits everywhere, so that no further errors follow from it.
+    pub(crate) fn poison(&mut self, diagnostic: Diagnostic) -> Expr {
+        let span = diagnostic.primary.0;
+        self.out.push(diagnostic);
+        Expr::new(Kind::Tuple(Vec::new()), Ty::Never, span)
+    }
+
+    /// Records a branch and returns its number.
+    pub(crate) fn arm(&mut self, text: impl Into<String>, span: Span) -> u32 {
+        self.arms.push(Arm { rule: self.rule.clone(), text: text.into(), span, refuses: false });
+        self.arms.len() as u32 - 1
+    }
+
+    /// Marks a branch that only refuses.
+    pub(crate) fn note_refusal(&mut self, arm: u32, value: &Expr) {
+        if let Some(arm) = self.arms.get_mut(arm as usize) {
+            arm.refuses = value.is_never();
+        }
+    }
+}
+
+/// Adds `did you mean ..`, if there is a candidate.
+pub(crate) fn did_you_mean(diagnostic: Diagnostic, candidate: Option<&str>) -> Diagnostic {
+    match candidate {
+        Some(name) => diagnostic.help(format!("did you mean `{name}`?")),
+        None => diagnostic,
+    }
+}

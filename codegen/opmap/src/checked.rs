@@ -1,0 +1,74 @@
+//! All passes in order: from the text of mapping files to checked rules.
+
+use std::path::Path;
+
+use crate::coverage::{self, Matrix};
+use crate::diagnostic::Diagnostic;
+use crate::schema::Schemas;
+use crate::source::{FileId, Sources, Span};
+use crate::tree::Program;
+use crate::{check, collect, suppress, syntax};
+
+/// A set of mapping files after all passes.
+#[derive(Debug)]
+pub struct Checked {
+    /// The files. Those of a base come first.
+    pub sources: Sources,
+    /// The number of files of the base.
+    pub base: usize,
+    /// The schemas and facts that the files were checked against.
+    pub schemas: Schemas,
+    /// The checked tree. It is complete only if there are no diagnostics.
+    pub program: Program,
+    /// The support matrix.
+    pub matrix: Matrix,
+    /// All errors.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Checked {
+    /// Whether a file is one of those to check, not one of the base.
+    pub fn is_own(&self, file: FileId) -> bool {
+        file.0 as usize >= self.base
+    }
+}
+
+/// Reads and checks all rules under `mappings` against the snapshots in `mappings/schemas`.
+///
+/// # Errors
+/// A file that cannot be read, or a damaged snapshot. Everything else is a diagnostic.
+pub fn check_dir(mappings: &Path) -> Result<Checked, String> {
+    let schemas = Schemas::load(mappings)?;
+    let sources = Sources::read_dir(mappings).map_err(|e| format!("{}: {e}", mappings.display()))?;
+    Ok(check_sources(sources, schemas))
+}
+
+/// Checks rules that are in memory.
+pub fn check_sources(sources: Sources, schemas: Schemas) -> Checked {
+    check_with_base(Sources::default(), sources, schemas)
+}
+
+/// Checks rules together with those of a `base`. They may call rules of the base, and they replace rules of the same name.
+///
+/// Errors that concern only the base are not reported, such as rules without an example and helpers that are no longer called.
+pub fn check_with_base(base: Sources, own: Sources, schemas: Schemas) -> Checked {
+    let first = base.files.len();
+    let mut sources = base;
+    sources.files.extend(own.files);
+    let mut diagnostics = Vec::new();
+    let files: Vec<_> =
+        (0..sources.files.len()).map(|i| syntax::parse_file(&sources, FileId(i as u32), &mut diagnostics)).collect();
+    let unread = !diagnostics.is_empty();
+    let mut items = collect::collect(&files, &mut diagnostics);
+    items.keep_overrides(FileId(first as u32));
+    check::facts::refuse_over_base(&items, FileId(first as u32), &mut diagnostics);
+    let program = check::check(&items, &sources, &schemas, &mut diagnostics);
+    let wrong = diagnostics.len();
+    let matrix = coverage::check(&program, &schemas, &mut diagnostics);
+    let spans: Vec<Span> = files.iter().flat_map(|file| file.items.iter().map(|item| item.span)).collect();
+    suppress::follow_on_errors(&mut diagnostics, wrong, unread, &spans);
+    let mut checked = Checked { sources, base: first, schemas, program, matrix, diagnostics: Vec::new() };
+    diagnostics.retain(|d| checked.is_own(d.primary.0.file) || !suppress::OF_OVERRIDES.contains(&d.code));
+    checked.diagnostics = diagnostics;
+    checked
+}

@@ -1,0 +1,48 @@
+//! The front half of the opmap compiler: it reads operator rules, checks them, and proves that they hold at every opset.
+//!
+//! A rule file goes through these passes: `syntax`, `collect`, `check`, `coverage`. Each pass takes the result of the one before,
+//! states at its top what holds afterwards, and adds errors to one list of diagnostics. [`check_dir`] runs all of them.
+//! The crate `aten2onnx-codegen` turns the result into Rust at build time; the exporter interprets it when rule files are given
+//! at run time.
+//!
+//! A module imports only modules of lower floors, which a test checks. The lowest floor comes first:
+//!
+//! | floor | modules | contents |
+//! |---|---|---|
+//! | text | `source`, `nearest`, `types`, `explain` | files and places, misspelt names, the types of the language, pages of error codes |
+//! | errors | `diagnostic`, `effects` | errors as data; facts about memory |
+//! | input | `syntax`, `schema`, `render`, `suppress` | parser and formatter, schemas of PyTorch and ONNX, errors as text |
+//! | trees | `collect`, `tree` | items by name, the checked tree |
+//! | meaning | `check`, `visit` | names, types and schemas of calls; walks over the checked tree |
+//! | one opset | `specialize` | a rule as it is at one opset |
+//! | all opsets | `coverage` | the proof, and the support matrix |
+//! | passes | `checked` | all passes in order |
+//! | results | `examples` | examples as JSON |
+
+#![deny(clippy::print_stderr, clippy::print_stdout)]
+
+mod check;
+mod checked;
+pub mod collect;
+pub mod coverage;
+pub mod diagnostic;
+pub mod effects;
+pub mod examples;
+pub mod explain;
+pub mod nearest;
+pub mod render;
+pub mod schema;
+pub mod source;
+pub mod specialize;
+mod suppress;
+pub mod syntax;
+pub mod tree;
+pub mod types;
+pub mod visit;
+
+pub use checked::{Checked, check_dir, check_sources, check_with_base};
+
+/// The code blocks of the README are compiled as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

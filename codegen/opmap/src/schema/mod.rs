@@ -1,0 +1,127 @@
+//! The schema snapshots and the facts beside them. All knowledge of PyTorch's and ONNX's operators comes from `mappings/`.
+
+pub mod aten;
+mod aten_parse;
+pub mod dtypes;
+pub mod facts;
+pub mod onnx;
+pub mod onnx_diff;
+mod onnx_parse;
+mod onnx_print;
+pub mod targets;
+mod text;
+pub mod writes;
+
+use std::path::Path;
+
+pub use onnx_print::short_types;
+
+/// The snapshots of PyTorch's operators and their namespaces.
+const ATEN: [(&str, &str); 5] = [
+    ("aten.txt", "aten"),
+    ("prims.txt", "prims"),
+    ("quantized_decomposed.txt", "quantized_decomposed"),
+    ("torch.onnx.txt", "onnx"),
+    ("torchvision.txt", "torchvision"),
+];
+
+/// The domains with a snapshot, besides ONNX's own. Their version is 1.
+pub const DOMAINS: [&str; 1] = ["com.microsoft"];
+
+/// The file name of the snapshot for these schemas. None if they are not all of one known namespace.
+pub fn snapshot_of(schemas: &aten::AtenSchemas) -> Option<&'static str> {
+    let namespace = |name: &str| name.split_once("::").map(|(namespace, _)| namespace.to_owned());
+    let first = namespace(schemas.names().next()?)?;
+    let alone = schemas.names().all(|name| namespace(name).as_ref() == Some(&first));
+    let (file, _) = ATEN.into_iter().find(|(_, namespace)| alone && *namespace == first)?;
+    Some(file)
+}
+
+/// All of it.
+#[derive(Debug, Clone, Default)]
+pub struct Schemas {
+    /// `schemas/onnx.txt`, and `schemas/com.microsoft.txt` with the domain in the names
+    pub onnx: onnx::OnnxSchemas,
+    /// `schemas/aten.txt`, `prims.txt`, `quantized_decomposed.txt`, `torch.onnx.txt`, `torchvision.txt`
+    pub aten: aten::AtenSchemas,
+    /// `opsets.toml`
+    pub opsets: facts::Opsets,
+    /// `dtypes.toml`
+    pub dtypes: facts::Dtypes,
+    /// `ignored_arguments.toml`
+    pub ignored: facts::IgnoredArguments,
+    /// `schemas/promotion.txt`
+    pub promotion: facts::Promotion,
+    /// `targets/onnxruntime.toml`
+    pub onnxruntime: targets::Target,
+    /// The other files of `targets/`.
+    pub runtimes: Vec<targets::Runtime>,
+}
+
+impl Schemas {
+    /// Reads everything under `mappings/`. An error names the file.
+    pub fn load(mappings_dir: &Path) -> Result<Schemas, String> {
+        let targets = mappings_dir.join("targets");
+        let entries = std::fs::read_dir(&targets).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let entries = entries.map_err(|e| format!("{}: {e}", targets.display()))?;
+        let mut names: Vec<String> =
+            entries.iter().map(|entry| format!("targets/{}", entry.file_name().to_string_lossy())).collect();
+        names.sort();
+        Schemas::from_files(&mut names.iter().map(String::as_str), &|name| {
+            let path = mappings_dir.join(name);
+            std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))
+        })
+    }
+
+    /// The same from texts that `read` finds by their paths under `mappings/`, such as `schemas/onnx.txt`. `names` are the files
+    /// that there are; those of runtimes are found among them.
+    pub fn from_files(
+        names: &mut dyn Iterator<Item = &str>,
+        read: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<Schemas, String> {
+        let aten: Vec<String> =
+            ATEN.iter().map(|(name, _)| read(&format!("schemas/{name}"))).collect::<Result<_, _>>()?;
+        let mut onnx = parse(read, "schemas/onnx.txt", onnx::OnnxSchemas::parse)?;
+        for domain in DOMAINS {
+            onnx.add(parse(read, &format!("schemas/{domain}.txt"), onnx::OnnxSchemas::parse)?);
+        }
+        let schemas = Schemas {
+            onnx,
+            aten: aten::AtenSchemas::index(aten.iter().map(String::as_str))?,
+            opsets: parse(read, "opsets.toml", facts::Opsets::parse)?,
+            dtypes: parse(read, "dtypes.toml", facts::Dtypes::parse)?,
+            ignored: parse(read, "ignored_arguments.toml", facts::IgnoredArguments::parse)?,
+            promotion: parse(read, "schemas/promotion.txt", facts::Promotion::parse)?,
+            onnxruntime: parse(read, targets::KERNELS, targets::Target::parse)?,
+            runtimes: names
+                .filter(|name| targets::is_runtime(name))
+                .map(|name| parse(read, name, targets::Runtime::parse))
+                .collect::<Result<_, _>>()?,
+        };
+        let mut lacks = schemas.runtimes.iter().flat_map(|r| &r.release).flat_map(|r| &r.lacks);
+        if let Some(op) = lacks.find(|op| schemas.onnx.versions(op).is_empty()) {
+            return Err(format!("targets: there is no operator `{op}`"));
+        }
+        schemas.opsets.check(&schemas.onnx).map_err(|e| format!("opsets.toml: {e}"))?;
+        Ok(schemas)
+    }
+
+    /// How a version of an operator differs from the one before: as [`onnx::OnnxSchemas::change`], but the changes of meaning in
+    /// `opsets.toml` count as changes of shape.
+    pub fn change(&self, op: &str, since: u32) -> Option<onnx::Change> {
+        self.opsets.change(&self.onnx, op, since)
+    }
+
+    /// Whether this version added the operator or changed its shape or meaning.
+    pub fn shape_change(&self, op: &str, since: u32) -> bool {
+        self.change(op, since).is_some_and(|change| change != onnx::Change::Types)
+    }
+}
+
+fn parse<T>(
+    read: &dyn Fn(&str) -> Result<String, String>,
+    name: &str,
+    parser: impl Fn(&str) -> Result<T, String>,
+) -> Result<T, String> {
+    parser(&read(name)?).map_err(|e| format!("{name}: {e}"))
+}

@@ -1,0 +1,127 @@
+//! What follows from the alias marks of PyTorch's schemas: what an operator writes to, the operator that does the same without writing, and
+//! for an operator on lists of tensors (`_foreach_add`) the one on each tensor.
+
+use super::aten::{Arg, AtenSchemas, Schema};
+
+/// What an operator writes to.
+#[derive(Debug, Clone)]
+pub struct Writes<'s> {
+    /// The arguments, in order.
+    pub args: Vec<&'s str>,
+    /// How it does so.
+    pub form: Form,
+    /// One of the arguments is a list of tensors.
+    pub lists: bool,
+    /// The operator that gives the same as results.
+    pub functional: Option<&'s Schema>,
+}
+
+/// How an operator writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// To one argument, which is its result too: `add_`.
+    InPlace,
+    /// To arguments that are there for its results only: `out=`.
+    Out,
+    /// To arguments besides giving results, or to several.
+    Other,
+}
+
+/// An operator and the arguments that it calls otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Renamed<'s> {
+    /// The operator.
+    pub schema: &'s Schema,
+    /// The names here and there, where they differ.
+    pub args: Vec<(&'s str, &'s str)>,
+}
+
+impl AtenSchemas {
+    /// What an operator writes to; None for nothing, or for what is no tensor.
+    pub fn writes<'s>(&'s self, schema: &'s Schema) -> Option<Writes<'s>> {
+        let written: Vec<&Arg> = schema.args.iter().filter(|arg| arg.mutated()).collect();
+        if written.is_empty() || !written.iter().all(|arg| arg.ty.starts_with("Tensor")) {
+            return None;
+        }
+        let lists = written.iter().any(|arg| arg.ty.ends_with(']'));
+        let is_out = written.iter().all(|arg| arg.keyword_only);
+        let is_in_place = functional_name(schema.op()).is_some();
+        let form = match (written.as_slice(), schema.returns.as_slice()) {
+            _ if is_out => Form::Out,
+            ([one], [result]) if is_in_place && !lists && one.alias == result.alias => Form::InPlace,
+            _ => Form::Other,
+        };
+        let args = written.iter().map(|arg| arg.name.as_str()).collect();
+        Some(Writes { args, form, lists, functional: self.functional(schema, is_out) })
+    }
+
+    /// The operator that writes nowhere and takes the same: the one of the same overload, or else of the same names of arguments, or
+    /// else the first.
+    fn functional<'s>(&'s self, schema: &Schema, is_out: bool) -> Option<&'s Schema> {
+        let op = if is_out { schema.op().to_owned() } else { functional_name(schema.op())? };
+        let fits = |other: &&Schema| {
+            let types = other.args.iter().map(|arg| &arg.ty);
+            !other.mutates()
+                && kept(schema).map(|arg| &arg.ty).eq(types)
+                && other.returns.iter().all(|r| r.ty == "Tensor")
+        };
+        let written = schema.args.iter().filter(|arg| arg.mutated()).count();
+        let gives = |other: &&Schema| other.returns.len() == if is_out { written } else { 1 };
+        let candidates: Vec<&Schema> = self.overloads(&op).into_iter().filter(fits).filter(gives).collect();
+        let overload = |name: &str| name.split_once('.').map(|(_, overload)| overload.to_owned());
+        let same_overload = candidates.iter().find(|other| overload(&other.name) == overload(&schema.name));
+        let same_names = || {
+            let names = |other: &&&Schema| other.args.iter().map(|arg| &arg.name).eq(kept(schema).map(|arg| &arg.name));
+            candidates.iter().find(names)
+        };
+        same_overload.or_else(same_names).or(candidates.first()).copied()
+    }
+
+    /// The operator on one tensor for each of a list: that of the same name which takes, in the same order, an element of each list,
+    /// and leaves out nothing but what has a default.
+    pub fn each<'s>(&'s self, schema: &'s Schema) -> Option<Renamed<'s>> {
+        let op = schema.op().strip_prefix("aten::_foreach_")?;
+        if schema.args.iter().any(|arg| arg.keyword_only && arg.mutated()) {
+            return None;
+        }
+        let is_list = |ty: &str| matches!(ty, "Tensor[]" | "Scalar[]");
+        let element = |arg: &'s Arg| if is_list(&arg.ty) { arg.ty.trim_end_matches("[]") } else { arg.ty.as_str() };
+        let fits = |other: &&Schema| {
+            let (same, rest) = other.args.split_at(schema.args.len().min(other.args.len()));
+            same.len() == schema.args.len()
+                && schema.args.iter().map(element).eq(same.iter().map(|arg| arg.ty.as_str()))
+                && rest.iter().all(|arg| arg.default.is_some())
+        };
+        let other = self.overloads(&format!("aten::{op}")).into_iter().find(fits)?;
+        Some(Renamed { schema: other, args: renamed(schema.args.iter(), other) })
+    }
+}
+
+impl<'s> Writes<'s> {
+    /// The operator that does the same without writing, and the arguments of `schema`, whose writes these are, that it calls otherwise.
+    pub fn functional_form(&self, schema: &'s Schema) -> Option<Renamed<'s>> {
+        let other = self.functional?;
+        Some(Renamed { schema: other, args: renamed(kept(schema), other) })
+    }
+}
+
+/// The arguments that the functional operator has too.
+fn kept(schema: &Schema) -> impl Iterator<Item = &Arg> {
+    schema.args.iter().filter(|arg| !(arg.mutated() && arg.keyword_only))
+}
+
+/// `aten::add` of `aten::add_`, `aten::__and__` of `aten::__iand__`.
+fn functional_name(op: &str) -> Option<String> {
+    let (namespace, name) = op.split_once("::")?;
+    let name = match name.strip_prefix("__i").filter(|rest| rest.ends_with("__")) {
+        Some(rest) => format!("__{rest}"),
+        None => name.strip_suffix('_')?.to_owned(),
+    };
+    Some(format!("{namespace}::{name}"))
+}
+
+/// Arguments that another operator calls otherwise.
+fn renamed<'s>(args: impl Iterator<Item = &'s Arg>, other: &'s Schema) -> Vec<(&'s str, &'s str)> {
+    let pairs = args.zip(&other.args).map(|(own, other)| (own.name.as_str(), other.name.as_str()));
+    pairs.filter(|(own, other)| own != other).collect()
+}

@@ -1,0 +1,100 @@
+//! Examples.
+
+use super::flat::{self, Mode};
+use super::layout::Writer;
+use crate::syntax::ast::{Example, ExampleArg, ExampleSize, ExampleTarget, ExampleValue};
+
+/// `example aten::elu(f32[2, 3])`, with its arguments on separate lines if it is too long.
+pub(super) fn example(w: &mut Writer, example: &Example) {
+    let target = match &example.target {
+        ExampleTarget::Map(op) => flat::op_name(op),
+        ExampleTarget::Lower(name) => flat::onnx_name(name),
+    };
+    let sizes: Vec<String> = example.with.iter().map(|(name, size)| format!("{} = {size}", name.text)).collect();
+    let with = if sizes.is_empty() { String::new() } else { format!(" with {}", sizes.join(", ")) };
+    let args: Vec<String> = example.args.iter().map(arg).collect();
+    w.write(&format!("example {target}"));
+    let line = format!("({})", args.join(", "));
+    if w.fits(&line, with.len()) || args.is_empty() {
+        w.write(&line);
+    } else {
+        w.enclosed(("(", ")"), &args, |arg| Some(arg.clone()), |w, arg| w.write(arg));
+    }
+    w.write(&with);
+}
+
+fn arg(arg: &ExampleArg) -> String {
+    match &arg.name {
+        Some(name) => format!("{} = {}", name.text, value(&arg.value)),
+        None => value(&arg.value),
+    }
+}
+
+fn value(example: &ExampleValue) -> String {
+    match example {
+        ExampleValue::Tensor { dtype, sizes, range } => {
+            let sizes: Vec<String> = sizes.iter().map(size).collect();
+            let range = range.map(|(low, high)| format!(" in {} .. {}", bound(low), bound(high))).unwrap_or_default();
+            format!("{dtype}[{}]{range}", sizes.join(", "))
+        }
+        ExampleValue::Literal { dtype, sizes, elements } => {
+            let texts: Vec<String> = elements
+                .iter()
+                .map(|element| match (dtype.as_str(), *element) {
+                    ("bool", 0.0) => "False".to_owned(),
+                    ("bool", 1.0) => "True".to_owned(),
+                    (_, element) => bound(element),
+                })
+                .collect();
+            format!("{dtype}{}", nested(sizes, &texts))
+        }
+        ExampleValue::List(values) => format!("[{}]", values.iter().map(value).collect::<Vec<_>>().join(", ")),
+        ExampleValue::Int(i64::MAX) => "INT64_MAX".to_owned(),
+        ExampleValue::Int(i64::MIN) => "INT64_MIN".to_owned(),
+        ExampleValue::Int(value) => value.to_string(),
+        ExampleValue::Float(value) => float(*value),
+        ExampleValue::Bool(true) => "True".to_owned(),
+        ExampleValue::Bool(false) => "False".to_owned(),
+        ExampleValue::Str(text) => flat::string(text),
+        ExampleValue::None => "None".to_owned(),
+        ExampleValue::Name(name) => name.clone(),
+        ExampleValue::Node(op, args) => {
+            format!("{}({})", op.text, args.iter().map(arg).collect::<Vec<_>>().join(", "))
+        }
+        ExampleValue::Graph(closure) => flat::expr(closure, Mode::Forced).unwrap_or_default(),
+    }
+}
+
+fn size(size: &ExampleSize) -> String {
+    match size {
+        ExampleSize::Known(size) => size.to_string(),
+        ExampleSize::Symbolic(name) => name.clone(),
+    }
+}
+
+/// Elements in nested braces.
+fn nested(sizes: &[i64], elements: &[String]) -> String {
+    let [count, inner @ ..] = sizes else { return elements.join(", ") };
+    if inner.is_empty() {
+        return format!("{{{}}}", elements.join(", "));
+    }
+    let count = usize::try_from(*count).unwrap_or(0);
+    let length = elements.len() / count.max(1);
+    let rows: Vec<String> =
+        (0..count).map(|row| nested(inner, elements.get(row * length..(row + 1) * length).unwrap_or(&[]))).collect();
+    format!("{{{}}}", rows.join(", "))
+}
+
+/// A number, which is printed as an integer if it is one.
+fn bound(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 9e15 { format!("{value:.0}") } else { float(value) }
+}
+
+fn float(value: f64) -> String {
+    match value {
+        _ if value.is_nan() => "NAN".to_owned(),
+        f64::INFINITY => "INF".to_owned(),
+        f64::NEG_INFINITY => "-INF".to_owned(),
+        _ => format!("{value:?}"),
+    }
+}

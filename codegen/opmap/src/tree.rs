@@ -1,0 +1,453 @@
+//! The checked program. Emission, the interpreter, coverage and the support matrix read it.
+//!
+//! There are no unresolved names, every expression has its type, every conversion is explicit, and operators on tensors are nodes.
+
+use crate::effects::Fact;
+use crate::source::Span;
+use crate::syntax::ast::{BinaryOp, ExampleValue, UnaryOp};
+use crate::types::Ty;
+
+/// All rules of the mapping files.
+#[derive(Debug, Clone, Default)]
+pub struct Program {
+    /// Sorted by overload.
+    pub maps: Vec<Map>,
+    /// Sorted by operator, then opset.
+    pub lowers: Vec<Lower>,
+    /// Sorted by operator, then opset.
+    pub sames: Vec<Same>,
+    /// Sorted by name.
+    pub fns: Vec<Function>,
+    /// Sorted by name.
+    pub externs: Vec<Function>,
+    /// Sorted by overload.
+    pub unsupported: Vec<Unsupported>,
+    /// Sorted by overload.
+    pub facts: Vec<Fact>,
+    /// In the order of the files.
+    pub examples: Vec<Example>,
+    /// Every branch of every rule; the index is its number.
+    pub arms: Vec<Arm>,
+}
+
+impl Program {
+    /// The `map` of an overload.
+    pub fn map(&self, overload: &str) -> Option<&Map> {
+        let at = self.maps.binary_search_by(|m| m.function.name.as_str().cmp(overload)).ok()?;
+        self.maps.get(at)
+    }
+
+    /// The `lower OP before N`.
+    pub fn lower(&self, op: &str, before: u32) -> Option<&Lower> {
+        let at = self.lowers.binary_search_by(|l| (l.op.as_str(), l.before).cmp(&(op, before))).ok()?;
+        self.lowers.get(at)
+    }
+
+    /// The `fn` of a name.
+    pub fn helper(&self, name: &str) -> Option<&Function> {
+        let at = self.fns.binary_search_by(|f| f.name.as_str().cmp(name)).ok()?;
+        self.fns.get(at)
+    }
+
+    /// The `extern fn` of a name.
+    pub fn external(&self, name: &str) -> Option<&Function> {
+        let at = self.externs.binary_search_by(|f| f.name.as_str().cmp(name)).ok()?;
+        self.externs.get(at)
+    }
+
+    /// Whether an example calls a `map` with complex numbers.
+    pub fn takes_complex(&self, overload: &str) -> bool {
+        let is_of = |e: &Example| matches!(&e.target, Target::Map(name) if name == overload);
+        self.examples.iter().any(|e| is_of(e) && e.has_complex())
+    }
+
+    /// Whether there is a `same OP .. as N`.
+    pub fn same(&self, op: &str, to: u32) -> bool {
+        self.sames.binary_search_by(|s| (s.op.as_str(), s.to).cmp(&(op, to))).is_ok()
+    }
+}
+
+/// What `map`, `lower`, `fn` and `extern fn` have in common.
+#[derive(Debug, Clone)]
+pub struct Function {
+    /// `aten::elu`, `Gelu before 20`, `to_float`.
+    pub name: String,
+    /// Documentation lines.
+    pub docs: Vec<String>,
+    /// The header.
+    pub span: Span,
+    /// Parameters in order.
+    pub params: Vec<Param>,
+    /// Result.
+    pub returns: Ty,
+    /// `{}` for an `extern fn`.
+    pub body: Expr,
+}
+
+/// A parameter.
+#[derive(Debug, Clone)]
+pub struct Param {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: Ty,
+    /// The size in `int[2]`: a single number stands for a list of this size.
+    pub size: Option<u32>,
+    /// Its value where a call leaves it out.
+    pub default: Option<Expr>,
+    /// Where.
+    pub span: Span,
+}
+
+/// A checked `map`.
+#[derive(Debug, Clone)]
+pub struct Map {
+    /// Its name is the overload.
+    pub function: Function,
+    /// `since N "reason"` of the header.
+    pub since: Option<(u32, String)>,
+    /// The place of the clause.
+    pub since_span: Option<Span>,
+}
+
+/// A checked `lower`.
+#[derive(Debug, Clone)]
+pub struct Lower {
+    /// Its parameters are the inputs, then the attributes with their suffixes.
+    pub function: Function,
+    /// `Gelu`, or `com.microsoft::QuickGelu`.
+    pub op: String,
+    /// It replaces `op` below this opset.
+    pub before: u32,
+    /// How many of the parameters are inputs.
+    pub inputs: usize,
+}
+
+/// A checked `same`.
+#[derive(Debug, Clone)]
+pub struct Same {
+    /// The operator.
+    pub op: String,
+    /// The version that changed shape.
+    pub to: u32,
+    /// Where.
+    pub span: Span,
+}
+
+/// `unsupported`
+#[derive(Debug, Clone)]
+pub struct Unsupported {
+    /// The overload.
+    pub name: String,
+    /// The reason, for users.
+    pub reason: String,
+    /// The overload's name.
+    pub span: Span,
+}
+
+/// A branch of a rule.
+#[derive(Debug, Clone)]
+pub struct Arm {
+    /// The rule: `aten::elu`, `Gelu before 20`, `to_float`.
+    pub rule: String,
+    /// The condition or pattern as written.
+    pub text: String,
+    /// Where.
+    pub span: Span,
+    /// It only refuses (`fail`, `since`), so no example can reach it and succeed.
+    pub refuses: bool,
+}
+
+/// An expression with its type.
+#[derive(Debug, Clone)]
+pub struct Expr {
+    /// What.
+    pub kind: Kind,
+    /// Its type.
+    pub ty: Ty,
+    /// Where.
+    pub span: Span,
+}
+
+/// The forms of checked expressions.
+#[derive(Debug, Clone)]
+#[allow(missing_docs)]
+pub enum Kind {
+    /// A known int.
+    Int(i64),
+    /// A known float, which may be infinite or NaN.
+    Float(f64),
+    /// A known bool.
+    Bool(bool),
+    /// A known string.
+    Str(String),
+    /// A dtype by PyTorch's name.
+    Dtype(String),
+    /// `None`
+    None,
+    /// A parameter or a bound name.
+    Local(String),
+    /// The target opset.
+    Opset,
+    /// The number of outputs that were requested of a lowering.
+    Outputs,
+    /// A conversion to the type of the expression (int to SymInt, T to T?, ...).
+    Convert(Box<Expr>),
+    /// Export-time.
+    Unary(UnaryOp, Box<Expr>),
+    /// Export-time. Both sides have the same type, except for `in`.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// A node of the graph.
+    Node(Box<Node>),
+    /// Another `map`, by overload, with all its arguments.
+    Rule(String, Vec<Expr>),
+    /// A `fn` with all its arguments.
+    Fn(String, Vec<Expr>),
+    /// An `extern fn` with all its arguments.
+    Extern(String, Vec<Expr>),
+    /// A built-in of the language.
+    Builtin(Builtin, Vec<Expr>),
+    /// `if`, with the numbers of both branches.
+    If { arms: [u32; 2], condition: Box<Expr>, then: Box<Expr>, other: Box<Expr> },
+    /// `if let`
+    IfLet { arms: [u32; 2], name: String, value: Box<Expr>, then: Box<Expr>, other: Box<Expr> },
+    /// `match`
+    Match { value: Box<Expr>, arms: Vec<MatchArm> },
+    /// `a ?? b`, with the numbers of both branches.
+    Coalesce { arms: [u32; 2], value: Box<Expr>, other: Box<Expr> },
+    /// `[a, ..b]`
+    List(Vec<Item>),
+    /// `[element for pattern in list if condition]`
+    Comprehension { element: Box<Expr>, names: Names, list: Box<Expr>, condition: Option<Box<Expr>> },
+    /// `(a, b)`. The empty tuple is the value of statements.
+    Tuple(Vec<Expr>),
+    /// `xs[i]`
+    Index(Box<Expr>, Box<Expr>),
+    /// `xs[a .. b]`
+    Slice(Box<Expr>, Option<Box<Expr>>, Option<Box<Expr>>),
+    /// Statements and a result.
+    Block(Vec<Statement>, Box<Expr>),
+    /// `fail`
+    Fail(Vec<Text>),
+    /// `since` in place of a value.
+    Since(u32, String),
+    /// The body of a `_g` attribute.
+    Closure(Vec<String>, Box<Expr>),
+}
+
+/// A piece of a `fail` text.
+#[derive(Debug, Clone)]
+pub enum Text {
+    /// Literal text.
+    Text(String),
+    /// A value.
+    Value(Expr),
+}
+
+/// An element of a list.
+#[derive(Debug, Clone)]
+pub enum Item {
+    /// One.
+    One(Expr),
+    /// All of another list.
+    Spread(Expr),
+}
+
+/// What a `let` or a comprehension binds. `_` binds nothing.
+#[derive(Debug, Clone)]
+pub enum Names {
+    /// The whole value.
+    One(String),
+    /// The parts of a tuple.
+    Tuple(Vec<String>),
+}
+
+/// A statement.
+#[derive(Debug, Clone)]
+pub enum Statement {
+    /// `let`
+    Let(Names, Expr),
+    /// `since N "reason";`
+    Since(u32, String, Span),
+    /// An expression whose only effect can be to fail.
+    Expr(Expr),
+}
+
+/// An arm of a `match`.
+#[derive(Debug, Clone)]
+pub struct MatchArm {
+    /// Its number.
+    pub arm: u32,
+    /// Alternatives.
+    pub patterns: Vec<Pattern>,
+    /// Its value.
+    pub value: Expr,
+}
+
+/// A pattern.
+#[derive(Debug, Clone)]
+#[allow(missing_docs)]
+pub enum Pattern {
+    /// `_`
+    Wild,
+    /// A name for the value. `unwrap` if the value is optional and an arm before takes `None`.
+    Bind { name: String, unwrap: bool },
+    /// `None`
+    None,
+    /// A literal, of the type of the value without its `?`.
+    Literal(Expr),
+    /// One for each part.
+    Tuple(Vec<Pattern>),
+}
+
+/// A call of an ONNX operator.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// `Gelu`, or `com.microsoft::QuickGelu`.
+    pub op: String,
+    /// The opset whose form of the operator the call has.
+    pub form: u32,
+    /// In order; trailing absent ones are left out.
+    pub inputs: Vec<Input>,
+    /// Name without suffix, and value.
+    pub attrs: Vec<(String, AttrForm, Expr)>,
+    /// The outputs that are requested.
+    pub outputs: Outputs,
+}
+
+/// The argument for an input.
+#[derive(Debug, Clone)]
+pub enum Input {
+    /// `Tensor`
+    Tensor(Expr),
+    /// `Tensor?`
+    Optional(Expr),
+    /// Nothing.
+    Absent,
+    /// A number that takes the dtype of the other inputs of its type variable.
+    Number(Expr),
+    /// `Scalar?` for an optional input.
+    OptionalNumber(Expr),
+    /// `int[]` or `SymInt[]` as a one-dimensional tensor.
+    Ints(Expr),
+    /// `float[]` as a one-dimensional tensor.
+    Floats(Expr),
+    /// `Tensor[]` spread into a variadic input.
+    Spread(Expr),
+}
+
+/// The kind of an attribute's value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum AttrForm {
+    Float,
+    Int,
+    Str,
+    Floats,
+    Ints,
+    Strs,
+    Tensor,
+    Graph,
+}
+
+/// How many outputs.
+#[derive(Debug, Clone)]
+pub enum Outputs {
+    /// One value.
+    One,
+    /// A tuple of this length.
+    Tuple(usize),
+    /// A list of the length that the expression gives.
+    List(Box<Expr>),
+    /// One value or a tuple of stated types: the outputs of an operator of another domain. `form` is the version of that domain.
+    Typed(Vec<Stated>),
+}
+
+/// The type that a rule states for an output.
+#[derive(Debug, Clone)]
+pub struct Stated {
+    /// A ScalarType.
+    pub dtype: Expr,
+    /// A list of SymInts.
+    pub shape: Expr,
+}
+
+/// The built-in functions of the language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Builtin {
+    Len,
+    Range,
+    Enumerate,
+    Zip,
+    Reversed,
+    Min,
+    Max,
+    MinOf,
+    MaxOf,
+    Sum,
+    Abs,
+    Int,
+    Float,
+}
+
+/// An example with a known target and named arguments.
+#[derive(Debug, Clone)]
+pub struct Example {
+    /// The overload or the ONNX operator.
+    pub target: Target,
+    /// By parameter name (attributes without suffix), in the order of the header. Omitted arguments are not listed.
+    pub args: Vec<(String, ExampleValue)>,
+    /// Sizes of symbolic dimensions.
+    pub with: Vec<(String, i64)>,
+    /// As written, from `example` on.
+    pub text: String,
+    /// Where.
+    pub span: Span,
+}
+
+impl Example {
+    /// Whether an argument is a complex tensor.
+    pub fn has_complex(&self) -> bool {
+        self.args.iter().any(|(_, arg)| is_complex(arg))
+    }
+}
+
+fn is_complex(arg: &ExampleValue) -> bool {
+    match arg {
+        ExampleValue::Tensor { dtype, .. } | ExampleValue::Literal { dtype, .. } => dtype.starts_with('c'),
+        ExampleValue::List(items) => items.iter().any(is_complex),
+        _ => false,
+    }
+}
+
+/// What an example calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// An overload.
+    Map(String),
+    /// An ONNX operator, in its newest form.
+    Lower(String),
+}
+
+impl Expr {
+    /// An expression.
+    pub fn new(kind: Kind, ty: Ty, span: Span) -> Expr {
+        Expr { kind, ty, span }
+    }
+
+    /// The empty tuple, which is the value of statements.
+    pub fn unit(span: Span) -> Expr {
+        Expr::new(Kind::Tuple(Vec::new()), Ty::unit(), span)
+    }
+
+    /// Whether it is a `fail` or `since`.
+    pub fn refuses(&self) -> bool {
+        matches!(self.kind, Kind::Since(..) | Kind::Fail(_))
+    }
+
+    /// Whether it never has a value.
+    pub fn is_never(&self) -> bool {
+        self.ty == Ty::Never && !matches!(self.kind, Kind::None)
+    }
+}

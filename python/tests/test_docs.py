@@ -1,0 +1,61 @@
+"""The Python and TOML code blocks of the documentation, and the minimal example."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import tomllib
+from pathlib import Path
+
+import onnx
+import pytest
+import torch
+from torch import nn
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PAGES = [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/*.md"), REPOSITORY / "python/README.md"]
+
+
+def blocks(language: str) -> dict[str, list[str]]:
+    """Returns the blocks of a language by page. Blocks that name a file are tested elsewhere."""
+    fence = re.compile(rf"^```{language}\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+    found = {str(page.relative_to(REPOSITORY)): fence.findall(page.read_text(encoding="utf-8")) for page in PAGES}
+    return {page: texts for page, texts in found.items() if texts}
+
+
+PYTHON = blocks("python")
+
+
+def test_no_page_is_missing() -> None:
+    assert {"README.md", "docs/migration.md", "docs/complex.md", "docs/custom-operators.md", "python/README.md"} <= set(PYTHON)
+
+
+@pytest.mark.parametrize("page", PYTHON)
+def test_python_runs(page, tmp_path, monkeypatch) -> None:
+    class Named(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = nn.Sequential(nn.Linear(4, 3), nn.ELU())
+
+        def forward(self, x):
+            return self.net(x)
+
+    monkeypatch.chdir(tmp_path)
+    names = {"torch": torch, "model": Named().eval(), "x": torch.randn(2, 4), "__name__": page}
+    for block in PYTHON[page]:
+        exec(compile(block, page, "exec"), names)
+    onnx.checker.check_model("model.onnx", full_check=True)
+
+
+def test_toml_parses() -> None:
+    texts = [text for page in blocks("toml").values() for text in page]
+    assert texts
+    for text in texts:
+        assert tomllib.loads(text)
+
+
+def test_the_minimal_example(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(REPOSITORY / "examples/minimal/export.py"), run_name="__main__")
+    assert "Compared with PyTorch" in capsys.readouterr().out
+    onnx.checker.check_model("model.onnx", full_check=True)

@@ -1,0 +1,226 @@
+//! What ONNX's operators mean on complex numbers. Those that are linear act on each part; the others are said in real ones.
+
+use crate::build::{Builder, Form, In};
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_onnx::graph::{Attr, Value};
+use aten2onnx_onnx::schema::Version;
+
+/// Operators that are linear in what they compute with: each part goes through on its own.
+const LINEAR: &[&str] = &[
+    "Add",
+    "Compress",
+    "Concat",
+    "CumSum",
+    "DepthToSpace",
+    "Expand",
+    "Flatten",
+    "Gather",
+    "GatherElements",
+    "GatherND",
+    "Identity",
+    "Neg",
+    "Pad",
+    "ReduceMean",
+    "ReduceSum",
+    "Reshape",
+    "ReverseSequence",
+    "ScatterElements",
+    "ScatterND",
+    "Slice",
+    "SpaceToDepth",
+    "Split",
+    "Squeeze",
+    "Sub",
+    "Sum",
+    "Tile",
+    "Transpose",
+    "Trilu",
+    "Unsqueeze",
+    "Where",
+];
+
+/// Operators that are linear in each of their first two inputs. A third one is added.
+const BILINEAR: &[&str] = &["Conv", "ConvTranspose", "Einsum", "Gemm", "MatMul", "Mul"];
+
+/// A call with complex inputs.
+pub(crate) struct ComplexCall {
+    pub before: u32,
+    pub op: &'static str,
+    pub form: &'static Version,
+    pub inputs: Vec<Option<Value>>,
+    pub attrs: Vec<(&'static str, Attr)>,
+    pub outputs: usize,
+}
+
+impl ComplexCall {
+    /// The same operator on real inputs.
+    fn on(&self, cx: &mut Builder, inputs: Vec<In>) -> Result<Vec<Value>> {
+        cx.node_in(Form::before(self.before), self.op, inputs, self.attrs.clone(), self.outputs)
+    }
+
+    fn one(&self, cx: &mut Builder, inputs: Vec<In>) -> Result<Value> {
+        let values = self.on(cx, inputs)?;
+        values.first().copied().ok_or_else(|| cx.fault(format!("`{}` gives no output", self.op)))
+    }
+
+    fn input(&self, cx: &Builder, i: usize) -> Result<Value> {
+        let given = self.inputs.get(i).copied().flatten();
+        given.ok_or_else(|| cx.fault(format!("`{}` is called without its input {i}", self.op)))
+    }
+
+    /// Is the input one of those that are complex here, if not by its own dtype then by that of its peers?
+    fn takes_complex(&self, cx: &Builder, i: usize) -> bool {
+        let variable = |i: usize| self.form.input_port(i).map(|port| port.ty);
+        self.inputs.iter().enumerate().any(|(j, v)| v.is_some_and(|v| cx.is_complex(v)) && variable(i) == variable(j))
+    }
+
+    fn is_linear(&self) -> bool {
+        let adds = |attr: &Attr| matches!(attr, Attr::Str(s) if s == "none" || s == "add");
+        LINEAR.contains(&self.op) && self.attrs.iter().all(|(name, attr)| *name != "reduction" || adds(attr))
+            || self.op == "Einsum" && self.inputs.len() == 1
+    }
+
+    fn is_bilinear(&self) -> bool {
+        let count = if self.op == "Einsum" { 2..=2 } else { 2..=3 };
+        BILINEAR.contains(&self.op) && count.contains(&self.inputs.len())
+    }
+}
+
+impl Builder {
+    /// The results of an operator on complex numbers.
+    pub(crate) fn complex_node(&mut self, call: &ComplexCall) -> Result<Vec<Value>> {
+        match call.op {
+            "Shape" | "Size" => {
+                let (re, _) = self.parts(call.input(self, 0)?)?;
+                call.on(self, vec![re.into()])
+            }
+            _ if call.is_linear() => self.part_by_part(call),
+            _ if call.is_bilinear() => Ok(vec![self.product(call)?]),
+            "Div" => Ok(vec![self.quotient(call.input(self, 0)?, call.input(self, 1)?)?]),
+            "Equal" => Ok(vec![self.both_equal(call)?]),
+            "Abs" => Ok(vec![self.modulus(call.input(self, 0)?)?]),
+            op => Err(Error::unsupported(format!("`{op}` does not take complex numbers"))),
+        }
+    }
+
+    fn part_by_part(&mut self, call: &ComplexCall) -> Result<Vec<Value>> {
+        let (mut real, mut imaginary) = (Vec::new(), Vec::new());
+        let mut is_real = true;
+        for (i, input) in call.inputs.iter().enumerate() {
+            let Some(value) = *input else {
+                real.push(In::None);
+                imaginary.push(In::None);
+                continue;
+            };
+            if !call.takes_complex(self, i) {
+                real.push(value.into());
+                imaginary.push(value.into());
+                continue;
+            }
+            let (re, im) = self.parts(value)?;
+            is_real &= im.is_none();
+            real.push(re.into());
+            imaginary.push(im.map_or(In::None, In::from));
+        }
+        let reals = call.on(self, real.clone())?;
+        if is_real {
+            return reals.into_iter().map(|re| self.complex(re, None)).collect();
+        }
+        for (re, im) in real.iter().zip(imaginary.iter_mut()) {
+            if let (In::Value(re), In::None) = (re, &im) {
+                *im = self.zeros_like(*re)?.into();
+            }
+        }
+        let imaginaries = call.on(self, imaginary)?;
+        reals.into_iter().zip(imaginaries).map(|(re, im)| self.complex(re, Some(im))).collect()
+    }
+
+    /// `(a + bi)(c + di)`; what is added to the product is added to its parts.
+    fn product(&mut self, call: &ComplexCall) -> Result<Value> {
+        let (a, b) = self.parts(call.input(self, 0)?)?;
+        let (c, d) = self.parts(call.input(self, 1)?)?;
+        let (re_bias, im_bias) = match call.inputs.get(2).copied().flatten() {
+            Some(bias) => (Some(self.parts(bias)?.0), Some(self.imaginary(bias)?)),
+            None => (None, None),
+        };
+        let with = |x: Value, y: Value, bias: Option<Value>| {
+            let mut inputs = vec![In::Value(x), In::Value(y)];
+            inputs.extend(bias.map(In::Value));
+            inputs
+        };
+        let mut re = call.one(self, with(a, c, re_bias))?;
+        if let (Some(b), Some(d)) = (b, d) {
+            let other = call.one(self, with(b, d, None))?;
+            re = self.node1("Sub", vec![re.into(), other.into()], vec![])?;
+        }
+        let im = match (b, d) {
+            (None, None) => im_bias.map(|bias| self.expand_like(bias, re)).transpose()?,
+            (Some(b), None) => Some(call.one(self, with(b, c, im_bias))?),
+            (None, Some(d)) => Some(call.one(self, with(a, d, im_bias))?),
+            (Some(b), Some(d)) => {
+                let first = call.one(self, with(a, d, im_bias))?;
+                let second = call.one(self, with(b, c, None))?;
+                Some(self.node1("Add", vec![first.into(), second.into()], vec![])?)
+            }
+        };
+        self.complex(re, im)
+    }
+
+    fn expand_like(&mut self, value: Value, like: Value) -> Result<Value> {
+        let shape = self.shape(like)?;
+        self.expand(value, &shape)
+    }
+
+    /// `x / y`. The divisor is brought to about 1 first, so that its square neither overflows nor vanishes.
+    fn quotient(&mut self, x: Value, y: Value) -> Result<Value> {
+        let (a, b) = self.parts(x)?;
+        let (c, d) = self.parts(y)?;
+        let Some(d) = d else {
+            let re = self.binary("Div", a, c)?;
+            let im = b.map(|b| self.binary("Div", b, c)).transpose()?;
+            return self.complex(re, im);
+        };
+        let (c_size, d_size) = (self.unary("Abs", c)?, self.unary("Abs", d)?);
+        let size = self.binary("Max", c_size, d_size)?;
+        let (c, d) = (self.binary("Div", c, size)?, self.binary("Div", d, size)?);
+        let (c_square, d_square) = (self.binary("Mul", c, c)?, self.binary("Mul", d, d)?);
+        let square = self.binary("Add", c_square, d_square)?;
+        let (c, d) = (self.binary("Div", c, square)?, self.binary("Div", d, square)?);
+        // x times the conjugate of y, over the square of y.
+        let (ac, ad) = (self.binary("Mul", a, c)?, self.binary("Mul", a, d)?);
+        let (re, im) = match b {
+            None => (ac, self.unary("Neg", ad)?),
+            Some(b) => {
+                let (bc, bd) = (self.binary("Mul", b, c)?, self.binary("Mul", b, d)?);
+                (self.binary("Add", ac, bd)?, self.binary("Sub", bc, ad)?)
+            }
+        };
+        let (re, im) = (self.binary("Div", re, size)?, self.binary("Div", im, size)?);
+        self.complex(re, Some(im))
+    }
+
+    fn both_equal(&mut self, call: &ComplexCall) -> Result<Value> {
+        let (x, y) = (call.input(self, 0)?, call.input(self, 1)?);
+        let (a, c) = (self.parts(x)?.0, self.parts(y)?.0);
+        let (b, d) = (self.imaginary(x)?, self.imaginary(y)?);
+        let (re, im) = (self.binary("Equal", a, c)?, self.binary("Equal", b, d)?);
+        self.binary("And", re, im)
+    }
+
+    /// The absolute value, a real number.
+    fn modulus(&mut self, x: Value) -> Result<Value> {
+        let (re, im) = self.parts(x)?;
+        let Some(im) = im else { return self.unary("Abs", re) };
+        let (re_square, im_square) = (self.binary("Mul", re, re)?, self.binary("Mul", im, im)?);
+        let square = self.binary("Add", re_square, im_square)?;
+        self.unary("Sqrt", square)
+    }
+
+    fn unary(&mut self, op: &'static str, x: Value) -> Result<Value> {
+        self.node1(op, vec![x.into()], vec![])
+    }
+
+    fn binary(&mut self, op: &'static str, x: Value, y: Value) -> Result<Value> {
+        self.node1(op, vec![x.into(), y.into()], vec![])
+    }
+}

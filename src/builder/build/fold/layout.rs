@@ -1,0 +1,139 @@
+//! Moving the elements of constants: for each element of the result, where it comes from.
+
+use super::permutation;
+use crate::build::Scalar;
+use crate::build::values::encode;
+use aten2onnx_onnx::graph::{Attr, Constant};
+
+/// The most elements of a result.
+const MOST: usize = 1 << 18;
+
+/// The elements at these positions, one after another.
+fn pick(x: &Constant, positions: impl Iterator<Item = usize>) -> Option<Vec<u8>> {
+    let width = usize::try_from(x.dtype.bits() / 8).ok().filter(|w| *w > 0)?;
+    let mut bytes = Vec::new();
+    for position in positions {
+        let start = position.checked_mul(width)?;
+        bytes.extend_from_slice(x.bytes().get(start..start.checked_add(width)?)?);
+    }
+    Some(bytes)
+}
+
+fn sizes(x: &Constant) -> Option<Vec<usize>> {
+    x.sizes.iter().map(|n| usize::try_from(*n).ok()).collect()
+}
+
+fn strides(sizes: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1; sizes.len()];
+    for i in (1..sizes.len()).rev() {
+        strides[i - 1] = strides[i] * sizes[i].max(1);
+    }
+    strides
+}
+
+/// The positions reached by walking over `sizes` in row-major order with these strides.
+fn walk(sizes: &[usize], strides: &[i64], start: i64) -> Option<Vec<usize>> {
+    let mut positions = vec![start];
+    for (size, stride) in sizes.iter().zip(strides) {
+        let count = positions.len().checked_mul(*size).filter(|n| *n <= MOST)?;
+        let mut next = Vec::with_capacity(count);
+        for position in positions {
+            for i in 0..*size {
+                next.push(position + i as i64 * stride);
+            }
+        }
+        positions = next;
+    }
+    positions.into_iter().map(|p| usize::try_from(p).ok()).collect()
+}
+
+/// For each element of the result, the element of a tensor of sizes `from` that it is broadcast from.
+pub(crate) fn broadcast(from: &[i64], to: &[i64]) -> Option<Vec<usize>> {
+    let to: Vec<usize> = to.iter().map(|n| usize::try_from(*n).ok()).collect::<Option<_>>()?;
+    let from: Vec<usize> = from.iter().map(|n| usize::try_from(*n).ok()).collect::<Option<_>>()?;
+    let added = to.len().checked_sub(from.len())?;
+    let mut steps = vec![0i64; added];
+    for ((size, stride), wanted) in from.iter().zip(strides(&from)).zip(to.get(added..)?) {
+        steps.push(match size {
+            1 => 0,
+            n if n == wanted => stride as i64,
+            _ => return None,
+        });
+    }
+    walk(&to, &steps, 0)
+}
+
+pub(crate) fn expand(x: &Constant, to: &[i64]) -> Option<Vec<u8>> {
+    pick(x, broadcast(&x.sizes, to)?.into_iter())
+}
+
+pub(crate) fn transpose(x: &Constant, perm: Option<&Attr>) -> Option<Vec<u8>> {
+    let sizes = sizes(x)?;
+    let perm = permutation(perm, sizes.len())?;
+    let strides = strides(&sizes);
+    let moved: Vec<usize> = perm.iter().map(|axis| sizes.get(*axis).copied()).collect::<Option<_>>()?;
+    let steps: Vec<i64> = perm.iter().map(|axis| Some(*strides.get(*axis)? as i64)).collect::<Option<_>>()?;
+    pick(x, walk(&moved, &steps, 0)?.into_iter())
+}
+
+fn axis_of(axis: i64, rank: usize) -> Option<usize> {
+    let rank = rank as i64;
+    usize::try_from(if axis < 0 { axis + rank } else { axis }).ok().filter(|a| (*a as i64) < rank)
+}
+
+pub(crate) fn concat(inputs: &[&Constant], axis: i64) -> Option<Vec<u8>> {
+    let first = inputs.first()?;
+    let axis = axis_of(axis, first.sizes.len())?;
+    let outer: usize = sizes(first)?.get(..axis)?.iter().product();
+    let mut bytes = Vec::new();
+    for row in 0..outer {
+        for input in inputs {
+            let width = usize::try_from(input.dtype.bits() / 8).ok().filter(|w| *w > 0)?;
+            let inner = sizes(input)?.get(axis..)?.iter().product::<usize>() * width;
+            bytes.extend_from_slice(input.bytes().get(row * inner..(row + 1) * inner)?);
+        }
+    }
+    Some(bytes)
+}
+
+pub(crate) fn gather(x: &Constant, indices: &Constant, axis: i64) -> Option<Vec<u8>> {
+    let sizes = sizes(x)?;
+    let axis = axis_of(axis, sizes.len())?;
+    let indices = encode::decode(indices.dtype, indices.bytes())?;
+    let indices: Vec<usize> = indices.iter().map(|i| axis_of(i.as_int()?, *sizes.get(axis)?)).collect::<Option<_>>()?;
+    let outer: usize = sizes.get(..axis)?.iter().product();
+    let inner: usize = sizes.get(axis + 1..)?.iter().product();
+    let row = sizes.get(axis)? * inner;
+    let positions =
+        (0..outer).flat_map(|o| indices.iter().flat_map(move |i| (0..inner).map(move |k| o * row + i * inner + k)));
+    pick(x, positions)
+}
+
+/// `bounds` are starts, ends and perhaps axes and steps; `result` the sizes that come out.
+pub(crate) fn slice(x: &Constant, bounds: &[&Constant], result: &[i64]) -> Option<Vec<u8>> {
+    let list = |i: usize| -> Option<Option<Vec<i64>>> {
+        let Some(constant) = bounds.get(i) else { return Some(None) };
+        let numbers = encode::decode(constant.dtype, constant.bytes())?;
+        Some(Some(numbers.iter().map(Scalar::as_int).collect::<Option<_>>()?))
+    };
+    let starts = list(0)??;
+    let axes = list(2)?.unwrap_or_else(|| (0..starts.len() as i64).collect());
+    let by = list(3)?.unwrap_or_else(|| vec![1; starts.len()]);
+    let sizes = sizes(x)?;
+    let mut steps: Vec<i64> = strides(&sizes).into_iter().map(|s| s as i64).collect();
+    let mut start = 0i64;
+    for ((first, axis), step) in starts.iter().zip(&axes).zip(&by) {
+        let axis = axis_of(*axis, sizes.len())?;
+        let size = *sizes.get(axis)? as i64;
+        let last = if *step < 0 { size - 1 } else { size };
+        let first = if *first < 0 { first.checked_add(size)? } else { *first }.clamp(0, last.max(0));
+        let stride = steps.get_mut(axis)?;
+        start += first * *stride;
+        *stride = stride.checked_mul(*step)?;
+    }
+    let result: Vec<usize> = result.iter().map(|n| usize::try_from(*n).ok()).collect::<Option<_>>()?;
+    if result.contains(&0) {
+        return Some(Vec::new());
+    }
+    pick(x, walk(&result, &steps, start)?.into_iter())
+}

@@ -1,0 +1,87 @@
+//! Constant folding of what rules make from small constants. Only results that are the same to the bit on every runtime.
+
+mod layout;
+mod logic;
+mod numbers;
+
+use crate::build::values::constants::MAX_FOLDED;
+use crate::build::{Builder, Call};
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_onnx::graph::{Attr, Constant, Type, Value};
+
+impl Builder {
+    /// The results of calls that need no node whatever their inputs hold.
+    pub(crate) fn elided(&self, call: &Call) -> Option<Value> {
+        if call.outputs != 1 {
+            return None;
+        }
+        match (call.op, call.optional(0)) {
+            ("Identity", Some(input)) => Some(input),
+            ("Cast", Some(input)) => {
+                (call.int("to") == Some(self.dtype(input).onnx().into()) && self.ty(input).is_tensor()).then_some(input)
+            }
+            ("Constant", _) => call.tensor("value").filter(|v| self.constant_of(*v).is_some()),
+            _ => None,
+        }
+    }
+
+    /// The constant that a call on small constants gives.
+    pub(crate) fn folded(&self, call: &Call, ty: &Type) -> Option<Constant> {
+        if call.outputs != 1 || call.inputs.is_empty() {
+            return None;
+        }
+        let inputs: Vec<&Constant> =
+            call.inputs.iter().map(|v| self.small_constant((*v)?)).collect::<Option<Vec<_>>>()?;
+        // What is small stays small: nothing is blown up here.
+        let given: usize = inputs.iter().map(|constant| constant.len()).sum();
+        let count = ty.shape()?.iter().try_fold(1usize, |n, size| n.checked_mul(usize::try_from(size.known()?).ok()?));
+        count.filter(|count| *count <= given.max(MAX_FOLDED))?;
+        evaluate(call.op, &call.attrs, &inputs, ty)
+    }
+}
+
+/// What an operator gives on constants, to the bit what every runtime gives; None where that is not known here.
+///
+/// The caller bounds the sizes.
+pub(crate) fn evaluate(op: &str, attrs: &[(&'static str, Attr)], inputs: &[&Constant], ty: &Type) -> Option<Constant> {
+    let sizes: Vec<i64> = ty.shape()?.iter().map(|n| n.known()).collect::<Option<_>>()?;
+    let attr = |name: &str| attrs.iter().find(|(n, _)| *n == name).map(|(_, attr)| attr);
+    let int = |name: &str| match attr(name) {
+        Some(Attr::Int(n)) => Some(*n),
+        _ => None,
+    };
+    let first = *inputs.first()?;
+    if inputs.iter().any(|input| input.dtype == Dtype::String) {
+        let is_reshaped = matches!(op, "Reshape" | "Squeeze" | "Unsqueeze" | "Flatten" | "Identity");
+        return is_reshaped.then(|| Constant { sizes, ..first.clone() });
+    }
+    let bytes = match (op, inputs) {
+        ("Reshape" | "Squeeze" | "Unsqueeze" | "Flatten" | "Identity", _) => first.bytes().to_vec(),
+        ("Cast", [x]) => numbers::cast(x, ty.dtype())?,
+        ("Neg", [x]) => numbers::negate(x)?,
+        ("Not", [x]) => logic::not(x)?,
+        ("Sqrt", [x]) => numbers::unary(x, f64::sqrt)?,
+        ("Reciprocal", [x]) => numbers::unary(x, f64::recip)?,
+        ("Add" | "Sub" | "Mul" | "Div" | "Max" | "Min", [a, b]) => numbers::binary(op, a, b, &sizes)?,
+        ("Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "And" | "Or" | "Xor", [a, b]) => {
+            logic::binary(op, a, b, &sizes)?
+        }
+        ("Where", [condition, a, b]) => logic::choose(condition, a, b, &sizes)?,
+        ("Expand", [x, _]) => layout::expand(x, &sizes)?,
+        ("Concat", _) => layout::concat(inputs, int("axis")?)?,
+        ("Gather", [x, indices]) => layout::gather(x, indices, int("axis").unwrap_or(0))?,
+        ("Transpose", [x]) => layout::transpose(x, attr("perm"))?,
+        ("Slice", [x, bounds @ ..]) => layout::slice(x, bounds, &sizes)?,
+        _ => return None,
+    };
+    let constant = Constant::new(ty.dtype(), sizes, bytes);
+    constant.is_consistent().then_some(constant)
+}
+
+/// The axes of a transposition; all reversed where none are given.
+fn permutation(attr: Option<&Attr>, rank: usize) -> Option<Vec<usize>> {
+    match attr {
+        Some(Attr::Ints(perm)) => perm.iter().map(|axis| usize::try_from(*axis).ok().filter(|a| *a < rank)).collect(),
+        _ => Some((0..rank).rev().collect()),
+    }
+}

@@ -1,0 +1,112 @@
+//! Casts and arithmetic on constants.
+
+use super::layout;
+use crate::build::Scalar;
+use crate::build::values::encode;
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_onnx::graph::Constant;
+
+/// Integers up to here are exact in float32, through which runtimes cast to the half-precision types.
+const EXACT: i64 = 1 << 24;
+
+pub(crate) fn cast(x: &Constant, to: Dtype) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(x.len() * 8);
+    for number in encode::decode(x.dtype, x.bytes())? {
+        if let (Scalar::Int(n), Dtype::Float16 | Dtype::Bfloat16) = (&number, to)
+            && n.unsigned_abs() > EXACT.unsigned_abs()
+        {
+            return None;
+        }
+        bytes.extend(encode::cast(&number, to)?);
+    }
+    Some(bytes)
+}
+
+pub(crate) fn negate(x: &Constant) -> Option<Vec<u8>> {
+    let numbers = encode::decode(x.dtype, x.bytes())?;
+    let mut bytes = Vec::with_capacity(x.len() * 8);
+    for number in numbers {
+        bytes.extend(match number {
+            Scalar::Int(n) if x.dtype.is_signed_int() => encode::encode_int(n.checked_neg()?, x.dtype)?,
+            Scalar::Float(v) => encode::encode_float(-v, x.dtype)?,
+            _ => return None,
+        });
+    }
+    Some(bytes)
+}
+
+/// A function that IEEE 754 rounds correctly. Half-precision types compute in float32 and round, as runtimes do.
+pub(crate) fn unary(x: &Constant, f: fn(f64) -> f64) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(x.len() * 8);
+    for number in encode::decode(x.dtype, x.bytes())? {
+        let Scalar::Float(v) = number else { return None };
+        // Square roots and quotients of float32 come out the same by way of float64.
+        let result = if x.dtype == Dtype::Float64 { f(v) } else { f64::from(f(v) as f32) };
+        if result.is_nan() {
+            return None;
+        }
+        bytes.extend(encode::encode_float(result, x.dtype)?);
+    }
+    Some(bytes)
+}
+
+/// Add, Sub, Mul, Div, Max or Min with broadcasting to `sizes`; the last two of integers only, as floats have two zeros.
+pub(crate) fn binary(op: &str, a: &Constant, b: &Constant, sizes: &[i64]) -> Option<Vec<u8>> {
+    if a.dtype != b.dtype {
+        return None;
+    }
+    let (xs, ys) = (encode::decode(a.dtype, a.bytes())?, encode::decode(b.dtype, b.bytes())?);
+    let (i, j) = (layout::broadcast(&a.sizes, sizes)?, layout::broadcast(&b.sizes, sizes)?);
+    let mut bytes = Vec::with_capacity(i.len() * 8);
+    for (i, j) in i.into_iter().zip(j) {
+        bytes.extend(match (xs.get(i)?, ys.get(j)?) {
+            (Scalar::Int(x), Scalar::Int(y)) => encode::encode_int(integers(op, *x, *y)?, a.dtype)?,
+            (Scalar::Float(x), Scalar::Float(y)) => floats(op, *x, *y, a.dtype)?,
+            _ => return None,
+        });
+    }
+    Some(bytes)
+}
+
+/// None where it overflows: what a runtime makes of that is its own.
+fn integers(op: &str, x: i64, y: i64) -> Option<i64> {
+    match op {
+        "Add" => x.checked_add(y),
+        "Sub" => x.checked_sub(y),
+        "Mul" => x.checked_mul(y),
+        "Div" => x.checked_div(y),
+        "Max" => Some(x.max(y)),
+        "Min" => Some(x.min(y)),
+        _ => None,
+    }
+}
+
+/// Half-precision types compute in float32 and round, as runtimes do. NaN has many bit patterns, so it is left alone.
+fn floats(op: &str, x: f64, y: f64, dtype: Dtype) -> Option<Vec<u8>> {
+    let result = match dtype {
+        Dtype::Float64 => arithmetic(op, x, y)?,
+        _ => {
+            // The elements came from at most 32 bits.
+            let (x, y) = (x as f32, y as f32);
+            let result = match op {
+                "Add" => x + y,
+                "Sub" => x - y,
+                "Mul" => x * y,
+                "Div" => x / y,
+                _ => return None,
+            };
+            f64::from(result)
+        }
+    };
+    if result.is_nan() { None } else { encode::encode_float(result, dtype) }
+}
+
+fn arithmetic(op: &str, x: f64, y: f64) -> Option<f64> {
+    Some(match op {
+        "Add" => x + y,
+        "Sub" => x - y,
+        "Mul" => x * y,
+        "Div" => x / y,
+        _ => return None,
+    })
+}

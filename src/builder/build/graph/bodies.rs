@@ -1,0 +1,230 @@
+//! Bodies of Loop, Scan, If and SequenceMap: graphs inside the graph.
+
+use rustc_hash::FxHashMap;
+
+use crate::build::{Builder, In, Scope};
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_onnx::graph::{Attr, Body, Node, Source, Type, Value};
+
+impl Builder {
+    /// A body for a `_g` attribute: `params` are the types of its inputs.
+    pub fn body(
+        &mut self,
+        params: &[Type],
+        f: impl FnOnce(&mut Builder, &[Value]) -> Result<Vec<Value>>,
+    ) -> Result<Attr> {
+        self.open_scope();
+        let inputs: Vec<Value> = params.iter().map(|ty| self.body_input(ty.clone())).collect();
+        let result = f(self, &inputs).and_then(|outputs| self.body_outputs(outputs));
+        let scope = self.close_scope();
+        Ok(Attr::Graph(Body { inputs, nodes: scope.nodes, outputs: result? }))
+    }
+
+    pub(crate) fn open_scope(&mut self) {
+        self.scopes.push(Scope { id: self.scope_count, ..Scope::default() });
+        self.scope_count = self.scope_count.saturating_add(1);
+    }
+
+    pub(crate) fn close_scope(&mut self) -> Scope {
+        if self.scopes.len() > 1 { self.scopes.pop().unwrap_or_default() } else { Scope::default() }
+    }
+
+    pub(crate) fn body_input(&mut self, ty: Type) -> Value {
+        let value = self.add_value(ty, Source::Input, None);
+        self.scope_mut().inputs.push(value);
+        self.bind_sizes(value, true);
+        value
+    }
+
+    /// A body gives what its own nodes make, each value once.
+    pub(crate) fn body_outputs(&mut self, outputs: Vec<Value>) -> Result<Vec<Value>> {
+        let mut own: Vec<Value> = Vec::with_capacity(outputs.len());
+        for output in outputs {
+            let output = self.plain(output);
+            if self.is_complex(output) {
+                return Err(Error::unsupported("complex numbers as results of a branch or a loop"));
+            }
+            self.check_visible(output)?;
+            // Whoever makes a node of the body sees to it that what it gives is in the graph.
+            if self.is_bundle(output) {
+                own.push(output);
+                continue;
+            }
+            let data = self.data(output);
+            let is_own = matches!(data.source, Source::Node) && Some(data.scope) == self.scope().map(|s| s.id);
+            let output = if is_own && !own.contains(&output) { output } else { self.copy(output) };
+            own.push(output);
+        }
+        Ok(own)
+    }
+
+    /// The body of a loop with one more value that it carries and leaves as it is.
+    pub fn with_carried(&mut self, body: &Body) -> Body {
+        let mut body = body.clone();
+        let ty = Type::sized(Dtype::Int64, &[]);
+        let before = self.add_value(ty.clone(), Source::Input, None);
+        let after = self.add_value(ty, Source::Node, None);
+        body.inputs.insert(2.min(body.inputs.len()), before);
+        body.outputs.insert(1.min(body.outputs.len()), after);
+        body.nodes.push(Node {
+            op: "Identity",
+            name: String::new(),
+            inputs: vec![Some(before)],
+            outputs: vec![Some(after)],
+            attrs: Vec::new(),
+            origin: self.origins.current,
+        });
+        body
+    }
+
+    /// The nodes of a body here, with values in the place of its inputs; gives its outputs.
+    pub fn inlined(&mut self, body: &Body, inputs: &[Value]) -> Vec<Value> {
+        let mut places: FxHashMap<Value, Value> = body.inputs.iter().copied().zip(inputs.iter().copied()).collect();
+        let nodes = self.copied_nodes(&body.nodes, &mut places);
+        self.scope_mut().nodes.extend(nodes);
+        let outputs = body.outputs.iter();
+        outputs.map(|output| self.placed_bundle(&places, *output).unwrap_or_else(|| placed(&places, *output))).collect()
+    }
+
+    fn placed_bundle(&mut self, places: &FxHashMap<Value, Value>, bundle: Value) -> Option<Value> {
+        let items: Vec<Value> = self.items(bundle)?.into_iter().map(|item| placed(places, item)).collect();
+        let ty = self.ty(bundle).clone();
+        Some(self.bundle(ty, &items))
+    }
+
+    fn copied_nodes(&mut self, nodes: &[Node], places: &mut FxHashMap<Value, Value>) -> Vec<Node> {
+        let mut copies = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            let attrs = node.attrs.iter().map(|(name, attr)| (*name, self.copied_attr(attr, places))).collect();
+            let inputs = node.inputs.iter().map(|input| input.map(|value| placed(places, value))).collect();
+            let outputs =
+                node.outputs.iter().map(|output| output.map(|value| self.cloned_value(value, places))).collect();
+            copies.push(Node { inputs, outputs, attrs, ..node.clone() });
+        }
+        copies
+    }
+
+    fn copied_attr(&mut self, attr: &Attr, places: &mut FxHashMap<Value, Value>) -> Attr {
+        let Attr::Graph(body) = attr else { return attr.clone() };
+        let inputs = body.inputs.iter().map(|input| self.cloned_value(*input, places)).collect();
+        let nodes = self.copied_nodes(&body.nodes, places);
+        let outputs = body.outputs.iter().map(|output| placed(places, *output)).collect();
+        Attr::Graph(Body { inputs, nodes, outputs })
+    }
+
+    /// A value of its own; its sizes may differ.
+    fn cloned_value(&mut self, value: Value, places: &mut FxHashMap<Value, Value>) -> Value {
+        let ty = self.any_sizes(&self.data(value).ty);
+        let source = self.data(value).source.clone();
+        let copy = self.add_value(ty, source, None);
+        self.bind_sizes(copy, false);
+        places.insert(value, copy);
+        copy
+    }
+
+    /// An Identity node, or what does the same to a sequence where Identity takes none.
+    pub(crate) fn copy(&mut self, value: Value) -> Value {
+        if matches!(self.ty(value), Type::Sequence(_)) && (11..14).contains(&self.limits.opset) {
+            return self.copied_sequence(value).unwrap_or(value);
+        }
+        let data = self.data(value);
+        let (ty, content) = (data.ty.clone(), data.content.clone());
+        let copy = self.add_value(ty, Source::Node, content);
+        let origin = self.origins.current;
+        self.scope_mut().nodes.push(Node {
+            op: "Identity",
+            name: String::new(),
+            inputs: vec![Some(value)],
+            outputs: vec![Some(copy)],
+            attrs: Vec::new(),
+            origin,
+        });
+        copy
+    }
+
+    /// The types of a body's inputs, from the inputs and the other attributes of its node.
+    pub fn body_params(
+        &mut self,
+        op: &str,
+        attr: &str,
+        inputs: &[In],
+        attrs: &[(&'static str, Attr)],
+    ) -> Result<Vec<Type>> {
+        let values: Vec<Option<Value>> = inputs.iter().flat_map(values).collect();
+        match op {
+            "If" => Ok(Vec::new()),
+            "Loop" => {
+                let mut params = vec![Type::sized(Dtype::Int64, &[]), Type::sized(Dtype::Bool, &[])];
+                for carried in self.types(op, values.get(2..).unwrap_or_default())? {
+                    // What is carried may change its sizes from one round to the next.
+                    params.push(self.any_sizes(&carried));
+                }
+                Ok(params)
+            }
+            "SequenceMap" => {
+                let types = self.types(op, &values)?;
+                Ok(types.into_iter().map(|ty| if let Type::Sequence(of) = ty { *of } else { ty }).collect())
+            }
+            "Scan" => {
+                let types = self.types(op, &values)?;
+                let given = |name: &str| attrs.iter().find(|a| a.0 == name).map(|a| &a.1);
+                let Some(Attr::Int(scanned)) = given("num_scan_inputs") else {
+                    return Err(self.fault("a Scan without `num_scan_inputs`"));
+                };
+                let axes = match given("scan_input_axes") {
+                    Some(Attr::Ints(axes)) => axes.as_slice(),
+                    _ => &[],
+                };
+                let states = types.len().saturating_sub(usize::try_from(*scanned).unwrap_or(0));
+                let element = |(i, ty): (usize, Type)| match i.checked_sub(states) {
+                    Some(i) => without_dim(ty, axes.get(i).copied().unwrap_or(0)),
+                    None => ty,
+                };
+                Ok(types.into_iter().enumerate().map(element).collect())
+            }
+            _ => Err(self.fault(format!("the inputs of `{attr}` of `{op}` are not known"))),
+        }
+    }
+
+    fn types(&self, op: &str, values: &[Option<Value>]) -> Result<Vec<Type>> {
+        let types = values.iter().map(|v| v.map(|v| self.ty(v).clone()));
+        types.collect::<Option<_>>().ok_or_else(|| self.fault(format!("what `{op}` hands to its body must be tensors")))
+    }
+
+    fn any_sizes(&self, ty: &Type) -> Type {
+        match ty {
+            Type::Tensor { dtype, shape: Some(shape) } => {
+                Type::tensor(*dtype, shape.iter().map(|_| self.fresh_symbol()).collect())
+            }
+            Type::Sequence(of) => Type::Sequence(Box::new(self.any_sizes(of))),
+            other => other.clone(),
+        }
+    }
+}
+
+/// The value that stands for another.
+fn placed(places: &FxHashMap<Value, Value>, value: Value) -> Value {
+    places.get(&value).copied().unwrap_or(value)
+}
+
+/// A slice of a tensor along one dimension.
+fn without_dim(ty: Type, axis: i64) -> Type {
+    match ty {
+        Type::Tensor { dtype, shape: Some(mut shape) } if !shape.is_empty() => {
+            let rank = shape.len() as i64;
+            let at = if axis < 0 { axis + rank } else { axis };
+            shape.remove(usize::try_from(at).unwrap_or(0).min(shape.len() - 1));
+            Type::tensor(dtype, shape)
+        }
+        other => other,
+    }
+}
+
+fn values(input: &In) -> Vec<Option<Value>> {
+    match input {
+        In::Value(v) => vec![Some(*v)],
+        In::Values(vs) => vs.iter().copied().map(Some).collect(),
+        _ => vec![None],
+    }
+}

@@ -1,0 +1,85 @@
+//! The graph under construction: its values, and the scopes of its bodies.
+
+pub(crate) mod bodies;
+mod edit;
+mod finish;
+pub(crate) mod live;
+mod names;
+
+use std::sync::Arc;
+
+use aten2onnx_core::sym::SymInt;
+use aten2onnx_onnx::graph::{Node, Source, Type, Value};
+use rustc_hash::FxHashMap;
+
+use crate::build::Builder;
+use crate::build::node::reuse;
+use crate::build::sizes::symbols;
+
+/// What is known of a value while the graph is built.
+pub(crate) struct ValueData {
+    pub(crate) ty: Type,
+    pub(crate) source: Source,
+    /// The elements of a small integer or boolean tensor with at most one dimension.
+    pub(crate) content: Option<Arc<[SymInt]>>,
+    /// The elements of a sequence or optional that is not in the graph.
+    pub(crate) items: Option<Arc<[Value]>>,
+    /// The name it should get.
+    pub(crate) name: Option<Arc<str>>,
+    /// The scope it was made in.
+    pub(crate) scope: u32,
+    /// What was running when it was made.
+    pub(crate) origin: u32,
+    /// A wrapped number is another handle of this value; only rules see it.
+    pub(crate) stands_for: Option<Value>,
+}
+
+/// A graph or body that is being built. What is cached in it is visible in the scopes inside it.
+#[derive(Default)]
+pub(crate) struct Scope {
+    pub(crate) id: u32,
+    pub(crate) inputs: Vec<Value>,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) reuse: FxHashMap<reuse::Key, Vec<Value>>,
+    /// Where symbols are found.
+    pub(crate) bindings: FxHashMap<Arc<str>, symbols::Bound>,
+    /// Expressions that are dimensions of values.
+    pub(crate) dims: FxHashMap<SymInt, (Value, usize)>,
+    /// Sizes that are in the graph as 0-dim values.
+    pub(crate) sizes: FxHashMap<SymInt, Value>,
+}
+
+impl Builder {
+    pub(crate) fn scope(&self) -> Option<&Scope> {
+        self.scopes.last()
+    }
+
+    pub(crate) fn scope_mut(&mut self) -> &mut Scope {
+        if self.scopes.is_empty() {
+            self.scopes.push(Scope::default());
+        }
+        let last = self.scopes.len() - 1;
+        &mut self.scopes[last]
+    }
+
+    pub(crate) fn add_value(&mut self, ty: Type, source: Source, content: Option<Arc<[SymInt]>>) -> Value {
+        let scope = match source {
+            // Constants and weights are initializers of the whole graph.
+            Source::Constant(_) | Source::Weight(_) => 0,
+            Source::Input | Source::Node => self.scope().map_or(0, |s| s.id),
+        };
+        let value = Value::new(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
+        let origin = self.origins.current;
+        let data = ValueData { ty, source, content, items: None, name: None, scope, origin, stands_for: None };
+        self.values.push(data);
+        value
+    }
+
+    pub(crate) fn data(&self, value: Value) -> &ValueData {
+        &self.values[value.index()]
+    }
+
+    pub(crate) fn data_mut(&mut self, value: Value) -> &mut ValueData {
+        &mut self.values[value.index()]
+    }
+}

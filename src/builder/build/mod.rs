@@ -1,0 +1,134 @@
+//! The builder itself. A call goes through `node` (the walk down the versions; `node::literals`, `node::legalise` and
+//! `node::emit` are its steps) unless `fold` or `node::reuse` finds that it needs no node; `graph::finish` and `graph::names` come last.
+
+mod args;
+mod complex;
+mod fold;
+mod graph;
+mod node;
+mod origins;
+mod outs;
+mod sizes;
+mod target;
+mod trace;
+mod values;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+pub use args::{ArgValue, Args};
+pub use complex::as_stored;
+pub(crate) use fold::evaluate;
+pub(crate) use graph::live::Live;
+use graph::{Scope, ValueData};
+pub use node::Form;
+pub use node::call::Call;
+pub use node::literals::In;
+use node::lowerings::LoweringTables;
+pub use node::lowerings::{LowerFn, Lowerings};
+pub use node::source::{Known, SourceNode};
+use origins::Origins;
+pub use outs::{IntoOuts, Out, Outs};
+pub use sizes::arithmetic::ScalarOp;
+pub use sizes::symbols::Binding;
+use sizes::symbols::Symbols;
+use target::Limits;
+pub use trace::{Event, Trace};
+pub(crate) use values::encode::decode;
+pub use values::scalar::Scalar;
+
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_core::error::Error;
+use aten2onnx_onnx::graph::{Constant, Value};
+
+/// Makes one ONNX graph.
+pub struct Builder {
+    /// The opset, and what the runtime cannot do.
+    limits: Limits,
+    /// What PyTorch makes of a Python float.
+    default_float: Dtype,
+    /// Versions of other domains.
+    domains: BTreeMap<&'static str, u32>,
+    values: Vec<ValueData>,
+    /// The graph, and the bodies that are being built inside it.
+    scopes: Vec<Scope>,
+    /// Number of scopes ever opened.
+    scope_count: u32,
+    outputs: Vec<(Arc<str>, Value)>,
+    shared: Shared,
+    symbols: Symbols,
+    origins: Origins,
+    trace: Trace,
+    lowerings: LoweringTables,
+}
+
+/// Values that exist once in the whole graph.
+#[derive(Default)]
+struct Shared {
+    constants: FxHashMap<Constant, Value>,
+    /// Numbers that PyTorch promotes as plain Python numbers, by the value they stand for.
+    wrapped: FxHashMap<Value, Value>,
+    /// The real parts and imaginary parts of complex values.
+    pairs: FxHashMap<Value, complex::Pair>,
+    /// Weights by the address of their elements.
+    weights: FxHashMap<usize, Value>,
+}
+
+impl Builder {
+    /// A builder for a target opset.
+    pub fn new(opset: u32) -> Builder {
+        Builder {
+            limits: Limits::of(opset),
+            default_float: Dtype::Float32,
+            domains: BTreeMap::new(),
+            values: Vec::new(),
+            scopes: vec![Scope::default()],
+            scope_count: 1,
+            outputs: Vec::new(),
+            shared: Shared::default(),
+            symbols: Symbols::default(),
+            origins: Origins::default(),
+            trace: Trace::default(),
+            lowerings: LoweringTables::default(),
+        }
+    }
+
+    /// The default dtype of PyTorch, `torch.get_default_dtype()`, where the program was written.
+    pub fn default_float(&self) -> Dtype {
+        self.default_float
+    }
+
+    /// Sets the default dtype of PyTorch.
+    pub fn set_default_float(&mut self, dtype: Dtype) {
+        self.default_float = dtype;
+    }
+
+    /// Records which arms are reached, and more if [`Trace::enable`] was called.
+    pub fn trace(&mut self) -> &mut Trace {
+        &mut self.trace
+    }
+
+    /// Records that a condition was tried, and returns it. The branch for when it is false has the next number.
+    pub fn branch(&mut self, arm: u32, condition: bool) -> bool {
+        self.trace.branch(arm, condition);
+        if !condition {
+            self.trace.reach(arm + 1);
+        }
+        condition
+    }
+
+    /// Records that an arm was reached.
+    pub fn arm(&mut self, arm: u32) {
+        self.trace.branch(arm, true);
+    }
+
+    /// An internal error that names the rule that is running.
+    pub fn fault(&self, message: impl std::fmt::Display) -> Error {
+        match self.origin().map(|o| o.rule.as_str()) {
+            Some(rule) if !rule.is_empty() => Error::internal(format!("{message} (in the rule for `{rule}`)")),
+            _ => Error::internal(message.to_string()),
+        }
+    }
+}

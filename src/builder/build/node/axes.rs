@@ -1,0 +1,70 @@
+//! Axes that count from the end: older opsets only know those that count from the front (`negative_axes` in opsets.toml).
+
+use crate::build::{Builder, Call};
+use aten2onnx_core::error::Result;
+use aten2onnx_onnx::facts::NEGATIVE_AXES;
+use aten2onnx_onnx::graph::Attr;
+use aten2onnx_onnx::schema::Version;
+
+impl Builder {
+    /// Counts the axes of a native call from the front where the target demands it and the rank is known.
+    pub(crate) fn front_axes(
+        &mut self,
+        version: &'static Version,
+        call: &mut Call,
+        attrs: &mut [(&'static str, Attr)],
+    ) -> Result<()> {
+        let target = self.target_of(call.op);
+        let start = NEGATIVE_AXES.partition_point(|row| row.0 < call.op);
+        for (op, since, name, is_input) in &NEGATIVE_AXES[start..] {
+            if *op != call.op {
+                break;
+            }
+            if target >= *since {
+                continue;
+            }
+            if *is_input {
+                self.front_input(version, call, name)?;
+            } else if let Some((_, attr)) = attrs.iter_mut().find(|(n, _)| n == name) {
+                self.front_attr(call, attr)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn front_attr(&self, call: &Call, attr: &mut Attr) -> Result<()> {
+        let added = match (call.op, &*attr) {
+            // The axes are those of the result.
+            ("Unsqueeze", Attr::Ints(axes)) => axes.len() as i64,
+            ("OneHot", _) => 1,
+            _ => 0,
+        };
+        match attr {
+            Attr::Int(axis) if *axis < 0 => *axis += self.rank_of(call)? + added,
+            Attr::Ints(axes) if axes.iter().any(|axis| *axis < 0) => {
+                let rank = self.rank_of(call)? + added;
+                axes.iter_mut().filter(|axis| **axis < 0).for_each(|axis| *axis += rank);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn front_input(&mut self, version: &'static Version, call: &mut Call, name: &str) -> Result<()> {
+        let Some(at) = version.inputs.iter().position(|port| port.name == name) else { return Ok(()) };
+        let Some(axes) = call.optional(at).and_then(|value| self.constant_ints(value)) else { return Ok(()) };
+        if axes.iter().all(|axis| *axis >= 0) {
+            return Ok(());
+        }
+        let rank = self.rank_of(call)?;
+        let front: Vec<i64> = axes.iter().map(|axis| if *axis < 0 { axis + rank } else { *axis }).collect();
+        let front = self.ints(&front);
+        call.inputs[at] = Some(front);
+        Ok(())
+    }
+
+    /// The rank of the first input.
+    fn rank_of(&self, call: &Call) -> Result<i64> {
+        self.rank(call.input(0)?)
+    }
+}

@@ -1,0 +1,185 @@
+//! Dtypes that a version does not take: casts go around the node, to a dtype that holds every value.
+
+use crate::build::{Builder, Call};
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_onnx::graph::{Type, Value};
+use aten2onnx_onnx::schema::{Op, Port, PortKind, TypeSet, Version};
+
+/// The casts that a node needs.
+#[derive(Debug, Default)]
+pub(crate) struct Casts {
+    /// Positions of inputs and the dtype each goes to.
+    pub(crate) inputs: Vec<(usize, Dtype)>,
+    /// Type variables that were changed: outputs that share them are cast back.
+    pub(crate) variables: Vec<(u8, Dtype)>,
+}
+
+impl Builder {
+    /// Does a version take the dtypes of a call's inputs, and the sequences and optionals that go in and come out?
+    pub(crate) fn takes_types(&self, version: &'static Version, call: &Call, outputs: &[Type]) -> bool {
+        let set_of = |port: Option<&Port>| port.and_then(|port| version.types.get(usize::from(port.ty)));
+        let whole = |ty: &Type, port: Option<&Port>| {
+            ty.is_tensor() || ty.is_unknown() || set_of(port).is_none_or(|set| set.others)
+        };
+        let given = |ty: &Type, port: Option<&Port>| {
+            whole(ty, port)
+                && (!ty.is_tensor() || ty.is_unknown() || set_of(port).is_none_or(|set| set.has(ty.dtype())))
+        };
+        let mut inputs = call.inputs.iter().enumerate().filter_map(|(i, value)| Some((i, (*value)?)));
+        let mut outputs = outputs.iter().enumerate();
+        self.tensors(version, call).all(|(_, value, _, set)| set.has(self.dtype(value)))
+            && inputs.all(|(i, value)| whole(self.ty(value), version.input_port(i)))
+            && outputs.all(|(i, ty)| given(ty, version.output_port(i)))
+    }
+
+    /// The casts that a version needs to take a call.
+    pub(crate) fn legalise(&self, schema: &'static Op, version: &'static Version, call: &Call) -> Result<Casts> {
+        self.check_variables(version, call)?;
+        let mut casts = Casts::default();
+        for (i, value, port, set) in self.tensors(version, call) {
+            let dtype = self.dtype(value);
+            let variable = is_variable(port, set);
+            if set.has(dtype) && (!variable || self.has_kernel(call.op, dtype)) {
+                continue;
+            }
+            let to = match self.wider_kernel(call, port, set, dtype) {
+                Some(to) => to,
+                // A runtime may yet learn it; the standard will not.
+                None if set.has(dtype) => continue,
+                None => {
+                    return Err(self.refused_dtype(schema, dtype, "take", |v| {
+                        v.input_port(i).and_then(|p| v.types.get(usize::from(p.ty)))
+                    }));
+                }
+            };
+            casts.inputs.push((i, to));
+            if variable && !casts.variables.contains(&(port.ty, to)) {
+                casts.variables.push((port.ty, to));
+            }
+        }
+        Ok(casts)
+    }
+
+    /// Sequences and optionals go where the version takes them.
+    pub(crate) fn check_kinds(&self, schema: &'static Op, version: &'static Version, call: &Call) -> Result<()> {
+        for (i, value) in call.inputs.iter().enumerate() {
+            let Some(ty) = value.map(|value| self.ty(value)).filter(|ty| !ty.is_tensor() && !ty.is_unknown()) else {
+                continue;
+            };
+            let takes = |version: &'static Version| {
+                let port = version.input_port(i)?;
+                Some(version.types.get(usize::from(port.ty))?.others)
+            };
+            if takes(version) == Some(false) {
+                return Err(self.refused_kind(schema, version, ty, "take", takes));
+            }
+        }
+        Ok(())
+    }
+
+    /// It cannot take or give a sequence or optional at the target; names the opset that can.
+    pub(crate) fn refused_kind(
+        &self,
+        schema: &'static Op,
+        version: &'static Version,
+        ty: &Type,
+        verb: &str,
+        can: impl Fn(&'static Version) -> Option<bool>,
+    ) -> Error {
+        let what = if matches!(ty, Type::Optional(_)) { "optionals" } else { "sequences" };
+        let newer = schema.versions.iter().find(|v| v.since > version.since && can(v) == Some(true));
+        let since = newer.map(|v| v.since);
+        let when = since.map_or_else(|| "at any opset".to_owned(), |opset| format!("before opset {opset}"));
+        Error::refused(format!("`{}` does not {verb} {what} {when}", schema.name), since)
+    }
+
+    /// Does the runtime lack a kernel for a call, and for wider dtypes too?
+    pub(crate) fn has_no_kernel(&self, version: &'static Version, call: &Call) -> bool {
+        self.limits.avoided.contains_key(call.op)
+            && self.tensors(version, call).filter(|(_, _, port, set)| is_variable(port, set)).any(
+                |(_, value, port, set)| {
+                    let dtype = self.dtype(value);
+                    !self.has_kernel(call.op, dtype) && self.wider_kernel(call, port, set, dtype).is_none()
+                },
+            )
+    }
+
+    /// Would a node of a model rather be said otherwise, for the runtime's sake?
+    pub(crate) fn avoids(&self, version: &'static Version, call: &Call) -> bool {
+        let mut tensors =
+            self.tensors(version, call).filter(|(_, _, port, set)| is_variable(port, set)).map(|(_, v, ..)| v);
+        self.limits.for_runtime && tensors.any(|value| !self.has_kernel(call.op, self.dtype(value)))
+    }
+
+    fn has_kernel(&self, op: &str, dtype: Dtype) -> bool {
+        self.limits.avoided.get(op).is_none_or(|avoided| avoided & (1 << dtype as u32) == 0)
+    }
+
+    /// The dtype to compute in instead.
+    fn wider_kernel(&self, call: &Call, port: &Port, set: &TypeSet, dtype: Dtype) -> Option<Dtype> {
+        let kernel = |to: &Dtype| set.has(*to) && (!is_variable(port, set) || self.has_kernel(call.op, *to));
+        wider(dtype).iter().copied().find(kernel).filter(|_| may_be_cast(call, port))
+    }
+
+    /// Two dtypes for one type variable are a fault of the rule.
+    fn check_variables(&self, version: &'static Version, call: &Call) -> Result<()> {
+        let mut seen: [Option<(Dtype, &'static str)>; 16] = [None; 16];
+        for (_, value, port, set) in self.tensors(version, call).filter(|(_, _, port, set)| is_variable(port, set)) {
+            let dtype = self.dtype(value);
+            let Some(slot) = seen.get_mut(usize::from(port.ty)) else { continue };
+            match *slot {
+                Some((other, name)) if other != dtype => {
+                    let what =
+                        format!("takes {other} for `{name}` and {dtype} for `{}`: both are {}", port.name, set.name);
+                    return Err(call.fault(self, what));
+                }
+                _ => *slot = Some((dtype, port.name)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The inputs that are tensors, each with its position, port and type set.
+    fn tensors<'a>(
+        &'a self,
+        version: &'static Version,
+        call: &'a Call,
+    ) -> impl Iterator<Item = (usize, Value, &'static Port, &'static TypeSet)> + 'a {
+        call.inputs.iter().enumerate().filter_map(|(i, value)| {
+            let value = (*value).filter(|v| self.ty(*v).is_tensor())?;
+            let port = version.input_port(i)?;
+            Some((i, value, port, version.types.get(usize::from(port.ty))?))
+        })
+    }
+
+    /// It cannot take or give a dtype at the target; names the opset that can.
+    pub(crate) fn refused_dtype(
+        &self,
+        schema: &'static Op,
+        dtype: Dtype,
+        verb: &str,
+        set: impl Fn(&'static Version) -> Option<&'static TypeSet>,
+    ) -> Error {
+        let target = self.target_of(schema.name);
+        let newer = schema.versions.iter().filter(|v| v.since > target);
+        let needs = newer.filter(|v| set(v).is_some_and(|s| s.has(dtype))).map(|v| v.since).next();
+        let when = needs.map_or_else(|| "at any opset".to_owned(), |opset| format!("before opset {opset}"));
+        Error::refused(format!("`{}` does not {verb} {dtype} {when}", schema.name), needs)
+    }
+}
+
+/// May the input be cast? Not that of a cast, nor what goes into a body whose inputs have their types.
+fn may_be_cast(call: &Call, port: &Port) -> bool {
+    call.op != "Cast" && (port.kind != PortKind::Variadic || port.homogeneous)
+}
+
+/// Do all inputs and outputs of this type have the same one?
+fn is_variable(port: &Port, set: &TypeSet) -> bool {
+    set.only().is_none() && (port.kind != PortKind::Variadic || port.homogeneous)
+}
+
+/// The dtypes that hold every value of a dtype, the preferred one first.
+fn wider(dtype: Dtype) -> &'static [Dtype] {
+    aten2onnx_onnx::facts::WIDER.iter().find(|(d, _)| *d == dtype).map_or(&[], |(_, wider)| wider)
+}

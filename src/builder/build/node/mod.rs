@@ -1,0 +1,349 @@
+//! The call of a node: from the form it is written in down to the version that is native at the target opset.
+
+pub(crate) mod axes;
+pub(crate) mod call;
+mod emit;
+mod foreign;
+mod legalise;
+pub(crate) mod literals;
+pub(crate) mod lowerings;
+mod raise;
+pub(crate) mod reuse;
+pub(crate) mod source;
+
+use crate::build::complex::ComplexCall;
+use crate::build::node::lowerings::{Difference, LowerFn, Lowering};
+use crate::build::{Builder, Call, Event, In};
+use crate::infer;
+use aten2onnx_core::error::{Error, Kind, Result};
+use aten2onnx_core::sym::SymInt;
+use aten2onnx_onnx::graph::{Attr, Type, Value};
+use aten2onnx_onnx::schema::{self, Change, Op, Version};
+
+/// Lowerings inside lowerings. More is a circle in the rules.
+const MAX_DEPTH: u32 = 48;
+
+/// What is inferred of a call before any node is made.
+pub(crate) struct Inferred {
+    pub(crate) types: Vec<Type>,
+    pub(crate) contents: Vec<Option<Vec<SymInt>>>,
+}
+
+/// How a call goes on.
+pub(crate) enum Step {
+    Native(&'static Version),
+    Lower(Lowering, u32),
+    /// The target has a newer form.
+    Raise(&'static Version),
+    /// It is native, but the runtime has no kernel for it: the older form may do.
+    Instead(Lowering, u32, &'static Version),
+}
+
+impl Step {
+    fn up(version: &'static Version, same: bool) -> Step {
+        if same { Step::Native(version) } else { Step::Raise(version) }
+    }
+}
+
+/// The form that the arguments of a node have: ONNX changes the inputs and attributes of an operator from version to version.
+#[derive(Debug, Clone, Copy)]
+pub struct Form {
+    before: u32,
+    lower: Option<(u32, LowerFn)>,
+}
+
+impl Form {
+    /// That of the operator's newest version.
+    pub const NEWEST: Form = Form { before: u32::MAX, lower: None };
+
+    /// The form that the operator had before an opset.
+    pub fn before(opset: u32) -> Form {
+        Form { before: opset, lower: None }
+    }
+
+    /// The same form, with the lowering for opsets before `since`: exporters for one opset have it inline, not in a table.
+    pub fn lowered_by(self, since: u32, lower: LowerFn) -> Form {
+        Form { lower: Some((since, lower)), ..self }
+    }
+}
+
+impl Builder {
+    /// A node in the newest form of its operator. Gives exactly `outputs` values.
+    pub fn node(
+        &mut self,
+        op: &'static str,
+        inputs: Vec<In>,
+        attrs: Vec<(&'static str, Attr)>,
+        outputs: usize,
+    ) -> Result<Vec<Value>> {
+        self.node_in(Form::NEWEST, op, inputs, attrs, outputs)
+    }
+
+    /// A node with one output, in the newest form of its operator.
+    pub fn node1(&mut self, op: &'static str, inputs: Vec<In>, attrs: Vec<(&'static str, Attr)>) -> Result<Value> {
+        self.node1_in(Form::NEWEST, op, inputs, attrs)
+    }
+
+    /// A node with one output, in a stated form.
+    pub fn node1_in(
+        &mut self,
+        form: Form,
+        op: &'static str,
+        inputs: Vec<In>,
+        attrs: Vec<(&'static str, Attr)>,
+    ) -> Result<Value> {
+        let values = self.node_in(form, op, inputs, attrs, 1)?;
+        values.first().copied().ok_or_else(|| self.fault(format!("`{op}` gives no output")))
+    }
+
+    /// A node in a stated form. Gives exactly `outputs` values.
+    pub fn node_in(
+        &mut self,
+        form: Form,
+        op: &'static str,
+        inputs: Vec<In>,
+        attrs: Vec<(&'static str, Attr)>,
+        outputs: usize,
+    ) -> Result<Vec<Value>> {
+        let Form { before, lower } = form;
+        let found = schema::find(op).and_then(|s| Some((s, s.at(before.saturating_sub(1))?)));
+        let (schema, form) = found.ok_or_else(|| self.fault(format!("there is no operator `{op}` before {before}")))?;
+        let inputs = self.literals(op, form, inputs)?;
+        if inputs.iter().flatten().any(|v| self.is_complex(*v)) {
+            return self.complex_node(&ComplexCall { before, op: schema.name, form, inputs, attrs, outputs });
+        }
+        let attrs = attrs.into_iter().map(|(name, attr)| Ok((name, self.checked(op, attr)?))).collect::<Result<_>>()?;
+        self.call(schema, Call { op: schema.name, form, inputs, attrs, outputs, lower })
+    }
+
+    fn call(&mut self, schema: &'static Op, call: Call) -> Result<Vec<Value>> {
+        self.check_inputs(&call)?;
+        if let Some(value) = self.elided(&call) {
+            return Ok(vec![value]);
+        }
+        let key = self.reuse_key(&call);
+        if let Some(values) = key.as_ref().and_then(|key| self.reused(key)) {
+            return Ok(values);
+        }
+        let inferred = self.infer(&call)?;
+        if let Some(values) = self.known_contents(&inferred) {
+            return Ok(values);
+        }
+        if let Some(constant) = inferred.types.first().and_then(|ty| self.folded(&call, ty)) {
+            return Ok(vec![self.intern(constant)]);
+        }
+        let values = match self.step(schema, &call, &inferred.types)? {
+            Step::Native(version) => self.native(schema, version, call, &inferred)?,
+            Step::Raise(version) => self.raised(schema, version, &call)?,
+            Step::Lower(lower, since) => self.lowered(lower, since, &call, &inferred)?,
+            // What a failed attempt leaves behind is read by nobody, and so is dropped at the end.
+            Step::Instead(lower, since, version) => match self.lowered(lower, since, &call, &inferred) {
+                Ok(values) => values,
+                Err(_) => self.native(schema, version, call, &inferred)?,
+            },
+        };
+        self.remember(key, &values);
+        Ok(values)
+    }
+
+    /// A tensor in an attribute is a constant.
+    fn checked(&self, op: &str, attr: Attr) -> Result<Attr> {
+        match attr {
+            Attr::Tensor(value) if self.constant_of(self.plain(value)).is_some() => Ok(Attr::Tensor(self.plain(value))),
+            Attr::Tensor(_) => Err(self.fault(format!("an attribute of `{op}` is a tensor that is not known"))),
+            other => Ok(other),
+        }
+    }
+
+    /// Values of other bodies, or none at all, are a fault of the rule.
+    pub(crate) fn check_inputs(&self, call: &Call) -> Result<()> {
+        for value in call.inputs.iter().flatten() {
+            self.check_visible(*value)?;
+        }
+        Ok(())
+    }
+
+    /// Types and contents of a call's outputs.
+    pub(crate) fn infer(&self, call: &Call) -> Result<Inferred> {
+        let inputs: Vec<Option<infer::TypedInput<'_>>> =
+            call.inputs.iter().map(|v| v.map(|v| self.typed_input(v))).collect();
+        let types = infer::infer(self, call.op, call.form, &inputs, &call.attrs, call.outputs, self.limits.opset)
+            .map_err(|e| self.in_rule(e))?;
+        let contents = infer::content(self, call.op, call.form, &inputs, &call.attrs, call.outputs, self.limits.opset);
+        Ok(Inferred { types, contents })
+    }
+
+    fn typed_input(&self, value: Value) -> infer::TypedInput<'_> {
+        let constant = self.small_constant(value);
+        let view = constant.map(|c| infer::Const { dtype: c.dtype, sizes: &c.sizes, bytes: c.bytes() });
+        infer::TypedInput { ty: self.ty(value), constant: view, content: self.content(value) }
+    }
+
+    /// Adds the rule to a fault that does not know of it.
+    fn in_rule(&self, error: Error) -> Error {
+        match error.kind {
+            Kind::Internal => Error { message: self.fault(&error.message).message, ..error },
+            _ => error,
+        }
+    }
+
+    /// Constants in the place of a node whose results follow from what is known.
+    pub(crate) fn known_contents(&mut self, inferred: &Inferred) -> Option<Vec<Value>> {
+        let all = inferred.types.iter().zip(&inferred.contents);
+        let constants: Option<Vec<_>> = all.map(|(ty, c)| self.content_as_constant(ty, c.as_ref()?)).collect();
+        let constants = constants.filter(|c| !c.is_empty() && c.len() == inferred.types.len())?;
+        Some(constants.into_iter().map(|c| self.intern(c)).collect())
+    }
+
+    /// Walks down the versions until one is native or a rule says it otherwise. `types` are those of the outputs.
+    pub(crate) fn step(&self, schema: &'static Op, call: &Call, types: &[Type]) -> Result<Step> {
+        let target = self.target_of(schema.name);
+        let lacking = self.limits.lacking.contains(schema.name);
+        let in_force = schema.at(target).filter(|v| v.since > call.form.since && !lacking);
+        if let Some(version) = in_force {
+            return Ok(self.step_up(schema, version, call));
+        }
+        let mut left = schema.versions;
+        while let [older @ .., version] = left {
+            left = older;
+            if version.since > call.form.since {
+                continue;
+            }
+            if version.since <= target && version.deprecated {
+                return Ok(Step::Raise(version));
+            }
+            if version.since <= target && !lacking {
+                return Ok(
+                    match self.lower_of(schema.name, version, None).filter(|_| self.has_no_kernel(version, call)) {
+                        Some(lower) => Step::Instead(lower, version.since, version),
+                        None => Step::Native(version),
+                    },
+                );
+            }
+            match self.lowering(schema, version, older.last(), call, types) {
+                Ok(Some(lower)) => return Ok(Step::Lower(lower, version.since)),
+                Ok(None) => {}
+                Err(_) if lacking => return Err(self.lacks(schema)),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(if lacking { self.lacks(schema) } else { self.needs(schema, call.form.since) })
+    }
+
+    /// A call in an older form than the target's: it stands where the versions in between mean the same.
+    fn step_up(&self, schema: &'static Op, version: &'static Version, call: &Call) -> Step {
+        let between = schema.versions.iter().filter(|v| v.since > call.form.since && v.since <= version.since);
+        let mut same = between
+            .into_iter()
+            .all(|v| matches!(self.difference(schema.name, v), Difference::Same | Difference::Schema(Change::Types)));
+        same &= call.attrs.iter().all(|(name, _)| version.attribute(name).is_some());
+        // What is native and deprecated is refused where the node is made.
+        Step::up(version, same && !version.deprecated)
+    }
+
+    /// The rule for a version that is too new; None where the older one can say the same.
+    fn lowering(
+        &self,
+        schema: &'static Op,
+        version: &'static Version,
+        older: Option<&'static Version>,
+        call: &Call,
+        types: &[Type],
+    ) -> Result<Option<Lowering>> {
+        let difference = self.difference(schema.name, version);
+        let at_hand = call.lower.filter(|(since, _)| *since == version.since).map(|(_, lower)| lower);
+        let lower = self.lower_of(schema.name, version, at_hand);
+        let older = older.filter(|_| difference != Difference::Schema(Change::Appeared));
+        let sayable = match (difference, older) {
+            (Difference::Schema(Change::Types), Some(older)) => lower.is_none() || self.takes_types(older, call, types),
+            (Difference::Same, Some(older)) => is_sayable(version, older, call),
+            _ => false,
+        };
+        if sayable {
+            return Ok(None);
+        }
+        lower.map(Some).ok_or_else(|| self.needs(schema, version.since))
+    }
+
+    pub(crate) fn lowered(
+        &mut self,
+        lower: Lowering,
+        since: u32,
+        call: &Call,
+        inferred: &Inferred,
+    ) -> Result<Vec<Value>> {
+        if self.lowerings.depth >= MAX_DEPTH {
+            return Err(self.fault(format!("the lowerings of `{}` go round in circles", call.op)));
+        }
+        self.trace.event(Event::Lower(call.op, since));
+        self.lowerings.depth += 1;
+        let result = lower.call(since, self, call);
+        self.lowerings.depth -= 1;
+        let mut values = result.map_err(|e| match e.kind {
+            Kind::Internal => e.at(format!("lower {} before {since}", call.op)),
+            _ => e,
+        })?;
+        if values.len() < call.outputs {
+            let what = format!("`{}` with {} outputs needs opset {since}", call.op, call.outputs);
+            return Err(Error::refused(what, Some(since)));
+        }
+        values.truncate(call.outputs);
+        for (value, ty) in values.iter().zip(&inferred.types) {
+            self.refine(*value, ty).map_err(|(got, wanted)| {
+                self.fault(format!("`lower {} before {since}` gives {got} where {wanted} is due", call.op))
+            })?;
+        }
+        for (value, content) in values.iter().zip(&inferred.contents) {
+            if let (Some(content), None) = (content, self.content(*value)) {
+                self.data_mut(*value).content = Some(content.as_slice().into());
+            }
+        }
+        Ok(values)
+    }
+
+    /// The newest opset of an operator's domain that the graph may use.
+    pub(crate) fn target_of(&self, op: &str) -> u32 {
+        // Operators of other domains do not follow the opset.
+        if op.contains("::") { u32::MAX } else { self.limits.opset }
+    }
+
+    /// The runtime has no such operator, and no other can stand for it.
+    fn lacks(&self, schema: &'static Op) -> Error {
+        Error::unsupported(format!("the runtime has no `{}`, and nothing else says the same", schema.name))
+    }
+
+    /// It cannot be said below `since`.
+    pub(crate) fn needs(&self, schema: &'static Op, since: u32) -> Error {
+        Error::refused(format!("`{}` as it is used here needs opset {since}", schema.name), Some(since))
+    }
+}
+
+/// Does the call keep to what the older version knows?
+fn is_sayable(version: &'static Version, older: &'static Version, call: &Call) -> bool {
+    let attrs = call.attrs.iter().all(|(name, attr)| {
+        let default = || version.attribute(name).and_then(|a| a.default);
+        older.attribute(name).is_some() || default().is_some_and(|d| d.is(attr))
+    });
+    let inputs = call.inputs.iter().enumerate().all(|(i, v)| v.is_none() || older.input_port(i).is_some());
+    let outputs = (0..call.outputs).all(|i| older.output_port(i).is_some());
+    attrs && inputs && outputs
+}
+
+/// What inference asks of the graph.
+impl infer::InferCx for Builder {
+    fn fresh(&self) -> SymInt {
+        self.fresh_symbol()
+    }
+
+    fn type_of(&self, value: Value) -> Option<Type> {
+        Some(self.ty(value).clone())
+    }
+
+    fn content_of(&self, value: Value) -> Option<Vec<SymInt>> {
+        self.content(value).map(<[SymInt]>::to_vec)
+    }
+
+    fn range(&self, symbol: &str) -> (Option<i64>, Option<i64>) {
+        self.symbol_range(symbol)
+    }
+}

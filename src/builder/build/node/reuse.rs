@@ -1,0 +1,51 @@
+//! Cheap nodes that would be made twice are made once: shape arithmetic, casts.
+
+use crate::build::{Builder, Call};
+use aten2onnx_onnx::graph::{Attr, Value};
+
+/// What makes two calls the same.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    op: &'static str,
+    inputs: Vec<Option<Value>>,
+    attrs: Vec<(&'static str, Vec<i64>)>,
+}
+
+/// Operators whose nodes are shared whatever they work on.
+const SHARED: &[&str] = &["Cast", "Shape", "Size"];
+
+/// Operators whose nodes are shared where they compute sizes.
+const SHARED_ON_SIZES: &[&str] =
+    &["Add", "Concat", "Div", "Gather", "Mod", "Mul", "Neg", "Reshape", "Slice", "Squeeze", "Sub", "Unsqueeze"];
+
+impl Builder {
+    /// The key of a call that may be shared.
+    pub(crate) fn reuse_key(&self, call: &Call) -> Option<Key> {
+        let on_sizes = || call.inputs.iter().flatten().all(|v| self.content(*v).is_some());
+        let is_shared = SHARED.contains(&call.op) || (SHARED_ON_SIZES.contains(&call.op) && on_sizes());
+        if !is_shared {
+            return None;
+        }
+        let mut attrs = Vec::with_capacity(call.attrs.len());
+        for (name, attr) in &call.attrs {
+            match attr {
+                Attr::Int(n) => attrs.push((*name, vec![*n])),
+                Attr::Ints(ns) => attrs.push((*name, ns.clone())),
+                _ => return None,
+            }
+        }
+        attrs.sort();
+        Some(Key { op: call.op, inputs: call.inputs.clone(), attrs })
+    }
+
+    /// The results of an equal call in this scope or one around it.
+    pub(crate) fn reused(&self, key: &Key) -> Option<Vec<Value>> {
+        self.scopes.iter().rev().find_map(|s| s.reuse.get(key)).cloned()
+    }
+
+    pub(crate) fn remember(&mut self, key: Option<Key>, values: &[Value]) {
+        if let Some(key) = key {
+            self.scope_mut().reuse.insert(key, values.to_vec());
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Nodes of a model that is converted, rather than of a rule: they stay as they are where the target has them so.
+//!
+//! Nothing is folded, shared or elided at this level, so that what a user made is found again in the result. What is known of
+//! constants is told beside the inputs: [`SourceNode::known`] are constants that hold the same as [`SourceNode::inputs`].
+
+use std::sync::Arc;
+
+use crate::build::node::{Inferred, Step};
+use crate::build::{Builder, Call};
+use aten2onnx_core::error::{Error, Kind, Result};
+use aten2onnx_core::sym::SymInt;
+use aten2onnx_onnx::graph::{Attr, Body, Constant, Graph, Node, Source, Type, Value};
+use aten2onnx_onnx::schema::{self, Op, Version};
+
+/// A node as it stands in the model.
+#[derive(Debug, Clone)]
+pub struct SourceNode {
+    /// `Gelu`, or `com.microsoft::QuickGelu`.
+    pub op: &'static str,
+    /// Its own name, perhaps empty.
+    pub name: String,
+    /// In order; None for an absent one.
+    pub inputs: Vec<Option<Value>>,
+    /// The same, but constants in the place of what is known to be one.
+    pub known: Vec<Option<Value>>,
+    /// As given.
+    pub attrs: Vec<(&'static str, Attr)>,
+    /// What the model says of each output.
+    pub declared: Vec<Option<Type>>,
+}
+
+/// A result of a node.
+#[derive(Debug, Clone, Copy)]
+pub struct Known {
+    /// The result.
+    pub value: Value,
+    /// A constant that holds the same.
+    pub constant: Option<Value>,
+}
+
+impl SourceNode {
+    fn call(&self, schema: &'static Op, form: &'static Version) -> Call {
+        let mut inputs = self.known.clone();
+        while inputs.last() == Some(&None) {
+            inputs.pop();
+        }
+        Call { op: schema.name, form, inputs, attrs: self.attrs.clone(), outputs: self.declared.len(), lower: None }
+    }
+}
+
+impl Builder {
+    /// The node as it is. Its types are what the model says and what can be inferred.
+    pub fn keep(&mut self, node: &SourceNode, form: Option<&'static Version>) -> Vec<Known> {
+        let found = schema::find(node.op).zip(form);
+        let call = found.map(|(schema, form)| node.call(schema, form));
+        let inferred = call.as_ref().and_then(|call| self.infer(call).ok());
+        let constants = call.as_ref().zip(inferred.as_ref()).map(|(call, i)| self.known_results(call, i));
+        let types = inferred.as_ref().map_or(&[][..], |i| &i.types);
+        let mut results = Vec::with_capacity(node.declared.len());
+        for (i, declared) in node.declared.iter().enumerate() {
+            let found = types.get(i).filter(|ty| !ty.is_unknown());
+            let ty = found.or(declared.as_ref()).cloned().unwrap_or_else(Type::unknown);
+            let content = inferred.as_ref().and_then(|inferred| inferred.contents.get(i)?.as_deref());
+            let value = self.add_value(ty, Source::Node, content.map(Into::into));
+            self.bind_sizes(value, false);
+            self.refine_declared(value, declared.as_ref());
+            let constant = constants.as_ref().and_then(|c| c.get(i).copied().flatten());
+            results.push(Known { value, constant });
+        }
+        let outputs = results.iter().map(|known| Some(known.value)).collect();
+        let (op, name, inputs, attrs) = (node.op, node.name.clone(), node.inputs.clone(), node.attrs.clone());
+        let origin = self.origins.current;
+        self.scope_mut().nodes.push(Node { op, name, inputs, outputs, attrs, origin });
+        results
+    }
+
+    /// The node as the target says it.
+    pub fn convert(&mut self, node: &SourceNode, schema: &'static Op, form: &'static Version) -> Result<Vec<Value>> {
+        let call = node.call(schema, form);
+        known_attributes(&call)?;
+        self.check_inputs(&call)?;
+        let inferred = self.infer(&call).map_err(not_as_specified)?;
+        let values = match self.step(schema, &call, &inferred.types)? {
+            Step::Native(version) => {
+                let call = self.with_own_inputs(node, call);
+                let values = self.native(schema, version, call, &inferred)?;
+                self.keep_name(node);
+                values
+            }
+            Step::Raise(version) => self.raised(schema, version, &call)?,
+            Step::Lower(lower, since) => self.lowered(lower, since, &call, &inferred)?,
+            Step::Instead(lower, since, version) => match self.lowered(lower, since, &call, &inferred) {
+                Ok(values) => values,
+                Err(_) => self.native(schema, version, call, &inferred)?,
+            },
+        };
+        for (value, declared) in values.iter().zip(&node.declared) {
+            self.refine_declared(*value, declared.as_ref());
+        }
+        Ok(values)
+    }
+
+    /// A node that stays but for its version has its own name.
+    fn keep_name(&mut self, node: &SourceNode) {
+        let made = self.scope_mut().nodes.iter_mut().rev().find(|made| made.op == node.op && made.name.is_empty());
+        if let Some(made) = made {
+            made.name.clone_from(&node.name);
+        }
+    }
+
+    /// A node that stays but for its version reads what it read before; old opsets need to know the axes, to count them anew.
+    fn with_own_inputs(&self, node: &SourceNode, call: Call) -> Call {
+        if self.limits.opset < 11 {
+            return call;
+        }
+        let inputs = node.inputs.iter().take(call.inputs.len()).copied().collect();
+        Call { inputs, ..call }
+    }
+
+    /// May the node stay as it is: does the target have the very version, or one that differs in types that are not at hand?
+    pub fn stays(&self, node: &SourceNode, schema: &'static Op, form: &'static Version) -> bool {
+        let target = self.target_of(schema.name);
+        let Some(version) = schema.at(target).filter(|version| !version.deprecated) else { return false };
+        let call = node.call(schema, form);
+        version.since == form.since && !self.limits.lacking.contains(schema.name) && !self.avoids(version, &call)
+    }
+
+    /// A constant of the model, which keeps its name and is not shared.
+    pub fn source_constant(&mut self, name: &str, constant: Constant) -> Value {
+        let value = self.add_constant(constant);
+        self.data_mut(value).name = Some(Arc::from(name));
+        value
+    }
+
+    /// Another value that holds the same: an Identity.
+    pub fn copied(&mut self, value: Value) -> Value {
+        self.copy(value)
+    }
+
+    /// The number of the origin that nodes get now: [`Node::origin`].
+    pub fn origin_number(&self) -> u32 {
+        self.origins.current
+    }
+
+    /// A size that nobody knows.
+    pub fn unknown_size(&self) -> SymInt {
+        self.fresh_symbol()
+    }
+
+    /// Opens a body and gives its inputs; [`Builder::close_body`] makes it an attribute.
+    pub fn open_body(&mut self, params: &[Type]) -> Vec<Value> {
+        self.open_scope();
+        params.iter().map(|ty| self.body_input(ty.clone())).collect()
+    }
+
+    /// Closes the body that was opened last.
+    pub fn close_body(&mut self, inputs: Vec<Value>, outputs: Result<Vec<Value>>) -> Result<Attr> {
+        let outputs = outputs.and_then(|outputs| self.body_outputs(outputs));
+        let scope = self.close_scope();
+        Ok(Attr::Graph(Body { inputs, nodes: scope.nodes, outputs: outputs? }))
+    }
+
+    /// Is it the result of a node in the scope that is open?
+    pub fn is_own_result(&self, value: Value) -> bool {
+        let data = self.data(value);
+        matches!(data.source, Source::Node) && Some(data.scope) == self.scope().map(|s| s.id)
+    }
+
+    /// The values of the graph's outputs, in order.
+    pub fn output_values(&self) -> Vec<Value> {
+        self.outputs.iter().map(|(_, value)| *value).collect()
+    }
+
+    /// The finished graph after passes, with outputs as they were given; `pinned` are values that stay though nobody reads them.
+    pub fn finish_as_given(mut self, passes: impl FnOnce(&mut Builder), pinned: &[Value]) -> Result<Graph> {
+        let given = self.output_values();
+        given.iter().try_for_each(|output| self.check_tangible(*output))?;
+        passes(&mut self);
+        let mut outputs: Vec<Value> = Vec::with_capacity(given.len());
+        for (value, given) in self.output_values().into_iter().zip(given) {
+            // An output that was a node's result stays one, and no other's.
+            let stays = value == given || (self.is_own_result(value) && !outputs.contains(&value));
+            outputs.push(if stays { value } else { self.copy(value) });
+        }
+        self.finished(outputs, pinned)
+    }
+
+    /// What the model says of a value, unless it contradicts what is inferred.
+    fn refine_declared(&mut self, value: Value, declared: Option<&Type>) {
+        if let Some(declared) = declared {
+            let _ = self.refine(value, declared);
+        }
+    }
+
+    /// Constants that hold what a call gives, where that is known.
+    fn known_results(&mut self, call: &Call, inferred: &Inferred) -> Vec<Option<Value>> {
+        if let Some(value) = self.elided(call).filter(|value| self.constant_of(*value).is_some()) {
+            return vec![Some(value)];
+        }
+        if let Some(constant) = inferred.types.first().and_then(|ty| self.folded(call, ty)) {
+            return vec![Some(self.intern(constant))];
+        }
+        self.known_contents(inferred).unwrap_or_default().into_iter().map(Some).collect()
+    }
+}
+
+/// A model may name attributes that there are none of; rules were checked before.
+fn known_attributes(call: &Call) -> Result<()> {
+    let Some((name, _)) = call.attrs.iter().find(|(name, _)| call.form.attribute(name).is_none()) else {
+        return Ok(());
+    };
+    let error = Error::input(format!("`{}` has no attribute `{name}` in version {}", call.op, call.form.since));
+    let names: Vec<&str> = call.form.attributes.iter().map(|a| a.name).collect();
+    Err(if names.is_empty() { error } else { error.help(format!("it has: {}", names.join(", "))) })
+}
+
+/// What the schema forbids is a fault of the model, not of a rule.
+fn not_as_specified(error: Error) -> Error {
+    match error.kind {
+        Kind::Internal => Error { kind: Kind::Input, ..error },
+        _ => error,
+    }
+}

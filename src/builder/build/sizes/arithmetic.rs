@@ -1,0 +1,171 @@
+//! Arithmetic on numbers as rules see them: folded where both are known, symbolic on integers, nodes where the graph knows.
+
+use crate::build::{Builder, Scalar};
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_core::error::Result;
+use aten2onnx_core::sym::SymInt;
+use aten2onnx_onnx::graph::Value;
+
+/// An operation on two numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScalarOp {
+    /// `a + b`
+    Add,
+    /// `a - b`
+    Sub,
+    /// `a * b`
+    Mul,
+    /// `a / b`, a float
+    Div,
+    /// `a // b`, rounded down
+    FloorDiv,
+    /// `a % b`, with the sign of `b`
+    Mod,
+    /// `a ** b`
+    Pow,
+}
+
+impl Builder {
+    /// `a op b` as Python computes it.
+    pub fn scalar_op(&mut self, op: ScalarOp, a: &Scalar, b: &Scalar) -> Result<Scalar> {
+        let (a, b) = (a.simplified(), b.simplified());
+        if a.is_known() && b.is_known() {
+            return known(op, &a, &b).ok_or_else(|| self.fault(format!("{op:?} of {a:?} and {b:?} has no value")));
+        }
+        if let (Some(x), Some(y)) = (as_sym(&a), as_sym(&b)) {
+            let result = match op {
+                ScalarOp::Add => Some(x.add(&y)),
+                ScalarOp::Sub => Some(x.sub(&y)),
+                ScalarOp::Mul => Some(x.mul(&y)),
+                ScalarOp::FloorDiv => Some(x.floor_div(&y)),
+                ScalarOp::Mod => Some(x.modulo(&y)),
+                ScalarOp::Pow => Some(x.pow(&y)),
+                ScalarOp::Div => None,
+            };
+            if let Some(result) = result {
+                return Ok(result.into());
+            }
+        }
+        let dtype = self.meeting_dtype(op, &a, &b);
+        let (a, b) = (self.scalar(&a, dtype)?, self.scalar(&b, dtype)?);
+        Ok(Scalar::Value(self.in_graph(op, a, b)?))
+    }
+
+    /// `-a`
+    pub fn scalar_neg(&mut self, a: &Scalar) -> Result<Scalar> {
+        match a.simplified() {
+            Scalar::Float(x) => Ok(Scalar::Float(-x)),
+            Scalar::Complex(re, im) => Ok(Scalar::Complex(-re, -im)),
+            Scalar::Value(v) => Ok(Scalar::Value(self.node1("Neg", vec![v.into()], vec![])?)),
+            other => self.scalar_op(ScalarOp::Sub, &Scalar::Int(0), &other),
+        }
+    }
+
+    /// Tensors of the graph keep their float dtype; Python's own floats are float64.
+    fn meeting_dtype(&self, op: ScalarOp, a: &Scalar, b: &Scalar) -> Dtype {
+        let of = |x: &Scalar| match x {
+            Scalar::Value(v) => Some(self.dtype(*v)),
+            _ => None,
+        };
+        let is_float = |x: &Scalar| matches!(x, Scalar::Float(_)) || of(x).is_some_and(Dtype::is_float);
+        match (of(a).filter(|d| d.is_float()), of(b).filter(|d| d.is_float())) {
+            (Some(x), Some(y)) if x == y => x,
+            (Some(x), None) | (None, Some(x)) => x,
+            _ if op == ScalarOp::Div || is_float(a) || is_float(b) => Dtype::Float64,
+            _ => Dtype::Int64,
+        }
+    }
+
+    fn in_graph(&mut self, op: ScalarOp, a: Value, b: Value) -> Result<Value> {
+        let name = match op {
+            ScalarOp::Add => "Add",
+            ScalarOp::Sub => "Sub",
+            ScalarOp::Mul => "Mul",
+            ScalarOp::Div => "Div",
+            ScalarOp::Pow => "Pow",
+            ScalarOp::FloorDiv | ScalarOp::Mod => {
+                let rest = self.remainder(a, b)?;
+                if op == ScalarOp::Mod {
+                    return Ok(rest);
+                }
+                let exact = self.node1("Sub", vec![a.into(), rest.into()], vec![])?;
+                return self.node1("Div", vec![exact.into(), b.into()], vec![]);
+            }
+        };
+        self.node1(name, vec![a.into(), b.into()], vec![])
+    }
+
+    /// With the sign of the divisor.
+    fn remainder(&mut self, a: Value, b: Value) -> Result<Value> {
+        if !self.dtype(a).is_float() {
+            return self.node1("Mod", vec![a.into(), b.into()], vec![]);
+        }
+        let quotient = self.node1("Div", vec![a.into(), b.into()], vec![])?;
+        let floor = self.node1("Floor", vec![quotient.into()], vec![])?;
+        let whole = self.node1("Mul", vec![floor.into(), b.into()], vec![])?;
+        self.node1("Sub", vec![a.into(), whole.into()], vec![])
+    }
+}
+
+fn as_sym(x: &Scalar) -> Option<SymInt> {
+    match x {
+        Scalar::Sym(n) => Some(n.clone()),
+        Scalar::Int(n) => Some(SymInt::from(*n)),
+        Scalar::Bool(b) => Some(SymInt::from(i64::from(*b))),
+        _ => None,
+    }
+}
+
+/// None where Python raises, or the result is no number here.
+fn known(op: ScalarOp, a: &Scalar, b: &Scalar) -> Option<Scalar> {
+    if let (Scalar::Complex(..), _) | (_, Scalar::Complex(..)) = (a, b) {
+        return complex(op, a, b);
+    }
+    let whole = !matches!(a, Scalar::Float(_)) && !matches!(b, Scalar::Float(_));
+    if whole && op != ScalarOp::Div {
+        let result = integers(op, a.as_int()?, b.as_int()?);
+        if result.is_some() {
+            return result.map(Scalar::Int);
+        }
+    }
+    floats(op, a.as_float()?, b.as_float()?).map(Scalar::Float)
+}
+
+fn integers(op: ScalarOp, a: i64, b: i64) -> Option<i64> {
+    let (x, y) = (SymInt::from(a), SymInt::from(b));
+    match op {
+        ScalarOp::Add => a.checked_add(b),
+        ScalarOp::Sub => a.checked_sub(b),
+        ScalarOp::Mul => a.checked_mul(b),
+        ScalarOp::FloorDiv => x.floor_div(&y).known(),
+        ScalarOp::Mod => x.modulo(&y).known(),
+        ScalarOp::Pow => x.pow(&y).known(),
+        ScalarOp::Div => None,
+    }
+}
+
+fn floats(op: ScalarOp, a: f64, b: f64) -> Option<f64> {
+    match op {
+        ScalarOp::Add => Some(a + b),
+        ScalarOp::Sub => Some(a - b),
+        ScalarOp::Mul => Some(a * b),
+        ScalarOp::Div => (b != 0.0).then(|| a / b),
+        ScalarOp::FloorDiv => (b != 0.0).then(|| (a / b).floor()),
+        ScalarOp::Mod => (b != 0.0).then(|| a - (a / b).floor() * b),
+        ScalarOp::Pow => Some(a.powf(b)),
+    }
+}
+
+fn complex(op: ScalarOp, a: &Scalar, b: &Scalar) -> Option<Scalar> {
+    let parts = |x: &Scalar| match x {
+        Scalar::Complex(re, im) => Some((*re, *im)),
+        real => real.as_float().map(|re| (re, 0.0)),
+    };
+    let ((a, b), (c, d)) = (parts(a)?, parts(b)?);
+    match op {
+        ScalarOp::Add => Some(Scalar::Complex(a + c, b + d)),
+        ScalarOp::Sub => Some(Scalar::Complex(a - c, b - d)),
+        ScalarOp::Mul => Some(Scalar::Complex(a * c - b * d, a * d + b * c)),
+        _ => None,
+    }
+}

@@ -1,0 +1,55 @@
+//! Which arms of which rules were tried and reached: for coverage, and for `--trace`.
+
+use rustc_hash::FxHashSet;
+
+/// What happened while rules ran.
+#[derive(Debug, Default)]
+pub struct Trace {
+    reached: FxHashSet<u32>,
+    events: Option<Vec<Event>>,
+}
+
+/// A step of a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// An arm was tried, and this was its condition.
+    Arm(u32, bool),
+    /// A node was made.
+    Node(&'static str),
+    /// An operator was lowered below an opset.
+    Lower(&'static str, u32),
+}
+
+impl Trace {
+    /// Keeps a record of every step from now on.
+    pub fn enable(&mut self) {
+        self.events.get_or_insert_with(Vec::new);
+    }
+
+    /// The steps since the last call.
+    pub fn take(&mut self) -> Vec<Event> {
+        self.events.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The arms whose condition was true at least once.
+    pub fn reached(&self) -> &FxHashSet<u32> {
+        &self.reached
+    }
+
+    pub(crate) fn reach(&mut self, arm: u32) {
+        self.reached.insert(arm);
+    }
+
+    pub(crate) fn branch(&mut self, arm: u32, condition: bool) {
+        if condition {
+            self.reached.insert(arm);
+        }
+        self.event(Event::Arm(arm, condition));
+    }
+
+    pub(crate) fn event(&mut self, event: Event) {
+        if let Some(events) = &mut self.events {
+            events.push(event);
+        }
+    }
+}

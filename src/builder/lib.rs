@@ -1,0 +1,22 @@
+//! The builder: what rules call to make ONNX nodes, with type inference below it and the passes above it.
+//!
+//! It takes calls in the newest form of ONNX and gives values that are native at the target opset: literals become tensors,
+//! operators are lowered, dtypes legalised, types inferred, small constants folded, and equal shape arithmetic shared. Only the
+//! builder and the `lower` rules know that opsets differ. It never sees the text of a rule, nor an archive.
+//!
+//! A module imports only modules of lower floors, which a test checks. The lowest floor comes first:
+//!
+//! | floor | modules | contents |
+//! |---|---|---|
+//! | inference | `infer` | types of the outputs of ONNX operators, contents of small integer tensors |
+//! | builder | `build` | values and nodes of the graph that is being built |
+//! | passes | `passes` | the optimiser: rewrites of the finished graph, run through the builder |
+
+mod build;
+pub mod infer;
+pub mod passes;
+
+pub use build::{
+    ArgValue, Args, Binding, Builder, Call, Event, Form, In, IntoOuts, Known, LowerFn, Lowerings, Out, Outs, Scalar,
+    ScalarOp, SourceNode, Trace, as_stored,
+};

@@ -1,0 +1,88 @@
+//! Common subexpressions: nodes of the same operator with the same inputs and attributes are one.
+//!
+//! It must not join nodes whose results are random, nor those with bodies.
+
+use rustc_hash::FxHashMap;
+
+use aten2onnx_onnx::graph::{Attr, Node, Value};
+
+/// Operators that give something else each time.
+const RANDOM: &[&str] =
+    &["Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"];
+
+/// The nodes so far, by what they do: of the graph, and of the bodies that we stand in.
+#[derive(Default)]
+pub(super) struct Seen {
+    scopes: Vec<FxHashMap<Key, Vec<Option<Value>>>>,
+}
+
+/// What is known of a node.
+pub(super) enum Known {
+    /// Another gave these results.
+    Same(Vec<Option<Value>>),
+    /// It is the first of its kind.
+    New,
+}
+
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    op: &'static str,
+    inputs: Vec<Option<Value>>,
+    attrs: Vec<(&'static str, Plain)>,
+    outputs: Vec<bool>,
+}
+
+/// An attribute that can be compared.
+#[derive(PartialEq, Eq, Hash)]
+enum Plain {
+    Bits(Vec<u64>),
+    Ints(Vec<i64>),
+    Texts(Vec<String>),
+    Tensor(Value),
+}
+
+impl Seen {
+    /// A body begins; what is around it can be seen in it.
+    pub(super) fn open(&mut self) {
+        self.scopes.push(FxHashMap::default());
+    }
+
+    /// A body ends.
+    pub(super) fn close(&mut self) {
+        self.scopes.pop();
+    }
+
+    /// Looks for an equal node, and remembers this one if there is none.
+    pub(super) fn find(&mut self, node: &Node) -> Known {
+        let Some(key) = key(node) else { return Known::New };
+        if let Some(found) = self.scopes.iter().rev().find_map(|scope| scope.get(&key)) {
+            return Known::Same(found.clone());
+        }
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(key, node.outputs.clone());
+        }
+        Known::New
+    }
+}
+
+fn key(node: &Node) -> Option<Key> {
+    if RANDOM.contains(&node.op) {
+        return None;
+    }
+    let attrs = node.attrs.iter().map(|(name, attr)| Some((*name, plain(attr)?))).collect::<Option<_>>()?;
+    let outputs = node.outputs.iter().map(Option::is_some).collect();
+    Some(Key { op: node.op, inputs: node.inputs.clone(), attrs, outputs })
+}
+
+fn plain(attr: &Attr) -> Option<Plain> {
+    Some(match attr {
+        Attr::Float(x) => Plain::Bits(vec![x.to_bits()]),
+        Attr::Floats(xs) => Plain::Bits(xs.iter().map(|x| x.to_bits()).collect()),
+        Attr::Int(n) => Plain::Ints(vec![*n]),
+        Attr::Ints(ns) => Plain::Ints(ns.clone()),
+        Attr::Str(text) => Plain::Texts(vec![text.clone()]),
+        Attr::Strs(texts) => Plain::Texts(texts.clone()),
+        Attr::Tensor(value) => Plain::Tensor(*value),
+        Attr::Graph(_) | Attr::Message(_) => return None,
+    })
+}

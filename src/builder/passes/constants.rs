@@ -1,0 +1,70 @@
+//! Constant folding: a node whose inputs are all known is its result, unless that is large; so is a tensor of integers that
+//! sizes tell.
+//!
+//! It must not make the file grow: a result has few bytes, or not many more than what goes.
+
+use super::rewriter::Rewriter;
+use super::weights;
+use crate::build::evaluate;
+use aten2onnx_core::weights::Payload;
+use aten2onnx_core::weights::Weight;
+use aten2onnx_onnx::graph::{Constant, Node, Source, Value};
+
+/// The most bytes of a result, and of a weight that is looked into.
+const LIMIT: u64 = 128 << 10;
+
+pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+    if node.inputs.is_empty() || !node.inputs.iter().flatten().all(|value| is_known(cx, *value)) {
+        return None;
+    }
+    let result = node.outputs.first().copied().flatten()?;
+    let ty = cx.builder.ty(result).clone();
+    let count: i64 = cx.known_sizes(result)?.into_iter().try_fold(1i64, i64::checked_mul)?;
+    ty.dtype().bytes(u64::try_from(count).ok()?).filter(|bytes| *bytes <= LIMIT)?;
+    if node.op == "ConstantOfShape" {
+        return filled(cx, node, count);
+    }
+    if let Some(relaid) = weights::relaid(cx, node) {
+        // Better by the writer.
+        let later = if cx.passes.keep_weights { None } else { weights::apply(cx, node) };
+        return later.or_else(|| Some(cx.builder.intern(read(&relaid)?)));
+    }
+    let inputs: Vec<Constant> = node.inputs.iter().map(|value| known(cx, (*value)?)).collect::<Option<_>>()?;
+    let inputs: Vec<&Constant> = inputs.iter().collect();
+    let constant = evaluate(node.op, &node.attrs, &inputs, &ty)?;
+    Some(cx.builder.intern(constant))
+}
+
+fn is_known(cx: &Rewriter<'_>, value: Value) -> bool {
+    match cx.builder.source(value) {
+        Source::Constant(constant) => constant.bytes().len() as u64 <= LIMIT,
+        Source::Weight(weight) => weight.byte_len().is_some_and(|len| len <= LIMIT),
+        Source::Input | Source::Node => false,
+    }
+}
+
+/// The contents of a constant or of a small weight.
+pub(super) fn known(cx: &Rewriter<'_>, value: Value) -> Option<Constant> {
+    match cx.builder.source(value) {
+        Source::Constant(constant) => Some(constant.clone()),
+        Source::Weight(weight) if weight.byte_len()? <= LIMIT => read(weight),
+        _ => None,
+    }
+}
+
+fn read(weight: &Weight) -> Option<Constant> {
+    let mut bytes: Vec<u8> = Vec::new();
+    Payload::new(weight).ok()?.write(&mut bytes).ok()?;
+    Some(Constant::new(weight.dtype, weight.sizes.clone(), bytes)).filter(Constant::is_consistent)
+}
+
+fn filled(cx: &mut Rewriter<'_>, node: &Node, count: i64) -> Option<Value> {
+    let result = node.outputs.first().copied().flatten()?;
+    let element = match node.attr("value") {
+        Some(aten2onnx_onnx::graph::Attr::Tensor(value)) => cx.builder.constant_of(*value)?.bytes().to_vec(),
+        _ => vec![0; 4],
+    };
+    let bytes = element.repeat(usize::try_from(count).ok()?);
+    let constant = Constant::new(cx.dtype(result), cx.known_sizes(result)?, bytes);
+    constant.is_consistent().then(|| cx.builder.intern(constant))
+}

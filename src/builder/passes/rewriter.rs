@@ -1,0 +1,306 @@
+//! The walk over a graph: nodes are made again in order, with values that stand for others in the place of these.
+
+use rustc_hash::FxHashMap;
+
+use super::Passes;
+use super::common::{Known, Seen};
+use super::sizes::Contents;
+use super::splits::Slices;
+use crate::build::Builder;
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_core::sym::SymInt;
+use aten2onnx_onnx::graph::{Attr, Body, Node, Source, Type, Value};
+use aten2onnx_onnx::schema;
+
+/// A pass: shown a node with one result, it gives a value that can stand for the result. The nodes that it makes on the way
+/// come before the node; where it gives nothing they are taken back.
+pub(super) type Rule = fn(&mut Rewriter<'_>, &Node) -> Option<Value>;
+
+/// One walk.
+pub(super) struct Rewriter<'a> {
+    /// Makes nodes.
+    pub(super) builder: &'a mut Builder,
+    /// What may be done.
+    pub(super) passes: Passes,
+    /// Depth and position of the node that makes a value, once it is made again.
+    producers: Vec<Option<(u32, u32)>>,
+    /// How often a value is read, or more.
+    uses: Vec<u32>,
+    forward: FxHashMap<Value, Value>,
+    seen: Seen,
+    /// Tensors of integers, for `sizes`.
+    pub(super) contents: Contents,
+    /// Slices, for `splits`.
+    pub(super) slices: Slices,
+    /// Nodes registered in `producers`, by depth.
+    registered: Vec<usize>,
+    fired: usize,
+}
+
+impl<'a> Rewriter<'a> {
+    /// A walk over these nodes of a builder's graph.
+    pub(super) fn new(builder: &'a mut Builder, passes: Passes, nodes: &[Node]) -> Rewriter<'a> {
+        let count = builder.value_count();
+        let mut uses = vec![0; count];
+        count_uses(nodes, &mut uses);
+        for value in builder.results_mut() {
+            add(&mut uses, *value, 1);
+        }
+        Rewriter {
+            builder,
+            passes,
+            producers: vec![None; count],
+            uses,
+            forward: FxHashMap::default(),
+            seen: Seen::default(),
+            contents: Contents::default(),
+            slices: Slices::default(),
+            registered: vec![0],
+            fired: 0,
+        }
+    }
+
+    /// Walks over the nodes; gives how often a rule applied.
+    pub(super) fn run(mut self, nodes: Vec<Node>, rules: &[Rule]) -> usize {
+        self.seen.open();
+        self.contents.open();
+        self.walk(nodes, rules);
+        let Rewriter { builder, forward, fired, .. } = self;
+        for value in builder.results_mut() {
+            *value = resolved(&forward, *value);
+        }
+        fired
+    }
+
+    fn walk(&mut self, nodes: Vec<Node>, rules: &[Rule]) {
+        let mut slices = std::mem::take(&mut self.slices);
+        slices.note(self, &nodes);
+        self.slices = slices;
+        for mut node in nodes {
+            for value in node.inputs.iter_mut().flatten() {
+                *value = resolved(&self.forward, *value);
+            }
+            self.builder.follow_origin(&node);
+            for (_, attr) in &mut node.attrs {
+                if let Attr::Graph(body) = attr {
+                    *body = self.body(std::mem::take(body), rules);
+                }
+            }
+            self.builder.follow_origin(&node);
+            self.node(node, rules);
+        }
+    }
+
+    fn body(&mut self, mut body: Body, rules: &[Rule]) -> Body {
+        self.builder.reopen(&body);
+        self.seen.open();
+        self.contents.open();
+        self.registered.push(0);
+        self.walk(std::mem::take(&mut body.nodes), rules);
+        self.registered.pop();
+        self.contents.close();
+        self.seen.close();
+        let outputs = body.outputs.iter().map(|value| resolved(&self.forward, *value)).collect();
+        self.builder.close(outputs)
+    }
+
+    fn node(&mut self, node: Node, rules: &[Rule]) {
+        if let [Some(result)] = *node.outputs.as_slice() {
+            for rule in rules {
+                let before = self.builder.nodes_mut().len();
+                let new = rule(self, &node);
+                if new.is_some_and(|new| new != result && self.accept(result, new, before)) {
+                    return;
+                }
+                self.builder.take_back(before);
+            }
+        }
+        match self.seen.find(&node) {
+            Known::Same(values) => {
+                let pairs: Vec<(Value, Value)> =
+                    node.outputs.iter().zip(values).filter_map(|(old, new)| Some(((*old)?, new?))).collect();
+                if pairs.iter().all(|(old, new)| self.builder.stand_for(*new, *old)) {
+                    pairs.into_iter().for_each(|(old, new)| self.replace(old, new));
+                    return;
+                }
+                self.push(node);
+            }
+            Known::New => self.push(node),
+        }
+    }
+
+    fn push(&mut self, node: Node) {
+        self.builder.nodes_mut().push(node);
+        self.register();
+    }
+
+    /// Takes what a rule made, if it can stand where the node stood.
+    fn accept(&mut self, old: Value, new: Value, before: usize) -> bool {
+        let made = self.builder.nodes_at(self.builder.depth()).get(before..).unwrap_or_default();
+        let mut local: Vec<Value> = Vec::new();
+        for node in made {
+            if !node.inputs.iter().flatten().all(|v| local.contains(v) || self.is_made(*v)) {
+                return false;
+            }
+            local.extend(node.outputs.iter().flatten());
+        }
+        if !(local.contains(&new) || self.is_made(new)) || !self.builder.stand_for(new, old) {
+            return false;
+        }
+        let inputs: Vec<Value> = made_inputs(self.builder, before);
+        self.register();
+        for value in inputs {
+            add(&mut self.uses, value, 1);
+        }
+        self.replace(old, new);
+        true
+    }
+
+    fn replace(&mut self, old: Value, new: Value) {
+        let count = self.uses.get(old.index()).copied().unwrap_or(0);
+        add(&mut self.uses, new, count);
+        self.forward.insert(old, new);
+        self.fired += 1;
+    }
+
+    fn is_made(&self, value: Value) -> bool {
+        let is_made = || self.producers.get(value.index()).is_some_and(Option::is_some);
+        self.builder.check_visible(value).is_ok() && (!matches!(self.builder.source(value), Source::Node) || is_made())
+    }
+
+    fn register(&mut self) {
+        let depth = self.builder.depth();
+        let Some(done) = self.registered.get_mut(depth) else { return };
+        let nodes = self.builder.nodes_at(depth);
+        self.producers.resize(self.builder.value_count(), None);
+        for (i, node) in nodes.iter().enumerate().skip(*done) {
+            for value in node.outputs.iter().flatten() {
+                if let Some(producer) = self.producers.get_mut(value.index()) {
+                    // Both fit: values are counted in 32 bits.
+                    *producer = Some((depth as u32, i as u32));
+                }
+            }
+        }
+        *done = nodes.len();
+    }
+
+    // What rules ask.
+
+    /// What stands for a value by now.
+    pub(super) fn resolved(&self, value: Value) -> Value {
+        resolved(&self.forward, value)
+    }
+
+    /// The node that makes a value.
+    pub(super) fn producer(&self, value: Value) -> Option<&Node> {
+        let (depth, i) = self.producers.get(value.index()).copied().flatten()?;
+        self.builder.nodes_at(depth as usize).get(i as usize)
+    }
+
+    /// The node of this operator that makes an input.
+    pub(super) fn input_node(&self, node: &Node, i: usize, op: &str) -> Option<Node> {
+        self.made_by(node.input(i)?, op)
+    }
+
+    /// The node of this operator that makes a value.
+    pub(super) fn made_by(&self, value: Value, op: &str) -> Option<Node> {
+        self.producer(value).filter(|node| node.op == op).cloned()
+    }
+
+    /// Is it read but once?
+    pub(super) fn is_read_once(&self, value: Value) -> bool {
+        self.uses.get(value.index()).copied().unwrap_or(0) <= 1
+    }
+
+    /// The sizes.
+    pub(super) fn shape(&self, value: Value) -> Option<&[SymInt]> {
+        self.builder.ty(value).shape()
+    }
+
+    /// The rank.
+    pub(super) fn rank(&self, value: Value) -> Option<usize> {
+        self.builder.ty(value).rank()
+    }
+
+    /// The sizes, where all of them are known.
+    pub(super) fn known_sizes(&self, value: Value) -> Option<Vec<i64>> {
+        self.shape(value)?.iter().map(SymInt::known).collect()
+    }
+
+    /// Are both of the same type, every size included?
+    pub(super) fn same_type(&self, a: Value, b: Value) -> bool {
+        matches!((self.builder.ty(a), self.builder.ty(b)), (Type::Tensor { shape: Some(_), .. }, b) if self.builder.ty(a) == b)
+    }
+
+    /// The element type.
+    pub(super) fn dtype(&self, value: Value) -> Dtype {
+        self.builder.dtype(value)
+    }
+
+    /// The integers of a constant.
+    pub(super) fn ints(&self, value: Value) -> Option<Vec<i64>> {
+        self.builder.constant_ints(value)
+    }
+
+    /// Is there an operator at the target's opset?
+    pub(super) fn has(&self, op: &str) -> bool {
+        let opset = u32::try_from(self.builder.opset()).unwrap_or(0);
+        schema::find(op).and_then(|found| found.at(opset)).is_some()
+    }
+
+    /// A node with one output.
+    pub(super) fn make(
+        &mut self,
+        op: &'static str,
+        inputs: &[Value],
+        attrs: Vec<(&'static str, Attr)>,
+    ) -> Option<Value> {
+        let inputs = inputs.iter().map(|value| (*value).into()).collect();
+        self.builder.node1(op, inputs, attrs).ok()
+    }
+
+    /// The same node with other inputs.
+    pub(super) fn remade(&mut self, node: &Node, inputs: &[Value]) -> Option<Value> {
+        self.make(node.op, inputs, node.attrs.clone())
+    }
+}
+
+fn made_inputs(builder: &Builder, before: usize) -> Vec<Value> {
+    let made = builder.nodes_at(builder.depth()).get(before..).unwrap_or_default();
+    made.iter().flat_map(|node| node.inputs.iter().flatten().copied()).collect()
+}
+
+fn count_uses(nodes: &[Node], uses: &mut [u32]) {
+    for node in nodes {
+        for value in node.inputs.iter().flatten() {
+            if let Some(count) = uses.get_mut(value.index()) {
+                *count += 1;
+            }
+        }
+        for body in node.bodies() {
+            count_uses(&body.nodes, uses);
+            for value in &body.outputs {
+                if let Some(count) = uses.get_mut(value.index()) {
+                    *count += 1;
+                }
+            }
+        }
+    }
+}
+
+fn add(uses: &mut Vec<u32>, value: Value, count: u32) {
+    if uses.len() <= value.index() {
+        uses.resize(value.index() + 1, 0);
+    }
+    if let Some(uses) = uses.get_mut(value.index()) {
+        *uses = uses.saturating_add(count);
+    }
+}
+
+/// The value that stands for another in the end.
+fn resolved(forward: &FxHashMap<Value, Value>, mut value: Value) -> Value {
+    while let Some(next) = forward.get(&value) {
+        value = *next;
+    }
+    value
+}

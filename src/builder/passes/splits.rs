@@ -1,0 +1,96 @@
+//! Slices that together cut a dimension into pieces are one Split.
+//!
+//! It must not split where pieces are missing, overlap or step, or where the size is not known.
+
+use rustc_hash::FxHashMap;
+
+use super::rewriter::Rewriter;
+use aten2onnx_onnx::graph::{Attr, Node, Value};
+
+/// The slices of a value along an axis, as the walk found the graph.
+#[derive(Default)]
+pub(super) struct Slices {
+    /// By what is sliced and the axis: start and end of each piece.
+    pieces: FxHashMap<(Value, usize), Vec<(i64, i64)>>,
+    /// The pieces that were made, by start; none where the slices are not all of the dimension.
+    made: FxHashMap<(Value, usize), FxHashMap<i64, Value>>,
+}
+
+impl Slices {
+    /// Notes the slices among the nodes of one body.
+    pub(super) fn note(&mut self, cx: &Rewriter<'_>, nodes: &[Node]) {
+        for node in nodes {
+            if let Some(piece) = piece(cx, node) {
+                self.pieces.entry((piece.x, piece.axis)).or_default().push((piece.start, piece.end));
+            }
+        }
+    }
+}
+
+/// A part of a dimension of known size.
+struct Piece {
+    x: Value,
+    axis: usize,
+    start: i64,
+    end: i64,
+    size: i64,
+}
+
+fn piece(cx: &Rewriter<'_>, node: &Node) -> Option<Piece> {
+    if node.op != "Slice" {
+        return None;
+    }
+    let x = node.input(0)?;
+    let list = |name: &str, i: usize| match node.ints(name) {
+        Some(ints) => Some(ints.to_vec()),
+        None => cx.ints(node.input(i)?),
+    };
+    let (starts, ends) = (list("starts", 1)?, list("ends", 2)?);
+    let axes = if node.input(3).is_some() || node.ints("axes").is_some() { list("axes", 3)? } else { vec![0] };
+    let steps = if node.input(4).is_some() { cx.ints(node.input(4)?)? } else { vec![1] };
+    let ([start], [end], [axis], [1]) = (starts.as_slice(), ends.as_slice(), axes.as_slice(), steps.as_slice()) else {
+        return None;
+    };
+    let shape = cx.shape(x)?;
+    let axis = usize::try_from(if *axis < 0 { axis + shape.len() as i64 } else { *axis }).ok()?;
+    let size = shape.get(axis)?.known()?;
+    let from_front = |n: i64| if n < 0 { n.saturating_add(size) } else { n }.clamp(0, size);
+    let (start, end) = (from_front(*start), from_front(*end));
+    (start < end).then_some(Piece { x, axis, start, end, size })
+}
+
+pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+    let piece = piece(cx, node)?;
+    let key = (piece.x, piece.axis);
+    if let Some(made) = cx.slices.made.get(&key) {
+        return made.get(&piece.start).copied();
+    }
+    let pieces = cx.slices.pieces.get_mut(&key).map(std::mem::take)?;
+    let Some(pieces) = in_order(pieces, piece.size) else {
+        cx.slices.made.insert(key, FxHashMap::default());
+        return None;
+    };
+    let sizes: Vec<i64> = pieces.iter().map(|(start, end)| end - start).collect();
+    let sizes = cx.builder.ints(&sizes);
+    let inputs = vec![piece.x.into(), sizes.into()];
+    let attrs = vec![("axis", Attr::Int(piece.axis as i64))];
+    let made = cx.builder.node("Split", inputs, attrs, pieces.len()).ok()?;
+    let made: FxHashMap<i64, Value> = pieces.iter().map(|(start, _)| *start).zip(made).collect();
+    let result = made.get(&piece.start).copied();
+    cx.slices.made.insert(key, made);
+    result
+}
+
+/// The pieces from front to end, if they are a dimension of this size.
+fn in_order(mut pieces: Vec<(i64, i64)>, size: i64) -> Option<Vec<(i64, i64)>> {
+    pieces.sort_unstable();
+    pieces.dedup();
+    let mut end = 0;
+    for (start, next) in &pieces {
+        if *start != end {
+            return None;
+        }
+        end = *next;
+    }
+    (end == size && pieces.len() > 1).then_some(pieces)
+}

@@ -1,0 +1,13 @@
+//! Types that every part of aten2onnx uses: element types, symbolic sizes, errors, and weights, whose bytes stay in their file.
+//!
+//! A module imports only modules of lower floors, which a test checks. The lowest floor comes first:
+//!
+//! | floor | modules | contents |
+//! |---|---|---|
+//! | values | `dtype`, `error`, `sym` | element types, errors with their place, symbolic integers |
+//! | weights | `weights` | tensors in mapped files, and their bytes |
+
+pub mod dtype;
+pub mod error;
+pub mod sym;
+pub mod weights;

@@ -1,0 +1,268 @@
+//! Weights: where their bytes lie and how they are to be read. Nothing but the writer touches the bytes.
+//!
+//! A weight is bytes somewhere with sizes and strides: in a mapped file, in memory that the caller lends, or made here.
+
+mod gather;
+mod payload;
+mod scaled;
+mod views;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use payload::{Payload, Sink, pages};
+pub use scaled::Scaled;
+
+use crate::dtype::Dtype;
+use crate::error::{Error, Kind, Result};
+
+/// The most bytes that a weight may take which repeats its elements: 64 GiB.
+const MOST_EXPANDED: u64 = 1 << 36;
+
+/// What the system maps at once, at most.
+#[cfg(unix)]
+const LARGE_PAGE: usize = 2 << 20;
+
+/// A tensor of a state dict or a constant.
+#[derive(Debug, Clone)]
+pub struct Weight {
+    /// The state dict's own name: `layer1.0.conv1.weight`.
+    pub name: String,
+    /// Element type.
+    pub dtype: Dtype,
+    /// Sizes.
+    pub sizes: Vec<i64>,
+    /// Strides in elements.
+    pub strides: Vec<i64>,
+    /// Offset of the first element, in elements.
+    pub offset: i64,
+    /// The bytes.
+    pub storage: Storage,
+}
+
+/// Bytes, little-endian.
+#[derive(Debug, Clone)]
+pub enum Storage {
+    /// A range of a mapped file.
+    Mapped {
+        /// The map.
+        file: Arc<MappedFile>,
+        /// First byte.
+        start: usize,
+        /// Number of bytes.
+        len: usize,
+    },
+    /// Memory that the caller lends, such as a tensor of a live module.
+    Lent(Arc<dyn Memory>),
+    /// Bytes made here.
+    Owned(Arc<[u8]>),
+    /// Bytes that are computed when they are written, one element after another.
+    Scaled(Arc<Scaled>),
+}
+
+/// Memory of somebody else, which stays where it is and as it is while this lives.
+pub trait Memory: fmt::Debug + Send + Sync {
+    /// The bytes, the same ones at every call.
+    fn bytes(&self) -> &[u8];
+}
+
+/// A file in memory by mapping; or bytes that were in memory already, treated alike.
+#[derive(Debug)]
+pub struct MappedFile {
+    /// Its path as given.
+    pub path: PathBuf,
+    pages: Pages,
+}
+
+#[derive(Debug)]
+enum Pages {
+    Map(memmap2::Mmap, std::fs::File),
+    Owned(Vec<u8>),
+}
+
+impl MappedFile {
+    /// Maps a file. The caller must not change the file while the map lives.
+    pub fn open(path: &Path) -> Result<Arc<MappedFile>> {
+        let error = |error: std::io::Error| Error::new(Kind::Io, error.to_string()).at(path.display().to_string());
+        let file = std::fs::File::open(path).map_err(error)?;
+        if file.metadata().map_err(error)?.is_dir() {
+            return Err(Error::new(Kind::Io, "it is a directory, not a file").at(path.display().to_string()));
+        }
+        // SAFETY: as everywhere with maps, another process that truncates the file meanwhile ends this one.
+        let map = unsafe { memmap2::Mmap::map(&file) }.map_err(error)?;
+        Ok(Arc::new(MappedFile { path: path.to_path_buf(), pages: Pages::Map(map, file) }))
+    }
+
+    /// Takes bytes as if they were a file of that name.
+    pub fn from_bytes(path: impl Into<PathBuf>, bytes: Vec<u8>) -> Arc<MappedFile> {
+        Arc::new(MappedFile { path: path.into(), pages: Pages::Owned(bytes) })
+    }
+
+    /// All the bytes.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.pages {
+            Pages::Map(map, _) => map,
+            Pages::Owned(bytes) => bytes,
+        }
+    }
+
+    /// Is it a file of the disk? A link can point into it, and the system can copy from it.
+    pub fn is_on_disk(&self) -> bool {
+        matches!(self.pages, Pages::Map(..))
+    }
+
+    /// Has the system copy up to `len` bytes from `start` on to a place of `out`, past this process. Gives the number of bytes; 0 where
+    /// the system cannot, and whoever calls must.
+    pub fn copy_to(&self, start: usize, len: usize, out: &std::fs::File, at: u64) -> usize {
+        #[cfg(target_os = "linux")]
+        if let Pages::Map(_, file) = &self.pages {
+            let (mut from, mut to) = (start as u64, at);
+            return rustix::fs::copy_file_range(file, Some(&mut from), out, Some(&mut to), len).unwrap_or(0);
+        }
+        let _ = (start, len, out, at);
+        0
+    }
+
+    /// Has the system bring in all pages of a range at once, which is cheaper than one after another as they are touched,
+    /// and begin with as many after them.
+    pub fn fetch(&self, start: usize, len: usize) {
+        #[cfg(target_os = "linux")]
+        if let Pages::Map(map, _) = &self.pages {
+            // Advice: where it fails, pages come as they are touched.
+            let next = start.saturating_add(len).min(map.len());
+            let _ = map.advise_range(memmap2::Advice::WillNeed, next, len.min(map.len() - next));
+            let _ = map.advise_range(memmap2::Advice::PopulateRead, start, len);
+        }
+        let _ = (start, len);
+    }
+
+    /// Tells the system that the pages of a range may go: none is needed again soon. Large pages go that are around its ends,
+    /// which would stay otherwise; who reads there gets them again.
+    pub fn release(&self, start: usize, len: usize) {
+        #[cfg(unix)]
+        if let Pages::Map(map, _) = &self.pages {
+            let base = map.as_ptr() as usize;
+            let end = (base.saturating_add(start).saturating_add(len)).next_multiple_of(LARGE_PAGE) - base;
+            let start = ((base + start) / LARGE_PAGE * LARGE_PAGE).saturating_sub(base);
+            let len = end.min(map.len()).saturating_sub(start);
+            // SAFETY: the map is of a file and is only read; pages that are dropped are read from the file again.
+            // Failure is harmless: the pages stay.
+            let _ = unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, start, len) };
+        }
+        let _ = (start, len);
+    }
+}
+
+impl Storage {
+    /// The bytes; none of those that are still to be computed.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            // The range was checked when it was made; one that lies outside is empty rather than a panic.
+            Storage::Mapped { file, start, len } => {
+                let end = start.saturating_add(*len);
+                file.bytes().get(*start..end).unwrap_or_default()
+            }
+            Storage::Lent(memory) => memory.bytes(),
+            Storage::Owned(bytes) => bytes,
+            Storage::Scaled(_) => &[],
+        }
+    }
+
+    /// The number of bytes.
+    fn len(&self) -> u64 {
+        match self {
+            Storage::Scaled(scaled) => scaled.source().byte_len().unwrap_or(0),
+            Storage::Mapped { .. } | Storage::Lent(_) | Storage::Owned(_) => self.bytes().len() as u64,
+        }
+    }
+}
+
+impl Weight {
+    /// Are its elements one after another in row-major order?
+    pub fn is_contiguous(&self) -> bool {
+        if self.sizes.contains(&0) {
+            return true;
+        }
+        let mut expected = 1_i64;
+        for (size, stride) in self.sizes.iter().zip(&self.strides).rev() {
+            if *size != 1 && *stride != expected {
+                return false;
+            }
+            expected = expected.wrapping_mul(*size);
+        }
+        true
+    }
+
+    /// Checks that sizes, strides and offset stay within the bytes; whoever makes a weight calls this.
+    ///
+    /// Afterwards every element that they reach lies in [`Storage::bytes`].
+    pub fn check(&self) -> Result<()> {
+        if self.sizes.len() != self.strides.len() {
+            let message = format!("it has {} sizes but {} strides", self.sizes.len(), self.strides.len());
+            return Err(Error::input(message));
+        }
+        if let Some(size) = self.sizes.iter().find(|size| **size < 0) {
+            return Err(Error::input(format!("its size {size} is negative")));
+        }
+        if self.offset < 0 {
+            return Err(Error::input(format!("its offset {} is negative", self.offset)));
+        }
+        if let Some(stride) = self.strides.iter().find(|stride| **stride < 0) {
+            return Err(Error::input(format!("its stride {stride} is negative")));
+        }
+        let overflow = || Error::input(format!("its sizes {:?} with strides {:?} overflow", self.sizes, self.strides));
+        let total = self.byte_len().ok_or_else(overflow)?;
+        if self.sizes.contains(&0) {
+            return Ok(());
+        }
+        let last = self.last_element().ok_or_else(overflow)?;
+        let needed = u64::try_from(last).ok().and_then(|last| self.dtype.bytes(last.checked_add(1)?));
+        let needed = needed.ok_or_else(overflow)?;
+        let present = self.storage.len();
+        if present == 0 {
+            return Err(Error::input("its data is not in the archive (it was saved from a fake or meta tensor)")
+                .help("export the model with its weights loaded on a real device"));
+        }
+        if needed > present {
+            let message = format!(
+                "sizes {:?}, strides {:?} and offset {} need {needed} bytes of {}, but there are only {present}",
+                self.sizes, self.strides, self.offset, self.dtype
+            );
+            return Err(Error::input(message));
+        }
+        // An expanded weight (stride 0) is written out in full.
+        if total > present && total > MOST_EXPANDED {
+            let message = format!("sizes {:?} with strides {:?} expand to {total} bytes", self.sizes, self.strides);
+            return Err(Error::input(message));
+        }
+        Ok(())
+    }
+
+    /// The bytes that its elements take when written one after another.
+    pub fn byte_len(&self) -> Option<u64> {
+        let mut count = 1_u64;
+        for size in &self.sizes {
+            count = count.checked_mul(u64::try_from(*size).ok()?)?;
+        }
+        self.dtype.bytes(count)
+    }
+
+    /// The greatest index, in elements, that sizes, strides and offset reach.
+    fn last_element(&self) -> Option<i64> {
+        let mut last = self.offset;
+        for (size, stride) in self.sizes.iter().zip(&self.strides) {
+            last = last.checked_add(size.checked_sub(1)?.checked_mul(*stride)?)?;
+        }
+        Some(last)
+    }
+}
+
+/// The strides of elements one after another, the last axis varying fastest.
+pub fn row_major(sizes: &[i64]) -> Vec<i64> {
+    let mut strides = vec![1i64; sizes.len()];
+    for i in (1..sizes.len()).rev() {
+        strides[i - 1] = strides[i].saturating_mul(sizes[i]);
+    }
+    strides
+}

@@ -1,0 +1,289 @@
+//! The bytes of a weight as ONNX lays them out: row-major, packed, little-endian.
+//!
+//! A contiguous weight is a slice of the archive and is passed on as it lies, by the system where both ends are files. The elements of others are gathered from the map,
+//! or computed, through a small buffer. Nothing is read before [`Payload::write`].
+
+use std::sync::Arc;
+
+use super::gather::{self, Axis};
+use crate::error::{Error, Result};
+use crate::weights::{MappedFile, Scaled, Storage, Weight};
+
+/// The most that is gathered or computed at once.
+pub const CHUNK: usize = 256 << 10;
+
+/// The most that is passed on at once: enough for the system to work in large pages.
+const STRETCH: usize = 4 << 20;
+
+/// Where the bytes of a payload go.
+pub trait Sink {
+    /// Takes bytes.
+    fn put(&mut self, bytes: &[u8]) -> Result<()>;
+
+    /// Takes bytes of a file as they lie there.
+    fn pass(&mut self, file: &MappedFile, start: usize, len: usize) -> Result<()> {
+        pages(file, start, len, &mut |stretch| self.put(stretch))
+    }
+}
+
+/// All bytes in memory, of what is known to be small.
+impl Sink for Vec<u8> {
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
+/// A weight that has been checked against its storage.
+#[derive(Debug)]
+pub struct Payload<'a> {
+    weight: &'a Weight,
+    layout: Layout,
+    len: u64,
+}
+
+#[derive(Debug)]
+enum Layout {
+    /// One slice of the storage.
+    Slice { start: usize, len: usize },
+    /// Elements of `width` bytes, found by steps of bytes; the last axis varies fastest.
+    Strided { start: usize, width: usize, axes: Vec<Axis> },
+    /// Elements of another weight, times their factors.
+    Scaled,
+}
+
+impl<'a> Payload<'a> {
+    /// Checks a weight against its storage.
+    pub fn new(weight: &'a Weight) -> Result<Payload<'a>> {
+        let named = |error: Error| error.at(format!("weight `{}`", weight.name));
+        weight.check().map_err(named)?;
+        let layout = layout(weight).map_err(named)?;
+        Ok(Payload { weight, layout, len: weight.byte_len().ok_or_else(too_large)? })
+    }
+
+    /// The number of bytes that [`Payload::write`] gives.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Has it no bytes?
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Are its bytes to be gathered or computed?
+    pub fn is_made(&self) -> bool {
+        !matches!(self.layout, Layout::Slice { .. })
+    }
+
+    /// The bytes where they lie, if they lie in order.
+    pub fn slice(&self) -> Option<&'a [u8]> {
+        match self.layout {
+            Layout::Slice { start, len } => self.weight.storage.bytes().get(start..start + len),
+            Layout::Strided { .. } | Layout::Scaled => None,
+        }
+    }
+
+    /// The place in a file of the disk where the bytes lie in order.
+    pub fn place(&self) -> Option<(&'a Arc<MappedFile>, u64)> {
+        match (&self.layout, &self.weight.storage) {
+            (Layout::Slice { start, .. }, Storage::Mapped { file, start: first, .. }) if file.is_on_disk() => {
+                Some((file, (first + start) as u64))
+            }
+            _ => None,
+        }
+    }
+
+    /// Gives all bytes in order, a few at once.
+    pub fn write(&self, sink: &mut dyn Sink) -> Result<()> {
+        match (&self.layout, &self.weight.storage) {
+            (Layout::Slice { start, len }, Storage::Mapped { file, start: first, .. }) => {
+                sink.pass(file, first + start, *len)
+            }
+            (Layout::Slice { .. }, _) => {
+                self.slice().ok_or_else(outside)?.chunks(CHUNK).try_for_each(|chunk| sink.put(chunk))
+            }
+            (Layout::Strided { start, width, axes }, storage) => {
+                gather::gather(storage.bytes(), *width, *start, axes, sink)?;
+                if let Storage::Mapped { file, start, len } = storage {
+                    file.release(*start, *len);
+                }
+                Ok(())
+            }
+            (Layout::Scaled, Storage::Scaled(scaled)) => {
+                let source = Payload::new(scaled.source())?;
+                source.write(&mut Scaling { scaled, position: 0, buffer: Vec::new(), sink })
+            }
+            (Layout::Scaled, _) => Err(outside()),
+        }
+    }
+}
+
+/// Gives the bytes of a file, a stretch at once. They are memory of this process only meanwhile.
+pub fn pages(file: &MappedFile, start: usize, len: usize, put: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    let bytes = file.bytes().get(start..start + len).ok_or_else(outside)?;
+    let mut from = start;
+    for stretch in bytes.chunks(STRETCH) {
+        if len >= CHUNK {
+            file.fetch(from, stretch.len());
+        }
+        put(stretch)?;
+        if len >= CHUNK {
+            file.release(from, stretch.len());
+        }
+        from += stretch.len();
+    }
+    Ok(())
+}
+
+/// Multiplies elements on their way; what it gets are whole elements.
+struct Scaling<'a> {
+    scaled: &'a Scaled,
+    /// The next element.
+    position: usize,
+    buffer: Vec<u8>,
+    sink: &'a mut dyn Sink,
+}
+
+impl Sink for Scaling<'_> {
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        for chunk in bytes.chunks(CHUNK) {
+            self.buffer.clear();
+            self.buffer.extend_from_slice(chunk);
+            self.scaled.apply(self.position, &mut self.buffer);
+            self.position += chunk.len() / (self.scaled.source().dtype.bits() / 8).max(1) as usize;
+            self.sink.put(&self.buffer)?;
+        }
+        Ok(())
+    }
+}
+
+fn layout(weight: &Weight) -> Result<Layout> {
+    let len = usize::try_from(weight.byte_len().ok_or_else(too_large)?).map_err(|_| too_large())?;
+    if len == 0 {
+        return Ok(Layout::Slice { start: 0, len: 0 });
+    }
+    if matches!(weight.storage, Storage::Scaled(_)) {
+        return Ok(Layout::Scaled);
+    }
+    match weight.dtype.bits() {
+        0 => Err(Error::unsupported("a weight of strings")),
+        1..8 if weight.offset == 0 && weight.is_contiguous() => Ok(Layout::Slice { start: 0, len }),
+        1..8 => Err(Error::unsupported(format!("{} elements are packed and cannot be strided", weight.dtype))),
+        bits => strided(weight, len, (bits / 8) as usize),
+    }
+}
+
+fn strided(weight: &Weight, len: usize, width: usize) -> Result<Layout> {
+    let to_bytes = |elements: i64| usize::try_from(elements).ok()?.checked_mul(width);
+    let start = to_bytes(weight.offset).ok_or_else(too_large)?;
+    let mut axes: Vec<Axis> = Vec::new();
+    for (size, stride) in weight.sizes.iter().zip(&weight.strides).filter(|(size, _)| **size != 1) {
+        let size = usize::try_from(*size).map_err(|_| too_large())?;
+        let step = to_bytes(*stride).ok_or_else(too_large)?;
+        match axes.last_mut() {
+            // One step of the outer axis is all of this one: together they are one axis.
+            Some(outer) if Some(outer.step) == size.checked_mul(step) => {
+                *outer = Axis { size: outer.size.checked_mul(size).ok_or_else(too_large)?, step };
+            }
+            _ => axes.push(Axis { size, step }),
+        }
+    }
+    Ok(match axes.as_slice() {
+        [] => Layout::Slice { start, len },
+        [axis] if axis.step == width => Layout::Slice { start, len },
+        _ => Layout::Strided { start, width, axes },
+    })
+}
+
+fn too_large() -> Error {
+    Error::input("it is larger than this machine can address")
+}
+
+pub(super) fn outside() -> Error {
+    Error::internal("a weight was read outside its storage")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::dtype::Dtype;
+
+    fn weight(dtype: Dtype, sizes: &[i64], strides: &[i64], offset: i64, bytes: Vec<u8>) -> Weight {
+        let (sizes, strides) = (sizes.to_vec(), strides.to_vec());
+        Weight { name: "w".into(), dtype, sizes, strides, offset, storage: Storage::Owned(bytes.into()) }
+    }
+
+    fn written(weight: &Weight) -> Vec<u8> {
+        let payload = Payload::new(weight).unwrap();
+        let mut all = Vec::new();
+        payload.write(&mut all).unwrap();
+        assert_eq!(payload.len(), all.len() as u64);
+        all
+    }
+
+    #[test]
+    fn scaled_weights_are_computed_over_chunks() {
+        let n = CHUNK as i64 / 4 + 5;
+        let bytes = (0..3 * n).flat_map(|i| (i as f32).to_le_bytes()).collect();
+        let source = Arc::new(weight(Dtype::Float32, &[3, n], &[n, 1], 0, bytes));
+        let scaled = Scaled::of(&source, 0, Arc::new([1.0, 2.0, 0.5])).unwrap();
+        let wanted = (0..3 * n).flat_map(|i| (i as f32 * [1.0, 2.0, 0.5][(i / n) as usize]).to_le_bytes());
+        assert!(written(&scaled) == wanted.collect::<Vec<u8>>());
+    }
+
+    #[test]
+    fn contiguous_weights_are_slices() {
+        let w = weight(Dtype::Int16, &[2, 1, 2], &[2, 7, 1], 1, (0..10).collect());
+        assert_eq!(Payload::new(&w).unwrap().slice().unwrap(), &[2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(written(&w), [2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(written(&weight(Dtype::Bool, &[], &[], 2, vec![0, 0, 1])), [1]);
+    }
+
+    #[test]
+    fn strided_weights_are_gathered() {
+        let transposed = weight(Dtype::Uint8, &[3, 2], &[1, 3], 0, (0..6).collect());
+        assert_eq!(written(&transposed), [0, 3, 1, 4, 2, 5]);
+        let expanded = weight(Dtype::Uint8, &[2, 3], &[0, 0], 1, vec![9, 7]);
+        assert_eq!(written(&expanded), [7; 6]);
+        let every_second = weight(Dtype::Int16, &[2], &[2], 0, (0..6).collect());
+        assert_eq!(written(&every_second), [0, 1, 4, 5]);
+        let rows = weight(Dtype::Uint8, &[2, 2], &[3, 1], 1, (0..6).collect());
+        assert_eq!(written(&rows), [1, 2, 4, 5]);
+        let channels_last = weight(Dtype::Uint8, &[1, 2, 2, 2], &[8, 1, 4, 2], 0, (0..8).collect());
+        assert_eq!(written(&channels_last), [0, 2, 4, 6, 1, 3, 5, 7]);
+    }
+
+    #[test]
+    fn matrices_are_transposed_in_panels() {
+        for (rows, columns) in [(1, 1), (5, 40), (33, 17), (3, 70_000), (300, 500)] {
+            let elements: Vec<u16> = (0..rows * columns).map(|i| i as u16).collect();
+            let bytes = elements.iter().flat_map(|x| x.to_le_bytes()).collect();
+            let w = weight(Dtype::Uint16, &[rows, columns], &[1, rows], 0, bytes);
+            let wanted = (0..rows).flat_map(|r| (0..columns).map(move |c| (c * rows + r) as u16));
+            assert!(written(&w) == wanted.flat_map(u16::to_le_bytes).collect::<Vec<u8>>(), "{rows} x {columns}");
+        }
+    }
+
+    #[test]
+    fn long_rows_are_cut() {
+        let n = CHUNK as i64 + 3;
+        let w = weight(Dtype::Uint16, &[n], &[0], 0, vec![1, 2]);
+        assert_eq!(written(&w).len(), 2 * n as usize);
+    }
+
+    #[test]
+    fn empty_weights_have_no_bytes() {
+        assert!(written(&weight(Dtype::Float32, &[0, 3], &[3, 1], 5, vec![])).is_empty());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let w = weight(Dtype::Float32, &[2, 2], &[2, 1], 0, vec![0; 15]);
+        let error = Payload::new(&w).unwrap_err().to_string();
+        assert!(error.starts_with("weight `w`: "), "{error}");
+        let w = weight(Dtype::Int4, &[2, 2], &[1, 2], 0, vec![0; 2]);
+        assert!(Payload::new(&w).is_err());
+    }
+}

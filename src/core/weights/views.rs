@@ -1,0 +1,28 @@
+//! Other views of the elements of a weight.
+
+use super::{Storage, Weight, row_major};
+
+impl Weight {
+    /// The same elements in another shape; None where they do not lie in order.
+    pub fn reshaped(&self, sizes: &[i64]) -> Option<Weight> {
+        let count = |sizes: &[i64]| sizes.iter().try_fold(1i64, |n, size| n.checked_mul(*size));
+        if !self.is_contiguous() || count(sizes)? != count(&self.sizes)? {
+            return None;
+        }
+        let strides = row_major(sizes);
+        Some(Weight { sizes: sizes.to_vec(), strides, ..self.clone() })
+    }
+
+    /// The dimensions in another order; reversed where none is given.
+    pub fn transposed(&self, perm: Option<&[i64]>) -> Option<Weight> {
+        let reversed: Vec<i64> = (0..self.sizes.len() as i64).rev().collect();
+        // Elements of less than a byte cannot be reached by strides, those still to be computed come in order.
+        let can = self.dtype.bits() >= 8 && !matches!(self.storage, Storage::Scaled(_));
+        let perm = perm.unwrap_or(&reversed);
+        let moved = |list: &[i64]| -> Option<Vec<i64>> {
+            perm.iter().map(|axis| list.get(usize::try_from(*axis).ok()?).copied()).collect()
+        };
+        let (sizes, strides) = (moved(&self.sizes)?, moved(&self.strides)?);
+        can.then(|| Weight { sizes, strides, ..self.clone() })
+    }
+}

@@ -1,0 +1,11 @@
+//! For crates with mapping files of their own: what their `extern fn`s are written with, and what their generated code refers to.
+//! See docs/custom-operators.md.
+
+pub use aten2onnx_builder::{Builder, In, Scalar};
+pub use aten2onnx_onnx::graph::{Attr, Value};
+pub use aten2onnx_rules::CompiledRules;
+
+#[doc(hidden)]
+pub use aten2onnx_builder::LowerFn;
+#[doc(hidden)]
+pub use aten2onnx_rules::{Arm, Rule, arm, functions as compiled, prelude, rule};

@@ -1,0 +1,264 @@
+//! What is in a program and which opsets would do, without exporting it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+use serde::Serialize;
+
+use crate::options::{Options, OutputOptions};
+use crate::prepare::{Keep, prepare};
+use crate::program::{Arg, Graph, InputKind, Node, OutputKind, Program, TensorMeta};
+use crate::translate::{Blocker, preflight, translate};
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_onnx::facts::{MAX_OPSET, MIN_OPSET};
+use aten2onnx_onnx::without_folders;
+use aten2onnx_rules::Rules;
+
+/// What is in a program.
+#[derive(Debug, Clone, Serialize)]
+pub struct Inspection {
+    /// The file.
+    pub source: String,
+    /// The version of torch that wrote it.
+    pub torch_version: Option<String>,
+    /// Inputs in order.
+    pub inputs: Vec<Port>,
+    /// Outputs in order.
+    pub outputs: Vec<Port>,
+    /// Bounds of symbolic dimensions, by symbol.
+    pub symbols: BTreeMap<String, Bounds>,
+    /// Weights.
+    pub weights: Weights,
+    /// Operators, the most frequent first.
+    pub operators: Vec<Operator>,
+    /// Whether each opset would do.
+    pub opsets: Vec<Verdict>,
+    /// Things worth knowing.
+    pub notes: Vec<String>,
+}
+
+/// An input or output.
+#[derive(Debug, Clone, Serialize)]
+pub struct Port {
+    /// Its name.
+    pub name: String,
+    /// `tensor`, `int`, `float`, `bool`, `constant`, `none`; for an output also `buffer mutation`, `input mutation`.
+    pub kind: &'static str,
+    /// The element type of a tensor, as PyTorch calls it.
+    pub dtype: Option<String>,
+    /// The sizes of a tensor: numbers, or expressions in symbols.
+    pub shape: Option<Vec<String>>,
+}
+
+/// Inclusive bounds; None where there is none.
+#[derive(Debug, Clone, Serialize)]
+pub struct Bounds {
+    /// The least value.
+    pub min: Option<i64>,
+    /// The greatest value.
+    pub max: Option<i64>,
+}
+
+/// Weights, those that are tied counted once.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Weights {
+    /// Tensors.
+    pub tensors: usize,
+    /// Elements.
+    pub elements: u64,
+    /// Bytes, as they would be written.
+    pub bytes: u64,
+}
+
+/// An operator that the program calls.
+#[derive(Debug, Clone, Serialize)]
+pub struct Operator {
+    /// `aten::add.Tensor`
+    pub operator: String,
+    /// How often.
+    pub count: usize,
+    /// Where.
+    pub calls: Vec<Place>,
+}
+
+/// Where an operator is called.
+#[derive(Debug, Clone, Serialize)]
+pub struct Place {
+    /// The node: `relu_1`.
+    pub node: String,
+    /// The path of the module.
+    pub module: Option<String>,
+    /// The line of the user's source, without folders.
+    pub source_line: Option<String>,
+}
+
+/// Would an opset do?
+#[derive(Debug, Clone, Serialize)]
+pub struct Verdict {
+    /// The opset.
+    pub opset: u32,
+    /// It would.
+    pub ok: bool,
+    /// What is in the way.
+    pub reasons: Vec<Reason>,
+}
+
+/// What is in the way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Reason {
+    /// In words.
+    pub message: String,
+    /// From the outside in.
+    pub place: Vec<String>,
+    /// What to do.
+    pub help: Option<String>,
+    /// The lowest opset that would do here.
+    pub needs_opset: Option<u32>,
+}
+
+/// Looks into a program; `opsets` are those to try, all that we have if there are none.
+pub fn inspect(program: &Program, rules: &Rules, opsets: Option<u32>) -> Inspection {
+    let tried = opsets.map_or(MIN_OPSET..=MAX_OPSET, |opset| opset..=opset);
+    let mut prepared = program.clone();
+    let prepared = prepare(&mut prepared, Keep::default()).map(|()| prepared);
+    let symbols = program.ranges.iter().map(|(name, (min, max))| (name.clone(), Bounds { min: *min, max: *max }));
+    Inspection {
+        source: program.source.clone(),
+        torch_version: program.torch_version.clone(),
+        inputs: inputs(&program.graph),
+        outputs: outputs(&program.graph),
+        symbols: symbols.collect(),
+        weights: weights(program),
+        operators: operators(program),
+        opsets: tried.map(|opset| verdict(&prepared, rules, opset)).collect(),
+        notes: program.notes.clone(),
+    }
+}
+
+fn verdict(program: &Result<Program>, rules: &Rules, opset: u32) -> Verdict {
+    let reasons = match program {
+        Ok(program) => in_the_way(program, rules, opset),
+        Err(error) => vec![error.clone().into()],
+    };
+    Verdict { opset, ok: reasons.is_empty(), reasons }
+}
+
+/// All operators that the opset lacks, or else the first rule that refuses.
+fn in_the_way(program: &Program, rules: &Rules, opset: u32) -> Vec<Reason> {
+    let blockers = preflight(program, rules, opset);
+    if !blockers.is_empty() {
+        return blockers.into_iter().map(Reason::from).collect();
+    }
+    let output = OutputOptions { rules: rules.clone(), ..OutputOptions::for_opset(opset) };
+    let options = Options { output, ..Options::default() };
+    translate(program, &options).err().into_iter().map(Reason::from).collect()
+}
+
+impl From<Blocker> for Reason {
+    fn from(blocker: Blocker) -> Reason {
+        let Blocker { target, reason, node, source_line, count, needs_opset } = blocker;
+        let more = match count.saturating_sub(1) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let place = [format!("node `{node}` ({target}){more}")];
+        let place = place.into_iter().chain(source_line.as_deref().map(without_folders)).collect();
+        Reason { message: reason, place, help: None, needs_opset }
+    }
+}
+
+impl From<Error> for Reason {
+    fn from(error: Error) -> Reason {
+        let Error { message, place, help, needs_opset, .. } = error;
+        Reason { message, place, help, needs_opset }
+    }
+}
+
+fn inputs(graph: &Graph) -> Vec<Port> {
+    let port = |name: &str, kind: &InputKind| match kind {
+        InputKind::Tensor => tensor(graph, name, "tensor"),
+        InputKind::SymInt => Port::plain(name, "int"),
+        InputKind::SymFloat => Port::plain(name, "float"),
+        InputKind::SymBool => Port::plain(name, "bool"),
+        InputKind::Constant(_) => Port::plain(name, "constant"),
+    };
+    graph.inputs.iter().map(|input| port(&input.name, &input.kind)).collect()
+}
+
+fn outputs(graph: &Graph) -> Vec<Port> {
+    let port = |value: &Arg, kind: &OutputKind| {
+        let kind = match kind {
+            OutputKind::User => "tensor",
+            OutputKind::BufferMutation(_) => "buffer mutation",
+            OutputKind::InputMutation(_) => "input mutation",
+        };
+        match value {
+            Arg::Tensor(name) => tensor(graph, name, kind),
+            Arg::Sym(name) if graph.sym_ints.contains_key(name) => Port::plain(name, "int"),
+            Arg::Sym(name) if graph.sym_floats.contains_key(name) => Port::plain(name, "float"),
+            Arg::Sym(name) => Port::plain(name, "bool"),
+            Arg::None => Port::plain("", "none"),
+            _ => Port::plain("", "constant"),
+        }
+    };
+    graph.outputs.iter().map(|output| port(&output.value, &output.kind)).collect()
+}
+
+fn tensor(graph: &Graph, name: &str, kind: &'static str) -> Port {
+    let meta: Option<&TensorMeta> = graph.tensors.get(name);
+    Port {
+        name: name.to_owned(),
+        kind,
+        dtype: meta.map(|meta| meta.dtype.to_string()),
+        shape: meta.map(|meta| meta.sizes.iter().map(ToString::to_string).collect()),
+    }
+}
+
+impl Port {
+    fn plain(name: &str, kind: &'static str) -> Port {
+        Port { name: name.to_owned(), kind, dtype: None, shape: None }
+    }
+}
+
+fn weights(program: &Program) -> Weights {
+    let mut seen = FxHashSet::default();
+    let mut total = Weights::default();
+    for bound in program.weights.iter().filter(|bound| seen.insert(Arc::as_ptr(&bound.weight))) {
+        let sizes = bound.weight.sizes.iter().map(|size| u64::try_from(*size).unwrap_or(0));
+        total.tensors += 1;
+        total.elements = total.elements.saturating_add(sizes.fold(1, u64::saturating_mul));
+        total.bytes = total.bytes.saturating_add(bound.weight.byte_len().unwrap_or(u64::MAX));
+    }
+    total
+}
+
+fn operators(program: &Program) -> Vec<Operator> {
+    let mut found: BTreeMap<&str, Vec<Place>> = BTreeMap::new();
+    visit(&program.graph, &mut |node| found.entry(&node.target).or_default().push(place(node)));
+    let operator =
+        |(name, calls): (&str, Vec<Place>)| Operator { operator: name.to_owned(), count: calls.len(), calls };
+    let mut operators: Vec<Operator> = found.into_iter().map(operator).collect();
+    operators.sort_by_key(|operator| std::cmp::Reverse(operator.count));
+    operators
+}
+
+fn place(node: &Node) -> Place {
+    Place {
+        node: node.name.clone(),
+        module: node.module.clone(),
+        source_line: node.source_line.as_deref().map(without_folders),
+    }
+}
+
+/// Calls `f` for every node, those of nested graphs too.
+fn visit<'a>(graph: &'a Graph, f: &mut dyn FnMut(&'a Node)) {
+    for node in &graph.nodes {
+        f(node);
+        for (_, arg) in &node.args {
+            if let Arg::Graph(nested) = arg {
+                visit(nested, f);
+            }
+        }
+    }
+}

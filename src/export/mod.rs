@@ -1,0 +1,54 @@
+//! The pipeline: a program in, an ONNX model out. The command line and the bindings are thin layers over this.
+//!
+//! ```
+//! use aten2onnx::Exporter;
+//!
+//! # let model = "tests/data/models/mobilenet_like.pt2";
+//! # let folder = tempfile::tempdir()?;
+//! # let destination = folder.path().join("model.onnx");
+//! let summary = Exporter::new().opset(13).dim("s77", "batch").export(model, &destination)?;
+//! assert!(destination.exists());
+//! println!("{} nodes at opset {}", summary.nodes, summary.opset);
+//! # assert_eq!(summary.opset, 13);
+//! # Ok::<(), aten2onnx::error::Error>(())
+//! ```
+
+mod exporter;
+pub mod inspect;
+mod naming;
+
+use std::path::PathBuf;
+
+use aten2onnx_core::error::Result;
+use aten2onnx_onnx::{Exported, ModelOptions};
+pub use exporter::Exporter;
+
+use crate::options::Options;
+use crate::prepare::{Keep, prepare};
+use crate::program::Program;
+use crate::translate::{kept, translate};
+
+/// Exports a program.
+///
+/// # Errors
+/// A damaged program, what the target does not have (all of it at once), or the refusal of a rule with its node.
+pub fn export_program(mut program: Program, options: &Options) -> Result<Exported> {
+    let opset = options.output.checked_opset()?;
+    let keep = Keep { mutations: options.keep_mutations, assertions: options.keep_assertions };
+    prepare(&mut program, keep).map_err(|error| error.at(program.source.clone()))?;
+    let source = PathBuf::from(&program.source);
+    program.notes.extend(kept(&program, options, opset));
+    let graph = translate(&program, options).map_err(|error| error.at(program.source.clone()))?;
+    let named = ModelOptions {
+        ir: options.output.ir.version(opset),
+        provenance: options.provenance,
+        dims: naming::dims(&graph, &options.dims)?,
+        names: naming::names(&graph, &options.input_names, &options.output_names)?,
+    };
+    let model = aten2onnx_onnx::model::build(&graph, &named)?;
+    if let Some(target) = options.output.target {
+        target.check_needed_ir(model.proto.ir_version())?;
+    }
+    let external_data = options.output.external_data;
+    Ok(Exported { graph, model, notes: program.notes, source, external_data })
+}

@@ -1,0 +1,3 @@
+//! Readers of what PyTorch writes: each gives a [`Program`](crate::program::Program).
+
+pub mod pt2;

@@ -1,0 +1,191 @@
+//! The zip archive around a model: its table of contents, checked; its entries as ranges of the mapped file.
+//!
+//! Nothing is copied and nothing is inflated: torch stores every payload as it is. The table of contents is not trusted:
+//! names, ranges and local headers are checked before anything is read.
+
+use std::io::Cursor;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use zip::read::{ArchiveOffset, Config};
+use zip::{CompressionMethod, ZipArchive};
+
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_core::weights::{MappedFile, Storage};
+
+/// An archive, opened.
+#[derive(Debug, Clone)]
+pub struct Archive {
+    file: Arc<MappedFile>,
+    /// The entry of another archive that it is, for messages; empty if it is a file.
+    place: String,
+    /// The folder that holds everything, with its slash; may be empty.
+    root: String,
+    /// By name without the root.
+    entries: FxHashMap<String, Entry>,
+}
+
+/// Where an entry lies.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    /// First byte in the file.
+    start: usize,
+    len: usize,
+    /// Not compressed.
+    stored: bool,
+    encrypted: bool,
+}
+
+impl Archive {
+    /// Reads the table of contents of a file.
+    pub fn of_file(file: Arc<MappedFile>) -> Result<Archive> {
+        let end = file.bytes().len();
+        Archive::of_range(file, 0, end, String::new())
+    }
+
+    /// Opens an archive that is an entry of this one.
+    pub fn nested(&self, entry: &str) -> Result<Archive> {
+        let found = self.stored(entry)?;
+        let archive =
+            Archive::of_range(Arc::clone(&self.file), found.start, found.start + found.len, self.full_name(entry));
+        archive.map_err(|error| self.error(entry, error))
+    }
+
+    fn of_range(file: Arc<MappedFile>, start: usize, end: usize, place: String) -> Result<Archive> {
+        let bytes = file.bytes().get(start..end).unwrap_or_default();
+        let (root, entries) = contents(bytes, start)?;
+        Ok(Archive { file, place, root, entries })
+    }
+
+    /// The name of an entry as it stands in the table of contents.
+    pub fn full_name(&self, entry: &str) -> String {
+        format!("{}{entry}", self.root)
+    }
+
+    /// Is there such an entry?
+    pub fn contains(&self, entry: &str) -> bool {
+        self.entries.contains_key(entry)
+    }
+
+    /// The names of all entries, without the root folder, in no order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries.keys().map(String::as_str)
+    }
+
+    /// The bytes of an entry.
+    pub fn bytes(&self, entry: &str) -> Result<&[u8]> {
+        let Entry { start, len, .. } = self.stored(entry)?;
+        Ok(self.file.bytes().get(start..start + len).unwrap_or_default())
+    }
+
+    /// The text of a short entry, trimmed; None if there is no such entry.
+    pub fn text(&self, entry: &str) -> Result<Option<&str>> {
+        if !self.contains(entry) {
+            return Ok(None);
+        }
+        let text = std::str::from_utf8(self.bytes(entry)?);
+        text.map(|text| Some(text.trim())).map_err(|_| self.error(entry, Error::input("it is not UTF-8 text")))
+    }
+
+    /// An entry as the bytes of a weight.
+    pub fn storage(&self, entry: &str) -> Result<Storage> {
+        let Entry { start, len, .. } = self.stored(entry)?;
+        Ok(Storage::Mapped { file: Arc::clone(&self.file), start, len })
+    }
+
+    /// Adds the entry to an error, and the one that it lies in.
+    pub fn error(&self, entry: &str, error: Error) -> Error {
+        let error = error.at(self.full_name(entry));
+        if self.place.is_empty() { error } else { error.at(self.place.clone()) }
+    }
+
+    fn stored(&self, entry: &str) -> Result<Entry> {
+        let found = self.entries.get(entry);
+        let found = found.ok_or_else(|| self.error(entry, Error::input("the archive has no such entry")))?;
+        if found.encrypted {
+            return Err(self.error(entry, Error::input("it is encrypted, which torch never does")));
+        }
+        if !found.stored {
+            let error = Error::input("it is compressed, which torch never does: the archive was packed again");
+            let help = "unpack the archive and pack it without compression: `zip -0 -r model.pt2 folder`";
+            return Err(self.error(entry, error.help(help)));
+        }
+        Ok(*found)
+    }
+}
+
+/// The root folder and the entries of the archive in `bytes`, which start at `start` of their file.
+fn contents(bytes: &[u8], start: usize) -> Result<(String, FxHashMap<String, Entry>)> {
+    if bytes.is_empty() {
+        return Err(Error::input("it is empty"));
+    }
+    // Not searching for a shifted start keeps this linear in the table of contents, whatever the file's size.
+    let config = Config { archive_offset: ArchiveOffset::Known(0) };
+    let zip = ZipArchive::with_config(config, Cursor::new(bytes)).and_then(|mut zip| {
+        zip.validate_header_consistency()?;
+        Ok(zip)
+    });
+    let mut zip = zip.map_err(|error| not_an_archive(bytes, &error))?;
+    let mut found = Vec::with_capacity(zip.len());
+    for index in 0..zip.len() {
+        let entry = zip.by_index_raw(index).map_err(|error| not_an_archive(bytes, &error))?;
+        let name = std::str::from_utf8(entry.name_raw())
+            .map_err(|_| Error::input(format!("the name of entry {index} is not UTF-8")))?;
+        check_name(name)?;
+        if name.ends_with('/') {
+            continue;
+        }
+        let in_entry = |message: &str| Error::input(message).at(name.to_owned());
+        let range = entry.data_start().zip(Some(entry.compressed_size())).and_then(|(from, len)| {
+            let from = usize::try_from(from).ok()?;
+            let len = usize::try_from(len).ok()?;
+            (from.checked_add(len)? <= bytes.len()).then_some((from, len))
+        });
+        let (from, len) = range.ok_or_else(|| in_entry("it reaches beyond the end of the file"))?;
+        let stored = entry.compression() == CompressionMethod::Stored;
+        if stored && entry.size() != entry.compressed_size() {
+            return Err(in_entry("it is not compressed, and yet has two different sizes"));
+        }
+        found.push((name.to_owned(), Entry { start: start + from, len, stored, encrypted: entry.encrypted() }));
+    }
+    let root = root_folder(&found);
+    let entries = found.into_iter().filter_map(|(name, entry)| Some((name.strip_prefix(&root)?.to_owned(), entry)));
+    let entries = entries.collect();
+    Ok((root, entries))
+}
+
+/// torch puts everything into one folder, whose name is no matter; torch 2.7 and older used none.
+fn root_folder(entries: &[(String, Entry)]) -> String {
+    let first = entries.first().and_then(|(name, _)| name.split_once('/')).map(|(root, _)| format!("{root}/"));
+    match first {
+        Some(root) if entries.iter().all(|(name, _)| name.starts_with(&root)) => root,
+        _ => String::new(),
+    }
+}
+
+fn check_name(name: &str) -> Result<()> {
+    let bad = if name.is_empty() {
+        "is empty"
+    } else if name.starts_with('/') {
+        "is absolute"
+    } else if name.contains('\0') || name.contains('\\') {
+        "has a character that it must not have"
+    } else if name.split('/').any(|part| part == "..") {
+        "leads out of the archive"
+    } else {
+        return Ok(());
+    };
+    Err(Error::input(format!("the name {name:?} of an entry {bad}")))
+}
+
+fn not_an_archive(bytes: &[u8], error: &zip::result::ZipError) -> Error {
+    if bytes.starts_with(b"PK") {
+        let message = format!("the archive is damaged or incomplete: {error}");
+        return Error::input(message).help("copy or download the file again; its end may be missing");
+    }
+    let message = match bytes {
+        [0x80, ..] => "it is a bare Python pickle (an old torch.save file), not an archive",
+        _ => "it is not a zip archive, as the files of torch.export.save and torch.jit.save are",
+    };
+    Error::input(message).help("save the model with `torch.export.save(torch.export.export(..), \"model.pt2\")`")
+}

@@ -1,0 +1,185 @@
+//! The front end for `.pt2` files, as `torch.export.save` writes them.
+//!
+//! In the order that data flows: [`archive`] finds the entries, `schema` reads the JSON, `symexpr` its symbolic expressions,
+//! `payload` the weights (`pickle` and `tensors` those of torch 2.8 and older), `graph` and `read` make the program. [`crate::program::validate`] makes
+//! sure that its values are defined. Weights stay where they are in the mapped file. The archive is not trusted: whatever it
+//! holds, the answer is a program or an error, in time and memory linear in the size of its JSON.
+
+#[doc(hidden)]
+pub mod archive;
+mod graph;
+mod metadata;
+mod payload;
+#[doc(hidden)]
+pub mod pickle;
+mod read;
+mod schema;
+mod symexpr;
+mod symfunctions;
+mod tensors;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use archive::Archive;
+use payload::{Payloads, Weights};
+
+use crate::program::Program;
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_core::weights::{MappedFile, Weight};
+
+/// Reads the program of a `.pt2` file.
+pub fn read(path: &Path) -> Result<Program> {
+    read_model(path, None)
+}
+
+/// Reads the program of that name; where there is no name, the one called `model`, or else the only one.
+pub fn read_model(path: &Path, model: Option<&str>) -> Result<Program> {
+    read_file(MappedFile::open(path)?, model)
+}
+
+/// Reads the program of a `.pt2` file that is in memory; `path` is for messages.
+pub fn read_bytes(path: impl Into<PathBuf>, bytes: Vec<u8>) -> Result<Program> {
+    read_file(MappedFile::from_bytes(path, bytes), None)
+}
+
+/// Reads a program that was not saved: the JSON of its graph, as in a `.pt2` file, and its tensors by name, those of the
+/// state dict and the other constants. `name` is for messages.
+pub fn read_live(
+    name: &str,
+    json: &[u8],
+    state: HashMap<String, Weight>,
+    constants: HashMap<String, Weight>,
+) -> Result<Program> {
+    let weights = Weights::new(Payloads::Lent(state), Payloads::Lent(constants));
+    let mut program = read::document(json, weights).map_err(|error| error.at(name.to_owned()))?;
+    program.source = name.to_owned();
+    Ok(program)
+}
+
+/// What kind of archive it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// `torch.export.save` of torch 2.8 and later.
+    Pt2,
+    /// `torch.export.save` of torch 2.7 and older.
+    FlatPt2,
+    /// `torch.jit.save`.
+    TorchScript,
+    /// `torch.save`.
+    Saved,
+    /// None of these.
+    Unknown,
+}
+
+impl Form {
+    /// What the entries show.
+    pub fn of(archive: &Archive) -> Form {
+        if archive.contains("archive_format") || archive.names().any(|name| name.starts_with("models/")) {
+            Form::Pt2
+        } else if archive.contains("serialized_exported_program.json") {
+            Form::FlatPt2
+        } else if !archive.contains("data.pkl") {
+            Form::Unknown
+        } else if archive.names().any(|name| name.starts_with("code/")) {
+            Form::TorchScript
+        } else {
+            Form::Saved
+        }
+    }
+}
+
+fn read_file(file: Arc<MappedFile>, model: Option<&str>) -> Result<Program> {
+    let path = file.path.display().to_string();
+    let program = Archive::of_file(file).and_then(|archive| read_archive(&archive, model));
+    let mut program = program.map_err(|error| error.at(path.clone()))?;
+    program.source = path;
+    Ok(program)
+}
+
+fn read_archive(archive: &Archive, model: Option<&str>) -> Result<Program> {
+    let help = "save the model with `torch.export.save(torch.export.export(..), \"model.pt2\")`";
+    match Form::of(archive) {
+        Form::Pt2 => packaged(archive, model),
+        Form::FlatPt2 => flat(archive, model),
+        Form::TorchScript => Err(Error::input("it is a TorchScript file, not one of torch.export").help(help)),
+        Form::Saved => Err(Error::input("it is a torch.save file: weights or objects, without a graph").help(help)),
+        Form::Unknown => Err(Error::input("it is a zip archive, but not one of torch.export.save").help(help)),
+    }
+}
+
+/// torch 2.8 and later: `models/<name>.json`, and payloads in folders.
+fn packaged(archive: &Archive, model: Option<&str>) -> Result<Program> {
+    if let Some(format) = archive.text("archive_format")?.filter(|format| *format != "pt2") {
+        let error = Error::input(format!("the archive's format is {format:?}, not \"pt2\""));
+        return Err(archive.error("archive_format", error));
+    }
+    if let Some(version) = archive.text("archive_version")?.filter(|version| *version != "0") {
+        let error = Error::unsupported(format!("version {version:?} of the archive is not known, only version 0"));
+        return Err(archive.error("archive_version", error));
+    }
+    check_byte_order(archive)?;
+    let model = chosen(archive, model)?;
+    let state = payloads(archive, "data/weights/", &model, "weights")?;
+    let constants = payloads(archive, "data/constants/", &model, "constants")?;
+    read::program(archive, &format!("models/{model}.json"), Weights::new(state, constants))
+}
+
+/// The payloads of a folder: torch looks for the pickle of torch 2.8 first.
+fn payloads<'a>(archive: &'a Archive, folder: &'static str, model: &str, kind: &str) -> Result<Payloads<'a>> {
+    let pickle = format!("{folder}{model}.pt");
+    if archive.contains(&pickle) {
+        return Payloads::saved(archive, &pickle);
+    }
+    let config = format!("{folder}{model}_{kind}_config.json");
+    if archive.contains(&config) {
+        return Payloads::raw(archive, folder, &config);
+    }
+    Ok(Payloads::Nothing)
+}
+
+/// torch 2.7 and older: four entries, and no folder.
+fn flat(archive: &Archive, model: Option<&str>) -> Result<Program> {
+    if let Some(model) = model.filter(|model| *model != "model") {
+        return Err(Error::input(format!("there is no model `{model}`; the archive has only one, without a name")));
+    }
+    let state = Payloads::saved(archive, "serialized_state_dict.pt")?;
+    let constants = match archive.contains("serialized_constants.pt") {
+        true => Payloads::saved(archive, "serialized_constants.pt")?,
+        false => Payloads::Nothing,
+    };
+    read::program(archive, "serialized_exported_program.json", Weights::new(state, constants))
+}
+
+fn check_byte_order(archive: &Archive) -> Result<()> {
+    match archive.text("byteorder")? {
+        None | Some("little") => Ok(()),
+        Some(order) => {
+            let error = Error::unsupported(format!("the byte order is {order:?}; only \"little\" is known"));
+            Err(archive.error("byteorder", error))
+        }
+    }
+}
+
+/// The model to read: the one that was asked for, or `model`, or the only one.
+fn chosen(archive: &Archive, asked: Option<&str>) -> Result<String> {
+    let models = archive.names().filter_map(|name| name.strip_prefix("models/")?.strip_suffix(".json"));
+    let mut models: Vec<&str> = models.collect();
+    models.sort_unstable();
+    let wanted = asked.unwrap_or("model");
+    if models.contains(&wanted) {
+        return Ok(wanted.to_owned());
+    }
+    let listed = || models.iter().take(20).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    match (asked, models.as_slice()) {
+        (_, []) => {
+            let error = Error::input("there is no exported program in it (no entry models/*.json)");
+            Err(error
+                .help("an archive that AOTInductor compiled holds machine code only; save the exported program itself"))
+        }
+        (None, [only]) => Ok((*only).to_owned()),
+        (None, _) => Err(Error::input(format!("there are several models in it; choose one of {}", listed()))),
+        (Some(name), _) => Err(Error::input(format!("there is no model `{name}`; there are {}", listed()))),
+    }
+}

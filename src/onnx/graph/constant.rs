@@ -1,0 +1,61 @@
+//! Constants: small tensors whose bytes are made here. Weights are something else: they stay where they are.
+
+use std::sync::Arc;
+
+use aten2onnx_core::dtype::Dtype;
+
+/// A tensor made here.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Constant {
+    /// Element type.
+    pub dtype: Dtype,
+    /// Sizes.
+    pub sizes: Vec<i64>,
+    /// The elements.
+    pub data: Data,
+}
+
+/// Elements in row-major order.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Data {
+    /// Little-endian, packed as in ONNX's `raw_data`.
+    Bytes(Arc<[u8]>),
+    /// Of a string tensor.
+    Strings(Arc<[String]>),
+}
+
+impl Constant {
+    /// A tensor of these bytes.
+    pub fn new(dtype: Dtype, sizes: Vec<i64>, bytes: impl Into<Arc<[u8]>>) -> Constant {
+        Constant { dtype, sizes, data: Data::Bytes(bytes.into()) }
+    }
+
+    /// The bytes; none for strings.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.data {
+            Data::Bytes(bytes) => bytes,
+            Data::Strings(_) => &[],
+        }
+    }
+
+    /// The number of elements; 0 if it overflows.
+    pub fn len(&self) -> usize {
+        let count = self.sizes.iter().try_fold(1usize, |n, size| n.checked_mul(usize::try_from(*size).ok()?));
+        count.unwrap_or(0)
+    }
+
+    /// Has it no elements?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Do the bytes fit dtype and sizes?
+    pub fn is_consistent(&self) -> bool {
+        match &self.data {
+            Data::Bytes(bytes) => {
+                self.dtype != Dtype::String && self.dtype.bytes(self.len() as u64) == Some(bytes.len() as u64)
+            }
+            Data::Strings(strings) => self.dtype == Dtype::String && strings.len() == self.len(),
+        }
+    }
+}

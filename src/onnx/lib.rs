@@ -1,0 +1,31 @@
+//! ONNX: graphs, the schemas of operators at every opset, and files. Nothing here knows of ATen.
+//!
+//! [`model::build`] turns a [`graph::Graph`] into messages without the weights; [`write`] lays them out and streams
+//! the weights from the mapped archive past memory into the file; [`read`] parses a mapped file.
+//!
+//! A module imports only modules of lower floors, which a test checks. The lowest floor comes first:
+//!
+//! | floor | modules | contents |
+//! |---|---|---|
+//! | graph | `graph` | the graph that the builder makes and the writer writes |
+//! | facts | `facts`, `schema`, `proto` | opsets and dtypes, schemas of operators, protobuf messages |
+//! | messages | `model` | from a graph to messages without the bytes of weights |
+//! | reading | `targets`, `read` | runtimes by name; models of files |
+//! | writing | `write` | from messages to files |
+//! | whole models | `pack`, `exported` | self-contained copies of models; what an export ends in |
+
+mod exported;
+pub mod facts;
+pub mod graph;
+pub mod model;
+pub mod pack;
+#[rustfmt::skip]
+pub mod proto;
+pub mod read;
+pub mod schema;
+pub mod targets;
+pub mod write;
+
+pub use exported::{Exported, Summary};
+pub use model::{Initializer, Ir, Model, ModelOptions, Provenance, ir, without_folders};
+pub use write::{ExternalData, Written, discard_all, write_file, write_to};

@@ -1,0 +1,202 @@
+//! ONNX's schemas at run time: static tables that the build generates from `mappings/schemas/onnx.txt`.
+
+use crate::graph::Attr;
+
+include!(concat!(env!("OUT_DIR"), "/schemas.rs"));
+use aten2onnx_core::dtype::Dtype;
+
+/// An operator with all its versions.
+#[derive(Debug)]
+pub struct Op {
+    /// `Gelu`, or `com.microsoft::QuickGelu`.
+    pub name: &'static str,
+    /// Ascending.
+    pub versions: &'static [Version],
+}
+
+/// One version of an operator.
+#[derive(Debug)]
+pub struct Version {
+    /// The opset that brought it.
+    pub since: u32,
+    /// It must not be used.
+    pub deprecated: bool,
+    /// How it differs from the version before.
+    pub change: Change,
+    /// In order.
+    pub inputs: &'static [Port],
+    /// In order.
+    pub outputs: &'static [Port],
+    /// Sorted by name.
+    pub attributes: &'static [Attribute],
+    /// Type variables; a [`Port`] refers to them by index.
+    pub types: &'static [TypeSet],
+}
+
+/// How a version differs from the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// There was none before.
+    Appeared,
+    /// Inputs, outputs, attributes or their meaning differ.
+    Shape,
+    /// Only the allowed types differ.
+    Types,
+}
+
+/// An input or output.
+#[derive(Debug)]
+pub struct Port {
+    /// `X`
+    pub name: &'static str,
+    /// How often it may stand.
+    pub kind: PortKind,
+    /// Index into [`Version::types`]. Ports with the same index have the same type (unless variadic and heterogeneous).
+    pub ty: u8,
+    /// For a variadic port: all of one type.
+    pub homogeneous: bool,
+}
+
+/// How often a port may stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PortKind {
+    /// Once.
+    Single,
+    /// At most once.
+    Optional,
+    /// Any number of times.
+    Variadic,
+}
+
+/// An attribute.
+#[derive(Debug)]
+pub struct Attribute {
+    /// `alpha`
+    pub name: &'static str,
+    /// Its type.
+    pub kind: AttrKind,
+    /// A node must have it.
+    pub required: bool,
+    /// What it is where a node leaves it out.
+    pub default: Option<Default>,
+}
+
+/// The types of attributes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum AttrKind {
+    Float,
+    Int,
+    String,
+    Tensor,
+    Graph,
+    SparseTensor,
+    TypeProto,
+    Floats,
+    Ints,
+    Strings,
+    Tensors,
+    Graphs,
+}
+
+/// A default.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[allow(missing_docs)]
+pub enum Default {
+    Float(f32),
+    Int(i64),
+    Str(&'static str),
+    Floats(&'static [f32]),
+    Ints(&'static [i64]),
+    Strs(&'static [&'static str]),
+}
+
+/// The types that a type variable may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TypeSet {
+    /// `T`, or `tensor(int64)` where the port names its type itself.
+    pub name: &'static str,
+    /// Bit `Dtype as u32` for each `tensor(..)`.
+    pub tensors: u64,
+    /// Other kinds (sequences, optionals, maps) are allowed too.
+    pub others: bool,
+}
+
+impl TypeSet {
+    /// May it be a tensor of this dtype?
+    pub fn has(&self, dtype: Dtype) -> bool {
+        self.tensors & (1 << dtype as u32) != 0
+    }
+
+    /// The one dtype it may be, if there is but one.
+    pub fn only(&self) -> Option<Dtype> {
+        if self.tensors.count_ones() != 1 {
+            return None;
+        }
+        Dtype::ALL.into_iter().find(|d| self.has(*d))
+    }
+}
+
+/// The operator of this name.
+pub fn find(name: &str) -> Option<&'static Op> {
+    let ops = ONNX;
+    ops.binary_search_by(|op| op.name.cmp(name)).ok().map(|i| &ops[i])
+}
+
+impl Op {
+    /// The version in force at an opset; None if the operator is not there yet.
+    pub fn at(&self, opset: u32) -> Option<&'static Version> {
+        self.versions.iter().rev().find(|v| v.since <= opset)
+    }
+}
+
+impl Version {
+    /// The attribute of this name.
+    pub fn attribute(&self, name: &str) -> Option<&'static Attribute> {
+        self.attributes.binary_search_by(|a| a.name.cmp(name)).ok().and_then(|i| self.attributes.get(i))
+    }
+
+    /// The port of the input at a position.
+    pub fn input_port(&self, i: usize) -> Option<&'static Port> {
+        port(self.inputs, i)
+    }
+
+    /// The port of the output at a position.
+    pub fn output_port(&self, i: usize) -> Option<&'static Port> {
+        port(self.outputs, i)
+    }
+}
+
+fn port(ports: &'static [Port], i: usize) -> Option<&'static Port> {
+    ports.get(i).or_else(|| ports.last().filter(|p| p.kind == PortKind::Variadic))
+}
+
+impl Default {
+    /// Is the attribute at this default?
+    pub fn is(&self, attr: &Attr) -> bool {
+        use self::Default as D;
+        let close = |x: f64, y: f32| (x as f32).to_bits() == y.to_bits();
+        match (self, attr) {
+            (D::Float(d), Attr::Float(v)) => close(*v, *d),
+            (D::Int(d), Attr::Int(v)) => d == v,
+            (D::Str(d), Attr::Str(v)) => d == v,
+            (D::Floats(d), Attr::Floats(v)) => d.len() == v.len() && v.iter().zip(*d).all(|(v, d)| close(*v, *d)),
+            (D::Ints(d), Attr::Ints(v)) => d == v,
+            (D::Strs(d), Attr::Strs(v)) => d == v,
+            _ => false,
+        }
+    }
+
+    /// As an attribute.
+    pub fn to_attr(self) -> Attr {
+        use self::Default as D;
+        match self {
+            D::Float(d) => Attr::Float(d.into()),
+            D::Int(d) => Attr::Int(d),
+            D::Str(d) => Attr::Str(d.to_owned()),
+            D::Floats(d) => Attr::Floats(d.iter().copied().map(f64::from).collect()),
+            D::Ints(d) => Attr::Ints(d.to_vec()),
+            D::Strs(d) => Attr::Strs(d.iter().map(|s| (*s).to_owned()).collect()),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Where weights lie: in the .onnx, in a file of external data beside it, or in the archive that they come from.
+//!
+//! ONNX asks for offsets at multiples of 4096 so that tensors can be mapped. Windows maps at multiples of 64 KiB, which
+//! pays for large tensors only. Tensors below 1 KiB stay in the .onnx: readers look at small ones (shapes, axes, scales)
+//! while they load, and a page for each would be waste.
+
+use std::path::Path;
+
+use rustc_hash::FxHashMap;
+
+use super::link::{Archives, Linked};
+use crate::proto::StringStringEntryProto;
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_core::weights::Payload;
+
+/// Where the weights go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
+pub enum ExternalData {
+    /// Inside the .onnx file up to protobuf's limit of 2 GiB, else beside it
+    #[default]
+    Auto,
+    /// Beside the .onnx file, in OUT.onnx.data
+    Always,
+    /// Inside the .onnx file, or an error
+    Never,
+    /// They stay in the source, which must lie in the same folder: the .onnx file points into it. What does not lie there as ONNX
+    /// requires goes to OUT.onnx.data
+    Link,
+}
+
+/// Where the bytes of a tensor are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// In the message.
+    Inside,
+    /// At this offset of the file of external data.
+    Beside(u64),
+    /// In an archive.
+    Linked(Linked),
+}
+
+/// Tensors with fewer bytes stay in the .onnx.
+pub const SMALLEST: u64 = 1024;
+const PAGE: u64 = 4096;
+const GRANULE: u64 = 64 << 10;
+const LARGE: u64 = 1 << 20;
+
+/// All tensors of any size go beside the .onnx.
+pub fn beside(payloads: &[Payload<'_>]) -> Result<Vec<Place>> {
+    let mut layout = Layout::default();
+    payloads.iter().map(|payload| layout.place(payload)).collect()
+}
+
+/// All tensors of any size stay in the archives that they come from, as far as these lie in `folder`.
+pub fn linked(payloads: &[Payload<'_>], folder: &Path) -> Result<Vec<Place>> {
+    let mut archives = Archives::new(folder);
+    let mut layout = Layout::default();
+    let mut place = |payload: &Payload<'_>| match payload.place() {
+        Some((file, offset)) if payload.len() >= SMALLEST => Ok(Place::Linked(archives.link(file, offset)?)),
+        _ => layout.place(payload),
+    };
+    payloads.iter().map(&mut place).collect()
+}
+
+/// A file of external data as it fills.
+#[derive(Default)]
+struct Layout {
+    end: u64,
+    /// Tensors of the same bytes share them.
+    known: FxHashMap<(*const u8, usize), u64>,
+}
+
+impl Layout {
+    fn place(&mut self, payload: &Payload<'_>) -> Result<Place> {
+        let len = payload.len();
+        if len < SMALLEST {
+            return Ok(Place::Inside);
+        }
+        let key = payload.slice().map(|slice| (slice.as_ptr(), slice.len()));
+        if let Some(offset) = key.and_then(|key| self.known.get(&key)) {
+            return Ok(Place::Beside(*offset));
+        }
+        let offset = self.end.checked_next_multiple_of(if len < LARGE { PAGE } else { GRANULE });
+        let too_large = || Error::unsupported("the weights are larger than any file");
+        let offset = offset.ok_or_else(too_large)?;
+        self.end = offset.checked_add(len).ok_or_else(too_large)?;
+        self.known.extend(key.map(|key| (key, offset)));
+        Ok(Place::Beside(offset))
+    }
+}
+
+/// The `external_data` of a tensor.
+pub fn entries(location: &str, offset: u64, length: u64) -> Vec<StringStringEntryProto> {
+    let entry = |key: &str, value: String| StringStringEntryProto { key: Some(key.to_owned()), value: Some(value) };
+    vec![
+        entry("location", location.to_owned()),
+        entry("offset", offset.to_string()),
+        entry("length", length.to_string()),
+    ]
+}

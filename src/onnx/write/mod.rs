@@ -1,0 +1,334 @@
+//! Writes a model: the message from memory, the weights from where they lie.
+//!
+//! Protobuf wants the length of a message before its contents, so all lengths are computed first; after that every byte has
+//! its place, in a stream as well as in a file (`fill`). The initializers come last in the graph, which comes last in the model:
+//! fields may stand in any order.
+
+mod external;
+mod fill;
+mod link;
+mod stage;
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use prost::Message;
+use prost::encoding::{WireType, encode_key, encode_varint};
+
+use crate::model::{Initializer, Model, number};
+use crate::proto::{ModelProto, TensorProto, tensor_proto::DataLocation};
+use crate::read::LIMIT;
+use aten2onnx_core::error::{Error, Kind, Result};
+use aten2onnx_core::weights::Payload;
+use aten2onnx_core::weights::{MappedFile, Storage, Weight};
+pub use external::ExternalData;
+use external::Place;
+pub use fill::Progress;
+use fill::{Content, Meter, Piece};
+pub use stage::discard_all;
+use stage::{Staged, io_failed};
+
+/// What was written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Bytes of the .onnx.
+    pub model: u64,
+    /// The file of external data and its bytes.
+    pub data: Option<(PathBuf, u64)>,
+    /// Bytes of weights that stay in the archive, which the .onnx points into.
+    pub linked: u64,
+    /// Bytes of weights, wherever they went.
+    pub weights: u64,
+}
+
+const MODEL_GRAPH: u32 = 7;
+const GRAPH_INITIALIZER: u32 = 5;
+const TENSOR_RAW_DATA: u32 = 9;
+
+/// Writes to a file, which appears when it is whole, and perhaps `<name>.data` beside it. A path that exists and is no
+/// regular file (a device, a pipe) is written to as it is.
+///
+/// `sources` are files that must not be overwritten; those that the weights are mapped from are known anyhow.
+pub fn write_file(
+    model: &Model,
+    path: &Path,
+    external: ExternalData,
+    sources: &[PathBuf],
+    progress: &mut Progress<'_>,
+) -> Result<Written> {
+    let plan = Plan::new(model, external, Some(path))?;
+    if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return write_special(&plan, path, progress);
+    }
+    let data_path = plan.data_path(path)?;
+    for destination in [Some(path), data_path.as_deref()].into_iter().flatten() {
+        keep_sources(destination, model, sources)?;
+    }
+    let mut meter = Meter::new(plan.model + plan.data.unwrap_or(0), progress);
+    let mut staged = Staged::create(path)?;
+    let mut staged_data = data_path.as_deref().map(Staged::create).transpose()?;
+    if let (Some(staged), Some(path)) = (&mut staged_data, &data_path) {
+        fill::file(staged.file(), path, &plan.data_pieces(), &mut meter)?;
+    }
+    fill::file(staged.file(), path, &plan.model_pieces(), &mut meter)?;
+    // The data first: a model that is there has its data.
+    staged_data.map_or(Ok(()), Staged::commit)?;
+    staged.commit()?;
+    Ok(plan.written(data_path))
+}
+
+/// Writes to a stream, all in one.
+pub fn write_to(model: &Model, out: &mut dyn Write, progress: &mut Progress<'_>) -> Result<Written> {
+    let plan = Plan::new(model, ExternalData::Never, None)?;
+    let mut meter = Meter::new(plan.model, progress);
+    fill::stream(out, &plan.model_pieces(), &mut meter, &Error::from)?;
+    Ok(plan.written(None))
+}
+
+fn write_special(plan: &Plan<'_>, path: &Path, progress: &mut Progress<'_>) -> Result<Written> {
+    if plan.data.is_some() {
+        let error =
+            Error::unsupported(format!("`{}` is not a file and can have no external data beside it", path.display()));
+        return Err(error.help("use a file, or `--external-data never`"));
+    }
+    let mut file = File::options().write(true).open(path).map_err(|error| io_failed(path, &error))?;
+    let mut meter = Meter::new(plan.model, progress);
+    fill::stream(&mut file, &plan.model_pieces(), &mut meter, &|error| io_failed(path, &error))?;
+    Ok(plan.written(None))
+}
+
+/// Everything that will be written, with all lengths known.
+struct Plan<'a> {
+    /// The model but for its graph, and the graph's key and length.
+    head: Vec<u8>,
+    /// The graph but for the tensors.
+    graph: Vec<u8>,
+    tensors: Vec<Tensor<'a>>,
+    /// Bytes of the .onnx.
+    model: u64,
+    /// Bytes of the external data.
+    data: Option<u64>,
+}
+
+struct Tensor<'a> {
+    /// The field of the graph but for its raw data.
+    lead: Vec<u8>,
+    payload: Payload<'a>,
+    place: Place,
+}
+
+impl<'a> Plan<'a> {
+    /// Lays out a model that goes to a file, or to a stream where there is no path.
+    fn new(model: &'a Model, external: ExternalData, path: Option<&Path>) -> Result<Plan<'a>> {
+        let payloads = || model.weights.iter().map(|w| Payload::new(&w.weight)).collect::<Result<Vec<_>>>();
+        let location = path.map(location).transpose()?.unwrap_or_default();
+        if matches!(external, ExternalData::Auto | ExternalData::Never) || path.is_none() {
+            let payloads = payloads()?;
+            let inside = vec![Place::Inside; payloads.len()];
+            let plan = Plan::of(model, payloads, &inside, "")?;
+            if plan.model <= LIMIT {
+                return Ok(plan);
+            }
+            if external == ExternalData::Never || path.is_none() {
+                return Err(beyond_limit(plan.model, path.is_some()));
+            }
+        }
+        let payloads = payloads()?;
+        let places = match (external, path) {
+            (ExternalData::Link, Some(path)) => external::linked(&payloads, path.parent().unwrap_or(Path::new(".")))?,
+            _ => external::beside(&payloads)?,
+        };
+        let plan = Plan::of(model, payloads, &places, &location)?;
+        match plan.model > LIMIT {
+            true => {
+                Err(Error::unsupported(format!("the graph alone takes {} bytes, beyond protobuf's 2 GiB", plan.model)))
+            }
+            false => Ok(plan),
+        }
+    }
+
+    fn of(model: &'a Model, payloads: Vec<Payload<'a>>, places: &[Place], location: &str) -> Result<Plan<'a>> {
+        let graph = model.proto.graph.as_ref().map(Message::encode_to_vec).unwrap_or_default();
+        let mut tensors = Vec::with_capacity(payloads.len());
+        for ((initializer, payload), place) in model.weights.iter().zip(payloads).zip(places) {
+            let header = header(initializer, payload.len(), place, location)?.encode_to_vec();
+            let tensor = Tensor::new(&header, payload, place.clone());
+            tensors.push(tensor.ok_or_else(too_large)?);
+        }
+        let graph_len = tensors.iter().try_fold(graph.len() as u64, |sum, tensor| sum.checked_add(tensor.field_len()?));
+        let graph_len = graph_len.ok_or_else(too_large)?;
+        let mut head = head(&model.proto).encode_to_vec();
+        head.extend(prefix(MODEL_GRAPH, graph_len));
+        let model = (head.len() as u64).checked_add(graph_len).ok_or_else(too_large)?;
+        let end = |tensor: &Tensor<'_>| match tensor.place {
+            Place::Beside(offset) => Some(offset + tensor.payload.len()),
+            Place::Inside | Place::Linked(_) => None,
+        };
+        let data = tensors.iter().filter_map(end).max();
+        Ok(Plan { head, graph, tensors, model, data })
+    }
+
+    /// The file of external data, if there is to be one.
+    fn data_path(&self, path: &Path) -> Result<Option<PathBuf>> {
+        self.data.map(|_| Ok(path.with_file_name(location(path)?))).transpose()
+    }
+
+    /// The .onnx, front to back.
+    fn model_pieces(&self) -> Vec<Piece<'_>> {
+        let mut contents = vec![Content::Bytes(&self.head), Content::Bytes(&self.graph)];
+        for tensor in &self.tensors {
+            contents.push(Content::Bytes(&tensor.lead));
+            if tensor.place == Place::Inside {
+                contents.push(Content::Payload(&tensor.payload));
+            }
+        }
+        let mut end = 0;
+        let placed = contents.into_iter().map(|content| {
+            let piece = Piece { at: end, content };
+            end += piece.len();
+            piece
+        });
+        placed.collect()
+    }
+
+    /// The file of external data, front to back.
+    fn data_pieces(&self) -> Vec<Piece<'_>> {
+        let mut end = 0;
+        let mut pieces = Vec::new();
+        for tensor in &self.tensors {
+            let Place::Beside(at) = tensor.place else { continue };
+            // Offsets ascend but where a tensor shares the bytes of an earlier one.
+            if at >= end {
+                pieces.push(Piece { at, content: Content::Payload(&tensor.payload) });
+                end = at + tensor.payload.len();
+            }
+        }
+        pieces
+    }
+
+    fn written(&self, data_path: Option<PathBuf>) -> Written {
+        let bytes = |tensors: &mut dyn Iterator<Item = &Tensor<'_>>| tensors.map(|tensor| tensor.payload.len()).sum();
+        let linked = bytes(&mut self.tensors.iter().filter(|tensor| matches!(tensor.place, Place::Linked(_))));
+        let weights = bytes(&mut self.tensors.iter());
+        Written { model: self.model, data: data_path.zip(self.data), linked, weights }
+    }
+}
+
+impl<'a> Tensor<'a> {
+    /// A tensor with the message but for its raw data; None where it is larger than any file.
+    fn new(header: &[u8], payload: Payload<'a>, place: Place) -> Option<Tensor<'a>> {
+        let raw = match place {
+            Place::Beside(_) | Place::Linked(_) => Vec::new(),
+            Place::Inside => prefix(TENSOR_RAW_DATA, payload.len()),
+        };
+        let inside = if place == Place::Inside { payload.len() } else { 0 };
+        let len = (header.len() as u64 + raw.len() as u64).checked_add(inside)?;
+        let lead = [&prefix(GRAPH_INITIALIZER, len), header, &raw].concat();
+        Some(Tensor { lead, payload, place })
+    }
+
+    /// Bytes of the field of the graph.
+    fn field_len(&self) -> Option<u64> {
+        let inside = if self.place == Place::Inside { self.payload.len() } else { 0 };
+        (self.lead.len() as u64).checked_add(inside)
+    }
+}
+
+/// The model but for its graph.
+fn head(model: &ModelProto) -> ModelProto {
+    let ModelProto {
+        graph: _,
+        ir_version,
+        opset_import,
+        producer_name,
+        producer_version,
+        domain,
+        model_version,
+        doc_string,
+        metadata_props,
+        training_info,
+        functions,
+        configuration,
+    } = model;
+    ModelProto {
+        ir_version: *ir_version,
+        opset_import: opset_import.clone(),
+        producer_name: producer_name.clone(),
+        producer_version: producer_version.clone(),
+        domain: domain.clone(),
+        model_version: *model_version,
+        doc_string: doc_string.clone(),
+        graph: None,
+        metadata_props: metadata_props.clone(),
+        training_info: training_info.clone(),
+        functions: functions.clone(),
+        configuration: configuration.clone(),
+    }
+}
+
+fn header(initializer: &Initializer, len: u64, place: &Place, location: &str) -> Result<TensorProto> {
+    let external = match place {
+        Place::Inside => None,
+        Place::Beside(offset) => Some(external::entries(location, *offset, len)),
+        Place::Linked(linked) => Some(external::entries(&linked.location, linked.offset, len)),
+    };
+    Ok(TensorProto {
+        dims: initializer.weight.sizes.clone(),
+        data_type: Some(number(initializer.dtype)?),
+        name: Some(initializer.name.clone()),
+        data_location: external.as_ref().map(|_| DataLocation::External.into()),
+        external_data: external.unwrap_or_default(),
+        ..TensorProto::default()
+    })
+}
+
+/// The key and length of a field that holds bytes.
+fn prefix(field: u32, len: u64) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(12);
+    encode_key(field, WireType::LengthDelimited, &mut bytes);
+    encode_varint(len, &mut bytes);
+    bytes
+}
+
+/// The file name of the external data of this model.
+fn location(path: &Path) -> Result<String> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let name =
+        name.ok_or_else(|| Error::new(Kind::Io, format!("cannot write `{}`: not the name of a file", path.display())))?;
+    Ok(format!("{name}.data"))
+}
+
+fn keep_sources(destination: &Path, model: &Model, sources: &[PathBuf]) -> Result<()> {
+    let mapped = model.weights.iter().filter_map(|weight| archive(&weight.weight)).map(|file| &file.path);
+    let Ok(destination_is) = destination.canonicalize() else { return Ok(()) };
+    let mut last: Option<&PathBuf> = None;
+    for source in sources.iter().chain(mapped) {
+        if last.replace(source) == Some(source) {
+            continue;
+        }
+        if source.canonicalize().is_ok_and(|source| source == destination_is) {
+            let text = format!("cannot write `{}`: the model is read from it", destination.display());
+            return Err(Error::new(Kind::Io, text).help("choose another name with `-o`"));
+        }
+    }
+    Ok(())
+}
+
+/// The file that a weight comes from.
+fn archive(weight: &Weight) -> Option<&MappedFile> {
+    match &weight.storage {
+        Storage::Mapped { file, .. } => Some(file),
+        Storage::Lent(_) | Storage::Owned(_) => None,
+        Storage::Scaled(scaled) => archive(scaled.source()),
+    }
+}
+
+fn too_large() -> Error {
+    Error::unsupported("the weights are larger than any file")
+}
+
+fn beyond_limit(len: u64, is_file: bool) -> Error {
+    let error = Error::unsupported(format!("the model takes {len} bytes, and protobuf's limit is 2 GiB"));
+    error.help(if is_file { "leave out `--external-data never`" } else { "write to a file: `-o model.onnx`" })
+}

@@ -1,0 +1,183 @@
+//! Files that become visible only when they are whole.
+//!
+//! A [`Staged`] file is written under a temporary name in the folder of its destination and renamed at the end. Dropped
+//! before that, it leaves nothing behind; [`discard_all`] does the same for a process that is told to stop.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tempfile::{NamedTempFile, TempPath};
+
+use aten2onnx_core::error::{Error, Kind, Result};
+
+/// The temporary names in use.
+static STAGED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// A file on its way to its destination.
+#[derive(Debug)]
+pub struct Staged {
+    file: File,
+    temporary: TempPath,
+    destination: PathBuf,
+    registered: Registered,
+}
+
+/// An entry of [`STAGED`], for as long as it lives.
+#[derive(Debug)]
+struct Registered(PathBuf);
+
+impl Registered {
+    fn new(path: PathBuf) -> Registered {
+        staged().push(path.clone());
+        Registered(path)
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        staged().retain(|path| *path != self.0);
+    }
+}
+
+impl Staged {
+    /// Opens a temporary file beside the destination.
+    pub fn create(destination: &Path) -> Result<Staged> {
+        let destination = resolved(destination);
+        if destination.is_dir() {
+            return Err(failed(&destination, "is a folder").help("give the name of a file: `-o model.onnx`"));
+        }
+        let (folder, name) = parts(&destination)?;
+        let mut builder = tempfile::Builder::new();
+        let prefix = format!(".{name}.");
+        builder.prefix(&prefix).suffix(".onnx.tmp");
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // less the umask
+        let made: io::Result<NamedTempFile> = builder.tempfile_in(folder);
+        let (file, temporary) = made.map_err(|error| not_creatable(&destination, folder, &error))?.into_parts();
+        let registered = Registered::new(temporary.to_path_buf());
+        Ok(Staged { file, temporary, destination, registered })
+    }
+
+    /// What is written to.
+    pub fn file(&mut self) -> &mut File {
+        &mut self.file
+    }
+
+    /// Gives it its name.
+    pub fn commit(self) -> Result<()> {
+        let Staged { file, temporary, destination, registered } = self;
+        drop(file);
+        temporary.persist(&destination).map_err(|error| io_failed(&destination, &error.error))?;
+        drop(registered);
+        Ok(())
+    }
+}
+
+/// Removes all temporary files of this process. For a process that is about to end.
+pub fn discard_all() {
+    for path in staged().drain(..) {
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// An error of writing a file, in words.
+pub fn io_failed(path: &Path, error: &io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => failed(path, "the disk is full"),
+        io::ErrorKind::FileTooLarge => failed(path, "this file system takes no file of that size"),
+        _ => failed(path, &reason(error)),
+    }
+}
+
+fn staged() -> MutexGuard<'static, Vec<PathBuf>> {
+    STAGED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A link is followed: what it points to is replaced, the link stays.
+fn resolved(path: &Path) -> PathBuf {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_symlink() => fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()),
+        _ => path.to_path_buf(),
+    }
+}
+
+fn parts(path: &Path) -> Result<(&Path, String)> {
+    let name = path.file_name().ok_or_else(|| failed(path, "is not the name of a file"))?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Ok((folder, name.to_string_lossy().into_owned()))
+}
+
+fn not_creatable(path: &Path, folder: &Path, error: &io::Error) -> Error {
+    let folder = folder.display();
+    match error.kind() {
+        io::ErrorKind::NotFound => failed(path, &format!("there is no folder `{folder}`")).help("create it first"),
+        io::ErrorKind::PermissionDenied => failed(path, &format!("no permission to write in `{folder}`")),
+        io::ErrorKind::ReadOnlyFilesystem => failed(path, &format!("`{folder}` is on a read-only file system")),
+        io::ErrorKind::NotADirectory => failed(path, &format!("`{folder}` is not a folder")),
+        _ => io_failed(path, error),
+    }
+}
+
+fn failed(path: &Path, why: &str) -> Error {
+    Error::new(Kind::Io, format!("cannot write `{}`: {why}", path.display()))
+}
+
+/// The system's text, without the number and without the temporary name.
+fn reason(error: &io::Error) -> String {
+    let text = error.get_ref().map_or_else(|| error.to_string(), ToString::to_string);
+    let text = text.split(" (os error").next().unwrap_or_default();
+    text.split(" at path").next().unwrap_or_default().to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::io::Write;
+
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<_> =
+            fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_appears_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("m.onnx");
+        drop(Staged::create(&path).unwrap());
+        assert!(names(folder.path()).is_empty());
+        let mut staged = Staged::create(&path).unwrap();
+        staged.file().write_all(b"abc").unwrap();
+        assert_eq!(names(folder.path()).len(), 1);
+        assert!(!path.exists());
+        staged.commit().unwrap();
+        assert_eq!(names(folder.path()), ["m.onnx"]);
+        assert_eq!(fs::read(path).unwrap(), b"abc");
+    }
+
+    #[test]
+    fn places_that_cannot_be_written_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = Staged::create(&folder.path().join("no/m.onnx")).unwrap_err();
+        assert!(error.message.contains("there is no folder"), "{error}");
+        let error = Staged::create(folder.path()).unwrap_err();
+        assert!(error.message.ends_with("is a folder"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (link, target) = (folder.path().join("link.onnx"), folder.path().join("target.onnx"));
+        fs::write(&target, "old").unwrap();
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        Staged::create(&link).unwrap().commit().unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert!(fs::read(&target).unwrap().is_empty());
+    }
+}

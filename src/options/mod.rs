@@ -1,0 +1,251 @@
+//! The options of an export and of a conversion, described once: the library, the command line (through `clap`) and the Python
+//! package (through `serde`) take them from here.
+//!
+//! To add an option: a field here, with its documentation, and its use. See CONTRIBUTING.md.
+
+mod names;
+#[cfg(test)]
+mod tests;
+
+use aten2onnx_builder::passes::Passes;
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_onnx::facts::{DEFAULT_OPSET, MAX_OPSET, MIN_OPSET};
+use aten2onnx_onnx::targets::{self, Target};
+use aten2onnx_onnx::{ExternalData, Ir, Provenance};
+use aten2onnx_rules::Rules;
+pub use names::{DimName, Rename, WhichDim};
+use serde::Deserialize;
+
+/// The options that exports and conversions share: what the model is written for.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct OutputOptions {
+    /// The opset of the model [default: 18, or the nearest one that the target takes]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", value_parser = parse_opset))]
+    pub opset: Option<u32>,
+    /// The runtime that the model is for, such as `tensorrt-8.6`; `aten2onnx targets` lists them
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME", value_parser = find_target))]
+    #[serde(deserialize_with = "read::target")]
+    pub target: Option<&'static Target>,
+    /// The IR version: a number, `lowest` (the lowest that holds the model), or `release` (the one that came with the opset)
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", default_value = "lowest"))]
+    #[serde(deserialize_with = "read::text")]
+    pub ir: Ir,
+    /// Where the weights go
+    #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHERE", default_value_t = ExternalData::Auto))]
+    pub external_data: ExternalData,
+    /// What operators mean: the rules of the build, and those that were added.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    #[serde(skip)]
+    pub rules: Rules,
+}
+
+/// The options of an export.
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Options {
+    /// What the model is written for.
+    #[cfg_attr(feature = "cli", command(flatten))]
+    pub output: OutputOptions,
+    /// The optimization level: 0 leaves the graph as the rules wrote it, 1 runs all passes
+    #[cfg_attr(feature = "cli", arg(short = 'O', value_name = "LEVEL", default_value_t = 1, value_parser = levels()))]
+    pub opt_level: u8,
+    /// What nodes record about their origin
+    #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "HOW", default_value_t = Provenance::Compact))]
+    pub provenance: Provenance,
+    /// Name a symbolic dimension, by its symbol or by an input and its axis; `inspect` shows them
+    #[cfg_attr(feature = "cli", arg(long = "dim", value_name = "s77=batch|x:0=batch"))]
+    #[serde(deserialize_with = "read::texts")]
+    pub dims: Vec<DimName>,
+    /// Name the next input, or the given one
+    #[cfg_attr(feature = "cli", arg(long = "input-name", value_name = "[OLD=]NEW"))]
+    #[serde(deserialize_with = "read::texts")]
+    pub input_names: Vec<Rename>,
+    /// Name the next output, or the given one
+    #[cfg_attr(feature = "cli", arg(long = "output-name", value_name = "[OLD=]NEW"))]
+    #[serde(deserialize_with = "read::texts")]
+    pub output_names: Vec<Rename>,
+    /// Turn buffers that the model writes to into inputs, and the new values of buffers and inputs into outputs
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub keep_mutations: bool,
+    /// List the assertions of the model that are left out: ONNX has none
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub keep_assertions: bool,
+    /// Show which arms of the rule of this operator were tried, and the nodes that came out
+    #[cfg_attr(feature = "cli", arg(long, value_name = "aten::OP"))]
+    pub trace: Vec<String>,
+    /// What happens to operators that have no rule
+    #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHAT", default_value_t = Fallback::None))]
+    pub fallback: Fallback,
+    /// Takes the lines of `trace`; without it they are dropped.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    #[serde(skip)]
+    pub on_trace: Option<fn(&str)>,
+}
+
+/// The options of a conversion.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ConvertOptions {
+    /// What the model is written for. With [`ExternalData::Auto`] the weights go where they are in the source.
+    #[cfg_attr(feature = "cli", command(flatten))]
+    pub output: OutputOptions,
+    /// Replace calls of local functions by their bodies
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub inline_functions: bool,
+    /// The optimization level: 0 changes only what the opset requires, 1 runs all passes, which drop what nothing reads
+    #[cfg_attr(feature = "cli", arg(short = 'O', value_name = "LEVEL", default_value_t = 0, value_parser = levels()))]
+    pub opt_level: u8,
+}
+
+/// What happens to operators that have no rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Fallback {
+    /// An error lists them all
+    #[default]
+    None,
+    /// They stay, as nodes of the domain org.pytorch.aten, for runtimes that have kernels for them
+    Aten,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            output: OutputOptions::default(),
+            opt_level: 1,
+            provenance: Provenance::Compact,
+            dims: Vec::new(),
+            input_names: Vec::new(),
+            output_names: Vec::new(),
+            keep_mutations: false,
+            keep_assertions: false,
+            trace: Vec::new(),
+            fallback: Fallback::None,
+            on_trace: None,
+        }
+    }
+}
+
+impl OutputOptions {
+    /// The options for an opset.
+    pub fn for_opset(opset: u32) -> OutputOptions {
+        OutputOptions { opset: Some(opset), ..OutputOptions::default() }
+    }
+
+    /// The opset to write: the one that is asked for, or the default one, or the nearest to it that the target takes.
+    ///
+    /// # Errors
+    /// The opset is not supported, or the target does not take it.
+    pub fn opset(&self) -> Result<u32> {
+        if let Some(opset) = self.opset {
+            check_opset(opset)?;
+        }
+        match self.target {
+            Some(target) => target.opset(self.opset),
+            None => Ok(self.opset.unwrap_or(DEFAULT_OPSET)),
+        }
+    }
+
+    /// The opset to write, after a check that the target takes the IR version that is asked for.
+    pub(crate) fn checked_opset(&self) -> Result<u32> {
+        let opset = self.opset()?;
+        if let Some(target) = self.target {
+            target.check_ir(self.ir, opset)?;
+        }
+        Ok(opset)
+    }
+
+    /// The passes of a level that suit where the weights go.
+    pub(crate) fn passes(&self, opt_level: u8) -> Passes {
+        Passes::of(opt_level, self.external_data)
+    }
+}
+
+/// Is the opset supported?
+///
+/// # Errors
+/// It is not.
+pub fn check_opset(opset: u32) -> Result<()> {
+    let message = match opset {
+        _ if opset < MIN_OPSET => format!("opset {opset} is too old"),
+        _ if opset > MAX_OPSET => format!("opset {opset} is not known yet"),
+        _ => return Ok(()),
+    };
+    Err(Error::unsupported(message).help(supported()))
+}
+
+fn supported() -> String {
+    format!("supported opsets: {MIN_OPSET}–{MAX_OPSET} (default: {DEFAULT_OPSET})")
+}
+
+/// Reads an opset, with advice for those that are not supported.
+#[cfg(feature = "cli")]
+pub(crate) fn parse_opset(text: &str) -> Result<u32, String> {
+    match text.parse::<u32>() {
+        Ok(opset) => check_opset(opset).map(|()| opset).map_err(|error| format!("{}; {}", error.message, supported())),
+        Err(_) => Err(format!("not a number; {}", supported())),
+    }
+}
+
+/// The values of `-O`.
+#[cfg(feature = "cli")]
+fn levels() -> clap::builder::RangedI64ValueParser<u8> {
+    clap::value_parser!(u8).range(0..=1)
+}
+
+fn find_target(name: &str) -> Result<&'static Target, String> {
+    targets::find(name).map_err(|error| match error.help {
+        Some(help) => format!("{}; {help}", error.message),
+        None => error.message,
+    })
+}
+
+/// Reads options from JSON, as the Python package gives them: `{"output": {"opset": 13}, "opt_level": 1}`.
+///
+/// # Errors
+/// The option that is wrong, and what was expected.
+pub fn from_json<T: serde::de::DeserializeOwned>(json: &str) -> Result<T, String> {
+    serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(json)).map_err(|error| {
+        let path = error.path().to_string();
+        // The place in the text says nothing to those who gave a dictionary.
+        let message = error.inner().to_string();
+        let message = message.split(" at line ").next().unwrap_or_default();
+        format!("{}: {message}", path.strip_prefix("output.").unwrap_or(&path))
+    })
+}
+
+/// How `serde` reads options that are texts on the command line.
+mod read {
+    use std::fmt::Display;
+    use std::str::FromStr;
+
+    use aten2onnx_onnx::targets::Target;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer};
+
+    pub(super) fn target<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'static Target>, D::Error> {
+        let name = Option::<String>::deserialize(from)?;
+        name.map(|name| super::find_target(&name).map_err(Error::custom)).transpose()
+    }
+
+    pub(super) fn text<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(from: D) -> Result<T, D::Error> {
+        parsed(&String::deserialize(from)?)
+    }
+
+    pub(super) fn texts<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(from: D) -> Result<Vec<T>, D::Error> {
+        Vec::<String>::deserialize(from)?.iter().map(|text| parsed(text)).collect()
+    }
+
+    fn parsed<T: FromStr<Err: Display>, E: Error>(text: &str) -> Result<T, E> {
+        text.parse().map_err(|expected| E::custom(format!("invalid value `{text}`: expected {expected}")))
+    }
+}

@@ -1,0 +1,81 @@
+//! Names that a user gives to dimensions, inputs and outputs, as they are written on the command line.
+
+use std::str::FromStr;
+
+/// A name for a symbolic dimension.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DimName {
+    /// Which.
+    pub which: WhichDim,
+    /// Its name in the model.
+    pub name: String,
+}
+
+/// Which dimension is meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WhichDim {
+    /// By the symbol that torch.export gave it: `s77`.
+    Symbol(String),
+    /// By an input and an axis of it: `x:0`.
+    Axis(String, i64),
+}
+
+/// `s77=batch` or `x:0=batch`
+impl FromStr for DimName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<DimName, String> {
+        let (which, name) = text.split_once('=').ok_or("write SYMBOL=NAME or INPUT:AXIS=NAME, such as `s77=batch`")?;
+        if !is_identifier(name) {
+            return Err(format!("`{name}` is not a name: letters, digits and `_`"));
+        }
+        let which = match which.rsplit_once(':') {
+            Some((input, axis)) => {
+                WhichDim::Axis(input.to_owned(), axis.parse().map_err(|_| format!("`{axis}` is not an axis"))?)
+            }
+            None => WhichDim::Symbol(which.to_owned()),
+        };
+        Ok(DimName { which, name: name.to_owned() })
+    }
+}
+
+/// A name for an input or output: the next one, or that of a given name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rename {
+    /// What it is called now; None for the next in order.
+    pub old: Option<String>,
+    /// What it is to be called.
+    pub new: String,
+}
+
+/// `image` or `x=image`
+impl FromStr for Rename {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Rename, String> {
+        let (old, new) = text.split_once('=').map_or((None, text), |(old, new)| (Some(old.to_owned()), new));
+        if new.is_empty() {
+            return Err("a name is missing".to_owned());
+        }
+        Ok(Rename { old, new: new.to_owned() })
+    }
+}
+
+fn is_identifier(text: &str) -> bool {
+    let mut chars = text.chars();
+    chars.next().is_some_and(|c| c.is_alphabetic() || c == '_') && chars.all(|c| c.is_alphanumeric() || c == '_')
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn malformed_names_are_refused() {
+        for text in ["batch", "s0=", "s0=2b", "x:a=batch"] {
+            assert!(text.parse::<DimName>().is_err(), "{text}");
+        }
+        assert!("x=".parse::<Rename>().is_err());
+    }
+}

@@ -1,0 +1,72 @@
+//! Mutations that outlive a run: of buffers and of user inputs.
+//!
+//! By default they are dropped with a note; a model that is to keep its state gets the old state as inputs and the new one as outputs.
+
+use rustc_hash::FxHashSet;
+
+use super::Pass;
+use super::alias::{Aliases, Cell};
+use crate::program::{Arg, InputKind, Output, OutputKind, Program};
+use aten2onnx_core::error::Result;
+
+/// What a note says of a mutation that nobody will see.
+pub const DROPPED: &str = "the exported model does not change it (`--keep-mutations` gives its new value as an output)";
+
+/// Something from outside whose new value is to be kept.
+#[derive(Debug)]
+pub struct Kept {
+    /// The value's name.
+    name: String,
+    cell: Cell,
+    kind: OutputKind,
+}
+
+/// The mutations that torch recorded as outputs, which decomposed programs have: dropped unless they are to be kept.
+pub fn recorded(program: &mut Program, keep: bool) {
+    if keep {
+        return;
+    }
+    let notes = &mut program.notes;
+    program.graph.outputs.retain(|output| {
+        let (what, name) = match &output.kind {
+            OutputKind::User => return true,
+            OutputKind::BufferMutation(name) => ("buffer or parameter", name),
+            OutputKind::InputMutation(name) => ("input", name),
+        };
+        notes.push(format!("the model writes to its {what} `{name}`; {DROPPED}"));
+        false
+    });
+}
+
+/// All buffers, parameters and inputs, each once.
+pub fn roots(program: &Program, aliases: &Aliases) -> Vec<Kept> {
+    let mut seen = FxHashSet::default();
+    let weights = program.weights.iter().map(|bound| {
+        let kind = OutputKind::BufferMutation(bound.weight.name.clone());
+        (bound.value.as_str(), kind)
+    });
+    let inputs = program.graph.inputs.iter().filter(|input| matches!(input.kind, InputKind::Tensor));
+    let inputs = inputs.map(|input| (input.name.as_str(), OutputKind::InputMutation(input.name.clone())));
+    let found = weights.chain(inputs).filter_map(|(name, kind)| {
+        let cell = aliases.cell(name)?;
+        seen.insert(cell).then(|| Kept { name: name.to_owned(), cell, kind })
+    });
+    found.collect()
+}
+
+impl Pass<'_> {
+    /// The new values of what was written to.
+    pub(super) fn mutations(&mut self, kept: &[Kept]) -> Result<Vec<Output>> {
+        let mut outputs = Vec::new();
+        for Kept { name, cell, kind } in kept {
+            if !self.aliases.is_written(*cell) {
+                continue;
+            }
+            if !self.refresh(*cell) {
+                return Err(self.stale(name, *cell).at(format!("the new value of `{name}`")));
+            }
+            outputs.push(Output { value: Arg::Tensor(self.aliases.newest(*cell).to_owned()), kind: kind.clone() });
+        }
+        Ok(outputs)
+    }
+}

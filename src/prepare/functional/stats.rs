@@ -1,0 +1,109 @@
+//! Statistics that a normalisation in training mode updates without saying so: they become results of it, which are written back.
+
+use super::alias::{Cell, Write};
+use super::inplace::{Overwrite, origin};
+use super::{Pass, refusal};
+use crate::prepare::terms::{Given, NewCall, flag};
+use crate::program::{Arg, Node, NodeOutput};
+use aten2onnx_core::error::Result;
+use aten2onnx_rules::effects::{self, Update, Updated};
+
+/// A statistic that is updated.
+pub(super) struct Statistic {
+    /// The argument.
+    arg: &'static str,
+    /// The tensor's name, as written.
+    name: String,
+    cell: Cell,
+    /// Its new value.
+    result: String,
+    /// How that is had.
+    value: Option<&'static Updated>,
+}
+
+/// What a node writes besides giving results.
+pub(super) fn updates(node: &Node) -> impl Iterator<Item = &'static Update> {
+    let all = effects::operator(&node.target).map_or(&[][..], |operator| operator.updates);
+    all.iter().filter(|update| update.flag.is_none_or(|name| flag(node, name) == Some(true)))
+}
+
+/// Is it known what an operator writes to these arguments?
+pub(super) fn tells(target: &str, args: &[&str]) -> bool {
+    let updates = effects::operator(target).map_or(&[][..], |operator| operator.updates);
+    args.iter().all(|arg| updates.iter().any(|update| update.args.contains(arg)))
+}
+
+impl Pass<'_> {
+    /// The statistics that a node updates, with the node made to give them. Where no operator gives them the node goes without.
+    pub(super) fn statistics(&mut self, node: &mut Node, as_written: &Node) -> Result<Vec<Statistic>> {
+        let (mut statistics, mut wanted) = (Vec::new(), 0);
+        for update in updates(as_written) {
+            for arg in update.args {
+                wanted += 1;
+                let given = as_written.args.iter().find(|(name, _)| name == arg).map(|(_, arg)| arg);
+                let Some(Arg::Tensor(name)) = given else { continue };
+                let cell = self.about_to_write(as_written, name, Overwrite::Part, false)?;
+                let result = self.fresh_name(name, "updated");
+                statistics.push(Statistic { arg, name: name.clone(), cell, result, value: update.value.as_ref() });
+            }
+        }
+        if statistics.len() == wanted && self.together(node, &statistics).is_some() {
+            return Ok(statistics);
+        }
+        if self.one_by_one(node, &statistics).is_some() {
+            node.args.retain(|(name, _)| !statistics.iter().any(|statistic| statistic.arg == name));
+            return Ok(statistics);
+        }
+        self.without(node, as_written, statistics)
+    }
+
+    /// The node becomes one that gives the new values too.
+    fn together(&self, node: &mut Node, statistics: &[Statistic]) -> Option<()> {
+        let Some(Updated::Together(call, before)) = statistics.first()?.value else { return None };
+        let (target, args) = self.given(node).call(call)?.plain()?;
+        target.clone_into(&mut node.target);
+        node.args = args;
+        node.outputs.resize(*before, NodeOutput::None);
+        node.outputs.extend(statistics.iter().map(|statistic| NodeOutput::Tensor(statistic.result.clone())));
+        Some(())
+    }
+
+    /// Nodes beside this one give the new values.
+    fn one_by_one(&mut self, node: &Node, statistics: &[Statistic]) -> Option<()> {
+        let mut calls: Vec<NewCall> = Vec::new();
+        for statistic in statistics {
+            let Some(Updated::One(call)) = statistic.value else { return None };
+            calls.push(self.given(node).call(call)?);
+        }
+        let origin = origin(node);
+        for (statistic, call) in statistics.iter().zip(calls) {
+            self.emit_as(&origin, call, statistic.result.clone());
+        }
+        Some(())
+    }
+
+    fn given<'g>(&'g self, node: &'g Node) -> Given<'g> {
+        Given { node, tensors: self.tensors, first: None, view: None, sizes: None }
+    }
+
+    fn without(&mut self, node: &mut Node, as_written: &Node, statistics: Vec<Statistic>) -> Result<Vec<Statistic>> {
+        if self.keeps && !statistics.is_empty() {
+            return Err(refusal("it updates the statistics of a normalisation, which are to be kept"));
+        }
+        for statistic in statistics {
+            self.aliases.clobber(statistic.cell, Write::of(as_written));
+            node.args.retain(|(name, _)| name != statistic.arg);
+        }
+        Ok(Vec::new())
+    }
+
+    /// What a node has made of its statistics is what they are from now on.
+    pub(super) fn keep_statistics(&mut self, statistics: Vec<Statistic>, node: &Node) {
+        for Statistic { name, cell, result, .. } in statistics {
+            if let Some(meta) = self.tensors.get(&name).cloned() {
+                self.tensors.insert(result.clone(), meta);
+            }
+            self.written(cell, &name, result, Write::of(node));
+        }
+    }
+}

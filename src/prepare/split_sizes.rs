@@ -1,0 +1,116 @@
+//! Cuts of a dimension whose size is symbolic: how many pieces there are, and how long each is, is not in the operator's arguments
+//! but in what torch recorded of its results.
+//!
+//! Takes and gives a [`Program`]. Afterwards `split` and `chunk` of such a dimension name the sizes of their pieces. Linear in the size of
+//! the program.
+
+use crate::prepare::terms::{Given, NewCall};
+use crate::program::visit;
+use crate::program::{Arg, Graph, IntArg, Node, NodeOutput, Program};
+use aten2onnx_core::sym::SymInt;
+use aten2onnx_rules::effects::{self, Call, When};
+
+/// Names the sizes of pieces in a program and its nested graphs.
+pub fn name_sizes(program: &mut Program) {
+    visit::each_graph_mut(&mut program.graph, &mut graph);
+}
+
+fn graph(graph: &mut Graph) {
+    if !graph.nodes.iter().any(|node| by_sizes(node).is_some()) {
+        return;
+    }
+    let nodes = std::mem::take(&mut graph.nodes);
+    let mut cuts = Cuts { done: Vec::with_capacity(nodes.len()), graph, names: 0 };
+    for node in nodes {
+        match by_sizes(&node).zip(cuts.lengths(&node)) {
+            Some((call, found)) => cuts.by_sizes(node, call, found),
+            None => cuts.done.push(node),
+        }
+    }
+    cuts.graph.nodes = cuts.done;
+}
+
+/// The operator that takes the size of each piece.
+fn by_sizes(node: &Node) -> Option<&'static Call> {
+    effects::operator(&node.target)?.rewrite(|when| when == When::Symbolic).map(|rewrite| &rewrite.call)
+}
+
+struct Cuts<'g> {
+    graph: &'g mut Graph,
+    done: Vec<Node>,
+    /// Names made up so far.
+    names: usize,
+}
+
+/// What a node cuts.
+struct Found {
+    cut: String,
+    dim: i64,
+    /// How long the pieces are.
+    lengths: Vec<SymInt>,
+}
+
+impl Cuts<'_> {
+    /// None where the dimension is known.
+    fn lengths(&self, node: &Node) -> Option<Found> {
+        let cut = node.args.iter().find_map(|(_, arg)| match arg {
+            Arg::Tensor(name) => Some(name),
+            _ => None,
+        })?;
+        let dim = node.args.iter().find_map(|(name, arg)| match arg {
+            Arg::Int(dim) if name == "dim" => Some(*dim),
+            _ => None,
+        });
+        let dim = dim.unwrap_or(0);
+        let size = |name: &String| {
+            let sizes = &self.graph.tensors.get(name)?.sizes;
+            let axis = if dim < 0 { dim.checked_add(i64::try_from(sizes.len()).ok()?)? } else { dim };
+            sizes.get(usize::try_from(axis).ok()?).cloned()
+        };
+        let [NodeOutput::Tensors(pieces)] = node.outputs.as_slice() else { return None };
+        let lengths = pieces.iter().map(size).collect::<Option<Vec<SymInt>>>()?;
+        size(cut)?.known().is_none().then(|| Found { cut: cut.clone(), dim, lengths })
+    }
+
+    /// The node with the sizes of its pieces, and before it nodes that give these.
+    fn by_sizes(&mut self, mut node: Node, call: &Call, found: Found) {
+        let sizes = found.lengths.iter().map(|length| match length.known() {
+            Some(known) => IntArg::Known(known),
+            None => IntArg::Named(self.size_node(&node, length, &found)),
+        });
+        let sizes = Some(Arg::Ints(sizes.collect()));
+        let given = Given { node: &node, tensors: &self.graph.tensors, first: None, view: None, sizes };
+        if let Some((target, args)) = given.call(call).and_then(NewCall::plain) {
+            target.clone_into(&mut node.target);
+            node.args = args;
+        }
+        self.done.push(node);
+    }
+
+    /// A node that gives a length; what it is, is what is recorded of its result.
+    fn size_node(&mut self, of: &Node, length: &SymInt, found: &Found) -> String {
+        let name = self.fresh_name(&of.name);
+        self.graph.sym_ints.insert(name.clone(), length.clone());
+        self.done.push(Node {
+            name: name.clone(),
+            target: "aten::sym_size.int".to_owned(),
+            args: vec![("self".to_owned(), Arg::Tensor(found.cut.clone())), ("dim".to_owned(), Arg::Int(found.dim))],
+            outputs: vec![NodeOutput::Sym(name.clone())],
+            ..Node::default()
+        });
+        name
+    }
+
+    fn fresh_name(&mut self, stem: &str) -> String {
+        loop {
+            let name = format!("{stem}_length_{}", self.names);
+            self.names += 1;
+            let Graph { tensors, sym_ints, sym_floats, sym_bools, .. } = &*self.graph;
+            let is_number =
+                sym_ints.contains_key(&name) || sym_floats.contains_key(&name) || sym_bools.contains_key(&name);
+            if !is_number && !tensors.contains_key(&name) {
+                return name;
+            }
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Calls that the facts of an operator name ([`aten2onnx_rules::effects`]), on the arguments of a node.
+
+use rustc_hash::FxHashMap;
+
+use crate::program::{Arg, IntArg, Node, NodeOutput, TensorMeta};
+use aten2onnx_rules::effects::{Call, Literal, Term};
+
+/// More dimensions than a tensor has.
+const MAX_RANGE: i64 = 1 << 10;
+
+/// What a call is made from.
+#[derive(Debug)]
+pub struct Given<'a> {
+    /// The node whose arguments are meant.
+    pub node: &'a Node,
+    /// What is recorded of tensors.
+    pub tensors: &'a FxHashMap<String, TensorMeta>,
+    /// The name that the node's first tensor has now, if it is another one.
+    pub first: Option<&'a str>,
+    /// Of a view: the name that it has now, and which result of the node it is.
+    pub view: Option<(&'a str, usize)>,
+    /// The sizes of what the node cuts its tensor into.
+    pub sizes: Option<Arg>,
+}
+
+/// A call of an operator, some of whose arguments may be calls too.
+#[derive(Debug)]
+pub struct NewCall {
+    /// The overload.
+    pub target: &'static str,
+    /// Its arguments by name.
+    pub args: Vec<(&'static str, NewArg)>,
+}
+
+/// An argument of a new call.
+#[derive(Debug)]
+pub enum NewArg {
+    /// A value that is there.
+    Arg(Arg),
+    /// What a call gives.
+    Call(NewCall),
+}
+
+impl NewCall {
+    /// A call on values that are there.
+    pub fn of(target: &'static str, args: Vec<(&'static str, Arg)>) -> NewCall {
+        NewCall { target, args: args.into_iter().map(|(name, arg)| (name, NewArg::Arg(arg))).collect() }
+    }
+
+    /// Operator and arguments of a call that has no calls among its arguments.
+    pub fn plain(self) -> Option<(&'static str, Vec<(String, Arg)>)> {
+        let args = self.args.into_iter().map(|(name, arg)| match arg {
+            NewArg::Arg(arg) => Some((name.to_owned(), arg)),
+            NewArg::Call(_) => None,
+        });
+        Some((self.target, args.collect::<Option<_>>()?))
+    }
+}
+
+impl Given<'_> {
+    /// The call; None if it needs something that is not known.
+    pub fn call(&self, call: &Call) -> Option<NewCall> {
+        let mut args = Vec::with_capacity(call.args.len());
+        for (name, term) in call.args {
+            match term {
+                Term::Call(inner) => args.push((*name, NewArg::Call(self.call(inner)?))),
+                // What the node leaves out has the same default there.
+                Term::Argument(own, None) if !self.has(own) => {}
+                term => args.push((*name, NewArg::Arg(self.value(term)?))),
+            }
+        }
+        Some(NewCall { target: call.target, args })
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.node.args.iter().any(|(arg, _)| arg == name)
+    }
+
+    /// The value of a term that is no call.
+    pub fn value(&self, term: &Term) -> Option<Arg> {
+        Some(match term {
+            Term::Argument(name, default) => self.argument(name, *default)?,
+            Term::New => Arg::Tensor(self.view?.0.to_owned()),
+            Term::Position => Arg::Int(i64::try_from(self.view?.1).ok()?),
+            Term::Start => Arg::Int(self.part()?.0),
+            Term::End => Arg::Int(self.part()?.1),
+            Term::Sizes => self.sizes.clone()?,
+            Term::Literal(literal) => constant(*literal),
+            Term::List(terms) => Arg::Ints(terms.iter().map(|term| self.int_arg(term)).collect::<Option<_>>()?),
+            Term::Sum([a, b]) => {
+                let (a, b) = (self.natural(a)?, self.natural(b)?);
+                Arg::Int(a.checked_add(b)?)
+            }
+            Term::Inverse(dims) => Arg::Ints(inverse_permutation(&known(&self.value(dims)?)?)?),
+            Term::Dtype(tensor) => Arg::Dtype(self.meta(tensor)?.dtype),
+            Term::Rank(tensor) => Arg::Int(i64::try_from(self.meta(tensor)?.sizes.len()).ok()?),
+            Term::Range([from, to]) => {
+                let (from, to) = (self.natural(from)?, self.natural(to)?);
+                Arg::Ints((from..to.min(from.checked_add(MAX_RANGE)?)).map(IntArg::Known).collect())
+            }
+            Term::Call(_) => return None,
+        })
+    }
+
+    fn argument(&self, name: &str, default: Option<Literal>) -> Option<Arg> {
+        let Some(at) = self.node.args.iter().position(|(arg, _)| arg == name) else { return default.map(constant) };
+        match self.first {
+            Some(first) if first_tensor_arg(self.node) == Some(at) => Some(Arg::Tensor(first.to_owned())),
+            _ => self.node.args.get(at).map(|(_, arg)| arg.clone()),
+        }
+    }
+
+    fn int_arg(&self, term: &Term) -> Option<IntArg> {
+        match self.value(term)? {
+            Arg::Int(number) => Some(IntArg::Known(number)),
+            Arg::Sym(name) => Some(IntArg::Named(name)),
+            _ => None,
+        }
+    }
+
+    /// A known integer that is not negative: others count from the end of something.
+    fn natural(&self, term: &Term) -> Option<i64> {
+        match self.value(term)? {
+            Arg::Int(number) => Some(number).filter(|number| *number >= 0),
+            _ => None,
+        }
+    }
+
+    fn meta(&self, tensor: &Term) -> Option<&TensorMeta> {
+        match self.value(tensor)? {
+            Arg::Tensor(name) => self.tensors.get(&name),
+            _ => None,
+        }
+    }
+
+    /// Start and end of the view among the parts that the node cuts the dimension `dim` into.
+    fn part(&self) -> Option<(i64, i64)> {
+        let (_, index) = self.view?;
+        let dim = int(self.node, "dim").unwrap_or(0);
+        let names = match self.node.outputs.first()? {
+            NodeOutput::Tensors(names) => names,
+            _ => return None,
+        };
+        let mut start = 0_i64;
+        for (at, name) in names.iter().enumerate() {
+            let sizes = &self.tensors.get(name)?.sizes;
+            let axis = if dim < 0 { dim.checked_add(i64::try_from(sizes.len()).ok()?)? } else { dim };
+            let length = sizes.get(usize::try_from(axis).ok()?)?.known()?;
+            let end = start.checked_add(length)?;
+            if at == index {
+                return Some((start, end));
+            }
+            start = end;
+        }
+        None
+    }
+}
+
+fn constant(literal: Literal) -> Arg {
+    match literal {
+        Literal::None => Arg::None,
+        Literal::Bool(flag) => Arg::Bool(flag),
+        Literal::Int(number) => Arg::Int(number),
+        Literal::Float(number) => Arg::Float(number),
+    }
+}
+
+fn known(arg: &Arg) -> Option<Vec<i64>> {
+    let Arg::Ints(numbers) = arg else { return None };
+    let known = numbers.iter().map(|number| match number {
+        IntArg::Known(number) => Some(*number),
+        IntArg::Named(_) => None,
+    });
+    known.collect()
+}
+
+fn inverse_permutation(dims: &[i64]) -> Option<Vec<IntArg>> {
+    let rank = i64::try_from(dims.len()).ok()?;
+    let mut inverse = vec![IntArg::Known(0); dims.len()];
+    for (at, dim) in dims.iter().enumerate() {
+        let dim = if *dim < 0 { dim.checked_add(rank)? } else { *dim };
+        *inverse.get_mut(usize::try_from(dim).ok()?)? = IntArg::Known(i64::try_from(at).ok()?);
+    }
+    Some(inverse)
+}
+
+/// The position of the first argument that is a tensor.
+pub fn first_tensor_arg(node: &Node) -> Option<usize> {
+    node.args.iter().position(|(_, arg)| matches!(arg, Arg::Tensor(_)))
+}
+
+/// The first argument that is a tensor.
+pub fn first_tensor(node: &Node) -> Option<&str> {
+    match node.args.get(first_tensor_arg(node)?) {
+        Some((_, Arg::Tensor(name))) => Some(name),
+        _ => None,
+    }
+}
+
+/// A known integer argument.
+pub fn int(node: &Node, name: &str) -> Option<i64> {
+    node.args.iter().find_map(|(arg, value)| match value {
+        Arg::Int(number) if arg == name => Some(*number),
+        _ => None,
+    })
+}
+
+/// A boolean argument.
+pub fn flag(node: &Node, name: &str) -> Option<bool> {
+    node.args.iter().find_map(|(arg, value)| match value {
+        Arg::Bool(flag) if arg == name => Some(*flag),
+        _ => None,
+    })
+}

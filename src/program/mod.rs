@@ -1,0 +1,230 @@
+//! The ATen program that every front end gives: operators by overload, arguments by name, values by name.
+//!
+//! It knows nothing of archives and nothing of ONNX.
+
+pub mod validate;
+#[doc(hidden)]
+pub mod visit;
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_core::sym::SymInt;
+use aten2onnx_core::weights::Weight;
+
+/// Is it a function of Python on numbers of the program (`_operator::mul`, `math::sqrt`, `torch::sym_max`), and no operator of PyTorch?
+pub fn is_python(target: &str) -> bool {
+    let namespace = target.split_once(':').map_or("", |(namespace, _)| namespace);
+    matches!(namespace, "_operator" | "math" | "torch")
+}
+
+/// A whole program.
+#[derive(Debug, Clone, Default)]
+pub struct Program {
+    /// What it was read from, for messages: `model.pt2`.
+    pub source: String,
+    /// The top-level graph.
+    pub graph: Graph,
+    /// Parameters, buffers and constants, by the name that the graph's inputs bind them to. Order: first seen.
+    pub weights: Vec<BoundWeight>,
+    /// Bounds of symbols, inclusive.
+    pub ranges: FxHashMap<String, (Option<i64>, Option<i64>)>,
+    /// The version of torch that wrote it, if known.
+    pub torch_version: Option<String>,
+    /// Things worth telling the user (unknown fields of a newer schema, dropped mutations, ...).
+    pub notes: Vec<String>,
+}
+
+/// A weight and the graph input it is bound to.
+#[derive(Debug, Clone)]
+pub struct BoundWeight {
+    /// The value's name in the graph: `p_layer1_weight`.
+    pub value: String,
+    /// Its data; tied weights share the [`Arc`].
+    pub weight: Arc<Weight>,
+}
+
+/// A graph; nested ones are arguments of higher-order operators.
+#[derive(Debug, Clone, Default)]
+pub struct Graph {
+    /// Inputs in order, weights left out at the top level.
+    pub inputs: Vec<Input>,
+    /// In topological order.
+    pub nodes: Vec<Node>,
+    /// Outputs in order; mutations that are to be kept come after the user's.
+    pub outputs: Vec<Output>,
+    /// Recorded facts on tensors, by value name.
+    pub tensors: FxHashMap<String, TensorMeta>,
+    /// Integer values (`sym_size`, ...), by value name.
+    pub sym_ints: FxHashMap<String, SymInt>,
+    /// Float values (`item()` of a float tensor, ...): their names. They live in the graph.
+    pub sym_floats: FxHashMap<String, SymNumber>,
+    /// Boolean values: their names.
+    pub sym_bools: FxHashMap<String, SymNumber>,
+}
+
+/// What is known of a symbolic float or bool.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum SymNumber {
+    /// Its value.
+    Float(f64),
+    /// Its value.
+    Bool(bool),
+    /// Only the graph knows it.
+    Unknown,
+}
+
+/// A user input.
+#[derive(Debug, Clone)]
+pub struct Input {
+    /// The value's name.
+    pub name: String,
+    /// What it is.
+    pub kind: InputKind,
+}
+
+/// The kinds of user inputs.
+#[derive(Debug, Clone)]
+pub enum InputKind {
+    /// A tensor; see [`Graph::tensors`].
+    Tensor,
+    /// An int; see [`Graph::sym_ints`].
+    SymInt,
+    /// A float.
+    SymFloat,
+    /// A bool.
+    SymBool,
+    /// A constant that the trace has specialised on: not an input of the ONNX model.
+    Constant(Arg),
+}
+
+/// An output.
+#[derive(Debug, Clone)]
+pub struct Output {
+    /// The value, or a constant (`None` outputs are [`Arg::None`]).
+    pub value: Arg,
+    /// What it is for.
+    pub kind: OutputKind,
+}
+
+/// What an output is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OutputKind {
+    /// The user's.
+    User,
+    /// The new value of a buffer (its name in the state dict).
+    BufferMutation(String),
+    /// The new value of a user input (its name).
+    InputMutation(String),
+}
+
+/// Recorded facts on a tensor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TensorMeta {
+    /// Element type.
+    pub dtype: Dtype,
+    /// Sizes.
+    pub sizes: Vec<SymInt>,
+    /// Strides in elements, if recorded.
+    pub strides: Vec<SymInt>,
+    /// Offset in elements.
+    pub storage_offset: SymInt,
+}
+
+/// An operator call.
+#[derive(Debug, Clone, Default)]
+pub struct Node {
+    /// The node's own name: `relu_1`.
+    pub name: String,
+    /// `aten::add.Tensor`, `aten::relu` (default overload), `_operator::mul`, `math::trunc`, `torch::sym_max`,
+    /// `higher_order::cond`.
+    pub target: String,
+    /// Arguments that were given, by name; higher-order operators have empty names.
+    pub args: Vec<(String, Arg)>,
+    /// Results in order.
+    pub outputs: Vec<NodeOutput>,
+    /// Path of the module that called it: `layer1.0.conv1`, if known.
+    pub module: Option<String>,
+    /// Type of that module: `torch.nn.modules.conv.Conv2d`, if known.
+    pub module_type: Option<String>,
+    /// The innermost line of the user's source, `File "x.py", line 3, in forward`, if known.
+    pub source_line: Option<String>,
+}
+
+/// A result of a node.
+#[derive(Debug, Clone, PartialEq)]
+pub enum NodeOutput {
+    /// A tensor's name.
+    Tensor(String),
+    /// Names of a list of tensors.
+    Tensors(Vec<String>),
+    /// The name of an int, float or bool.
+    Sym(String),
+    /// Nothing.
+    None,
+}
+
+/// An argument.
+#[derive(Debug, Clone)]
+pub enum Arg {
+    /// `None`
+    None,
+    /// A tensor by name (for a higher-order operator's operand also a symbolic number by name).
+    Tensor(String),
+    /// A list of tensors, some of which may be None.
+    Tensors(Vec<Option<String>>),
+    /// An integer.
+    Int(i64),
+    /// A float.
+    Float(f64),
+    /// A boolean.
+    Bool(bool),
+    /// A complex number.
+    Complex(f64, f64),
+    /// A string.
+    Str(String),
+    /// A symbolic int, float or bool by name.
+    Sym(String),
+    /// Integers, known or by name.
+    Ints(Vec<IntArg>),
+    /// Floats.
+    Floats(Vec<f64>),
+    /// Symbolic or known floats, by name or value.
+    SymFloats(Vec<FloatArg>),
+    /// Booleans.
+    Bools(Vec<bool>),
+    /// Strings.
+    Strs(Vec<String>),
+    /// A dtype.
+    Dtype(Dtype),
+    /// A layout, memory format or device, which ONNX has no use for; its text is for messages.
+    Opaque(String),
+    /// Lists of lists of ints.
+    IntLists(Vec<Vec<i64>>),
+    /// Lists of lists of tensors.
+    NestedTensors(Vec<Vec<String>>),
+    /// A nested graph.
+    Graph(Arc<Graph>),
+    /// An operator by name (of `auto_functionalized`).
+    Operator(String),
+}
+
+/// An element of an int list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IntArg {
+    /// Known.
+    Known(i64),
+    /// By name, see [`Graph::sym_ints`].
+    Named(String),
+}
+
+/// An element of a float list.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FloatArg {
+    /// Known.
+    Known(f64),
+    /// By name.
+    Named(String),
+}

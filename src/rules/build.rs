@@ -1,0 +1,44 @@
+//! Compiles the rules of `mappings/` to Rust, and lists the files of `mappings/` for those who bring mapping files of their own.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+fn main() {
+    let folder = Path::new(aten2onnx_mappings::FOLDER);
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let out = std::env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
+    let built = aten2onnx_codegen::fill_out_dir(&out, |out| aten2onnx_codegen::build_rules(folder, out));
+    let built = built.and_then(|()| list(folder, &out));
+    if let Err(report) = built {
+        eprintln!("{report}");
+        std::process::exit(1);
+    }
+}
+
+/// `mappings.rs`: a slice of each file of the mappings that the checker reads, and its text.
+fn list(folder: &Path, out: &Path) -> Result<(), String> {
+    let mut files = Vec::new();
+    gather(folder, &mut files).map_err(|e| format!("{}: {e}", folder.display()))?;
+    files.sort();
+    let mut text = String::from("&[\n");
+    for file in files {
+        let name = file.strip_prefix(folder).unwrap_or(&file).to_string_lossy().replace('\\', "/");
+        let _ = writeln!(text, "    ({name:?}, include_str!({file:?})),");
+    }
+    text.push_str("]\n");
+    std::fs::write(out.join("mappings.rs"), text).map_err(|e| e.to_string())
+}
+
+fn gather(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let kind = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+        if path.is_dir() {
+            gather(&path, files)?;
+        } else if matches!(kind, "opmap" | "txt" | "toml") && !name.starts_with("Cargo") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,16 @@
+//! What the generated functions are written with.
+
+pub use aten2onnx_builder::{Args, Builder, Call, Form, In, IntoOuts, Out, Scalar, ScalarOp};
+pub use aten2onnx_core::dtype::Dtype;
+pub use aten2onnx_core::error::{Error, Result};
+pub use aten2onnx_core::sym::SymInt;
+pub use aten2onnx_onnx::graph::{Attr, Value};
+
+pub use crate::{externs, support};
+
+/// What the tables are written with.
+pub mod tables {
+    pub use aten2onnx_builder::LowerFn;
+
+    pub use crate::compiled::{Arm, Rule, arm, rule};
+}

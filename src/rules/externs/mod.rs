@@ -1,0 +1,57 @@
+//! The `extern fn`s of `mappings/`: what rules call and the language does not say. One file for each theme.
+//!
+//! Each takes the builder first, then the arguments as declared, and gives a result or the reason why there is none. The
+//! declarations, with their documentation, stand in the mapping files.
+
+mod axes;
+mod bits;
+mod columns;
+mod complex;
+mod constants;
+mod einsum;
+mod facts;
+mod grid;
+mod indexing;
+mod matrix;
+mod nodes;
+mod numbers;
+mod pads;
+mod pool;
+mod projected;
+mod promotion;
+mod python;
+mod recurrent;
+mod resize;
+mod resize_graph;
+mod resize_plan;
+mod scans;
+mod sequence_loops;
+mod sequences;
+mod shapes;
+mod special;
+mod strings;
+
+pub use axes::*;
+pub use bits::*;
+pub use columns::*;
+pub use complex::*;
+pub use constants::*;
+pub use einsum::*;
+pub use facts::*;
+pub use grid::*;
+pub use indexing::*;
+pub use matrix::*;
+pub use numbers::*;
+pub use pads::*;
+pub use pool::*;
+pub use promotion::*;
+pub use python::*;
+pub use recurrent::*;
+pub use resize::*;
+pub use resize_plan::{all_regions, resize_factors, resize_target, vector_of};
+pub use scans::*;
+pub use sequence_loops::{branches_of_elements, dtypes_given, wide_body};
+pub use sequences::*;
+pub use shapes::*;
+pub use special::*;
+pub use strings::*;

@@ -1,0 +1,194 @@
+//! Calls: of rules by a program, of lowerings by the builder, of rules and helpers by each other.
+
+use aten2onnx_opmap::tree::{Expr, Function, Lower, Map, Param};
+use aten2onnx_opmap::types::Ty;
+
+use super::MappingFiles;
+use super::eval::Frame;
+use super::tables::EXTERNS;
+use super::value::{ExternArgs, Val};
+use aten2onnx_builder::{Args, Builder, Call, Out};
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_onnx::graph::Value;
+use aten2onnx_onnx::schema;
+
+impl MappingFiles {
+    /// Runs a `map` on the arguments of a call.
+    pub(super) fn call_map(&self, cx: &mut Builder, map: &Map, args: &Args) -> Result<Vec<Out>> {
+        let mut frame = Frame::new(self);
+        let mut values = Vec::with_capacity(map.function.params.len());
+        for param in &map.function.params {
+            values.push(frame.parameter(cx, param, args)?);
+        }
+        frame.map(cx, map, values)?.into_outs()
+    }
+
+    /// Runs a `lower` on a call that is too new.
+    pub(super) fn call_lower(&self, cx: &mut Builder, lower: &Lower, call: &Call) -> Result<Vec<Value>> {
+        let mut frame = Frame::new(self);
+        frame.outputs = call.outputs as i64;
+        for (i, param) in lower.function.params.iter().enumerate() {
+            let value = if i < lower.inputs { input(call, param, i)? } else { attribute(call, lower, param)? };
+            frame.bind(&param.name, value);
+        }
+        frame.eval(cx, &lower.function.body)?.into_values()
+    }
+}
+
+impl<'r> Frame<'r> {
+    pub(super) fn rule_call(&mut self, cx: &mut Builder, name: &str, args: &'r [Expr]) -> Result<Val> {
+        let rules = self.rules;
+        let map = rules.program().map(name).ok_or_else(|| Error::internal(format!("there is no rule `{name}`")))?;
+        let values = self.values(cx, args)?;
+        Frame::new(rules).map(cx, map, values)
+    }
+
+    pub(super) fn fn_call(&mut self, cx: &mut Builder, name: &str, args: &'r [Expr]) -> Result<Val> {
+        let rules = self.rules;
+        let found = rules.program().helper(name);
+        let function = found.ok_or_else(|| Error::internal(format!("there is no `fn {name}`")))?;
+        let values = self.values(cx, args)?;
+        Frame::new(rules).function(cx, function, values)
+    }
+
+    pub(super) fn extern_call(&mut self, cx: &mut Builder, name: &str, args: &'r [Expr]) -> Result<Val> {
+        let missing = || Error::internal(format!("there is no `extern fn {name}`"));
+        let (_, function) =
+            EXTERNS.binary_search_by(|row| row.0.cmp(name)).ok().and_then(|at| EXTERNS.get(at)).ok_or_else(missing)?;
+        let params = self.rules.program().external(name).map(|f| f.params.as_slice()).ok_or_else(missing)?;
+        let mut values = self.values(cx, args)?.into_iter();
+        let taken = params.iter().zip(values.by_ref()).filter(|(p, _)| !is_opaque(&p.ty)).map(|(_, v)| v).collect();
+        function(cx, &mut ExternArgs::new(taken))
+    }
+
+    fn values(&mut self, cx: &mut Builder, args: &'r [Expr]) -> Result<Vec<Val>> {
+        args.iter().map(|arg| self.eval(cx, arg)).collect()
+    }
+
+    fn map(&mut self, cx: &mut Builder, map: &'r Map, values: Vec<Val>) -> Result<Val> {
+        if let Some((opset, reason)) = map.since.as_ref().filter(|since| cx.opset() < i64::from(since.0)) {
+            return Err(Error::refused(reason.as_str(), Some(*opset)));
+        }
+        self.function(cx, &map.function, values)
+    }
+
+    fn function(&mut self, cx: &mut Builder, function: &'r Function, values: Vec<Val>) -> Result<Val> {
+        for (param, value) in function.params.iter().zip(values) {
+            self.bind(&param.name, value);
+        }
+        self.eval(cx, &function.body)
+    }
+
+    /// An argument of a call as the header wants it.
+    fn parameter(&mut self, cx: &mut Builder, param: &'r Param, args: &Args) -> Result<Val> {
+        if is_opaque(&param.ty) {
+            return Ok(Val::None);
+        }
+        match &param.default {
+            Some(default) if !args.has(&param.name) => self.eval(cx, default),
+            _ => argument(cx, args, &param.name, &param.ty, param.size.map(|n| n as usize)),
+        }
+    }
+}
+
+/// Takes one argument out of a call: what the generated entry of a rule does.
+fn argument(cx: &mut Builder, args: &Args, name: &str, ty: &Ty, size: Option<usize>) -> Result<Val> {
+    Ok(match ty {
+        Ty::Tensor => args.tensor(cx, name)?.into(),
+        Ty::Int => args.int(cx, name)?.into(),
+        Ty::Float => args.float(cx, name)?.into(),
+        Ty::Bool => args.bool(cx, name)?.into(),
+        Ty::Str => args.str(cx, name)?.into(),
+        Ty::Scalar => args.scalar(cx, name)?.into(),
+        Ty::SymInt => args.sym_int(cx, name)?.into(),
+        Ty::ScalarType => args.dtype(cx, name)?.into(),
+        Ty::List(of) => match &**of {
+            Ty::Tensor => args.tensors(cx, name)?.into(),
+            Ty::Optional(_) => args.optional_tensors(cx, name)?.into(),
+            Ty::Int => args.ints(cx, name, size)?.into(),
+            Ty::SymInt => args.sym_ints(cx, name, size)?.into(),
+            Ty::Float => args.floats(cx, name, size)?.into(),
+            Ty::Bool => args.bools(cx, name, size)?.into(),
+            Ty::Scalar => args.scalars(cx, name)?.into(),
+            _ => args.strs(cx, name)?.into(),
+        },
+        Ty::Optional(of) => match &**of {
+            Ty::Tensor => args.opt_tensor(cx, name)?.into(),
+            Ty::Int => args.opt_int(cx, name)?.into(),
+            Ty::Float => args.opt_float(cx, name)?.into(),
+            Ty::Bool => args.opt_bool(cx, name)?.into(),
+            Ty::Str => args.opt_str(cx, name)?.into(),
+            Ty::Scalar => args.opt_scalar(cx, name)?.into(),
+            Ty::SymInt => args.opt_sym_int(cx, name)?.into(),
+            Ty::ScalarType => args.opt_dtype(cx, name)?.into(),
+            Ty::List(of) => match &**of {
+                Ty::Int => args.opt_ints(cx, name, size)?.into(),
+                Ty::SymInt => args.opt_sym_ints(cx, name, size)?.into(),
+                Ty::Float => args.opt_floats(cx, name, size)?.into(),
+                Ty::Tensor => args.opt_tensors_list(cx, name)?.into(),
+                _ => args.opt_strs(cx, name)?.into(),
+            },
+            other => return Err(unknown_type(name, other)),
+        },
+        other => return Err(unknown_type(name, other)),
+    })
+}
+
+fn unknown_type(name: &str, ty: &Ty) -> Error {
+    Error::internal(format!("the argument `{name}` is of type {ty}, which no call can give"))
+}
+
+pub(super) fn is_opaque(ty: &Ty) -> bool {
+    match ty {
+        Ty::Opaque(_) => true,
+        Ty::Optional(of) => is_opaque(of),
+        _ => false,
+    }
+}
+
+fn input(call: &Call, param: &Param, i: usize) -> Result<Val> {
+    Ok(match &param.ty {
+        Ty::Tensor => call.input(i)?.into(),
+        Ty::Optional(_) => call.optional(i).into(),
+        _ => call.variadic(i).into(),
+    })
+}
+
+/// An attribute of a call: as given, or at its default in the version that the lowering is about.
+fn attribute(call: &Call, lower: &Lower, param: &Param) -> Result<Val> {
+    let stem = param.name.rsplit_once('_').map_or(param.name.as_str(), |(stem, _)| stem);
+    let (ty, optional) = match &param.ty {
+        Ty::Optional(inner) => (&**inner, true),
+        ty => (ty, false),
+    };
+    let given: Val = match ty {
+        Ty::Float => call.float(stem).into(),
+        Ty::Str => call.str(stem).into(),
+        Ty::Tensor => call.tensor(stem).into(),
+        Ty::Graph => call.graph(stem).into(),
+        Ty::List(of) => match &**of {
+            Ty::Float => call.floats(stem).into(),
+            Ty::Int => call.ints(stem).into(),
+            _ => call.strs(stem).into(),
+        },
+        _ => call.int(stem).into(),
+    };
+    match given {
+        Val::None if optional => Ok(Val::None),
+        Val::None => default_of(lower, stem).ok_or_else(|| call.lacks(stem)),
+        given => Ok(given),
+    }
+}
+
+fn default_of(lower: &Lower, name: &str) -> Option<Val> {
+    let versions = schema::find(&lower.op)?.versions;
+    let version = versions.iter().find(|version| version.since == lower.before)?;
+    Some(match version.attributes.iter().find(|a| a.name == name)?.default? {
+        schema::Default::Float(x) => f64::from(x).into(),
+        schema::Default::Int(n) => n.into(),
+        schema::Default::Str(s) => s.to_owned().into(),
+        schema::Default::Floats(xs) => xs.iter().copied().map(f64::from).collect::<Vec<_>>().into(),
+        schema::Default::Ints(ns) => ns.to_vec().into(),
+        schema::Default::Strs(ss) => ss.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>().into(),
+    })
+}

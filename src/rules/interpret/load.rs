@@ -1,0 +1,88 @@
+//! Mapping files from the disk over those of the build, checked together.
+
+use std::path::{Path, PathBuf};
+
+use aten2onnx_opmap::schema::Schemas;
+use aten2onnx_opmap::source::Sources;
+use aten2onnx_opmap::{Checked, check_with_base, render};
+
+use super::MappingFiles;
+use super::tables::{EXTERNS, MAPPINGS};
+use aten2onnx_core::error::{Error, Kind, Result};
+
+impl MappingFiles {
+    /// Reads mapping files, and all of a folder where one is named. They are checked together with the rules of the build, which
+    /// they may call and override.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or everything that the checker has to say.
+    pub fn load(paths: &[PathBuf]) -> Result<MappingFiles> {
+        let mut own = Sources::default();
+        for path in paths {
+            read(path, &mut own)?;
+        }
+        let schemas =
+            Schemas::from_files(&mut MAPPINGS.iter().map(|(name, _)| *name), &|name| built_in(name).map(str::to_owned))
+                .map_err(Error::internal)?;
+        let mut base = Sources::default();
+        for (name, text) in MAPPINGS.iter().filter(|(name, _)| name.ends_with(".opmap")) {
+            base.add(format!("mappings/{name}"), *text);
+        }
+        let mut checked = check_with_base(base, own, schemas);
+        // A model is proof enough: whoever wants more has `try`.
+        checked.diagnostics.retain(|d| d.code != "E0803");
+        sound(checked)
+    }
+
+    /// All rules and schemas of a folder, in the place of those of the build.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn replacing(mappings: &Path) -> Result<MappingFiles> {
+        let schemas = Schemas::load(mappings).map_err(Error::input)?;
+        let own = Sources::read_dir(mappings).map_err(|error| Error::from(error).at(mappings.display().to_string()))?;
+        sound(check_with_base(Sources::default(), own, schemas))
+    }
+}
+
+fn built_in(name: &str) -> Result<&'static str, String> {
+    let found = MAPPINGS.iter().find(|file| file.0 == name);
+    found.map(|file| file.1).ok_or_else(|| format!("this program was built without mappings/{name}"))
+}
+
+fn read(path: &Path, sources: &mut Sources) -> Result<()> {
+    let failed = |path: &Path, error: std::io::Error| Error::from(error).at(path.display().to_string());
+    let files = match path.is_dir() {
+        true => Sources::paths(path).map_err(|error| failed(path, error))?,
+        false => vec![path.to_owned()],
+    };
+    if files.is_empty() {
+        let error = Error::new(Kind::Io, "there is no mapping file in this folder").at(path.display().to_string());
+        return Err(error.help("mapping files end in `.opmap`"));
+    }
+    for file in files {
+        let text = std::fs::read_to_string(&file).map_err(|error| failed(&file, error))?;
+        sources.add(file.display().to_string().replace('\\', "/"), text);
+    }
+    Ok(())
+}
+
+/// The rules, if nothing is wrong with them.
+fn sound(checked: Checked) -> Result<MappingFiles> {
+    if !checked.diagnostics.is_empty() {
+        let count = render::distinct(&checked.diagnostics);
+        let errors = if count == 1 { "an error".to_owned() } else { format!("{count} errors") };
+        let text = render::render(&checked.sources, &checked.diagnostics, false);
+        let error = Error::input(format!("the mapping files have {errors}\n\n{}", text.trim_end()));
+        return Err(error.help("`aten2onnx explain-error CODE` tells more about an error"));
+    }
+    let known = |name: &str| EXTERNS.binary_search_by(|row| row.0.cmp(name)).is_ok();
+    if let Some(function) = checked.program.externs.iter().find(|f| !known(&f.name)) {
+        let place = checked.sources.place(function.span);
+        let error = Error::unsupported(format!("this program has no function for `extern fn {}`", function.name));
+        return Err(error.at(place).help(
+            "an `extern fn` is written in Rust: it can be used where the mapping files are compiled, and nowhere else",
+        ));
+    }
+    Ok(MappingFiles::new(checked))
+}

@@ -1,0 +1,208 @@
+//! Rules at run time: mapping files that pass the same checker as those of the build, run by an interpreter over the checked
+//! tree.
+//!
+//! It calls the builder as the generated Rust does, function for function and in the same order, so that a rule gives the same
+//! graph either way. Nothing here is touched by an export without mapping files.
+
+mod builtins;
+mod call;
+mod eval;
+mod load;
+mod node;
+mod tables;
+mod value;
+
+use std::fmt;
+
+use aten2onnx_opmap::coverage::Status;
+use aten2onnx_opmap::tree::{Kind, Map, Program};
+use aten2onnx_opmap::{Checked, visit};
+use rustc_hash::FxHashSet;
+
+pub use value::{ExternArgs, FromVal, Val};
+
+use crate::compiled::Support;
+use aten2onnx_builder::{Args, Builder, Call, Lowerings, Out};
+use aten2onnx_core::error::Result;
+use aten2onnx_onnx::facts::MIN_OPSET;
+use aten2onnx_onnx::graph::Value;
+
+/// An `extern fn` as the interpreter calls it.
+pub type ExternFn = fn(&mut Builder, &mut ExternArgs) -> Result<Val>;
+
+/// Checked mapping files, over the rules of the build.
+pub struct MappingFiles {
+    checked: Checked,
+    /// The overloads that are run from here: those of the files, and those that call one of them.
+    maps: FxHashSet<String>,
+    /// The lowerings of the files.
+    lowers: FxHashSet<(String, u32)>,
+}
+
+impl MappingFiles {
+    fn new(checked: Checked) -> MappingFiles {
+        let own = |file: aten2onnx_opmap::source::FileId| checked.is_own(file);
+        let program = &checked.program;
+        let mut maps: FxHashSet<String> =
+            (program.maps.iter().filter(|m| own(m.function.span.file))).map(|m| m.function.name.clone()).collect();
+        callers(program, &mut maps);
+        let lowers = program.lowers.iter().filter(|l| own(l.function.span.file)).map(|l| (l.op.clone(), l.before));
+        let lowers = lowers.collect();
+        MappingFiles { checked, maps, lowers }
+    }
+
+    /// The files with what was found out about them.
+    pub fn checked(&self) -> &Checked {
+        &self.checked
+    }
+
+    fn program(&self) -> &Program {
+        &self.checked.program
+    }
+
+    fn newest(&self) -> u32 {
+        self.checked.schemas.opsets.max
+    }
+
+    /// The number of an arm among those of the build and, after them, those of this set.
+    fn arm(&self, arm: u32) -> u32 {
+        arm.saturating_add(self.first_arm())
+    }
+
+    /// The number of the first arm of this set: those before are of compiled rules.
+    pub fn first_arm(&self) -> u32 {
+        // As many arms as fit into memory.
+        crate::compiled::BUILT_IN.arms.len() as u32
+    }
+
+    /// The rule of an overload, if it is run from here.
+    pub fn find(&self, name: &str) -> Option<InterpretedRule<'_>> {
+        let map = self.maps.contains(name).then(|| self.program().map(name))??;
+        Some(InterpretedRule { rules: self, map })
+    }
+
+    /// The overloads that are run from here, sorted.
+    pub fn overloads(&self) -> impl Iterator<Item = &str> {
+        self.program().maps.iter().map(|m| m.function.name.as_str()).filter(|name| self.maps.contains(*name))
+    }
+
+    /// Why an overload cannot be had, if the files say so.
+    pub fn unsupported(&self, name: &str) -> Option<&str> {
+        let found = self.program().unsupported.iter().find(|u| u.name == name && self.checked.is_own(u.span.file));
+        found.map(|u| u.reason.as_str())
+    }
+
+    /// Where an arm is, and what it says.
+    pub fn described(&self, arm: u32) -> Option<(String, &str)> {
+        let arm = self.program().arms.get(arm.checked_sub(self.first_arm())? as usize)?;
+        Some((self.checked.sources.place(arm.span), &arm.text))
+    }
+}
+
+impl fmt::Debug for MappingFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MappingFiles").field("maps", &self.maps).field("lowers", &self.lowers).finish_non_exhaustive()
+    }
+}
+
+/// Adds the rules that call one of these, and those that call them.
+fn callers(program: &Program, maps: &mut FxHashSet<String>) {
+    let mut fns = FxHashSet::default();
+    loop {
+        let before = (maps.len(), fns.len());
+        let calls = |body: &aten2onnx_opmap::tree::Expr, maps: &FxHashSet<String>, fns: &FxHashSet<String>| {
+            let mut found = false;
+            visit::walk(body, &mut |expr| {
+                found |= match &expr.kind {
+                    Kind::Rule(name, _) => maps.contains(name),
+                    Kind::Fn(name, _) => fns.contains(name),
+                    _ => false,
+                }
+            });
+            found
+        };
+        for function in &program.fns {
+            if calls(&function.body, maps, &fns) {
+                fns.insert(function.name.clone());
+            }
+        }
+        for map in &program.maps {
+            if calls(&map.function.body, maps, &fns) {
+                maps.insert(map.function.name.clone());
+            }
+        }
+        if (maps.len(), fns.len()) == before {
+            return;
+        }
+    }
+}
+
+/// A rule that is run by the interpreter.
+#[derive(Debug, Clone, Copy)]
+pub struct InterpretedRule<'r> {
+    rules: &'r MappingFiles,
+    map: &'r Map,
+}
+
+impl<'r> InterpretedRule<'r> {
+    /// The overload.
+    pub fn name(&self) -> &'r str {
+        &self.map.function.name
+    }
+
+    /// `my_ops.opmap:4`
+    pub fn location(&self) -> String {
+        self.rules.checked.sources.place(self.map.function.span)
+    }
+
+    /// May it be called with complex numbers?
+    pub fn takes_complex(&self) -> bool {
+        self.rules.program().takes_complex(self.name())
+    }
+
+    fn status(&self, opset: u32) -> Option<&'r Status> {
+        let row = self.rules.checked.matrix.rows.get(self.name())?;
+        row.get(opset.checked_sub(MIN_OPSET)? as usize)
+    }
+
+    /// What it can do at an opset.
+    pub fn support(&self, opset: u32) -> Support {
+        match self.status(opset) {
+            Some(Status::Full) => Support::Full,
+            Some(Status::Partial(_)) => Support::Partial,
+            Some(Status::No(_)) | None => Support::No,
+        }
+    }
+
+    /// Why it does not work at an opset.
+    pub fn reasons(&self, opset: u32) -> Vec<&'r str> {
+        match self.status(opset) {
+            Some(Status::Partial(reasons) | Status::No(reasons)) => reasons.iter().map(String::as_str).collect(),
+            Some(Status::Full) | None => Vec::new(),
+        }
+    }
+
+    /// Runs it.
+    pub fn call(&self, cx: &mut Builder, args: &Args) -> Result<Vec<Out>> {
+        self.rules.call_map(cx, self.map, args)
+    }
+}
+
+impl Lowerings for MappingFiles {
+    fn has(&self, op: &str, before: u32) -> bool {
+        self.lowers.contains(&(op.to_owned(), before))
+    }
+
+    fn is_same(&self, op: &str, to: u32) -> bool {
+        self.program().same(op, to)
+    }
+
+    fn call(&self, before: u32, cx: &mut Builder, call: &Call) -> Result<Vec<Value>> {
+        match self.program().lower(call.op, before) {
+            Some(lower) => self.call_lower(cx, lower, call),
+            None => {
+                Err(aten2onnx_core::error::Error::internal(format!("there is no `lower {} before {before}`", call.op)))
+            }
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! What mapping files are checked against and run with.
+
+use super::ExternFn;
+use crate::compiled::prelude::*;
+
+include!(concat!(env!("OUT_DIR"), "/externs.rs"));
+
+/// The files of `mappings/`, by path, sorted.
+pub static MAPPINGS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/mappings.rs"));

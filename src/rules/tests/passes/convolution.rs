@@ -1,0 +1,69 @@
+//! `passes/convolution.rs`.
+
+use super::net::{Net, floats_of, ops, ops_of};
+use aten2onnx_builder::passes::Passes;
+use aten2onnx_onnx::graph::{Attr, Value};
+
+fn normalised(net: &mut Net, x: Value) -> Value {
+    let scale = net.floats(&[2], &[2.0, 3.0]);
+    let shift = net.floats(&[2], &[0.5, -1.0]);
+    let mean = net.floats(&[2], &[1.0, 2.0]);
+    let variance = net.floats(&[2], &[4.0, 9.0]);
+    net.with("BatchNormalization", &[x, scale, shift, mean, variance], vec![("epsilon", Attr::Float(0.0))])
+}
+
+#[test]
+fn a_normalisation_goes_into_weights_and_bias() {
+    let mut net = Net::new(18);
+    let (x, w) = (net.input(&[1, 2, 5, 5]), net.weight(&[2, 2, 1, 1]));
+    let conv = net.op("Conv", &[x, w]);
+    let y = normalised(&mut net, conv);
+    let two = net.floats(&[2, 1, 1], &[2.0, 0.5]);
+    let y = net.op("Mul", &[y, two]);
+    let graph = net.finished(Passes::ALL, y);
+    assert_eq!(ops_of(&graph), ["Conv"]);
+    let input = |i: usize| floats_of(&graph, graph.body.nodes[0].inputs[i].unwrap());
+    // Weights 1, 1.25, 1.5, 1.75 by factors 1, 1 and then 2, 0.5; shifts 0.5 - 1 and -1 - 2.
+    assert_eq!(input(1), [2.0, 2.5, 0.75, 0.875]);
+    assert_eq!(input(2), [-1.0, -1.5]);
+}
+
+#[test]
+fn transposed_convolutions_have_their_channels_second() {
+    let mut net = Net::new(18);
+    let (x, w) = (net.input(&[1, 2, 5, 5]), net.weight(&[2, 2, 1, 1]));
+    let conv = net.op("ConvTranspose", &[x, w]);
+    let two = net.floats(&[2, 1, 1], &[2.0, 0.5]);
+    let y = net.op("Mul", &[conv, two]);
+    let graph = net.finished(Passes::ALL, y);
+    assert_eq!(ops_of(&graph), ["ConvTranspose"]);
+    assert_eq!(floats_of(&graph, graph.body.nodes[0].inputs[1].unwrap()), [2.0, 0.625, 3.0, 0.875]);
+}
+
+#[test]
+fn what_others_read_and_what_is_not_by_channel_stays() {
+    let mut net = Net::new(18);
+    let (x, w) = (net.input(&[1, 2, 5, 5]), net.weight(&[2, 2, 1, 1]));
+    let conv = net.op("Conv", &[x, w]);
+    let a = normalised(&mut net, conv);
+    let y = net.op("Add", &[a, conv]);
+    assert_eq!(ops(net, y), ["Conv", "BatchNormalization", "Add"]);
+    let mut net = Net::new(18);
+    let (x, w) = (net.input(&[1, 2, 5, 2]), net.weight(&[2, 2, 1, 1]));
+    let conv = net.op("Conv", &[x, w]);
+    let columns = net.floats(&[2], &[2.0, 0.5]);
+    let y = net.op("Mul", &[conv, columns]);
+    assert_eq!(ops(net, y), ["Conv", "Mul"]);
+}
+
+#[test]
+fn weights_that_are_to_stay_stay() {
+    let mut net = Net::new(18);
+    let (x, w) = (net.input(&[1, 2, 5, 5]), net.weight(&[2, 2, 1, 1]));
+    let conv = net.op("Conv", &[x, w]);
+    let two = net.floats(&[2, 1, 1], &[2.0, 0.5]);
+    let y = net.op("Mul", &[conv, two]);
+    let y = normalised(&mut net, y);
+    let graph = net.finished(Passes { keep_weights: true, ..Passes::ALL }, y);
+    assert_eq!(ops_of(&graph), ["Conv", "Mul", "BatchNormalization"]);
+}

@@ -1,0 +1,24 @@
+//! The passes on small graphs: one file for each file of `src/builder/passes/`. They are here because they need lowerings.
+
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod activations;
+mod algebra;
+mod attention;
+mod casts;
+mod common;
+mod constants;
+mod convolution;
+mod dead;
+mod gemm;
+mod heads;
+mod identity;
+mod levels;
+mod net;
+mod norms;
+mod reshapes;
+mod rotary;
+mod sizes;
+mod splits;
+mod transposes;
+mod weights;

@@ -1,0 +1,34 @@
+//! `api`: the public interface of the library, one item a line, as rustdoc sees it.
+//!
+//! rustdoc gives it as JSON on nightly toolchains only; `RUSTC_BOOTSTRAP` makes the stable one do the same. Nothing but this command
+//! depends on it.
+
+use std::error::Error;
+use std::path::Path;
+use std::process::Command;
+
+/// The file with the interface.
+pub const TARGET: &str = "docs/api.txt";
+
+/// The interface of the root package.
+pub fn generate(root: &Path) -> Result<String, Box<dyn Error>> {
+    let status = Command::new(env!("CARGO"))
+        .args(["rustdoc", "--quiet", "--package", "aten2onnx", "--lib", "--"])
+        .args(["-Z", "unstable-options", "--output-format", "json"])
+        .env("RUSTC_BOOTSTRAP", "1")
+        .current_dir(root)
+        .status()?;
+    if !status.success() {
+        return Err("rustdoc failed".into());
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder));
+    let api = public_api::Builder::from_rustdoc_json(target.join("doc/aten2onnx.json"))
+        .omit_blanket_impls(true)
+        .omit_auto_trait_impls(true)
+        .omit_auto_derived_impls(true)
+        .build()
+        .map_err(|error| {
+            format!("{error}\nthe JSON of rustdoc {} is not known to this `public-api`", env!("CARGO_PKG_RUST_VERSION"))
+        })?;
+    Ok(api.items().map(|item| format!("{item}\n")).collect())
+}

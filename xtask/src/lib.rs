@@ -1,0 +1,3 @@
+//! What tests and the `xtask` command share.
+
+pub mod layers;
