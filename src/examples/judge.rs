@@ -8,8 +8,8 @@ use super::{Record, Verdict};
 use aten2onnx_core::error::{Error, Kind, Result};
 
 /// Its program, and what stands in for PyTorch's kernels of other devices.
-const PROGRAM: &str = include_str!("../../tests/examples/judge.py");
-const STAND_INS: &str = include_str!("../../tests/examples/stand_ins.py");
+const PROGRAM: &str = include_str!("judge.py");
+const STAND_INS: &str = include_str!("stand_ins.py");
 
 /// Who judges, and where.
 #[derive(Debug, Clone)]

@@ -1,7 +1,7 @@
 //! Every example of every rule: built at each opset where its graph differs, run, and compared with PyTorch (a `map`) or with the
 //! native operator (a `lower`). Every branch of every rule must be reached by some example.
 //!
-//! `judge.py` runs the models; the interpreter is that of `ATEN2ONNX_PYTHON`, else `.venv/bin/python`. To work on a few rules:
+//! `src/examples/judge.py` runs the models; the interpreter is that of `ATEN2ONNX_PYTHON`, else `.venv/bin/python`. To work on a few rules:
 //! `EXAMPLES=aten::elu,Gelu cargo test --test examples`. `PASSES=1` runs the passes over each graph too.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-"""Runs the models that tests/examples builds, and compares them with PyTorch or with the native ONNX operator.
+"""Runs the models that `aten2onnx try` and the example tests build, and compares them with PyTorch or with the native ONNX operator.
 
     judge.py RECORDS VERDICTS [MODULE ...]
 
