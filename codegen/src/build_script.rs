@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use aten2onnx_opmap::schema::Schemas;
-use aten2onnx_opmap::{check_dir, render};
+use aten2onnx_opmap::{Checked, check_dir, render};
 
-use crate::generate::{generate_with_base, rule_files, schema_files};
+use crate::generate::{generate_with_base, interpreted_files, rule_files, schema_files};
 
 /// Writes the tables of schemas and facts of `mappings` into `out` (only files that changed).
 ///
@@ -20,11 +20,25 @@ pub fn build_schemas(mappings: &Path, out: &Path) -> Result<(), String> {
 /// # Errors
 /// The rendered diagnostics, or what could not be read or written.
 pub fn build_rules(mappings: &Path, out: &Path) -> Result<(), String> {
+    let checked = check_sound(mappings)?;
+    write_all(rule_files(&checked.program, &checked.matrix, &checked.sources, &checked.schemas, None)?, out)
+}
+
+/// Checks `mappings` and writes what a program needs that interprets the rules: their facts, and empty tables of functions.
+///
+/// # Errors
+/// The rendered diagnostics, or what could not be read or written.
+pub fn build_interpreted(mappings: &Path, out: &Path) -> Result<(), String> {
+    write_all(interpreted_files(&check_sound(mappings)?)?, out)
+}
+
+/// The rules of `mappings`, or the rendered diagnostics.
+fn check_sound(mappings: &Path) -> Result<Checked, String> {
     let checked = check_dir(mappings)?;
     if !checked.diagnostics.is_empty() {
         return Err(render::render(&checked.sources, &checked.diagnostics, false));
     }
-    write_all(rule_files(&checked.program, &checked.matrix, &checked.sources, &checked.schemas, None)?, out)
+    Ok(checked)
 }
 
 /// Fills `OUT_DIR` by `build`, or with the files that `aten2onnx-codegen exporter` wrote into the folder that the variable

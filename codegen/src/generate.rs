@@ -49,10 +49,25 @@ pub(crate) fn rule_files(
     only: Option<u32>,
 ) -> Result<Vec<(String, String)>, String> {
     let mut files = emit::emit(program, matrix, sources, schemas, only)?.files;
-    files.push(("promotion.rs".to_owned(), emit::facts::emit_promotion(schemas)));
-    files.push(("effects.rs".to_owned(), emit::effects::emit(program, schemas)));
-    files.push(("externs.rs".to_owned(), emit::externs::emit(program)?));
+    files.extend(fact_files(program, schemas)?);
     Ok(files)
+}
+
+/// The same without the functions of the rules: the tables of rules are empty.
+pub(crate) fn interpreted_files(checked: &Checked) -> Result<Vec<(String, String)>, String> {
+    let (sources, schemas) = (&checked.sources, &checked.schemas);
+    let mut files = emit::emit(&Program::default(), &Matrix::default(), sources, schemas, None)?.files;
+    files.extend(fact_files(&checked.program, schemas)?);
+    Ok(files)
+}
+
+/// The tables of facts about PyTorch's operators, and the functions behind `extern fn` by name.
+fn fact_files(program: &Program, schemas: &Schemas) -> Result<Vec<(String, String)>, String> {
+    Ok(vec![
+        ("promotion.rs".to_owned(), emit::facts::emit_promotion(schemas)),
+        ("effects.rs".to_owned(), emit::effects::emit(program, schemas)),
+        ("externs.rs".to_owned(), emit::externs::emit(program)?),
+    ])
 }
 
 /// The Rust of the rules in `own`, which are checked together with those in `base`.
@@ -66,5 +81,5 @@ pub(crate) fn generate_with_base(base: &Path, own: &Path, package: &str) -> Resu
     if !checked.diagnostics.is_empty() {
         return Err(render::render(&checked.sources, &checked.diagnostics, false));
     }
-    emit::emit_over(&checked, package)
+    emit::emit_additional(&checked, package)
 }

@@ -30,7 +30,7 @@ pub mod stats;
 #[cfg(feature = "cli")]
 pub mod upgrade;
 
-pub use build_script::{build_mappings, build_rules, build_schemas, fill_out_dir};
+pub use build_script::{build_interpreted, build_mappings, build_rules, build_schemas, fill_out_dir};
 pub use generate::generate;
 
 /// The code blocks of the README are compiled as tests.

@@ -7,7 +7,11 @@ fn main() {
     let folder = Path::new(aten2onnx_mappings::FOLDER);
     println!("cargo::rerun-if-changed={}", folder.display());
     let out = std::env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
-    let built = aten2onnx_codegen::fill_out_dir(&out, |out| aten2onnx_codegen::build_rules(folder, out));
+    let build = match std::env::var_os("CARGO_FEATURE_INTERPRETED") {
+        Some(_) => aten2onnx_codegen::build_interpreted,
+        None => aten2onnx_codegen::build_rules,
+    };
+    let built = aten2onnx_codegen::fill_out_dir(&out, |out| build(folder, out));
     let built = built.and_then(|()| list(folder, &out));
     if let Err(report) = built {
         eprintln!("{report}");

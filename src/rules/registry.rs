@@ -10,12 +10,24 @@ use aten2onnx_builder::{Args, Builder, Out};
 use aten2onnx_core::error::Result;
 
 /// The rules of an export. The last that were added come first, those of the build last.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Rules {
     /// Those of other crates.
     added: Vec<&'static CompiledRules>,
     #[cfg(feature = "mappings")]
     files: Option<Arc<MappingFiles>>,
+}
+
+impl Default for Rules {
+    fn default() -> Rules {
+        Rules {
+            added: Vec::new(),
+            #[cfg(feature = "interpreted")]
+            files: crate::interpret::of_build(),
+            #[cfg(all(feature = "mappings", not(feature = "interpreted")))]
+            files: None,
+        }
+    }
 }
 
 /// What says what an overload means.

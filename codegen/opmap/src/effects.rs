@@ -1,5 +1,5 @@
-//! Facts about PyTorch's operators as they are checked: how results share memory with arguments, what is written, which other
-//! operators stand for a call. What the alias marks of the schemas tell is not here: see [`crate::schema::writes`].
+//! Checked facts about PyTorch's operators: how results share memory with arguments, what is written, which operators can replace
+//! a call. What follows from the alias marks of the schemas is in [`crate::schema::writes`].
 
 use crate::source::Span;
 
@@ -8,13 +8,13 @@ use crate::source::Span;
 pub struct Fact {
     /// The overload.
     pub op: String,
-    /// What is said of it.
+    /// The fact.
     pub what: What,
     /// The item.
     pub span: Span,
 }
 
-/// What a fact says.
+/// The kinds of facts.
 #[derive(Debug, Clone)]
 pub enum What {
     /// `view`
@@ -34,17 +34,17 @@ pub enum What {
 pub struct View {
     /// When they share its memory.
     pub sharing: Sharing,
-    /// The elements of the result stand in the order of the tensor's.
+    /// The elements of the result are those of the tensor in row-major order.
     pub in_order: bool,
     /// The results have no element in common.
     pub apart: bool,
-    /// One element of the tensor may stand several times in the result.
+    /// One element of the tensor may appear several times in the result.
     pub repeats: bool,
-    /// The elements are windows of `size` elements, each `step` after the one before.
+    /// The elements are windows of `size` elements, `step` apart.
     pub windows: bool,
-    /// The result has elements of another type, which have no places in the tensor.
+    /// The result reinterprets the memory as elements of another dtype.
     pub reinterprets: bool,
-    /// What the tensor is after its view was overwritten by `src`.
+    /// The value of the tensor after `src` was written to the view.
     pub inverse: Option<Term>,
 }
 
@@ -54,59 +54,59 @@ pub enum Sharing {
     /// Always.
     #[default]
     Always,
-    /// Perhaps: it may also be the tensor itself, or a copy.
+    /// It may be a view, the tensor itself or a copy.
     Maybe,
     /// It is the tensor itself.
     Itself,
-    /// It is the tensor itself where this argument is false, and may be otherwise.
+    /// It is the tensor itself if this argument is false, and may be otherwise.
     ItselfUnless(String),
-    /// It is the tensor itself if that has the layout asked for, else a copy.
+    /// It is the tensor itself if the tensor has the requested layout, otherwise a copy.
     IfLayout,
-    /// It is the tensor itself if that has the dtype asked for, else a copy.
+    /// It is the tensor itself if the tensor has the requested dtype, otherwise a copy.
     IfDtype,
-    /// It is a view where the strides allow it, else a copy.
+    /// It is a view if the strides allow it, otherwise a copy.
     IfStrides,
 }
 
 /// What an in-place operator writes.
 #[derive(Debug, Clone, Default)]
 pub struct Write {
-    /// Nothing is left of what was there.
+    /// It overwrites every element.
     pub whole: bool,
-    /// Every element becomes the same.
+    /// All elements become equal.
     pub constant: bool,
-    /// It gives the tensor other memory or another size.
+    /// It replaces the memory or the size of the tensor.
     pub resizes: bool,
-    /// The new value; a tensor stands for its elements in the dtype and the shape of what is written.
+    /// The new value. A tensor argument is cast and expanded to the written tensor.
     pub value: Option<Term>,
 }
 
-/// What an operator writes besides giving results.
+/// What an operator writes in addition to returning results.
 #[derive(Debug, Clone)]
 pub struct Update {
     /// The arguments.
     pub args: Vec<String>,
-    /// It does so only where this argument is true.
+    /// Only if this bool argument is true.
     pub flag: Option<String>,
-    /// Their new value, or a call that gives the results of the operator first and the new values last.
+    /// Their new value, or a call that returns the results of the operator first and the new values last.
     pub value: Option<Term>,
 }
 
-/// Other operators that stand for a call.
+/// A call that replaces a call of the operator.
 #[derive(Debug, Clone)]
 pub struct Rewrite {
-    /// Where they do.
+    /// The condition.
     pub when: When,
-    /// What stands for it.
+    /// The new call.
     pub value: Term,
 }
 
-/// Where a rewrite applies.
+/// When a rewrite applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
-    /// Where nobody reads another result than the one of this number.
+    /// No other result than the one of this index is read.
     Only(usize),
-    /// Where the size of the dimension that is cut is symbolic.
+    /// The size of the split dimension is symbolic.
     Symbolic,
     /// For each element of the lists.
     Each,
@@ -115,17 +115,17 @@ pub enum When {
 /// What else is known of an operator.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Trait {
-    /// It only checks what the exporter has been promised.
+    /// It only asserts a condition.
     Assertion,
-    /// It asks tensors for their shapes and dtypes, not for elements.
+    /// It uses the shapes and dtypes of its tensors, not their elements.
     ReadsShapes,
-    /// It sees the memory of its tensor, not its elements.
+    /// It sees the memory of its tensor by strides.
     ReadsMemory,
-    /// It gives that memory, changed.
+    /// It returns that memory, changed.
     GivesMemory,
-    /// Autocast leaves its arguments as they are.
+    /// Autocast does not cast its arguments.
     IgnoresAutocast,
-    /// It has a dtype of its own for integers and booleans: bool, int64 or float64.
+    /// Its result has this dtype for integers and booleans: bool, int64 or float64.
     Gives(String),
     /// torch.export may record other sizes of its results than they have.
     RecordsOtherSizes,
@@ -138,12 +138,12 @@ pub enum Term {
     Argument {
         /// Its name.
         name: String,
-        /// What it is where a call leaves it out, if what it is given to has no such default.
+        /// Its default, if the called operator has another default or none.
         default: Option<Literal>,
     },
-    /// `src`: what the view is now.
+    /// `src`: the new value of the view.
     New,
-    /// `position`: the number of the result in a list.
+    /// `position`: the index of the result in the returned list.
     Position,
     /// `start`: where the result begins along `dim`.
     Start,
@@ -191,7 +191,7 @@ pub struct Call {
 }
 
 impl What {
-    /// Calls `f` on every call that stands for the operator, the outer one first.
+    /// Calls `f` on every call of the fact, the outermost first.
     pub fn each_call(&self, f: &mut dyn FnMut(&Call)) {
         let term = match self {
             What::View(view) => view.inverse.as_ref(),
@@ -205,7 +205,7 @@ impl What {
 }
 
 impl Term {
-    /// Calls `f` on every call in it, the outer one first.
+    /// Calls `f` on every call of the term, the outermost first.
     pub fn each_call(&self, f: &mut dyn FnMut(&Call)) {
         match self {
             Term::Call(call) => {

@@ -95,7 +95,7 @@ fn schemas_tell_what_is_written_and_what_each_element_gets() {
     assert_eq!(form("aten::add.out"), Some(Form::Out));
     assert_eq!(form("aten::_native_batch_norm_legit"), Some(Form::Other));
     assert_eq!(form("aten::relu"), None);
-    let each = |name: &str| aten.each(aten.get(name).unwrap()).map(|each| each.schema.name.as_str());
+    let each = |name: &str| aten.for_each_element(aten.get(name).unwrap()).map(|each| each.schema.name.as_str());
     assert_eq!(each("aten::_foreach_pow.ScalarList"), Some("aten::pow.Tensor_Scalar"));
     assert_eq!(each("aten::_foreach_addcmul_.Scalar"), Some("aten::addcmul_"));
     assert_eq!(each("aten::_foreach_norm.Scalar"), None);

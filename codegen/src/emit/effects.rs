@@ -54,7 +54,9 @@ fn row<'f>(schema: &Schema, schemas: &Schemas, facts_of: &dyn Fn(&str) -> &'f [&
         facts.iter().filter_map(|fact| if let What::Rewrite(rewrite) = &fact.what { Some(rewrite) } else { None });
     let mut rewrites: Vec<String> = own.clone().map(|one| rewrite(one.when, &one.value)).collect();
     if !own.clone().any(|one| one.when == When::Each) {
-        rewrites.extend(schemas.aten.each(schema).map(|each| rewrite(When::Each, &Term::Call(passed(&each, schema)))));
+        rewrites.extend(
+            schemas.aten.for_each_element(schema).map(|each| rewrite(When::Each, &Term::Call(passed(&each, schema)))),
+        );
     }
     list(&mut text, "rewrites", rewrites);
     // What writes its results into arguments is otherwise like the operator without.

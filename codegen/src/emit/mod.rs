@@ -3,6 +3,7 @@
 //! Each rule is a function, each mapping file a module, and one table finds the functions. They call `Builder`, `externs` and the
 //! helpers of `rules::support`.
 
+mod additional;
 mod calls;
 mod dispatch;
 pub mod effects;
@@ -12,7 +13,6 @@ pub mod facts;
 mod function;
 mod lists;
 mod nodes;
-mod over;
 pub mod schema_table;
 pub mod targets;
 mod tidy;
@@ -28,7 +28,7 @@ use aten2onnx_opmap::schema::Schemas;
 use aten2onnx_opmap::source::{FileId, Sources};
 use aten2onnx_opmap::tree::{Function, Program};
 
-pub use over::emit_over;
+pub use additional::emit_additional;
 pub use types::rust_name;
 
 /// The generated files: name and text.
@@ -45,13 +45,13 @@ pub(crate) struct Context<'a> {
     pub newest: u32,
     /// The opset of an exporter for a single opset.
     pub only: Option<u32>,
-    /// Where only the rules of some files are written, over those of a base.
-    pub over: Option<Over>,
+    /// Set if only the rules of another crate are written, which are added to those of the exporter.
+    pub additional: Option<Additional>,
 }
 
-/// How rules are written that come over a base.
-pub(crate) struct Over {
-    /// The first file that is not of the base.
+/// The rules of another crate.
+pub(crate) struct Additional {
+    /// The first of its files.
     pub first: FileId,
     /// The numbers of their branches, in order.
     pub arms: Vec<u32>,
@@ -67,7 +67,7 @@ pub fn emit(
     schemas: &Schemas,
     only: Option<u32>,
 ) -> Result<Generated, String> {
-    let context = Context { program, sources, schemas, newest: schemas.opsets.max, only, over: None };
+    let context = Context { program, sources, schemas, newest: schemas.opsets.max, only, additional: None };
     let mut modules: BTreeMap<String, Vec<TokenStream>> = BTreeMap::new();
     let mut add = |function: &Function, tokens: TokenStream| {
         modules.entry(module_of(&sources.file(function.span.file).path)).or_default().push(tokens);
@@ -123,19 +123,19 @@ pub(crate) fn ident(name: &str) -> Ident {
 impl Context<'_> {
     /// The number of a branch in the generated code.
     pub fn arm(&self, arm: u32) -> u32 {
-        let Some(over) = &self.over else { return arm };
+        let Some(additional) = &self.additional else { return arm };
         // Branches of the base are not written.
-        over.first_arm + over.arms.binary_search(&arm).unwrap_or(0) as u32
+        additional.first_arm + additional.arms.binary_search(&arm).unwrap_or(0) as u32
     }
 
     /// Is it of the files over a base?
     pub fn is_over_base(&self, span: aten2onnx_opmap::source::Span) -> bool {
-        self.over.is_some() && self.is_written(span)
+        self.additional.is_some() && self.is_written(span)
     }
 
     /// Is it written: of the files over the base, where there is one?
     pub fn is_written(&self, span: aten2onnx_opmap::source::Span) -> bool {
-        self.over.as_ref().is_none_or(|over| span.file >= over.first)
+        self.additional.as_ref().is_none_or(|additional| span.file >= additional.first)
     }
 
     /// `mappings/aten/activation.opmap:4`

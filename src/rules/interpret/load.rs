@@ -1,6 +1,8 @@
 //! Mapping files from the disk over those of the build, checked together.
 
 use std::path::{Path, PathBuf};
+#[cfg(feature = "interpreted")]
+use std::sync::{Arc, LazyLock};
 
 use aten2onnx_opmap::schema::Schemas;
 use aten2onnx_opmap::source::Sources;
@@ -43,6 +45,13 @@ impl MappingFiles {
         let own = Sources::read_dir(mappings).map_err(|error| Error::from(error).at(mappings.display().to_string()))?;
         sound(check_with_base(Sources::default(), own, schemas))
     }
+}
+
+/// The rules of the build, for builds that interpret them. The build script has checked them, so it is a bug if there are none.
+#[cfg(feature = "interpreted")]
+pub fn of_build() -> Option<Arc<MappingFiles>> {
+    static RULES: LazyLock<Option<Arc<MappingFiles>>> = LazyLock::new(|| MappingFiles::load(&[]).ok().map(Arc::new));
+    RULES.clone()
 }
 
 fn built_in(name: &str) -> Result<&'static str, String> {

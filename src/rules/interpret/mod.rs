@@ -15,10 +15,13 @@ mod value;
 use std::fmt;
 
 use aten2onnx_opmap::coverage::Status;
+use aten2onnx_opmap::source::FileId;
 use aten2onnx_opmap::tree::{Kind, Map, Program};
 use aten2onnx_opmap::{Checked, visit};
 use rustc_hash::FxHashSet;
 
+#[cfg(feature = "interpreted")]
+pub(crate) use load::of_build;
 pub use value::{ExternArgs, FromVal, Val};
 
 use crate::compiled::Support;
@@ -41,7 +44,7 @@ pub struct MappingFiles {
 
 impl MappingFiles {
     fn new(checked: Checked) -> MappingFiles {
-        let own = |file: aten2onnx_opmap::source::FileId| checked.is_own(file);
+        let own = |file: FileId| is_run(&checked, file);
         let program = &checked.program;
         let mut maps: FxHashSet<String> =
             (program.maps.iter().filter(|m| own(m.function.span.file))).map(|m| m.function.name.clone()).collect();
@@ -88,7 +91,7 @@ impl MappingFiles {
 
     /// Why an overload cannot be had, if the files say so.
     pub fn unsupported(&self, name: &str) -> Option<&str> {
-        let found = self.program().unsupported.iter().find(|u| u.name == name && self.checked.is_own(u.span.file));
+        let found = self.program().unsupported.iter().find(|u| u.name == name && is_run(&self.checked, u.span.file));
         found.map(|u| u.reason.as_str())
     }
 
@@ -97,6 +100,11 @@ impl MappingFiles {
         let arm = self.program().arms.get(arm.checked_sub(self.first_arm())? as usize)?;
         Some((self.checked.sources.place(arm.span), &arm.text))
     }
+}
+
+/// Whether the rules of a file are run from here: those of the build are compiled, unless the whole build is interpreted.
+fn is_run(checked: &Checked, file: FileId) -> bool {
+    cfg!(feature = "interpreted") || checked.is_own(file)
 }
 
 impl fmt::Debug for MappingFiles {

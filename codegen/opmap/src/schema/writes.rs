@@ -1,5 +1,5 @@
-//! What follows from the alias marks of PyTorch's schemas: what an operator writes to, the operator that does the same without writing, and
-//! for an operator on lists of tensors (`_foreach_add`) the one on each tensor.
+//! What follows from the alias marks of PyTorch's schemas: which arguments an operator writes to, its functional form, and the
+//! operator that a `_foreach_` operator applies to each tensor of its lists.
 
 use super::aten::{Arg, AtenSchemas, Schema};
 
@@ -12,32 +12,32 @@ pub struct Writes<'s> {
     pub form: Form,
     /// One of the arguments is a list of tensors.
     pub lists: bool,
-    /// The operator that gives the same as results.
+    /// The functional form: it returns what this operator writes.
     pub functional: Option<&'s Schema>,
 }
 
 /// How an operator writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// To one argument, which is its result too: `add_`.
+    /// To one argument, which is also its result: `add_`.
     InPlace,
-    /// To arguments that are there for its results only: `out=`.
+    /// To arguments that exist only to receive its results: `out=`.
     Out,
-    /// To arguments besides giving results, or to several.
+    /// To several arguments, or to one in addition to returning results.
     Other,
 }
 
-/// An operator and the arguments that it calls otherwise.
+/// An operator whose arguments may have other names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Renamed<'s> {
     /// The operator.
     pub schema: &'s Schema,
-    /// The names here and there, where they differ.
+    /// Pairs of names that differ: in the original operator, and in this one.
     pub args: Vec<(&'s str, &'s str)>,
 }
 
 impl AtenSchemas {
-    /// What an operator writes to; None for nothing, or for what is no tensor.
+    /// What an operator writes to; None if it writes nothing, or something that is not a tensor.
     pub fn writes<'s>(&'s self, schema: &'s Schema) -> Option<Writes<'s>> {
         let written: Vec<&Arg> = schema.args.iter().filter(|arg| arg.mutated()).collect();
         if written.is_empty() || !written.iter().all(|arg| arg.ty.starts_with("Tensor")) {
@@ -55,8 +55,8 @@ impl AtenSchemas {
         Some(Writes { args, form, lists, functional: self.functional(schema, is_out) })
     }
 
-    /// The operator that writes nowhere and takes the same: the one of the same overload, or else of the same names of arguments, or
-    /// else the first.
+    /// The functional form with the same arguments. The same overload name is preferred, then the same argument names, then the
+    /// first overload.
     fn functional<'s>(&'s self, schema: &Schema, is_out: bool) -> Option<&'s Schema> {
         let op = if is_out { schema.op().to_owned() } else { functional_name(schema.op())? };
         let fits = |other: &&Schema| {
@@ -77,9 +77,9 @@ impl AtenSchemas {
         same_overload.or_else(same_names).or(candidates.first()).copied()
     }
 
-    /// The operator on one tensor for each of a list: that of the same name which takes, in the same order, an element of each list,
-    /// and leaves out nothing but what has a default.
-    pub fn each<'s>(&'s self, schema: &'s Schema) -> Option<Renamed<'s>> {
+    /// The operator that a `_foreach_` operator applies to each element: it has the same name without the prefix and takes an element
+    /// of each list in the same order. Its further arguments have defaults.
+    pub fn for_each_element<'s>(&'s self, schema: &'s Schema) -> Option<Renamed<'s>> {
         let op = schema.op().strip_prefix("aten::_foreach_")?;
         if schema.args.iter().any(|arg| arg.keyword_only && arg.mutated()) {
             return None;
@@ -98,14 +98,14 @@ impl AtenSchemas {
 }
 
 impl<'s> Writes<'s> {
-    /// The operator that does the same without writing, and the arguments of `schema`, whose writes these are, that it calls otherwise.
+    /// The functional form. `schema` is the operator that these writes belong to.
     pub fn functional_form(&self, schema: &'s Schema) -> Option<Renamed<'s>> {
         let other = self.functional?;
         Some(Renamed { schema: other, args: renamed(kept(schema), other) })
     }
 }
 
-/// The arguments that the functional operator has too.
+/// The arguments that the functional form has too.
 fn kept(schema: &Schema) -> impl Iterator<Item = &Arg> {
     schema.args.iter().filter(|arg| !(arg.mutated() && arg.keyword_only))
 }

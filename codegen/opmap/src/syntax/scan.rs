@@ -55,7 +55,7 @@ impl Token {
     }
 
     /// The same token of a text that begins at `offset`.
-    pub fn moved(self, offset: usize) -> Token {
+    pub fn offset_by(self, offset: usize) -> Token {
         Token { line: self.line + offset, start: self.start + offset, end: self.end + offset, ..self }
     }
 

@@ -1,4 +1,4 @@
-//! The words that facts are made of.
+//! The clauses of facts.
 
 use crate::effects::Trait;
 
@@ -39,7 +39,7 @@ pub(super) const FACT: &[&str] = &[
     "records other sizes",
 ];
 
-/// What a clause of a `fact` says.
+/// The property that a clause of a `fact` states.
 pub(super) fn parse(text: &str) -> Option<Trait> {
     Some(match text {
         "assertion" => Trait::Assertion,
@@ -55,7 +55,7 @@ pub(super) fn parse(text: &str) -> Option<Trait> {
     })
 }
 
-/// The clause that says it.
+/// The clause that states a property.
 pub(super) fn text(one: &Trait) -> &'static str {
     match one {
         Trait::Assertion => "assertion",

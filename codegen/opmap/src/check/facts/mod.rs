@@ -1,5 +1,5 @@
-//! Facts about operators against PyTorch's schemas: each says something of an overload that is there, that fits it, and that its schema
-//! does not say already.
+//! Checks facts about operators against PyTorch's schemas: the overload exists, the fact fits its schema, and the schema does not
+//! state it already.
 
 mod clauses;
 mod rewrite;
@@ -36,7 +36,7 @@ pub(super) fn check(items: &Items, context: &Context<'_>, program: &mut Program,
         let before = out.len();
         let mut subject = Subject { context, fact, schema, out };
         let Some(what) = subject.what() else {
-            debug_assert!(out.len() > before, "a fact is dropped without a word");
+            debug_assert!(out.len() > before, "a fact is dropped without a diagnostic");
             continue;
         };
         if subject.keys(&what).iter().all(|key| is_first(&mut seen, key, fact.op.span, subject.out)) {
@@ -45,7 +45,7 @@ pub(super) fn check(items: &Items, context: &Context<'_>, program: &mut Program,
     }
 }
 
-/// Facts are of the operators that PyTorch brings along: a file that comes over those of the build has none.
+/// Refuses facts in mapping files that are not part of the build: facts are about PyTorch's own operators.
 pub(crate) fn refuse_over_base(items: &Items, first: FileId, out: &mut Vec<Diagnostic>) {
     for (meta, fact) in items.facts.iter().filter(|(meta, _)| first > FileId(0) && meta.span.file >= first) {
         let text = format!("`{}` in a mapping file of your own", fact.kind.keyword());
@@ -55,7 +55,7 @@ pub(crate) fn refuse_over_base(items: &Items, first: FileId, out: &mut Vec<Diagn
     }
 }
 
-/// An operator of which something is said.
+/// An operator and a fact about it.
 pub(super) struct Subject<'a> {
     context: &'a Context<'a>,
     fact: &'a fact::Fact,
@@ -82,7 +82,7 @@ impl Subject<'_> {
         })
     }
 
-    /// What may be said once.
+    /// Keys under which a fact may be given only once.
     fn keys(&self, what: &What) -> Vec<String> {
         let op = self.fact.op.full();
         let key = |of: &str| format!("{} {op}{of}", self.fact.kind.keyword());
@@ -126,7 +126,7 @@ impl Subject<'_> {
         }
     }
 
-    /// Does the value take the place of the operator, and not stand beside it?
+    /// Whether the value replaces the call of the operator.
     fn replaces(&self) -> bool {
         matches!(self.fact.kind, FactKind::Write | FactKind::Rewrite)
     }
@@ -139,7 +139,7 @@ impl Subject<'_> {
         format!("PyTorch: {}", self.schema)
     }
 
-    /// The operator is not one of which this can be said.
+    /// The fact does not fit the operator.
     fn unfit<T>(&mut self, span: Span, problem: &str, label: &str) -> Option<T> {
         let text = format!("`{}` {problem}", self.fact.op.full());
         let diagnostic = Diagnostic::new("E0903", span, text).label(label).note(self.note());
@@ -147,15 +147,15 @@ impl Subject<'_> {
         None
     }
 
-    /// The schema says it already.
+    /// The schema states it already.
     fn known<T>(&mut self, span: Span, what: &str) -> Option<T> {
         let text = format!("`{}` {what}", self.fact.op.full());
-        let diagnostic = Diagnostic::new("E0902", span, text).label("nothing to say here").note(self.note());
+        let diagnostic = Diagnostic::new("E0902", span, text).label("not needed").note(self.note());
         self.out.push(diagnostic);
         None
     }
 
-    /// What stands after `=` is not what it can be.
+    /// The value after `=` is wrong.
     fn wrong<T>(&mut self, span: Span, problem: &str, label: &str) -> Option<T> {
         self.out.push(Diagnostic::new("E0904", span, problem).label(label));
         None
@@ -171,7 +171,7 @@ impl Subject<'_> {
     }
 }
 
-/// Are these arguments all that a call passes on, in their order?
+/// Whether a call passes on exactly these arguments, in this order.
 fn passes_all<'n>(call: &'n Call, names: impl Iterator<Item = &'n str>) -> bool {
     let passed = call.args.iter().map(|(_, term)| match term {
         Term::Argument { name, .. } => Some(name.as_str()),

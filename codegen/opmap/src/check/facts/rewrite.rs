@@ -1,4 +1,4 @@
-//! `rewrite`: other operators that stand for a call; `fact`: what else is known of an operator.
+//! `rewrite`: a call that replaces a call of the operator; `fact`: other properties.
 
 use super::terms::Scope;
 use super::{Subject, clauses, passes_all};
@@ -39,7 +39,7 @@ impl Subject<'_> {
         };
         let (value_term, _) = self.value(value, scope, wanted)?;
         if let (When::Each, Term::Call(call)) = (when, &value_term)
-            && self.context.schemas.aten.each(self.schema).is_some_and(|each| {
+            && self.context.schemas.aten.for_each_element(self.schema).is_some_and(|each| {
                 call.op == each.schema.name && passes_all(call, self.schema.args.iter().map(|arg| arg.name.as_str()))
             })
         {
@@ -53,7 +53,7 @@ impl Subject<'_> {
             return self.wrong(value.span, "a `fact` has no value", "remove it");
         }
         if self.fact.clauses.is_empty() {
-            return self.unfit(self.fact.op.span, "has no clause here", "write what is known of it");
+            return self.unfit(self.fact.op.span, "has no clause here", "add a clause");
         }
         let mut traits = Vec::new();
         for clause in &self.fact.clauses {

@@ -1,4 +1,4 @@
-//! What stands after the `=` of a fact: calls of PyTorch's operators on the arguments of the one that it is about.
+//! The value after the `=` of a fact: calls of PyTorch's operators on the arguments of the operator.
 
 use super::Subject;
 use crate::check::did_you_mean;
@@ -11,23 +11,24 @@ use crate::source::Span;
 use crate::syntax::ast::{Argument, BinaryOp, Expr, ExprKind, Ident, ListItem, OpName};
 use crate::syntax::fact::FactKind;
 
-/// Which names there are beside the operator's own arguments.
+/// The names that exist in addition to the operator's arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
     /// None.
     Plain,
-    /// `src`; of views that come in a list `position`, `start` and `end` too.
+    /// `src`; for views in a list also `position`, `start` and `end`.
     View,
     /// `sizes`
     Sizes,
-    /// None, and lists stand for one element.
+    /// None; the name of a list is one of its elements.
     Elements,
 }
 
-/// A term and the type that it has, as the schemas write types, but for `?`, sizes of lists and `SymInt`.
+/// A term and its type as in the schemas, but without `?`, sizes of lists and `SymInt`.
 type Typed = (Term, String);
 
-/// The term of an expression and the number of its results. It has to be of one of these types; one without results has the type ``.
+/// The term of an expression, which must have one of the `wanted` types, and the number of its results. A call without results has
+/// the type ``.
 pub(super) fn value(subject: &mut Subject<'_>, expr: &Expr, scope: Scope, wanted: &[&str]) -> Option<(Term, usize)> {
     let (term, ty) = Terms { subject: &mut *subject, scope }.term(expr)?;
     if !wanted.contains(&ty.as_str()) {
@@ -38,7 +39,7 @@ pub(super) fn value(subject: &mut Subject<'_>, expr: &Expr, scope: Scope, wanted
         Term::Call(call) => {
             let results = call.results;
             let is_nested = call.args.iter().any(|(_, arg)| matches!(arg, Term::Call(_)));
-            // Where the call takes the place of the node there are no other nodes.
+            // A call that replaces a node cannot add other nodes.
             if is_nested && (subject.replaces() || results > 1) {
                 return subject.wrong(expr.span, "expected one call", "its arguments are calls");
             }
@@ -138,7 +139,7 @@ impl Terms<'_, '_> {
         })
     }
 
-    /// A tensor of which something is recorded.
+    /// A tensor whose dtype or rank is recorded.
     fn tensor(&mut self, expr: &Expr) -> Option<Term> {
         match self.of_type(expr, "Tensor")? {
             Term::Call(_) => self.not_known(expr.span),
@@ -182,7 +183,7 @@ impl Terms<'_, '_> {
                 return self.misfit(schema, value.span, &text, &format!("this is `{ty}`"));
             }
             if given.iter().any(|(name, _)| *name == param.name) {
-                return self.misfit(schema, value.span, &format!("is given `{}` twice", param.name), "again");
+                return self.misfit(schema, value.span, &format!("is given `{}` twice", param.name), "second value");
             }
             given.push((param.name.clone(), self.with_default(term, param, value.span)?));
         }
@@ -195,7 +196,7 @@ impl Terms<'_, '_> {
         Some((Term::Call(Call { op: name, args: given, results: schema.returns.len() }), ty))
     }
 
-    /// An argument with its own default, where what it is given to has another one or none.
+    /// An argument with its own default, if the parameter has another default or none.
     fn with_default(&mut self, term: Term, param: &aten::Arg, span: Span) -> Option<Term> {
         let Term::Argument { name, .. } = term else { return Some(term) };
         let own = self.subject.schema.arg(&name)?;
@@ -228,7 +229,7 @@ impl Terms<'_, '_> {
         None
     }
 
-    /// The called operator does not take this.
+    /// The call does not fit the schema of the called operator.
     fn misfit<T>(&mut self, schema: &Schema, span: Span, problem: &str, label: &str) -> Option<T> {
         let text = format!("`{}` {problem}", schema.name);
         self.subject.out.push(Diagnostic::new("E0904", span, text).label(label).note(format!("PyTorch: {schema}")));
@@ -236,7 +237,7 @@ impl Terms<'_, '_> {
     }
 }
 
-/// May a value of a type be given for a parameter?
+/// Whether a value of a type can be given for a parameter.
 fn fits(ty: &str, param: &str) -> bool {
     let plain = plain_type(param);
     match ty {

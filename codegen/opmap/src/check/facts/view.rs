@@ -19,7 +19,7 @@ impl Subject<'_> {
         }
         if let Some(value) = &self.fact.value {
             if view.in_order {
-                return self.wrong(value.span, "`in order` says already what the tensor becomes", "remove it");
+                return self.wrong(value.span, "`in order` already states the new value of the tensor", "remove it");
             }
             let (term, _) = self.value(value, Scope::View, &["Tensor"])?;
             view.inverse = Some(term);

@@ -1,4 +1,4 @@
-//! `write` and `update`: what an operator writes, in place or besides giving results.
+//! `write` and `update`: what an operator writes, in place or in addition to returning results.
 
 use super::terms::Scope;
 use super::{Subject, clauses, passes_all};
@@ -38,7 +38,7 @@ impl Subject<'_> {
         Some(write)
     }
 
-    /// Is it the functional operator on the same arguments, which the schemas tell?
+    /// Whether it is the functional form on the same arguments, which follows from the schemas.
     fn is_functional(&self, term: &Term, writes: &Writes<'_>) -> bool {
         let (Term::Call(call), Some(functional)) = (term, writes.functional) else { return false };
         call.op == functional.name && passes_all(call, self.schema.args.iter().map(|arg| arg.name.as_str()))

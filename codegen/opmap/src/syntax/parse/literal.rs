@@ -136,7 +136,7 @@ impl Reader<'_> {
         let text = source.get(range.start..)?;
         let lines = Lines { source, file: self.lines.file };
         let mut brackets = Brackets::in_text(lines);
-        let mut tokens = scan::scan(text).into_iter().map(|token| token.moved(range.start));
+        let mut tokens = scan::scan(text).into_iter().map(|token| token.offset_by(range.start));
         if let Some(error) = tokens.find_map(|token| brackets.feed(token)).or_else(|| brackets.finish()) {
             self.error(error);
             return None;

@@ -1,4 +1,4 @@
-//! Rules of another crate, on top of those of the exporter: one file with the static `MAPPINGS`.
+//! The rules of another crate, added to those of the exporter: one file with the static `MAPPINGS`.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::types::function_name;
-use super::{Context, Over, dispatch, function, ident, module_of, pretty};
+use super::{Additional, Context, dispatch, function, ident, module_of, pretty};
 use aten2onnx_opmap::Checked;
 use aten2onnx_opmap::source::FileId;
 use aten2onnx_opmap::tree::{Function, Lower};
@@ -15,7 +15,7 @@ use aten2onnx_opmap::tree::{Function, Lower};
 ///
 /// # Errors
 /// A bug of the compiler.
-pub fn emit_over(checked: &Checked, package: &str) -> Result<String, String> {
+pub fn emit_additional(checked: &Checked, package: &str) -> Result<String, String> {
     let program = &checked.program;
     let own = |span: aten2onnx_opmap::source::Span| checked.is_own(span.file);
     let arms = program.arms.iter().zip(0u32..).filter(|(arm, _)| own(arm.span)).map(|(_, number)| number).collect();
@@ -25,7 +25,7 @@ pub fn emit_over(checked: &Checked, package: &str) -> Result<String, String> {
         schemas: &checked.schemas,
         newest: checked.schemas.opsets.max,
         only: None,
-        over: Some(Over { first: FileId(checked.base as u32), arms, first_arm: first_arm(package) }),
+        additional: Some(Additional { first: FileId(checked.base as u32), arms, first_arm: first_arm(package) }),
     };
     let mut modules: BTreeMap<String, Vec<(String, TokenStream)>> = BTreeMap::new();
     let mut add = |function: &Function, tokens: TokenStream| {
