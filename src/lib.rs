@@ -29,7 +29,7 @@
 pub mod cli;
 pub mod convert;
 pub mod custom;
-#[cfg(feature = "mappings")]
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod examples;
 pub mod export;

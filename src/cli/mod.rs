@@ -13,7 +13,6 @@ mod pack;
 mod report;
 mod targets;
 mod text;
-#[cfg(feature = "mappings")]
 mod try_rules;
 
 use std::ffi::OsString;
@@ -46,7 +45,6 @@ enum Command {
     Ops(ops::Args),
     Targets(targets::Args),
     ExplainError(explain::Args),
-    #[cfg(feature = "mappings")]
     Try(try_rules::Args),
 }
 
@@ -72,7 +70,6 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Ops(args) => ops::run(&args),
         Command::Targets(args) => targets::run(&args),
         Command::ExplainError(args) => explain::run(&args),
-        #[cfg(feature = "mappings")]
         Command::Try(args) => try_rules::run(&args),
     };
     report::exit_code(done)
