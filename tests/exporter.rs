@@ -52,7 +52,7 @@ fn build(opset: &str) -> PathBuf {
     program
 }
 
-/// Minutes, so `tests/run --fast` leaves it out.
+/// `tests/run --fast` leaves it out, because it takes long.
 mod slow {
     use super::*;
 
