@@ -89,7 +89,6 @@ mod slow {
                 }
             }
         }
-        println!("{} examples, {models} models", checked.program.examples.len());
         assert!(models > checked.program.examples.len(), "few examples give models");
         assert!(differences.is_empty(), "{} differ\n{}", differences.len(), differences.join("\n"));
     }

@@ -88,8 +88,6 @@ mod python {
             failures.extend(unreached(&reached));
             assert!(records.len() > MIN_EXAMPLES, "only {} examples give models", records.len());
         }
-        let (branches, all) = (reached.len(), BUILT_IN.arms.len());
-        println!("{} examples, {} failures, {branches} of {all} branches reached", records.len(), failures.len());
         let report = failures.join("\n");
         std::fs::write(folder.join("report.txt"), &report).unwrap();
         assert!(failures.is_empty(), "{report}");
