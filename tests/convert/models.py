@@ -52,7 +52,10 @@ def main():
     failed = False
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
-        for archive in sorted(folder.glob("*.pt2")):
+        archives = sorted(folder.glob("*.pt2"))
+        if not archives:
+            sys.exit(f"{folder} has no .pt2 files")
+        for archive in archives:
             stored = np.load(archive.with_suffix(".npz"))
             ours = scratch / f"{archive.stem}-26.onnx"
             aten2onnx(binary, "export", archive, "-o", ours, "--opset", 26)
