@@ -1,4 +1,5 @@
 //! Converts `model.onnx` to opset 11: `cargo run --release --example convert`.
+#![expect(clippy::print_stdout, reason = "a program")]
 
 use aten2onnx::Converter;
 

@@ -1,54 +1,51 @@
 //! What torch.export writes beyond plain calls of operators, against PyTorch: see `tests/dialect/`.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-use std::process::Command;
+mod common;
 
-fn judge(script: &str, args: &[&str]) {
-    let python = std::env::var("ATEN2ONNX_PYTHON").unwrap_or_else(|_| ".venv/bin/python".to_owned());
-    let status = Command::new(&python)
-        .args([&format!("tests/dialect/{script}"), env!("CARGO_BIN_EXE_aten2onnx")])
-        .args(args)
-        .status()
-        .unwrap_or_else(|e| panic!("{python}: {e}; `tests/run` makes the environment, or set ATEN2ONNX_PYTHON"));
-    assert!(status.success(), "some programs are wrong: see above");
-}
+mod python {
+    use super::common;
 
-#[test]
-fn nested_graphs_give_the_numbers_of_pytorch() {
-    judge("judge.py", &["--theme", "control_flow", "--opsets", "9,18"]);
-}
+    fn judge(script: &str, arguments: &[&str]) {
+        common::judge(&format!("dialect/{script}"), env!("CARGO_BIN_EXE_aten2onnx"), arguments);
+    }
 
-#[test]
-fn sizes_and_numbers_are_those_of_pytorch() {
-    judge("judge.py", &["--theme", "symbolic", "--opsets", "9,18"]);
-}
+    #[test]
+    fn nested_graphs_give_the_numbers_of_pytorch() {
+        judge("judge.py", &["--theme", "control_flow", "--opsets", "9,18"]);
+    }
 
-#[test]
-fn state_and_inputs_that_are_written_to_are_those_of_pytorch() {
-    judge("judge.py", &["--theme", "mutations", "--opsets", "18"]);
-}
+    #[test]
+    fn sizes_and_numbers_are_those_of_pytorch() {
+        judge("judge.py", &["--theme", "symbolic", "--opsets", "9,18"]);
+    }
 
-#[test]
-fn what_goes_in_and_out_is_that_of_pytorch() {
-    judge("judge.py", &["--theme", "signature", "--opsets", "18"]);
-}
+    #[test]
+    fn state_and_inputs_that_are_written_to_are_those_of_pytorch() {
+        judge("judge.py", &["--theme", "mutations", "--opsets", "18"]);
+    }
 
-#[test]
-fn writes_through_views_are_those_of_pytorch() {
-    judge("random_programs.py", &["--count", "100"]);
-}
+    #[test]
+    fn what_goes_in_and_out_is_that_of_pytorch() {
+        judge("judge.py", &["--theme", "signature", "--opsets", "18"]);
+    }
 
-#[test]
-fn promotion_is_that_of_pytorch() {
-    judge("judge.py", &["--theme", "dtypes", "--opsets", "9,18"]);
-}
+    #[test]
+    fn writes_through_views_are_those_of_pytorch() {
+        judge("random_programs.py", &["--count", "100"]);
+    }
 
-#[test]
-fn archives_of_every_version_of_torch_give_its_numbers() {
-    judge("judge.py", &["--theme", "samples", "--opsets", "9,18"]);
-}
+    #[test]
+    fn promotion_is_that_of_pytorch() {
+        judge("judge.py", &["--theme", "dtypes", "--opsets", "9,18"]);
+    }
 
-#[test]
-fn random_numbers_are_distributed_as_those_of_pytorch() {
-    judge("random_numbers.py", &[]);
+    #[test]
+    fn archives_of_every_version_of_torch_give_its_numbers() {
+        judge("judge.py", &["--theme", "samples", "--opsets", "9,18"]);
+    }
+
+    #[test]
+    fn random_numbers_are_distributed_as_those_of_pytorch() {
+        judge("random_numbers.py", &[]);
+    }
 }

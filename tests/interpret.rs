@@ -16,46 +16,6 @@ use aten2onnx_rules::interpret::MappingFiles;
 /// Where much changes, both ends, and the default.
 const OPSETS: [u32; 8] = [9, 11, 13, 17, 18, 20, 23, 28];
 
-#[test]
-fn interpreted_rules_give_the_graphs_of_compiled_ones() {
-    let set = Arc::new(MappingFiles::replacing(&Path::new(env!("CARGO_MANIFEST_DIR")).join("mappings")).unwrap());
-    let compiled = Rules::default();
-    let mut interpreted = Rules::default();
-    interpreted.set_files(set.clone());
-    let checked = set.checked();
-    let untaken: BTreeMap<u32, BTreeSet<u32>> =
-        OPSETS.into_iter().map(|opset| (opset, untaken_branches(checked, opset))).collect();
-    assert!(untaken.values().all(|arms| !arms.is_empty()), "no rule asks for the opset");
-    let mut models = 0;
-    let mut differences = Vec::new();
-    for example in &checked.program.examples {
-        for opset in OPSETS {
-            let (one, arms) = examples::build(example, checked, &compiled, opset, Passes::NONE);
-            let (other, numbers) = examples::build(example, checked, &interpreted, opset, Passes::NONE);
-            let numbers: BTreeSet<u32> = numbers.iter().map(|number| number - set.first_arm()).collect();
-            if let Some(arm) = numbers.intersection(&untaken[&opset]).next() {
-                let arm = &checked.program.arms[*arm as usize];
-                differences.push(format!(
-                    "{} at opset {opset}: takes the branch `{}` of `{}`, which was ruled out",
-                    examples::text(example),
-                    arm.text,
-                    arm.rule
-                ));
-            }
-            models += usize::from(matches!(one, Outcome::Built(_)));
-            if let Some(what) = difference(&one, &other) {
-                differences.push(format!("{} at opset {opset}: {what}", examples::text(example)));
-            } else if arms != numbers {
-                differences
-                    .push(format!("{} at opset {opset}: arms {arms:?} and {numbers:?}", examples::text(example)));
-            }
-        }
-    }
-    println!("{} examples, {models} models", checked.program.examples.len());
-    assert!(models > checked.program.examples.len(), "few examples give models");
-    assert!(differences.is_empty(), "{} differ\n{}", differences.len(), differences.join("\n"));
-}
-
 /// The branches that specialising all rules to an opset rules out.
 fn untaken_branches(checked: &Checked, opset: u32) -> BTreeSet<u32> {
     let program = &checked.program;
@@ -87,5 +47,49 @@ fn shown(outcome: &Outcome) -> String {
         Outcome::Built(_) => "a model".to_owned(),
         Outcome::Refused { reason, .. } => format!("refused: {reason}"),
         Outcome::Failed(reason) => format!("failed: {reason}"),
+    }
+}
+
+/// `tests/run --fast` leaves it out, because it takes long.
+mod slow {
+    use super::*;
+
+    #[test]
+    fn interpreted_rules_give_the_graphs_of_compiled_ones() {
+        let set = Arc::new(MappingFiles::replacing(&Path::new(env!("CARGO_MANIFEST_DIR")).join("mappings")).unwrap());
+        let compiled = Rules::default();
+        let mut interpreted = Rules::default();
+        interpreted.set_files(set.clone());
+        let checked = set.checked();
+        let untaken: BTreeMap<u32, BTreeSet<u32>> =
+            OPSETS.into_iter().map(|opset| (opset, untaken_branches(checked, opset))).collect();
+        assert!(untaken.values().all(|arms| !arms.is_empty()), "no rule asks for the opset");
+        let mut models = 0;
+        let mut differences = Vec::new();
+        for example in &checked.program.examples {
+            for opset in OPSETS {
+                let (one, arms) = examples::build(example, checked, &compiled, opset, Passes::NONE);
+                let (other, numbers) = examples::build(example, checked, &interpreted, opset, Passes::NONE);
+                let numbers: BTreeSet<u32> = numbers.iter().map(|number| number - set.first_arm()).collect();
+                if let Some(arm) = numbers.intersection(&untaken[&opset]).next() {
+                    let arm = &checked.program.arms[*arm as usize];
+                    differences.push(format!(
+                        "{} at opset {opset}: takes the branch `{}` of `{}`, which was ruled out",
+                        examples::text(example),
+                        arm.text,
+                        arm.rule
+                    ));
+                }
+                models += usize::from(matches!(one, Outcome::Built(_)));
+                if let Some(what) = difference(&one, &other) {
+                    differences.push(format!("{} at opset {opset}: {what}", examples::text(example)));
+                } else if arms != numbers {
+                    differences
+                        .push(format!("{} at opset {opset}: arms {arms:?} and {numbers:?}", examples::text(example)));
+                }
+            }
+        }
+        assert!(models > checked.program.examples.len(), "few examples give models");
+        assert!(differences.is_empty(), "{} differ\n{}", differences.len(), differences.join("\n"));
     }
 }

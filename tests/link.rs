@@ -15,17 +15,6 @@ use aten2onnx_onnx::{ExternalData, ModelOptions, pack};
 
 const MODEL: &str = "tests/data/models/mobilenet_like.pt2";
 
-const COMPUTES: &str = r#"
-import sys, numpy as np, onnx, onnxruntime as ort
-data, path = sys.argv[1:]
-onnx.checker.check_model(path, full_check=True)
-session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
-inputs, expected = np.load(f"{data}.inputs.npz"), np.load(f"{data}.expected.npz")
-for size in ("1", "3"):
-    found, = session.run(None, {"x": inputs["x" + size]})
-    np.testing.assert_allclose(found, expected["y" + size], rtol=1e-3, atol=1e-4)
-"#;
-
 fn aten2onnx(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_aten2onnx")).current_dir(common::root()).args(arguments).output().unwrap()
 }
@@ -46,31 +35,6 @@ fn archive() -> (tempfile::TempDir, std::path::PathBuf) {
     let copy = folder.path().join("m.pt2");
     fs::copy(common::root().join(MODEL), &copy).unwrap();
     (folder, copy)
-}
-
-#[test]
-fn a_linked_model_is_small_and_computes_what_pytorch_does() {
-    let (folder, copy) = archive();
-    let linked = folder.path().join("linked.onnx");
-    let output = aten2onnx(&["export", text(&copy), "-o", text(&linked), "--external-data", "link"]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let weights = fs::metadata(&copy).unwrap().len();
-    let written: u64 = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().metadata().unwrap().len()).sum();
-    assert!(written - weights < weights / 8, "{} bytes beside {weights}", written - weights);
-    let data = MODEL.trim_end_matches(".pt2");
-    common::python(COMPUTES, &[data, text(&linked)]);
-
-    let elsewhere = tempfile::tempdir().unwrap();
-    let whole = elsewhere.path().join("whole.onnx");
-    let output = aten2onnx(&["pack", text(&linked), "-o", text(&whole)]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    common::python(COMPUTES, &[data, text(&whole)]);
-    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 1);
-
-    // In its place, after which the archive is not needed.
-    assert!(aten2onnx(&["pack", text(&linked), "--quiet"]).status.success());
-    fs::remove_file(&copy).unwrap();
-    common::python(COMPUTES, &[data, text(&linked)]);
 }
 
 #[test]
@@ -135,34 +99,6 @@ fn strided(path: &Path) -> Graph {
 }
 
 #[test]
-fn what_cannot_be_linked_goes_to_a_side_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let (source, path) = (folder.path().join("m.pt2"), folder.path().join("m.onnx"));
-    let model = aten2onnx_onnx::model::build(&strided(&source), &ModelOptions::default()).unwrap();
-    let written = aten2onnx_onnx::write_file(&model, &path, ExternalData::Link, &[], &mut |_, _| Ok(())).unwrap();
-    assert_eq!((written.linked, written.weights), (4800, 3 * 4800));
-    assert_eq!(written.data, Some((folder.path().join("m.onnx.data"), 8192 + 4800)));
-    const CHECK: &str = r#"
-import sys, numpy as np, onnx
-from onnx.external_data_helper import ExternalDataInfo
-path, locations = sys.argv[1:]
-found = onnx.load(path, load_external_data=False).graph.initializer
-assert [ExternalDataInfo(t).location for t in found] == locations.split(","), found
-plain = np.arange(1200, dtype=np.float32).reshape(30, 40)
-for tensor, want in zip(onnx.load(path).graph.initializer, [plain, plain.T, plain]):
-    np.testing.assert_array_equal(onnx.numpy_helper.to_array(tensor), want)
-"#;
-    common::python(CHECK, &[text(&path), "m.pt2,m.onnx.data,m.onnx.data"]);
-    let packed = folder.path().join("p.onnx");
-    let model = pack::open(&path).unwrap();
-    aten2onnx_onnx::write_file(&model, &packed, ExternalData::Always, &[], &mut |_, _| Ok(())).unwrap();
-    common::python(CHECK, &[text(&packed), "p.onnx.data,p.onnx.data,p.onnx.data"]);
-    // A file is not written over while it is read.
-    let error = aten2onnx_onnx::write_file(&model, &path, ExternalData::Always, &[], &mut |_, _| Ok(())).unwrap_err();
-    assert!(error.message.ends_with("the model is read from it"), "{error}");
-}
-
-#[test]
 fn external_data_that_is_not_whole_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (source, path) = (folder.path().join("m.pt2"), folder.path().join("m.onnx"));
@@ -179,4 +115,74 @@ fn external_data_that_is_not_whole_is_refused() {
     outside[at..at + 5].copy_from_slice(b"../pt");
     fs::write(&path, outside).unwrap();
     assert!(refusal().contains("outside the model's folder"), "{}", refusal());
+}
+
+/// Judged by onnx and ONNX Runtime.
+mod python {
+    use super::*;
+
+    const COMPUTES: &str = r#"
+import sys, numpy as np, onnx, onnxruntime as ort
+data, path = sys.argv[1:]
+onnx.checker.check_model(path, full_check=True)
+session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
+inputs, expected = np.load(f"{data}.inputs.npz"), np.load(f"{data}.expected.npz")
+for size in ("1", "3"):
+    found, = session.run(None, {"x": inputs["x" + size]})
+    np.testing.assert_allclose(found, expected["y" + size], rtol=1e-3, atol=1e-4)
+"#;
+
+    #[test]
+    fn a_linked_model_is_small_and_computes_what_pytorch_does() {
+        let (folder, copy) = archive();
+        let linked = folder.path().join("linked.onnx");
+        let output = aten2onnx(&["export", text(&copy), "-o", text(&linked), "--external-data", "link"]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let weights = fs::metadata(&copy).unwrap().len();
+        let written: u64 = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().metadata().unwrap().len()).sum();
+        assert!(written - weights < weights / 8, "{} bytes beside {weights}", written - weights);
+        let data = MODEL.trim_end_matches(".pt2");
+        common::python(COMPUTES, &[data, text(&linked)]);
+
+        let elsewhere = tempfile::tempdir().unwrap();
+        let whole = elsewhere.path().join("whole.onnx");
+        let output = aten2onnx(&["pack", text(&linked), "-o", text(&whole)]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        common::python(COMPUTES, &[data, text(&whole)]);
+        assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 1);
+
+        // In its place, after which the archive is not needed.
+        assert!(aten2onnx(&["pack", text(&linked), "--quiet"]).status.success());
+        fs::remove_file(&copy).unwrap();
+        common::python(COMPUTES, &[data, text(&linked)]);
+    }
+
+    #[test]
+    fn what_cannot_be_linked_goes_to_a_side_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let (source, path) = (folder.path().join("m.pt2"), folder.path().join("m.onnx"));
+        let model = aten2onnx_onnx::model::build(&strided(&source), &ModelOptions::default()).unwrap();
+        let written = aten2onnx_onnx::write_file(&model, &path, ExternalData::Link, &[], &mut |_, _| Ok(())).unwrap();
+        assert_eq!((written.linked, written.weights), (4800, 3 * 4800));
+        assert_eq!(written.data, Some((folder.path().join("m.onnx.data"), 8192 + 4800)));
+        const CHECK: &str = r#"
+import sys, numpy as np, onnx
+from onnx.external_data_helper import ExternalDataInfo
+path, locations = sys.argv[1:]
+found = onnx.load(path, load_external_data=False).graph.initializer
+assert [ExternalDataInfo(t).location for t in found] == locations.split(","), found
+plain = np.arange(1200, dtype=np.float32).reshape(30, 40)
+for tensor, want in zip(onnx.load(path).graph.initializer, [plain, plain.T, plain]):
+    np.testing.assert_array_equal(onnx.numpy_helper.to_array(tensor), want)
+"#;
+        common::python(CHECK, &[text(&path), "m.pt2,m.onnx.data,m.onnx.data"]);
+        let packed = folder.path().join("p.onnx");
+        let model = pack::open(&path).unwrap();
+        aten2onnx_onnx::write_file(&model, &packed, ExternalData::Always, &[], &mut |_, _| Ok(())).unwrap();
+        common::python(CHECK, &[text(&packed), "p.onnx.data,p.onnx.data,p.onnx.data"]);
+        // A file is not written over while it is read.
+        let error =
+            aten2onnx_onnx::write_file(&model, &path, ExternalData::Always, &[], &mut |_, _| Ok(())).unwrap_err();
+        assert!(error.message.ends_with("the model is read from it"), "{error}");
+    }
 }

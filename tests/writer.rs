@@ -342,9 +342,13 @@ fn with_a_body() -> Graph {
     hand.0
 }
 
-#[test]
-fn onnx_and_onnxruntime_take_what_is_written() {
-    const CHECK: &str = r#"
+/// Judged by onnx and ONNX Runtime.
+mod python {
+    use super::*;
+
+    #[test]
+    fn onnx_and_onnxruntime_take_what_is_written() {
+        const CHECK: &str = r#"
 import sys, numpy as np, onnx, onnxruntime as ort
 paths = sys.argv[1:]
 for path in paths:
@@ -361,23 +365,24 @@ for path in paths:
     np.testing.assert_allclose(found, wanted, rtol=1e-6)
 print(len(paths))
 "#;
-    let folder = tempfile::tempdir().unwrap();
-    let options = |provenance, ir| ModelOptions { provenance, ir, ..ModelOptions::default() };
-    let cases = [
-        (model(), options(Provenance::Compact, None), ExternalData::Never),
-        (model(), options(Provenance::Compact, None), ExternalData::Always),
-        (model(), options(Provenance::None, Some(13)), ExternalData::Auto),
-        (model(), options(Provenance::Full, None), ExternalData::Auto),
-        (model(), options(Provenance::Full, Some(10)), ExternalData::Auto),
-        (with_a_body(), options(Provenance::Compact, None), ExternalData::Auto),
-        (with_a_body(), options(Provenance::None, None), ExternalData::Always),
-    ];
-    let mut paths = Vec::new();
-    for (i, (graph, options, external)) in cases.iter().enumerate() {
-        let path = folder.path().join(format!("{i}.onnx"));
-        write(graph, options, &path, *external).unwrap();
-        paths.push(path.to_str().unwrap().to_owned());
+        let folder = tempfile::tempdir().unwrap();
+        let options = |provenance, ir| ModelOptions { provenance, ir, ..ModelOptions::default() };
+        let cases = [
+            (model(), options(Provenance::Compact, None), ExternalData::Never),
+            (model(), options(Provenance::Compact, None), ExternalData::Always),
+            (model(), options(Provenance::None, Some(13)), ExternalData::Auto),
+            (model(), options(Provenance::Full, None), ExternalData::Auto),
+            (model(), options(Provenance::Full, Some(10)), ExternalData::Auto),
+            (with_a_body(), options(Provenance::Compact, None), ExternalData::Auto),
+            (with_a_body(), options(Provenance::None, None), ExternalData::Always),
+        ];
+        let mut paths = Vec::new();
+        for (i, (graph, options, external)) in cases.iter().enumerate() {
+            let path = folder.path().join(format!("{i}.onnx"));
+            write(graph, options, &path, *external).unwrap();
+            paths.push(path.to_str().unwrap().to_owned());
+        }
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        assert_eq!(common::python(CHECK, &paths), cases.len().to_string());
     }
-    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-    assert_eq!(common::python(CHECK, &paths), cases.len().to_string());
 }

@@ -156,62 +156,67 @@ fn survives(sources: Sources) {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+/// `tests/run --fast` leaves it out, because it takes long.
+mod slow {
+    use super::*;
 
-    /// A damaged file with the prelude and an undamaged one.
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// A damaged file with the prelude and an undamaged one.
+        #[test]
+        fn damaged_rules(
+            file in any::<Index>(),
+            beside in any::<Index>(),
+            changes in proptest::collection::vec((any::<Index>(), change()), 1..8),
+        ) {
+            let files = &RULES.files;
+            let mut sources = Sources::default();
+            let file = file.index(files.len());
+            sources.add(files[file].path.clone(), damaged(&files[file].text, &changes));
+            for whole in [beside.index(files.len()), files.iter().position(|f| f.path.ends_with("prelude.opmap")).unwrap()] {
+                if whole != file {
+                    sources.add(files[whole].path.clone(), files[whole].text.clone());
+                }
+            }
+            survives(sources);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Heavily damaged parts of files.
+        #[test]
+        fn damaged_pieces(
+            file in any::<Index>(),
+            first in any::<Index>(),
+            count in 1usize..25,
+            changes in proptest::collection::vec((any::<Index>(), change()), 1..12),
+        ) {
+            let text = &RULES.files[file.index(RULES.files.len())].text;
+            let lines: Vec<&str> = text.lines().collect();
+            let first = first.index(lines.len());
+            let piece = lines[first..(first + count).min(lines.len())].join("\n");
+            let mut sources = Sources::default();
+            sources.add("mappings/test.opmap", damaged(&piece, &changes));
+            survives(sources);
+        }
+    }
+
     #[test]
-    fn damaged_rules(
-        file in any::<Index>(),
-        beside in any::<Index>(),
-        changes in proptest::collection::vec((any::<Index>(), change()), 1..8),
-    ) {
-        let files = &RULES.files;
-        let mut sources = Sources::default();
-        let file = file.index(files.len());
-        sources.add(files[file].path.clone(), damaged(&files[file].text, &changes));
-        for whole in [beside.index(files.len()), files.iter().position(|f| f.path.ends_with("prelude.opmap")).unwrap()] {
-            if whole != file {
-                sources.add(files[whole].path.clone(), files[whole].text.clone());
+    fn the_rules_themselves() {
+        let checked = check_sources(RULES.clone(), SCHEMAS.clone());
+        assert!(checked.diagnostics.is_empty(), "{}", render(&checked.sources, &checked.diagnostics, false));
+        let expander = Expander::new(&checked);
+        let opsets = [checked.schemas.opsets.min, 13, checked.schemas.opsets.max];
+        for map in &checked.program.maps {
+            for opset in opsets {
+                expander.expand(&map.function.name, opset).unwrap();
             }
         }
-        survives(sources);
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
-
-    /// Heavily damaged parts of files.
-    #[test]
-    fn damaged_pieces(
-        file in any::<Index>(),
-        first in any::<Index>(),
-        count in 1usize..25,
-        changes in proptest::collection::vec((any::<Index>(), change()), 1..12),
-    ) {
-        let text = &RULES.files[file.index(RULES.files.len())].text;
-        let lines: Vec<&str> = text.lines().collect();
-        let first = first.index(lines.len());
-        let piece = lines[first..(first + count).min(lines.len())].join("\n");
-        let mut sources = Sources::default();
-        sources.add("mappings/test.opmap", damaged(&piece, &changes));
-        survives(sources);
-    }
-}
-
-#[test]
-fn the_rules_themselves() {
-    let checked = check_sources(RULES.clone(), SCHEMAS.clone());
-    assert!(checked.diagnostics.is_empty(), "{}", render(&checked.sources, &checked.diagnostics, false));
-    let expander = Expander::new(&checked);
-    let opsets = [checked.schemas.opsets.min, 13, checked.schemas.opsets.max];
-    for map in &checked.program.maps {
-        for opset in opsets {
-            expander.expand(&map.function.name, opset).unwrap();
+        for op in checked.schemas.onnx.ops.keys() {
+            expander.expand(op, opsets[0]).unwrap();
         }
-    }
-    for op in checked.schemas.onnx.ops.keys() {
-        expander.expand(op, opsets[0]).unwrap();
     }
 }

@@ -1,4 +1,5 @@
 //! Exports `model.pt2` to `model.onnx` at opset 13: `cargo run --release --example minimal`.
+#![expect(clippy::print_stdout, reason = "a program")]
 
 use aten2onnx::Exporter;
 

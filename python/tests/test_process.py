@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import types
 
 import aten2onnx
@@ -51,16 +50,17 @@ def test_other_threads_run_during_an_export(tmp_path) -> None:
 
     def tick() -> None:
         while not over.wait(0.001):
-            ticks.append(time.monotonic())
+            ticks.append(None)
 
     thread = threading.Thread(target=tick)
     thread.start()
-    start = time.monotonic()
+    before = len(ticks)
     program.save(tmp_path / "large.onnx", external_data=True)
-    end = time.monotonic()
+    during = len(ticks) - before
     over.set()
     thread.join()
-    assert sum(start < moment < end for moment in ticks) > (end - start) * 50
+    # A call that blocked all other threads would let one tick through, when it returns.
+    assert during >= 5
 
 
 def test_pt2_files_need_no_torch(mobilenet, tmp_path) -> None:

@@ -1,4 +1,5 @@
 //! Compiles the snapshots of schemas and the facts about opsets and runtimes to static tables.
+#![expect(clippy::print_stderr, reason = "a build script talks to Cargo and to the user")]
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
 //! Compiles the rules of `mappings/` to Rust, and lists the files of `mappings/` for those who bring mapping files of their own.
+#![expect(clippy::print_stderr, reason = "a build script talks to Cargo and to the user")]
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -1,31 +1,51 @@
-//! What several tests need: the Python interpreter that has onnx, onnxruntime and torch.
+//! What tests of all crates share: the Python interpreter that has torch, onnx and onnxruntime, and how programs are run with it.
+//!
+//! Tests that use it are in a module `python` of their file. `tests/run --fast` leaves out all tests whose names contain `python::`
+//! or `slow::`, and sets `ATEN2ONNX_PYTHON` to `none`: a test that is in another module then fails here.
 
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The root of the repository.
+/// The variable that names the interpreter.
+const VARIABLE: &str = "ATEN2ONNX_PYTHON";
+
+/// The root of the repository, for the tests of any crate.
 pub fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.ancestors().find(|folder| folder.join("tests/requirements.txt").exists()).expect("the repository is whole")
 }
 
-/// The interpreter of `ATEN2ONNX_PYTHON`, or of the environment that `tests/run` makes.
+/// The interpreter of `ATEN2ONNX_PYTHON`, or of the environment that `tests/run` creates.
 pub fn interpreter() -> PathBuf {
-    let python = std::env::var_os("ATEN2ONNX_PYTHON").map_or_else(|| root().join(".venv/bin/python"), PathBuf::from);
+    let chosen = std::env::var_os(VARIABLE);
+    assert!(
+        chosen.as_deref().is_none_or(|name| name != "none"),
+        "this test needs Python, but {VARIABLE} is `none`, as `tests/run --fast` sets it: move the test into a module `python`"
+    );
+    let python = chosen.map_or_else(|| root().join(".venv/bin/python"), PathBuf::from);
     assert!(
         python.exists(),
-        "{} is not there: run `tests/run` once, or set ATEN2ONNX_PYTHON to a Python with tests/requirements.txt",
+        "{} does not exist: run `tests/run` once, or set {VARIABLE} to a Python with the packages of tests/requirements.txt",
         python.display()
     );
     python
 }
 
-/// Runs a Python program with arguments and gives what it printed; panics with its errors if it fails.
+/// Runs a Python program with arguments and returns what it printed. Panics with its errors if it fails.
 pub fn python(program: &str, arguments: &[&str]) -> String {
     let output: Output =
         Command::new(interpreter()).arg("-c").arg(program).args(arguments).output().expect("the interpreter starts");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "Python failed:\n{stderr}");
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// Runs a script of the folder `tests`, which judges the models that a program (`aten2onnx`) writes, and prints what is wrong.
+pub fn judge(script: &str, program: &str, arguments: &[&str]) {
+    let mut command = Command::new(interpreter());
+    command.current_dir(root()).arg(root().join("tests").join(script)).arg(program).args(arguments);
+    let status = command.status().expect("the interpreter starts");
+    assert!(status.success(), "tests/{script}: see above");
 }

@@ -25,6 +25,8 @@ import random_writes
 import torch
 
 MAX_REFUSED = 0.02
+# torch.export cannot export some programs, or changes what they mean.
+MIN_RIGHT = 0.5
 DTYPES = [torch.float32, torch.float64, torch.int64, torch.int32, torch.bool, torch.float16, torch.uint8]
 
 
@@ -234,7 +236,8 @@ def main():
                 print(f"seed {seed}: {end}: {says}", flush=True)
     print(", ".join(f"{count} {end}" for end, count in sorted(ends.items())))
     refused = ends["refused"] > MAX_REFUSED * len(seeds) + 1
-    sys.exit(1 if ends["wrong"] or ends["failed"] or refused or not ends["right"] else 0)
+    few = ends["right"] < MIN_RIGHT * len(seeds)
+    sys.exit(1 if ends["wrong"] or ends["failed"] or refused or few else 0)
 
 
 if __name__ == "__main__":

@@ -92,6 +92,8 @@ def check(binary, folder, name, build):
 def main(binary, *names):
     torch.set_num_threads(max(1, (os.cpu_count() or 2)))
     builds = [b for b in zoo.MODELS if not names or b.__name__ in names]
+    if unknown := set(names) - {b.__name__ for b in zoo.MODELS}:
+        sys.exit(f"there are no models {sorted(unknown)}")
     with tempfile.TemporaryDirectory() as folder:
         results = [check(binary, Path(folder), b.__name__, b) for b in builds]
     if not all(results):

@@ -2,8 +2,6 @@
 //!
 //! `FUZZ_ITERATIONS` says how many (default 1000), `FUZZ_SEED` with which the series starts; a failure prints its seed.
 
-use std::time::{Duration, Instant};
-
 use aten2onnx::frontend::pt2;
 use aten2onnx::prepare::{Keep, prepare};
 use aten2onnx::program::validate;
@@ -13,13 +11,11 @@ use super::{sample, sample_names};
 
 /// Everything that the front end does.
 fn run(bytes: Vec<u8>) {
-    let start = Instant::now();
     if let Ok(mut program) = pt2::read_bytes("damaged.pt2", bytes)
         && prepare(&mut program, Keep::default()).is_ok()
     {
         validate::names(&program).unwrap();
     }
-    assert!(start.elapsed() < Duration::from_secs(5), "it took {:?}", start.elapsed());
 }
 
 /// A generator of numbers; the same ones everywhere.

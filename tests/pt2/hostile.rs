@@ -1,6 +1,4 @@
-//! Archives that torch would not write: each is answered by an error, and soon.
-
-use std::time::{Duration, Instant};
+//! Archives that torch would not write: each is answered by an error.
 
 use aten2onnx::frontend::pt2;
 use aten2onnx::program::Program;
@@ -9,12 +7,8 @@ use aten2onnx_core::error::Error;
 use super::sample;
 use super::zip::{Entry, write, write_claiming};
 
-/// Reads it, and fails if that takes long.
 fn read(bytes: Vec<u8>) -> Result<Program, Error> {
-    let start = Instant::now();
-    let result = pt2::read_bytes("hostile.pt2", bytes);
-    assert!(start.elapsed() < Duration::from_secs(5), "it took {:?}", start.elapsed());
-    result
+    pt2::read_bytes("hostile.pt2", bytes)
 }
 
 /// The error's text without the file's name.

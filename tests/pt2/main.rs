@@ -21,5 +21,6 @@ fn sample_names() -> Vec<String> {
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = names.filter_map(|name| Some(name.strip_suffix(".pt2")?.to_owned())).collect();
     names.sort();
+    assert!(names.len() > 25, "{names:?}");
     names
 }

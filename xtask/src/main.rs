@@ -1,4 +1,5 @@
 //! Chores that are not part of a build: `cargo run -p xtask -- proto [--check]`.
+#![expect(clippy::print_stderr, clippy::print_stdout, reason = "a program")]
 
 mod api;
 mod grammar;

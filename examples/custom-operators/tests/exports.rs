@@ -2,7 +2,10 @@
 //! the results match PyTorch.
 #![allow(clippy::unwrap_used)]
 
-use std::path::{Path, PathBuf};
+#[path = "../../../tests/common/mod.rs"]
+mod common;
+
+use std::path::Path;
 use std::process::Command;
 
 /// Runs a program in the folder for test files, and returns what it printed and whether it succeeded.
@@ -24,42 +27,46 @@ fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn python(script: &str, args: &[&str]) -> String {
-    let local = here().join("../../.venv/bin/python");
-    let python = std::env::var_os("ATEN2ONNX_PYTHON").map_or(local, PathBuf::from);
-    let script = here().join(script);
-    done(&python, &[&[script.to_str().unwrap()], args].concat())
-}
-
 const EXPORTER: &str = env!("CARGO_BIN_EXE_custom-operators");
-
-#[test]
-fn a_model_with_custom_operators_runs() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    python("my_ops.py", &[]);
-    done(Path::new(EXPORTER), &["model.pt2", "model.onnx"]);
-    let at_run_time = folder.join("at_run_time.onnx");
-    let exporter = aten2onnx::Exporter::new().mappings([here().join("mappings/my_ops.opmap")]).unwrap();
-    exporter.export(folder.join("model.pt2"), &at_run_time).unwrap();
-    assert_eq!(std::fs::read(folder.join("model.onnx")).unwrap(), std::fs::read(at_run_time).unwrap());
-    assert_eq!(python("run.py", &[]).trim(), "the same");
-}
-
-#[test]
-fn a_rule_calls_a_function_of_the_crate() {
-    for curve in ["linear", "sine"] {
-        python("fade.py", &["save", curve]);
-        done(Path::new(EXPORTER), &["fade.pt2", "fade.onnx"]);
-        assert_eq!(python("fade.py", &["compare", curve]).trim(), "the same");
-    }
-    python("fade.py", &["save", "cosine"]);
-    let (text, well) = run(Path::new(EXPORTER), &["fade.pt2", "fade.onnx"]);
-    assert!(!well && text.contains("unknown curve `cosine`"), "{text}");
-}
 
 #[test]
 fn functions_of_the_crate_are_not_available_at_run_time() {
     let error = aten2onnx::Exporter::new().mappings([here().join("mappings")]).map(|_| ()).unwrap_err();
     let text = error.to_string();
     assert!(text.contains("`extern fn fade`") && text.contains("fade.opmap:9"), "{text}");
+}
+
+/// Models that PyTorch writes, compared with PyTorch.
+mod python {
+    use super::*;
+
+    /// Runs a script of the example.
+    fn script(name: &str, args: &[&str]) -> String {
+        let path = here().join(name);
+        done(&common::interpreter(), &[&[path.to_str().unwrap()], args].concat())
+    }
+
+    #[test]
+    fn a_model_with_custom_operators_runs() {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        script("my_ops.py", &[]);
+        done(Path::new(EXPORTER), &["model.pt2", "model.onnx"]);
+        let at_run_time = folder.join("at_run_time.onnx");
+        let exporter = aten2onnx::Exporter::new().mappings([here().join("mappings/my_ops.opmap")]).unwrap();
+        exporter.export(folder.join("model.pt2"), &at_run_time).unwrap();
+        assert_eq!(std::fs::read(folder.join("model.onnx")).unwrap(), std::fs::read(at_run_time).unwrap());
+        assert_eq!(script("run.py", &[]).trim(), "the same");
+    }
+
+    #[test]
+    fn a_rule_calls_a_function_of_the_crate() {
+        for curve in ["linear", "sine"] {
+            script("fade.py", &["save", curve]);
+            done(Path::new(EXPORTER), &["fade.pt2", "fade.onnx"]);
+            assert_eq!(script("fade.py", &["compare", curve]).trim(), "the same");
+        }
+        script("fade.py", &["save", "cosine"]);
+        let (text, well) = run(Path::new(EXPORTER), &["fade.pt2", "fade.onnx"]);
+        assert!(!well && text.contains("unknown curve `cosine`"), "{text}");
+    }
 }

@@ -17,6 +17,7 @@ fn files() -> Vec<SourceFile> {
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/syntax/samples");
     let mut files = Sources::read_dir(&root().join("mappings")).unwrap().files;
     files.extend(Sources::read_dir(&samples).unwrap().files);
+    assert!(files.len() > 90, "only {} files", files.len());
     files
 }
 
@@ -50,7 +51,9 @@ fn spans_of_names_cover_their_text() {
 #[test]
 fn reference_examples_parse() {
     let reference = fs::read_to_string(root().join("docs/opmap.md")).unwrap();
-    for block in reference.split("```opmap\n").skip(1) {
+    let blocks: Vec<&str> = reference.split("```opmap\n").skip(1).collect();
+    assert!(blocks.len() >= 5, "only {} blocks of rules", blocks.len());
+    for block in blocks {
         let block = block.split("```").next().unwrap();
         let (_, errors) = parse(block);
         assert!(errors.is_empty(), "{errors:#?}\n{block}");

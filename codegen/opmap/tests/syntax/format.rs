@@ -14,6 +14,7 @@ fn formatted_files_are_as_written() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/syntax/format");
     let mut paths: Vec<_> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
+    assert!(paths.len() >= 5, "{paths:?}");
     for path in paths {
         let text = fs::read_to_string(&path).unwrap();
         let (title, rest) = text.split_once("```opmap\n").unwrap();

@@ -76,7 +76,7 @@ fn shapes_that_graphs_compute_are_exact() {
         failures.extend(function.check(&Graph::default(), &HashMap::new(), &mut score).err());
     }
     assert_none(&failures);
-    println!("numbers: {score:?}");
+    assert!(score.exact >= 246 && score.all >= 252, "fewer sizes are known: {score:?}");
 }
 
 #[test]
@@ -94,12 +94,8 @@ fn symbolic_shapes_that_graphs_compute_come_true() {
                 *dim = SymInt::symbol(name);
             }
         }
-        let before = score;
         failures.extend(function.check(&graph, &sizes, &mut score).err());
-        if score.exact - before.exact < score.all - before.all {
-            println!("{}: {} of {}", function.name, score.exact - before.exact, score.all - before.all);
-        }
     }
     assert_none(&failures);
-    println!("symbols: {score:?}");
+    assert!(score.exact >= 236 && score.all >= 252, "fewer sizes are known: {score:?}");
 }

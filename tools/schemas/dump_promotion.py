@@ -1,8 +1,8 @@
 """Writes promotion.txt: PyTorch's type promotion as data.
 
     pip install torch==2.13.0
-    python mappings/schemas/dump_promotion.py            # write the file
-    python mappings/schemas/dump_promotion.py --check    # fail if the file differs from the installed torch
+    python tools/schemas/dump_promotion.py            # write the file
+    python tools/schemas/dump_promotion.py --check    # fail if the file differs from the installed torch
 
 The script first checks with all combinations that torch.result_type follows the rule at the head of the file.
 """
@@ -26,7 +26,7 @@ DTYPES = [
 NUMBERS = {"bool": True, "int": 1, "float": 1.0, "complex": 1j}
 
 HEADER = f"""\
-# PyTorch's type promotion: torch {TORCH}. Refresh: python mappings/schemas/dump_promotion.py
+# PyTorch's type promotion: torch {TORCH}. Refresh: python tools/schemas/dump_promotion.py
 #
 #   promote A B -> C    torch.promote_types(A, B), in either order. Pairs without a line are errors in PyTorch.
 #   combine A B -> C    the dtype of an operation on operands of two categories, A being of the higher one.

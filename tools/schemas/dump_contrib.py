@@ -1,8 +1,8 @@
 """Writes com.microsoft.txt: ONNX Runtime's own operators.
 
     pip install onnx==1.23.2 onnxruntime==1.31.1
-    python mappings/schemas/dump_contrib.py            # write the file
-    python mappings/schemas/dump_contrib.py --check    # fail if the file differs from the installed onnxruntime
+    python tools/schemas/dump_contrib.py            # write the file
+    python tools/schemas/dump_contrib.py --check    # fail if the file differs from the installed onnxruntime
 
 The file has the format of onnx.txt, with the domain before each name.
 """
@@ -20,7 +20,7 @@ VERSION = "1.31.1"
 
 HEADER = f"""\
 # The operators of {DOMAIN} (ONNX Runtime).
-# Source: onnxruntime {VERSION}, get_all_operator_schema(). Refresh: python mappings/schemas/dump_contrib.py
+# Source: onnxruntime {VERSION}, get_all_operator_schema(). Refresh: python tools/schemas/dump_contrib.py
 #
 # The format is that of onnx.txt.
 """

@@ -1,6 +1,6 @@
-"""Writes onnxruntime.toml: the dtypes for which ONNX Runtime's CPU provider has no kernel, by operator and version.
+"""Writes mappings/targets/onnxruntime.toml: the dtypes for which ONNX Runtime's CPU provider has no kernel, by operator and version.
 
-    python mappings/targets/dump_onnxruntime.py [--check]
+    python tools/targets/dump_onnxruntime.py [--check]
 
 The source is the kernel registry of the installed onnxruntime.
 
@@ -19,7 +19,7 @@ import onnx.backend.test.case.node
 import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as state
 
-TARGET = Path(__file__).with_name("onnxruntime.toml")
+TARGET = Path(__file__).resolve().parents[2] / "mappings/targets/onnxruntime.toml"
 OLDEST, NEWEST = 9, 26
 TORCH = {"float": "float32", "double": "float64"}
 # Kernels that round where PyTorch does not: Attention rounds the products of queries and keys to float16.
@@ -95,7 +95,7 @@ def text():
     found = kernels()
     lines = [
         f"# The dtypes for which the CPU provider of ONNX Runtime {ort.__version__} has no kernel, by operator and version.",
-        "# Refresh: python mappings/targets/dump_onnxruntime.py",
+        "# Refresh: python tools/targets/dump_onnxruntime.py",
         "",
         f"newest_opset = {NEWEST}",
         "newest_ir = 13",

@@ -1,7 +1,7 @@
 """Writes mappings/aten/approximations.opmap: polynomials in double precision for functions that ONNX lacks.
 
-    python mappings/approximations/make.py            write the file
-    python mappings/approximations/make.py --check    fail if the file is not up to date
+    python tools/approximations/make.py            write the file
+    python tools/approximations/make.py --check    fail if the file is not up to date
 
 Each polynomial is a Chebyshev interpolant in a variable from -1 to 1, computed by mpmath with 60 digits and converted to coefficients of
 powers. The script measures the error of each in double precision, and fails if it is too large.
@@ -180,9 +180,9 @@ def item(name, what, coefficients):
 
 
 def main():
-    head = "//! Coefficients of polynomials, lowest first, as mappings/approximations/make.py makes them.\n"
+    head = "//! Coefficients of polynomials, lowest first, as tools/approximations/make.py makes them.\n"
     text = "\n".join([head, *(item(*row) for row in all_fits())])
-    path = Path(__file__).parents[1] / "aten/approximations.opmap"
+    path = Path(__file__).resolve().parents[2] / "mappings/aten/approximations.opmap"
     if "--check" in sys.argv:
         sys.exit(0 if path.read_text() == text else f"{path} is not as {__file__} makes it")
     path.write_text(text)

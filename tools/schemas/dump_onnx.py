@@ -1,8 +1,8 @@
 """Writes onnx.txt: every version of every operator in ONNX's default domain.
 
     pip install onnx==1.23.2
-    python mappings/schemas/dump_onnx.py            # write the file
-    python mappings/schemas/dump_onnx.py --check    # fail if the file differs from the installed onnx
+    python tools/schemas/dump_onnx.py            # write the file
+    python tools/schemas/dump_onnx.py --check    # fail if the file differs from the installed onnx
 
 To upgrade onnx, change ONNX, OPSET and COUNT below, run the script, then print the upgrade report with
 `cargo run -p aten2onnx-codegen -- import-onnx`.
@@ -32,7 +32,7 @@ GROUPS = {
 
 HEADER = f"""\
 # ONNX operators: every version of every schema in the default domain up to opset {OPSET}.
-# Source: onnx {ONNX}, onnx.defs.get_all_schemas_with_history(). Refresh: python mappings/schemas/dump_onnx.py
+# Source: onnx {ONNX}, onnx.defs.get_all_schemas_with_history(). Refresh: python tools/schemas/dump_onnx.py
 #
 # NAME SINCE [deprecated] [function]    `function`: ONNX defines it by a function body
 #   in NAME: TYPE [optional | variadic MIN [mixed]]    `mixed`: the types may differ from each other

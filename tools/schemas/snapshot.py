@@ -5,14 +5,14 @@ import difflib
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+SNAPSHOTS = Path(__file__).resolve().parents[2] / "mappings/schemas"
 
 
 def finish(doc, files):
     """Writes or checks `files` (name -> text) and exits. The exit code is 1 if a checked file differs."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="do not write; fail if a snapshot differs")
-    parser.add_argument("--out", type=Path, default=HERE, help="the output folder, such as one for another version (default: that of this script)")
+    parser.add_argument("--out", type=Path, default=SNAPSHOTS, help="the output folder, such as one for another version (default: mappings/schemas)")
     args = parser.parse_args()
     differs = False
     for name, text in files.items():

@@ -1,8 +1,8 @@
 """Writes aten.txt, prims.txt, quantized_decomposed.txt, torch.onnx.txt and torchvision.txt: the schema of each overload on a line.
 
     pip install torch==2.13.0 torchvision==0.28.0
-    python mappings/schemas/dump_aten.py            # write the files
-    python mappings/schemas/dump_aten.py --check    # fail if a file differs from the installed torch
+    python tools/schemas/dump_aten.py            # write the files
+    python tools/schemas/dump_aten.py --check    # fail if a file differs from the installed torch
 
 To upgrade torch, change TORCH and COUNTS below, run the script, then print the upgrade report with
 `cargo run -p aten2onnx-codegen -- import-aten`.
@@ -65,7 +65,7 @@ def main():
     for namespace, count in COUNTS.items():
         assert len(lines[namespace]) == count, (namespace, len(lines[namespace]))
         source = f"torchvision {TORCHVISION}" if namespace == "torchvision" else f"torch {TORCH}"
-        head = f"# The schemas of `{namespace}`: {source}. Refresh: python mappings/schemas/dump_aten.py\n"
+        head = f"# The schemas of `{namespace}`: {source}. Refresh: python tools/schemas/dump_aten.py\n"
         files[FILES.get(namespace, namespace + ".txt")] = head + "".join(text + "\n" for _, text in sorted(lines[namespace].items()))
     finish(__doc__, files)
 

@@ -1,0 +1,60 @@
+//! The tiers of `tests/run` cannot rot: tests find Python in one way, and the full run leaves out nothing.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The helper of all tests.
+const HELPER: &str = "tests/common/mod.rs";
+
+#[test]
+fn tests_find_python_by_the_helper_alone() {
+    let this = Path::new(file!()).file_name().unwrap();
+    let files: Vec<PathBuf> = rust_files().into_iter().filter(|path| path.file_name() != Some(this)).collect();
+    assert!(files.len() > 50, "only {} files of tests", files.len());
+    for path in files {
+        let text = fs::read_to_string(common::root().join(&path)).unwrap();
+        // `.env(..)` hands the interpreter of the helper to a program.
+        let reads = text.lines().filter(|line| !line.trim_start().starts_with("//")).any(|line| {
+            line.contains(".venv/")
+                || line.contains("Command::new(\"python")
+                || line.contains("var_os(\"ATEN2ONNX_PYTHON")
+        });
+        assert!(!reads || path == Path::new(HELPER), "{}: use `common::interpreter()`", path.display());
+        let calls = ["common::interpreter(", "common::python(", "common::judge("];
+        let uses = calls.iter().any(|call| text.contains(call)) && !path.ends_with("docs/run.rs");
+        assert!(!uses || text.contains("mod python {"), "{}: put the test into a module `python`", path.display());
+    }
+}
+
+#[test]
+fn only_the_fast_tier_selects_tests() {
+    let script = fs::read_to_string(common::root().join("tests/run")).unwrap();
+    let lines: Vec<&str> = script.lines().map(str::trim).filter(|line| line.starts_with("step cargo test")).collect();
+    let fast = "step cargo test --workspace --quiet -- --skip python:: --skip slow::";
+    assert_eq!(lines, [fast, "step cargo test --workspace --quiet"]);
+}
+
+/// The Rust files in folders called `tests`, relative to the root.
+fn rust_files() -> Vec<PathBuf> {
+    let root = common::root();
+    let mut files = Vec::new();
+    let mut open = ["codegen", "examples", "src", "tests", "xtask"].map(|name| root.join(name)).to_vec();
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+                continue;
+            }
+            let relative = path.strip_prefix(root).unwrap();
+            let is_test = relative.components().any(|part| part.as_os_str() == "tests");
+            if is_test && path.extension().is_some_and(|extension| extension == "rs") {
+                files.push(relative.to_owned());
+            }
+        }
+    }
+    files
+}
