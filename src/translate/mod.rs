@@ -201,16 +201,16 @@ impl Translation<'_> {
             return self.symbolic(node, graph);
         }
         let rules = self.shared.rules;
-        if self.shared.fallback == Fallback::Aten && rules.meaning(&node.target).is_none() {
+        if self.shared.fallback == Fallback::Aten && rules.rule_for(&node.target).is_none() {
             return self.keep(node, graph);
         }
         self.builder.set_origin(origin(node));
         let args = self.arguments(node)?;
         let rule = match args.has_complex(self.builder) {
             true => {
-                rules.complex_meaning(&node.target).ok_or_else(|| preflight::no_complex_rule(rules, &node.target))?
+                rules.complex_rule_for(&node.target).ok_or_else(|| preflight::no_complex_rule(rules, &node.target))?
             }
-            false => rules.meaning(&node.target).ok_or_else(|| preflight::no_rule(rules, &node.target))?,
+            false => rules.rule_for(&node.target).ok_or_else(|| preflight::no_rule(rules, &node.target))?,
         };
         let traced = self.shared.trace.iter().any(|t| t == rule.name());
         if !traced && !self.shared.trace.is_empty() {

@@ -93,7 +93,7 @@ impl Translation<'_> {
     /// A number by its rule.
     fn computed(&mut self, node: &Node) -> Result<Scalar> {
         let rules = self.shared.rules;
-        let rule = rules.meaning(&node.target).ok_or_else(|| no_rule(rules, &node.target))?;
+        let rule = rules.rule_for(&node.target).ok_or_else(|| no_rule(rules, &node.target))?;
         let args = self.number_arguments(node)?;
         match rule.call(self.builder, &args)?.into_iter().next() {
             Some(Out::Scalar(number)) => Ok(number),

@@ -34,7 +34,7 @@ impl Blocker {
         options.fallback == Fallback::Aten
             && !self.target.starts_with("higher_order::")
             && !is_python(&self.target)
-            && options.output.rules.meaning(&self.target).is_none()
+            && options.output.rules.rule_for(&self.target).is_none()
     }
 }
 
@@ -97,8 +97,8 @@ fn blocked(node: &Node, graph: &Graph, rules: &Rules, opset: u32) -> Option<(Str
         return (!super::control::is_known(operator)).then(|| (no_rule(rules, &node.target).message, None));
     }
     let rule = match has_complex(node, graph) {
-        true => rules.complex_meaning(&node.target).ok_or_else(|| no_complex_rule(rules, &node.target)),
-        false => rules.meaning(&node.target).ok_or_else(|| no_rule(rules, &node.target)),
+        true => rules.complex_rule_for(&node.target).ok_or_else(|| no_complex_rule(rules, &node.target)),
+        false => rules.rule_for(&node.target).ok_or_else(|| no_rule(rules, &node.target)),
     };
     let rule = match rule {
         Ok(rule) => rule,
@@ -143,7 +143,7 @@ fn advice<'t>(mut targets: impl Iterator<Item = &'t str>) -> &'static str {
 /// Why there is no rule for complex numbers, and what to do.
 pub(super) fn no_complex_rule(rules: &Rules, target: &str) -> Error {
     let on_complex = target.replacen("aten::", "complex::", 1);
-    if rules.meaning(target).is_none() && rules.unsupported(&on_complex).is_none() {
+    if rules.rule_for(target).is_none() && rules.unsupported(&on_complex).is_none() {
         return no_rule(rules, target);
     }
     let reason = rules.unsupported(&on_complex).unwrap_or("no rule says what it means on them");

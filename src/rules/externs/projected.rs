@@ -1,11 +1,11 @@
-//! LSTM layers whose state is projected to another size: ONNX's LSTM has no such thing, so they go step by step.
+//! LSTM layers with projections: ONNX's LSTM does not support them, so they become a Scan over time.
 
 use super::nodes::MakeNodes;
 use aten2onnx_builder::{Builder, In};
 use aten2onnx_core::error::Result;
 use aten2onnx_onnx::graph::{Attr, Type, Value};
 
-/// The weights of one direction of a layer, as PyTorch has them.
+/// The weights of one direction of a layer, in PyTorch's layout.
 pub(super) struct Weights {
     pub input: Value,
     pub state: Value,
@@ -13,7 +13,7 @@ pub(super) struct Weights {
     pub projection: Value,
 }
 
-/// One direction of a layer over time, batch, features: the outputs, and the last states.
+/// One direction of a layer over time, batch, features: the outputs and the last states.
 pub(super) fn projected(
     cx: &mut Builder,
     x: Value,
@@ -52,7 +52,7 @@ pub(super) fn projected(
     }
 }
 
-/// What the gates get from the inputs of all steps, and from the biases.
+/// The contributions of the inputs of all steps, and of the biases, to the gates.
 fn from_input(cx: &mut Builder, x: Value, weights: &Weights) -> Result<Value> {
     let turned = cx.transpose(weights.input, &[1, 0])?;
     let mut gates = cx.op("MatMul", vec![x.into(), turned.into()])?;
@@ -62,7 +62,7 @@ fn from_input(cx: &mut Builder, x: Value, weights: &Weights) -> Result<Value> {
     Ok(gates)
 }
 
-/// The output gate and the next cell, from gates in PyTorch's order: input, forget, cell, output.
+/// The output gate and the next cell state, from gates in PyTorch's order: input, forget, cell, output.
 fn next_cell(cx: &mut Builder, gates: Value, cell: Value) -> Result<(Value, Value)> {
     let attrs = vec![("axis", Attr::Int(-1)), ("num_outputs", Attr::Int(4))];
     let parts = cx.node("Split", vec![gates.into(), In::None], attrs, 4)?;
