@@ -1,4 +1,4 @@
-//! The judge: a Python program that runs the models and compares them with PyTorch, or with the native operator.
+//! Runs the judge: a Python program that runs the models and compares them with PyTorch, or with the native operator.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,18 +7,18 @@ use std::process::Command;
 use super::{Record, Verdict};
 use aten2onnx_core::error::{Error, Kind, Result};
 
-/// Its program, and what stands in for PyTorch's kernels of other devices.
+/// Its program, and replacements for PyTorch kernels that need another device.
 const PROGRAM: &str = include_str!("../../tests/examples/judge.py");
 const STAND_INS: &str = include_str!("../../tests/examples/stand_ins.py");
 
-/// Who judges, and where.
+/// How to run the judge.
 #[derive(Debug, Clone)]
 pub struct Judge {
-    /// The interpreter: it needs torch, onnx and onnxruntime.
+    /// The interpreter, with torch, onnx and onnxruntime.
     pub python: PathBuf,
-    /// Modules to import first: those that define custom operators.
+    /// Modules to import first, which define custom operators.
     pub imports: Vec<String>,
-    /// Where cases and verdicts are written.
+    /// The folder for cases and verdicts.
     pub folder: PathBuf,
 }
 
@@ -26,7 +26,7 @@ impl Judge {
     /// Judges the records.
     ///
     /// # Errors
-    /// A judge that cannot be run, or gives up.
+    /// The judge cannot be run or fails.
     pub fn judge(&self, records: &[Record]) -> Result<BTreeMap<usize, Verdict>> {
         if records.is_empty() {
             return Ok(BTreeMap::new());
@@ -36,7 +36,7 @@ impl Judge {
         std::fs::create_dir_all(&self.folder).map_err(|error| placed(error, &self.folder))?;
         let lines: Vec<String> = records.iter().map(serde_json::to_string).collect::<Result<_, _>>().map_err(faulty)?;
         write(&cases, &lines.join("\n"))?;
-        // Its processes look for it by its path.
+        // Its worker processes load it by path.
         let program = file("judge.py");
         write(&program, PROGRAM)?;
         write(&file("stand_ins.py"), STAND_INS)?;
@@ -56,7 +56,7 @@ impl Judge {
             |line: &str| serde_json::from_str(line).map(|verdict: Verdict| (verdict.id, verdict)).map_err(faulty);
         let found: BTreeMap<usize, Verdict> = text.lines().map(read).collect::<Result<_>>()?;
         match records.iter().find(|record| !found.contains_key(&record.id)) {
-            Some(left_out) => Err(Error::internal(format!("the judge left out `{}`", left_out.text))),
+            Some(left_out) => Err(Error::internal(format!("the judge has no verdict for `{}`", left_out.text))),
             None => Ok(found),
         }
     }
@@ -71,11 +71,11 @@ fn placed(error: std::io::Error, path: &Path) -> Error {
 }
 
 fn faulty(error: serde_json::Error) -> Error {
-    Error::internal(format!("what passes between us and the judge: {error}"))
+    Error::internal(format!("invalid data from the judge: {error}"))
 }
 
 impl Verdict {
-    /// The failures as text after that of the example.
+    /// The failures as lines.
     pub fn lines(&self) -> Vec<String> {
         self.failures.iter().map(|f| format!("    opset {}: {}", f.opset, f.what)).collect()
     }

@@ -1,4 +1,4 @@
-//! The pipeline: a program in, an ONNX model out. The command line and the bindings are thin layers over this.
+//! The export pipeline, from a program to an ONNX model. The command line and the bindings are thin layers over it.
 //!
 //! ```
 //! use aten2onnx::Exporter;
@@ -31,7 +31,7 @@ use crate::translate::{kept, translate};
 /// Exports a program.
 ///
 /// # Errors
-/// A damaged program, what the target does not have (all of it at once), or the refusal of a rule with its node.
+/// A damaged program, everything that the target lacks, or the refusal of a rule with its node.
 pub fn export_program(mut program: Program, options: &Options) -> Result<Exported> {
     let opset = options.output.checked_opset()?;
     let keep = Keep { mutations: options.keep_mutations, assertions: options.keep_assertions };

@@ -1,4 +1,4 @@
-//! Checks that every value is defined once, before it is used: what comes after a front end may rely on it.
+//! Checks that every value is defined once, before its first use: later passes rely on it.
 
 use rustc_hash::FxHashSet;
 
@@ -50,6 +50,6 @@ fn used(defined: &FxHashSet<&str>, arg: &Arg) -> Result<()> {
             missing = Some(name);
         }
     });
-    let message = |name| format!("the value `{name}` is used before it is defined, or never defined");
+    let message = |name| format!("the value `{name}` is not defined before its use");
     missing.map_or(Ok(()), |name| Err(Error::input(message(name))))
 }

@@ -373,8 +373,8 @@ def check_targets():
     assert "LayerNormalization" not in [n.op_type for n in made.graph.node]
     same(source, made, {"x": x()})
     assert "LayerNormalization" in [n.op_type for n in convert(source, 17, "--target", "tensorrt-8.6").graph.node]
-    assert "does not take opset 18" in convert(source, 18, "--target", "tensorrt-8.4", fails=5)
-    assert "does not take IR version 10" in convert(source, 17, "--target", "horizon", "--ir", 10, fails=5)
+    assert "does not support opset 18" in convert(source, 18, "--target", "tensorrt-8.4", fails=5)
+    assert "does not support IR version 10" in convert(source, 17, "--target", "horizon", "--ir", 10, fails=5)
     assert "did you mean `tensorrt-8.6`" in convert(source, 17, "--target", "tensorrt-8.61", fails=2)
     modulo = model([h.make_node("Shrink", ["x"], ["y"])], [value("x")], [value("y")], opset=13)
     assert "the runtime has no `Shrink`" in convert(modulo, 13, "--target", "tensorrt-8.4", fails=5)

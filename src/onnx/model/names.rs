@@ -1,4 +1,4 @@
-//! The names of values in the file: the graph's own, short ones, and those that the user asks for.
+//! Names of values in the file: those of the graph, short names, and those that the user requested.
 
 use rustc_hash::FxHashSet;
 
@@ -7,7 +7,7 @@ use super::provenance::Provenance;
 use crate::graph::{Graph, Source, Value};
 use aten2onnx_core::error::{Error, Result};
 
-/// By [`Value::index`]. Values that the graph has no name for are not in it any more.
+/// Names by [`Value::index`]. Values without a name in the graph are unused.
 pub fn of_values(graph: &Graph, options: &ModelOptions) -> Result<Vec<String>> {
     let mut names: Vec<String> = graph.values.iter().map(|info| info.name.clone()).collect();
     let mut taken: FxHashSet<String> = options.names.values().cloned().collect();
@@ -38,7 +38,7 @@ pub fn of_values(graph: &Graph, options: &ModelOptions) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The values that keep their names: all, or with short names the graph's inputs and outputs and its weights.
+/// The values that keep their names: all, or with short names only inputs, outputs and weights.
 fn kept(graph: &Graph, options: &ModelOptions) -> FxHashSet<Value> {
     let all = (0..graph.values.len() as u32).map(Value::new);
     if options.provenance != Provenance::None {
@@ -48,7 +48,7 @@ fn kept(graph: &Graph, options: &ModelOptions) -> FxHashSet<Value> {
     weights.chain(graph.body.inputs.iter().copied()).chain(graph.body.outputs.iter().copied()).collect()
 }
 
-/// The name, with as many underscores as make it free.
+/// The name, with underscores appended until it is unused.
 fn free(mut name: String, taken: &FxHashSet<String>) -> String {
     while taken.contains(&name) {
         name.push('_');

@@ -167,7 +167,7 @@ fn a_reshape_that_may_copy_is_not_trusted() {
     let transposed = |read: &str| {
         let mut model = Model::new();
         model.node("a", "aten::clone", "x", &[], &[4, 6]);
-        // Strides that are not known to be in order.
+        // The strides are not known to be contiguous.
         model.program.graph.tensors.get_mut("a").unwrap().strides = vec![SymInt::symbol("s0"), SymInt::from(1)];
         model.node("r", "aten::reshape", "a", &[], &[24]);
         model.node("w", "aten::relu_", "r", &[], &[24]);
@@ -262,7 +262,7 @@ fn long_programs_are_followed_to_their_end() {
     }
     let program = model.finish("a").unwrap();
     assert_eq!(program.graph.nodes.len(), 50_001);
-    // Views of views of views; and writes, each of which makes another view stale.
+    // Chains of views, and writes that each make another view stale.
     for step in ["deep", "wide"] {
         let mut model = Model::new();
         model.node("a", "aten::clone", "x", &[], &[4, 6]);
@@ -275,7 +275,7 @@ fn long_programs_are_followed_to_their_end() {
                 last = view;
             }
         }
-        // Refused or not: it has to end.
+        // It must terminate, whether it is refused or not.
         let _ = model.finish("v7");
     }
 }
@@ -286,7 +286,7 @@ fn the_siblings_are_operators_of_torch() {
     let text = std::fs::read_to_string(path).unwrap();
     let schemas: Vec<(&str, &str)> = text.lines().filter_map(|line| line.split_once('(')).collect();
     let names: HashSet<&str> = schemas.iter().map(|(name, _)| *name).collect();
-    // Operators without a functional form, or on lists and numbers rather than tensors.
+    // Operators without a functional form, or on lists and numbers.
     let without = [
         "aten::_fill_mem_eff_dropout_mask_",
         "aten::_no_grad_embedding_renorm_",
@@ -313,7 +313,7 @@ fn the_siblings_are_operators_of_torch() {
         if is_write && !names.contains(sibling.as_str()) && !without.contains(name) {
             missing.push(format!("{name} -> {sibling}"));
         }
-        // Whatever writes to `self` is seen to do so, and nothing else is.
+        // Exactly the operators that write to `self` are recognized.
         let marked = args.starts_with("Tensor(a!) self");
         if (marked && !writes(name) || is_write && !args.contains("!)")) && !is_known_otherwise(name) {
             missing.push(format!("{name}({args}"));
@@ -322,7 +322,7 @@ fn the_siblings_are_operators_of_torch() {
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
-/// Schemas that write and are not named so, or the other way round.
+/// Operators that write but are not named accordingly, or the other way round.
 fn is_known_otherwise(name: &str) -> bool {
     let known = ["aten::_no_grad_embedding_renorm_", "aten::record_stream", "aten::retain_grad", "aten::set_data"];
     known.contains(&name)

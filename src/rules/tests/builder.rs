@@ -207,7 +207,10 @@ fn symbols_are_solved_for_and_read_off() {
     let whole = cx.sym_value(&(s("t") * 2 + 1)).unwrap();
     let b = cx.sym_value(&(s("u") - 1).floor_div(&n(2))).unwrap();
     let error = cx.sym_value(&s("nowhere")).unwrap_err();
-    assert_eq!((error.kind, error.message.as_str()), (Kind::Unsupported, "the size `nowhere` is not a dimension of any input"));
+    assert_eq!(
+        (error.kind, error.message.as_str()),
+        (Kind::Unsupported, "the size `nowhere` is not a dimension of any input")
+    );
     let graph = finished(cx, &[a, whole, b]);
     assert_eq!(
         nodes(&graph),

@@ -256,7 +256,7 @@ fn contents_are_followed() {
 }
 
 #[test]
-fn broken_contracts_are_told() {
+fn broken_contracts_are_reported() {
     let error = |op: &str, inputs: &[&str], attrs: Attrs, words: &str| {
         let told = types(op, 20, inputs, attrs, 1);
         assert!(told.starts_with("error: ") && told.contains(words), "{told}");
@@ -275,7 +275,7 @@ fn broken_contracts_are_told() {
     error("ArgMax", &["float32[2, 3]"], &[("axis", Attr::Int(-3))], "axis -3 is out of range for rank 2");
     error("Gather", &["float32[2]", "int64[1]"], &[("axis", Attr::Int(3))], "axis 3 is out of range for rank 1");
     error("Concat", &["float32[2, 3]", "float32[2, 4]"], &[("axis", Attr::Int(0))], "sizes 3 and 4 differ");
-    error("Transpose", &["float32[2, 3]"], &[("perm", list(&[0, 0]))], "is no permutation");
+    error("Transpose", &["float32[2, 3]"], &[("perm", list(&[0, 0]))], "is not a permutation");
     error("Einsum", &["float32[2, 3]"], &[("equation", Attr::Str("ij,jk->ik".into()))], "has 2 operands");
 }
 
