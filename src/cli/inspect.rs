@@ -44,11 +44,11 @@ pub fn run(args: &Args) -> Result<(), Stop> {
         let text = serde_json::to_string_pretty(&inspection).unwrap_or_default();
         return report::print(&format!("{text}\n"));
     }
-    report::print(&shown(&inspection))
+    report::print(&render(&inspection))
 }
 
 /// An inspection as text.
-pub fn shown(inspection: &Inspection) -> String {
+pub fn render(inspection: &Inspection) -> String {
     let weights = &inspection.weights;
     let torch = inspection.torch_version.as_ref().map(|version| format!(", written by torch {version}"));
     let parts = [

@@ -50,16 +50,16 @@ pub fn run(args: &Args) -> Result<(), Stop> {
         Some(folder) => MappingFiles::replacing(folder)?,
         None => MappingFiles::load(&args.mappings)?,
     });
-    let wanted = wanted(args, &set)?;
+    let wanted = selected(args, &set)?;
     let mut rules = Rules::default();
     rules.set_files(set.clone());
     let mut reached = BTreeSet::new();
-    let mut verdicts: Vec<Told> = Vec::new();
+    let mut verdicts: Vec<Outcome> = Vec::new();
     let mut records = Vec::new();
     for (id, example) in wanted.iter().enumerate() {
         let tried = examples::run(id, example, set.checked(), &rules, Passes::NONE);
         reached.extend(tried.reached);
-        verdicts.push(Told { text: examples::text(example), failures: tried.failures, refused: tried.refused });
+        verdicts.push(Outcome { text: examples::text(example), failures: tried.failures, refused: tried.refused });
         records.extend(tried.record);
     }
     judge(args, &records, &mut verdicts)?;
@@ -84,13 +84,13 @@ pub fn run(args: &Args) -> Result<(), Stop> {
 }
 
 /// The result of an example.
-struct Told {
+struct Outcome {
     text: String,
     failures: Vec<String>,
     refused: Vec<u32>,
 }
 
-impl Told {
+impl Outcome {
     fn shown(&self, expected: bool) -> String {
         let refused = match self.refused.is_empty() {
             true => String::new(),
@@ -106,7 +106,7 @@ impl Told {
 }
 
 /// The requested examples.
-fn wanted<'s>(args: &Args, set: &'s MappingFiles) -> Result<Vec<&'s Example>> {
+fn selected<'s>(args: &Args, set: &'s MappingFiles) -> Result<Vec<&'s Example>> {
     let checked = set.checked();
     let all = &checked.program.examples;
     let file = |example: &Example| checked.sources.file(example.span.file).path.as_str();
@@ -133,7 +133,7 @@ fn is_same_file(shown: &str, wanted: &str) -> bool {
     long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
 }
 
-fn judge(args: &Args, records: &[Record], verdicts: &mut [Told]) -> Result<()> {
+fn judge(args: &Args, records: &[Record], verdicts: &mut [Outcome]) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let judge = Judge { python: python(args), imports: args.import.clone(), folder: folder.path().to_owned() };
     for (id, verdict) in judge.judge(records)? {

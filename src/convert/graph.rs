@@ -129,7 +129,7 @@ impl<'a> Conversion<'a> {
             }
             let ty = input.r#type.as_ref().and_then(|ty| self.types.read(&self.builder, ty));
             let value = self.builder.input(name, ty.unwrap_or_else(Type::unknown));
-            self.names.give_outermost(value, name);
+            self.names.name_outermost(value, name);
             self.scopes.define(name, Some(Known { value, constant: None }))?;
             if weights.contains(name) {
                 overridable.insert(name, value);
@@ -174,7 +174,7 @@ impl<'a> Conversion<'a> {
                     self.defaults.push((*input, value.value));
                 }
                 None => {
-                    self.names.give_outermost(value.value, name);
+                    self.names.name_outermost(value.value, name);
                     self.scopes.define(name, Some(value)).map_err(placed)?;
                     self.pin_unread(name, value.value);
                 }
@@ -264,7 +264,7 @@ impl<'a> Conversion<'a> {
 
     fn body_contents(&mut self, graph: &GraphProto, inputs: &[Value]) -> Result<Vec<Value>> {
         for (input, value) in graph.input.iter().zip(inputs) {
-            self.names.give(*value, input.name());
+            self.names.assign(*value, input.name());
             self.scopes.define(input.name(), Some(Known { value: *value, constant: None }))?;
         }
         for (name, tensor) in weights(graph) {
@@ -274,7 +274,7 @@ impl<'a> Conversion<'a> {
                 Initializer::Sparse(proto) => self.tensors.dense(proto),
             };
             let value = self.weight(name, tensor.map_err(placed)?);
-            self.names.give(value.value, name);
+            self.names.assign(value.value, name);
             self.scopes.define(name, Some(value)).map_err(placed)?;
         }
         for node in &graph.node {

@@ -18,10 +18,10 @@ impl<'a> Conversion<'a> {
     /// Only errors that make the model unusable. Anything that the target does not support is recorded.
     pub(super) fn node(&mut self, proto: &NodeProto) -> Result<()> {
         let label = label(proto);
-        self.placed(proto).map_err(|error| error.at(format!("node `{label}` ({})", proto.op_type())))
+        self.convert_node(proto).map_err(|error| error.at(format!("node `{label}` ({})", proto.op_type())))
     }
 
-    fn placed(&mut self, proto: &NodeProto) -> Result<()> {
+    fn convert_node(&mut self, proto: &NodeProto) -> Result<()> {
         let inputs = self.inputs(proto)?;
         if self.is_large_constant(proto)? {
             return Ok(());
@@ -175,8 +175,8 @@ impl<'a> Conversion<'a> {
 
     fn give_name(&mut self, value: Value, name: &str) {
         match self.scopes.depth() {
-            1 => self.names.give_outermost(value, name),
-            _ => self.names.give(value, name),
+            1 => self.names.name_outermost(value, name),
+            _ => self.names.assign(value, name),
         }
     }
 

@@ -110,16 +110,16 @@ impl Names {
     }
 
     /// Names a value of the main graph.
-    pub fn give_outermost(&mut self, value: Value, name: &str) {
+    pub fn name_outermost(&mut self, value: Value, name: &str) {
         if self.outputs.remove(name) {
             self.of.insert(value, name.to_owned());
         } else {
-            self.give(value, name);
+            self.assign(value, name);
         }
     }
 
     /// Names a value; adds a suffix if the name is in use.
-    pub fn give(&mut self, value: Value, name: &str) {
+    pub fn assign(&mut self, value: Value, name: &str) {
         let mut free = name.to_owned();
         let mut count = self.taken.get(name).copied();
         while let Some(number) = count.filter(|_| self.taken.contains_key(&free)) {

@@ -33,7 +33,7 @@ impl Judge {
         }
         let file = |name: &str| self.folder.join(name);
         let (cases, verdicts) = (file("cases.jsonl"), file("verdicts.jsonl"));
-        std::fs::create_dir_all(&self.folder).map_err(|error| placed(error, &self.folder))?;
+        std::fs::create_dir_all(&self.folder).map_err(|error| io_error(error, &self.folder))?;
         let lines: Vec<String> = records.iter().map(serde_json::to_string).collect::<Result<_, _>>().map_err(faulty)?;
         write(&cases, &lines.join("\n"))?;
         // Its worker processes load it by path.
@@ -43,7 +43,7 @@ impl Judge {
         let mut command = Command::new(&self.python);
         command.arg(&program).args([&cases, &verdicts]).args(&self.imports);
         let status = command.status().map_err(|error| {
-            placed(error, &self.python)
+            io_error(error, &self.python)
                 .help("an interpreter with torch, onnx and onnxruntime is needed: set ATEN2ONNX_PYTHON")
         })?;
         if !status.success() {
@@ -51,7 +51,7 @@ impl Judge {
                 Error::new(Kind::Io, format!("the judge failed: {status}")).at(self.python.display().to_string())
             );
         }
-        let text = std::fs::read_to_string(&verdicts).map_err(|error| placed(error, &verdicts))?;
+        let text = std::fs::read_to_string(&verdicts).map_err(|error| io_error(error, &verdicts))?;
         let read =
             |line: &str| serde_json::from_str(line).map(|verdict: Verdict| (verdict.id, verdict)).map_err(faulty);
         let found: BTreeMap<usize, Verdict> = text.lines().map(read).collect::<Result<_>>()?;
@@ -63,10 +63,10 @@ impl Judge {
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, text).map_err(|error| placed(error, path))
+    std::fs::write(path, text).map_err(|error| io_error(error, path))
 }
 
-fn placed(error: std::io::Error, path: &Path) -> Error {
+fn io_error(error: std::io::Error, path: &Path) -> Error {
     Error::from(error).at(path.display().to_string())
 }
 

@@ -26,7 +26,7 @@ pub use exporter::Exporter;
 use crate::options::Options;
 use crate::prepare::{Keep, prepare};
 use crate::program::Program;
-use crate::translate::{kept, translate};
+use crate::translate::{fallback_note, translate};
 
 /// Exports a program.
 ///
@@ -37,7 +37,7 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
     let keep = Keep { mutations: options.keep_mutations, assertions: options.keep_assertions };
     prepare(&mut program, keep).map_err(|error| error.at(program.source.clone()))?;
     let source = PathBuf::from(&program.source);
-    program.notes.extend(kept(&program, options, opset));
+    program.notes.extend(fallback_note(&program, options, opset));
     let graph = translate(&program, options).map_err(|error| error.at(program.source.clone()))?;
     let named = ModelOptions {
         ir: options.output.ir.version(opset),

@@ -50,6 +50,6 @@ fn used(defined: &FxHashSet<&str>, arg: &Arg) -> Result<()> {
             missing = Some(name);
         }
     });
-    let message = |name| format!("the value `{name}` is not defined before its use");
+    let message = |name| format!("the value `{name}` is used before it is defined, or never defined");
     missing.map_or(Ok(()), |name| Err(Error::input(message(name))))
 }

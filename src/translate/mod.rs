@@ -15,7 +15,7 @@ mod symbolic;
 
 use default_dtype::default_float;
 pub use fallback::DOMAIN as ATEN_DOMAIN;
-pub use preflight::{Blocker, kept, preflight};
+pub use preflight::{Blocker, fallback_note, preflight};
 
 use std::cell::Cell;
 
@@ -185,7 +185,7 @@ impl Translation<'_> {
 
     fn nodes(&mut self, graph: &program::Graph) -> Result<()> {
         for node in &graph.nodes {
-            self.node(node, graph).map_err(|error| placed(error, node))?;
+            self.node(node, graph).map_err(|error| at_node(error, node))?;
         }
         Ok(())
     }
@@ -289,7 +289,7 @@ impl Translation<'_> {
                 }
             };
             if let Some(written) = written {
-                value = self.fitting(value, written)?;
+                value = self.fit_to_written(value, written)?;
             }
             let name = match (&output.kind, &output.value) {
                 (OutputKind::BufferMutation(name) | OutputKind::InputMutation(name), _) => format!("{name}_out"),
@@ -302,7 +302,7 @@ impl Translation<'_> {
     }
 
     /// Converts a new value to the dtype and shape of the written tensor, which torch leaves to the write.
-    fn fitting(&mut self, value: Value, written: &str) -> Result<Value> {
+    fn fit_to_written(&mut self, value: Value, written: &str) -> Result<Value> {
         let written = self.value_of(written)?;
         let value = self.builder.cast(value, self.builder.dtype(written))?;
         match (self.builder.shape(value)?, self.builder.shape(written)?) {
@@ -381,7 +381,7 @@ fn described(event: &Event, rules: &Rules) -> String {
     }
 }
 
-fn placed(error: Error, node: &Node) -> Error {
+fn at_node(error: Error, node: &Node) -> Error {
     let place = match &node.source_line {
         Some(line) => format!("`{}` ({}), {line}", node.name, node.target),
         None => format!("`{}` ({})", node.name, node.target),

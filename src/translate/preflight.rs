@@ -39,7 +39,7 @@ impl Blocker {
 }
 
 /// The note for the user about operators that are kept because they have no rule.
-pub fn kept(program: &Program, options: &Options, opset: u32) -> Option<String> {
+pub fn fallback_note(program: &Program, options: &Options, opset: u32) -> Option<String> {
     if options.fallback == Fallback::None {
         return None;
     }
@@ -119,8 +119,8 @@ pub(super) fn no_rule(rules: &Rules, target: &str) -> Error {
     let (op, _) = target.split_once('.').unwrap_or((target, ""));
     let siblings = rules.overloads(op);
     let error = match siblings.is_empty() {
-        true => Error::unsupported(format!("no rule for `{target}`")),
-        false => Error::unsupported(format!("no rule for `{target}`, only for {}", siblings.join(", "))),
+        true => Error::unsupported(format!("there is no rule for `{target}`")),
+        false => Error::unsupported(format!("there is no rule for `{target}`, only for {}", siblings.join(", "))),
     };
     error.help(advice([target].into_iter()))
 }

@@ -207,7 +207,7 @@ impl Args {
 
     /// An integer, known or symbolic, that may be None.
     pub fn opt_sym_int(&self, cx: &mut Builder, name: &str) -> Result<Option<SymInt>> {
-        self.one(name, "an int")?.map(|number| sym_int(cx, name, &number)).transpose()
+        self.single_number(name, "an int")?.map(|number| sym_int(cx, name, &number)).transpose()
     }
 
     /// Integers, known or symbolic; a single one is repeated for a list of a fixed size.
@@ -237,7 +237,7 @@ impl Args {
 
     /// A known float that may be None.
     pub fn opt_float(&self, cx: &mut Builder, name: &str) -> Result<Option<f64>> {
-        self.one(name, "a float")?.map(|number| float(cx, name, &number)).transpose()
+        self.single_number(name, "a float")?.map(|number| float(cx, name, &number)).transpose()
     }
 
     /// Known floats; a single one is repeated for a list of a fixed size.
@@ -258,7 +258,7 @@ impl Args {
 
     /// A known boolean that may be None.
     pub fn opt_bool(&self, cx: &mut Builder, name: &str) -> Result<Option<bool>> {
-        self.one(name, "a bool")?.map(|number| bool(cx, name, &number)).transpose()
+        self.single_number(name, "a bool")?.map(|number| bool(cx, name, &number)).transpose()
     }
 
     /// Known booleans; a single one is repeated for a list of a fixed size.
@@ -303,7 +303,7 @@ impl Args {
 
     /// A number, known or in the graph, that may be None.
     pub fn opt_scalar(&self, cx: &mut Builder, name: &str) -> Result<Option<Scalar>> {
-        match self.one(name, "a number")? {
+        match self.single_number(name, "a number")? {
             Some(Scalar::Value(value)) => cx.number(value).map(Some),
             number => Ok(number),
         }
@@ -329,7 +329,7 @@ impl Args {
     }
 
     /// A number; a one-element tensor counts as one.
-    fn one(&self, name: &str, expected: &str) -> Result<Option<Scalar>> {
+    fn single_number(&self, name: &str, expected: &str) -> Result<Option<Scalar>> {
         match self.get(name) {
             Some(ArgValue::Scalar(number)) => Ok(Some(number.clone())),
             Some(ArgValue::Tensor(value)) => Ok(Some(Scalar::Value(*value))),

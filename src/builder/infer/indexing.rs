@@ -32,13 +32,13 @@ pub(super) fn gather_nd(c: &Ctx) -> Result<Vec<Type>> {
 }
 
 pub(super) fn compress(c: &Ctx) -> Result<Vec<Type>> {
-    let Some(axis) = c.int("axis") else { return c.one_output(Some(vec![kept(c)])) };
+    let Some(axis) = c.int("axis") else { return c.one_output(Some(vec![true_count(c)])) };
     let Some(dims) = c.shape(0) else { return c.one_output(None) };
-    c.one_output(Some(with_dim(dims, c.axis(axis, dims.len())?, kept(c))))
+    c.one_output(Some(with_dim(dims, c.axis(axis, dims.len())?, true_count(c))))
 }
 
 /// The number of true conditions.
-fn kept(c: &Ctx) -> SymInt {
+fn true_count(c: &Ctx) -> SymInt {
     c.content(1).map_or_else(|| c.fresh(), |conditions| conditions.iter().sum())
 }
 

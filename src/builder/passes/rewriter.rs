@@ -64,7 +64,7 @@ impl<'a> Rewriter<'a> {
     pub(super) fn run(mut self, nodes: Vec<Node>, rules: &[Rule]) -> usize {
         self.seen.open();
         self.contents.open();
-        self.walk(nodes, rules);
+        self.visit_nodes(nodes, rules);
         let Rewriter { builder, forward, fired, .. } = self;
         for value in builder.results_mut() {
             *value = resolved(&forward, *value);
@@ -72,7 +72,7 @@ impl<'a> Rewriter<'a> {
         fired
     }
 
-    fn walk(&mut self, nodes: Vec<Node>, rules: &[Rule]) {
+    fn visit_nodes(&mut self, nodes: Vec<Node>, rules: &[Rule]) {
         let mut slices = std::mem::take(&mut self.slices);
         slices.note(self, &nodes);
         self.slices = slices;
@@ -96,7 +96,7 @@ impl<'a> Rewriter<'a> {
         self.seen.open();
         self.contents.open();
         self.registered.push(0);
-        self.walk(std::mem::take(&mut body.nodes), rules);
+        self.visit_nodes(std::mem::take(&mut body.nodes), rules);
         self.registered.pop();
         self.contents.close();
         self.seen.close();

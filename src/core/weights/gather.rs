@@ -38,15 +38,15 @@ impl Gather<'_> {
                 2 => self.transposed::<2>(start, rows.size, *columns),
                 4 => self.transposed::<4>(start, rows.size, *columns),
                 8 => self.transposed::<8>(start, rows.size, *columns),
-                _ => self.each(start, *rows, std::slice::from_ref(columns)),
+                _ => self.along_axis(start, *rows, std::slice::from_ref(columns)),
             },
             [last] if last.step == self.width => self.run(start, last.size * self.width),
             [last] => self.row(start, *last),
-            [first, rest @ ..] => self.each(start, *first, rest),
+            [first, rest @ ..] => self.along_axis(start, *first, rest),
         }
     }
 
-    fn each(&mut self, start: usize, first: Axis, rest: &[Axis]) -> Result<()> {
+    fn along_axis(&mut self, start: usize, first: Axis, rest: &[Axis]) -> Result<()> {
         (0..first.size).try_for_each(|i| self.axes(start + i * first.step, rest))
     }
 

@@ -123,7 +123,7 @@ fn packaged(archive: &Archive, model: Option<&str>) -> Result<Program> {
         return Err(archive.error("archive_version", error));
     }
     check_byte_order(archive)?;
-    let model = chosen(archive, model)?;
+    let model = select_model(archive, model)?;
     let state = payloads(archive, "data/weights/", &model, "weights")?;
     let constants = payloads(archive, "data/constants/", &model, "constants")?;
     read::program(archive, &format!("models/{model}.json"), Weights::new(state, constants))
@@ -166,7 +166,7 @@ fn check_byte_order(archive: &Archive) -> Result<()> {
 }
 
 /// The model to read: the requested one, or `model`, or the only one.
-fn chosen(archive: &Archive, asked: Option<&str>) -> Result<String> {
+fn select_model(archive: &Archive, asked: Option<&str>) -> Result<String> {
     let models = archive.names().filter_map(|name| name.strip_prefix("models/")?.strip_suffix(".json"));
     let mut models: Vec<&str> = models.collect();
     models.sort_unstable();

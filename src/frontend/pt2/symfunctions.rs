@@ -50,7 +50,7 @@ pub fn function(name: &str, args: &[Number]) -> Option<Number> {
     match (name, args) {
         ("ExprCondPair", [_, condition]) if condition.kind == Kind::Truth => Some(pair(args)),
         ("Piecewise", _) => piecewise(args),
-        ("Where", [condition, yes, no]) if condition.kind == Kind::Truth => chosen(condition, yes, no),
+        ("Where", [condition, yes, no]) if condition.kind == Kind::Truth => conditional(condition, yes, no),
         ("And", [_, ..]) if all(Kind::Truth) => Some(Number::special(Special::And, args)),
         ("Or", [_, ..]) if all(Kind::Truth) => Some(Number::special(Special::Or, args)),
         ("Not", [_]) if all(Kind::Truth) => Some(Number::special(Special::Not, args)),
@@ -118,7 +118,7 @@ fn special(name: &str, count: usize) -> Option<Special> {
     })
 }
 
-fn chosen(condition: &Number, yes: &Number, no: &Number) -> Option<Number> {
+fn conditional(condition: &Number, yes: &Number, no: &Number) -> Option<Number> {
     if let Some(known) = condition.value.known() {
         return Some(if known != 0 { yes.clone() } else { no.clone() });
     }
@@ -144,7 +144,7 @@ fn piecewise(pairs: &[Number]) -> Option<Number> {
         let condition = Number { value: condition.clone(), kind: Kind::Truth };
         result = match result {
             None => (condition.value.known() == Some(1)).then_some(value),
-            Some(no) => chosen(&condition, &value, &no),
+            Some(no) => conditional(&condition, &value, &no),
         };
         result.as_ref()?;
     }

@@ -68,7 +68,7 @@ impl Type {
         self.shape().map(<[SymInt]>::len)
     }
 
-    /// Is it a tensor?
+    /// Whether it is a tensor.
     pub fn is_tensor(&self) -> bool {
         matches!(self, Type::Tensor { .. })
     }

@@ -14,7 +14,7 @@ pub fn of_values(graph: &Graph, options: &ModelOptions) -> Result<Vec<String>> {
     if taken.len() < options.names.len() {
         return Err(Error::unsupported("two inputs or outputs would have the same name"));
     }
-    let kept = kept(graph, options);
+    let kept = values_with_names(graph, options);
     for (i, name) in names.iter_mut().enumerate().filter(|(_, name)| !name.is_empty()) {
         let value = Value::new(i as u32);
         if let Some(chosen) = options.names.get(&value) {
@@ -39,7 +39,7 @@ pub fn of_values(graph: &Graph, options: &ModelOptions) -> Result<Vec<String>> {
 }
 
 /// The values that keep their names: all, or with short names only inputs, outputs and weights.
-fn kept(graph: &Graph, options: &ModelOptions) -> FxHashSet<Value> {
+fn values_with_names(graph: &Graph, options: &ModelOptions) -> FxHashSet<Value> {
     let all = (0..graph.values.len() as u32).map(Value::new);
     if options.provenance != Provenance::None {
         return all.collect();

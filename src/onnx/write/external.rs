@@ -48,13 +48,13 @@ const GRANULE: u64 = 64 << 10;
 const LARGE: u64 = 1 << 20;
 
 /// Places all large tensors in external data.
-pub fn beside(payloads: &[Payload<'_>]) -> Result<Vec<Place>> {
+pub fn place_external(payloads: &[Payload<'_>]) -> Result<Vec<Place>> {
     let mut layout = Layout::default();
     payloads.iter().map(|payload| layout.place(payload)).collect()
 }
 
 /// Leaves all large tensors in their archives, if these are in `folder`.
-pub fn linked(payloads: &[Payload<'_>], folder: &Path) -> Result<Vec<Place>> {
+pub fn place_linked(payloads: &[Payload<'_>], folder: &Path) -> Result<Vec<Place>> {
     let mut archives = Archives::new(folder);
     let mut layout = Layout::default();
     let mut place = |payload: &Payload<'_>| match payload.place() {

@@ -244,11 +244,11 @@ impl At<'_, '_> {
 
     fn now(&mut self, bytes: &[u8]) -> Result<()> {
         write_at(self.work.file, bytes, self.at).map_err(|error| io_failed(self.work.path, &error))?;
-        self.done(bytes.len() as u64)
+        self.report_written(bytes.len() as u64)
     }
 
     /// Reports that `len` more bytes are written.
-    fn done(&mut self, len: u64) -> Result<()> {
+    fn report_written(&mut self, len: u64) -> Result<()> {
         if self.work.stop.load(Ordering::Relaxed) {
             return Err(Error::new(Kind::Stopped, "another thread failed"));
         }
@@ -278,7 +278,7 @@ impl Sink for At<'_, '_> {
                 match file.copy_to(start + copied, STRETCH.min(len - copied), self.work.file, self.at) {
                     0 => break,
                     more => {
-                        self.done(more as u64)?;
+                        self.report_written(more as u64)?;
                         copied += more;
                     }
                 }

@@ -136,8 +136,10 @@ impl<'a> Plan<'a> {
         }
         let payloads = payloads()?;
         let places = match (external, path) {
-            (ExternalData::Link, Some(path)) => external::linked(&payloads, path.parent().unwrap_or(Path::new(".")))?,
-            _ => external::beside(&payloads)?,
+            (ExternalData::Link, Some(path)) => {
+                external::place_linked(&payloads, path.parent().unwrap_or(Path::new(".")))?
+            }
+            _ => external::place_external(&payloads)?,
         };
         let plan = Plan::of(model, payloads, &places, &location)?;
         match plan.model > LIMIT {

@@ -141,7 +141,7 @@ impl Aliases {
     }
 
     /// Forgets how a cell is derived from its parent.
-    pub fn cut(&mut self, cell: Cell) {
+    pub fn forget_derivation(&mut self, cell: Cell) {
         if let Some(data) = self.cells.get_mut(cell.0) {
             data.derivation = None;
         }

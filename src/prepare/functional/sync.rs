@@ -41,12 +41,12 @@ impl Pass<'_> {
     pub(super) fn prepare(&mut self, cell: Cell, whole: bool) -> bool {
         let Some(tip) = self.aliases.tip(cell) else {
             if self.aliases.is_stale(cell) {
-                self.aliases.cut(cell);
+                self.aliases.forget_derivation(cell);
             }
             return true;
         };
         let Some(meeting) = self.aliases.meeting(tip, cell) else {
-            self.aliases.cut(cell);
+            self.aliases.forget_derivation(cell);
             return true;
         };
         if meeting == cell {
@@ -59,7 +59,7 @@ impl Pass<'_> {
         let parent = self.aliases.derivation(cell).map(|derivation| derivation.parent);
         let above = parent.and_then(|parent| self.aliases.plain(parent));
         if !above.is_some_and(|above| self.refresh(above)) {
-            self.aliases.cut(cell);
+            self.aliases.forget_derivation(cell);
         }
         true
     }

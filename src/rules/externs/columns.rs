@@ -52,13 +52,13 @@ pub fn columns_to_image(
     let merged: Vec<SymInt> = [batch, channels].into_iter().chain(merged).collect();
     let mut result = cx.reshape(paired, &merged)?;
     for (i, side) in sides.iter().enumerate() {
-        result = along(cx, result, 2 + i as i64, side)?;
+        result = fold_windows(cx, result, 2 + i as i64, side)?;
     }
     Ok(result)
 }
 
 /// Replaces a dimension of window elements by that of the image.
-fn along(cx: &mut Builder, x: Value, axis: i64, side: &Side) -> Result<Value> {
+fn fold_windows(cx: &mut Builder, x: Value, axis: i64, side: &Side) -> Result<Value> {
     let elements = cx.count(&side.block)?;
     let elements = cx.mul(elements, side.dilation)?;
     let column = cx.unsqueeze(elements, &[1])?;

@@ -13,7 +13,7 @@ fn pairs(pads: &[SymInt], count: usize) -> Vec<(SymInt, SymInt)> {
 }
 
 /// Crops by negative pads.
-fn cut(cx: &mut Builder, x: Value, axis: i64, before: &SymInt, after: &SymInt) -> Result<Value> {
+fn crop(cx: &mut Builder, x: Value, axis: i64, before: &SymInt, after: &SymInt) -> Result<Value> {
     let negative = |n: &SymInt| n.known().is_some_and(|n| n < 0);
     if !negative(before) && !negative(after) {
         return Ok(x);
@@ -32,7 +32,7 @@ fn is_wanted(pad: &SymInt) -> bool {
 pub fn wrapped_around(cx: &mut Builder, x: Value, pads: &[SymInt], axes: &[i64]) -> Result<Value> {
     let mut result = x;
     for ((before, after), axis) in pairs(pads, axes.len()).iter().zip(axes) {
-        let inner = cut(cx, result, *axis, before, after)?;
+        let inner = crop(cx, result, *axis, before, after)?;
         let size = cx.dim(inner, *axis)?;
         let mut pieces = Vec::new();
         if is_wanted(before) {
@@ -54,7 +54,7 @@ pub fn joined_pads(cx: &mut Builder, x: Value, pads: &[SymInt], value: &Scalar) 
     let mut result = x;
     for (axis, (before, after)) in pairs(pads, rank).iter().enumerate() {
         let at = axis as i64;
-        let inner = cut(cx, result, at, before, after)?;
+        let inner = crop(cx, result, at, before, after)?;
         let mut pieces = vec![inner];
         for (pad, place) in [(before, 0), (after, usize::MAX)] {
             if is_wanted(pad) {

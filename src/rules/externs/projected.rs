@@ -29,7 +29,7 @@ pub(super) fn projected(
     let step_sizes = cx.shape(gates)?.split_off(1);
     params.push(Type::tensor(cx.dtype(gates), step_sizes));
     let body = cx.body(&params, |cx, params| {
-        let [hidden, cell, own] = params else { return Err(cx.fault("a step takes three values")) };
+        let [hidden, cell, own] = params else { return Err(cx.fault("expected three parameters of the body")) };
         let from_state = cx.op("MatMul", vec![(*hidden).into(), to_gates.into()])?;
         let all = cx.add(*own, from_state)?;
         let (open, cell) = next_cell(cx, all, *cell)?;
@@ -48,7 +48,7 @@ pub(super) fn projected(
     let results = cx.node("Scan", vec![hidden.into(), cell.into(), gates.into()], attrs, 3)?;
     match results.as_slice() {
         [hidden, cell, outputs] => Ok([*outputs, *hidden, *cell]),
-        _ => Err(cx.fault("a scan gives three values")),
+        _ => Err(cx.fault("expected three results of Scan")),
     }
 }
 
@@ -66,7 +66,7 @@ fn from_input(cx: &mut Builder, x: Value, weights: &Weights) -> Result<Value> {
 fn next_cell(cx: &mut Builder, gates: Value, cell: Value) -> Result<(Value, Value)> {
     let attrs = vec![("axis", Attr::Int(-1)), ("num_outputs", Attr::Int(4))];
     let parts = cx.node("Split", vec![gates.into(), In::None], attrs, 4)?;
-    let [input, forget, new, output] = parts.as_slice() else { return Err(cx.fault("Split gives four parts")) };
+    let [input, forget, new, output] = parts.as_slice() else { return Err(cx.fault("expected four results of Split")) };
     let input = cx.op("Sigmoid", vec![(*input).into()])?;
     let forget = cx.op("Sigmoid", vec![(*forget).into()])?;
     let new = cx.op("Tanh", vec![(*new).into()])?;

@@ -235,12 +235,12 @@ impl Plan<'_> {
     fn replaced(&self, cx: &mut Builder, x: Value, axis: i64, outside: &[bool]) -> Result<Value> {
         let flags: Vec<Scalar> = outside.iter().copied().map(Scalar::Bool).collect();
         let list = cx.numbers(&flags, Dtype::Bool)?;
-        let mask = self.along(cx, list, x, axis)?;
+        let mask = self.broadcast_along(cx, list, x, axis)?;
         cx.where_(mask, self.outside, x)
     }
 
     /// Reshapes a vector to broadcast along a dimension of `x`.
-    pub(super) fn along(&self, cx: &mut Builder, vector: Value, x: Value, axis: i64) -> Result<Value> {
+    pub(super) fn broadcast_along(&self, cx: &mut Builder, vector: Value, x: Value, axis: i64) -> Result<Value> {
         let after = cx.rank(x)? - 1 - axis;
         cx.unsqueeze(vector, &(1..=after).collect::<Vec<_>>())
     }

@@ -31,7 +31,7 @@ impl Plan<'_> {
         }
         let inside = cx.between(places, 0, &side.from - 1)?;
         let is_inside = cx.op("Equal", vec![inside.into(), places.into()])?;
-        let is_inside = self.along(cx, is_inside, x, axis)?;
+        let is_inside = self.broadcast_along(cx, is_inside, x, axis)?;
         cx.where_(is_inside, result, self.outside)
     }
 
@@ -106,7 +106,7 @@ impl Plan<'_> {
     fn weight_along(&self, cx: &mut Builder, weight: Value, x: Value, axis: i64) -> Result<Value> {
         let t = cx.dtype(x);
         let weight = cx.cast(weight, t)?;
-        self.along(cx, weight, x, axis)
+        self.broadcast_along(cx, weight, x, axis)
     }
 
     fn cubic(&self, cx: &mut Builder, x: Value, axis: i64, places: Value, from: &SymInt) -> Result<Value> {

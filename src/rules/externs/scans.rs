@@ -17,7 +17,7 @@ fn scan(
     step: impl FnOnce(&mut Builder, &[Value]) -> Result<Vec<Value>>,
 ) -> Result<Vec<Value>> {
     let mut params: Vec<Type> = states.iter().map(|s| cx.ty(*s).clone()).collect();
-    let sizes = others(cx, x, dim)?;
+    let sizes = sizes_except(cx, x, dim)?;
     params.push(Type::tensor(cx.dtype(x), sizes));
     let body = cx.body(&params, step)?;
     let attrs = vec![
@@ -33,7 +33,7 @@ fn scan(
 }
 
 /// All sizes but one.
-fn others(cx: &Builder, x: Value, dim: i64) -> Result<Vec<SymInt>> {
+fn sizes_except(cx: &Builder, x: Value, dim: i64) -> Result<Vec<SymInt>> {
     let shape = cx.shape(x)?;
     Ok(shape.into_iter().enumerate().filter(|(d, _)| *d as i64 != dim).map(|(_, n)| n).collect())
 }
@@ -47,7 +47,7 @@ pub fn running_extreme(cx: &mut Builder, x: Value, dim: i64, largest: bool) -> R
         (false, true) => super::lowest(cx, t)?,
         (false, false) => super::highest(cx, t)?,
     };
-    let sizes = others(cx, x, dim)?;
+    let sizes = sizes_except(cx, x, dim)?;
     let best = super::full(cx, &sizes, &worst, t)?;
     let place = super::full(cx, &sizes, &Scalar::Int(0), Dtype::Int64)?;
     let zero = cx.scalar(&Scalar::Int(0), Dtype::Int64)?;
@@ -74,7 +74,7 @@ pub fn running_extreme(cx: &mut Builder, x: Value, dim: i64, largest: bool) -> R
 /// `log(cumsum(exp(x)))`, safe against overflow.
 pub fn running_log_sum(cx: &mut Builder, x: Value, dim: i64) -> Result<Value> {
     let t = cx.dtype(x);
-    let sizes = others(cx, x, dim)?;
+    let sizes = sizes_except(cx, x, dim)?;
     let start = super::full(cx, &sizes, &Scalar::Float(f64::NEG_INFINITY), t)?;
     let results = scan(cx, x, dim, vec![start], 1, |cx, params| {
         let [before, element] = params else { return Err(cx.fault("expected two parameters of the body")) };

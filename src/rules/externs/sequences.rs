@@ -15,7 +15,7 @@ pub fn sequence_of(cx: &mut Builder, items: &[Value], t: Dtype) -> Result<Value>
 /// An empty sequence of the dtype with this number in ONNX, outside the graph.
 pub fn empty_sequence(cx: &mut Builder, code: i64) -> Result<Value> {
     let t = i32::try_from(code).ok().and_then(Dtype::from_onnx);
-    let t = t.ok_or_else(|| Error::input(format!("there is no dtype {code}")))?;
+    let t = t.ok_or_else(|| Error::input(format!("unknown dtype {code}")))?;
     sequence_of(cx, &[], t)
 }
 

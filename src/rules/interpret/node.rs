@@ -35,7 +35,7 @@ impl<'r> Frame<'r> {
             Outputs::One => values
                 .first()
                 .map(|value| Val::Tensor(*value))
-                .ok_or_else(|| Error::internal(format!("`{}` gives no output", node.op))),
+                .ok_or_else(|| Error::internal(format!("`{}` has no output", node.op))),
             Outputs::List(_) | Outputs::Typed(_) => Ok(values.into()),
             Outputs::Tuple(count) if values.len() == *count => {
                 Ok(Val::Tuple(values.into_iter().map(Val::Tensor).collect()))

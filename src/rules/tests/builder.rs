@@ -385,7 +385,7 @@ fn recorded_types_refine_and_contradict() {
     let error = cx.set_type(y, &Type::tensor(Float32, vec![n(1), s("u0")])).unwrap_err();
     assert_eq!(
         error.message,
-        "gives int64[1, u0] where PyTorch recorded float32[1, u0] (in the rule for `aten::nonzero`)"
+        "returns int64[1, u0] where PyTorch recorded float32[1, u0] (in the rule for `aten::nonzero`)"
     );
     assert!(cx.set_type(y, &Type::sized(Int64, &[1])).is_err());
     assert!(cx.set_type(y, &Type::sized(Int64, &[2, 2])).is_err());

@@ -73,8 +73,8 @@ impl Builder {
         match (pair.parts, pair.joined) {
             (Some(parts), _) => Ok(parts),
             (None, Some(joined)) => {
-                let re = self.half(joined, 0)?;
-                let im = self.half(joined, 1)?;
+                let re = self.part_at(joined, 0)?;
+                let im = self.part_at(joined, 1)?;
                 self.keep_pair(value, |pair| pair.parts = Some((re, Some(im))));
                 Ok((re, Some(im)))
             }
@@ -82,7 +82,7 @@ impl Builder {
         }
     }
 
-    fn half(&mut self, joined: Value, i: i64) -> Result<Value> {
+    fn part_at(&mut self, joined: Value, i: i64) -> Result<Value> {
         self.node1("Gather", vec![joined.into(), i.into()], vec![("axis", Attr::Int(-1))])
     }
 

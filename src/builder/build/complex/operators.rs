@@ -58,9 +58,9 @@ impl ComplexCall {
         cx.node_in(Form::before(self.before), self.op, inputs, self.attrs.clone(), self.outputs)
     }
 
-    fn one(&self, cx: &mut Builder, inputs: Vec<In>) -> Result<Value> {
+    fn single_output(&self, cx: &mut Builder, inputs: Vec<In>) -> Result<Value> {
         let values = self.on(cx, inputs)?;
-        values.first().copied().ok_or_else(|| cx.fault(format!("`{}` gives no output", self.op)))
+        values.first().copied().ok_or_else(|| cx.fault(format!("`{}` has no output", self.op)))
     }
 
     fn input(&self, cx: &Builder, i: usize) -> Result<Value> {
@@ -148,18 +148,18 @@ impl Builder {
             inputs.extend(bias.map(In::Value));
             inputs
         };
-        let mut re = call.one(self, with(a, c, re_bias))?;
+        let mut re = call.single_output(self, with(a, c, re_bias))?;
         if let (Some(b), Some(d)) = (b, d) {
-            let other = call.one(self, with(b, d, None))?;
+            let other = call.single_output(self, with(b, d, None))?;
             re = self.node1("Sub", vec![re.into(), other.into()], vec![])?;
         }
         let im = match (b, d) {
             (None, None) => im_bias.map(|bias| self.expand_like(bias, re)).transpose()?,
-            (Some(b), None) => Some(call.one(self, with(b, c, im_bias))?),
-            (None, Some(d)) => Some(call.one(self, with(a, d, im_bias))?),
+            (Some(b), None) => Some(call.single_output(self, with(b, c, im_bias))?),
+            (None, Some(d)) => Some(call.single_output(self, with(a, d, im_bias))?),
             (Some(b), Some(d)) => {
-                let first = call.one(self, with(a, d, im_bias))?;
-                let second = call.one(self, with(b, c, None))?;
+                let first = call.single_output(self, with(a, d, im_bias))?;
+                let second = call.single_output(self, with(b, c, None))?;
                 Some(self.node1("Add", vec![first.into(), second.into()], vec![])?)
             }
         };

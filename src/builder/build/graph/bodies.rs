@@ -84,11 +84,13 @@ impl Builder {
         let nodes = self.copied_nodes(&body.nodes, &mut places);
         self.scope_mut().nodes.extend(nodes);
         let outputs = body.outputs.iter();
-        outputs.map(|output| self.placed_bundle(&places, *output).unwrap_or_else(|| placed(&places, *output))).collect()
+        outputs
+            .map(|output| self.placed_bundle(&places, *output).unwrap_or_else(|| replacement(&places, *output)))
+            .collect()
     }
 
     fn placed_bundle(&mut self, places: &FxHashMap<Value, Value>, bundle: Value) -> Option<Value> {
-        let items: Vec<Value> = self.items(bundle)?.into_iter().map(|item| placed(places, item)).collect();
+        let items: Vec<Value> = self.items(bundle)?.into_iter().map(|item| replacement(places, item)).collect();
         let ty = self.ty(bundle).clone();
         Some(self.bundle(ty, &items))
     }
@@ -97,7 +99,7 @@ impl Builder {
         let mut copies = Vec::with_capacity(nodes.len());
         for node in nodes {
             let attrs = node.attrs.iter().map(|(name, attr)| (*name, self.copied_attr(attr, places))).collect();
-            let inputs = node.inputs.iter().map(|input| input.map(|value| placed(places, value))).collect();
+            let inputs = node.inputs.iter().map(|input| input.map(|value| replacement(places, value))).collect();
             let outputs =
                 node.outputs.iter().map(|output| output.map(|value| self.cloned_value(value, places))).collect();
             copies.push(Node { inputs, outputs, attrs, ..node.clone() });
@@ -109,7 +111,7 @@ impl Builder {
         let Attr::Graph(body) = attr else { return attr.clone() };
         let inputs = body.inputs.iter().map(|input| self.cloned_value(*input, places)).collect();
         let nodes = self.copied_nodes(&body.nodes, places);
-        let outputs = body.outputs.iter().map(|output| placed(places, *output)).collect();
+        let outputs = body.outputs.iter().map(|output| replacement(places, *output)).collect();
         Attr::Graph(Body { inputs, nodes, outputs })
     }
 
@@ -204,7 +206,7 @@ impl Builder {
 }
 
 /// The replacement of a value.
-fn placed(places: &FxHashMap<Value, Value>, value: Value) -> Value {
+fn replacement(places: &FxHashMap<Value, Value>, value: Value) -> Value {
     places.get(&value).copied().unwrap_or(value)
 }
 

@@ -93,7 +93,7 @@ impl Builder {
         attrs: Vec<(&'static str, Attr)>,
     ) -> Result<Value> {
         let values = self.node_in(form, op, inputs, attrs, 1)?;
-        values.first().copied().ok_or_else(|| self.fault(format!("`{op}` gives no output")))
+        values.first().copied().ok_or_else(|| self.fault(format!("`{op}` has no output")))
     }
 
     /// A node in the given form. Returns exactly `outputs` values.

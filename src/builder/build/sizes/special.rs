@@ -13,7 +13,7 @@ impl Builder {
             Special::BitAnd => "BitwiseAnd",
             Special::BitOr => "BitwiseOr",
             Special::BitXor => "BitwiseXor",
-            Special::Where => return self.chosen(args, Builder::sym_value),
+            Special::Where => return self.conditional(args, Builder::sym_value),
             Special::FloorToInt => return self.rounded("Floor", args),
             Special::CeilToInt => return self.rounded("Ceil", args),
             Special::RoundToInt => return self.rounded("Round", args),
@@ -48,7 +48,7 @@ impl Builder {
                 let x = self.real_value(&self.one_arg(args)?)?;
                 return self.function_of_real(unary, x);
             }
-            Special::WhereReal => return self.chosen(args, Builder::real_value),
+            Special::WhereReal => return self.conditional(args, Builder::real_value),
             Special::ToFloat | Special::TruncToInt => return self.real_value(&self.one_arg(args)?),
             Special::TruncToFloat => {
                 let value = self.special_value(Special::TruncToInt, args)?;
@@ -102,7 +102,7 @@ impl Builder {
         self.cast(value, Dtype::Int64)
     }
 
-    fn chosen(&mut self, args: &[SymInt], branch: fn(&mut Builder, &SymInt) -> Result<Value>) -> Result<Value> {
+    fn conditional(&mut self, args: &[SymInt], branch: fn(&mut Builder, &SymInt) -> Result<Value>) -> Result<Value> {
         let [condition, yes, no] = args else { return Err(self.fault("a conditional needs three arguments")) };
         let condition = self.truth_of(condition)?;
         let (yes, no) = (branch(self, yes)?, branch(self, no)?);
