@@ -93,7 +93,7 @@ fn archives_that_readers_would_refuse_are_refused() {
     let refused = failure(&["export", text(&copy), "-o", text(&out), "--external-data", "link"]);
     assert!(refused.contains("it is not in the folder of the model"), "{refused}");
     let refused = failure(&["export", text(&copy), "-o", "-", "--external-data", "link"]);
-    assert!(refused.contains("leave out `--external-data link`"), "{refused}");
+    assert!(refused.contains("omit `--external-data link`"), "{refused}");
     #[cfg(unix)]
     {
         let link = folder.path().join("link.pt2");

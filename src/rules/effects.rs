@@ -117,7 +117,7 @@ pub enum Form {
     InPlace,
     /// To arguments that only receive its results: `out=`.
     Out,
-    /// To arguments besides giving results, or to several.
+    /// To arguments in addition to its results, or to several.
     Other,
 }
 

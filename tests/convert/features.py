@@ -169,7 +169,7 @@ def check_external_data():
         message = convert(SCRATCH / "broken.onnx", 11, fails=3 if location == "gone.bin" else 4)
         assert help_ in message and "`w`" in message, message
     (SCRATCH / "outside.bin").write_bytes(b"short")
-    assert "are not in `outside.bin`" in convert(outside, 11, fails=4)
+    assert "bytes of `outside.bin`" in convert(outside, 11, fails=4)
 
 
 def check_links():

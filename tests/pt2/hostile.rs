@@ -471,7 +471,7 @@ mod pickles {
         lists.extend(vec![b']'; 500_000]);
         lists.extend(vec![b'a'; 499_999]);
         lists.push(b'.');
-        assert!(error(&lists).contains("no dictionary"));
+        assert!(error(&lists).contains("not a dictionary"));
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(super) type Rule = fn(&mut Rewriter<'_>, &Node) -> Option<Value>;
 pub(super) struct Rewriter<'a> {
     /// Makes nodes.
     pub(super) builder: &'a mut Builder,
-    /// What may be done.
+    /// What the passes may do.
     pub(super) passes: Passes,
     /// The depth and position of the node that computes a value, once it is rebuilt.
     producers: Vec<Option<(u32, u32)>>,

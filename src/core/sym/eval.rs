@@ -13,7 +13,7 @@ impl SymInt {
     }
 
     /// The value with symbols looked up by `f`.
-    pub fn eval_with(&self, f: &dyn Fn(&str) -> Option<i64>) -> Option<i64> {
+    pub(crate) fn eval_with(&self, f: &dyn Fn(&str) -> Option<i64>) -> Option<i64> {
         i64::try_from(self.eval_wide(f)?).ok()
     }
 

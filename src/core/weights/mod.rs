@@ -63,7 +63,7 @@ pub enum Storage {
 
 /// Borrowed memory, which must not move or change while this exists.
 pub trait Memory: fmt::Debug + Send + Sync {
-    /// The bytes, the same ones at every call.
+    /// The bytes, the same in every call.
     fn bytes(&self) -> &[u8];
 }
 
@@ -108,7 +108,7 @@ impl MappedFile {
     }
 
     /// Whether it is a file on disk, which links can refer to and the system can copy from.
-    pub fn is_on_disk(&self) -> bool {
+    pub(crate) fn is_on_disk(&self) -> bool {
         matches!(self.pages, Pages::Map(..))
     }
 
@@ -126,7 +126,7 @@ impl MappedFile {
 
     /// Reads all pages of a range at once, which is cheaper than faulting them in one by one, and starts reading the
     /// following ones.
-    pub fn fetch(&self, start: usize, len: usize) {
+    pub(crate) fn fetch(&self, start: usize, len: usize) {
         #[cfg(target_os = "linux")]
         if let Pages::Map(map, _) = &self.pages {
             // Only advice: on failure, pages are read when they are accessed.

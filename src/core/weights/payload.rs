@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::weights::{MappedFile, Scaled, Storage, Weight};
 
 /// The most bytes that are gathered or computed at once.
-pub const CHUNK: usize = 256 << 10;
+pub(crate) const CHUNK: usize = 256 << 10;
 
 /// The most bytes that are copied at once: enough for the system to use large pages.
 const STRETCH: usize = 4 << 20;

@@ -42,7 +42,7 @@ pub enum Place {
 }
 
 /// Smaller tensors stay in the .onnx file.
-pub const SMALLEST: u64 = 1024;
+pub(crate) const SMALLEST: u64 = 1024;
 const PAGE: u64 = 4096;
 const GRANULE: u64 = 64 << 10;
 const LARGE: u64 = 1 << 20;

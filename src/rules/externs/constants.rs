@@ -91,11 +91,3 @@ pub fn cosine_window(cx: &mut Builder, length: i64, periodic: bool, terms: &[f64
     let numbers: Vec<Scalar> = (0..length).map(|i| Scalar::Float(if length == 1 { 1.0 } else { at(i) })).collect();
     cx.numbers(&numbers, Dtype::Float64)
 }
-
-/// 1, 2, 4, ... for each bit of a dtype; the weight of the sign bit is negative.
-pub fn bit_weights(cx: &mut Builder, t: Dtype) -> Result<Value> {
-    let bits = t.bits();
-    let bytes: Vec<u8> =
-        (0..bits).flat_map(|i| (1u64 << i).to_le_bytes().into_iter().take(bits as usize / 8)).collect();
-    cx.constant(t, &[bits.into()], bytes)
-}

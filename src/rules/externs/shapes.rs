@@ -1,7 +1,7 @@
 //! Shapes, permutations, and folds over lists of tensors.
 
 use super::nodes::MakeNodes;
-use aten2onnx_builder::{Builder, In};
+use aten2onnx_builder::Builder;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Value};
@@ -107,55 +107,6 @@ fn roll(cx: &mut Builder, x: Value, shift: &SymInt, axis: i64) -> Result<Value> 
 /// Normalizes a dimension to count from the front.
 pub(super) fn wrap(dim: i64, rank: usize) -> i64 {
     if dim < 0 { dim.saturating_add(rank as i64) } else { dim }
-}
-
-/// Slices with steps, by gathering.
-pub fn stepped(cx: &mut Builder, x: Value, starts: &[i64], ends: &[i64], axes: &[i64], steps: &[i64]) -> Result<Value> {
-    let mut result = x;
-    for (i, axis) in axes.iter().enumerate() {
-        let at = |list: &[i64], absent: i64| list.get(i).copied().unwrap_or(absent);
-        result = stepped_dim(cx, result, *axis, at(starts, 0), at(ends, i64::MAX), at(steps, 1))?;
-    }
-    Ok(result)
-}
-
-fn stepped_dim(cx: &mut Builder, x: Value, axis: i64, start: i64, end: i64, step: i64) -> Result<Value> {
-    let size = cx.dim(x, axis)?;
-    let Some(size) = size.known() else { return stepped_unknown(cx, x, axis, (start, end, step), &size) };
-    let places = slice_places(size, start, end, step);
-    let places = cx.ints(&places);
-    cx.gather(x, places, axis)
-}
-
-/// The positions that a slice of a known dimension reads, as in NumPy.
-fn slice_places(size: i64, start: i64, end: i64, step: i64) -> Vec<i64> {
-    let (low, high) = if step > 0 { (0, size) } else { (-1, size - 1) };
-    let from_front = |n: i64| if n < 0 { n.saturating_add(size) } else { n };
-    let (start, end) = (from_front(start).clamp(low, high), from_front(end).clamp(low, high));
-    let mut places = Vec::new();
-    let mut at = start;
-    while (step > 0 && at < end) || (step < 0 && at > end) {
-        places.push(at);
-        at = at.saturating_add(step);
-    }
-    places
-}
-
-/// With a step, a dimension of unknown size must be taken as a whole, forwards or backwards.
-fn stepped_unknown(cx: &mut Builder, x: Value, axis: i64, slice: (i64, i64, i64), size: &SymInt) -> Result<Value> {
-    let (start, end, step) = slice;
-    let refused = || Error::refused("a slice with a step of a dimension of unknown size needs opset 10", Some(10));
-    let by = SymInt::from(step.checked_abs().ok_or_else(refused)?);
-    let count = size.ceil_div(&by);
-    let forwards = step > 0 && start == 0 && end == i64::MAX;
-    let backwards = step < 0 && (start == -1 || start == i64::MAX) && end < -i64::from(i32::MAX);
-    if !forwards && !backwards {
-        return Err(refused());
-    }
-    let places = cx.count(&count)?;
-    let scaled = cx.mul(places, In::from(step))?;
-    let places = if forwards { scaled } else { cx.add(scaled, size - 1)? };
-    cx.gather(x, places, axis)
 }
 
 /// A reduction over some dimensions.

@@ -26,13 +26,13 @@ use aten2onnx_core::error::Result;
 use aten2onnx_onnx::facts::MIN_OPSET;
 use aten2onnx_onnx::graph::Value;
 
-/// An `extern fn` as the interpreter calls it.
+/// An `extern fn` with the signature that the interpreter calls.
 pub type ExternFn = fn(&mut Builder, &mut ExternArgs) -> Result<Val>;
 
-/// Checked mapping files, over the rules of the build.
+/// Checked mapping files, on top of the built-in rules.
 pub struct MappingFiles {
     checked: Checked,
-    /// The overloads that are run from here: those of the files, and those that call one of them.
+    /// The overloads that this set runs: those of the files, and those that call one of them.
     maps: FxHashSet<String>,
     /// The lowerings of the files.
     lowers: FxHashSet<(String, u32)>,
@@ -50,7 +50,7 @@ impl MappingFiles {
         MappingFiles { checked, maps, lowers }
     }
 
-    /// The files with what was found out about them.
+    /// The checked files.
     pub fn checked(&self) -> &Checked {
         &self.checked
     }

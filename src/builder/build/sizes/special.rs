@@ -72,7 +72,7 @@ impl Builder {
     }
 
     /// Applies a function of one real number to a float value.
-    pub fn function_of_real(&mut self, unary: Unary, x: Value) -> Result<Value> {
+    pub(crate) fn function_of_real(&mut self, unary: Unary, x: Value) -> Result<Value> {
         let op = match unary {
             Unary::Sqrt => "Sqrt",
             Unary::Exp => "Exp",

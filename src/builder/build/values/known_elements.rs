@@ -20,7 +20,7 @@ impl Builder {
     }
 
     /// The elements of a constant as numbers, in row-major order.
-    pub fn constant_numbers(&self, value: Value) -> Option<Vec<Scalar>> {
+    pub(crate) fn constant_numbers(&self, value: Value) -> Option<Vec<Scalar>> {
         let constant = self.constant_of(value)?;
         encode::decode(constant.dtype, constant.bytes())
     }
