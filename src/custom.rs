@@ -1,4 +1,4 @@
-//! For crates with mapping files of their own: what their `extern fn`s are written with, and what their generated code refers to.
+//! Items for crates with custom mapping files: those that `extern fn`s use, and those that generated code refers to.
 //! See docs/custom-operators.md.
 
 pub use aten2onnx_builder::{Builder, In, Scalar};

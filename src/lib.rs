@@ -1,4 +1,4 @@
-//! aten2onnx: PyTorch models to ONNX at any opset, from rules that the build proves.
+//! aten2onnx: converts PyTorch models to ONNX at any opset, by rules that are verified at build time.
 //!
 //! ```standalone_crate
 //! # let folder = tempfile::tempdir()?;
@@ -12,17 +12,17 @@
 //! # Ok::<(), aten2onnx::error::Error>(())
 //! ```
 //!
-//! The crates below this one are `aten2onnx-core`, `aten2onnx-onnx`, `aten2onnx-builder` and `aten2onnx-rules`; only this one has an
-//! interface that other crates should use. docs/architecture.md describes how a model goes through them.
+//! The crates below this one are `aten2onnx-core`, `aten2onnx-onnx`, `aten2onnx-builder` and `aten2onnx-rules`; other
+//! crates should only use this one. docs/architecture.md describes how a model is processed.
 //!
 //! A module imports only modules of lower floors, which a test checks. The lowest floor comes first:
 //!
 //! | floor | modules | contents |
 //! |---|---|---|
-//! | programs | `program`, `options` | the ATen program that every front end gives; the options of an export |
+//! | programs | `program`, `options` | the ATen program that front ends return; options |
 //! | stages | `frontend`, `prepare`, `translate`, `convert` | from files to programs, to functional programs, to ONNX; from ONNX to ONNX |
-//! | uses | `export`, `examples` | an export from start to end; the examples in the rules |
-//! | interfaces | `cli`, `custom` | the program `aten2onnx`; crates with rules of their own |
+//! | uses | `export`, `examples` | whole exports; the examples of rules |
+//! | interfaces | `cli`, `custom` | the command `aten2onnx`; crates with custom rules |
 
 #[cfg(feature = "cli")]
 #[doc(hidden)]
@@ -53,7 +53,8 @@ pub use convert::Converter;
 pub use export::Exporter;
 pub use options::{ConvertOptions, Options};
 
-/// The rules that `aten2onnx_codegen::build_mappings` made of a crate's own mapping files, as the static `MAPPINGS`.
+/// Includes the rules that `aten2onnx_codegen::build_mappings` compiled from a crate's own mapping files, as the static
+/// `MAPPINGS`.
 #[macro_export]
 macro_rules! include_mappings {
     () => {

@@ -1,6 +1,6 @@
 //! The command `aten2onnx`.
 
-/// Millions of names and shapes come and go.
+/// Exports allocate millions of names and shapes.
 #[cfg(feature = "mimalloc")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

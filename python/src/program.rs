@@ -70,7 +70,7 @@ impl Program {
         let inspection = work::run(py, None, |_| Ok(inspect::inspect(&self.program, &rules.rules, opset)))?;
         let json = serde_json::to_string(&inspection)
             .map_err(|error| exception(py, aten2onnx::error::Error::internal(error.to_string())))?;
-        Ok((json, cli::inspect::shown(&inspection)))
+        Ok((json, cli::inspect::render(&inspection)))
     }
 
     /// Things worth telling the user.

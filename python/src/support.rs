@@ -33,7 +33,7 @@ impl Rules {
     /// where its rule is. None if nothing is known of it.
     fn support<'py>(&self, py: Python<'py>, operator: &str) -> PyResult<Option<Bound<'py, PyDict>>> {
         let facts = PyDict::new(py);
-        let Some(rule) = self.rules.meaning(operator) else {
+        let Some(rule) = self.rules.rule_for(operator) else {
             let Some(reason) = self.rules.unsupported(operator) else { return Ok(None) };
             facts.set_item("full", Vec::<u32>::new())?;
             facts.set_item("partial", Vec::<u32>::new())?;

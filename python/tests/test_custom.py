@@ -212,9 +212,9 @@ def test_symbolic_nodes_of_onnx_are_lowered(opset) -> None:
     ("op", "attrs", "version", "message"),
     [
         ("Eluu", {}, 18, "ONNX has no operator `Eluu`"),
-        ("Gelu", {}, 18, "ONNX has no `Gelu` at opset 18: it came with 20"),
+        ("Gelu", {}, 18, "ONNX has no `Gelu` at opset 18: it was added in 20"),
         ("Elu", {"beta": 1.0}, 18, "`Elu` has no attribute `beta`"),
-        ("Elu", {"alpha": "a"}, 18, "the attribute `alpha` of `Elu` is of the type Float"),
+        ("Elu", {"alpha": "a"}, 18, "the attribute `alpha` of `Elu` must have type Float"),
     ],
 )
 def test_errors_in_symbolic_nodes(op, attrs, version, message) -> None:

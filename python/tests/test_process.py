@@ -192,6 +192,6 @@ def test_every_error_is_an_aten2onnx_error() -> None:
 def test_messages_name_python_arguments() -> None:
     from aten2onnx._errors import in_python
 
-    assert in_python("`--opset 20` would do") == "`opset_version=20` would do"
+    assert in_python("use `--opset 20`") == "use `opset_version=20`"
     assert in_python("leave out `--external-data always`") == '`external_data="always"`'.join(["leave out ", ""])
     assert in_python("choose another name with `-o`") == "choose another name with `f`"

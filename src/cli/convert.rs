@@ -19,7 +19,7 @@ Examples:
   aten2onnx convert model.onnx -o model-trt.onnx --target tensorrt-8.6
   aten2onnx convert model.onnx -o flat.onnx --opset 18 --inline-functions";
 
-/// Convert an .onnx file, whoever made it, to another opset
+/// Convert an .onnx file to another opset
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -33,7 +33,7 @@ pub struct Args {
     options: ConvertOptions,
     #[command(flatten)]
     mappings: Mappings,
-    /// Say nothing but errors
+    /// Print only errors
     #[arg(short, long)]
     quiet: bool,
 }
@@ -44,7 +44,7 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     let start = Instant::now();
     let mut options = args.options.clone();
     options.output.rules = args.mappings.rules()?;
-    // A stream has nothing beside it.
+    // A stream cannot have external data.
     if options.output.external_data == ExternalData::Auto && export::is_stream(&args.output) {
         options.output.external_data = ExternalData::Never;
     }

@@ -1,4 +1,4 @@
-//! `aten2onnx explain-error`: the page of an error code of the rule compiler.
+//! `aten2onnx explain-error`: prints the page of an error code of the rule compiler.
 
 use super::report::{self, Stop};
 use aten2onnx_core::error::{Error, Result};
@@ -18,7 +18,7 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     match explain::explain(&code) {
         Some(page) => report::print(&format!("{}\n", page.trim_end())),
         None => {
-            let error = Error::unsupported(format!("there is no error code `{}`", args.code));
+            let error = Error::unsupported(format!("unknown error code `{}`", args.code));
             Err(error.help("codes look like E0301; the compiler prints them in brackets").into())
         }
     }

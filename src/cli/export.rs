@@ -17,7 +17,7 @@ use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_onnx::Summary;
 use aten2onnx_onnx::{Written, write::Progress};
 
-/// Models with more bytes to write get a progress bar.
+/// Larger models get a progress bar.
 const LONG: u64 = 256 << 20;
 
 const EXAMPLES: &str = "\
@@ -26,9 +26,9 @@ Examples:
   aten2onnx export model.pt2 -o edge.onnx --opset 11
   aten2onnx export model.pt2 --dim s77=batch --input-name image --output-name scores
   aten2onnx export llm.pt2 --external-data always          llm.onnx and llm.onnx.data
-  aten2onnx export llm.pt2 --external-data link            llm.onnx, a few kilobytes that point into llm.pt2
+  aten2onnx export llm.pt2 --external-data link            llm.onnx of a few kilobytes, which refers to llm.pt2
   aten2onnx export model.pt2 --mappings my_ops.opmap       with rules for custom operators
-  aten2onnx export model.pt2 --trace aten::elu             why did the rule do what it did
+  aten2onnx export model.pt2 --trace aten::elu             show the branches that the rule took
   aten2onnx export - -o - < model.pt2 | gzip > model.onnx.gz";
 
 /// Export a .pt2 file (torch.export.save) to an .onnx file
@@ -45,7 +45,7 @@ pub struct Args {
     options: Options,
     #[command(flatten)]
     mappings: Mappings,
-    /// Say nothing but errors
+    /// Print only errors
     #[arg(short, long)]
     quiet: bool,
 }
@@ -68,14 +68,14 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     if !args.quiet {
         report::say(&summary(&exported.summary(written, start), &output));
     }
-    // The process ends: giving back the pieces of a large model one by one would only take time.
+    // Freeing a large model piece by piece before the process exits would only take time.
     std::mem::forget(exported);
     Ok(())
 }
 
-/// An interrupted export leaves nothing behind.
+/// Removes temporary files when the export is interrupted.
 pub(super) fn handle_signals() {
-    // Where no handler can be set, only a hidden temporary file may stay.
+    // If no handler can be set, a hidden temporary file may stay.
     let _ = ctrlc::set_handler(|| {
         aten2onnx_onnx::discard_all();
         std::process::exit(130);
@@ -89,7 +89,7 @@ fn options(args: &Args) -> Result<Options> {
     Ok(options)
 }
 
-/// Is it stdin or stdout?
+/// Whether the path is stdin or stdout.
 pub(super) fn is_stream(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
@@ -98,8 +98,8 @@ fn output(args: &Args) -> Result<PathBuf> {
     match &args.output {
         Some(path) => Ok(path.clone()),
         None if is_stream(&args.input) => {
-            let error = Error::new(Kind::Io, "a model from stdin has no name");
-            Err(error.help("say where it goes: `-o model.onnx`, or `-o -` for stdout"))
+            let error = Error::new(Kind::Io, "a model from stdin has no file name");
+            Err(error.help("give the output: `-o model.onnx`, or `-o -` for stdout"))
         }
         None => Ok(args.input.with_extension("onnx")),
     }
@@ -115,10 +115,10 @@ pub fn read(path: &Path) -> Result<Program> {
     pt2::read_bytes("stdin", bytes)
 }
 
-/// Writes to the file, or to a stream that is handed over for it.
+/// Writes to the file, or to the given stream.
 pub(super) type Writing<'a> = dyn FnMut(Option<&mut dyn Write>, &mut Progress<'_>) -> Result<Written> + 'a;
 
-/// Writes a model, with a bar where it takes long.
+/// Writes a model, with a progress bar if it is large.
 pub(super) fn written(output: &Path, quiet: bool, write: &mut Writing<'_>) -> Result<Written, Stop> {
     let bar = ProgressBar::hidden();
     let mut progress = |done: u64, total: u64| {
@@ -138,8 +138,8 @@ pub(super) fn written(output: &Path, quiet: bool, write: &mut Writing<'_>) -> Re
         return Ok(written?);
     }
     if io::stdout().is_terminal() {
-        let error = Error::new(Kind::Io, "a model is not for a terminal");
-        return Err(error.help("send it on with `|` or `>`, or write to a file: `-o model.onnx`").into());
+        let error = Error::new(Kind::Io, "a model cannot be written to a terminal");
+        return Err(error.help("use `|` or `>`, or write to a file: `-o model.onnx`").into());
     }
     let mut out = Pipe { out: io::stdout().lock(), error: None };
     let written = write(Some(&mut out), &mut progress);
@@ -155,7 +155,7 @@ fn style() -> ProgressStyle {
     style.unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// Stdout, which remembers why it failed.
+/// Stdout, which stores its first error.
 struct Pipe<'a> {
     out: io::StdoutLock<'a>,
     error: Option<io::Error>,
@@ -183,7 +183,7 @@ impl Write for Pipe<'_> {
     }
 }
 
-/// One line on what was done.
+/// A line about the written model.
 pub(super) fn summary(summary: &Summary, output: &Path) -> String {
     let written = &summary.written;
     let name = if is_stream(output) { "stdout".to_owned() } else { output.display().to_string() };

@@ -8,13 +8,13 @@ use super::{export, text};
 use crate::export::inspect::{self, Inspection, Operator, Port, Reason, Verdict};
 use aten2onnx_core::error::Result;
 
-/// So many places are shown of an operator.
+/// The number of calls to print per operator.
 const PLACES: usize = 3;
 
 const EXAMPLES: &str = "\
 Examples:
-  aten2onnx inspect model.pt2                  inputs, outputs, weights, operators, and which opsets would do
-  aten2onnx inspect model.pt2 --opset 11       what is in the way of opset 11
+  aten2onnx inspect model.pt2                  inputs, outputs, weights, operators, and which opsets support it
+  aten2onnx inspect model.pt2 --opset 11       what opset 11 does not support
   aten2onnx inspect model.pt2 --json | jq '.operators[].operator'";
 
 /// Show what is in a .pt2 file, and which opsets it can be exported to
@@ -24,10 +24,10 @@ pub struct Args {
     /// The .pt2 file; `-` for stdin
     #[arg(value_name = "IN.pt2")]
     input: PathBuf,
-    /// Everything, as JSON
+    /// Print everything as JSON
     #[arg(long)]
     json: bool,
-    /// Only try this opset
+    /// Check only this opset
     #[arg(long, value_name = "N", value_parser = crate::options::parse_opset)]
     opset: Option<u32>,
     #[command(flatten)]
@@ -40,15 +40,15 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     let program = export::read(&args.input)?;
     let inspection = inspect::inspect(&program, &rules, args.opset);
     if args.json {
-        // Texts and numbers only: there is nothing that could fail.
+        // Serializing text and numbers cannot fail.
         let text = serde_json::to_string_pretty(&inspection).unwrap_or_default();
         return report::print(&format!("{text}\n"));
     }
-    report::print(&shown(&inspection))
+    report::print(&render(&inspection))
 }
 
-/// An inspection for people.
-pub fn shown(inspection: &Inspection) -> String {
+/// An inspection as text.
+pub fn render(inspection: &Inspection) -> String {
     let weights = &inspection.weights;
     let torch = inspection.torch_version.as_ref().map(|version| format!(", written by torch {version}"));
     let parts = [
@@ -119,7 +119,7 @@ fn operators(operators: &[Operator]) -> String {
     section("Operators", &operators.iter().map(row).collect::<Vec<_>>())
 }
 
-/// Opsets with the same reasons are told together.
+/// Groups opsets with the same reasons.
 fn opsets(verdicts: &[Verdict]) -> String {
     let mut groups: Vec<(&[Reason], Vec<u32>)> = Vec::new();
     for verdict in verdicts {
@@ -145,7 +145,7 @@ fn why(reason: &Reason) -> String {
         shown.push_str(&format!("      --> {place}\n"));
     }
     if let Some(opset) = reason.needs_opset {
-        shown.push_str(&format!("      help: opset {opset} would do\n"));
+        shown.push_str(&format!("      help: use opset {opset}\n"));
     }
     if let Some(help) = &reason.help {
         shown.push_str(&format!("      help: {help}\n"));

@@ -1,20 +1,20 @@
-//! `--mappings`: mapping files that come with a command.
+//! The option `--mappings`.
 
 use std::path::PathBuf;
 
 use aten2onnx_core::error::Result;
 use aten2onnx_rules::Rules;
 
-/// Mapping files of one's own.
+/// User mapping files.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Mappings {
-    /// Rules of your own: an .opmap file, or a folder of them. They may define and override
+    /// Custom rules: an .opmap file, or a folder of them. They define operators or override built-in rules
     #[arg(long = "mappings", value_name = "FILE|DIR")]
     pub paths: Vec<PathBuf>,
 }
 
 impl Mappings {
-    /// The rules, those of the files over those of the build.
+    /// The rules, with those of the files first.
     pub fn rules(&self) -> Result<Rules> {
         let mut rules = Rules::default();
         if self.paths.is_empty() {

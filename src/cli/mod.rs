@@ -1,7 +1,8 @@
 //! The command line: a thin layer over the library. Models and tables go to stdout, everything else to stderr.
 //!
-//! Exit codes: 0 done, 1 an example that fails (`try`), 2 wrong usage, 3 a file that cannot be read or written, 4 a damaged input, 5 a model that needs what
-//! the target lacks, 70 a fault of ours, 130 interrupted, 141 a reader of our output that went away.
+//! Exit codes: 0 success, 1 a failing example (`try`), 2 wrong usage, 3 a file that cannot be read or written, 4 a
+//! damaged input, 5 a model that needs what the target lacks, 70 an internal error, 130 interrupted, 141 a closed
+//! output pipe.
 
 mod convert;
 mod explain;
@@ -18,22 +19,26 @@ mod try_rules;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use aten2onnx_onnx::facts::{MAX_OPSET, MIN_OPSET};
 use clap::{Parser, Subcommand};
 
 const EXAMPLES: &str = "\
 Examples:
   aten2onnx export model.pt2                                the default opset, to model.onnx
   aten2onnx export model.pt2 -o edge.onnx --opset 11
-  aten2onnx convert model.onnx -o edge.onnx --opset 11      an ONNX model, whoever made it
-  aten2onnx inspect model.pt2                               what is in it, and which opsets would do
-  aten2onnx ops --opset 13                                  the operators that opset 13 can say";
+  aten2onnx convert model.onnx -o edge.onnx --opset 11      an existing ONNX model
+  aten2onnx inspect model.pt2                               what is in it, and which opsets support it
+  aten2onnx ops --opset 13                                  the operators that opset 13 supports";
 
-/// PyTorch models to ONNX, at any opset from 9 to 28.
 #[derive(Debug, Parser)]
-#[command(name = "aten2onnx", version, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "aten2onnx", version, about = about(), after_help = EXAMPLES, max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
+}
+
+fn about() -> String {
+    format!("PyTorch models to ONNX, at any opset from {MIN_OPSET} to {MAX_OPSET}")
 }
 
 #[derive(Debug, Subcommand)]
@@ -53,7 +58,7 @@ pub fn main() -> ExitCode {
     ExitCode::from(run(std::env::args_os()))
 }
 
-/// Runs a command line, whose first word is the program's name, and gives the exit code.
+/// Runs a command line, whose first word is the program's name, and returns the exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,

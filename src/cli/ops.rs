@@ -1,4 +1,4 @@
-//! `aten2onnx ops`: the matrix of operators and opsets, which the build has computed.
+//! `aten2onnx ops`: the matrix of operators and opsets, computed at build time.
 
 use clap::ValueEnum;
 
@@ -10,8 +10,8 @@ use aten2onnx_rules::{BUILT_IN, Rule, Support};
 
 const EXAMPLES: &str = "\
 Examples:
-  aten2onnx ops                          every operator and the opsets it is for
-  aten2onnx ops --opset 11               what opset 11 can say, and what not
+  aten2onnx ops                          every operator and the opsets that support it
+  aten2onnx ops --opset 11               what opset 11 supports
   aten2onnx ops --format json > ops.json";
 
 /// List the operators that can be exported, by opset
@@ -21,7 +21,7 @@ pub struct Args {
     /// Only this opset
     #[arg(long, value_name = "N", value_parser = crate::options::parse_opset)]
     opset: Option<u32>,
-    /// How to print it
+    /// The output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
@@ -45,7 +45,7 @@ struct Row {
     full: Vec<u32>,
     /// The opsets where some calls are refused.
     partial: Vec<u32>,
-    /// Why not everywhere.
+    /// Why it is not supported everywhere.
     reasons: Vec<&'static str>,
     /// The rule, `mappings/..:line`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,7 +96,7 @@ impl Row {
         }
     }
 
-    /// `9-28`, `16-28, partly 9-15`
+    /// Such as `9-15`, or `16-17, partly 9-15`.
     fn opsets(&self) -> String {
         let parts = [(&self.full, ""), (&self.partial, "partly ")];
         let parts = parts.into_iter().filter(|(opsets, _)| !opsets.is_empty());
@@ -139,7 +139,7 @@ fn as_markdown(rows: &[Row], only: Option<u32>) -> String {
 }
 
 fn as_json(rows: &[Row]) -> String {
-    // Rows hold text and numbers only: there is nothing that could fail.
+    // Serializing text and numbers cannot fail.
     let mut text = serde_json::to_string_pretty(rows).unwrap_or_default();
     text.push('\n');
     text

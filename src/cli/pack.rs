@@ -10,26 +10,26 @@ use aten2onnx_onnx::{ExternalData, pack};
 
 const EXAMPLES: &str = "\
 Examples:
-  aten2onnx pack model.onnx                        takes in what lies in other files, and replaces model.onnx
-  aten2onnx pack linked.onnx -o whole.onnx         after `export --external-data link`: free of the .pt2
+  aten2onnx pack model.onnx                        adds the external data, and replaces model.onnx
+  aten2onnx pack linked.onnx -o whole.onnx         after `export --external-data link`: without the .pt2
   aten2onnx pack llm.onnx -o out/llm.onnx --external-data always";
 
 /// Make a model with external data self-contained
 ///
-/// Weights are copied from the files that the model points into, a .pt2 too.
+/// Weights are copied from the files that the model refers to, including .pt2 files.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// The .onnx file
     #[arg(value_name = "IN.onnx")]
     input: PathBuf,
-    /// The .onnx file to write [default: the input itself, replaced when the new one is whole]
+    /// The .onnx file to write [default: the input, replaced when the output is complete]
     #[arg(short, long, value_name = "OUT.onnx")]
     output: Option<PathBuf>,
-    /// Where the weights go
+    /// Where weights are stored
     #[arg(long, value_enum, value_name = "WHERE", default_value_t = ExternalData::Auto)]
     external_data: ExternalData,
-    /// Say nothing but errors
+    /// Print only errors
     #[arg(short, long)]
     quiet: bool,
 }

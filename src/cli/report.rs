@@ -1,4 +1,4 @@
-//! Errors, notes and results on the terminal. Colours are for terminals, and NO_COLOR is obeyed.
+//! Prints errors, notes and results. Colors are only used on terminals, and NO_COLOR is respected.
 
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind, Write};
@@ -14,14 +14,14 @@ const NOTE: &str = "\x1b[1;32m";
 const BOLD: &str = "\x1b[1m";
 const PLAIN: &str = "\x1b[0m";
 
-/// How a command ended.
+/// Why a command ended.
 #[derive(Debug)]
 pub enum Stop {
-    /// With an error to be shown.
+    /// With an error to print.
     Error(Error),
-    /// With a verdict that has been told.
+    /// With a failure that was already printed.
     Failed,
-    /// Nobody reads our output any more.
+    /// The reader of the output is gone.
     ReaderGone,
 }
 
@@ -31,7 +31,7 @@ impl From<Error> for Stop {
     }
 }
 
-/// Shows the error, if there is one, and gives the exit code.
+/// Prints the error, if any, and returns the exit code.
 pub fn exit_code(done: Result<(), Stop>) -> u8 {
     match done {
         Ok(()) => 0,
@@ -44,32 +44,32 @@ pub fn exit_code(done: Result<(), Stop>) -> u8 {
     }
 }
 
-/// The text of an error: what, where, what to do.
+/// The text of an error: what, where, how to fix it.
 fn rendered(error: &Error) -> String {
-    // The number that the system gives an error tells a user nothing.
+    // The number of a system error does not help the user.
     let message = error.message.split(" (os error").next().unwrap_or_default();
     let mut text = format!("{ERROR}error{PLAIN}{BOLD}: {message}{PLAIN}\n");
     for place in &error.place {
         let _ = writeln!(text, "  {PLACE}-->{PLAIN} {place}");
     }
-    let higher = error.needs_opset.map(|opset| format!("`--opset {opset}` would do"));
+    let higher = error.needs_opset.map(|opset| format!("use `--opset {opset}`"));
     if let Some(help) = error.help.as_ref().or(higher.as_ref()) {
         let _ = writeln!(text, "{HELP}help{PLAIN}: {help}");
     }
     if error.kind == Kind::Internal {
-        let or_else = if error.help.is_some() { "if that is not it, " } else { "" };
-        let fault = format!("{or_else}this is a fault of aten2onnx; please report it with the model's graph");
+        let or_else = if error.help.is_some() { "otherwise, " } else { "" };
+        let fault = format!("{or_else}this is a bug in aten2onnx; please report it with the model's graph");
         let _ = writeln!(text, "{HELP}help{PLAIN}: {fault}");
     }
     text
 }
 
-/// Something worth knowing.
+/// Prints a note.
 pub fn note(text: &str) {
     eprint!("{NOTE}note{PLAIN}: {text}\n");
 }
 
-/// A result, without a mark. To stderr: stdout may be a model.
+/// Prints a result to stderr, because stdout may be the model.
 pub fn say(text: &str) {
     eprint!("{text}\n");
 }
@@ -80,7 +80,7 @@ pub fn print(text: &str) -> Result<(), Stop> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(stopped)
 }
 
-/// Why stdout did not take it.
+/// Why writing to stdout failed.
 pub fn stopped(error: io::Error) -> Stop {
     match error.kind() {
         ErrorKind::BrokenPipe => Stop::ReaderGone,

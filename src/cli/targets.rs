@@ -1,12 +1,12 @@
-//! `aten2onnx targets`: the runtimes that `--target` knows.
+//! `aten2onnx targets`: the runtimes for `--target`.
 
 use super::report::{self, Stop};
 use aten2onnx_onnx::targets::TARGETS;
 
-/// List the runtimes that `--target` knows: the opsets and IR versions that they take, and what they lack
+/// List the runtimes for `--target`: the opsets and IR versions that they support, and what they lack
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Also tell where each fact is from
+    /// Also print the source of each fact
     #[arg(long)]
     sources: bool,
 }

@@ -1,4 +1,4 @@
-//! Numbers and tables for people.
+//! Formats numbers and tables for people.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub fn count(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Rows with aligned columns, two spaces between them.
+/// A table with aligned columns, separated by two spaces.
 pub fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();

@@ -1,4 +1,4 @@
-//! `aten2onnx try`: the examples of rules, run as the files say now and compared with PyTorch.
+//! `aten2onnx try`: runs the examples of rules and compares them with PyTorch. The rules are interpreted.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -20,25 +20,25 @@ const EXAMPLES: &str = "\
 Examples:
   aten2onnx try --mappings my_ops.opmap --import my_ops       the examples of the file, against PyTorch
   aten2onnx try --mappings my_ops.opmap --import my_ops mylib::my_op
-  aten2onnx try --rules mappings aten::elu Gelu               this project's own rules, as they are on the disk";
+  aten2onnx try --rules mappings aten::elu Gelu               the built-in rules as they are on disk";
 
 /// Run the examples of rules and compare them with PyTorch
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Overloads, ONNX operators or .opmap files; without any, those of the mapping files
+    /// Overloads, ONNX operators or .opmap files [default: everything in the mapping files]
     #[arg(value_name = "OP|FILE")]
     wanted: Vec<String>,
-    /// Rules of your own: an .opmap file, or a folder of them
+    /// Custom rules: an .opmap file, or a folder of them
     #[arg(long, value_name = "FILE|DIR", required_unless_present = "rules")]
     mappings: Vec<PathBuf>,
-    /// A folder of rules and schemas in the place of those that the program was built with
+    /// A folder of rules and schemas that replaces the built-in ones
     #[arg(long, value_name = "DIR", conflicts_with = "mappings")]
     rules: Option<PathBuf>,
     /// A Python module that defines custom operators
     #[arg(long, value_name = "MODULE")]
     import: Vec<String>,
-    /// The Python interpreter, which has torch, onnx and onnxruntime
+    /// A Python interpreter with torch, onnx and onnxruntime
     #[arg(long, value_name = "PATH", env = "ATEN2ONNX_PYTHON")]
     python: Option<PathBuf>,
 }
@@ -50,16 +50,16 @@ pub fn run(args: &Args) -> Result<(), Stop> {
         Some(folder) => MappingFiles::replacing(folder)?,
         None => MappingFiles::load(&args.mappings)?,
     });
-    let wanted = wanted(args, &set)?;
+    let wanted = selected(args, &set)?;
     let mut rules = Rules::default();
     rules.set_files(set.clone());
     let mut reached = BTreeSet::new();
-    let mut verdicts: Vec<Told> = Vec::new();
+    let mut verdicts: Vec<Outcome> = Vec::new();
     let mut records = Vec::new();
     for (id, example) in wanted.iter().enumerate() {
         let tried = examples::run(id, example, set.checked(), &rules, Passes::NONE);
         reached.extend(tried.reached);
-        verdicts.push(Told { text: examples::text(example), failures: tried.failures, refused: tried.refused });
+        verdicts.push(Outcome { text: examples::text(example), failures: tried.failures, refused: tried.refused });
         records.extend(tried.record);
     }
     judge(args, &records, &mut verdicts)?;
@@ -83,14 +83,14 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     if failed > 0 || !unreached.is_empty() { Err(Stop::Failed) } else { Ok(()) }
 }
 
-/// What is told of an example.
-struct Told {
+/// The result of an example.
+struct Outcome {
     text: String,
     failures: Vec<String>,
     refused: Vec<u32>,
 }
 
-impl Told {
+impl Outcome {
     fn shown(&self, expected: bool) -> String {
         let refused = match self.refused.is_empty() {
             true => String::new(),
@@ -105,8 +105,8 @@ impl Told {
     }
 }
 
-/// The examples that were asked for.
-fn wanted<'s>(args: &Args, set: &'s MappingFiles) -> Result<Vec<&'s Example>> {
+/// The requested examples.
+fn selected<'s>(args: &Args, set: &'s MappingFiles) -> Result<Vec<&'s Example>> {
     let checked = set.checked();
     let all = &checked.program.examples;
     let file = |example: &Example| checked.sources.file(example.span.file).path.as_str();
@@ -117,25 +117,23 @@ fn wanted<'s>(args: &Args, set: &'s MappingFiles) -> Result<Vec<&'s Example>> {
         examples::target(example) == wanted || (wanted.ends_with(".opmap") && is_same_file(file(example), wanted))
     };
     if let Some(nothing) = args.wanted.iter().find(|wanted| !all.iter().any(|example| asked(wanted, example))) {
-        let error = Error::unsupported(format!("there is no example of `{nothing}`"));
+        let error = Error::unsupported(format!("`{nothing}` has no example"));
         return Err(error.help("name an overload (`aten::add.Tensor`), an ONNX operator or an .opmap file"));
     }
     if args.wanted.is_empty() {
-        return Err(
-            Error::unsupported("which rules are to be tried?").help("name overloads, operators or .opmap files")
-        );
+        return Err(Error::unsupported("no rules are given").help("name overloads, operators or .opmap files"));
     }
     Ok(all.iter().filter(|example| args.wanted.iter().any(|wanted| asked(wanted, example))).collect())
 }
 
-/// Does the one path end as the other one?
+/// Whether one path ends with the other.
 fn is_same_file(shown: &str, wanted: &str) -> bool {
     let wanted = wanted.replace('\\', "/");
     let (short, long) = if shown.len() < wanted.len() { (shown, wanted.as_str()) } else { (wanted.as_str(), shown) };
     long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
 }
 
-fn judge(args: &Args, records: &[Record], verdicts: &mut [Told]) -> Result<()> {
+fn judge(args: &Args, records: &[Record], verdicts: &mut [Outcome]) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let judge = Judge { python: python(args), imports: args.import.clone(), folder: folder.path().to_owned() };
     for (id, verdict) in judge.judge(records)? {
@@ -155,14 +153,14 @@ fn python(args: &Args) -> PathBuf {
     }
 }
 
-/// The examples that cannot pass for a reason that is not ours, beside the tests of this project.
+/// The examples that cannot pass for external reasons, listed in the tests of this project.
 fn expected_failures(rules: &Path) -> FxHashSet<String> {
     let path = rules.join("../tests/examples/expected_failures.txt");
     let text = std::fs::read_to_string(path).unwrap_or_default();
     text.lines().filter_map(|line| line.split_once(" => ")).map(|(text, _)| text.to_owned()).collect()
 }
 
-/// The branches of the rules in question that no example has come to.
+/// The branches of the requested rules that no example reaches.
 fn unreached(set: &MappingFiles, wanted: &[&Example], reached: &BTreeSet<u32>) -> Vec<String> {
     let targets: FxHashSet<&str> = wanted.iter().map(|example| examples::target(example)).collect();
     let of_wanted = |rule: &str| {

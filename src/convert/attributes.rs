@@ -1,4 +1,4 @@
-//! Attributes of nodes, from ONNX's messages. Those of kinds that no operator of ours looks into stay messages.
+//! Converts attributes of nodes from ONNX's messages. Kinds that no known operator uses stay messages.
 
 use prost::Message;
 
@@ -12,7 +12,7 @@ use aten2onnx_onnx::proto::{AttributeProto, attribute_proto::AttributeType};
 use aten2onnx_onnx::schema::Version;
 
 impl Conversion<'_> {
-    /// All attributes of a node but the graphs: those need the types of the inputs first.
+    /// All attributes of a node except graphs, which need the types of the inputs first.
     pub(super) fn plain_attributes(
         &mut self,
         protos: &[AttributeProto],
@@ -31,7 +31,7 @@ impl Conversion<'_> {
         Ok(attrs)
     }
 
-    /// The attribute itself, or inside a function what the call gives for it; None if that is nothing.
+    /// The attribute itself, or inside a function the one that it refers to in the call; None if that is absent.
     pub(super) fn resolved(&self, proto: &AttributeProto) -> Option<AttributeProto> {
         match proto.ref_attr_name() {
             "" => Some(proto.clone()),
@@ -67,7 +67,7 @@ impl Conversion<'_> {
     fn constant_of_tensor(&mut self, proto: &aten2onnx_onnx::proto::TensorProto) -> Result<Value> {
         let constant = match self.tensors.read(proto)? {
             Tensor::Constant(constant) => constant,
-            // Attributes hold their bytes.
+            // Attributes contain their bytes.
             Tensor::Weight(weight) => {
                 let payload = Payload::new(&weight)?;
                 let mut bytes = Vec::new();
@@ -79,7 +79,7 @@ impl Conversion<'_> {
     }
 }
 
-/// The kind, which very old models do not state.
+/// The kind, which very old models omit.
 pub fn kind(proto: &AttributeProto) -> AttributeType {
     match proto.r#type() {
         AttributeType::Undefined if proto.f.is_some() => AttributeType::Float,
@@ -94,7 +94,7 @@ pub fn kind(proto: &AttributeProto) -> AttributeType {
     }
 }
 
-/// The name as the schema has it, or one of its own.
+/// The name in the schema, or the interned one.
 pub fn attribute_name(form: Option<&'static Version>, name: &str) -> &'static str {
     let known = form.and_then(|form| form.attributes.iter().find(|a| a.name == name));
     known.map_or_else(|| intern(name), |attribute| attribute.name)

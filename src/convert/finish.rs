@@ -1,4 +1,4 @@
-//! The end of a conversion: what is not computed is put back. Names, texts, inputs and outputs as they were stated.
+//! Completes a conversion: restores names, texts, inputs and outputs of the source model.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,7 +10,7 @@ use aten2onnx_onnx::graph::{Graph, Value};
 use aten2onnx_onnx::proto::{GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto, type_proto};
 use aten2onnx_onnx::{ExternalData, Model, ModelOptions, Provenance, ir};
 
-/// The IR version from which graphs and nodes have metadata of their own.
+/// The first IR version in which graphs and nodes have metadata.
 const METADATA_IR: i64 = 10;
 
 /// The finished model.
@@ -31,7 +31,7 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Exporte
     } = conversion;
     let passes = options.output.passes(options.opt_level);
     let given = builder.output_values();
-    // Passes drop what nobody reads.
+    // Passes drop unused values.
     let own: Vec<Value> = defaults.iter().map(|(_, weight)| *weight).collect();
     let graph =
         builder.finish_as_given(|builder| passes.run(builder), if passes.level == 0 { &pinned } else { &own })?;
@@ -62,7 +62,7 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Exporte
         }
     }
     let mut notes = Vec::new();
-    tell(&mut notes, &graph, &result, &weight_inputs);
+    add_notes(&mut notes, &graph, &result, &weight_inputs);
     let external_data = match options.output.external_data {
         ExternalData::Auto if tensors.external => ExternalData::Always,
         chosen => chosen,
@@ -70,13 +70,13 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Exporte
     Ok(Exported { graph, model: result, notes, source: Default::default(), external_data })
 }
 
-/// Inputs and outputs as they were stated: types, names of dimensions, texts.
+/// Restores the declarations of inputs and outputs: types, names of dimensions, texts.
 fn restore_graph(result: &mut Model, source: &GraphProto, weights: &std::collections::HashSet<&str>) {
     let Some(graph) = &mut result.proto.graph else { return };
     graph.name.clone_from(&source.name);
     graph.doc_string.clone_from(&source.doc_string);
     graph.input = source.input.iter().filter(|input| !weights.contains(input.name())).cloned().collect();
-    // The type of an output, or its shape, may be left to be inferred.
+    // The declaration of an output may omit its type or shape.
     let inferred = std::mem::take(&mut graph.output);
     let stated = source.output.iter().zip(inferred);
     graph.output = stated.map(|(stated, inferred)| if has_shape(stated) { stated.clone() } else { inferred }).collect();
@@ -101,7 +101,7 @@ fn has_shape(info: &ValueInfoProto) -> bool {
     }
 }
 
-/// What the model says of nodes that stay.
+/// Restores texts and metadata of nodes that are kept.
 fn restore_texts(graph: &Graph, proto: &mut GraphProto, texts: &HashMap<u32, &NodeProto>, metadata: bool) {
     for (node, proto) in graph.body.nodes.iter().zip(&mut proto.node) {
         let stays = |source: &&&NodeProto| source.op_type() == proto.op_type() && source.name() == proto.name();
@@ -114,7 +114,7 @@ fn restore_texts(graph: &Graph, proto: &mut GraphProto, texts: &HashMap<u32, &No
     }
 }
 
-/// An input that may be left out has its default as a weight of the same name.
+/// The default of an optional input is a weight with the same name.
 fn name_defaults(
     result: &mut Model,
     graph: &Graph,
@@ -138,7 +138,7 @@ fn restore_model(proto: &mut ModelProto, source: &ModelProto, graph: &Graph, ops
     proto.model_version = source.model_version;
     proto.doc_string.clone_from(&source.doc_string);
     proto.metadata_props.clone_from(&source.metadata_props);
-    // Other domains keep their versions; those that are imported for nothing stay, too.
+    // Other domains keep their versions, including unused imports.
     let mut versions: BTreeMap<&str, i64> =
         graph.domains().into_iter().map(|domain| (domain, graph.version_of(domain).into())).collect();
     for import in &source.opset_import {
@@ -151,8 +151,8 @@ fn restore_model(proto: &mut ModelProto, source: &ModelProto, graph: &Graph, ops
     proto.opset_import = versions.into_iter().map(import).collect();
 }
 
-/// What a user should know.
-fn tell(notes: &mut Vec<String>, graph: &Graph, model: &Model, weight_inputs: &std::collections::HashSet<&str>) {
+/// Adds notes for the user.
+fn add_notes(notes: &mut Vec<String>, graph: &Graph, model: &Model, weight_inputs: &std::collections::HashSet<&str>) {
     let mut custom: BTreeMap<&str, usize> = BTreeMap::new();
     graph.body.visit(&mut |node| {
         if node.op.contains("::") {
@@ -167,18 +167,16 @@ fn tell(notes: &mut Vec<String>, graph: &Graph, model: &Model, weight_inputs: &s
         .map(|(op, count)| if count == 1 { op.to_owned() } else { format!("{op} ({count} nodes)") })
         .collect();
     if !passed.is_empty() {
-        notes.push(format!("operators of other domains stay as they are: {}", passed.join(", ")));
+        notes.push(format!("operators of other domains are not converted: {}", passed.join(", ")));
     }
     if !weight_inputs.is_empty() {
         let count = weight_inputs.len();
-        notes.push(format!(
-            "{count} weights were listed as inputs, as IR version 3 asks for; they are weights alone now"
-        ));
+        notes.push(format!("{count} weights were also inputs, as IR version 3 requires; they are only weights now"));
     }
     let unknown = graph.values.iter().any(|info| info.ty.dtype() == Dtype::Undefined);
     if unknown {
         notes.push(
-            "the types of some values are not known: what the model does not state of operators of other domains"
+            "the types of some results of operators from other domains are unknown, because the model does not declare them"
                 .to_owned(),
         );
     }

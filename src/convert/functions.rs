@@ -1,4 +1,4 @@
-//! Local functions: those whose bodies stand at the target are kept, the others are put where they are called.
+//! Local functions: they are kept if their bodies are valid at the target opset, and inlined otherwise.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,11 +10,11 @@ use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::proto::{AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto};
 use aten2onnx_onnx::schema;
 
-/// More nodes do not come out of putting functions in the place of their calls: calls of calls could make any number.
-const MOST_INLINED: usize = 1 << 20;
+/// The limit of nodes that inlining adds: nested calls could otherwise multiply.
+const MAX_INLINED: usize = 1 << 20;
 
-/// Functions that call each other through more others are all put where they are called.
-const MOST_ROUNDS: usize = 64;
+/// If the call chains of functions are longer, all functions are inlined.
+const MAX_ROUNDS: usize = 64;
 
 /// Domain, name and overload.
 type Id<'a> = (&'a str, &'a str, &'a str);
@@ -28,7 +28,7 @@ pub struct Functions<'a> {
 }
 
 impl<'a> Functions<'a> {
-    /// Those of a model, and which of them are kept.
+    /// The functions of a model, and which of them are kept.
     pub fn new(model: &'a ModelProto, opset: u32, target: u32, inline: bool) -> Result<Functions<'a>> {
         let mut all = HashMap::new();
         for function in &model.functions {
@@ -43,15 +43,15 @@ impl<'a> Functions<'a> {
         Ok(functions)
     }
 
-    /// Keeps all functions that stand as they are, and whose calls have results of a known type.
+    /// Keeps all functions that are valid at the target and whose calls have results of known types.
     fn keep(&mut self, model: &'a ModelProto, opset: u32, target: u32) {
         let untyped = self.untyped(model);
         let candidates = model.functions.iter().filter(|f| f.overload().is_empty() && !untyped.contains(&id(f)));
         self.kept = candidates.map(id).collect();
-        // A function stands if those stand that it calls: what does not is taken away until nothing changes.
-        for _ in 0..MOST_ROUNDS {
-            let standing = |id: &Id<'a>| self.all.get(id).is_some_and(|f| self.stands(f, opset, target));
-            let kept: HashSet<Id<'a>> = self.kept.iter().copied().filter(standing).collect();
+        // A function is valid if those that it calls are; invalid ones are removed until nothing changes.
+        for _ in 0..MAX_ROUNDS {
+            let valid = |id: &Id<'a>| self.all.get(id).is_some_and(|f| self.is_valid(f, opset, target));
+            let kept: HashSet<Id<'a>> = self.kept.iter().copied().filter(valid).collect();
             if kept.len() == self.kept.len() {
                 return;
             }
@@ -60,7 +60,7 @@ impl<'a> Functions<'a> {
         self.kept.clear();
     }
 
-    /// Functions with a call in a graph of which some result has no type.
+    /// Functions with a call whose results have unknown types.
     fn untyped(&self, model: &'a ModelProto) -> HashSet<Id<'a>> {
         let mut untyped = HashSet::new();
         let mut graphs: Vec<&GraphProto> = model.graph.iter().collect();
@@ -78,7 +78,7 @@ impl<'a> Functions<'a> {
         untyped
     }
 
-    fn stands(&self, function: &FunctionProto, opset: u32, target: u32) -> bool {
+    fn is_valid(&self, function: &FunctionProto, opset: u32, target: u32) -> bool {
         let opset = function_opset(function).unwrap_or(opset);
         let mut lists = vec![&function.node];
         while let Some(nodes) = lists.pop() {
@@ -96,14 +96,14 @@ impl<'a> Functions<'a> {
         true
     }
 
-    /// The function that a node calls, if it is not kept.
+    /// The function that a node calls, if it is inlined.
     pub fn called(&self, node: &NodeProto) -> Option<&'a FunctionProto> {
         let (all, kept): (&HashMap<Id<'_>, &'a FunctionProto>, &HashSet<Id<'_>>) = (&self.all, &self.kept);
         let id = called_id(node);
         all.get(&id).copied().filter(|_| !kept.contains(&id))
     }
 
-    /// Those that are kept, in the order of the model.
+    /// The functions that are kept, in the order of the model.
     pub fn kept<'m>(&self, model: &'m ModelProto) -> impl Iterator<Item = &'m FunctionProto> {
         model.functions.iter().filter(|function| self.kept.iter().any(|kept| *kept == id(function)))
     }
@@ -132,7 +132,7 @@ pub fn function_opset(function: &FunctionProto) -> Option<u32> {
 }
 
 impl<'a> Conversion<'a> {
-    /// Puts the body of a function in the place of its call.
+    /// Inlines a call of a function.
     pub(super) fn function_call(
         &mut self,
         call: &NodeProto,
@@ -140,18 +140,18 @@ impl<'a> Conversion<'a> {
         inputs: Vec<Option<Known>>,
     ) -> Result<()> {
         if self.scopes.depth() >= super::graph::MAX_DEPTH {
-            return Err(Error::input(format!("the function `{}` calls itself, or too deeply", function.name())));
+            return Err(Error::input(format!("the function `{}` is recursive or nested too deeply", function.name())));
         }
         self.functions.inlined = self.functions.inlined.saturating_add(function.node.len());
-        if self.functions.inlined > MOST_INLINED {
-            return Err(Error::input(format!("the model's functions give more than {MOST_INLINED} nodes")));
+        if self.functions.inlined > MAX_INLINED {
+            return Err(Error::input(format!("inlining the model's functions adds more than {MAX_INLINED} nodes")));
         }
         let scope = self.function_scope(call, function, inputs)?;
         self.scopes.push(scope);
         let results = self.function_body(function);
         self.scopes.pop();
         for (name, known) in call.output.iter().zip(results?).filter(|(name, _)| !name.is_empty()) {
-            let known = known.ok_or_else(|| Error::input(format!("`{name}` is nothing")))?;
+            let known = known.ok_or_else(|| Error::input(format!("`{name}` is undefined")))?;
             self.bind_name(name, known)?;
         }
         Ok(())
@@ -164,7 +164,7 @@ impl<'a> Conversion<'a> {
         inputs: Vec<Option<Known>>,
     ) -> Result<Scope> {
         if inputs.len() > function.input.len() || call.output.len() > function.output.len() {
-            let message = format!("the function `{}` has fewer inputs or outputs", function.name());
+            let message = format!("a call of the function `{}` has too many inputs or outputs", function.name());
             return Err(Error::input(message));
         }
         let mut scope = Scope::default();
@@ -195,7 +195,7 @@ impl<'a> Conversion<'a> {
         function.output.iter().map(|name| self.scopes.find(name)).collect()
     }
 
-    /// What the call of the innermost function gives for an attribute.
+    /// The value of an attribute in the call of the innermost function.
     pub(super) fn function_attribute(&self, name: &str) -> Option<&AttributeProto> {
         self.scopes.function()?.attributes.get(name)
     }

@@ -1,4 +1,4 @@
-//! The graph of a model, and the bodies inside it: inputs, weights, nodes in order, outputs.
+//! Converts the graph of a model and its subgraphs: inputs, weights, nodes in order, outputs.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use aten2onnx_onnx::graph::{Attr, Type, Value};
 use aten2onnx_onnx::proto::{AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto};
 use aten2onnx_onnx::read::Source;
 
-/// Bodies and functions within each other; more is a fault of the model.
+/// The maximal nesting of subgraphs and functions.
 pub(super) const MAX_DEPTH: usize = 64;
 
-/// A conversion under way.
+/// The state of a conversion.
 pub struct Conversion<'a> {
     pub(super) builder: Builder,
     pub(super) options: &'a ConvertOptions,
@@ -35,24 +35,26 @@ pub struct Conversion<'a> {
     pub(super) names: Names,
     pub(super) functions: functions::Functions<'a>,
     pub(super) problems: Problems,
-    /// All names that some node reads or that are outputs.
+    /// All names that a node or an output uses.
     read: HashSet<&'a str>,
-    /// Values that nobody reads, and which stay nevertheless.
+    /// Unused values that are kept.
     pub(super) pinned: Vec<Value>,
-    /// Inputs that have a weight of the same name as their default.
+    /// Inputs with a weight of the same name as their default.
     pub(super) defaults: Vec<(Value, Value)>,
-    /// Inputs that were listed for the sake of an old IR version, though they are weights.
+    /// Weights that are also inputs because of an old IR version.
     pub(super) weight_inputs: HashSet<&'a str>,
-    /// What is said of nodes, by their origin.
+    /// The source nodes, by origin, for their texts.
     pub(super) texts: HashMap<u32, &'a NodeProto>,
 }
 
 /// Converts the graph of a model.
 pub fn convert(source: &Source, options: &ConvertOptions, target_opset: u32) -> Result<Exported> {
     let model = &source.proto;
-    let graph = model.graph.as_ref().ok_or_else(|| Error::input("there is no graph in it"))?;
+    let graph = model.graph.as_ref().ok_or_else(|| Error::input("the model has no graph"))?;
     if !model.training_info.is_empty() {
-        return Err(Error::unsupported("a model with graphs for training").help("save it for inference first"));
+        return Err(
+            Error::unsupported("models with training graphs are not supported").help("save it for inference first")
+        );
     }
     let opset = default_opset(model)?;
     let mut builder = options.output.rules.builder(target_opset);
@@ -79,7 +81,7 @@ pub fn convert(source: &Source, options: &ConvertOptions, target_opset: u32) -> 
         texts: HashMap::new(),
     };
     conversion.find_read(graph);
-    conversion.top(graph)?;
+    conversion.main_graph(graph)?;
     conversion.problems.report(target_opset)?;
     finish::finish(conversion, graph)
 }
@@ -87,20 +89,20 @@ pub fn convert(source: &Source, options: &ConvertOptions, target_opset: u32) -> 
 /// The opset of the default domain.
 fn default_opset(model: &ModelProto) -> Result<u32> {
     let imports = model.opset_import.iter().filter(|import| matches!(import.domain(), "" | "ai.onnx"));
-    // A model without one has no nodes of the default domain, or is as old as version 1.
+    // A model without one has no nodes of the default domain, or is of opset 1.
     let Some(version) = imports.map(|import| import.version()).max() else { return Ok(1) };
     match u32::try_from(version) {
         Ok(version) if (1..=NEWEST_FORM).contains(&version) => Ok(version),
         Ok(version) if version > NEWEST_FORM => {
-            Err(Error::unsupported(format!("the model is of opset {version}, which is not known yet"))
-                .help(format!("known are the opsets up to {NEWEST_FORM}")))
+            Err(Error::unsupported(format!("the model has opset {version}, which is not supported yet"))
+                .help(format!("the newest known opset is {NEWEST_FORM}")))
         }
-        _ => Err(Error::input(format!("there is no opset {version}"))),
+        _ => Err(Error::input(format!("opset {version} does not exist"))),
     }
 }
 
 impl<'a> Conversion<'a> {
-    /// Notes all names that are read anywhere.
+    /// Collects all names that are used anywhere.
     fn find_read(&mut self, graph: &'a GraphProto) {
         let mut graphs = vec![graph];
         while let Some(graph) = graphs.pop() {
@@ -112,7 +114,7 @@ impl<'a> Conversion<'a> {
         }
     }
 
-    fn top(&mut self, graph: &'a GraphProto) -> Result<()> {
+    fn main_graph(&mut self, graph: &'a GraphProto) -> Result<()> {
         let scope = self.scope_of(graph);
         self.scopes.push(scope);
         graph.output.iter().for_each(|output| self.names.reserve(output.name()));
@@ -127,7 +129,7 @@ impl<'a> Conversion<'a> {
             }
             let ty = input.r#type.as_ref().and_then(|ty| self.types.read(&self.builder, ty));
             let value = self.builder.input(name, ty.unwrap_or_else(Type::unknown));
-            self.names.give_outermost(value, name);
+            self.names.name_outermost(value, name);
             self.scopes.define(name, Some(Known { value, constant: None }))?;
             if weights.contains(name) {
                 overridable.insert(name, value);
@@ -145,7 +147,7 @@ impl<'a> Conversion<'a> {
         Ok(())
     }
 
-    /// What is stated of the values of a graph.
+    /// The declared types of a graph's values.
     fn scope_of(&mut self, graph: &GraphProto) -> Scope {
         let mut scope = Scope::default();
         for info in graph.value_info.iter().chain(&graph.output) {
@@ -172,7 +174,7 @@ impl<'a> Conversion<'a> {
                     self.defaults.push((*input, value.value));
                 }
                 None => {
-                    self.names.give_outermost(value.value, name);
+                    self.names.name_outermost(value.value, name);
                     self.scopes.define(name, Some(value)).map_err(placed)?;
                     self.pin_unread(name, value.value);
                 }
@@ -195,14 +197,14 @@ impl<'a> Conversion<'a> {
         }
     }
 
-    /// What nobody reads in the model stays nevertheless.
+    /// Keeps a value that is unused in the model.
     pub(super) fn pin_unread(&mut self, name: &str, value: Value) {
         if !self.is_read(name) {
             self.pinned.push(value);
         }
     }
 
-    /// Does anything read a value? Of those in functions it is not known.
+    /// Whether a value is used. Always true inside functions, where uses are not known.
     pub(super) fn is_read(&self, name: &str) -> bool {
         self.scopes.function().is_some() || self.read.contains(name)
     }
@@ -217,7 +219,7 @@ impl<'a> Conversion<'a> {
         Ok(())
     }
 
-    /// A graph in an attribute. `params` are the types of its inputs as its node knows them.
+    /// A subgraph in an attribute. `params` are its input types according to the node.
     pub(super) fn body(&mut self, proto: &AttributeProto, params: Option<Vec<Type>>) -> Result<Attr> {
         let Some(graph) = proto.g.as_ref() else { return Err(Error::input("a graph is missing")) };
         if self.scopes.depth() >= MAX_DEPTH {
@@ -229,12 +231,13 @@ impl<'a> Conversion<'a> {
         self.builder.close_body(inputs, outputs)
     }
 
-    /// The types of a body's inputs: what the body states, unless its node knows of another element type.
+    /// The input types of a subgraph: those it declares, unless the node requires another element type.
     fn body_types(&mut self, graph: &GraphProto, params: Option<Vec<Type>>) -> Result<Vec<Type>> {
         if let Some(params) = &params
             && params.len() != graph.input.len()
         {
-            let message = format!("the graph has {} inputs, its node gives {}", graph.input.len(), params.len());
+            let message =
+                format!("the subgraph has {} inputs, but its node passes {}", graph.input.len(), params.len());
             return Err(Error::input(message));
         }
         let mut types = Vec::with_capacity(graph.input.len());
@@ -261,7 +264,7 @@ impl<'a> Conversion<'a> {
 
     fn body_contents(&mut self, graph: &GraphProto, inputs: &[Value]) -> Result<Vec<Value>> {
         for (input, value) in graph.input.iter().zip(inputs) {
-            self.names.give(*value, input.name());
+            self.names.assign(*value, input.name());
             self.scopes.define(input.name(), Some(Known { value: *value, constant: None }))?;
         }
         for (name, tensor) in weights(graph) {
@@ -271,7 +274,7 @@ impl<'a> Conversion<'a> {
                 Initializer::Sparse(proto) => self.tensors.dense(proto),
             };
             let value = self.weight(name, tensor.map_err(placed)?);
-            self.names.give(value.value, name);
+            self.names.assign(value.value, name);
             self.scopes.define(name, Some(value)).map_err(placed)?;
         }
         for node in &graph.node {
@@ -279,7 +282,7 @@ impl<'a> Conversion<'a> {
         }
         let outputs = graph.output.iter().map(|output| {
             let found = self.scopes.find(output.name())?;
-            found.map(|known| known.value).ok_or_else(|| Error::input(format!("`{}` is absent", output.name())))
+            found.map(|known| known.value).ok_or_else(|| Error::input(format!("`{}` is undefined", output.name())))
         });
         outputs.collect()
     }

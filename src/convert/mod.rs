@@ -1,12 +1,12 @@
-//! ONNX models to another opset: `aten2onnx convert`.
+//! Converts ONNX models to another opset: `aten2onnx convert`.
 //!
-//! Takes a model as it was read, gives one that is valid at the opset that is asked for, or an error that lists every node that
-//! stands in the way. Each node that the opset has in the very same version stays as it is, under its name; the others go through
-//! the lowerings, as the nodes of rules do. Nothing is pruned but what a lowering no longer reads (the constant that held the axes,
-//! once they are an attribute). Weights stay where they lie.
+//! Takes a model as it was read and returns one that is valid at the requested opset, or an error that lists all nodes
+//! that cannot be converted. Nodes whose version is the same at both opsets are kept with their names; others go
+//! through the lowerings, like nodes of rules. Only values that a lowering no longer uses are removed (such as a
+//! constant with axes that became an attribute). Weights are not copied before writing.
 //!
-//! `tensors`, `types` and `attributes` read messages; `scope` knows what names stand for; `graph`, `node` and `functions` go
-//! through the model; `finish` puts back what is not computed: names, texts, metadata.
+//! `tensors`, `types` and `attributes` read messages; `scope` resolves names; `graph`, `node` and `functions` traverse
+//! the model; `finish` restores names, texts and metadata.
 
 mod attributes;
 mod finish;
@@ -26,7 +26,7 @@ use aten2onnx_core::error::Result;
 pub use aten2onnx_onnx::read::Source;
 use aten2onnx_onnx::{Exported, Summary};
 
-/// Converts ONNX models with the options that it holds.
+/// Converts ONNX models with the given options.
 ///
 /// ```
 /// use aten2onnx::Converter;
@@ -57,8 +57,8 @@ impl Converter {
         self
     }
 
-    /// The runtime that the model is for, by its name (`tensorrt-8.6`). It chooses the opset, unless [`Converter::opset`] names one
-    /// that it takes.
+    /// The runtime that the model is for, by name (`tensorrt-8.6`). It determines the opset, unless
+    /// [`Converter::opset`] sets one that it supports.
     ///
     /// # Errors
     /// No runtime has this name.
@@ -96,7 +96,7 @@ impl From<ConvertOptions> for Converter {
 /// Converts a model.
 ///
 /// # Errors
-/// A damaged model, or all that the target cannot say.
+/// A damaged model, or everything that the target does not support.
 pub fn convert(source: &Source, options: &ConvertOptions) -> Result<Exported> {
     let opset = options.output.checked_opset()?;
     let path = source.file.path.clone();

@@ -1,4 +1,4 @@
-//! One node: it stays, is lowered, or is noted as a problem.
+//! Converts one node: it is kept, lowered, or recorded as a problem.
 
 use super::attributes::{attribute_name, kind};
 use super::graph::Conversion;
@@ -15,13 +15,13 @@ impl<'a> Conversion<'a> {
     /// Converts a node.
     ///
     /// # Errors
-    /// Only what makes it useless to go on: a damaged model. What the target cannot say is noted.
+    /// Only errors that make the model unusable. Anything that the target does not support is recorded.
     pub(super) fn node(&mut self, proto: &NodeProto) -> Result<()> {
         let label = label(proto);
-        self.placed(proto).map_err(|error| error.at(format!("node `{label}` ({})", proto.op_type())))
+        self.convert_node(proto).map_err(|error| error.at(format!("node `{label}` ({})", proto.op_type())))
     }
 
-    fn placed(&mut self, proto: &NodeProto) -> Result<()> {
+    fn convert_node(&mut self, proto: &NodeProto) -> Result<()> {
         let inputs = self.inputs(proto)?;
         if self.is_large_constant(proto)? {
             return Ok(());
@@ -33,11 +33,11 @@ impl<'a> Conversion<'a> {
         let found = schema::find(op).filter(|_| !op.contains("::"));
         let form = found.and_then(|schema| schema.at(self.form_opset()));
         let mut node = self.source_node(proto, op, form, inputs)?;
-        // After the bodies, whose nodes have origins of their own.
+        // After the bodies, because their nodes set origins too.
         self.set_origin(proto);
         let Some(schema) = found else {
             if !op.contains("::") {
-                self.problem(proto, Error::input("there is no such operator in any opset that is known here"));
+                self.problem(proto, Error::input("no known opset has this operator"));
             }
             if let Err(error) = self.builder.check_bodies(&node.attrs) {
                 self.problem(proto, error);
@@ -57,7 +57,7 @@ impl<'a> Conversion<'a> {
         self.without_unread(proto, &mut node);
         self.as_tensor(&mut node);
         let problem = match self.unknown_input(proto, &node) {
-            // What comes of a node that is a problem itself is no problem of its own.
+            // The result of a node with a problem is not reported again.
             Some(None) => None,
             Some(Some(problem)) => Some(problem),
             None => match self.builder.convert(&node, schema, form) {
@@ -76,7 +76,7 @@ impl<'a> Conversion<'a> {
         self.bind(proto, results)
     }
 
-    /// The opset that the innermost graph or function is written for.
+    /// The opset of the innermost graph or function.
     fn form_opset(&self) -> u32 {
         self.scopes.function().map_or(self.opset, |function| function.opset)
     }
@@ -110,7 +110,7 @@ impl<'a> Conversion<'a> {
         Ok(SourceNode { op, name, inputs, known, attrs, declared })
     }
 
-    /// The types of a body's inputs; None for an operator that we do not know.
+    /// The types of a body's inputs; None for unknown operators.
     fn params(
         &mut self,
         op: &str,
@@ -120,13 +120,13 @@ impl<'a> Conversion<'a> {
     ) -> Option<Vec<Type>> {
         let ins: Vec<aten2onnx_builder::In> = inputs.iter().map(|v| (*v).into()).collect();
         match op {
-            // An absent condition or trip count is a parameter of the body nevertheless.
+            // An absent condition or trip count is still a parameter of the body.
             "Loop" | "If" | "Scan" | "SequenceMap" => self.builder.body_params(op, attr, &ins, attrs).ok(),
             _ => None,
         }
     }
 
-    /// The name in the result: inside functions with that of the call before it.
+    /// The name in the result; inside functions it is prefixed with the name of the call.
     fn node_name(&self, proto: &NodeProto) -> String {
         match self.scopes.function() {
             Some(function) if !proto.name().is_empty() => format!("{}/{}", function.prefix, proto.name()),
@@ -142,7 +142,7 @@ impl<'a> Conversion<'a> {
         self.builder.set_origin(Origin { node_name: name, ..Origin::default() });
     }
 
-    /// Gives the results of a node their names.
+    /// Binds the results of a node to their names.
     pub(super) fn bind(&mut self, proto: &NodeProto, results: Vec<Known>) -> Result<()> {
         for (name, known) in proto.output.iter().zip(results) {
             if !name.is_empty() {
@@ -152,7 +152,7 @@ impl<'a> Conversion<'a> {
         Ok(())
     }
 
-    /// A value under a name: if it is an output, it has the name to itself.
+    /// Binds a value to a name; an output gets the name exclusively.
     pub(super) fn bind_name(&mut self, name: &str, known: Known) -> Result<()> {
         let mut known = known;
         let in_function = self.scopes.last().is_some_and(|scope| scope.function.is_some());
@@ -175,12 +175,12 @@ impl<'a> Conversion<'a> {
 
     fn give_name(&mut self, value: Value, name: &str) {
         match self.scopes.depth() {
-            1 => self.names.give_outermost(value, name),
-            _ => self.names.give(value, name),
+            1 => self.names.name_outermost(value, name),
+            _ => self.names.assign(value, name),
         }
     }
 
-    /// A constant of many elements is a weight: its bytes stay where they are.
+    /// Whether it is a large constant, which is kept as a weight without being read.
     fn is_large_constant(&mut self, proto: &NodeProto) -> Result<bool> {
         let ("Constant", [name]) = (operator(proto), proto.output.as_slice()) else { return Ok(false) };
         let Some(tensor) = proto.attribute.iter().find(|a| a.name() == "value").and_then(|a| a.t.as_ref()) else {
@@ -200,7 +200,7 @@ impl<'a> Conversion<'a> {
         Ok(true)
     }
 
-    /// Up to opset 11 a Constant holds a tensor, no numbers.
+    /// Up to opset 11, Constant only has tensor values, no numbers.
     fn as_tensor(&mut self, node: &mut SourceNode) {
         let value = match node.attrs.as_slice() {
             [(_, Attr::Float(number))] => self.builder.scalar(&(*number).into(), Dtype::Float32).ok(),
@@ -217,27 +217,27 @@ impl<'a> Conversion<'a> {
         }
     }
 
-    /// Outputs at the end that nobody reads are not asked of a lowering.
+    /// Omits trailing unused outputs, so that lowerings do not have to return them.
     fn without_unread(&self, proto: &NodeProto, node: &mut SourceNode) {
         let wanted = |name: &String| !name.is_empty() && self.is_read(name);
         let len = proto.output.iter().rposition(wanted).map_or(1, |last| last + 1);
         node.declared.truncate(len.max(1));
     }
 
-    /// The first input of which not even the type is known: with the reason, unless it is a problem already.
+    /// The first input with an unknown type, with an error unless it was already reported.
     fn unknown_input(&self, proto: &NodeProto, node: &SourceNode) -> Option<Option<Error>> {
         let at = node.known.iter().position(|value| value.is_some_and(|v| self.builder.ty(v).is_unknown()))?;
         if !self.problems.is_empty() {
             return Some(None);
         }
         let name = proto.input.get(at).map_or("", String::as_str);
-        let error = Error::unsupported(format!("the type of its input `{name}` is not known"));
-        Some(Some(error.help(
-            "the model's `value_info` may state it; `--inline-functions` tells the types of what a function gives",
-        )))
+        let error = Error::unsupported(format!("the type of its input `{name}` is unknown"));
+        Some(Some(
+            error.help("declare it in the model's `value_info`; for results of functions, use `--inline-functions`"),
+        ))
     }
 
-    /// Constants that a lowering has folded to.
+    /// The constant that a lowering folded a value to.
     fn as_constant(&self, value: Value) -> Option<Value> {
         self.builder.constant_of(value).map(|_| value)
     }
@@ -247,14 +247,14 @@ impl<'a> Conversion<'a> {
         match schema.versions.first() {
             Some(first) if first.since > opset => {
                 let since = first.since;
-                Error::unsupported(format!("its form of opset {opset} is not known here, only those from {since} on"))
+                Error::unsupported(format!("its version of opset {opset} is not supported, only those since {since}"))
             }
-            _ => Error::input(format!("it is not in opset {opset}")),
+            _ => Error::input(format!("opset {opset} does not have it")),
         }
     }
 
     pub(super) fn problem(&mut self, proto: &NodeProto, error: Error) {
-        // What a model does wrong is no fault of ours, but a rule that gives another type than is due is.
+        // An invalid model is not a bug of this program, but a rule that returns a wrong type is.
         let error = if error.kind == Kind::Io { Error { kind: Kind::Input, ..error } } else { error };
         self.problems.add(operator(proto), &label(proto), error);
     }
@@ -268,7 +268,7 @@ pub fn operator(proto: &NodeProto) -> &'static str {
     }
 }
 
-/// What a node is called in messages.
+/// The name of a node in messages.
 pub fn label(proto: &NodeProto) -> String {
     let output = || proto.output.iter().find(|name| !name.is_empty()).cloned();
     Some(proto.name().to_owned()).filter(|name| !name.is_empty()).or_else(output).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What stands in the way, all of it at once.
+//! Collects all problems of a conversion.
 
 use std::collections::HashMap;
 
@@ -14,19 +14,19 @@ struct Problem {
     count: usize,
 }
 
-/// More kinds of problems are counted, not listed.
-const MOST_LISTED: usize = 50;
+/// The maximal number of problems to list.
+const MAX_LISTED: usize = 50;
 
 /// All nodes that cannot be converted.
 #[derive(Debug, Default)]
 pub struct Problems {
     all: Vec<Problem>,
-    /// Where each is, by operator and reason.
+    /// The index of each problem, by operator and reason.
     known: HashMap<(String, String), usize>,
 }
 
 impl Problems {
-    /// One more.
+    /// Adds a problem.
     pub fn add(&mut self, op: &str, node: &str, reason: Error) {
         let key = (op.to_owned(), reason.to_string());
         match self.known.get(&key).and_then(|at| self.all.get_mut(*at)) {
@@ -38,16 +38,16 @@ impl Problems {
         }
     }
 
-    /// Are there none?
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// An error that lists them, if there are any.
+    /// Returns an error that lists all problems, if there are any.
     pub fn report(&self, opset: u32) -> Result<()> {
         self.listed(opset).map_err(|error| match error.kind {
             Kind::Internal if error.help.is_none() => {
-                error.help("`onnx.checker.check_model(.., full_check=True)` tells whether the model itself is wrong")
+                error.help("`onnx.checker.check_model(.., full_check=True)` checks whether the model itself is valid")
             }
             _ => error,
         })
@@ -65,9 +65,9 @@ impl Problems {
         if self.all.is_empty() {
             return Ok(());
         }
-        let mut lines: Vec<String> = self.all.iter().take(MOST_LISTED).map(Problem::line).collect();
-        if self.all.len() > MOST_LISTED {
-            lines.push(format!("and {} more", self.all.len() - MOST_LISTED));
+        let mut lines: Vec<String> = self.all.iter().take(MAX_LISTED).map(Problem::line).collect();
+        if self.all.len() > MAX_LISTED {
+            lines.push(format!("and {} more", self.all.len() - MAX_LISTED));
         }
         let needs = self.all.iter().map(|p| p.reason.needs_opset).collect::<Option<Vec<_>>>();
         let message = format!("this model cannot be converted to opset {opset}:\n    {}", lines.join("\n    "));
@@ -82,7 +82,7 @@ impl Problem {
         let plural = if self.count == 1 { "" } else { "s" };
         let mut line = format!("`{}` at {} node{plural}: {}", self.op, self.count, self.reason);
         if let Some(needs) = self.reason.needs_opset {
-            line.push_str(&format!(" (opset {needs} would do)"));
+            line.push_str(&format!(" (needs opset {needs})"));
         }
         line.push_str(&format!("\n      first at `{}`", self.node));
         line
@@ -90,5 +90,5 @@ impl Problem {
 }
 
 fn cannot(op: &str) -> String {
-    format!("`{op}` cannot be said")
+    format!("`{op}` cannot be expressed")
 }

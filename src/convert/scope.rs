@@ -1,4 +1,4 @@
-//! What names stand for: in the graph, in bodies inside it, and in functions, which see nothing of what is around them.
+//! Resolves names: in the graph, its subgraphs, and functions, which do not see outer names.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,27 +7,27 @@ use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::graph::{Type, Value};
 use aten2onnx_onnx::proto::AttributeProto;
 
-/// The names of a graph, a body or a function.
+/// The names of a graph, subgraph or function.
 #[derive(Debug, Default)]
 pub struct Scope {
-    /// None for an optional input of a function that is not given.
+    /// The values of names; None for an optional input of a function that is absent.
     pub names: HashMap<String, Option<Known>>,
-    /// What is stated of values.
+    /// Declared types.
     pub declared: HashMap<String, Type>,
     /// The names of its outputs.
     pub outputs: HashSet<String>,
-    /// Of a function.
+    /// The call, if it is a function.
     pub function: Option<Function>,
 }
 
 /// The call of a function.
 #[derive(Debug, Default)]
 pub struct Function {
-    /// The opset of the default domain that its body is written for.
+    /// The opset of the default domain in its body.
     pub opset: u32,
-    /// What the call gives, and what stands for what it does not.
+    /// The attributes of the call, and the defaults of others.
     pub attributes: HashMap<String, AttributeProto>,
-    /// What the names of its nodes begin with.
+    /// The prefix for the names of its nodes.
     pub prefix: String,
 }
 
@@ -43,12 +43,12 @@ impl Scopes {
         self.all.push(scope);
     }
 
-    /// Closes the innermost one.
+    /// Closes the innermost scope.
     pub fn pop(&mut self) -> Scope {
         self.all.pop().unwrap_or_default()
     }
 
-    /// The number of scopes that are open.
+    /// The number of open scopes.
     pub fn depth(&self) -> usize {
         self.all.len()
     }
@@ -58,7 +58,7 @@ impl Scopes {
         self.all.last()
     }
 
-    /// States what a name stands for.
+    /// Defines the value of a name.
     pub fn define(&mut self, name: &str, known: Option<Known>) -> Result<()> {
         let Some(scope) = self.all.last_mut() else { return Ok(()) };
         match scope.names.insert(name.to_owned(), known) {
@@ -67,7 +67,7 @@ impl Scopes {
         }
     }
 
-    /// What a name stands for.
+    /// The value of a name.
     pub fn find(&self, name: &str) -> Result<Option<Known>> {
         for scope in self.all.iter().rev() {
             if let Some(known) = scope.names.get(name) {
@@ -80,7 +80,7 @@ impl Scopes {
         Err(Error::input(format!("the value `{name}` is used before it is defined, or never defined")))
     }
 
-    /// What the model states of a value that is defined in the innermost scope.
+    /// The declared type of a value in the innermost scope.
     pub fn declared(&self, name: &str) -> Option<&Type> {
         self.all.last()?.declared.get(name)
     }
@@ -91,35 +91,35 @@ impl Scopes {
     }
 }
 
-/// Names in the result: each is given once.
+/// Names in the result, without duplicates.
 #[derive(Debug, Default)]
 pub struct Names {
-    /// Of values.
+    /// The names of values.
     pub of: HashMap<Value, String>,
-    /// Names that are taken, and the number to try next behind each.
+    /// Names in use, with the number to try next as suffix.
     taken: HashMap<String, u32>,
-    /// Names of the graph's outputs that are not given yet. No value of a body gets one, though it may be first.
+    /// Names of graph outputs that are not assigned yet. Values of subgraphs cannot get them.
     outputs: HashSet<String>,
 }
 
 impl Names {
-    /// Keeps a name for an output of the graph.
+    /// Reserves a name for an output of the graph.
     pub fn reserve(&mut self, output: &str) {
         self.taken.insert(output.to_owned(), 1);
         self.outputs.insert(output.to_owned());
     }
 
-    /// Gives a value of the graph itself its name.
-    pub fn give_outermost(&mut self, value: Value, name: &str) {
+    /// Names a value of the main graph.
+    pub fn name_outermost(&mut self, value: Value, name: &str) {
         if self.outputs.remove(name) {
             self.of.insert(value, name.to_owned());
         } else {
-            self.give(value, name);
+            self.assign(value, name);
         }
     }
 
-    /// Gives a value a name, or one like it where it is taken.
-    pub fn give(&mut self, value: Value, name: &str) {
+    /// Names a value; adds a suffix if the name is in use.
+    pub fn assign(&mut self, value: Value, name: &str) {
         let mut free = name.to_owned();
         let mut count = self.taken.get(name).copied();
         while let Some(number) = count.filter(|_| self.taken.contains_key(&free)) {
@@ -133,7 +133,7 @@ impl Names {
         self.of.insert(value, free);
     }
 
-    /// The name of a value is that of another now.
+    /// Moves the name of a value to another.
     pub fn move_to(&mut self, before: Value, after: Value) {
         if before != after
             && let Some(name) = self.of.remove(&before)
@@ -142,7 +142,7 @@ impl Names {
         }
     }
 
-    /// Has it a name?
+    /// Whether it has a name.
     pub fn has(&self, value: Value) -> bool {
         self.of.contains_key(&value)
     }

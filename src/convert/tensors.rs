@@ -1,7 +1,7 @@
-//! Tensors of a model: where their bytes lie. Only small ones are looked into.
+//! Locates the bytes of a model's tensors. Only small tensors are read.
 //!
-//! Raw data stays in the mapped file, external data in the files that it is in, which are mapped once. Elements in fields of their
-//! type (`float_data`) are laid out anew.
+//! Raw data stays in the mapped file; files of external data are mapped once. Elements in typed fields (`float_data`)
+//! are converted to raw data.
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
@@ -14,17 +14,17 @@ use aten2onnx_onnx::graph::{Constant, Data};
 use aten2onnx_onnx::proto::{SparseTensorProto, TensorProto, tensor_proto::DataLocation};
 use aten2onnx_onnx::read::Source;
 
-/// Tensors with more elements are weights, whose contents are nobody's business.
-const MOST_KNOWN: usize = 1024;
-/// A sparse tensor may take as many bytes when it is written out in full.
-const MOST_DENSE: u64 = 1 << 28;
+/// Larger tensors are weights, whose contents are not read.
+const MAX_CONSTANT: usize = 1024;
+/// The largest size in bytes of a sparse tensor that is converted to a dense one.
+const MAX_DENSE: u64 = 1 << 28;
 
 /// A tensor of the model.
 #[derive(Debug, Clone)]
 pub enum Tensor {
-    /// A small one, or one of strings.
+    /// A small tensor, or one of strings.
     Constant(Constant),
-    /// One whose bytes lie elsewhere.
+    /// A tensor whose bytes are not read.
     Weight(Arc<Weight>),
 }
 
@@ -32,14 +32,14 @@ pub enum Tensor {
 #[derive(Debug)]
 pub struct Tensors<'a> {
     source: &'a Source,
-    /// Files of external data, by the location that tensors name.
+    /// Files of external data, by location.
     files: HashMap<String, Arc<MappedFile>>,
-    /// Had any tensor external data?
+    /// Whether any tensor had external data.
     pub external: bool,
 }
 
 impl<'a> Tensors<'a> {
-    /// For the tensors of a model.
+    /// A reader for the tensors of a model.
     pub fn new(source: &'a Source) -> Tensors<'a> {
         Tensors { source, files: HashMap::new(), external: false }
     }
@@ -54,9 +54,9 @@ impl<'a> Tensors<'a> {
         let needed = dtype.bytes(count as u64).unwrap_or(u64::MAX);
         if storage.bytes().len() as u64 != needed {
             let given = storage.bytes().len();
-            return Err(Error::input(format!("{dtype}{sizes:?} takes {needed} bytes, and {given} are given")));
+            return Err(Error::input(format!("{dtype}{sizes:?} takes {needed} bytes, but has {given}")));
         }
-        if count <= MOST_KNOWN {
+        if count <= MAX_CONSTANT {
             return Ok(Tensor::Constant(Constant::new(dtype, sizes, storage.bytes())));
         }
         let strides = strides(&sizes);
@@ -70,7 +70,7 @@ impl<'a> Tensors<'a> {
             return self.external(proto);
         }
         if let Some(raw) = &proto.raw_data {
-            // A message that has been copied lies elsewhere.
+            // The bytes of a copied message are not in the mapped file.
             return Ok(match self.source.position(raw) {
                 Some(start) => Storage::Mapped { file: Arc::clone(&self.source.file), start, len: raw.len() },
                 None => Storage::Owned(raw.as_ref().into()),
@@ -83,7 +83,7 @@ impl<'a> Tensors<'a> {
         self.external = true;
         let entry = |key: &str| proto.external_data.iter().find(|e| e.key() == key).map(|e| e.value());
         let number = |key: &str| -> Result<Option<usize>> {
-            let wrong = || Error::input(format!("its external data has a wrong `{key}`"));
+            let wrong = || Error::input(format!("its external data has an invalid `{key}`"));
             entry(key).map(|text| text.parse().map_err(|_| wrong())).transpose()
         };
         let location = entry("location").ok_or_else(|| Error::input("its external data has no `location`"))?;
@@ -95,13 +95,13 @@ impl<'a> Tensors<'a> {
             None => present.saturating_sub(start),
         };
         if start.checked_add(len).is_none_or(|end| end > present) {
-            let message = format!("its {len} bytes from {start} on are not in `{location}`, which has {present}");
-            return Err(Error::input(message).help("is the file whole, and the one that belongs to this model?"));
+            let message = format!("its {len} bytes at offset {start} exceed the {present} bytes of `{location}`");
+            return Err(Error::input(message).help("check that the file is complete and belongs to this model"));
         }
         Ok(Storage::Mapped { file, start, len })
     }
 
-    /// Files beside the model, and nothing else of the disk.
+    /// Only files in the model's folder are allowed.
     fn file(&mut self, location: &str) -> Result<Arc<MappedFile>> {
         if let Some(file) = self.files.get(location) {
             return Ok(Arc::clone(file));
@@ -109,17 +109,19 @@ impl<'a> Tensors<'a> {
         let path = Path::new(location);
         let is_inside = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         if !is_inside || location.is_empty() {
-            return Err(Error::input(format!("its external data is at `{location}`, outside the model's folder")));
+            return Err(Error::input(format!("its external data is outside of the model's folder: `{location}`")));
         }
         let folder = self.source.file.path.parent().unwrap_or(Path::new(""));
         let file = match MappedFile::open(&folder.join(path)) {
             Ok(file) => file,
-            // An empty file cannot be mapped, and holds tensors without elements well enough.
+            // An empty file cannot be mapped, but is valid for empty tensors.
             Err(_) if folder.join(path).metadata().is_ok_and(|m| m.is_file() && m.len() == 0) => {
                 MappedFile::from_bytes(PathBuf::from(location), Vec::new())
             }
             Err(error) if error.kind == Kind::Io => {
-                return Err(error.help("external data must lie where the model says, relative to the model"));
+                return Err(
+                    error.help("external data must be at the location given in the model, relative to the model")
+                );
             }
             Err(error) => return Err(error),
         };
@@ -127,14 +129,14 @@ impl<'a> Tensors<'a> {
         Ok(file)
     }
 
-    /// A sparse tensor, written out in full.
+    /// Converts a sparse tensor to a dense one.
     pub fn dense(&mut self, proto: &SparseTensorProto) -> Result<Tensor> {
-        let values = proto.values.as_ref().ok_or_else(|| Error::input("a sparse tensor without values"))?;
+        let values = proto.values.as_ref().ok_or_else(|| Error::input("a sparse tensor has no values"))?;
         let (dtype, _, count) = layout(values)?;
         let (total, len) = dense_size(proto, dtype)?;
         let width = match dtype.bits() {
             bits @ 8.. => (bits / 8) as usize,
-            _ => return Err(Error::unsupported(format!("a sparse tensor of {dtype}"))),
+            _ => return Err(Error::unsupported(format!("sparse tensors of {dtype} are not supported"))),
         };
         let values = self.storage(values, dtype, count)?;
         let values = values.bytes().chunks_exact(width);
@@ -144,10 +146,12 @@ impl<'a> Tensors<'a> {
             let start = usize::try_from(place).ok().filter(|place| *place < total).map(|place| place * width);
             let element = start.and_then(|start| bytes.get_mut(start..start + width));
             element
-                .ok_or_else(|| Error::input(format!("a sparse tensor has an index {place} of {total}")))?
+                .ok_or_else(|| {
+                    Error::input(format!("index {place} of a sparse tensor is out of range for {total} elements"))
+                })?
                 .copy_from_slice(value);
         }
-        if total <= MOST_KNOWN {
+        if total <= MAX_CONSTANT {
             return Ok(Tensor::Constant(Constant::new(dtype, proto.dims.clone(), bytes)));
         }
         let name = proto.values.as_ref().map(|v| v.name().to_owned()).unwrap_or_default();
@@ -162,18 +166,18 @@ impl<'a> Tensors<'a> {
         })))
     }
 
-    /// The places of a sparse tensor's values, row-major.
+    /// The row-major positions of a sparse tensor's values.
     fn places(&mut self, proto: &SparseTensorProto, count: usize) -> Result<Vec<i64>> {
-        let indices = proto.indices.as_ref().ok_or_else(|| Error::input("a sparse tensor without indices"))?;
+        let indices = proto.indices.as_ref().ok_or_else(|| Error::input("a sparse tensor has no indices"))?;
         let (dtype, sizes, total) = layout(indices)?;
         let rank = proto.dims.len();
         let per_value = match sizes.as_slice() {
             [_] => 1,
             [_, columns] if usize::try_from(*columns) == Ok(rank) => rank,
-            _ => return Err(Error::input(format!("a sparse tensor's indices have the sizes {sizes:?}"))),
+            _ => return Err(Error::input(format!("the indices of a sparse tensor have invalid sizes {sizes:?}"))),
         };
         if dtype != Dtype::Int64 || Some(total) != count.checked_mul(per_value) {
-            return Err(Error::input("a sparse tensor has not as many indices as values"));
+            return Err(Error::input("the numbers of indices and values of a sparse tensor differ"));
         }
         let storage = self.storage(indices, dtype, total)?;
         let indices: Vec<i64> = storage.bytes().as_chunks::<8>().0.iter().map(|b| i64::from_le_bytes(*b)).collect();
@@ -190,31 +194,32 @@ impl<'a> Tensors<'a> {
             Some(sum)
         };
         let places: Option<Vec<i64>> = indices.chunks_exact(rank.max(1)).map(place).collect();
-        places.ok_or_else(|| Error::input("a sparse tensor has an index beyond its sizes"))
+        places.ok_or_else(|| Error::input("an index of a sparse tensor is out of range"))
     }
 }
 
-/// Elements and bytes of a sparse tensor in full.
+/// The number of elements and bytes of the dense tensor.
 fn dense_size(proto: &SparseTensorProto, dtype: Dtype) -> Result<(usize, usize)> {
     let count = elements(&proto.dims)?;
-    let len = dtype.bytes(count as u64).filter(|len| *len <= MOST_DENSE);
-    let len = len.ok_or_else(|| Error::unsupported(format!("a sparse tensor of the sizes {:?}", proto.dims)))?;
+    let len = dtype.bytes(count as u64).filter(|len| *len <= MAX_DENSE);
+    let len =
+        len.ok_or_else(|| Error::unsupported(format!("a sparse tensor with the sizes {:?} is too large", proto.dims)))?;
     Ok((count, usize::try_from(len).unwrap_or(0)))
 }
 
 /// Element type, sizes and the number of elements.
 fn layout(proto: &TensorProto) -> Result<(Dtype, Vec<i64>, usize)> {
     let number = proto.data_type();
-    let dtype = Dtype::from_onnx(number).ok_or_else(|| Error::input(format!("there is no element type {number}")))?;
+    let dtype = Dtype::from_onnx(number).ok_or_else(|| Error::input(format!("unknown element type {number}")))?;
     if proto.segment.is_some() {
-        return Err(Error::unsupported("a tensor in segments"));
+        return Err(Error::unsupported("tensors in segments are not supported"));
     }
     Ok((dtype, proto.dims.clone(), elements(&proto.dims)?))
 }
 
 fn elements(sizes: &[i64]) -> Result<usize> {
     let count = sizes.iter().try_fold(1usize, |count, size| count.checked_mul(usize::try_from(*size).ok()?));
-    count.ok_or_else(|| Error::input(format!("no tensor has the sizes {sizes:?}")))
+    count.ok_or_else(|| Error::input(format!("invalid sizes {sizes:?}")))
 }
 
 /// Strides of elements in row-major order.
@@ -228,16 +233,16 @@ fn strides(sizes: &[i64]) -> Vec<i64> {
 
 fn strings(proto: &TensorProto, sizes: Vec<i64>, count: usize) -> Result<Constant> {
     if proto.string_data.len() != count {
-        let message = format!("{count} strings are due, and {} are given", proto.string_data.len());
+        let message = format!("expected {count} strings, found {}", proto.string_data.len());
         return Err(Error::input(message));
     }
     let text = |bytes: &prost::bytes::Bytes| String::from_utf8(bytes.to_vec());
     let texts: std::result::Result<Vec<String>, _> = proto.string_data.iter().map(text).collect();
-    let texts = texts.map_err(|_| Error::unsupported("a tensor of strings that are not UTF-8"))?;
+    let texts = texts.map_err(|_| Error::unsupported("strings that are not UTF-8 are not supported"))?;
     Ok(Constant { dtype: Dtype::String, sizes, data: Data::Strings(texts.into()) })
 }
 
-/// Elements that lie in a field of their own type, as raw bytes.
+/// Converts elements in a typed field to raw bytes.
 fn typed(proto: &TensorProto, dtype: Dtype, count: usize) -> Result<Vec<u8>> {
     use Dtype::*;
     macro_rules! bytes {

@@ -1,4 +1,4 @@
-//! Types of values, from ONNX's messages.
+//! Converts types of values from ONNX's messages.
 
 use std::collections::HashMap;
 
@@ -8,18 +8,18 @@ use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::Type;
 use aten2onnx_onnx::proto::{TypeProto, tensor_shape_proto::dimension::Value as Dim, type_proto};
 
-/// Types within types; ONNX itself has two at most.
+/// The maximal nesting of types; ONNX uses at most two.
 const MAX_DEPTH: u32 = 8;
 
-/// Reads types. The same text of a dimension is the same size.
+/// Reads types. Equal texts of dimensions are equal sizes.
 #[derive(Debug, Default)]
 pub struct Types {
-    /// Expressions, which are not looked into.
+    /// Symbols for expressions, which are not parsed.
     opaque: HashMap<String, SymInt>,
 }
 
 impl Types {
-    /// The type; None where the message says nothing, or what is no tensor, sequence or optional (a map, a sparse tensor).
+    /// The type; None if it is not declared, or not a tensor, sequence or optional (a map, a sparse tensor).
     pub fn read(&mut self, builder: &Builder, proto: &TypeProto) -> Option<Type> {
         self.nested(builder, proto, 0)
     }
@@ -60,7 +60,7 @@ impl Types {
     }
 }
 
-/// Is it a name, and none that exporters write for what they do not know?
+/// Whether it is an identifier, and not one that exporters write for unknown sizes.
 fn is_identifier(text: &str) -> bool {
     let mut chars = text.chars();
     let first = chars.next().is_some_and(|c| c.is_alphabetic() || c == '_');

@@ -1,4 +1,4 @@
-//! Element types: one enum for PyTorch's and ONNX's names and numbers.
+//! Element types, with their names and numbers in PyTorch and ONNX.
 
 use std::fmt;
 
@@ -32,9 +32,9 @@ pub enum Dtype {
     Float8E8M0,
     Uint2,
     Int2,
-    /// PyTorch's half-precision complex; ONNX has none.
+    /// PyTorch's half-precision complex type, which ONNX does not have.
     Complex32,
-    /// Of a value of which nothing is known.
+    /// The dtype of a value of which nothing is known.
     Undefined,
 }
 
@@ -73,7 +73,7 @@ const TABLE: &[(Dtype, i32, &str, &str, i64)] = &[
 ];
 
 impl Dtype {
-    /// All of them, in the order of the enum.
+    /// All dtypes, in the order of the enum.
     pub const ALL: [Dtype; 28] = {
         let mut all = [Float32; 28];
         let mut i = 0;
@@ -103,22 +103,22 @@ impl Dtype {
         self.row().3
     }
 
-    /// From the number in `TensorProto.DataType`.
+    /// The dtype with this number in `TensorProto.DataType`.
     pub fn from_onnx(number: i32) -> Option<Dtype> {
         TABLE.iter().find(|r| r.1 == number && number > 0).map(|r| r.0)
     }
 
-    /// From PyTorch's name.
+    /// The dtype with this name in PyTorch.
     pub fn from_torch_name(name: &str) -> Option<Dtype> {
         TABLE.iter().find(|r| r.3 == name && r.0 != Undefined).map(|r| r.0)
     }
 
-    /// From the ScalarType number of torch's export schema (`.pt2` files), which is not c10's.
+    /// The dtype with this ScalarType number in torch's export schema (`.pt2` files), which differs from c10's.
     pub fn from_pt2(number: i64) -> Option<Dtype> {
         TABLE.iter().find(|r| r.4 == number && number > 0).map(|r| r.0)
     }
 
-    /// Bits of an element; 0 for strings.
+    /// The number of bits of an element; 0 for strings.
     pub fn bits(self) -> u32 {
         match self {
             Uint2 | Int2 => 2,
@@ -132,12 +132,12 @@ impl Dtype {
         }
     }
 
-    /// Bytes that `count` elements take when packed as ONNX and PyTorch store them.
+    /// The number of bytes of `count` elements, packed as in ONNX and PyTorch.
     pub fn bytes(self, count: u64) -> Option<u64> {
         count.checked_mul(u64::from(self.bits())).map(|bits| bits.div_ceil(8))
     }
 
-    /// A floating-point type (complex is not one).
+    /// Whether it is a floating-point type (complex types are not).
     pub fn is_float(self) -> bool {
         matches!(
             self,
@@ -154,27 +154,27 @@ impl Dtype {
         )
     }
 
-    /// An integer type (bool is not one).
+    /// Whether it is an integer type (bool is not).
     pub fn is_int(self) -> bool {
         self.is_signed_int() || self.is_unsigned()
     }
 
-    /// A signed integer type.
+    /// Whether it is a signed integer type.
     pub fn is_signed_int(self) -> bool {
         matches!(self, Int8 | Int16 | Int32 | Int64 | Int4 | Int2)
     }
 
-    /// An unsigned integer type.
+    /// Whether it is an unsigned integer type.
     pub fn is_unsigned(self) -> bool {
         matches!(self, Uint8 | Uint16 | Uint32 | Uint64 | Uint4 | Uint2)
     }
 
-    /// A complex type.
+    /// Whether it is a complex type.
     pub fn is_complex(self) -> bool {
         matches!(self, Complex32 | Complex64 | Complex128)
     }
 
-    /// The dtype of the parts of a complex one; others are themselves.
+    /// The dtype of the parts of a complex dtype; other dtypes are returned unchanged.
     pub fn real(self) -> Dtype {
         match self {
             Complex32 => Float16,
@@ -184,7 +184,7 @@ impl Dtype {
         }
     }
 
-    /// The complex dtype whose parts are of a real one.
+    /// The complex dtype whose parts have this dtype.
     pub fn complex(self) -> Option<Dtype> {
         match self {
             Float16 => Some(Complex32),

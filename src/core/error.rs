@@ -1,8 +1,8 @@
-//! What can go wrong, said once: what happened, where, and what to do.
+//! Errors: what happened, where, and how to fix it.
 
 use std::fmt;
 
-/// The result of everything that can fail.
+/// The result of a fallible function.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The kinds of errors; each has its exit code.
@@ -12,11 +12,11 @@ pub enum Kind {
     Io,
     /// The input is damaged, or not of a known format. Exit code 4.
     Input,
-    /// The model needs what the target opset or this program does not have. Exit code 5.
+    /// The model needs something that the target opset or this program does not support. Exit code 5.
     Unsupported,
-    /// A fault of this program: a rule that broke its own promise. Exit code 70.
+    /// A bug in this program, such as an incorrect rule. Exit code 70.
     Internal,
-    /// Whoever asked for the work told it to stop. Exit code 130.
+    /// The caller stopped the work. Exit code 130.
     Stopped,
 }
 
@@ -31,64 +31,64 @@ pub struct Call {
     pub source_line: Option<String>,
 }
 
-/// An error with its place.
+/// An error with its location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
-    /// What kind it is.
+    /// The kind of error.
     pub kind: Kind,
-    /// What happened, one line where possible.
+    /// What happened, in one line if possible.
     pub message: String,
-    /// Where, from the outside in: file, graph, node, field.
+    /// The location, from the outermost part: file, graph, node, field.
     pub place: Vec<String>,
-    /// What to do.
+    /// How to fix it.
     pub help: Option<String>,
-    /// The lowest opset at which this would have worked, where that is known.
+    /// The lowest opset that would work, if known.
     pub needs_opset: Option<u32>,
-    /// The call that it is about, if it is about one.
+    /// The call that the error is about, if any.
     pub call: Option<Box<Call>>,
 }
 
 impl Error {
-    /// An error of a kind.
+    /// An error of this kind.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
         Error { kind, message: message.into(), place: Vec::new(), help: None, needs_opset: None, call: None }
     }
 
-    /// The input is damaged or unknown.
+    /// An error for damaged or unknown input.
     pub fn input(message: impl Into<String>) -> Self {
         Error::new(Kind::Input, message)
     }
 
-    /// It cannot be said in the target.
+    /// An error for something that the target cannot express.
     pub fn unsupported(message: impl Into<String>) -> Self {
         Error::new(Kind::Unsupported, message)
     }
 
-    /// Our own fault.
+    /// An error for a bug in this program.
     pub fn internal(message: impl Into<String>) -> Self {
         Error::new(Kind::Internal, message)
     }
 
-    /// A `fail` or `since` of a rule, `needs` being the opset that would do.
+    /// A refusal by `fail` or `since` in a rule; `needs` is the opset that would work.
     pub fn refused(message: impl Into<String>, needs: Option<u32>) -> Self {
         Error { needs_opset: needs, ..Error::unsupported(message) }
     }
 
-    /// Adds an outer place.
+    /// Adds an outer location.
     #[must_use]
     pub fn at(mut self, place: impl Into<String>) -> Self {
         self.place.insert(0, place.into());
         self
     }
 
-    /// Says what to do.
+    /// Adds how to fix it.
     #[must_use]
     pub fn help(mut self, text: impl Into<String>) -> Self {
         self.help = Some(text.into());
         self
     }
 
-    /// The process's exit code for this kind.
+    /// The exit code of the process for this kind.
     pub fn exit_code(&self) -> u8 {
         match self.kind {
             Kind::Io => 3,

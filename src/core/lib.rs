@@ -1,10 +1,11 @@
-//! Types that every part of aten2onnx uses: element types, symbolic sizes, errors, and weights, whose bytes stay in their file.
+//! Types used by all parts of aten2onnx: element types, symbolic sizes, errors, and weights, whose bytes stay in their
+//! file.
 //!
 //! A module imports only modules of lower floors, which a test checks. The lowest floor comes first:
 //!
 //! | floor | modules | contents |
 //! |---|---|---|
-//! | values | `dtype`, `error`, `sym` | element types, errors with their place, symbolic integers |
+//! | values | `dtype`, `error`, `sym` | element types, errors with their location, symbolic integers |
 //! | weights | `weights` | tensors in mapped files, and their bytes |
 
 pub mod dtype;

@@ -1,4 +1,4 @@
-//! An example as a model at an opset, built as the exporter builds one.
+//! Builds the model of an example at an opset, like the exporter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,19 +18,19 @@ use aten2onnx_onnx::graph::{Attr, Graph, Origin, Type, Value};
 use aten2onnx_onnx::schema;
 use aten2onnx_rules::{self, Rules};
 
-/// What became of an example at an opset.
+/// The result of building an example.
 #[derive(Debug)]
 pub enum Outcome {
     /// A model.
     Built(Built),
     /// The rule refuses.
     Refused {
-        /// The opset that would do.
+        /// The opset that would work.
         needs: Option<u32>,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// Something is wrong.
+    /// An error.
     Failed(String),
 }
 
@@ -45,7 +45,7 @@ pub struct Built {
     pub unversioned: Vec<u8>,
 }
 
-/// Builds an example; gives the branches that it reached too.
+/// Builds an example; also returns the branches that it reached.
 pub fn build(
     example: &Example,
     checked: &Checked,
@@ -54,7 +54,7 @@ pub fn build(
     passes: Passes,
 ) -> (Outcome, BTreeSet<u32>) {
     let mut cx = rules.builder(opset);
-    // The native operator is the oracle, so its lowering must not stand in for it there.
+    // The native operator is the reference, so its own lowering must not be used there.
     if matches!(example.target, Target::Map(_)) {
         cx.avoid_missing_kernels();
     }
@@ -68,10 +68,10 @@ pub fn build(
     (outcome, arms)
 }
 
-/// The graph of an example, as an export would have it.
+/// The graph of an example as an export builds it.
 ///
 /// # Errors
-/// What the rule says.
+/// The error of the rule.
 pub fn graph(example: &Example, checked: &Checked, rules: &Rules, opset: u32) -> Result<Graph> {
     let mut cx = rules.builder(opset);
     cx.avoid_missing_kernels();
@@ -98,10 +98,10 @@ fn model(cx: Builder, opset: u32, passes: Passes) -> Result<Built> {
     Ok(Built { opset, bytes, unversioned })
 }
 
-/// The opset at which the operator itself is the oracle: one that ONNX Runtime takes, if its newest form is there already.
+/// The opset at which the operator itself is the reference: the newest of ONNX Runtime, if it has the newest form.
 pub fn native_opset(op: &str) -> u32 {
     let newest = schema::find(op).and_then(|op| op.versions.last()).map_or(0, |v| v.since);
-    if newest <= 26 { 26 } else { aten2onnx_onnx::facts::MAX_OPSET }
+    if newest <= super::newest_run() { super::newest_run() } else { aten2onnx_onnx::facts::MAX_OPSET }
 }
 
 /// The types of an example's parameters.
@@ -115,7 +115,7 @@ pub(super) fn params(example: &Example, checked: &Checked) -> BTreeMap<String, T
     }
 }
 
-/// Symbolic sizes that stand as arguments and in no tensor: they are inputs of their own.
+/// Symbolic sizes that are arguments but not sizes of a tensor: they become separate inputs.
 pub(super) fn lone_symbols(example: &Example, params: &BTreeMap<String, Ty>) -> Vec<String> {
     let mut in_tensors = BTreeSet::new();
     let mut named = Vec::new();
@@ -281,7 +281,7 @@ fn map(cx: &mut Builder, name: &str, example: &Example, checked: &Checked, rules
     Ok(())
 }
 
-/// A number in the dtype that Python's numbers have.
+/// A number in the dtype of Python numbers.
 fn python_number(cx: &mut Builder, number: &Scalar) -> Result<Value> {
     match number {
         Scalar::Value(value) => Ok(*value),
@@ -304,7 +304,7 @@ fn lower(cx: &mut Builder, op: &str, example: &Example, checked: &Checked) -> Re
 }
 
 impl Call<'_> {
-    /// What an operator gives for arguments by name.
+    /// Calls an operator with named arguments.
     fn node(&mut self, op: &str, args: &[(&str, &ExampleValue)]) -> Result<Vec<Value>> {
         let schema = schema::find(op).ok_or_else(|| Error::internal("no such operator"))?;
         let checked = self.checked;
@@ -324,7 +324,7 @@ impl Call<'_> {
             }
         }
         let mut attrs = Vec::new();
-        // What a body takes may be told by the other attributes.
+        // The input types of a body may depend on the other attributes.
         let (bodies, plain): (Vec<_>, Vec<_>) = version.attributes.iter().partition(|a| a.kind == AttrKind::Graph);
         for attribute in plain.into_iter().chain(bodies) {
             let Some((_, value)) =
@@ -347,7 +347,7 @@ impl Call<'_> {
         self.cx.node(schema.name, inputs, attrs, outputs)
     }
 
-    /// A body from a closure of operators on its parameters.
+    /// Builds a body from a closure of operators on its parameters.
     fn body(
         &mut self,
         op: &str,
@@ -370,7 +370,7 @@ impl Call<'_> {
     }
 }
 
-/// What an expression of a body gives.
+/// Evaluates an expression in a body.
 fn evaluated(cx: &mut Builder, expr: &Expr, known: &BTreeMap<&str, Value>) -> Result<Value> {
     match &expr.kind {
         ExprKind::Name(name) => known.get(name.text.as_str()).copied().ok_or_else(|| Error::internal("no such name")),
@@ -378,7 +378,9 @@ fn evaluated(cx: &mut Builder, expr: &Expr, known: &BTreeMap<&str, Value>) -> Re
             let op = schema::find(&name.name.text).ok_or_else(|| Error::internal("no such operator"))?.name;
             let mut inputs = Vec::new();
             for arg in args {
-                let Argument::Positional(arg) = arg else { return Err(Error::internal("examples know inputs alone")) };
+                let Argument::Positional(arg) = arg else {
+                    return Err(Error::internal("only inputs are supported in bodies of examples"));
+                };
                 inputs.push(match &arg.kind {
                     ExprKind::Int(number) => In::Number(Scalar::Int(*number)),
                     _ => In::Value(evaluated(cx, arg, known)?),
@@ -386,7 +388,7 @@ fn evaluated(cx: &mut Builder, expr: &Expr, known: &BTreeMap<&str, Value>) -> Re
             }
             cx.node1(op, inputs, Vec::new())
         }
-        other => Err(Error::internal(format!("examples do not know {other:?}"))),
+        other => Err(Error::internal(format!("unsupported in bodies of examples: {other:?}"))),
     }
 }
 
@@ -405,7 +407,7 @@ impl Call<'_> {
                 let names: Vec<String> = args.iter().map(named).collect();
                 let args: Vec<_> = names.iter().map(String::as_str).zip(args.iter().map(|arg| &arg.value)).collect();
                 let results = self.node(&op.text, &args)?;
-                In::Value(*results.first().ok_or_else(|| Error::internal("an operator without results"))?)
+                In::Value(*results.first().ok_or_else(|| Error::internal("an operator has no results"))?)
             }
             ExampleValue::List(items) if items.iter().any(|i| matches!(i, ExampleValue::Float(_))) => {
                 In::Floats(items.iter().filter_map(|i| self.number(i)?.as_float()).collect())
@@ -442,7 +444,7 @@ impl Call<'_> {
             let text = |i: &ExampleValue| if let ExampleValue::Str(s) = i { Some(s.clone()) } else { None };
             list.iter().filter_map(text).collect::<Vec<_>>()
         };
-        let wrong = || Error::internal(format!("an attribute given as {value:?}"));
+        let wrong = || Error::internal(format!("invalid value {value:?} for an attribute"));
         Ok(match kind {
             AttrKind::Float => Attr::Float(floats().first().copied().ok_or_else(wrong)?),
             AttrKind::Int => Attr::Int(ints().first().copied().ok_or_else(wrong)?),

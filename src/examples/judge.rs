@@ -1,4 +1,4 @@
-//! The judge: a Python program that runs the models and compares them with PyTorch, or with the native operator.
+//! Runs the judge: a Python program that runs the models and compares them with PyTorch, or with the native operator.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,18 +7,18 @@ use std::process::Command;
 use super::{Record, Verdict};
 use aten2onnx_core::error::{Error, Kind, Result};
 
-/// Its program, and what stands in for PyTorch's kernels of other devices.
+/// Its program, and replacements for PyTorch kernels that need another device.
 const PROGRAM: &str = include_str!("judge.py");
 const STAND_INS: &str = include_str!("stand_ins.py");
 
-/// Who judges, and where.
+/// How to run the judge.
 #[derive(Debug, Clone)]
 pub struct Judge {
-    /// The interpreter: it needs torch, onnx and onnxruntime.
+    /// The interpreter, with torch, onnx and onnxruntime.
     pub python: PathBuf,
-    /// Modules to import first: those that define custom operators.
+    /// Modules to import first, which define custom operators.
     pub imports: Vec<String>,
-    /// Where cases and verdicts are written.
+    /// The folder for cases and verdicts.
     pub folder: PathBuf,
 }
 
@@ -26,24 +26,24 @@ impl Judge {
     /// Judges the records.
     ///
     /// # Errors
-    /// A judge that cannot be run, or gives up.
+    /// The judge cannot be run or fails.
     pub fn judge(&self, records: &[Record]) -> Result<BTreeMap<usize, Verdict>> {
         if records.is_empty() {
             return Ok(BTreeMap::new());
         }
         let file = |name: &str| self.folder.join(name);
         let (cases, verdicts) = (file("cases.jsonl"), file("verdicts.jsonl"));
-        std::fs::create_dir_all(&self.folder).map_err(|error| placed(error, &self.folder))?;
+        std::fs::create_dir_all(&self.folder).map_err(|error| io_error(error, &self.folder))?;
         let lines: Vec<String> = records.iter().map(serde_json::to_string).collect::<Result<_, _>>().map_err(faulty)?;
         write(&cases, &lines.join("\n"))?;
-        // Its processes look for it by its path.
+        // Its worker processes load it by path.
         let program = file("judge.py");
         write(&program, PROGRAM)?;
         write(&file("stand_ins.py"), STAND_INS)?;
         let mut command = Command::new(&self.python);
         command.arg(&program).args([&cases, &verdicts]).args(&self.imports);
         let status = command.status().map_err(|error| {
-            placed(error, &self.python)
+            io_error(error, &self.python)
                 .help("an interpreter with torch, onnx and onnxruntime is needed: set ATEN2ONNX_PYTHON")
         })?;
         if !status.success() {
@@ -51,31 +51,31 @@ impl Judge {
                 Error::new(Kind::Io, format!("the judge failed: {status}")).at(self.python.display().to_string())
             );
         }
-        let text = std::fs::read_to_string(&verdicts).map_err(|error| placed(error, &verdicts))?;
+        let text = std::fs::read_to_string(&verdicts).map_err(|error| io_error(error, &verdicts))?;
         let read =
             |line: &str| serde_json::from_str(line).map(|verdict: Verdict| (verdict.id, verdict)).map_err(faulty);
         let found: BTreeMap<usize, Verdict> = text.lines().map(read).collect::<Result<_>>()?;
         match records.iter().find(|record| !found.contains_key(&record.id)) {
-            Some(left_out) => Err(Error::internal(format!("the judge left out `{}`", left_out.text))),
+            Some(left_out) => Err(Error::internal(format!("the judge has no verdict for `{}`", left_out.text))),
             None => Ok(found),
         }
     }
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, text).map_err(|error| placed(error, path))
+    std::fs::write(path, text).map_err(|error| io_error(error, path))
 }
 
-fn placed(error: std::io::Error, path: &Path) -> Error {
+fn io_error(error: std::io::Error, path: &Path) -> Error {
     Error::from(error).at(path.display().to_string())
 }
 
 fn faulty(error: serde_json::Error) -> Error {
-    Error::internal(format!("what passes between us and the judge: {error}"))
+    Error::internal(format!("invalid data from the judge: {error}"))
 }
 
 impl Verdict {
-    /// The failures as text after that of the example.
+    /// The failures as lines.
     pub fn lines(&self) -> Vec<String> {
         self.failures.iter().map(|f| format!("    opset {}: {}", f.opset, f.what)).collect()
     }

@@ -1,4 +1,4 @@
-//! The examples of rules as models, and what PyTorch and ONNX Runtime say to them: what `try` and the tests run.
+//! Turns the examples of rules into models and compares them with PyTorch and ONNX Runtime, for `try` and the tests.
 
 mod build;
 mod judge;
@@ -15,17 +15,20 @@ pub use record::{Failure, Record, Verdict};
 
 use aten2onnx_builder::passes::Passes;
 use aten2onnx_onnx::facts::{MAX_OPSET, MIN_OPSET};
+use aten2onnx_onnx::targets;
 use aten2onnx_rules::Rules;
 
-/// The newest opset that the runtime takes which judges.
-const NEWEST_RUN: u32 = 26;
+/// The newest opset of ONNX Runtime, which runs the examples.
+fn newest_run() -> u32 {
+    targets::find("onnxruntime").map_or(MAX_OPSET, |target| target.newest_opset)
+}
 
-/// What an example came to, before it is judged.
+/// The models of an example, before they are run.
 #[derive(Debug)]
 pub struct Tried {
-    /// What the judge needs; None where no opset gives a model.
+    /// The data for the judge; None if no opset has a model.
     pub record: Option<Record>,
-    /// What went wrong already: texts that begin with that of the example.
+    /// Failures so far: texts that start with that of the example.
     pub failures: Vec<String>,
     /// The numbers of the branches that were reached.
     pub reached: BTreeSet<u32>,
@@ -33,7 +36,7 @@ pub struct Tried {
     pub refused: Vec<u32>,
 }
 
-/// The example as written; one of a family says which row it is.
+/// The example as written; for a rule family, with its row.
 pub fn text(example: &Example) -> String {
     if example.text.contains('{') && !example.text.contains(target(example)) {
         return format!("{} (of {})", example.text, target(example));
@@ -41,7 +44,7 @@ pub fn text(example: &Example) -> String {
     example.text.clone()
 }
 
-/// The overload or operator that it is an example of.
+/// The overload or operator of the example.
 pub fn target(example: &Example) -> &str {
     match &example.target {
         Target::Map(name) | Target::Lower(name) => name,
@@ -82,16 +85,17 @@ pub fn run(id: usize, example: &Example, checked: &Checked, rules: &Rules, passe
     tried
 }
 
-/// The opsets at which the graph differs: the oldest and the newest that the runtime takes of each run of equal graphs.
+/// The models that differ: of each run of equal graphs, those at the oldest and the newest opset that the runtime supports.
 fn differing(models: Vec<Built>) -> Vec<Built> {
     let mut kept: Vec<Built> = Vec::new();
     let mut newest: Option<Built> = None;
+    let newest_run = newest_run();
     for model in models {
         let same = kept.last().is_some_and(|first| first.unversioned == model.unversioned);
         if !same {
             kept.extend(newest.take());
             kept.push(model);
-        } else if model.opset <= NEWEST_RUN {
+        } else if model.opset <= newest_run {
             newest = Some(model);
         }
     }

@@ -1,4 +1,4 @@
-//! What passes between a run of examples and `judge.py`.
+//! The data exchanged between a run of examples and `judge.py`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -22,7 +22,7 @@ pub struct Record {
     pub native: Option<Json>,
 }
 
-/// What the judge says.
+/// The result of the judge.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]
 pub struct Verdict {
@@ -30,7 +30,7 @@ pub struct Verdict {
     pub failures: Vec<Failure>,
 }
 
-/// A model that is wrong.
+/// A wrong model.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]
 pub struct Failure {
@@ -62,7 +62,7 @@ pub(super) fn record(
     }
 }
 
-/// Sizes that no input tells are inputs of their own, after the others.
+/// Sizes that are not dimensions of an input become separate inputs, after the others.
 fn add_symbolic(example: &Example, checked: &Checked, inputs: &mut Vec<Json>) {
     for name in lone_symbols(example, &params(example, checked)) {
         let size = example.with.iter().find(|w| w.0 == name).map_or(0, |w| w.1);
@@ -75,7 +75,7 @@ fn model(opset: u32, bytes: &[u8]) -> Json {
     json!({"opset": opset, "hex": hex})
 }
 
-/// Tensors become inputs, in the order in which they are met: as `build` does.
+/// Tensors become inputs in the order of occurrence, as in `build`.
 fn argument(value: &ExampleValue, example: &Example, inputs: &mut Vec<Json>) -> Json {
     match value {
         ExampleValue::Tensor { dtype, sizes, range } => {
@@ -113,7 +113,7 @@ fn argument(value: &ExampleValue, example: &Example, inputs: &mut Vec<Json>) -> 
     }
 }
 
-/// JSON has no infinities: Python reads them from text.
+/// JSON has no infinities; Python parses them from strings.
 fn number(x: f64) -> Json {
     if x.is_finite() { json!(x) } else { json!(x.to_string()) }
 }

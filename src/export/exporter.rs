@@ -1,4 +1,4 @@
-//! The exporter for those who call it from Rust.
+//! The exporter for use from Rust.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -10,7 +10,7 @@ use aten2onnx_onnx::{Exported, Summary};
 use aten2onnx_onnx::{ExternalData, Ir, Provenance};
 use aten2onnx_rules::CompiledRules;
 
-/// Exports models with the choices that it holds.
+/// Exports models with the given options.
 ///
 /// ```
 /// use aten2onnx::Exporter;
@@ -31,7 +31,7 @@ pub struct Exporter {
 }
 
 impl Exporter {
-    /// An exporter with the default choices.
+    /// An exporter with the default options.
     pub fn new() -> Exporter {
         Exporter::default()
     }
@@ -43,8 +43,8 @@ impl Exporter {
         self
     }
 
-    /// The runtime that the model is for, by its name (`tensorrt-8.6`). It chooses the opset, unless [`Exporter::opset`] names one that
-    /// it takes.
+    /// The runtime that the model is for, by name (`tensorrt-8.6`). It determines the opset, unless [`Exporter::opset`]
+    /// sets one that it supports.
     ///
     /// # Errors
     /// No runtime has this name.
@@ -53,28 +53,28 @@ impl Exporter {
         Ok(self)
     }
 
-    /// The IR version, where the lowest that holds the model is not wanted.
+    /// The IR version; by default the lowest that the model requires.
     #[must_use]
     pub fn ir(mut self, ir: Ir) -> Exporter {
         self.options.output.ir = ir;
         self
     }
 
-    /// Where the weights go.
+    /// Where weights are stored.
     #[must_use]
     pub fn external_data(mut self, external_data: ExternalData) -> Exporter {
         self.options.output.external_data = external_data;
         self
     }
 
-    /// How much is done to the graph: 0 leaves it as the rules wrote it, 1 (the default) runs all passes.
+    /// How the graph is optimized: 0 leaves it as the rules build it, 1 (the default) runs all passes.
     #[must_use]
     pub fn opt_level(mut self, level: u8) -> Exporter {
         self.options.opt_level = level;
         self
     }
 
-    /// How much nodes tell about their origin.
+    /// How much nodes record about their origin.
     #[must_use]
     pub fn provenance(mut self, provenance: Provenance) -> Exporter {
         self.options.provenance = provenance;
@@ -102,25 +102,25 @@ impl Exporter {
         self
     }
 
-    /// Buffers that the model writes to become inputs, and the new values of these and of inputs it writes to become outputs.
+    /// Turns buffers that the model writes to into inputs, and the new values of buffers and inputs into outputs.
     #[must_use]
     pub fn keep_mutations(mut self) -> Exporter {
         self.options.keep_mutations = true;
         self
     }
 
-    /// Tells in the notes which assertions of the model are left out.
+    /// Lists the assertions of the model that are dropped in the notes.
     #[must_use]
     pub fn keep_assertions(mut self) -> Exporter {
         self.options.keep_assertions = true;
         self
     }
 
-    /// Rules of mapping files, and of all files of a folder where one is named: they define custom operators and override rules
-    /// of the build. A second call takes the place of the first.
+    /// Adds rules from mapping files, or all files of a folder: they define custom operators and override built-in
+    /// rules. A second call replaces the first.
     ///
     /// # Errors
-    /// A file that cannot be read, or everything that the checker has to say about the rules.
+    /// A file that cannot be read, or all diagnostics of the checker.
     ///
     /// ```
     /// # use aten2onnx::Exporter;
@@ -146,21 +146,21 @@ impl Exporter {
         Ok(self)
     }
 
-    /// Rules that a crate has compiled: see `docs/custom-operators.md`.
+    /// Adds rules that another crate has compiled: see `docs/custom-operators.md`.
     #[must_use]
     pub fn rules(mut self, set: &'static CompiledRules) -> Exporter {
         self.options.output.rules.add(set);
         self
     }
 
-    /// What becomes of operators without a rule.
+    /// What happens to operators without a rule.
     #[must_use]
     pub fn fallback(mut self, fallback: Fallback) -> Exporter {
         self.options.fallback = fallback;
         self
     }
 
-    /// Reads a `.pt2` file and makes the model, without writing it. Weights are not read.
+    /// Reads a `.pt2` file and builds the model without writing it. Weights are not read.
     pub fn read(&self, source: impl AsRef<Path>) -> Result<Exported> {
         export_program(crate::frontend::pt2::read(source.as_ref())?, &self.options)
     }

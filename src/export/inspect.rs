@@ -1,4 +1,4 @@
-//! What is in a program and which opsets would do, without exporting it.
+//! Inspects a program and determines which opsets support it, without exporting it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use aten2onnx_onnx::facts::{MAX_OPSET, MIN_OPSET};
 use aten2onnx_onnx::without_folders;
 use aten2onnx_rules::Rules;
 
-/// What is in a program.
+/// The contents of a program.
 #[derive(Debug, Clone, Serialize)]
 pub struct Inspection {
     /// The file.
@@ -32,9 +32,9 @@ pub struct Inspection {
     pub weights: Weights,
     /// Operators, the most frequent first.
     pub operators: Vec<Operator>,
-    /// Whether each opset would do.
+    /// The verdict for each opset.
     pub opsets: Vec<Verdict>,
-    /// Things worth knowing.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
@@ -45,29 +45,29 @@ pub struct Port {
     pub name: String,
     /// `tensor`, `int`, `float`, `bool`, `constant`, `none`; for an output also `buffer mutation`, `input mutation`.
     pub kind: &'static str,
-    /// The element type of a tensor, as PyTorch calls it.
+    /// The element type of a tensor, with its name in PyTorch.
     pub dtype: Option<String>,
     /// The sizes of a tensor: numbers, or expressions in symbols.
     pub shape: Option<Vec<String>>,
 }
 
-/// Inclusive bounds; None where there is none.
+/// Inclusive bounds; None if unbounded.
 #[derive(Debug, Clone, Serialize)]
 pub struct Bounds {
-    /// The least value.
+    /// The smallest value.
     pub min: Option<i64>,
-    /// The greatest value.
+    /// The largest value.
     pub max: Option<i64>,
 }
 
-/// Weights, those that are tied counted once.
+/// The number of weights; tied weights count once.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Weights {
     /// Tensors.
     pub tensors: usize,
     /// Elements.
     pub elements: u64,
-    /// Bytes, as they would be written.
+    /// Bytes when written.
     pub bytes: u64,
 }
 
@@ -76,48 +76,48 @@ pub struct Weights {
 pub struct Operator {
     /// `aten::add.Tensor`
     pub operator: String,
-    /// How often.
+    /// The number of calls.
     pub count: usize,
-    /// Where.
+    /// The calls.
     pub calls: Vec<Place>,
 }
 
-/// Where an operator is called.
+/// The location of a call.
 #[derive(Debug, Clone, Serialize)]
 pub struct Place {
     /// The node: `relu_1`.
     pub node: String,
     /// The path of the module.
     pub module: Option<String>,
-    /// The line of the user's source, without folders.
+    /// The source line of the user, without directories.
     pub source_line: Option<String>,
 }
 
-/// Would an opset do?
+/// Whether an opset supports the program.
 #[derive(Debug, Clone, Serialize)]
 pub struct Verdict {
     /// The opset.
     pub opset: u32,
-    /// It would.
+    /// Whether it does.
     pub ok: bool,
-    /// What is in the way.
+    /// Why it does not.
     pub reasons: Vec<Reason>,
 }
 
-/// What is in the way.
+/// A reason why an opset does not support the program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Reason {
-    /// In words.
+    /// The message.
     pub message: String,
-    /// From the outside in.
+    /// The location, from the outermost part.
     pub place: Vec<String>,
-    /// What to do.
+    /// How to fix it.
     pub help: Option<String>,
-    /// The lowest opset that would do here.
+    /// The lowest opset that would work.
     pub needs_opset: Option<u32>,
 }
 
-/// Looks into a program; `opsets` are those to try, all that we have if there are none.
+/// Inspects a program for one opset, or for all supported ones.
 pub fn inspect(program: &Program, rules: &Rules, opsets: Option<u32>) -> Inspection {
     let tried = opsets.map_or(MIN_OPSET..=MAX_OPSET, |opset| opset..=opset);
     let mut prepared = program.clone();
@@ -138,14 +138,14 @@ pub fn inspect(program: &Program, rules: &Rules, opsets: Option<u32>) -> Inspect
 
 fn verdict(program: &Result<Program>, rules: &Rules, opset: u32) -> Verdict {
     let reasons = match program {
-        Ok(program) => in_the_way(program, rules, opset),
+        Ok(program) => reasons_against(program, rules, opset),
         Err(error) => vec![error.clone().into()],
     };
     Verdict { opset, ok: reasons.is_empty(), reasons }
 }
 
-/// All operators that the opset lacks, or else the first rule that refuses.
-fn in_the_way(program: &Program, rules: &Rules, opset: u32) -> Vec<Reason> {
+/// All operators that the opset lacks, or else the first refusal of a rule.
+fn reasons_against(program: &Program, rules: &Rules, opset: u32) -> Vec<Reason> {
     let blockers = preflight(program, rules, opset);
     if !blockers.is_empty() {
         return blockers.into_iter().map(Reason::from).collect();
@@ -251,7 +251,7 @@ fn place(node: &Node) -> Place {
     }
 }
 
-/// Calls `f` for every node, those of nested graphs too.
+/// Calls `f` for every node, including those of nested graphs.
 fn visit<'a>(graph: &'a Graph, f: &mut dyn FnMut(&'a Node)) {
     for node in &graph.nodes {
         f(node);

@@ -1,4 +1,4 @@
-//! The pipeline: a program in, an ONNX model out. The command line and the bindings are thin layers over this.
+//! The export pipeline, from a program to an ONNX model. The command line and the bindings are thin layers over it.
 //!
 //! ```
 //! use aten2onnx::Exporter;
@@ -26,18 +26,18 @@ pub use exporter::Exporter;
 use crate::options::Options;
 use crate::prepare::{Keep, prepare};
 use crate::program::Program;
-use crate::translate::{kept, translate};
+use crate::translate::{fallback_note, translate};
 
 /// Exports a program.
 ///
 /// # Errors
-/// A damaged program, what the target does not have (all of it at once), or the refusal of a rule with its node.
+/// A damaged program, everything that the target lacks, or the refusal of a rule with its node.
 pub fn export_program(mut program: Program, options: &Options) -> Result<Exported> {
     let opset = options.output.checked_opset()?;
     let keep = Keep { mutations: options.keep_mutations, assertions: options.keep_assertions };
     prepare(&mut program, keep).map_err(|error| error.at(program.source.clone()))?;
     let source = PathBuf::from(&program.source);
-    program.notes.extend(kept(&program, options, opset));
+    program.notes.extend(fallback_note(&program, options, opset));
     let graph = translate(&program, options).map_err(|error| error.at(program.source.clone()))?;
     let named = ModelOptions {
         ir: options.output.ir.version(opset),

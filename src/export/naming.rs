@@ -1,4 +1,4 @@
-//! Gives dimensions, inputs and outputs of a finished graph the names that a user has chosen.
+//! Renames dimensions, inputs and outputs of a finished graph as the user requested.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -8,7 +8,7 @@ use aten2onnx_onnx::graph::{Graph, Value};
 
 use crate::options::{DimName, Rename, WhichDim};
 
-/// The symbols of the model that are to be called otherwise.
+/// The symbols of the model that are renamed.
 pub(super) fn dims(graph: &Graph, dims: &[DimName]) -> Result<HashMap<String, SymInt>> {
     let known = symbols(graph);
     let mut names: HashMap<String, SymInt> = HashMap::new();
@@ -21,15 +21,15 @@ pub(super) fn dims(graph: &Graph, dims: &[DimName]) -> Result<HashMap<String, Sy
         let name = SymInt::symbol(dim.name.as_str());
         let before = names.insert(symbol.clone(), name.clone());
         if before.is_some_and(|before| before != name) {
-            return Err(Error::unsupported(format!("the dimension `{symbol}` is given two names")));
+            return Err(Error::unsupported(format!("two names are given for the dimension `{symbol}`")));
         }
     }
     let chosen: BTreeSet<&str> = names.values().filter_map(SymInt::as_symbol).collect();
     if chosen.len() < names.len() {
-        return Err(Error::unsupported("two dimensions that may differ are given one name"));
+        return Err(Error::unsupported("one name is given for two dimensions that may differ"));
     }
     match known.iter().find(|symbol| chosen.contains(symbol.as_str()) && !names.contains_key(*symbol)) {
-        Some(symbol) => Err(Error::unsupported(format!("another dimension is called `{symbol}` already"))),
+        Some(symbol) => Err(Error::unsupported(format!("another dimension is already named `{symbol}`"))),
         None => Ok(names),
     }
 }
@@ -37,10 +37,10 @@ pub(super) fn dims(graph: &Graph, dims: &[DimName]) -> Result<HashMap<String, Sy
 fn no_such_symbol(symbol: &str, known: &BTreeSet<String>) -> Error {
     let known: Vec<String> = known.iter().map(|symbol| format!("`{symbol}`")).collect();
     let help = match known.is_empty() {
-        true => "all dimensions of this model are fixed".to_owned(),
-        false => format!("there are {}", known.join(", ")),
+        true => "this model has no symbolic dimensions".to_owned(),
+        false => format!("the model has {}", known.join(", ")),
     };
-    Error::unsupported(format!("no dimension of the model is called `{symbol}`")).help(help)
+    Error::unsupported(format!("the model has no dimension `{symbol}`")).help(help)
 }
 
 fn symbol_of(graph: &Graph, input: &str, axis: i64) -> Result<String> {
@@ -53,7 +53,7 @@ fn symbol_of(graph: &Graph, input: &str, axis: i64) -> Result<String> {
         return Err(Error::unsupported(format!("the input `{input}` has no axis {axis}: it is {ty}")));
     };
     size.as_symbol().filter(|symbol| !symbol.starts_with('?')).map(str::to_owned).ok_or_else(|| {
-        Error::unsupported(format!("axis {axis} of the input `{input}` has no name to change: it is {ty}"))
+        Error::unsupported(format!("axis {axis} of the input `{input}` is not a single symbol: it is {ty}"))
     })
 }
 
@@ -70,7 +70,7 @@ fn symbols(graph: &Graph) -> BTreeSet<String> {
     all
 }
 
-/// The inputs and outputs that are to be called otherwise.
+/// The inputs and outputs that are renamed.
 pub(super) fn names(graph: &Graph, inputs: &[Rename], outputs: &[Rename]) -> Result<HashMap<Value, String>> {
     let mut names = HashMap::new();
     for (what, values, choices) in [("input", &graph.body.inputs, inputs), ("output", &graph.body.outputs, outputs)] {
@@ -92,7 +92,7 @@ fn find(graph: &Graph, values: &[Value], name: &str) -> Option<Value> {
 
 fn no_such(graph: &Graph, values: &[Value], what: &str, name: &str) -> Error {
     let known: Vec<String> = values.iter().map(|value| format!("`{}`", graph.name(*value))).collect();
-    Error::unsupported(format!("there is no {what} `{name}`")).help(format!("there are {}", known.join(", ")))
+    Error::unsupported(format!("the model has no {what} `{name}`")).help(format!("the model has {}", known.join(", ")))
 }
 
 fn too_many(what: &str, count: usize) -> Error {
@@ -126,15 +126,15 @@ mod tests {
         assert_eq!(named(&["x:0=batch", "y:-3=batch"]).unwrap(), wanted);
         let refused = |choices: &[&str]| named(choices).unwrap_err();
         let error = refused(&["s7=batch"]);
-        assert_eq!(error.message, "no dimension of the model is called `s7`");
-        assert_eq!(error.help.unwrap(), "there are `s0`, `s1`");
+        assert_eq!(error.message, "the model has no dimension `s7`");
+        assert_eq!(error.help.unwrap(), "the model has `s0`, `s1`");
         assert!(refused(&["x:3=batch"]).message.contains("has no axis 3"));
-        assert!(refused(&["x:1=batch"]).message.contains("has no name to change"));
-        assert!(refused(&["x:2=batch"]).message.contains("has no name to change"));
+        assert!(refused(&["x:1=batch"]).message.contains("is not a single symbol"));
+        assert!(refused(&["x:2=batch"]).message.contains("is not a single symbol"));
         assert!(refused(&["z:0=batch"]).message.contains("no input `z`"));
         assert!(refused(&["s0=a", "s0=b"]).message.contains("two names"));
         assert!(refused(&["s0=a", "s1=a"]).message.contains("one name"));
-        assert!(refused(&["s0=s1"]).message.contains("called `s1` already"));
+        assert!(refused(&["s0=s1"]).message.contains("already named `s1`"));
         assert!(named(&["s0=s1", "s1=s0"]).is_ok());
     }
 
@@ -148,6 +148,6 @@ mod tests {
         assert_eq!(named(&["a", "b"]).unwrap(), wanted);
         assert_eq!(named(&["y=b", "x=a"]).unwrap(), wanted);
         assert_eq!(named(&["a", "b", "c"]).unwrap_err().message, "more names than inputs: the model has 2");
-        assert_eq!(named(&["z=a"]).unwrap_err().help.unwrap(), "there are `x`, `y`");
+        assert_eq!(named(&["z=a"]).unwrap_err().help.unwrap(), "the model has `x`, `y`");
     }
 }

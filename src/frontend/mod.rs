@@ -1,3 +1,3 @@
-//! Readers of what PyTorch writes: each gives a [`Program`](crate::program::Program).
+//! Front ends: readers of PyTorch's file formats that return a [`Program`](crate::program::Program).
 
 pub mod pt2;

@@ -1,4 +1,4 @@
-//! Makes models self-contained: what a model keeps in other files is found, checked and mapped, to be written anew.
+//! Makes models self-contained: finds, checks and maps external data so that it can be written again.
 
 use std::path::{Component, Path};
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_core::weights::{MappedFile, Storage, Weight, row_major};
 
-/// Reads a model; its external data stays where it is until it is written.
+/// Reads a model; its external data is not read before writing.
 ///
 /// # Errors
-/// A file that is no model, or external data that is not there, not whole, or outside the model's folder.
+/// A file that is not a model, or external data that is missing, truncated, or outside the model's folder.
 pub fn open(path: &Path) -> Result<Model> {
     let mut proto = read::read_file(path)?;
     let mut packer = Packer { folder: path.parent().unwrap_or(Path::new("")), files: FxHashMap::default() };
@@ -39,13 +39,13 @@ fn is_external(tensor: &TensorProto) -> bool {
 }
 
 struct Packer<'a> {
-    /// Where locations are relative to.
+    /// The folder that locations are relative to.
     folder: &'a Path,
     files: FxHashMap<String, Arc<MappedFile>>,
 }
 
 impl Packer<'_> {
-    /// What lies deeper than the main graph's initializers is small, and is taken into the message.
+    /// Tensors outside of the main graph's initializers are small and are moved into the message.
     fn graph(&mut self, graph: &mut GraphProto) -> Result<()> {
         graph.initializer.iter_mut().try_for_each(|tensor| self.tensor(tensor))?;
         graph.sparse_initializer.iter_mut().try_for_each(|tensor| self.sparse(tensor))?;
@@ -93,7 +93,7 @@ impl Packer<'_> {
         };
         let location = entry("location").ok_or_else(|| Error::input("its external data has no location"))?;
         let dtype = Dtype::from_onnx(tensor.data_type()).filter(|dtype| dtype.bits() > 0);
-        let dtype = dtype.ok_or_else(|| Error::input("its element type cannot lie in another file"))?;
+        let dtype = dtype.ok_or_else(|| Error::input("its element type cannot be stored in external data"))?;
         let sizes = tensor.dims.clone();
         let weight = |storage| {
             let strides = row_major(&sizes);
@@ -104,20 +104,20 @@ impl Packer<'_> {
         let len = len.ok_or_else(overflow)?;
         if number("length")?.is_some_and(|given| given != len) {
             let given = entry("length").unwrap_or_default();
-            return Err(Error::input(format!("its type takes {len} bytes, its external data says {given}")));
+            return Err(Error::input(format!("its type takes {len} bytes, but its external data has {given}")));
         }
         let file = self.file(location)?;
         let start = number("offset")?.unwrap_or(0);
         if start.checked_add(len).is_none_or(|end| end > file.bytes().len()) {
             let there = file.bytes().len();
             return Err(Error::input(format!(
-                "its {len} bytes from {start} on reach beyond the {there} of `{location}`"
+                "its {len} bytes at offset {start} exceed the {there} bytes of `{location}`"
             )));
         }
         Ok(weight(Storage::Mapped { file, start, len }))
     }
 
-    /// A file in the model's folder or below; a location that leads elsewhere may be an attack.
+    /// A file in the model's folder or below. Other locations may be an attack.
     fn file(&mut self, location: &str) -> Result<Arc<MappedFile>> {
         if let Some(file) = self.files.get(location) {
             return Ok(Arc::clone(file));
@@ -127,11 +127,11 @@ impl Packer<'_> {
         if location.is_empty() || !inside {
             return Err(Error::new(
                 Kind::Input,
-                format!("its external data lies outside the model's folder: `{location}`"),
+                format!("its external data is outside of the model's folder: `{location}`"),
             ));
         }
         let file = MappedFile::open(&self.folder.join(location))
-            .map_err(|error| error.help("keep the files of a model together, in one folder"))?;
+            .map_err(|error| error.help("keep all files of a model in one folder"))?;
         self.files.insert(location.to_owned(), Arc::clone(&file));
         Ok(file)
     }

@@ -1,4 +1,4 @@
-//! From the bytes of an .onnx file to messages, with limits.
+//! Reads .onnx files into messages, with limits.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,22 +13,22 @@ use aten2onnx_core::weights::MappedFile;
 /// Protobuf's limit of 2 GiB.
 pub const LIMIT: u64 = i32::MAX as u64;
 
-/// A model, and the file that raw data of its tensors lies in.
+/// A model, and the file that contains the raw data of its tensors.
 #[derive(Debug, Clone)]
 pub struct Source {
     /// The message.
     pub proto: ModelProto,
-    /// What it was read from.
+    /// The file or buffer that it was read from.
     pub file: Arc<MappedFile>,
 }
 
 impl Source {
-    /// Reads a model from a file that is mapped: raw data of tensors stays where it is.
+    /// Reads a model from a mapped file without copying raw data of tensors.
     pub fn open(path: &Path) -> Result<Source> {
         Source::of(MappedFile::open(path)?)
     }
 
-    /// Reads a model from bytes; `name` is for messages.
+    /// Reads a model from bytes; `name` is used in messages.
     pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Source> {
         Source::of(MappedFile::from_bytes(name, bytes))
     }
@@ -39,7 +39,7 @@ impl Source {
         Ok(Source { proto, file })
     }
 
-    /// Where bytes of the message lie in the file.
+    /// The position of bytes of the message in the file.
     pub fn position(&self, bytes: &Bytes) -> Option<usize> {
         let start = (bytes.as_ptr() as usize).checked_sub(self.file.bytes().as_ptr() as usize)?;
         let end = start.checked_add(bytes.len())?;
@@ -47,7 +47,7 @@ impl Source {
     }
 }
 
-/// Reads a model from a file that is mapped: raw data of tensors stays where it is.
+/// Reads a model from a mapped file without copying raw data of tensors.
 pub fn read_file(path: &Path) -> Result<ModelProto> {
     Ok(Source::open(path)?.proto)
 }
@@ -55,14 +55,15 @@ pub fn read_file(path: &Path) -> Result<ModelProto> {
 /// Reads a model from bytes.
 pub fn parse(bytes: Bytes) -> Result<ModelProto> {
     if bytes.len() as u64 > LIMIT {
-        return Err(Error::input(format!("{} bytes are beyond protobuf's limit of 2 GiB", bytes.len())));
+        return Err(Error::input(format!("{} bytes exceed protobuf's limit of 2 GiB", bytes.len())));
     }
-    // prost bounds the depth of nested messages, and allocates no more than the bytes at hand account for.
+    // prost limits the nesting of messages, and allocates no more than the input justifies.
     let model = ModelProto::decode(bytes).map_err(|error| {
-        Error::input(format!("not an ONNX model: {error}")).help("an .onnx file holds a protobuf message `ModelProto`")
+        Error::input(format!("not an ONNX model: {error}"))
+            .help("an .onnx file contains a protobuf message `ModelProto`")
     })?;
     if model.graph.is_none() {
-        return Err(Error::input("not an ONNX model: there is no graph in it"));
+        return Err(Error::input("not an ONNX model: it has no graph"));
     }
     Ok(model)
 }

@@ -1,4 +1,4 @@
-//! ONNX's schemas at run time: static tables that the build generates from `mappings/schemas/onnx.txt`.
+//! ONNX's schemas at run time: static tables generated from `mappings/schemas/onnx.txt`.
 
 use crate::graph::Attr;
 
@@ -17,11 +17,11 @@ pub struct Op {
 /// One version of an operator.
 #[derive(Debug)]
 pub struct Version {
-    /// The opset that brought it.
+    /// The opset that introduced it.
     pub since: u32,
-    /// It must not be used.
+    /// Whether it must not be used.
     pub deprecated: bool,
-    /// How it differs from the version before.
+    /// How it differs from the previous version.
     pub change: Change,
     /// In order.
     pub inputs: &'static [Port],
@@ -33,10 +33,10 @@ pub struct Version {
     pub types: &'static [TypeSet],
 }
 
-/// How a version differs from the one before.
+/// How a version differs from the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// There was none before.
+    /// It is the first version.
     Appeared,
     /// Inputs, outputs, attributes or their meaning differ.
     Shape,
@@ -49,15 +49,16 @@ pub enum Change {
 pub struct Port {
     /// `X`
     pub name: &'static str,
-    /// How often it may stand.
+    /// How often it may occur.
     pub kind: PortKind,
-    /// Index into [`Version::types`]. Ports with the same index have the same type (unless variadic and heterogeneous).
+    /// Index into [`Version::types`]. Ports with the same index have the same type, unless they are variadic and
+    /// heterogeneous.
     pub ty: u8,
-    /// For a variadic port: all of one type.
+    /// Whether all inputs of a variadic port have one type.
     pub homogeneous: bool,
 }
 
-/// How often a port may stand.
+/// How often a port may occur.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PortKind {
     /// Once.
@@ -75,9 +76,9 @@ pub struct Attribute {
     pub name: &'static str,
     /// Its type.
     pub kind: AttrKind,
-    /// A node must have it.
+    /// Whether a node must have it.
     pub required: bool,
-    /// What it is where a node leaves it out.
+    /// The value if a node omits it.
     pub default: Option<Default>,
 }
 
@@ -111,24 +112,24 @@ pub enum Default {
     Strs(&'static [&'static str]),
 }
 
-/// The types that a type variable may be.
+/// The types that a type variable allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TypeSet {
-    /// `T`, or `tensor(int64)` where the port names its type itself.
+    /// `T`, or `tensor(int64)` if the port has a fixed type.
     pub name: &'static str,
     /// Bit `Dtype as u32` for each `tensor(..)`.
     pub tensors: u64,
-    /// Other kinds (sequences, optionals, maps) are allowed too.
+    /// Whether other kinds (sequences, optionals, maps) are allowed too.
     pub others: bool,
 }
 
 impl TypeSet {
-    /// May it be a tensor of this dtype?
+    /// Whether a tensor of this dtype is allowed.
     pub fn has(&self, dtype: Dtype) -> bool {
         self.tensors & (1 << dtype as u32) != 0
     }
 
-    /// The one dtype it may be, if there is but one.
+    /// The dtype, if only one is allowed.
     pub fn only(&self) -> Option<Dtype> {
         if self.tensors.count_ones() != 1 {
             return None;
@@ -137,31 +138,31 @@ impl TypeSet {
     }
 }
 
-/// The operator of this name.
+/// The operator with this name.
 pub fn find(name: &str) -> Option<&'static Op> {
     let ops = ONNX;
     ops.binary_search_by(|op| op.name.cmp(name)).ok().map(|i| &ops[i])
 }
 
 impl Op {
-    /// The version in force at an opset; None if the operator is not there yet.
+    /// The version in force at an opset; None if the operator does not exist yet.
     pub fn at(&self, opset: u32) -> Option<&'static Version> {
         self.versions.iter().rev().find(|v| v.since <= opset)
     }
 }
 
 impl Version {
-    /// The attribute of this name.
+    /// The attribute with this name.
     pub fn attribute(&self, name: &str) -> Option<&'static Attribute> {
         self.attributes.binary_search_by(|a| a.name.cmp(name)).ok().and_then(|i| self.attributes.get(i))
     }
 
-    /// The port of the input at a position.
+    /// The port of an input position.
     pub fn input_port(&self, i: usize) -> Option<&'static Port> {
         port(self.inputs, i)
     }
 
-    /// The port of the output at a position.
+    /// The port of an output position.
     pub fn output_port(&self, i: usize) -> Option<&'static Port> {
         port(self.outputs, i)
     }
@@ -172,7 +173,7 @@ fn port(ports: &'static [Port], i: usize) -> Option<&'static Port> {
 }
 
 impl Default {
-    /// Is the attribute at this default?
+    /// Whether the attribute has this default value.
     pub fn is(&self, attr: &Attr) -> bool {
         use self::Default as D;
         let close = |x: f64, y: f32| (x as f32).to_bits() == y.to_bits();
@@ -187,7 +188,7 @@ impl Default {
         }
     }
 
-    /// As an attribute.
+    /// Converts it to an attribute.
     pub fn to_attr(self) -> Attr {
         use self::Default as D;
         match self {

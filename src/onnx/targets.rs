@@ -1,4 +1,5 @@
-//! Runtimes by name: the newest opset and IR version that each takes, and what it lacks. The facts are in `mappings/targets/`.
+//! Runtimes by name: the newest opset and IR version that each supports, and missing operators. The facts are in
+//! `mappings/targets/`.
 
 use crate::facts::DEFAULT_OPSET;
 use crate::model::Ir;
@@ -15,25 +16,25 @@ pub struct Target {
     pub release: &'static str,
     /// Its full name.
     pub what: &'static str,
-    /// Its missing kernels are those of ONNX Runtime's CPU provider.
+    /// Whether it lacks the kernels that ONNX Runtime's CPU provider lacks.
     pub kernels: bool,
-    /// The oldest opset that it takes.
+    /// The oldest supported opset.
     pub oldest_opset: u32,
-    /// The newest opset that it takes.
+    /// The newest supported opset.
     pub newest_opset: u32,
-    /// The newest IR version that it takes, where that is known.
+    /// The newest supported IR version, if known.
     pub newest_ir: Option<u32>,
-    /// Operators that it has not at all.
+    /// Operators that are missing entirely.
     pub lacks: &'static [&'static str],
-    /// Where these facts are written.
+    /// The source of these facts.
     pub source: &'static str,
 }
 
-/// The target of a name: `tensorrt-8.6`, or `tensorrt` for the newest release that is known.
+/// Finds a target by name: `tensorrt-8.6`, or `tensorrt` for the newest known release.
 pub fn find(name: &str) -> Result<&'static Target> {
     let found = TARGETS.iter().find(|target| target.runtime == name || target.name() == name);
     found.ok_or_else(|| {
-        let error = Error::unsupported(format!("no target is called `{name}`"));
+        let error = Error::unsupported(format!("unknown target `{name}`"));
         match nearest(name) {
             Some(near) => error.help(format!("did you mean `{near}`? `aten2onnx targets` lists all")),
             None => error.help("`aten2onnx targets` lists all"),
@@ -47,34 +48,35 @@ impl Target {
         format!("{}-{}", self.runtime, self.release)
     }
 
-    /// The opset to write: what is asked for, if the runtime takes it; else the default one, or the nearest that it takes.
+    /// The opset to write: the requested one, if the runtime supports it; otherwise the default one, or the nearest
+    /// supported one.
     pub fn opset(&self, asked: Option<u32>) -> Result<u32> {
         let (oldest, newest) = (self.oldest_opset, self.newest_opset);
         match asked {
             None => Ok(DEFAULT_OPSET.clamp(oldest.min(newest), newest)),
             Some(opset) if (oldest..=newest).contains(&opset) => Ok(opset),
-            Some(opset) => Err(Error::unsupported(format!("{} does not take opset {opset}", self.name()))
-                .help(format!("it takes {oldest} to {newest}; leave `--opset` out to have one chosen"))),
+            Some(opset) => Err(Error::unsupported(format!("{} does not support opset {opset}", self.name()))
+                .help(format!("it supports {oldest} to {newest}; omit `--opset` to use one of these"))),
         }
     }
 
-    /// Does the runtime take this IR version?
+    /// Checks that the runtime supports the requested IR version.
     pub fn check_ir(&self, asked: Ir, opset: u32) -> Result<()> {
         match (asked.version(opset), self.newest_ir) {
             (Some(ir), Some(newest)) if ir > newest => {
-                Err(Error::unsupported(format!("{} does not take IR version {ir}", self.name())).help(format!(
-                    "the newest that it takes is {newest}; leave `--ir` out for the lowest that holds the model"
+                Err(Error::unsupported(format!("{} does not support IR version {ir}", self.name())).help(format!(
+                    "the newest that it supports is {newest}; omit `--ir` to use the lowest that the model requires"
                 )))
             }
             _ => Ok(()),
         }
     }
 
-    /// Does the runtime take the IR version that a model came to need?
+    /// Checks that the runtime supports the IR version that the model requires.
     pub fn check_needed_ir(&self, needed: i64) -> Result<()> {
         match self.newest_ir {
             Some(newest) if needed > i64::from(newest) => Err(Error::unsupported(format!(
-                "the model needs IR version {needed}, and {} takes {newest} at most",
+                "the model needs IR version {needed}, but {} supports at most {newest}",
                 self.name()
             ))),
             _ => Ok(()),
@@ -82,14 +84,14 @@ impl Target {
     }
 }
 
-/// The known name that takes the fewest letters to change.
+/// The known name with the smallest edit distance.
 fn nearest(name: &str) -> Option<String> {
     let names = TARGETS.iter().flat_map(|target| [target.runtime.to_owned(), target.name()]);
     let best = names.map(|known| (distance(name, &known), known)).min()?;
     (best.0 <= name.chars().count().max(4) / 2).then_some(best.1)
 }
 
-/// Letters to add, to take away or to change.
+/// The edit distance.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -113,7 +115,7 @@ mod tests {
     fn a_name_alone_is_the_newest_release() {
         assert_eq!(find("tensorrt").unwrap().name(), "tensorrt-11");
         assert_eq!(find("tensorrt-8.6").unwrap().newest_opset, 17);
-        assert_eq!(find("onnxruntime").unwrap().newest_opset, 26);
+        assert_eq!(find("onnxruntime").unwrap().name(), "onnxruntime-1.31");
     }
 
     #[test]
@@ -124,12 +126,12 @@ mod tests {
     }
 
     #[test]
-    fn the_default_opset_is_kept_where_it_is_taken() {
+    fn the_default_opset_is_kept_if_supported() {
         assert_eq!(find("onnxruntime").unwrap().opset(None).unwrap(), DEFAULT_OPSET);
         assert_eq!(find("tensorrt-8.4").unwrap().opset(None).unwrap(), 13);
         assert_eq!(find("sima").unwrap().opset(Some(17)).unwrap(), 17);
         let error = find("sima").unwrap().opset(Some(13)).unwrap_err();
-        assert!(error.message.contains("does not take opset 13"), "{error}");
+        assert!(error.message.contains("does not support opset 13"), "{error}");
         assert!(find("horizon").unwrap().check_ir(Ir::Version(10), 19).is_err());
         assert!(find("horizon").unwrap().check_needed_ir(10).is_err());
     }

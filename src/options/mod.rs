@@ -1,7 +1,7 @@
-//! The options of an export and of a conversion, described once: the library, the command line (through `clap`) and the Python
-//! package (through `serde`) take them from here.
+//! The options of exports and conversions, defined once: for the library, the command line (with `clap`) and the Python
+//! package (with `serde`).
 //!
-//! To add an option: a field here, with its documentation, and its use. See CONTRIBUTING.md.
+//! To add an option, add a documented field here and use it. See CONTRIBUTING.md.
 
 mod names;
 #[cfg(test)]
@@ -16,30 +16,36 @@ use aten2onnx_rules::Rules;
 pub use names::{DimName, Rename, WhichDim};
 use serde::Deserialize;
 
-/// The options that exports and conversions share: what the model is written for.
+/// The options that exports and conversions share.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct OutputOptions {
-    /// The opset of the model [default: 18, or the nearest one that the target takes]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "N", value_parser = parse_opset))]
+    /// The opset of the model; by default [`DEFAULT_OPSET`], or the nearest one that the target supports.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", value_parser = parse_opset, help = opset_help()))]
     pub opset: Option<u32>,
     /// The runtime that the model is for, such as `tensorrt-8.6`; `aten2onnx targets` lists them
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME", value_parser = find_target))]
     #[serde(deserialize_with = "read::target")]
     pub target: Option<&'static Target>,
-    /// The IR version: a number, `lowest` (the lowest that holds the model), or `release` (the one that came with the opset)
+    /// The IR version: a number, `lowest` (the lowest that the model requires), or `release` (that of the opset's
+    /// release)
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", default_value = "lowest"))]
     #[serde(deserialize_with = "read::text")]
     pub ir: Ir,
-    /// Where the weights go
+    /// Where weights are stored
     #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHERE", default_value_t = ExternalData::Auto))]
     pub external_data: ExternalData,
-    /// What operators mean: the rules of the build, and those that were added.
+    /// The rules: built-in ones and those that were added.
     #[cfg_attr(feature = "cli", arg(skip))]
     #[serde(skip)]
     pub rules: Rules,
+}
+
+#[cfg(feature = "cli")]
+fn opset_help() -> String {
+    format!("The opset of the model [default: {DEFAULT_OPSET}, or the nearest one that the target supports]")
 }
 
 /// The options of an export.
@@ -48,16 +54,16 @@ pub struct OutputOptions {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Options {
-    /// What the model is written for.
+    /// The target of the model.
     #[cfg_attr(feature = "cli", command(flatten))]
     pub output: OutputOptions,
-    /// The optimization level: 0 leaves the graph as the rules wrote it, 1 runs all passes
+    /// The optimization level: 0 leaves the graph as the rules build it, 1 runs all passes
     #[cfg_attr(feature = "cli", arg(short = 'O', value_name = "LEVEL", default_value_t = 1, value_parser = levels()))]
     pub opt_level: u8,
     /// What nodes record about their origin
     #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "HOW", default_value_t = Provenance::Compact))]
     pub provenance: Provenance,
-    /// Name a symbolic dimension, by its symbol or by an input and its axis; `inspect` shows them
+    /// Name a symbolic dimension, given as a symbol or as an input and its axis; `inspect` lists them
     #[cfg_attr(feature = "cli", arg(long = "dim", value_name = "s77=batch|x:0=batch"))]
     #[serde(deserialize_with = "read::texts")]
     pub dims: Vec<DimName>,
@@ -72,16 +78,16 @@ pub struct Options {
     /// Turn buffers that the model writes to into inputs, and the new values of buffers and inputs into outputs
     #[cfg_attr(feature = "cli", arg(long))]
     pub keep_mutations: bool,
-    /// List the assertions of the model that are left out: ONNX has none
+    /// List the assertions of the model that are dropped, because ONNX has none
     #[cfg_attr(feature = "cli", arg(long))]
     pub keep_assertions: bool,
-    /// Show which arms of the rule of this operator were tried, and the nodes that came out
+    /// Show which branches the rule of this operator took, and the resulting nodes
     #[cfg_attr(feature = "cli", arg(long, value_name = "aten::OP"))]
     pub trace: Vec<String>,
     /// What happens to operators that have no rule
     #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHAT", default_value_t = Fallback::None))]
     pub fallback: Fallback,
-    /// Takes the lines of `trace`; without it they are dropped.
+    /// Receives the lines of `trace`; without it they are dropped.
     #[cfg_attr(feature = "cli", arg(skip))]
     #[serde(skip)]
     pub on_trace: Option<fn(&str)>,
@@ -93,13 +99,13 @@ pub struct Options {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ConvertOptions {
-    /// What the model is written for. With [`ExternalData::Auto`] the weights go where they are in the source.
+    /// The target of the model. With [`ExternalData::Auto`], weights are stored as in the source.
     #[cfg_attr(feature = "cli", command(flatten))]
     pub output: OutputOptions,
     /// Replace calls of local functions by their bodies
     #[cfg_attr(feature = "cli", arg(long))]
     pub inline_functions: bool,
-    /// The optimization level: 0 changes only what the opset requires, 1 runs all passes, which drop what nothing reads
+    /// The optimization level: 0 changes only what the opset requires, 1 runs all passes and drops unused values
     #[cfg_attr(feature = "cli", arg(short = 'O', value_name = "LEVEL", default_value_t = 0, value_parser = levels()))]
     pub opt_level: u8,
 }
@@ -110,10 +116,10 @@ pub struct ConvertOptions {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Fallback {
-    /// An error lists them all
+    /// An error that lists them
     #[default]
     None,
-    /// They stay, as nodes of the domain org.pytorch.aten, for runtimes that have kernels for them
+    /// They become nodes of the domain org.pytorch.aten, for runtimes that have kernels for them
     Aten,
 }
 
@@ -141,10 +147,10 @@ impl OutputOptions {
         OutputOptions { opset: Some(opset), ..OutputOptions::default() }
     }
 
-    /// The opset to write: the one that is asked for, or the default one, or the nearest to it that the target takes.
+    /// The opset to write: the requested one, the default one, or the nearest one that the target supports.
     ///
     /// # Errors
-    /// The opset is not supported, or the target does not take it.
+    /// The opset is not supported at all, or not by the target.
     pub fn opset(&self) -> Result<u32> {
         if let Some(opset) = self.opset {
             check_opset(opset)?;
@@ -155,7 +161,7 @@ impl OutputOptions {
         }
     }
 
-    /// The opset to write, after a check that the target takes the IR version that is asked for.
+    /// The opset to write, after checking that the target supports the requested IR version.
     pub(crate) fn checked_opset(&self) -> Result<u32> {
         let opset = self.opset()?;
         if let Some(target) = self.target {
@@ -164,20 +170,20 @@ impl OutputOptions {
         Ok(opset)
     }
 
-    /// The passes of a level that suit where the weights go.
+    /// The passes of a level, given how weights are stored.
     pub(crate) fn passes(&self, opt_level: u8) -> Passes {
         Passes::of(opt_level, self.external_data)
     }
 }
 
-/// Is the opset supported?
+/// Checks that the opset is supported.
 ///
 /// # Errors
-/// It is not.
+/// The opset is not supported.
 pub fn check_opset(opset: u32) -> Result<()> {
     let message = match opset {
         _ if opset < MIN_OPSET => format!("opset {opset} is too old"),
-        _ if opset > MAX_OPSET => format!("opset {opset} is not known yet"),
+        _ if opset > MAX_OPSET => format!("opset {opset} is not supported yet"),
         _ => return Ok(()),
     };
     Err(Error::unsupported(message).help(supported()))
@@ -187,7 +193,7 @@ fn supported() -> String {
     format!("supported opsets: {MIN_OPSET}–{MAX_OPSET} (default: {DEFAULT_OPSET})")
 }
 
-/// Reads an opset, with advice for those that are not supported.
+/// Parses an opset, with advice for unsupported ones.
 #[cfg(feature = "cli")]
 pub(crate) fn parse_opset(text: &str) -> Result<u32, String> {
     match text.parse::<u32>() {
@@ -209,21 +215,21 @@ fn find_target(name: &str) -> Result<&'static Target, String> {
     })
 }
 
-/// Reads options from JSON, as the Python package gives them: `{"output": {"opset": 13}, "opt_level": 1}`.
+/// Reads options from JSON, as the Python package passes them: `{"output": {"opset": 13}, "opt_level": 1}`.
 ///
 /// # Errors
-/// The option that is wrong, and what was expected.
+/// The invalid option, and what was expected.
 pub fn from_json<T: serde::de::DeserializeOwned>(json: &str) -> Result<T, String> {
     serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(json)).map_err(|error| {
         let path = error.path().to_string();
-        // The place in the text says nothing to those who gave a dictionary.
+        // The position in the text does not help users of dictionaries.
         let message = error.inner().to_string();
         let message = message.split(" at line ").next().unwrap_or_default();
         format!("{}: {message}", path.strip_prefix("output.").unwrap_or(&path))
     })
 }
 
-/// How `serde` reads options that are texts on the command line.
+/// Deserializes options that are strings on the command line.
 mod read {
     use std::fmt::Display;
     use std::str::FromStr;

@@ -1,22 +1,22 @@
-//! Names that a user gives to dimensions, inputs and outputs, as they are written on the command line.
+//! Names that a user gives to dimensions, inputs and outputs, in the syntax of the command line.
 
 use std::str::FromStr;
 
 /// A name for a symbolic dimension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DimName {
-    /// Which.
+    /// The dimension.
     pub which: WhichDim,
-    /// Its name in the model.
+    /// The name in the model.
     pub name: String,
 }
 
-/// Which dimension is meant.
+/// How a dimension is identified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WhichDim {
     /// By the symbol that torch.export gave it: `s77`.
     Symbol(String),
-    /// By an input and an axis of it: `x:0`.
+    /// By an input and its axis: `x:0`.
     Axis(String, i64),
 }
 
@@ -39,12 +39,12 @@ impl FromStr for DimName {
     }
 }
 
-/// A name for an input or output: the next one, or that of a given name.
+/// A new name for an input or output: the next one, or the one with the given name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rename {
-    /// What it is called now; None for the next in order.
+    /// The current name; None for the next one in order.
     pub old: Option<String>,
-    /// What it is to be called.
+    /// The new name.
     pub new: String,
 }
 

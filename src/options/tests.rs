@@ -1,4 +1,4 @@
-//! Options as the command line and the Python package give them.
+//! Options in the formats of the command line and the Python package.
 #![allow(clippy::unwrap_used)]
 
 use super::*;
@@ -38,7 +38,7 @@ fn the_target_chooses_the_opset() {
     };
     assert_eq!(options("tensorrt-8.4", None).opset().unwrap(), 13);
     assert_eq!(options("tensorrt-8.4", Some(11)).opset().unwrap(), 11);
-    assert!(options("tensorrt-8.4", Some(17)).opset().unwrap_err().message.contains("does not take opset 17"));
+    assert!(options("tensorrt-8.4", Some(17)).opset().unwrap_err().message.contains("does not support opset 17"));
     assert!(OutputOptions::for_opset(8).opset().unwrap_err().message.contains("too old"));
 }
 

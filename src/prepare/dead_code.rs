@@ -1,8 +1,8 @@
-//! Drops what an exported model has no use for: assertions, nodes whose results nobody reads, and results that nobody reads where
-//! another operator gives the others alone.
+//! Dead code elimination: removes assertions, nodes with unused results, and unused results if another operator
+//! computes only the used ones.
 //!
-//! Takes and gives a [`Program`]. Afterwards every node is read by another one or by an output, writes to memory, or has no results at
-//! all (which a later pass will have to refuse). Linear in the size of the program.
+//! Takes and returns a [`Program`]. Afterwards every node is used by another node or an output, writes to memory, or
+//! has no results at all (which a later pass has to refuse). Linear in the size of the program.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::program::visit;
 use crate::program::{Arg, Graph, Node, NodeOutput, Program, TensorMeta};
 use aten2onnx_rules::effects::{self, Trait, When};
 
-/// Notes for each assertion what it checks, and where: the exported model does not.
+/// Adds a note for each assertion, because the exported model does not check it.
 pub fn report_assertions(program: &mut Program) {
     let mut notes = Vec::new();
     reported(&program.graph, &mut notes);
@@ -28,7 +28,7 @@ fn reported(graph: &Graph, notes: &mut Vec<String>) {
                 reported(nested, notes);
             }
         }
-        // What is recorded of tensors is checked where the program is read.
+        // Assertions on recorded shapes and dtypes were checked when the program was read.
         if !is_assertion(node) || effects::is(&node.target, Trait::ReadsShapes) {
             continue;
         }
@@ -42,7 +42,7 @@ fn reported(graph: &Graph, notes: &mut Vec<String>) {
     }
 }
 
-/// Drops them in a program and its nested graphs.
+/// Removes dead code in a program and its nested graphs.
 pub fn drop(program: &mut Program) {
     graph(&mut program.graph);
 }
@@ -54,7 +54,7 @@ fn graph(graph: &mut Graph) {
             read.insert(name.to_owned());
         });
     }
-    // From the last to the first, since a node is read only by later ones.
+    // From last to first, because a node is only used by later ones.
     let mut kept: Vec<Node> = Vec::with_capacity(graph.nodes.len());
     for mut node in std::mem::take(&mut graph.nodes).into_iter().rev() {
         if !is_kept(&node, &read) {
@@ -83,7 +83,7 @@ fn is_assertion(node: &Node) -> bool {
 
 fn is_kept(node: &Node, read: &FxHashSet<String>) -> bool {
     let mut results = visit::results(node).peekable();
-    // A result that torch has not recorded (of `promote_types`) is one that nobody can read.
+    // A result that torch has not recorded (of `promote_types`) cannot be used.
     let has_none = results.peek().is_none() && node.outputs.is_empty();
     if results.any(|name| read.contains(name)) {
         return true;
@@ -91,8 +91,8 @@ fn is_kept(node: &Node, read: &FxHashSet<String>) -> bool {
     !is_assertion(node) && (has_none || writes(node))
 }
 
-/// Where only one result is read, another operator may give it alone: singular values and eigenvalues can be said where their vectors
-/// cannot, whose signs are LAPACK's.
+/// Replaces an operator of which only one result is used: singular values and eigenvalues can be exported, but their
+/// vectors cannot, because their signs depend on LAPACK.
 fn rewrite(node: &mut Node, read: &FxHashSet<String>, tensors: &FxHashMap<String, TensorMeta>) {
     let Some(operator) = effects::operator(&node.target).filter(|operator| !operator.rewrites.is_empty()) else {
         return;
@@ -111,7 +111,7 @@ fn rewrite(node: &mut Node, read: &FxHashSet<String>, tensors: &FxHashMap<String
     (node.args, node.outputs) = (args, vec![output]);
 }
 
-/// Does the node write to memory, or a nested graph of it?
+/// Whether the node or its nested graphs write to memory.
 fn writes(node: &Node) -> bool {
     let nested = node.args.iter().filter_map(|(_, arg)| match arg {
         Arg::Graph(graph) => Some(graph),

@@ -1,19 +1,19 @@
-//! Operators on lists of tensors (`_foreach_add_`), one after another as operators on one.
+//! Replaces operators on lists of tensors (`_foreach_add_`) by one operator per tensor.
 //!
-//! Takes and gives a [`Program`]. What is left of them afterwards has no such form. Linear in the size of the program.
+//! Takes and returns a [`Program`]. Operators without a form for one tensor remain. Linear in the size of the program.
 
 use crate::prepare::terms::{Given, NewCall};
 use crate::program::visit;
 use crate::program::{Arg, FloatArg, Graph, IntArg, Node, NodeOutput, Program};
 use aten2onnx_rules::effects::{self, Call, When};
 
-/// Takes lists apart in a program and its nested graphs.
+/// Unrolls lists in a program and its nested graphs.
 pub fn unroll(program: &mut Program) {
     visit::each_graph_mut(&mut program.graph, &mut graph);
 }
 
 fn graph(graph: &mut Graph) {
-    if !graph.nodes.iter().any(|node| one(&node.target).is_some()) {
+    if !graph.nodes.iter().any(|node| element_call(&node.target).is_some()) {
         return;
     }
     let mut done = Vec::with_capacity(graph.nodes.len());
@@ -26,14 +26,14 @@ fn graph(graph: &mut Graph) {
     graph.nodes = done;
 }
 
-/// The operator on one tensor, and what its arguments are of those on lists.
-fn one(target: &str) -> Option<&'static Call> {
+/// The operator on one tensor, and the mapping of arguments.
+fn element_call(target: &str) -> Option<&'static Call> {
     effects::operator(target)?.rewrite(|when| when == When::Each).map(|rewrite| &rewrite.call)
 }
 
-/// One node for each element of the lists; None where they differ in length.
+/// One node per element of the lists; None if their lengths differ.
 fn unrolled(node: &Node, graph: &Graph) -> Option<Vec<Node>> {
-    let call = one(&node.target)?;
+    let call = element_call(&node.target)?;
     let count = node.args.iter().find_map(|(_, arg)| match arg {
         Arg::Tensors(list) => Some(list.len()),
         _ => None,
@@ -61,7 +61,7 @@ fn unrolled(node: &Node, graph: &Graph) -> Option<Vec<Node>> {
     nodes.collect()
 }
 
-/// The element of a list; what is no list is the same for all.
+/// The element of a list; other arguments are the same for all elements.
 fn element(arg: &Arg, at: usize) -> Option<Arg> {
     Some(match arg {
         Arg::Tensors(list) => Arg::Tensor(list.get(at)?.clone()?),

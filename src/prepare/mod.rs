@@ -1,4 +1,4 @@
-//! From a program as it was read to one that can be translated: every name defined once, no writes, nothing that nobody reads.
+//! Prepares a program for translation: names are defined once, nothing is written, and nothing is unused.
 
 mod dead_code;
 mod foreach;
@@ -13,16 +13,16 @@ pub use functional::writes;
 
 use crate::program::{Program, validate};
 
-/// What a user may choose.
+/// Options of the user.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Keep {
-    /// New values of buffers and inputs that the model writes to become outputs, and these buffers inputs.
+    /// New values of written buffers and inputs become outputs, and these buffers inputs.
     pub mutations: bool,
-    /// Tell which assertions of the model are left out.
+    /// Report which assertions of the model are dropped.
     pub assertions: bool,
 }
 
-/// Makes a program ready for translation: every name defined once, no writes, nothing that nobody reads.
+/// Prepares a program for translation: names are defined once, nothing is written, and nothing is unused.
 ///
 /// # Errors
 /// A damaged program, or a write that cannot be made functional.
@@ -31,7 +31,7 @@ pub fn prepare(program: &mut Program, keep: Keep) -> Result<()> {
     wrappers::inline(program);
     vmap::to_maps(program);
     foreach::unroll(program);
-    // Assertions would make the next pass refresh views for nobody.
+    // Otherwise the next pass would update views only for assertions.
     if keep.assertions {
         dead_code::report_assertions(program);
     }

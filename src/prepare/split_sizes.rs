@@ -1,8 +1,8 @@
-//! Cuts of a dimension whose size is symbolic: how many pieces there are, and how long each is, is not in the operator's arguments
-//! but in what torch recorded of its results.
+//! Splits of a dimension with a symbolic size: the number and sizes of the parts do not follow from the arguments, but
+//! torch recorded them with the results.
 //!
-//! Takes and gives a [`Program`]. Afterwards `split` and `chunk` of such a dimension name the sizes of their pieces. Linear in the size of
-//! the program.
+//! Takes and returns a [`Program`]. Afterwards `split` and `chunk` of such dimensions have explicit sizes. Linear in
+//! the size of the program.
 
 use crate::prepare::terms::{Given, NewCall};
 use crate::program::visit;
@@ -10,49 +10,49 @@ use crate::program::{Arg, Graph, IntArg, Node, NodeOutput, Program};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_rules::effects::{self, Call, When};
 
-/// Names the sizes of pieces in a program and its nested graphs.
+/// Adds the sizes in a program and its nested graphs.
 pub fn name_sizes(program: &mut Program) {
     visit::each_graph_mut(&mut program.graph, &mut graph);
 }
 
 fn graph(graph: &mut Graph) {
-    if !graph.nodes.iter().any(|node| by_sizes(node).is_some()) {
+    if !graph.nodes.iter().any(|node| with_sizes(node).is_some()) {
         return;
     }
     let nodes = std::mem::take(&mut graph.nodes);
-    let mut cuts = Cuts { done: Vec::with_capacity(nodes.len()), graph, names: 0 };
+    let mut splits = Splits { done: Vec::with_capacity(nodes.len()), graph, names: 0 };
     for node in nodes {
-        match by_sizes(&node).zip(cuts.lengths(&node)) {
-            Some((call, found)) => cuts.by_sizes(node, call, found),
-            None => cuts.done.push(node),
+        match with_sizes(&node).zip(splits.lengths(&node)) {
+            Some((call, found)) => splits.emit_with_sizes(node, call, found),
+            None => splits.done.push(node),
         }
     }
-    cuts.graph.nodes = cuts.done;
+    splits.graph.nodes = splits.done;
 }
 
-/// The operator that takes the size of each piece.
-fn by_sizes(node: &Node) -> Option<&'static Call> {
+/// The operator with explicit sizes.
+fn with_sizes(node: &Node) -> Option<&'static Call> {
     effects::operator(&node.target)?.rewrite(|when| when == When::Symbolic).map(|rewrite| &rewrite.call)
 }
 
-struct Cuts<'g> {
+struct Splits<'g> {
     graph: &'g mut Graph,
     done: Vec<Node>,
-    /// Names made up so far.
+    /// The number of generated names.
     names: usize,
 }
 
-/// What a node cuts.
-struct Found {
+/// The parts of a split.
+struct Parts {
     cut: String,
     dim: i64,
-    /// How long the pieces are.
+    /// The sizes of the parts.
     lengths: Vec<SymInt>,
 }
 
-impl Cuts<'_> {
-    /// None where the dimension is known.
-    fn lengths(&self, node: &Node) -> Option<Found> {
+impl Splits<'_> {
+    /// The parts; None if the size of the dimension is known.
+    fn lengths(&self, node: &Node) -> Option<Parts> {
         let cut = node.args.iter().find_map(|(_, arg)| match arg {
             Arg::Tensor(name) => Some(name),
             _ => None,
@@ -69,11 +69,11 @@ impl Cuts<'_> {
         };
         let [NodeOutput::Tensors(pieces)] = node.outputs.as_slice() else { return None };
         let lengths = pieces.iter().map(size).collect::<Option<Vec<SymInt>>>()?;
-        size(cut)?.known().is_none().then(|| Found { cut: cut.clone(), dim, lengths })
+        size(cut)?.known().is_none().then(|| Parts { cut: cut.clone(), dim, lengths })
     }
 
-    /// The node with the sizes of its pieces, and before it nodes that give these.
-    fn by_sizes(&mut self, mut node: Node, call: &Call, found: Found) {
+    /// Emits nodes for the sizes, and the node with explicit sizes.
+    fn emit_with_sizes(&mut self, mut node: Node, call: &Call, found: Parts) {
         let sizes = found.lengths.iter().map(|length| match length.known() {
             Some(known) => IntArg::Known(known),
             None => IntArg::Named(self.size_node(&node, length, &found)),
@@ -87,8 +87,8 @@ impl Cuts<'_> {
         self.done.push(node);
     }
 
-    /// A node that gives a length; what it is, is what is recorded of its result.
-    fn size_node(&mut self, of: &Node, length: &SymInt, found: &Found) -> String {
+    /// A node for a size; its value is recorded for its result.
+    fn size_node(&mut self, of: &Node, length: &SymInt, found: &Parts) -> String {
         let name = self.fresh_name(&of.name);
         self.graph.sym_ints.insert(name.clone(), length.clone());
         self.done.push(Node {

@@ -1,29 +1,29 @@
-//! Calls that the facts of an operator name ([`aten2onnx_rules::effects`]), on the arguments of a node.
+//! Instantiates the calls in operator facts ([`aten2onnx_rules::effects`]) with the arguments of a node.
 
 use rustc_hash::FxHashMap;
 
 use crate::program::{Arg, IntArg, Node, NodeOutput, TensorMeta};
 use aten2onnx_rules::effects::{Call, Literal, Term};
 
-/// More dimensions than a tensor has.
+/// More than the dimensions of any tensor.
 const MAX_RANGE: i64 = 1 << 10;
 
-/// What a call is made from.
+/// The context in which terms are evaluated.
 #[derive(Debug)]
 pub struct Given<'a> {
-    /// The node whose arguments are meant.
+    /// The node whose arguments are referenced.
     pub node: &'a Node,
-    /// What is recorded of tensors.
+    /// The recorded tensors.
     pub tensors: &'a FxHashMap<String, TensorMeta>,
-    /// The name that the node's first tensor has now, if it is another one.
+    /// The current name of the node's first tensor, if it differs.
     pub first: Option<&'a str>,
-    /// Of a view: the name that it has now, and which result of the node it is.
+    /// For a view: its current name, and the index of the node's result.
     pub view: Option<(&'a str, usize)>,
-    /// The sizes of what the node cuts its tensor into.
+    /// The sizes of the parts into which the node splits its tensor.
     pub sizes: Option<Arg>,
 }
 
-/// A call of an operator, some of whose arguments may be calls too.
+/// A call of an operator whose arguments may be calls.
 #[derive(Debug)]
 pub struct NewCall {
     /// The overload.
@@ -35,19 +35,19 @@ pub struct NewCall {
 /// An argument of a new call.
 #[derive(Debug)]
 pub enum NewArg {
-    /// A value that is there.
+    /// An existing value.
     Arg(Arg),
-    /// What a call gives.
+    /// The result of a call.
     Call(NewCall),
 }
 
 impl NewCall {
-    /// A call on values that are there.
+    /// A call with existing values.
     pub fn of(target: &'static str, args: Vec<(&'static str, Arg)>) -> NewCall {
         NewCall { target, args: args.into_iter().map(|(name, arg)| (name, NewArg::Arg(arg))).collect() }
     }
 
-    /// Operator and arguments of a call that has no calls among its arguments.
+    /// The operator and arguments of a call without nested calls.
     pub fn plain(self) -> Option<(&'static str, Vec<(String, Arg)>)> {
         let args = self.args.into_iter().map(|(name, arg)| match arg {
             NewArg::Arg(arg) => Some((name.to_owned(), arg)),
@@ -58,13 +58,13 @@ impl NewCall {
 }
 
 impl Given<'_> {
-    /// The call; None if it needs something that is not known.
+    /// Instantiates a call; None if it needs something unknown.
     pub fn call(&self, call: &Call) -> Option<NewCall> {
         let mut args = Vec::with_capacity(call.args.len());
         for (name, term) in call.args {
             match term {
                 Term::Call(inner) => args.push((*name, NewArg::Call(self.call(inner)?))),
-                // What the node leaves out has the same default there.
+                // An omitted argument has the same default in the new operator.
                 Term::Argument(own, None) if !self.has(own) => {}
                 term => args.push((*name, NewArg::Arg(self.value(term)?))),
             }
@@ -76,7 +76,7 @@ impl Given<'_> {
         self.node.args.iter().any(|(arg, _)| arg == name)
     }
 
-    /// The value of a term that is no call.
+    /// The value of a term that is not a call.
     pub fn value(&self, term: &Term) -> Option<Arg> {
         Some(match term {
             Term::Argument(name, default) => self.argument(name, *default)?,
@@ -118,7 +118,7 @@ impl Given<'_> {
         }
     }
 
-    /// A known integer that is not negative: others count from the end of something.
+    /// A known nonnegative integer; a negative one would count from the end.
     fn natural(&self, term: &Term) -> Option<i64> {
         match self.value(term)? {
             Arg::Int(number) => Some(number).filter(|number| *number >= 0),
@@ -133,7 +133,7 @@ impl Given<'_> {
         }
     }
 
-    /// Start and end of the view among the parts that the node cuts the dimension `dim` into.
+    /// The start and end of the view among the parts into which the node splits the dimension `dim`.
     fn part(&self) -> Option<(i64, i64)> {
         let (_, index) = self.view?;
         let dim = int(self.node, "dim").unwrap_or(0);
@@ -184,12 +184,12 @@ fn inverse_permutation(dims: &[i64]) -> Option<Vec<IntArg>> {
     Some(inverse)
 }
 
-/// The position of the first argument that is a tensor.
+/// The position of the first tensor argument.
 pub fn first_tensor_arg(node: &Node) -> Option<usize> {
     node.args.iter().position(|(_, arg)| matches!(arg, Arg::Tensor(_)))
 }
 
-/// The first argument that is a tensor.
+/// The first tensor argument.
 pub fn first_tensor(node: &Node) -> Option<&str> {
     match node.args.get(first_tensor_arg(node)?) {
         Some((_, Arg::Tensor(name))) => Some(name),

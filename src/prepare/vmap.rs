@@ -1,8 +1,8 @@
-//! `torch.vmap`, which torch.export leaves in the graph as operators that add and remove a hidden dimension.
+//! Converts `torch.vmap`, which torch.export records as operators that add and remove a hidden dimension.
 //!
-//! Takes and gives a [`Program`]. What runs between `_vmap_increment_nesting` and `_vmap_decrement_nesting` and depends on tensors with
-//! the hidden dimension becomes the graph of a `map` over it. A region of an unexpected form is left as it is, without a rule.
-//! Linear in the size of the program (times the depth of nesting).
+//! Takes and returns a [`Program`]. The nodes between `_vmap_increment_nesting` and `_vmap_decrement_nesting` that
+//! depend on tensors with the hidden dimension become the body of a `map`. Regions of an unexpected form are not
+//! changed and have no rule. Linear in the size of the program (times the nesting depth).
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::program::{Arg, Graph, Input, InputKind, Node, NodeOutput, Output, Out
 
 const NAMESPACE: &str = "torch._functorch.predispatch::";
 
-/// Makes maps of the regions in a program and its nested graphs.
+/// Converts the regions of a program and its nested graphs.
 pub fn to_maps(program: &mut Program) {
     visit::each_graph_mut(&mut program.graph, &mut graph);
 }
@@ -40,7 +40,7 @@ fn graph(graph: &mut Graph) {
             region.push(inner);
         }
         match Region::of(&region, graph) {
-            Some(found) => done.extend(found.mapped(graph)),
+            Some(found) => done.extend(found.into_map(graph)),
             None => {
                 done.push(node);
                 done.extend(region);
@@ -55,7 +55,7 @@ fn operator(node: &Node) -> Option<&str> {
     node.target.strip_prefix(NAMESPACE)
 }
 
-/// A tensor that gets or loses the hidden dimension.
+/// A tensor that gains or loses the hidden dimension.
 struct Border {
     /// Its name without the dimension.
     inner: String,
@@ -70,12 +70,12 @@ struct Region {
     body: Vec<Node>,
     added: Vec<Border>,
     removed: Vec<Border>,
-    /// What the body reads from outside.
+    /// Values from outside that the body reads.
     captured: Vec<String>,
 }
 
 impl Region {
-    /// None for a region of an unexpected form.
+    /// Finds the region; None if it has an unexpected form.
     fn of(nodes: &[Node], graph: &Graph) -> Option<Region> {
         let mut region = Region {
             before: Vec::new(),
@@ -90,7 +90,7 @@ impl Region {
         for node in nodes {
             let mut read = Vec::new();
             node.args.iter().for_each(|(_, arg)| visit::each_name(arg, &mut |name| read.push(name)));
-            // What comes out may not go in again.
+            // Results must not be read inside the region.
             if read.iter().any(|name| results.contains(name)) {
                 return None;
             }
@@ -150,13 +150,13 @@ impl Region {
         captured
     }
 
-    /// The nodes that do the same with a `map`.
-    fn mapped(self, graph: &mut Graph) -> Vec<Node> {
+    /// Equivalent nodes with a `map`.
+    fn into_map(self, graph: &mut Graph) -> Vec<Node> {
         let Region { before, body, added, removed, captured } = self;
         let mut done = before;
         let mut slices = Vec::with_capacity(added.len());
         for border in &added {
-            slices.push(Some(moved(
+            slices.push(Some(move_dimension(
                 border,
                 border.dim,
                 0,
@@ -202,8 +202,8 @@ fn border(node: &Node, dim_at: usize) -> Option<(String, String, i64)> {
     Some((from.clone(), to.clone(), *dim))
 }
 
-/// The tensor with a dimension elsewhere, under `name`; itself if that is where it is.
-fn moved(border: &Border, from: i64, to: i64, tensor: &str, name: &str, done: &mut Vec<Node>) -> String {
+/// Moves a dimension of the tensor under `name`; returns the tensor itself if nothing moves.
+fn move_dimension(border: &Border, from: i64, to: i64, tensor: &str, name: &str, done: &mut Vec<Node>) -> String {
     if from == to {
         return tensor.to_owned();
     }
@@ -248,7 +248,7 @@ fn nested_graph(body: Vec<Node>, added: &[Border], removed: &[Border], captured:
         inputs,
         nodes: body,
     };
-    // A vmap within this one.
+    // A nested vmap.
     self::graph(&mut graph);
     graph
 }

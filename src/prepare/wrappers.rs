@@ -1,8 +1,8 @@
-//! Puts the nested graphs of `with torch.no_grad()` and `with torch.autocast(..)` where they are run.
+//! Inlines the nested graphs of `with torch.no_grad()` and `with torch.autocast(..)`.
 //!
-//! Takes and gives a [`Program`]. Afterwards there are no `wrap_with_set_grad_enabled` and `wrap_with_autocast` left, but for those of
-//! an unexpected form. Gradients are no matter here; the casts of autocast, which torch records nowhere but in the types of
-//! results, become nodes. Linear in the size of the program (times the depth of nesting).
+//! Takes and returns a [`Program`]. Afterwards there are no `wrap_with_set_grad_enabled` and `wrap_with_autocast`,
+//! except those of an unexpected form. Gradients do not matter here; the casts of autocast, which torch only records in
+//! the types of results, become nodes. Linear in the size of the program (times the nesting depth).
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::program::{Arg, Graph, InputKind, Node, NodeOutput, Program, TensorMet
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_rules::effects::{self, Form, Trait};
 
-/// Inlines in a program and its nested graphs.
+/// Inlines wrappers in a program and its nested graphs.
 pub fn inline(program: &mut Program) {
     let weights: Vec<String> = program.weights.iter().map(|weight| weight.value.clone()).collect();
     graph(&mut program.graph, &weights);
@@ -22,9 +22,9 @@ pub fn inline(program: &mut Program) {
 /// A wrapper that can be inlined.
 struct Wrapper {
     body: Arc<Graph>,
-    /// What the inputs of the body are bound to.
+    /// The operands bound to the inputs of the body.
     operands: Vec<String>,
-    /// The names of the results; None for those that are nothing.
+    /// The names of the results; None for unused ones.
     results: Vec<Option<String>>,
     autocast: Option<Dtype>,
 }
@@ -70,7 +70,7 @@ fn wrapper(node: &Node) -> Option<Wrapper> {
         ("higher_order::wrap_with_set_grad_enabled", _) => None,
         ("higher_order::wrap_with_autocast", [_, _, (_, Arg::Bool(false)), ..]) => None,
         ("higher_order::wrap_with_autocast", [_, (_, Arg::Dtype(dtype)), (_, Arg::Bool(true)), ..]) => Some(*dtype),
-        // Without a type, it is the device's usual one.
+        // Without a dtype, the default of the device applies.
         ("higher_order::wrap_with_autocast", [(_, Arg::Str(device)), (_, Arg::None), (_, Arg::Bool(true)), ..]) => {
             Some(if device == "cpu" { Dtype::Bfloat16 } else { Dtype::Float16 })
         }
@@ -94,11 +94,11 @@ fn wrapper(node: &Node) -> Option<Wrapper> {
 }
 
 struct Inliner {
-    /// All names of the outer graph.
+    /// All names in the outer graph.
     taken: FxHashSet<String>,
-    /// Names made up so far.
+    /// The number of generated names.
     names: usize,
-    /// Results of wrappers, and what they are now.
+    /// Results of wrappers, and their replacements.
     renamed: FxHashMap<String, String>,
     done: Vec<Node>,
 }
@@ -140,7 +140,8 @@ impl Inliner {
         }
     }
 
-    /// Within autocast, an operator whose result is of another floating-point type than its arguments was given casts of them.
+    /// Inside autocast, an operator whose result has another floating-point dtype than its arguments received casts of
+    /// them.
     fn cast_inputs(&mut self, node: &mut Node, tensors: &mut FxHashMap<String, TensorMeta>) {
         if !is_cast_by_autocast(&node.target) {
             return;
@@ -173,7 +174,8 @@ impl Inliner {
         node.args.iter_mut().for_each(|(_, arg)| rename(arg, &casts));
     }
 
-    /// The name itself if nobody has it, else with a number. Numbers are not used again, so that finding one takes no time.
+    /// The name itself if it is unused, else with a number. Numbers are not reused, so that finding one takes constant
+    /// time.
     fn free_name(&mut self, name: &str) -> String {
         let mut free = name.to_owned();
         while !self.taken.insert(free.clone()) {
@@ -184,7 +186,7 @@ impl Inliner {
     }
 }
 
-/// Conversions, writes and normalisations take their arguments as they are.
+/// Whether autocast casts the arguments. Conversions, writes and normalizations take theirs unchanged.
 fn is_cast_by_autocast(target: &str) -> bool {
     let operator = effects::operator(target);
     let writes = operator.and_then(|operator| operator.writes).is_some_and(|writes| writes.form == Form::InPlace);
@@ -214,7 +216,7 @@ fn rename_results(node: &mut Node, names: &FxHashMap<String, String>) {
     }
 }
 
-/// What is known of values, under their new names; what is known of the outer graph's values already stays.
+/// Moves properties of values to their new names; properties of values of the outer graph are kept.
 fn move_table<T>(from: FxHashMap<String, T>, to: &mut FxHashMap<String, T>, names: &FxHashMap<String, String>) {
     for (name, value) in from {
         if let Some(new) = names.get(&name) {

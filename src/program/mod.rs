@@ -1,6 +1,6 @@
-//! The ATen program that every front end gives: operators by overload, arguments by name, values by name.
+//! The ATen program that front ends return: operators by overload, arguments and values by name.
 //!
-//! It knows nothing of archives and nothing of ONNX.
+//! It knows nothing of archives or ONNX.
 
 pub mod validate;
 #[doc(hidden)]
@@ -14,7 +14,7 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_core::weights::Weight;
 
-/// Is it a function of Python on numbers of the program (`_operator::mul`, `math::sqrt`, `torch::sym_max`), and no operator of PyTorch?
+/// Whether it is a Python function on numbers of the program (`_operator::mul`, `math::sqrt`, `torch::sym_max`).
 pub fn is_python(target: &str) -> bool {
     let namespace = target.split_once(':').map_or("", |(namespace, _)| namespace);
     matches!(namespace, "_operator" | "math" | "torch")
@@ -23,17 +23,17 @@ pub fn is_python(target: &str) -> bool {
 /// A whole program.
 #[derive(Debug, Clone, Default)]
 pub struct Program {
-    /// What it was read from, for messages: `model.pt2`.
+    /// The name of the source for messages: `model.pt2`.
     pub source: String,
     /// The top-level graph.
     pub graph: Graph,
-    /// Parameters, buffers and constants, by the name that the graph's inputs bind them to. Order: first seen.
+    /// Parameters, buffers and constants, by the input that they are bound to, in order of appearance.
     pub weights: Vec<BoundWeight>,
     /// Bounds of symbols, inclusive.
     pub ranges: FxHashMap<String, (Option<i64>, Option<i64>)>,
     /// The version of torch that wrote it, if known.
     pub torch_version: Option<String>,
-    /// Things worth telling the user (unknown fields of a newer schema, dropped mutations, ...).
+    /// Notes for the user (unknown fields of a newer schema, dropped mutations, ...).
     pub notes: Vec<String>,
 }
 
@@ -49,30 +49,30 @@ pub struct BoundWeight {
 /// A graph; nested ones are arguments of higher-order operators.
 #[derive(Debug, Clone, Default)]
 pub struct Graph {
-    /// Inputs in order, weights left out at the top level.
+    /// Inputs in order; without weights at the top level.
     pub inputs: Vec<Input>,
     /// In topological order.
     pub nodes: Vec<Node>,
-    /// Outputs in order; mutations that are to be kept come after the user's.
+    /// Outputs in order; mutations come after the user's outputs.
     pub outputs: Vec<Output>,
-    /// Recorded facts on tensors, by value name.
+    /// Recorded properties of tensors, by value name.
     pub tensors: FxHashMap<String, TensorMeta>,
     /// Integer values (`sym_size`, ...), by value name.
     pub sym_ints: FxHashMap<String, SymInt>,
-    /// Float values (`item()` of a float tensor, ...): their names. They live in the graph.
+    /// Float values (`item()` of a float tensor, ...), by value name.
     pub sym_floats: FxHashMap<String, SymNumber>,
-    /// Boolean values: their names.
+    /// Boolean values, by value name.
     pub sym_bools: FxHashMap<String, SymNumber>,
 }
 
-/// What is known of a symbolic float or bool.
+/// The known value of a symbolic float or bool.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SymNumber {
-    /// Its value.
+    /// A known float.
     Float(f64),
-    /// Its value.
+    /// A known bool.
     Bool(bool),
-    /// Only the graph knows it.
+    /// Only the graph computes it.
     Unknown,
 }
 
@@ -81,7 +81,7 @@ pub enum SymNumber {
 pub struct Input {
     /// The value's name.
     pub name: String,
-    /// What it is.
+    /// The kind of input.
     pub kind: InputKind,
 }
 
@@ -96,7 +96,7 @@ pub enum InputKind {
     SymFloat,
     /// A bool.
     SymBool,
-    /// A constant that the trace has specialised on: not an input of the ONNX model.
+    /// A constant that was specialized during tracing: not an input of the ONNX model.
     Constant(Arg),
 }
 
@@ -105,14 +105,14 @@ pub enum InputKind {
 pub struct Output {
     /// The value, or a constant (`None` outputs are [`Arg::None`]).
     pub value: Arg,
-    /// What it is for.
+    /// The purpose of the output.
     pub kind: OutputKind,
 }
 
-/// What an output is for.
+/// The purpose of an output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OutputKind {
-    /// The user's.
+    /// An output of the user.
     User,
     /// The new value of a buffer (its name in the state dict).
     BufferMutation(String),
@@ -120,7 +120,7 @@ pub enum OutputKind {
     InputMutation(String),
 }
 
-/// Recorded facts on a tensor.
+/// Recorded properties of a tensor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TensorMeta {
     /// Element type.
@@ -141,7 +141,7 @@ pub struct Node {
     /// `aten::add.Tensor`, `aten::relu` (default overload), `_operator::mul`, `math::trunc`, `torch::sym_max`,
     /// `higher_order::cond`.
     pub target: String,
-    /// Arguments that were given, by name; higher-order operators have empty names.
+    /// The given arguments by name; those of higher-order operators have empty names.
     pub args: Vec<(String, Arg)>,
     /// Results in order.
     pub outputs: Vec<NodeOutput>,
@@ -162,7 +162,7 @@ pub enum NodeOutput {
     Tensors(Vec<String>),
     /// The name of an int, float or bool.
     Sym(String),
-    /// Nothing.
+    /// No result.
     None,
 }
 
@@ -199,7 +199,7 @@ pub enum Arg {
     Strs(Vec<String>),
     /// A dtype.
     Dtype(Dtype),
-    /// A layout, memory format or device, which ONNX has no use for; its text is for messages.
+    /// A layout, memory format or device, which ONNX does not use; its text is for messages.
     Opaque(String),
     /// Lists of lists of ints.
     IntLists(Vec<Vec<i64>>),
@@ -214,17 +214,17 @@ pub enum Arg {
 /// An element of an int list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IntArg {
-    /// Known.
+    /// A known value.
     Known(i64),
-    /// By name, see [`Graph::sym_ints`].
+    /// A value by name, see [`Graph::sym_ints`].
     Named(String),
 }
 
 /// An element of a float list.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FloatArg {
-    /// Known.
+    /// A known value.
     Known(f64),
-    /// By name.
+    /// A value by name.
     Named(String),
 }

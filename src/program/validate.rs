@@ -1,4 +1,4 @@
-//! Checks that every value is defined once, before it is used: what comes after a front end may rely on it.
+//! Checks that every value is defined once, before its first use: later passes rely on it.
 
 use rustc_hash::FxHashSet;
 

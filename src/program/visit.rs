@@ -1,10 +1,10 @@
-//! Walking over the names of values in a program's arguments and results.
+//! Visits the names of values in a program's arguments and results.
 
 use std::sync::Arc;
 
 use crate::program::{Arg, FloatArg, Graph, IntArg, Node, NodeOutput};
 
-/// Calls `f` on a graph and all that are nested in it, inner ones first.
+/// Calls `f` on a graph and all its nested graphs, inner ones first.
 pub fn each_graph_mut(graph: &mut Graph, f: &mut dyn FnMut(&mut Graph)) {
     for (_, arg) in graph.nodes.iter_mut().flat_map(|node| &mut node.args) {
         if let Arg::Graph(nested) = arg {
@@ -14,7 +14,7 @@ pub fn each_graph_mut(graph: &mut Graph, f: &mut dyn FnMut(&mut Graph)) {
     f(graph);
 }
 
-/// Calls `f` with the name of every value that an argument reads; nested graphs have names of their own and are left out.
+/// Calls `f` with the name of every value that an argument uses, excluding nested graphs, which have their own names.
 pub fn each_name<'a>(arg: &'a Arg, f: &mut dyn FnMut(&'a str)) {
     match arg {
         Arg::Tensor(name) | Arg::Sym(name) => f(name),
@@ -34,7 +34,7 @@ pub fn each_name<'a>(arg: &'a Arg, f: &mut dyn FnMut(&'a str)) {
     }
 }
 
-/// The same, to rename them.
+/// The same with mutable names.
 pub fn each_name_mut(arg: &mut Arg, f: &mut dyn FnMut(&mut String)) {
     match arg {
         Arg::Tensor(name) | Arg::Sym(name) => f(name),

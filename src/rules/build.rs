@@ -1,4 +1,5 @@
-//! Compiles the rules of `mappings/` to Rust, and lists the files of `mappings/` for those who bring mapping files of their own.
+//! Compiles the rules of `mappings/` to Rust, and embeds the files of `mappings/` that user mapping files are checked
+//! against.
 #![expect(clippy::print_stderr, reason = "a build script talks to Cargo and to the user")]
 
 use std::fmt::Write;
@@ -20,7 +21,7 @@ fn main() {
     }
 }
 
-/// `mappings.rs`: a slice of each file of the mappings that the checker reads, and its text.
+/// Writes `mappings.rs`: a slice of the paths and contents of all files that the checker reads.
 fn list(folder: &Path, out: &Path) -> Result<(), String> {
     let mut files = Vec::new();
     gather(folder, &mut files).map_err(|e| format!("{}: {e}", folder.display()))?;

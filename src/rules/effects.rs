@@ -1,36 +1,36 @@
-//! What PyTorch's operators do to memory, and what else the passes before the rules must know of them: from the alias marks of the schemas, and
-//! from the facts that stand beside the rules (`view`, `write`, `update`, `rewrite`, `fact`).
+//! Effects of PyTorch's operators on memory, and other facts that passes before the rules need: from the alias
+//! annotations of schemas, and from the facts in the rule files (`view`, `write`, `update`, `rewrite`, `fact`).
 
 use aten2onnx_core::dtype::Dtype;
 
 include!(concat!(env!("OUT_DIR"), "/effects.rs"));
 
-/// What is known of an operator; None where there is nothing to know.
+/// The facts about an operator, if there are any.
 pub fn operator(name: &str) -> Option<&'static Operator> {
     OPERATORS.binary_search_by(|operator| operator.name.cmp(name)).ok().map(|at| &OPERATORS[at])
 }
 
-/// Is this said of an operator?
+/// Whether an operator has a trait.
 pub fn is(name: &str, what: Trait) -> bool {
     operator(name).is_some_and(|operator| operator.is(what))
 }
 
-/// How the results of an operator share memory with its first tensor; None for memory of their own.
+/// How the results of an operator share memory with its first tensor; None if they do not.
 pub fn view(name: &str) -> Option<&'static View> {
     operator(name)?.view
 }
 
-/// What an operator writes to; None for nothing.
+/// What an operator writes to; None if nothing.
 pub fn writes(name: &str) -> Option<&'static Writes> {
     operator(name)?.writes
 }
 
-/// Does a tensor argument of this name only tell which elements are meant? Its dtype has no part in that of a result.
+/// Whether a tensor argument with this name only selects elements. Its dtype does not take part in type promotion.
 pub fn selects(argument: &str) -> bool {
     SELECTING.contains(&argument)
 }
 
-/// What is known of an operator.
+/// The facts about an operator.
 #[derive(Debug)]
 pub struct Operator {
     /// The overload: `aten::add_.Tensor`.
@@ -39,32 +39,32 @@ pub struct Operator {
     pub view: Option<&'static View>,
     /// What it writes to.
     pub writes: Option<&'static Writes>,
-    /// What it writes besides, and where the schema does not mark that either.
+    /// Other tensors that it writes, even if the schema does not mark them.
     pub updates: &'static [Update],
-    /// Other operators that stand for a call of it.
+    /// Other operators that can replace a call.
     pub rewrites: &'static [Rewrite],
-    /// What else is said of it.
+    /// Other facts.
     pub traits: &'static [Trait],
 }
 
 /// How results share memory with the first tensor.
 #[derive(Debug)]
 pub struct View {
-    /// When they do.
+    /// When they share memory.
     pub sharing: Sharing,
-    /// The schema marks them as views.
+    /// Whether the schema marks them as views.
     pub is_marked: bool,
-    /// The elements of the result stand in the order of the tensor's.
+    /// Whether the elements of the result keep the tensor's order.
     pub in_order: bool,
-    /// The results have no element in common.
+    /// Whether the results have no elements in common.
     pub apart: bool,
-    /// One element of the tensor may stand several times in the result.
+    /// Whether an element of the tensor may occur several times in the result.
     pub repeats: bool,
-    /// The elements are windows of `size` elements, each `step` after the one before.
+    /// Whether the elements are windows of `size` elements, each `step` after the previous one.
     pub windows: bool,
-    /// The result has elements of another type, which have no places in the tensor.
+    /// Whether the result reinterprets the bytes as another type.
     pub reinterprets: bool,
-    /// What the tensor is after its view was overwritten.
+    /// The value of the tensor after its view is overwritten.
     pub inverse: Option<Term>,
 }
 
@@ -73,17 +73,17 @@ pub struct View {
 pub enum Sharing {
     /// Always.
     Always,
-    /// Perhaps: it may also be the tensor itself, or a copy.
+    /// It may be a view, the tensor itself or a copy.
     Maybe,
     /// It is the tensor itself.
     Itself,
-    /// It is the tensor itself where this argument is false, and may be otherwise.
+    /// It is the tensor itself if this argument is false, and may be otherwise.
     ItselfUnless(&'static str),
-    /// It is the tensor itself if that has the layout asked for, else a copy.
+    /// It is the tensor itself if that has the requested layout, else a copy.
     IfLayout,
-    /// It is the tensor itself if that has the dtype asked for, else a copy.
+    /// It is the tensor itself if that has the requested dtype, else a copy.
     IfDtype,
-    /// It is a view where the strides allow it, else a copy.
+    /// It is a view if the strides allow it, else a copy.
     IfStrides,
 }
 
@@ -92,95 +92,95 @@ pub enum Sharing {
 pub struct Writes {
     /// The arguments.
     pub args: &'static [&'static str],
-    /// How it does so.
+    /// How it writes.
     pub form: Form,
-    /// One of them is a list of tensors.
+    /// Whether an argument is a list of tensors.
     pub lists: bool,
-    /// The operator that gives the same as results.
+    /// The operator that returns the same values as results.
     pub functional: Option<&'static str>,
-    /// Arguments that this one calls otherwise, with its names.
+    /// Arguments that the functional operator names differently, with its names.
     pub renamed: &'static [(&'static str, &'static str)],
-    /// Nothing is left of what was there.
+    /// Whether everything is overwritten.
     pub whole: bool,
-    /// Every element becomes the same.
+    /// Whether every element gets the same value.
     pub constant: bool,
-    /// It gives the tensor other memory or another size.
+    /// Whether the tensor gets other memory or another size.
     pub resizes: bool,
-    /// The new value, where it is not what the functional operator gives.
+    /// The new value, if it is not the result of the functional operator.
     pub value: Option<Term>,
 }
 
 /// How an operator writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// To its first argument, which is its result too: `add_`.
+    /// To its first argument, which is also its result: `add_`.
     InPlace,
-    /// To arguments that are there for its results only: `out=`.
+    /// To arguments that only receive its results: `out=`.
     Out,
-    /// To arguments besides giving results, or to several.
+    /// To arguments in addition to its results, or to several.
     Other,
 }
 
-/// What an operator writes besides giving results.
+/// What an operator writes in addition to its results.
 #[derive(Debug)]
 pub struct Update {
     /// The arguments.
     pub args: &'static [&'static str],
-    /// It does so only where this argument is true.
+    /// Only if this argument is true.
     pub flag: Option<&'static str>,
-    /// What they become; None where it cannot be said.
+    /// The new values; None if they cannot be expressed.
     pub value: Option<Updated>,
 }
 
-/// What arguments become that an operator updates.
+/// The new values of updated arguments.
 #[derive(Debug)]
 pub enum Updated {
     /// The new value of the one argument.
     One(Call),
-    /// A call that gives the operator's results first and the new values last; so many results stand before these.
+    /// A call that returns the operator's results first and the new values last, with the number of these results.
     Together(Call, usize),
 }
 
-/// Other operators that stand for a call.
+/// Other operators that replace a call.
 #[derive(Debug)]
 pub struct Rewrite {
-    /// Where they do.
+    /// When it applies.
     pub when: When,
-    /// What stands for it.
+    /// The replacement.
     pub call: Call,
 }
 
-/// Where a rewrite applies.
+/// When a rewrite applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
-    /// Where nobody reads another result than the one of this number.
+    /// If only the result with this number is used.
     Only(usize),
-    /// Where the size of the dimension that is cut is symbolic.
+    /// If the size of the split dimension is symbolic.
     Symbolic,
     /// For each element of the lists.
     Each,
 }
 
-/// What else is said of an operator.
+/// Other facts about an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trait {
-    /// It only checks what the exporter has been promised.
+    /// It only checks conditions that the exporter may assume.
     Assertion,
-    /// It asks tensors for their shapes and dtypes, not for elements.
+    /// It reads shapes and dtypes of tensors, not elements.
     ReadsShapes,
-    /// It sees the memory of its tensor, not its elements.
+    /// It depends on the memory of its tensor, not its elements.
     ReadsMemory,
-    /// It gives that memory, changed.
+    /// It returns that memory, changed.
     GivesMemory,
-    /// Autocast leaves its arguments as they are.
+    /// Autocast does not change its arguments.
     IgnoresAutocast,
-    /// It has a dtype of its own for integers and booleans.
+    /// It returns this dtype for integers and booleans.
     Gives(Dtype),
-    /// torch.export may record other sizes of its results than they have.
+    /// torch.export may record wrong sizes for its results.
     RecordsOtherSizes,
     /// Its results are sizes of a tensor, which torch.export records.
     GivesSizes,
-    /// Its result is a number out of a tensor.
+    /// Its result is a number read from a tensor.
     GivesNumber,
 }
 
@@ -193,18 +193,18 @@ pub struct Call {
     pub args: &'static [(&'static str, Term)],
 }
 
-/// A value that a fact names.
+/// A value in a fact.
 #[derive(Debug)]
 pub enum Term {
-    /// An argument of the operator, and what it is where a call leaves it out.
+    /// An argument of the operator, with its default.
     Argument(&'static str, Option<Literal>),
-    /// What the view is now.
+    /// The new value of the view.
     New,
     /// The number of the result in a list.
     Position,
-    /// Where the result begins along the argument `dim`.
+    /// The start of the result along the argument `dim`.
     Start,
-    /// Where it ends.
+    /// The end of the result.
     End,
     /// The sizes of all results along the argument `dim`.
     Sizes,
@@ -236,7 +236,7 @@ pub enum Literal {
     Float(f64),
 }
 
-/// An operator of which nothing is known: what the rows of the table begin with.
+/// An operator without facts, the base of the rows of the table.
 const OPERATOR: Operator = Operator { name: "", view: None, writes: None, updates: &[], rewrites: &[], traits: &[] };
 
 /// A view by the schema alone.
@@ -265,12 +265,12 @@ const WRITES: Writes = Writes {
 };
 
 impl Operator {
-    /// Is this said of it?
+    /// Whether it has a trait.
     pub fn is(&self, what: Trait) -> bool {
         self.traits.contains(&what)
     }
 
-    /// What stands for a call of it.
+    /// The replacement of a call.
     pub fn rewrite(&self, when: impl Fn(When) -> bool) -> Option<&Rewrite> {
         self.rewrites.iter().find(|rewrite| when(rewrite.when))
     }

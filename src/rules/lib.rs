@@ -1,5 +1,5 @@
-//! The operator rules: what the build makes of `mappings/`, the Rust functions behind `extern fn`, and the registry that finds the
-//! rule of an overload. The generated functions are in OUT_DIR, one file for each mapping file.
+//! The operator rules: the compiled `mappings/`, the Rust functions behind `extern fn`, and the registry that finds the
+//! rule of an overload. The generated functions are in OUT_DIR, one file per mapping file.
 //!
 //! A module imports only modules of lower floors, which a test checks. The lowest floor comes first:
 //!
@@ -7,9 +7,9 @@
 //! |---|---|---|
 //! | facts | `effects`, `promotion`, `support` | facts about PyTorch's operators and dtypes, helpers of generated code |
 //! | functions | `externs` | the functions behind `extern fn` |
-//! | compiled rules | `compiled` | what the build makes of the rules |
+//! | compiled rules | `compiled` | the rules as compiled by the build |
 //! | interpreted rules | `interpret` | mapping files at run time |
-//! | registry | `registry` | which rule an overload has |
+//! | registry | `registry` | finds the rule of an overload |
 
 mod compiled;
 pub mod effects;

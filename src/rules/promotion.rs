@@ -1,3 +1,3 @@
-//! PyTorch's type promotion: tables that the build makes of `mappings/schemas/promotion.txt`.
+//! PyTorch's type promotion tables, generated from `mappings/schemas/promotion.txt`.
 
 include!(concat!(env!("OUT_DIR"), "/promotion.rs"));

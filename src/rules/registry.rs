@@ -1,4 +1,4 @@
-//! The rules that an export goes by: those of the build, those that another crate has compiled, those of mapping files.
+//! The rules of an export: built-in ones, those compiled by other crates, and mapping files.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use crate::interpret::{InterpretedRule, MappingFiles};
 use aten2onnx_builder::{Args, Builder, Out};
 use aten2onnx_core::error::Result;
 
-/// The rules of an export. The last that were added come first, those of the build last.
+/// The rules of an export. Those added last take precedence, then the earlier ones, then the built-in ones.
 #[derive(Debug, Clone)]
 pub struct Rules {
-    /// Those of other crates.
+    /// Rules of other crates.
     added: Vec<&'static CompiledRules>,
     #[cfg(feature = "mappings")]
     files: Option<Arc<MappingFiles>>,
@@ -30,7 +30,7 @@ impl Default for Rules {
     }
 }
 
-/// What says what an overload means.
+/// The rule of an overload.
 #[derive(Debug, Clone, Copy)]
 pub enum RuleRef<'r> {
     /// A compiled rule.
@@ -46,15 +46,15 @@ impl Rules {
         self.added.push(rules);
     }
 
-    /// All compiled rules; those that come first take the place of the others.
+    /// All compiled rules in order of precedence.
     fn compiled(&self) -> impl Iterator<Item = &'static CompiledRules> {
         self.added.iter().rev().copied().chain([&BUILT_IN])
     }
 
-    /// Reads mapping files, and all of a folder where one is named: they take the place of those that were read before.
+    /// Reads mapping files, and all files of folders. They replace those read before.
     ///
     /// # Errors
-    /// A file that cannot be read, or everything that the checker has to say.
+    /// A file that cannot be read, or all diagnostics of the checker.
     pub fn load(&mut self, paths: &[PathBuf]) -> Result<()> {
         #[cfg(feature = "mappings")]
         {
@@ -85,8 +85,8 @@ impl Rules {
         self.compiled().find_map(|rules| rules.find(name)).map(RuleRef::Compiled)
     }
 
-    /// The rule that says what an overload means: its own, or for one that only copies what a view shows (`view_copy`), the view's.
-    pub fn meaning(&self, name: &str) -> Option<RuleRef<'_>> {
+    /// The rule of an overload. A copy of a view (`view_copy`) uses the rule of the view.
+    pub fn rule_for(&self, name: &str) -> Option<RuleRef<'_>> {
         self.find(name).or_else(|| {
             let (op, overload) = name.split_once('.').unwrap_or((name, ""));
             let view = op.strip_suffix("_copy")?;
@@ -94,11 +94,11 @@ impl Rules {
         })
     }
 
-    /// The rule that says what an overload means on complex numbers: one of its own (`complex::exp`), or the general one where an
-    /// example shows that it holds.
-    pub fn complex_meaning(&self, name: &str) -> Option<RuleRef<'_>> {
-        let own = name.strip_prefix("aten::").and_then(|op| self.meaning(&format!("complex::{op}")));
-        own.or_else(|| self.meaning(name).filter(|rule| self.takes_complex(rule)))
+    /// The rule of an overload for complex numbers: its own (`complex::exp`), or the general one if an example covers
+    /// complex numbers.
+    pub fn complex_rule_for(&self, name: &str) -> Option<RuleRef<'_>> {
+        let own = name.strip_prefix("aten::").and_then(|op| self.rule_for(&format!("complex::{op}")));
+        own.or_else(|| self.rule_for(name).filter(|rule| self.takes_complex(rule)))
     }
 
     fn takes_complex(&self, rule: &RuleRef<'_>) -> bool {
@@ -112,7 +112,7 @@ impl Rules {
         }
     }
 
-    /// Why an overload cannot be had in ONNX, if that is so.
+    /// Why ONNX cannot express an overload, if so.
     pub fn unsupported(&self, name: &str) -> Option<&str> {
         #[cfg(feature = "mappings")]
         if let Some(reason) = self.files.as_ref().and_then(|files| files.unsupported(name)) {
@@ -147,7 +147,7 @@ impl Rules {
         builder
     }
 
-    /// An arm that `--trace` tells of: where it is, and what it says.
+    /// The location and text of an arm, for `--trace`.
     pub fn arm(&self, arm: u32) -> Option<(String, &str)> {
         #[cfg(feature = "mappings")]
         if let Some(found) = self.files.as_ref().and_then(|files| files.described(arm)) {
@@ -176,7 +176,7 @@ impl<'r> RuleRef<'r> {
         }
     }
 
-    /// What it can do at an opset.
+    /// The support at an opset.
     pub fn support(&self, opset: u32) -> Support {
         match self {
             RuleRef::Compiled(rule) => rule.support(opset),
@@ -185,7 +185,7 @@ impl<'r> RuleRef<'r> {
         }
     }
 
-    /// Why it does not work at an opset.
+    /// Why it is not supported at an opset.
     pub fn reasons(&self, #[allow(unused)] opset: u32) -> Vec<&'r str> {
         match self {
             RuleRef::Compiled(rule) => rule.reasons.to_vec(),
@@ -194,7 +194,7 @@ impl<'r> RuleRef<'r> {
         }
     }
 
-    /// Takes the arguments apart and runs the rule.
+    /// Converts the arguments and runs the rule.
     pub fn call(&self, cx: &mut Builder, args: &Args) -> Result<Vec<Out>> {
         match self {
             RuleRef::Compiled(rule) => (rule.call)(cx, args),

@@ -1,4 +1,4 @@
-//! Small helpers of the generated functions: lists, and arithmetic that never panics.
+//! Helpers of the generated functions: lists, and arithmetic that never panics.
 
 use std::fmt::Display;
 
@@ -15,10 +15,10 @@ pub fn item<T: Clone>(list: &[T], i: i64) -> Result<T> {
         .ok()
         .and_then(|at| list.get(at))
         .cloned()
-        .ok_or_else(|| Error::refused(format!("there is no element {i} in a list of {}", list.len()), None))
+        .ok_or_else(|| Error::refused(format!("index {i} is out of range for a list of {}", list.len()), None))
 }
 
-/// The elements from `from` to before `to`, as Python's slices count them.
+/// The elements from `from` up to `to`, as in Python slices.
 pub fn part<T: Clone>(list: &[T], from: Option<i64>, to: Option<i64>) -> Vec<T> {
     let len = list.len() as i64;
     let clamp = |i: i64| if i < 0 { i.saturating_add(len).max(0) } else { i.min(len) };
@@ -26,7 +26,7 @@ pub fn part<T: Clone>(list: &[T], from: Option<i64>, to: Option<i64>) -> Vec<T> 
     list.get(from as usize..to.max(from) as usize).map(<[T]>::to_vec).unwrap_or_default()
 }
 
-/// The integers from `start` to before `stop`.
+/// The integers from `start` up to `stop`.
 pub fn range(start: i64, stop: i64, step: i64) -> Result<Vec<i64>> {
     if step == 0 {
         return Err(Error::refused("a range with step 0", None));
@@ -34,27 +34,27 @@ pub fn range(start: i64, stop: i64, step: i64) -> Result<Vec<i64>> {
     let span = if step > 0 { stop.saturating_sub(start) } else { start.saturating_sub(stop) };
     let count = if span <= 0 { 0 } else { (span - 1) / step.saturating_abs() + 1 };
     if count > 1 << 20 {
-        return Err(Error::refused(format!("a range of {count} elements would make as many nodes"), None));
+        return Err(Error::refused(format!("a range of {count} elements would create too many nodes"), None));
     }
     Ok((0..count).map(|i| start.saturating_add(i.saturating_mul(step))).collect())
 }
 
-/// With their positions.
+/// The elements with their positions.
 pub fn enumerate<T: Clone>(list: &[T]) -> Vec<(i64, T)> {
     list.iter().cloned().enumerate().map(|(i, x)| (i as i64, x)).collect()
 }
 
-/// In pairs; the longer list is cut.
+/// Pairs of elements; the longer list is cut off.
 pub fn zip<A: Clone, B: Clone>(a: &[A], b: &[B]) -> Vec<(A, B)> {
     a.iter().cloned().zip(b.iter().cloned()).collect()
 }
 
-/// Last first.
+/// The elements in reverse order.
 pub fn reversed<T: Clone>(list: &[T]) -> Vec<T> {
     list.iter().rev().cloned().collect()
 }
 
-/// All added up.
+/// The sum of all elements.
 pub fn sum(list: &[SymInt]) -> SymInt {
     list.iter().fold(SymInt::from(0), |a, b| &a + b)
 }
@@ -64,7 +64,7 @@ pub fn least<T: PartialOrd + Copy>(list: &[T]) -> Result<T> {
     list.iter()
         .copied()
         .reduce(|a, b| if b < a { b } else { a })
-        .ok_or_else(|| Error::refused("the minimum of no numbers", None))
+        .ok_or_else(|| Error::refused("the minimum of an empty list", None))
 }
 
 /// The largest element.
@@ -72,7 +72,7 @@ pub fn greatest<T: PartialOrd + Copy>(list: &[T]) -> Result<T> {
     list.iter()
         .copied()
         .reduce(|a, b| if b > a { b } else { a })
-        .ok_or_else(|| Error::refused("the maximum of no numbers", None))
+        .ok_or_else(|| Error::refused("the maximum of an empty list", None))
 }
 
 /// Division that rounds down.
@@ -92,34 +92,34 @@ pub fn power(a: i64, b: i64) -> Result<i64> {
     u32::try_from(b)
         .ok()
         .and_then(|b| a.checked_pow(b))
-        .ok_or_else(|| Error::refused(format!("{a} to the power of {b} is not an integer of 64 bits"), None))
+        .ok_or_else(|| Error::refused(format!("{a} to the power of {b} does not fit in 64 bits"), None))
 }
 
 /// A number of outputs.
 pub fn count(n: i64) -> Result<usize> {
-    usize::try_from(n).map_err(|_| Error::refused(format!("{n} outputs"), None))
+    usize::try_from(n).map_err(|_| Error::refused(format!("the number of outputs cannot be {n}"), None))
 }
 
-/// Outputs, of which there are as many as were asked for.
+/// Outputs as an array; their number must match.
 pub fn array<const N: usize>(values: Vec<Value>) -> Result<[Value; N]> {
     let given = values.len();
-    values.try_into().map_err(|_| Error::internal(format!("a node with {given} outputs where {N} were asked for")))
+    values.try_into().map_err(|_| Error::internal(format!("expected {N} outputs of a node, found {given}")))
 }
 
 /// The inputs of a body.
 pub fn arguments<const N: usize>(values: &[Value]) -> Result<[Value; N]> {
     let given = values.len();
-    values.try_into().map_err(|_| Error::internal(format!("a body with {given} inputs where the rule names {N}")))
+    values.try_into().map_err(|_| Error::internal(format!("expected {N} inputs of a body, found {given}")))
 }
 
-/// The float that a number is known to be.
+/// The value of a known number as a float.
 pub fn known_float(number: &Scalar) -> Result<f64> {
     number
         .as_float()
-        .ok_or_else(|| Error::refused("a number must be known at export time, and is computed by the model", None))
+        .ok_or_else(|| Error::refused("a number that must be known at export time is computed by the model", None))
 }
 
-/// The int that a number is known to be; floats are cut.
+/// The value of a known number as an int; floats are truncated.
 pub fn known_int(number: &Scalar) -> Result<i64> {
     if let Some(i) = number.as_int() {
         return Ok(i);
@@ -127,12 +127,12 @@ pub fn known_int(number: &Scalar) -> Result<i64> {
     known_float(number).map(|f| f as i64)
 }
 
-/// As the reason of a refusal shows it.
+/// The text of a value in the reason of a refusal.
 pub fn show<T: Show + ?Sized>(value: &T) -> String {
     value.text()
 }
 
-/// What a reason can show.
+/// Values that can occur in a reason.
 pub trait Show {
     /// As text.
     fn text(&self) -> String;

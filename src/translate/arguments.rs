@@ -1,4 +1,4 @@
-//! Arguments of the program as the builder takes them: names are looked up.
+//! Converts arguments of the program for the builder: looks up names.
 
 use super::{Known, Translation};
 use crate::program::{Arg, FloatArg, IntArg};
@@ -65,7 +65,7 @@ impl Translation<'_> {
             Known::Constant(Arg::Int(i)) => Ok(Scalar::Int(*i)),
             Known::Constant(Arg::Float(f)) => Ok(Scalar::Float(*f)),
             Known::Constant(Arg::Bool(b)) => Ok(Scalar::Bool(*b)),
-            Known::Constant(other) => Err(Error::input(format!("`{name}` is {other:?}, and is used as a number"))),
+            Known::Constant(other) => Err(Error::input(format!("`{name}` is used as a number, but is {other:?}"))),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Higher-order operators: nested graphs that run inside the graph, as If, Loop and Scan.
+//! Higher-order operators: nested graphs become If, Loop and Scan.
 
 use super::{Known, Translation};
 use crate::program::{Arg, Graph, Node, NodeOutput};
@@ -6,7 +6,7 @@ use aten2onnx_builder::{In, Out};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::graph::{Attr, Type, Value};
 
-/// Operators that do no more than run their graph.
+/// Operators that only run their graph.
 const CALLS: &[&str] = &[
     "checkpoint",
     "invoke_subgraph",
@@ -17,7 +17,7 @@ const CALLS: &[&str] = &[
     "wrap_with_set_grad_enabled",
 ];
 
-/// Is there a translation for it?
+/// Whether it can be translated.
 pub(super) fn is_known(operator: &str) -> bool {
     CALLS.contains(&operator)
         || matches!(operator, "cond" | "while_loop" | "scan" | "map" | "map_impl" | "associative_scan")
@@ -38,7 +38,7 @@ impl Translation<'_> {
         self.bind_known(node, results, graph)
     }
 
-    /// Results by the names that the program gives them.
+    /// Binds results to the names that the program gives them.
     fn bind_known(&mut self, node: &Node, results: Vec<Known>, graph: &Graph) -> Result<()> {
         let outs = results.into_iter().map(|known| match known {
             Known::Tensor(value) => Out::Tensor(value),
@@ -48,7 +48,7 @@ impl Translation<'_> {
         self.bind_outputs(node, outs.collect(), graph)
     }
 
-    /// The graph in the place of its call.
+    /// Inlines the graph of a call.
     fn plain_call(&mut self, node: &Node) -> Result<Vec<Known>> {
         let [graph] = graphs(node)?;
         let operands = self.operands_after_graphs(node)?.into_iter().flatten();
@@ -61,7 +61,7 @@ impl Translation<'_> {
         let [yes, no] = graphs(node)?;
         let condition = node.args.first().map(|(_, arg)| self.operands(arg)).transpose()?;
         let [condition] = condition.as_deref().unwrap_or_default() else {
-            return Err(Error::input("`cond` without a condition"));
+            return Err(Error::input("`cond` has no condition"));
         };
         let condition = condition.clone();
         let operands: Vec<Known> = self.operands_after_graphs(node)?.into_iter().flatten().collect();
@@ -88,10 +88,10 @@ impl Translation<'_> {
         Ok(wanted.into_iter().map(result).collect())
     }
 
-    /// A branch: it takes nothing, what it reads it sees from within.
+    /// A branch has no inputs; it reads outer values directly.
     fn branch(&mut self, graph: &Graph, operands: Vec<Known>, wanted: &[bool]) -> Result<Attr> {
         if graph.outputs.len() != wanted.len() {
-            let message = format!("a branch gives {} results, `cond` {}", graph.outputs.len(), wanted.len());
+            let message = format!("a branch has {} results, `cond` has {}", graph.outputs.len(), wanted.len());
             return Err(Error::input(message));
         }
         let (shared, symbols) = (self.shared, self.symbols.clone());
@@ -103,7 +103,7 @@ impl Translation<'_> {
         })
     }
 
-    /// Loop asks at the end of each round whether there is another one.
+    /// Loop evaluates the condition at the end of each iteration.
     fn while_loop(&mut self, node: &Node) -> Result<Vec<Known>> {
         let [condition, body] = graphs(node)?;
         let mut lists = self.operands_after_graphs(node)?.into_iter();
@@ -129,8 +129,8 @@ impl Translation<'_> {
         if let Some(options) = lists.iter().find(|list| !plain(list))
             && !matches!(options.as_slice(), [Known::Number(n)] if n.as_bool() == Some(false))
         {
-            return Err(Error::unsupported("`scan` along another dimension than the first, or backwards")
-                .help("a current version of torch exports it as one along the first"));
+            return Err(Error::unsupported("`scan` backwards or along another dimension than the first")
+                .help("current versions of torch export it along the first dimension"));
         }
         let mut lists = lists.iter().filter(plain).cloned();
         let (states, scanned) = (lists.next().unwrap_or_default(), lists.next().unwrap_or_default());
@@ -152,7 +152,7 @@ impl Translation<'_> {
     ) -> Result<Vec<Known>> {
         let [body] = graphs(node)?;
         if scanned.is_empty() {
-            return Err(Error::unsupported("a scan over nothing"));
+            return Err(Error::unsupported("a scan needs an input to iterate over"));
         }
         let (carried, slices) = (states.len(), scanned.len());
         let attr = self.body_of(body, carried + slices, &more, Round::Scan)?;
@@ -165,7 +165,7 @@ impl Translation<'_> {
         Ok(values.into_iter().map(Known::Tensor).collect())
     }
 
-    /// `combine(so far.., next.., more..)`, which may be grouped at will: from the first to the last.
+    /// `combine(so far.., next.., more..)` is associative: it is applied from the first to the last.
     fn associative_scan(&mut self, node: &Node) -> Result<Vec<Known>> {
         let [body] = graphs(node)?;
         let mut lists = self.operands_after_graphs(node)?.into_iter();
@@ -196,7 +196,7 @@ impl Translation<'_> {
         Ok(results)
     }
 
-    /// The body of a Loop or Scan: the first `count` inputs of the graph are its own, the others are seen from within.
+    /// The body of a Loop or Scan: the first `count` inputs of the graph are parameters, the others are outer values.
     fn body_of(&mut self, graph: &Graph, count: usize, more: &[Known], round: Round<'_>) -> Result<Attr> {
         let symbols = Some(self.symbols.clone().unwrap_or_default());
         let shared = self.shared;
@@ -205,7 +205,7 @@ impl Translation<'_> {
         for index in 0..count {
             params.push(typed.parameter(graph, index)?);
         }
-        // The sizes of the parameters stand for those of the inputs: the call inside learns them from there.
+        // The parameters' sizes represent those of the inputs, from which the call learns them.
         let symbols = self.symbols.clone();
         let skipped = round.own_parameters().len();
         self.builder.body(&params, |cx, values| {
@@ -238,11 +238,11 @@ impl Translation<'_> {
     fn one_flag(&mut self, values: &[Value]) -> Result<Value> {
         match values {
             [flag] => self.builder.reshape(*flag, &[]),
-            _ => Err(Error::input(format!("a condition of {} values", values.len()))),
+            _ => Err(Error::input(format!("a condition must be one value, not {}", values.len()))),
         }
     }
 
-    /// What follows the graphs of a node, argument by argument.
+    /// The operands after the graphs of a node, by argument.
     fn operands_after_graphs(&self, node: &Node) -> Result<Vec<Vec<Known>>> {
         let last = node.args.iter().rposition(|(_, arg)| matches!(arg, Arg::Graph(_)));
         let operands = node.args.iter().skip(last.map_or(0, |last| last + 1));
@@ -250,14 +250,14 @@ impl Translation<'_> {
     }
 }
 
-/// What a body does in a round.
+/// What a body does in each iteration.
 #[derive(Clone, Copy)]
 enum Round<'a> {
-    /// It carries all it is given, and asks this graph whether to go on.
+    /// It carries all values, and evaluates this graph to decide whether to continue.
     Loop(&'a Graph),
-    /// It carries some, and gives a part of a result for the others.
+    /// It carries some values and returns slices of the other results.
     Scan,
-    /// It gives a part of a result for each that it carries.
+    /// It returns a slice for each carried value.
     Running,
 }
 
@@ -272,7 +272,7 @@ impl Round<'_> {
     }
 }
 
-/// The nested graphs of a node, if there are as many.
+/// The nested graphs of a node, if their number matches.
 fn graphs<const N: usize>(node: &Node) -> Result<[&Graph; N]> {
     let graphs = node.args.iter().filter_map(|(_, arg)| match arg {
         Arg::Graph(graph) => Some(&**graph),
@@ -280,5 +280,5 @@ fn graphs<const N: usize>(node: &Node) -> Result<[&Graph; N]> {
     });
     let graphs: Vec<&Graph> = graphs.collect();
     let count = graphs.len();
-    graphs.try_into().map_err(|_| Error::input(format!("{count} nested graphs where {N} belong")))
+    graphs.try_into().map_err(|_| Error::input(format!("expected {N} nested graphs, found {count}")))
 }

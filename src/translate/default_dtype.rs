@@ -1,5 +1,5 @@
-//! What `torch.get_default_dtype()` was when a program was written. Archives do not say, but what torch recorded on the results of
-//! nodes does: where no argument has a float type or asks for one, a float result has the default.
+//! Infers `torch.get_default_dtype()` at the time of the export. Archives do not store it, but recorded results depend
+//! on it: if no argument has or requests a float dtype, a float result has the default one.
 
 use rustc_hash::FxHashMap;
 
@@ -7,7 +7,7 @@ use crate::program::{Arg, Graph, Node, NodeOutput, Program, TensorMeta};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_rules::effects::{self, Trait};
 
-/// The default dtype; float32 where nothing depends on it, or where the program has more than one.
+/// The default dtype; float32 if nothing depends on it, or if the evidence is contradictory.
 pub(super) fn default_float(program: &Program) -> Dtype {
     let mut found = None;
     let mut graphs = vec![&program.graph];
@@ -17,7 +17,7 @@ pub(super) fn default_float(program: &Program) -> Dtype {
                 Arg::Graph(nested) => Some(nested.as_ref()),
                 _ => None,
             }));
-            let Some(shown) = shown_by(node, graph) else { continue };
+            let Some(shown) = implied_by(node, graph) else { continue };
             if *found.get_or_insert(shown) != shown {
                 return Dtype::Float32;
             }
@@ -26,14 +26,14 @@ pub(super) fn default_float(program: &Program) -> Dtype {
     found.unwrap_or(Dtype::Float32)
 }
 
-/// The default dtype, if the node's result tells it.
-fn shown_by(node: &Node, graph: &Graph) -> Option<Dtype> {
+/// The default dtype, if the node's result depends on it.
+fn implied_by(node: &Node, graph: &Graph) -> Option<Dtype> {
     let result = node.outputs.iter().find_map(|output| match output {
         NodeOutput::Tensor(name) => graph.tensors.get(name),
         _ => None,
     })?;
     let float = match result.dtype {
-        // complex64 is that of bfloat16 too.
+        // complex64 is also the one for bfloat16.
         Dtype::Complex128 => Dtype::Float64,
         Dtype::Complex32 => Dtype::Float16,
         dtype if dtype.is_float() => dtype,
@@ -45,7 +45,7 @@ fn shown_by(node: &Node, graph: &Graph) -> Option<Dtype> {
     depends.then_some(float)
 }
 
-/// Is the argument a tensor of floats, or a dtype?
+/// Whether the argument is a float tensor or a dtype.
 fn has_float(arg: &Arg, tensors: &FxHashMap<String, TensorMeta>) -> bool {
     let is_float = |name: &String| {
         let dtype = tensors.get(name).map(|meta| meta.dtype);

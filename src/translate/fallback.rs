@@ -1,8 +1,8 @@
-//! Operators without a rule as nodes of their own, for those who have a kernel: `--fallback aten`.
+//! Keeps operators without a rule as custom nodes, for runtimes that have a kernel: `--fallback aten`.
 //!
-//! The node is `org.pytorch.aten::NAME`. Its attributes `operator` and `overload_name` say what it was; tensors are its inputs, in
-//! the order of `input_names`; numbers, strings and dtypes are attributes under their own names. What it gives is what
-//! torch.export has recorded.
+//! The node is `org.pytorch.aten::NAME`. Its attributes `operator` and `overload_name` identify the operator; tensors
+//! are inputs, in the order of `input_names`; numbers, strings and dtypes are attributes under their own names. The
+//! output types are those that torch.export recorded.
 
 use super::Translation;
 use crate::program::{Graph, Node, NodeOutput};
@@ -15,7 +15,7 @@ use aten2onnx_onnx::graph::{Attr, Type, Value, intern};
 /// The domain of these nodes.
 pub const DOMAIN: &str = "org.pytorch.aten";
 
-/// Its version.
+/// The version of the domain.
 const VERSION: u32 = 1;
 
 /// The inputs and attributes of a node.
@@ -32,7 +32,7 @@ impl Translation<'_> {
         self.builder.set_origin(super::origin(node));
         let args = self.arguments(node)?;
         if args.has_complex(self.builder) {
-            let text = format!("`{}` takes complex numbers, which ONNX's nodes do not", node.target);
+            let text = format!("`{}` takes complex numbers, which ONNX nodes do not support", node.target);
             return Err(Error::unsupported(text));
         }
         let mut given = Given::default();
@@ -48,7 +48,7 @@ impl Translation<'_> {
         self.bind_values(node, values, graph)
     }
 
-    /// The results of an ONNX node under the names that the program gives them, in order.
+    /// Binds the results of an ONNX node to the names in the program, in order.
     pub(super) fn bind_values(&mut self, node: &Node, values: Vec<Value>, graph: &Graph) -> Result<()> {
         let mut values = values.into_iter();
         for output in &node.outputs {
@@ -65,7 +65,7 @@ impl Translation<'_> {
         Ok(())
     }
 
-    /// The dtype and shape of each output, as recorded.
+    /// The recorded dtype and shape of each output.
     pub(super) fn stated(&mut self, node: &Node, graph: &Graph) -> Result<Vec<(Dtype, Vec<SymInt>)>> {
         let mut types = Vec::new();
         for output in &node.outputs {
@@ -74,18 +74,18 @@ impl Translation<'_> {
                 NodeOutput::Tensors(names) => names.as_slice(),
                 NodeOutput::None => continue,
                 NodeOutput::Sym(name) => {
-                    let text = format!("`{}` gives the number `{name}`, which a node cannot", node.target);
+                    let text = format!("`{}` returns the number `{name}`, which a node cannot", node.target);
                     return Err(Error::unsupported(text));
                 }
             };
             for name in names {
                 let meta = graph.tensors.get(name);
-                let meta = meta.ok_or_else(|| Error::input(format!("nothing is recorded on the tensor `{name}`")))?;
+                let meta = meta.ok_or_else(|| Error::input(format!("the tensor `{name}` has no recorded type")))?;
                 match self.recorded(meta) {
                     Type::Tensor { dtype, shape: Some(shape) } if !meta.dtype.is_complex() => {
                         types.push((dtype, shape))
                     }
-                    _ => return Err(Error::unsupported(format!("`{}` gives complex numbers", node.target))),
+                    _ => return Err(Error::unsupported(format!("`{}` returns complex numbers", node.target))),
                 }
             }
         }
@@ -95,7 +95,7 @@ impl Translation<'_> {
     fn bind_next(&mut self, node: &Node, name: &str, value: Option<Value>, graph: &Graph) -> Result<()> {
         match value {
             Some(value) => self.bind_tensor(node, name, value, graph),
-            None => Err(Error::internal(format!("nothing is left for `{name}`"))),
+            None => Err(Error::internal(format!("no value is left for `{name}`"))),
         }
     }
 }
@@ -149,7 +149,7 @@ fn attribute(number: &Scalar) -> Result<Attr> {
         Scalar::Float(x) => Ok(Attr::Float(*x)),
         Scalar::Complex(..) => Err(Error::unsupported("a complex number cannot be kept in a node")),
         number => {
-            let n = number.as_int().ok_or_else(|| Error::internal("a number that is no int"))?;
+            let n = number.as_int().ok_or_else(|| Error::internal("expected an int"))?;
             Ok(Attr::Int(n))
         }
     }
@@ -163,7 +163,8 @@ enum List {
 fn list(numbers: &[Scalar]) -> Result<List> {
     if numbers.iter().any(|number| matches!(number, Scalar::Float(_))) {
         let floats: Option<Vec<f64>> = numbers.iter().map(Scalar::as_float).collect();
-        let floats = floats.ok_or_else(|| Error::unsupported("a list of floats that the model computes"))?;
+        let floats = floats
+            .ok_or_else(|| Error::unsupported("a list of floats computed by the model cannot be kept in a node"))?;
         return Ok(List::Attr(Attr::Floats(floats)));
     }
     if let Some(ints) = numbers.iter().map(Scalar::as_int).collect::<Option<Vec<i64>>>() {
@@ -174,5 +175,7 @@ fn list(numbers: &[Scalar]) -> Result<List> {
         other => other.as_int().map(SymInt::from),
     };
     let sizes = numbers.iter().map(size).collect::<Option<Vec<SymInt>>>();
-    sizes.map(List::Sizes).ok_or_else(|| Error::unsupported("a list of numbers that the model computes"))
+    sizes
+        .map(List::Sizes)
+        .ok_or_else(|| Error::unsupported("a list of numbers computed by the model cannot be kept in a node"))
 }

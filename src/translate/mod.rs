@@ -1,8 +1,8 @@
-//! From the ATen program to the ONNX graph: each node's rule is found and run, in order.
+//! Translates an ATen program to an ONNX graph: finds and runs the rule of each node, in order.
 //!
-//! Takes a functional program. Before any rule runs, `preflight` lists all that the target lacks. Integers of the program are
-//! symbolic expressions here (the archive tells them): the nodes that compute them need no rule, the graph computes an
-//! expression only where some rule asks for its value.
+//! Takes a functional program. Before any rule runs, `preflight` lists everything that the target lacks. Integers of
+//! the program are symbolic expressions, which the archive records: the nodes that compute them need no rule, and the
+//! graph computes an expression only if a rule needs its value.
 
 mod arguments;
 mod control;
@@ -15,7 +15,7 @@ mod symbolic;
 
 use default_dtype::default_float;
 pub use fallback::DOMAIN as ATEN_DOMAIN;
-pub use preflight::{Blocker, kept, preflight};
+pub use preflight::{Blocker, fallback_note, preflight};
 
 use std::cell::Cell;
 
@@ -35,12 +35,12 @@ use aten2onnx_rules::{RuleRef, Rules};
 /// Translates a functional program.
 ///
 /// # Errors
-/// What the target cannot say (all of it at once), or a rule's refusal with its node.
+/// Everything that the target does not support, or the refusal of a rule with its node.
 pub fn translate(program: &Program, options: &Options) -> Result<Graph> {
     translate_with(program, options, &mut |_| {})
 }
 
-/// The same; `inspect` sees the builder before it is finished.
+/// The same; `inspect` receives the builder before it is finished.
 pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn FnMut(&mut Builder)) -> Result<Graph> {
     let opset = options.output.opset()?;
     let rules = &options.output.rules;
@@ -79,39 +79,39 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
     builder.finish_after(|builder| options.output.passes(options.opt_level).run(builder))
 }
 
-/// What a name of the program stands for.
+/// The value of a name in the program.
 #[derive(Debug, Clone)]
 enum Known {
     Tensor(Value),
     Number(Scalar),
-    /// A user input that the trace has specialised on.
+    /// A user input that was specialized to a constant.
     Constant(Arg),
 }
 
-/// The translation of one graph; nested ones have their own.
+/// The translation of one graph; nested graphs have their own.
 struct Translation<'a> {
     builder: &'a mut Builder,
     env: FxHashMap<String, Known>,
     shared: &'a Shared<'a>,
-    /// In a nested graph: what its symbols stand for.
+    /// In a nested graph: the values of its symbols.
     symbols: Option<nested::Symbols>,
 }
 
-/// What the translations of all graphs of a program have in common.
+/// State shared by the translations of all graphs of a program.
 struct Shared<'a> {
-    /// Overloads to tell of.
+    /// Overloads to trace.
     trace: &'a [String],
     on_trace: Option<fn(&str)>,
     rules: &'a Rules,
     fallback: Fallback,
     /// Bounds of symbols, inclusive.
     ranges: &'a FxHashMap<String, (Option<i64>, Option<i64>)>,
-    /// Number of symbols renamed so far.
+    /// The number of symbols renamed so far.
     renamed: Cell<usize>,
 }
 
 impl Shared<'_> {
-    /// A name that no symbol has.
+    /// An unused name for a symbol.
     fn fresh(&self, symbol: &str) -> String {
         self.renamed.set(self.renamed.get() + 1);
         format!("{symbol}_{}", self.renamed.get())
@@ -127,7 +127,7 @@ impl Translation<'_> {
                     let meta = graph
                         .tensors
                         .get(name)
-                        .ok_or_else(|| Error::input(format!("nothing is recorded on the input `{name}`")))?;
+                        .ok_or_else(|| Error::input(format!("the input `{name}` has no recorded type")))?;
                     Known::Tensor(self.builder.program_input(name, Type::tensor(meta.dtype, meta.sizes.clone())))
                 }
                 InputKind::SymInt => {
@@ -149,7 +149,7 @@ impl Translation<'_> {
         Ok(())
     }
 
-    /// Weights are initializers, but for those whose new value is an output: they are inputs.
+    /// Weights are initializers, except those whose new value is an output: they are inputs.
     fn weights(&mut self, program: &Program) -> Result<()> {
         let kept = program.graph.outputs.iter().filter_map(|output| match &output.kind {
             OutputKind::BufferMutation(name) => Some(name.as_str()),
@@ -169,14 +169,14 @@ impl Translation<'_> {
             self.env.insert(bound.value.clone(), Known::Tensor(value));
         }
         match kept.iter().find(|(_, input)| input.is_none()) {
-            Some((name, _)) => {
-                Err(Error::unsupported(format!("the buffer `{name}`, whose new value is to be kept, is tied")))
-            }
+            Some((name, _)) => Err(Error::unsupported(format!(
+                "the new value of the buffer `{name}` cannot be kept, because the buffer is tied"
+            ))),
             None => Ok(()),
         }
     }
 
-    /// A symbolic integer that a 0-dim value of the graph holds.
+    /// Binds a symbolic integer to a 0-dim value of the graph.
     fn bind(&mut self, size: &SymInt, value: Value) {
         if let Some(symbol) = size.as_symbol() {
             self.builder.bind_symbol(symbol, Binding::Scalar(value));
@@ -185,13 +185,13 @@ impl Translation<'_> {
 
     fn nodes(&mut self, graph: &program::Graph) -> Result<()> {
         for node in &graph.nodes {
-            self.node(node, graph).map_err(|error| placed(error, node))?;
+            self.node(node, graph).map_err(|error| at_node(error, node))?;
         }
         Ok(())
     }
 
     fn node(&mut self, node: &Node, graph: &program::Graph) -> Result<()> {
-        if numbers::gives_numbers(&node.target) && self.number_node(node, graph)? {
+        if numbers::returns_numbers(&node.target) && self.number_node(node, graph)? {
             return Ok(());
         }
         if let Some(operator) = node.target.strip_prefix("higher_order::") {
@@ -201,16 +201,16 @@ impl Translation<'_> {
             return self.symbolic(node, graph);
         }
         let rules = self.shared.rules;
-        if self.shared.fallback == Fallback::Aten && rules.meaning(&node.target).is_none() {
+        if self.shared.fallback == Fallback::Aten && rules.rule_for(&node.target).is_none() {
             return self.keep(node, graph);
         }
         self.builder.set_origin(origin(node));
         let args = self.arguments(node)?;
         let rule = match args.has_complex(self.builder) {
             true => {
-                rules.complex_meaning(&node.target).ok_or_else(|| preflight::no_complex_rule(rules, &node.target))?
+                rules.complex_rule_for(&node.target).ok_or_else(|| preflight::no_complex_rule(rules, &node.target))?
             }
-            false => rules.meaning(&node.target).ok_or_else(|| preflight::no_rule(rules, &node.target))?,
+            false => rules.rule_for(&node.target).ok_or_else(|| preflight::no_rule(rules, &node.target))?,
         };
         let traced = self.shared.trace.iter().any(|t| t == rule.name());
         if !traced && !self.shared.trace.is_empty() {
@@ -218,15 +218,15 @@ impl Translation<'_> {
         }
         let outs = rule.call(self.builder, &args)?;
         if traced {
-            self.tell(node, &rule, &outs);
+            self.print_trace(node, &rule, &outs);
         }
         self.bind_outputs(node, outs, graph)
     }
 
-    /// The results of a rule under the names that the program gives them, checked against what PyTorch recorded.
+    /// Binds the results of a rule to the names in the program, and checks them against the recorded types.
     fn bind_outputs(&mut self, node: &Node, outs: Vec<Out>, graph: &program::Graph) -> Result<()> {
         if outs.len() < node.outputs.len() {
-            let message = format!("the rule gives {} results, the program has {}", outs.len(), node.outputs.len());
+            let message = format!("the rule returns {} results, the program has {}", outs.len(), node.outputs.len());
             return Err(self.builder.fault(message));
         }
         for (output, out) in node.outputs.iter().zip(outs) {
@@ -239,7 +239,7 @@ impl Translation<'_> {
                 (NodeOutput::Tensors(names), Out::Tensors(values)) => {
                     if names.len() != values.len() {
                         let message =
-                            format!("the rule gives a list of {}, the program has {}", values.len(), names.len());
+                            format!("the rule returns a list of {}, the program has {}", values.len(), names.len());
                         return Err(self.builder.fault(message));
                     }
                     for (name, value) in names.iter().zip(values) {
@@ -252,7 +252,7 @@ impl Translation<'_> {
                 (NodeOutput::Sym(name), Out::Scalar(number)) => self.bind_number(name, number, graph)?,
                 (NodeOutput::Sym(name), Out::Tensor(value)) => self.bind_number(name, Scalar::Value(value), graph)?,
                 (output, out) => {
-                    return Err(self.builder.fault(format!("gives {out:?} where the program has {output:?}")));
+                    return Err(self.builder.fault(format!("returns {out:?} where the program has {output:?}")));
                 }
             }
         }
@@ -277,7 +277,7 @@ impl Translation<'_> {
         for (i, output) in graph.outputs.iter().enumerate() {
             let value = self.output_value(output).map_err(|error| error.at(format!("output {i}")))?;
             let Some(mut value) = value else { continue };
-            // A number of Python has PyTorch's default dtype as a tensor, known or not.
+            // A Python float as an output tensor has PyTorch's default dtype.
             if matches!(&output.value, Arg::Sym(name) if graph.sym_floats.contains_key(name)) {
                 value = self.builder.cast(value, self.builder.default_float())?;
             }
@@ -289,7 +289,7 @@ impl Translation<'_> {
                 }
             };
             if let Some(written) = written {
-                value = self.fitting(value, written)?;
+                value = self.fit_to_written(value, written)?;
             }
             let name = match (&output.kind, &output.value) {
                 (OutputKind::BufferMutation(name) | OutputKind::InputMutation(name), _) => format!("{name}_out"),
@@ -301,8 +301,8 @@ impl Translation<'_> {
         Ok(())
     }
 
-    /// A new value in the dtype and shape of what it is written to: torch leaves both to the writing.
-    fn fitting(&mut self, value: Value, written: &str) -> Result<Value> {
+    /// Converts a new value to the dtype and shape of the written tensor, which torch leaves to the write.
+    fn fit_to_written(&mut self, value: Value, written: &str) -> Result<Value> {
         let written = self.value_of(written)?;
         let value = self.builder.cast(value, self.builder.dtype(written))?;
         match (self.builder.shape(value)?, self.builder.shape(written)?) {
@@ -311,7 +311,7 @@ impl Translation<'_> {
         }
     }
 
-    /// The value of an output; None for one that is `None` (ONNX has no such thing).
+    /// The value of an output; None if it is `None`, which ONNX does not have.
     fn output_value(&mut self, output: &Output) -> Result<Option<Value>> {
         match &output.value {
             Arg::None => Ok(None),
@@ -324,26 +324,26 @@ impl Translation<'_> {
                     Arg::Str(text) => format!("the string {text:?}"),
                     other => format!("{other:?}"),
                 };
-                let error = Error::unsupported(format!("it is {what}; an ONNX model gives tensors only"));
-                Err(error.help("let the model return tensors and numbers, and nothing else"))
+                let error = Error::unsupported(format!("it is {what}, but an ONNX model only returns tensors"));
+                Err(error.help("make the model return only tensors and numbers"))
             }
         }
     }
 
-    /// A name as a value of the graph; numbers become 0-dim tensors.
+    /// The value of a name; numbers become 0-dim tensors.
     fn value_of(&mut self, name: &str) -> Result<Value> {
         match self.known(name)?.clone() {
             Known::Tensor(value) => Ok(value),
             Known::Number(number) => self.number_value(&number),
-            Known::Constant(_) => Err(Error::input(format!("`{name}` is a constant, and is used as a tensor"))),
+            Known::Constant(_) => Err(Error::input(format!("`{name}` is used as a tensor, but is a constant"))),
         }
     }
 
     fn known(&self, name: &str) -> Result<&Known> {
-        self.env.get(name).ok_or_else(|| Error::input(format!("nothing in the graph is called `{name}`")))
+        self.env.get(name).ok_or_else(|| Error::input(format!("the graph has no value `{name}`")))
     }
 
-    fn tell(&mut self, node: &Node, rule: &RuleRef<'_>, outs: &[Out]) {
+    fn print_trace(&mut self, node: &Node, rule: &RuleRef<'_>, outs: &[Out]) {
         let events = self.builder.trace().take();
         let Some(tell) = self.shared.on_trace else { return };
         tell(&format!("{} `{}` ({})", node.name, rule.name(), rule.location()));
@@ -369,7 +369,7 @@ fn origin(node: &Node) -> Origin {
     }
 }
 
-/// A step of a rule as `--trace` shows it.
+/// A step of a rule in the format of `--trace`.
 fn described(event: &Event, rules: &Rules) -> String {
     match event {
         Event::Arm(arm, condition) => match rules.arm(*arm) {
@@ -381,7 +381,7 @@ fn described(event: &Event, rules: &Rules) -> String {
     }
 }
 
-fn placed(error: Error, node: &Node) -> Error {
+fn at_node(error: Error, node: &Node) -> Error {
     let place = match &node.source_line {
         Some(line) => format!("`{}` ({}), {line}", node.name, node.target),
         None => format!("`{}` ({})", node.name, node.target),
@@ -413,7 +413,7 @@ mod tests {
         program.graph.outputs.push(Output { value: Arg::Int(3), kind: OutputKind::User });
         program.graph.outputs.push(Output { value: Arg::Str("s".to_owned()), kind: OutputKind::User });
         let error = translate(&program, &Options::default()).unwrap_err();
-        assert_eq!(error.to_string(), "output 1: it is the string \"s\"; an ONNX model gives tensors only");
-        assert!(error.help.unwrap().contains("return tensors and numbers"));
+        assert_eq!(error.to_string(), "output 1: it is the string \"s\", but an ONNX model only returns tensors");
+        assert!(error.help.unwrap().contains("return only tensors and numbers"));
     }
 }

@@ -1,8 +1,8 @@
-//! Nested graphs: one call of a graph inside the graph that is being made.
+//! Nested graphs: translates one call of a graph inside of the outer graph.
 //!
-//! A nested graph has names of its own, bound by position. Its symbols are those of the whole program, but what a symbol stands for
-//! may differ from call to call: sizes of the inputs are taken from what is passed, and symbols that arise inside are renamed for
-//! each call, lest a size of one round or of one call be taken for that of another.
+//! A nested graph has its own names, bound by position. Its symbols belong to the whole program, but their values may
+//! differ between calls: sizes of inputs come from the operands, and symbols that are created inside are renamed for
+//! each call, so that a size of one call or iteration is not confused with another.
 
 use rustc_hash::FxHashMap;
 
@@ -14,18 +14,18 @@ use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Type, Value};
 
-/// What the symbols of a nested graph stand for in one call of it.
+/// The values of a nested graph's symbols in one call.
 pub(super) type Symbols = FxHashMap<String, SymInt>;
 
 impl Translation<'_> {
-    /// Runs a graph where its call stands.
+    /// Translates a graph in place of its call.
     pub(super) fn call(&mut self, graph: &Graph, operands: Vec<Known>) -> Result<Vec<Known>> {
         let mut inner = self.inside(graph, operands)?;
         inner.nodes(graph)?;
         graph.outputs.iter().map(|output| inner.result(output)).collect()
     }
 
-    /// The same for a graph all of whose results are to be values; those that are nothing are left out.
+    /// The same for a graph whose results must all be values; `None` results are omitted.
     pub(super) fn call_for_values(&mut self, graph: &Graph, operands: Vec<Known>) -> Result<Vec<Value>> {
         let results = self.call(graph, operands)?;
         let values = results.into_iter().filter(|known| !matches!(known, Known::Constant(Arg::None)));
@@ -35,7 +35,7 @@ impl Translation<'_> {
     /// A translation of the graph with its inputs bound.
     fn inside<'s>(&'s mut self, graph: &Graph, operands: Vec<Known>) -> Result<Translation<'s>> {
         if operands.len() != graph.inputs.len() {
-            let message = format!("{} operands for a graph with {} inputs", operands.len(), graph.inputs.len());
+            let message = format!("a graph with {} inputs has {} operands", operands.len(), graph.inputs.len());
             return Err(Error::input(message));
         }
         let symbols = Some(self.symbols.clone().unwrap_or_default());
@@ -50,7 +50,7 @@ impl Translation<'_> {
         Ok(inner)
     }
 
-    /// Learns from an operand what the symbols in the recorded sizes of an input stand for.
+    /// Derives the symbols in the recorded sizes of an input from its operand.
     fn unify(&mut self, graph: &Graph, input: &str, operand: &Known) -> Result<()> {
         if let Some(expected) = graph.sym_ints.get(input) {
             let actual = match operand {
@@ -70,7 +70,7 @@ impl Translation<'_> {
         Ok(())
     }
 
-    /// From `a * symbol + b`, what the symbol stands for. A size without a name tells nothing of one that has a name outside.
+    /// Solves `a * symbol + b` for the symbol. An anonymous size does not replace a named one.
     fn learn(&mut self, expected: &SymInt, actual: SymInt) {
         let Some((a, symbol, b)) = expected.as_linear() else { return };
         let is_learnt = self.symbols.as_ref().is_some_and(|known| known.contains_key(symbol));
@@ -93,7 +93,7 @@ impl Translation<'_> {
         Ok(SymInt::symbol(name))
     }
 
-    /// A recorded size as it is in this call.
+    /// The value of a recorded size in this call.
     pub(super) fn size(&mut self, recorded: &SymInt) -> SymInt {
         if self.symbols.is_none() || recorded.known().is_some() {
             return recorded.clone();
@@ -114,28 +114,28 @@ impl Translation<'_> {
         self.symbols.as_ref().map_or_else(|| recorded.clone(), |known| recorded.substitute(known))
     }
 
-    /// What was recorded on a tensor, as the type of the graph's value.
+    /// The recorded type of a tensor, with the sizes of this call.
     pub(super) fn recorded(&mut self, meta: &TensorMeta) -> Type {
         let sizes = meta.sizes.iter().map(|size| self.size(size)).collect();
         Type::tensor(meta.dtype, sizes)
     }
 
-    /// The type of a nested graph's input where it is an input of a body.
+    /// The type of a nested graph's input, as an input of a body.
     pub(super) fn parameter(&mut self, graph: &Graph, index: usize) -> Result<Type> {
-        let input = graph.inputs.get(index).ok_or_else(|| Error::input("a nested graph with too few inputs"))?;
+        let input = graph.inputs.get(index).ok_or_else(|| Error::input("a nested graph has too few inputs"))?;
         match &input.kind {
             InputKind::Tensor => match graph.tensors.get(&input.name) {
                 Some(meta) => Ok(self.recorded(meta)),
-                None => Err(Error::input(format!("nothing is recorded on the input `{}`", input.name))),
+                None => Err(Error::input(format!("the input `{}` has no recorded type", input.name))),
             },
             InputKind::SymInt => Ok(Type::tensor(Dtype::Int64, Vec::new())),
             InputKind::SymFloat => Ok(Type::tensor(Dtype::Float64, Vec::new())),
             InputKind::SymBool => Ok(Type::tensor(Dtype::Bool, Vec::new())),
-            InputKind::Constant(_) => Err(Error::unsupported("a loop that carries a constant")),
+            InputKind::Constant(_) => Err(Error::unsupported("a loop cannot carry a constant")),
         }
     }
 
-    /// The input of a body as the nested graph's input of that index stands for it.
+    /// The value of a nested graph's input that is bound to an input of the body.
     pub(super) fn bound_parameter(graph: &Graph, index: usize, value: Value) -> Known {
         match graph.inputs.get(index).map(|input| &input.kind) {
             Some(InputKind::Tensor) => Known::Tensor(value),
@@ -143,7 +143,7 @@ impl Translation<'_> {
         }
     }
 
-    /// An operand of a nested graph; lists are several.
+    /// The operands in an argument; a list contains several.
     pub(super) fn operands(&self, arg: &Arg) -> Result<Vec<Known>> {
         match arg {
             Arg::Tensor(name) | Arg::Sym(name) => Ok(vec![self.known(name)?.clone()]),
@@ -172,12 +172,12 @@ impl Translation<'_> {
         }
     }
 
-    /// Anything that can be a value as one.
+    /// Converts a tensor or number to a value.
     pub(super) fn known_value(&mut self, known: Known) -> Result<Value> {
         match known {
             Known::Tensor(value) => Ok(value),
             Known::Number(number) => self.number_value(&number),
-            Known::Constant(arg) => Err(Error::unsupported(format!("{arg:?} as a value of a nested graph"))),
+            Known::Constant(arg) => Err(Error::unsupported(format!("a nested graph cannot return {arg:?}"))),
         }
     }
 }

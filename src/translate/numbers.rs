@@ -1,7 +1,7 @@
-//! Nodes that compute numbers of the program: sizes, `item()`, Python arithmetic on them.
+//! Nodes that compute numbers of the program: sizes, `item()`, and Python arithmetic on them.
 //!
-//! An integer's value is an expression that torch.export recorded, so its node does nothing. What the expression does not say, and
-//! floats and booleans that depend on data, are values of the graph, which a rule computes.
+//! The value of an integer is an expression that torch.export recorded, so its node does nothing. Integers without such
+//! an expression, and floats and booleans that depend on data, are values of the graph computed by a rule.
 
 use super::preflight::no_rule;
 use super::{Known, Translation};
@@ -13,20 +13,21 @@ use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::Value;
 use aten2onnx_rules::effects::{self, Trait};
 
-/// What the arguments of Python's functions are called in their rules, by their places.
+/// The argument names in the rules of Python functions, by position.
 const PLACES: [&str; 3] = ["a", "b", "c"];
 
-/// Does the operator give numbers of the program?
-pub(super) fn gives_numbers(target: &str) -> bool {
+/// Whether the operator returns numbers of the program.
+pub(super) fn returns_numbers(target: &str) -> bool {
     let by_schema = |operator: &effects::Operator| operator.is(Trait::GivesSizes) || operator.is(Trait::GivesNumber);
     is_python(target) || effects::operator(target).is_some_and(by_schema)
 }
 
-/// Does the program say what number a node gives? Then it needs no rule, unless its expression cannot be had.
+/// Whether the program records the number that a node returns. Then it needs no rule, unless the expression cannot be
+/// evaluated.
 pub(super) fn is_recorded(node: &Node, graph: &Graph) -> bool {
     let [NodeOutput::Sym(name)] = node.outputs.as_slice() else { return false };
     let is_known = || matches!(recorded(name, graph), Some(SymNumber::Float(_) | SymNumber::Bool(_)));
-    gives_numbers(&node.target) && (graph.sym_ints.contains_key(name) || is_known())
+    returns_numbers(&node.target) && (graph.sym_ints.contains_key(name) || is_known())
 }
 
 fn recorded<'g>(name: &str, graph: &'g Graph) -> Option<&'g SymNumber> {
@@ -34,7 +35,7 @@ fn recorded<'g>(name: &str, graph: &'g Graph) -> Option<&'g SymNumber> {
 }
 
 impl Translation<'_> {
-    /// Binds the results of a number node; false if it gives something else.
+    /// Binds the results of a node that returns numbers; returns false for other nodes.
     pub(super) fn number_node(&mut self, node: &Node, graph: &Graph) -> Result<bool> {
         let [NodeOutput::Sym(name)] = node.outputs.as_slice() else { return Ok(false) };
         let number = match (graph.sym_ints.get(name), recorded(name, graph)) {
@@ -50,11 +51,11 @@ impl Translation<'_> {
         Ok(true)
     }
 
-    /// An integer by its recorded expression. One that comes out of the data is bound to its value in the graph.
+    /// An integer by its recorded expression. One that depends on data is bound to its value in the graph.
     fn size_node(&mut self, node: &Node, size: &SymInt) -> Result<Scalar> {
         let from_data = effects::is(&node.target, Trait::GivesNumber);
         let is_known = size.symbols().iter().all(|symbol| self.builder.knows_symbol(symbol));
-        // An expression that nothing here can read.
+        // An expression that cannot be parsed.
         let is_opaque = size.has_anonymous() && is_python(&node.target);
         if from_data || is_opaque || (!is_known && !self.computable(node)) {
             let value = match from_data {
@@ -71,7 +72,7 @@ impl Translation<'_> {
         Ok(Scalar::from(size.clone()))
     }
 
-    /// Are all operands integers, so that the recorded expression says it all?
+    /// Whether all operands are integers, so that the recorded expression is complete.
     fn computable(&self, node: &Node) -> bool {
         node.args.iter().all(|(_, arg)| match arg {
             Arg::Sym(name) | Arg::Tensor(name) => match self.env.get(name) {
@@ -86,30 +87,30 @@ impl Translation<'_> {
     fn operand_tensor(&mut self, node: &Node) -> Result<Value> {
         match node.args.first() {
             Some((_, Arg::Tensor(name))) => self.value_of(name),
-            _ => Err(Error::input("an operand that is no tensor")),
+            _ => Err(Error::input("an operand is not a tensor")),
         }
     }
 
-    /// A number by its rule.
+    /// Computes a number by its rule.
     fn computed(&mut self, node: &Node) -> Result<Scalar> {
         let rules = self.shared.rules;
-        let rule = rules.meaning(&node.target).ok_or_else(|| no_rule(rules, &node.target))?;
+        let rule = rules.rule_for(&node.target).ok_or_else(|| no_rule(rules, &node.target))?;
         let args = self.number_arguments(node)?;
         match rule.call(self.builder, &args)?.into_iter().next() {
             Some(Out::Scalar(number)) => Ok(number),
             Some(Out::SymInt(size)) => Ok(Scalar::from(size)),
             Some(Out::Tensor(value)) => Ok(Scalar::Value(value)),
-            other => Err(self.builder.fault(format!("gives {other:?} where the program has a number"))),
+            other => Err(self.builder.fault(format!("returns {other:?} where the program has a number"))),
         }
     }
 
-    /// The arguments of a rule; those of Python's functions go by their places.
+    /// The arguments for a rule; those of Python functions are named by position.
     fn number_arguments(&mut self, node: &Node) -> Result<Args> {
         if !is_python(&node.target) {
             return self.arguments(node);
         }
         if node.args.len() > PLACES.len() {
-            return Err(Error::unsupported(format!("a function of {} numbers", node.args.len())));
+            return Err(Error::unsupported(format!("a function of {} numbers is not supported", node.args.len())));
         }
         let args = node.args.iter().zip(PLACES);
         let args = args.map(|((_, arg), name)| Ok((name.to_owned(), ArgValue::Scalar(self.operand(arg)?))));
@@ -122,11 +123,11 @@ impl Translation<'_> {
             Arg::Float(f) => Ok(Scalar::Float(*f)),
             Arg::Bool(b) => Ok(Scalar::Bool(*b)),
             Arg::Sym(name) | Arg::Tensor(name) => self.number(name),
-            other => Err(Error::input(format!("{other:?} in arithmetic on numbers"))),
+            other => Err(Error::input(format!("{other:?} cannot be used in arithmetic on numbers"))),
         }
     }
 
-    /// Binds a number that a rule gave.
+    /// Binds a number that a rule returned.
     pub(super) fn bind_number(&mut self, name: &str, number: Scalar, graph: &Graph) -> Result<()> {
         if let (Some(size), Scalar::Value(value)) = (graph.sym_ints.get(name), &number) {
             let size = self.size(size);

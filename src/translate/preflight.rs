@@ -1,4 +1,4 @@
-//! Before any rule runs: everything that the program needs and the target lacks, all at once.
+//! Lists everything that the program needs and the target lacks, before any rule runs.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use aten2onnx_rules::{Rules, Support};
 pub struct Blocker {
     /// The overload.
     pub target: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
     /// The first node that needs it.
     pub node: String,
@@ -24,22 +24,22 @@ pub struct Blocker {
     pub source_line: Option<String>,
     /// How many nodes need it.
     pub count: usize,
-    /// The lowest opset above the target that would do.
+    /// The lowest opset above the target that would work.
     pub needs_opset: Option<u32>,
 }
 
 impl Blocker {
-    /// Does the operator lack a rule, and may it stay as it is?
+    /// Whether the operator has no rule and may be kept.
     pub fn can_be_kept(&self, options: &Options) -> bool {
         options.fallback == Fallback::Aten
             && !self.target.starts_with("higher_order::")
             && !is_python(&self.target)
-            && options.output.rules.meaning(&self.target).is_none()
+            && options.output.rules.rule_for(&self.target).is_none()
     }
 }
 
-/// The operators that stay as they are, for want of a rule: a note for the user.
-pub fn kept(program: &Program, options: &Options, opset: u32) -> Option<String> {
+/// The note for the user about operators that are kept because they have no rule.
+pub fn fallback_note(program: &Program, options: &Options, opset: u32) -> Option<String> {
     if options.fallback == Fallback::None {
         return None;
     }
@@ -47,11 +47,11 @@ pub fn kept(program: &Program, options: &Options, opset: u32) -> Option<String> 
     let kept: Vec<String> = (blockers.iter().filter(|blocker| blocker.can_be_kept(options)))
         .map(|b| format!("`{}` at {} node{}", b.target, b.count, if b.count == 1 { "" } else { "s" }))
         .collect();
-    let text = || format!("kept as nodes of the domain {DOMAIN}, which need kernels of yours: {}", kept.join(", "));
+    let text = || format!("kept as nodes of the domain {DOMAIN}, which need custom kernels: {}", kept.join(", "));
     (!kept.is_empty()).then(text)
 }
 
-/// Lists the operators that have no rule, or none at this opset.
+/// Lists the operators that have no rule at all, or none at this opset.
 pub fn preflight(program: &Program, rules: &Rules, opset: u32) -> Vec<Blocker> {
     let mut found = BTreeMap::new();
     graph(&program.graph, rules, opset, &mut found);
@@ -78,7 +78,7 @@ fn graph(graph: &Graph, rules: &Rules, opset: u32, found: &mut BTreeMap<String, 
     }
 }
 
-/// Did PyTorch record complex numbers among the arguments?
+/// Whether PyTorch recorded complex numbers among the arguments.
 fn has_complex(node: &Node, graph: &Graph) -> bool {
     let recorded = |name: &String| graph.tensors.get(name).is_some_and(|meta| meta.dtype.is_complex());
     node.args.iter().any(|(_, arg)| match arg {
@@ -97,8 +97,8 @@ fn blocked(node: &Node, graph: &Graph, rules: &Rules, opset: u32) -> Option<(Str
         return (!super::control::is_known(operator)).then(|| (no_rule(rules, &node.target).message, None));
     }
     let rule = match has_complex(node, graph) {
-        true => rules.complex_meaning(&node.target).ok_or_else(|| no_complex_rule(rules, &node.target)),
-        false => rules.meaning(&node.target).ok_or_else(|| no_rule(rules, &node.target)),
+        true => rules.complex_rule_for(&node.target).ok_or_else(|| no_complex_rule(rules, &node.target)),
+        false => rules.rule_for(&node.target).ok_or_else(|| no_rule(rules, &node.target)),
     };
     let rule = match rule {
         Ok(rule) => rule,
@@ -111,7 +111,7 @@ fn blocked(node: &Node, graph: &Graph, rules: &Rules, opset: u32) -> Option<(Str
     Some((rule.reasons(opset).join("; "), needs))
 }
 
-/// Why there is no rule, and what to do.
+/// The error for a missing rule, with advice.
 pub(super) fn no_rule(rules: &Rules, target: &str) -> Error {
     if let Some(reason) = rules.unsupported(target) {
         return Error::unsupported(format!("`{target}` cannot be exported: {reason}"));
@@ -125,14 +125,16 @@ pub(super) fn no_rule(rules: &Rules, target: &str) -> Error {
     error.help(advice([target].into_iter()))
 }
 
-/// What to do about operators without a rule: those of PyTorch may be made of others, a user's own need rules.
+/// Advice for operators without a rule: PyTorch may decompose its own; custom ones need rules.
 fn advice<'t>(mut targets: impl Iterator<Item = &'t str>) -> &'static str {
     const OURS: [&str; 5] = ["aten", "prims", "quantized_decomposed", "torchvision", "higher_order"];
     let is_ours = |target: &str| {
         is_python(target) || target.split_once("::").is_some_and(|(namespace, _)| OURS.contains(&namespace))
     };
     match targets.all(is_ours) {
-        true => "`ep.run_decompositions()` before torch.export.save may replace these by operators that have rules",
+        true => {
+            "`ep.run_decompositions()` before torch.export.save may replace these operators by others that have rules"
+        }
         false => {
             "write a rule for a custom operator in a file: `--mappings my_ops.opmap`; or keep it as a node, if you have a \
              kernel: `--fallback aten`"
@@ -140,15 +142,15 @@ fn advice<'t>(mut targets: impl Iterator<Item = &'t str>) -> &'static str {
     }
 }
 
-/// Why there is no rule for complex numbers, and what to do.
+/// The error for a missing rule for complex numbers, with advice.
 pub(super) fn no_complex_rule(rules: &Rules, target: &str) -> Error {
     let on_complex = target.replacen("aten::", "complex::", 1);
-    if rules.meaning(target).is_none() && rules.unsupported(&on_complex).is_none() {
+    if rules.rule_for(target).is_none() && rules.unsupported(&on_complex).is_none() {
         return no_rule(rules, target);
     }
-    let reason = rules.unsupported(&on_complex).unwrap_or("no rule says what it means on them");
+    let reason = rules.unsupported(&on_complex).unwrap_or("no rule supports them");
     Error::unsupported(format!("`{target}` cannot be exported for complex numbers: {reason}"))
-        .help("`torch.view_as_real` gives the parts, which are real numbers")
+        .help("`torch.view_as_real` returns the parts as real numbers")
 }
 
 /// All blockers in one error.
@@ -159,7 +161,7 @@ pub(super) fn report(blockers: &[Blocker], opset: u32) -> Error {
             let mut line =
                 format!("`{}` at {} node{}: {}", b.target, b.count, if b.count == 1 { "" } else { "s" }, b.reason);
             if let Some(needs) = b.needs_opset {
-                line.push_str(&format!(" (opset {needs} would do)"));
+                line.push_str(&format!(" (needs opset {needs})"));
             }
             line.push_str(&format!("\n      first at `{}`", b.node));
             if let Some(source) = &b.source_line {
@@ -177,7 +179,7 @@ pub(super) fn report(blockers: &[Blocker], opset: u32) -> Error {
     });
     let error = Error { call: first.map(Box::new), ..Error::refused(message, all) };
     match all {
-        Some(needs) => error.help(format!("`--opset {needs}` would do")),
+        Some(needs) => error.help(format!("use `--opset {needs}`")),
         None => error.help(advice(blockers.iter().map(|b| b.target.as_str()))),
     }
 }
@@ -187,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_no_rule_is_told_with_what_would_do() {
+    fn missing_rules_are_reported_with_advice() {
         let rules = Rules::default();
         let help = |target: &str| no_rule(&rules, target).help.unwrap_or_default();
         assert!(help("aten::made_of_others").contains("`ep.run_decompositions()` before torch.export.save"));

@@ -1,7 +1,7 @@
-//! `torch.onnx.ops.symbolic`: nodes of ONNX that a model of PyTorch writes itself.
+//! `torch.onnx.ops.symbolic`: ONNX nodes that a PyTorch model contains.
 //!
-//! An operator of ONNX's own domain is checked against its schema, in the version that the call names, and said as the target says
-//! it. One of another domain stays as it is. Dtypes and shapes are what the call states.
+//! An operator of the default domain is checked against its schema in the version of the call, and converted to the
+//! target opset. Other nodes are kept unchanged. Dtypes and shapes are those stated in the call.
 
 use super::Translation;
 use crate::program::{Graph, Node};
@@ -12,25 +12,25 @@ use aten2onnx_onnx::schema::{self, AttrKind, Version};
 
 const TARGETS: [&str; 2] = ["onnx_symbolic::_symbolic", "onnx_symbolic::_symbolic_multi_out"];
 
-/// Does a node of the program stand for one of ONNX?
+/// Whether a node of the program represents an ONNX node.
 pub(super) fn is_symbolic(target: &str) -> bool {
     TARGETS.contains(&target)
 }
 
 impl Translation<'_> {
-    /// The ONNX node that a node of the program stands for.
+    /// Emits the ONNX node that a node of the program represents.
     pub(super) fn symbolic(&mut self, node: &Node, graph: &Graph) -> Result<()> {
         let args = self.arguments(node)?;
         let (keys, values) =
             (strs(&args, self.builder, "metadata_props_keys")?, strs(&args, self.builder, "metadata_props_values")?);
         self.builder.set_origin(Origin { metadata: keys.into_iter().zip(values).collect(), ..super::origin(node) });
         if args.has_complex(self.builder) {
-            return Err(Error::unsupported("complex numbers, which ONNX's nodes do not take"));
+            return Err(Error::unsupported("ONNX nodes do not support complex numbers"));
         }
         let cx = &mut *self.builder;
         let (op, domain) = (args.str(cx, "op_type")?, args.opt_str(cx, "domain")?.unwrap_or_default());
         let version = args.opt_int(cx, "version")?.map(u32::try_from).transpose();
-        let version = version.map_err(|_| Error::input("a version below 0"))?;
+        let version = version.map_err(|_| Error::input("the version is negative"))?;
         let inputs = args.optional_tensors(cx, "inputs")?;
         let attrs = attributes(&args, cx)?;
         let types = self.stated(node, graph)?;
@@ -49,15 +49,15 @@ impl Translation<'_> {
         self.bind_values(node, values, graph)
     }
 
-    /// A call of an operator of ONNX's own, in the form of a version, or else of the target.
+    /// A call of an operator of the default domain, in the form of a version or of the target.
     fn of_schema(&mut self, mut call: SourceNode, version: Option<u32>) -> Result<Vec<Value>> {
         let op = call.op;
         let schema = schema::find(op).ok_or_else(|| Error::input(format!("ONNX has no operator `{op}`")))?;
         let opset = version.unwrap_or(self.builder.opset().try_into().unwrap_or(u32::MAX));
         let Some(form) = schema.at(opset) else {
             let since = schema.versions.first().map_or(0, |version| version.since);
-            let error = Error::input(format!("ONNX has no `{op}` at opset {opset}: it came with {since}"));
-            return Err(error.help(format!("name the version that the call is written for: `version={since}`")));
+            let error = Error::input(format!("ONNX has no `{op}` at opset {opset}: it was added in {since}"));
+            return Err(error.help(format!("state the version of the call: `version={since}`")));
         };
         for (name, attr) in &mut call.attrs {
             fit(form, op, name, attr)?;
@@ -66,9 +66,9 @@ impl Translation<'_> {
     }
 }
 
-/// Brings an attribute to the type that its schema states; whole numbers are floats where floats are wanted.
+/// Converts an attribute to the type in its schema; integers become floats if needed.
 fn fit(form: &Version, op: &str, name: &str, attr: &mut Attr) -> Result<()> {
-    // A name that is unknown is told of with the node.
+    // Unknown names are reported with the node.
     let Some(attribute) = form.attribute(name) else { return Ok(()) };
     match (attribute.kind, &*attr) {
         (AttrKind::Float, Attr::Int(n)) => *attr = Attr::Float(*n as f64),
@@ -80,14 +80,14 @@ fn fit(form: &Version, op: &str, name: &str, attr: &mut Attr) -> Result<()> {
         | (AttrKind::String, Attr::Str(_))
         | (AttrKind::Strings, Attr::Strs(_)) => {}
         (kind, _) => {
-            let text = format!("the attribute `{name}` of `{op}` is of the type {kind:?}, another one is given");
+            let text = format!("the attribute `{name}` of `{op}` must have type {kind:?}");
             return Err(Error::input(text));
         }
     }
     Ok(())
 }
 
-/// The attributes, which the call holds as lists by type: `attr_pos` are the pairs of start and end in them.
+/// The attributes, which the call stores as lists by type: `attr_pos` contains their starts and ends.
 fn attributes(args: &Args, cx: &mut Builder) -> Result<Vec<(&'static str, Attr)>> {
     let (keys, types) = (strs(args, cx, "attr_keys")?, strs(args, cx, "attr_types")?);
     let places = args.int_lists("attr_pos")?;
@@ -95,7 +95,7 @@ fn attributes(args: &Args, cx: &mut Builder) -> Result<Vec<(&'static str, Attr)>
     let floats = args.opt_floats(cx, "attr_floats", None)?.unwrap_or_default();
     let texts = strs(args, cx, "attr_strs")?;
     if keys.len() != types.len() || keys.len() != places.len() {
-        return Err(Error::input("there are not as many names of attributes as types and places"));
+        return Err(Error::input("the numbers of names, types and positions of attributes differ"));
     }
     let mut attrs = Vec::with_capacity(keys.len());
     for ((key, ty), place) in keys.iter().zip(&types).zip(&places) {
@@ -106,7 +106,7 @@ fn attributes(args: &Args, cx: &mut Builder) -> Result<Vec<(&'static str, Attr)>
             "is" => slice(&ints, place).map(|xs| Attr::Ints(xs.to_vec())),
             "fs" => slice(&floats, place).map(|xs| Attr::Floats(xs.to_vec())),
             "ss" => slice(&texts, place).map(|xs| Attr::Strs(xs.to_vec())),
-            _ => return Err(Error::input(format!("the attribute `{key}` is of an unknown type `{ty}`"))),
+            _ => return Err(Error::input(format!("the attribute `{key}` has an unknown type `{ty}`"))),
         };
         attrs.push((intern(key), attr.ok_or_else(|| Error::input(format!("the attribute `{key}` has no value")))?));
     }

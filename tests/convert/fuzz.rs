@@ -99,7 +99,7 @@ fn functions_that_call_functions_do_not_explode() {
     let mut endless = model(1);
     endless.functions[0].node.iter_mut().for_each(|node| node.op_type = text("f0"));
     let message = refusal(endless);
-    assert!(message.contains("calls itself") || message.contains("more than"), "{message}");
+    assert!(message.contains("is recursive") || message.contains("more than"), "{message}");
 }
 
 /// `tests/run --fast` leaves it out, because it takes long.

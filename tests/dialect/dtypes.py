@@ -174,8 +174,8 @@ def cases():
             yield f"{name}{'_decomposed' * decomposed}", lambda f=function, d=decomposed: Case(Bits(f), x, decomposed=d)
     float8 = [torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz]
     yield "float8", lambda: Case(To(*float8), x, opset=19)
-    yield "float8_too_old", lambda: Case(To(*float8), x, newest=18, refused="`--opset 19` would do")
+    yield "float8_too_old", lambda: Case(To(*float8), x, newest=18, refused="use `--opset 19`")
     yield "bfloat16", lambda: Case(Half(torch.bfloat16), x, opset=13, tolerance=2e-2)
-    yield "bfloat16_too_old", lambda: Case(Half(torch.bfloat16), x, newest=12, refused="`--opset 13` would do")
+    yield "bfloat16_too_old", lambda: Case(Half(torch.bfloat16), x, newest=12, refused="use `--opset 13`")
     yield "float16", lambda: Case(Half(torch.float16), x, tolerance=5e-3)
     yield "float64", lambda: Case(Half(torch.float64), x)

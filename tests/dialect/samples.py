@@ -6,7 +6,7 @@ from cases import Case
 FOLDER = Path(__file__).parent.parent / "data" / "pt2"
 REFUSED = {
     "pickled_weight": "it was saved as a Python object (a tensor subclass)",
-    "multi_model": "there are several models in it; choose one of",
+    "multi_model": "the archive has several models; choose one of",
 }
 
 

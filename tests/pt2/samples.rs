@@ -49,9 +49,9 @@ mod made_functional {
 fn one_of_several_models_is_chosen_by_name() {
     let path = sample("multi_model");
     let error = pt2::read(&path).unwrap_err().to_string();
-    assert!(error.ends_with("there are several models in it; choose one of `dec/er`, `enc`"), "{error}");
+    assert!(error.ends_with("the archive has several models; choose one of `dec/er`, `enc`"), "{error}");
     let error = pt2::read_model(&path, Some("other")).unwrap_err().to_string();
-    assert!(error.ends_with("there is no model `other`; there are `dec/er`, `enc`"), "{error}");
+    assert!(error.ends_with("the archive has no model `other`, only `dec/er`, `enc`"), "{error}");
     for (name, size) in [("enc", 2), ("dec/er", 3)] {
         let program = pt2::read_model(&path, Some(name)).unwrap();
         assert_eq!(program.weights[0].weight.sizes, [2, size]);

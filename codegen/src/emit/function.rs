@@ -148,7 +148,7 @@ fn attribute(context: &Context<'_>, lower: &Lower, param: &Param) -> TokenStream
     }
     match default_of(context, lower, stem) {
         Some(default) => quote!(let #name = #borrow #got.unwrap_or_else(|| #default);),
-        None => quote!(let #name = #borrow #got.ok_or_else(|| call.lacks(#stem))?;),
+        None => quote!(let #name = #borrow #got.ok_or_else(|| call.missing_attribute(#stem))?;),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The arguments of an ATen call by name, converted to what the header of a rule says.
+//! The arguments of an ATen call by name, converted to the types in the header of a rule.
 
 use crate::build::{Builder, Scalar};
 use aten2onnx_core::dtype::Dtype;
@@ -6,7 +6,7 @@ use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::Value;
 
-/// An argument as the translation pass found it.
+/// An argument as the translation pass evaluated it.
 #[derive(Debug, Clone)]
 pub enum ArgValue {
     /// `None`
@@ -25,13 +25,13 @@ pub enum ArgValue {
     Strs(Vec<String>),
     /// A dtype.
     Dtype(Dtype),
-    /// What ONNX has no use for: a layout, a device. The text is for messages.
+    /// A value that ONNX does not use: a layout, a device. The text is for messages.
     Opaque(String),
     /// Lists of lists of ints.
     IntLists(Vec<Vec<i64>>),
     /// Lists of lists of tensors.
     NestedTensors(Vec<Vec<Value>>),
-    /// A nested graph of the program; rules have no use for it.
+    /// A nested graph of the program, which rules cannot use.
     Graph,
     /// An operator by name.
     Operator(String),
@@ -89,8 +89,8 @@ from! {
 
 /// The arguments of a call.
 ///
-/// Each accessor is for a type of the header: an argument of another type is an error that names it. The `opt_` accessors
-/// are for parameters that may be None. Defaults are the rule's business: see [`Args::has`].
+/// Each accessor returns one type of the header; an argument of another type is an error. The `opt_` accessors are for
+/// parameters that may be None. Defaults are left to the rule: see [`Args::has`].
 #[derive(Debug, Clone, Default)]
 pub struct Args {
     values: Vec<(String, ArgValue)>,
@@ -108,22 +108,22 @@ impl Args {
         Args { values }
     }
 
-    /// All of them, as given.
+    /// All arguments in the order given.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &ArgValue)> {
         self.values.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// The argument, unless it is left out or None.
+    /// The argument, unless it is omitted or None.
     pub fn get(&self, name: &str) -> Option<&ArgValue> {
         self.values.iter().find(|(n, _)| n == name).map(|(_, v)| v).filter(|v| !matches!(v, ArgValue::None))
     }
 
-    /// Is the argument given, be it as None?
+    /// Whether the argument is given, even as None.
     pub fn has(&self, name: &str) -> bool {
         self.values.iter().any(|(n, _)| n == name)
     }
 
-    /// Is there a complex number among them?
+    /// Whether any argument is a complex number.
     pub fn has_complex(&self, cx: &Builder) -> bool {
         let number = |n: &Scalar| match n {
             Scalar::Complex(..) => true,
@@ -188,7 +188,7 @@ impl Args {
         given.map(|n| n.known().ok_or_else(|| must_be_known(name))).transpose()
     }
 
-    /// Known integers; a lone one is repeated for a list of a given size.
+    /// Known integers; a single one is repeated for a list of a fixed size.
     pub fn ints(&self, cx: &mut Builder, name: &str, size: Option<usize>) -> Result<Vec<i64>> {
         self.opt_ints(cx, name, size)?.ok_or_else(|| missing(name))
     }
@@ -207,10 +207,10 @@ impl Args {
 
     /// An integer, known or symbolic, that may be None.
     pub fn opt_sym_int(&self, cx: &mut Builder, name: &str) -> Result<Option<SymInt>> {
-        self.one(name, "an int")?.map(|number| sym_int(cx, name, &number)).transpose()
+        self.single_number(name, "an int")?.map(|number| sym_int(cx, name, &number)).transpose()
     }
 
-    /// Integers, known or symbolic; a lone one is repeated for a list of a given size.
+    /// Integers, known or symbolic; a single one is repeated for a list of a fixed size.
     pub fn sym_ints(&self, cx: &mut Builder, name: &str, size: Option<usize>) -> Result<Vec<SymInt>> {
         self.opt_sym_ints(cx, name, size)?.ok_or_else(|| missing(name))
     }
@@ -221,7 +221,7 @@ impl Args {
         numbers.iter().map(|n| sym_int(cx, name, n)).collect::<Result<_>>().map(Some)
     }
 
-    /// Lists of known integers; none at all where the argument is left out.
+    /// Lists of known integers; empty if the argument is omitted.
     pub fn int_lists(&self, name: &str) -> Result<Vec<Vec<i64>>> {
         match self.get(name) {
             Some(ArgValue::IntLists(lists)) => Ok(lists.clone()),
@@ -237,10 +237,10 @@ impl Args {
 
     /// A known float that may be None.
     pub fn opt_float(&self, cx: &mut Builder, name: &str) -> Result<Option<f64>> {
-        self.one(name, "a float")?.map(|number| float(cx, name, &number)).transpose()
+        self.single_number(name, "a float")?.map(|number| float(cx, name, &number)).transpose()
     }
 
-    /// Known floats; a lone one is repeated for a list of a given size.
+    /// Known floats; a single one is repeated for a list of a fixed size.
     pub fn floats(&self, cx: &mut Builder, name: &str, size: Option<usize>) -> Result<Vec<f64>> {
         self.opt_floats(cx, name, size)?.ok_or_else(|| missing(name))
     }
@@ -258,10 +258,10 @@ impl Args {
 
     /// A known boolean that may be None.
     pub fn opt_bool(&self, cx: &mut Builder, name: &str) -> Result<Option<bool>> {
-        self.one(name, "a bool")?.map(|number| bool(cx, name, &number)).transpose()
+        self.single_number(name, "a bool")?.map(|number| bool(cx, name, &number)).transpose()
     }
 
-    /// Known booleans; a lone one is repeated for a list of a given size.
+    /// Known booleans; a single one is repeated for a list of a fixed size.
     pub fn bools(&self, cx: &mut Builder, name: &str, size: Option<usize>) -> Result<Vec<bool>> {
         let numbers = self.list(name, size)?.ok_or_else(|| missing(name))?;
         numbers.iter().map(|n| bool(cx, name, n)).collect()
@@ -303,7 +303,7 @@ impl Args {
 
     /// A number, known or in the graph, that may be None.
     pub fn opt_scalar(&self, cx: &mut Builder, name: &str) -> Result<Option<Scalar>> {
-        match self.one(name, "a number")? {
+        match self.single_number(name, "a number")? {
             Some(Scalar::Value(value)) => cx.number(value).map(Some),
             number => Ok(number),
         }
@@ -328,8 +328,8 @@ impl Args {
         }
     }
 
-    /// A number; a tensor stands for its only element.
-    fn one(&self, name: &str, expected: &str) -> Result<Option<Scalar>> {
+    /// A number; a one-element tensor counts as one.
+    fn single_number(&self, name: &str, expected: &str) -> Result<Option<Scalar>> {
         match self.get(name) {
             Some(ArgValue::Scalar(number)) => Ok(Some(number.clone())),
             Some(ArgValue::Tensor(value)) => Ok(Some(Scalar::Value(*value))),
@@ -341,13 +341,13 @@ impl Args {
     fn list(&self, name: &str, size: Option<usize>) -> Result<Option<Vec<Scalar>>> {
         match (self.get(name), size) {
             (None, _) => Ok(None),
-            // PyTorch takes a list of one in the place of a longer one, too.
+            // PyTorch also accepts a list of one element in place of a longer one.
             (Some(ArgValue::Scalars(numbers)), Some(size)) if numbers.len() == 1 && size > 1 => {
                 Ok(numbers.first().map(|n| vec![n.clone(); size]))
             }
             (Some(ArgValue::Scalars(numbers)), _) => Ok(Some(numbers.clone())),
             (Some(ArgValue::Scalar(number)), size) => Ok(Some(vec![number.clone(); size.unwrap_or(1)])),
-            // An empty list has no elements to tell its kind.
+            // An empty list does not show its element type.
             (Some(ArgValue::Tensors(values)), _) if values.is_empty() => Ok(Some(Vec::new())),
             (Some(other), _) => Err(unexpected(name, "a list of numbers", other)),
         }
@@ -366,7 +366,7 @@ fn must_be_known(name: &str) -> Error {
     Error::refused(format!("`{name}` must be known at export time"), None)
 }
 
-/// A tensor of the graph as the number it is known to be.
+/// Replaces a constant tensor by its number.
 fn known(cx: &Builder, number: &Scalar) -> Scalar {
     match number {
         Scalar::Value(value) => cx.constant_scalar(*value).unwrap_or_else(|| number.clone()),

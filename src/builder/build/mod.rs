@@ -1,5 +1,6 @@
-//! The builder itself. A call goes through `node` (the walk down the versions; `node::literals`, `node::legalise` and
-//! `node::emit` are its steps) unless `fold` or `node::reuse` finds that it needs no node; `graph::finish` and `graph::names` come last.
+//! The builder. A call goes through `node`: it finds the version for the target opset (steps: `node::literals`,
+//! `node::legalise` and `node::emit`), unless `fold` or `node::reuse` show that no node is needed. `graph::finish` and
+//! `graph::names` run last.
 
 mod args;
 mod complex;
@@ -43,11 +44,11 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::Error;
 use aten2onnx_onnx::graph::{Constant, Value};
 
-/// Makes one ONNX graph.
+/// Builds one ONNX graph.
 pub struct Builder {
-    /// The opset, and what the runtime cannot do.
+    /// The opset, and what the runtime lacks.
     limits: Limits,
-    /// What PyTorch makes of a Python float.
+    /// The dtype that PyTorch gives a Python float.
     default_float: Dtype,
     /// Versions of other domains.
     domains: BTreeMap<&'static str, u32>,
@@ -68,9 +69,9 @@ pub struct Builder {
 #[derive(Default)]
 struct Shared {
     constants: FxHashMap<Constant, Value>,
-    /// Numbers that PyTorch promotes as plain Python numbers, by the value they stand for.
+    /// Numbers that PyTorch promotes as plain Python numbers, by the value that they duplicate.
     wrapped: FxHashMap<Value, Value>,
-    /// The real parts and imaginary parts of complex values.
+    /// The representations of complex values.
     pairs: FxHashMap<Value, complex::Pair>,
     /// Weights by the address of their elements.
     weights: FxHashMap<usize, Value>,
@@ -95,7 +96,7 @@ impl Builder {
         }
     }
 
-    /// The default dtype of PyTorch, `torch.get_default_dtype()`, where the program was written.
+    /// The default dtype of PyTorch, `torch.get_default_dtype()`, when the program was exported.
     pub fn default_float(&self) -> Dtype {
         self.default_float
     }
@@ -105,12 +106,12 @@ impl Builder {
         self.default_float = dtype;
     }
 
-    /// Records which arms are reached, and more if [`Trace::enable`] was called.
+    /// The record of reached arms, and of all steps if [`Trace::enable`] was called.
     pub fn trace(&mut self) -> &mut Trace {
         &mut self.trace
     }
 
-    /// Records that a condition was tried, and returns it. The branch for when it is false has the next number.
+    /// Records the value of a condition and returns it. The branch for false has the next number.
     pub fn branch(&mut self, arm: u32, condition: bool) -> bool {
         self.trace.branch(arm, condition);
         if !condition {
@@ -124,7 +125,7 @@ impl Builder {
         self.trace.branch(arm, true);
     }
 
-    /// An internal error that names the rule that is running.
+    /// An internal error that names the current rule.
     pub fn fault(&self, message: impl std::fmt::Display) -> Error {
         match self.origin().map(|o| o.rule.as_str()) {
             Some(rule) if !rule.is_empty() => Error::internal(format!("{message} (in the rule for `{rule}`)")),

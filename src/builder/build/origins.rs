@@ -1,4 +1,4 @@
-//! Where nodes come from: names and messages derive from it.
+//! Where nodes come from; names and messages use it.
 
 use aten2onnx_onnx::graph::Origin;
 
@@ -7,7 +7,7 @@ use crate::build::Builder;
 /// The origins of all nodes, by number. Number 0 is the graph itself.
 pub(crate) struct Origins {
     pub(crate) all: Vec<Origin>,
-    /// That of the nodes that are made now.
+    /// The origin of new nodes.
     pub(crate) current: u32,
 }
 
@@ -18,14 +18,14 @@ impl Default for Origins {
 }
 
 impl Builder {
-    /// Sets where the nodes that follow come from.
+    /// Sets the origin of the nodes that follow.
     pub fn set_origin(&mut self, origin: Origin) {
-        // The index fits: every origin comes with a node of the input file.
+        // The index fits, because every origin belongs to a node of the input file.
         self.origins.current = u32::try_from(self.origins.all.len()).unwrap_or(u32::MAX);
         self.origins.all.push(origin);
     }
 
-    /// Where the nodes that are made now come from.
+    /// The current origin.
     pub fn origin(&self) -> Option<&Origin> {
         self.origins.all.get(self.origins.current as usize)
     }

@@ -1,4 +1,4 @@
-//! What a rule gives back, as the translation pass takes it.
+//! The results of a rule, as the translation pass receives them.
 
 use crate::build::Scalar;
 use aten2onnx_core::sym::SymInt;
@@ -15,7 +15,7 @@ pub enum Out {
     SymInt(SymInt),
     /// A number.
     Scalar(Scalar),
-    /// Nothing, in the place of an optional tensor.
+    /// No value for an optional tensor.
     None,
 }
 
@@ -42,7 +42,7 @@ from! {
     bool => |v| Out::Scalar(Scalar::Bool(v)),
 }
 
-/// What a rule's body may give: one result, a tuple of them, or nothing.
+/// What the body of a rule may return: one result, a tuple, or nothing.
 pub trait IntoOuts {
     /// The results in order.
     fn into_outs(self) -> Outs;

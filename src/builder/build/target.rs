@@ -1,4 +1,4 @@
-//! What the graph may use: the opset, and the operators and dtypes that the runtime has.
+//! Limits of the target: the opset, and the operators and dtypes that the runtime supports.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -17,12 +17,12 @@ pub(crate) struct Limits {
     pub(crate) avoided: FxHashMap<&'static str, u64>,
     /// Operators that the runtime does not have.
     pub(crate) lacking: FxHashSet<&'static str>,
-    /// Nodes of a model are converted for the sake of a runtime's kernels too.
+    /// Whether nodes of a converted model also change where the runtime has no kernel.
     pub(crate) for_runtime: bool,
 }
 
 impl Limits {
-    /// Those of an opset, for any runtime.
+    /// The limits of an opset without a runtime.
     pub(crate) fn of(opset: u32) -> Limits {
         Limits { opset, ..Limits::default() }
     }
@@ -34,19 +34,19 @@ impl Builder {
         self.limits.opset.into()
     }
 
-    /// States that the runtime has no kernel for an operator on these dtypes. The operator then computes in a wider dtype, or
-    /// is expressed as in an older opset, where that is possible.
+    /// Declares that the runtime has no kernel for an operator on these dtypes. The operator then computes in a wider
+    /// dtype, or is lowered as in an older opset, where possible.
     pub fn avoid(&mut self, op: &'static str, dtypes: &[Dtype]) {
         let mask = dtypes.iter().fold(0u64, |mask, dtype| mask | 1 << *dtype as u32);
         *self.limits.avoided.entry(op).or_default() |= mask;
     }
 
-    /// States that the runtime does not have an operator: it is expressed as in an older opset, or refused.
+    /// Declares that the runtime does not have an operator: it is lowered as in an older opset, or refused.
     pub fn lack(&mut self, op: &'static str) {
         self.limits.lacking.insert(op);
     }
 
-    /// Avoids what a runtime cannot do, also in nodes of a model that could stay as they are.
+    /// Avoids what a runtime does not support, even in nodes of a converted model.
     pub fn set_target(&mut self, target: &Target) {
         if target.kernels {
             self.avoid_missing(|_, _| true);
@@ -55,17 +55,17 @@ impl Builder {
         self.limits.for_runtime = true;
     }
 
-    /// Avoids what ONNX Runtime's CPU provider has no kernel for, as the default profile says. A missing bfloat16 kernel alone is
-    /// no reason: such a model is for processors that compute in bfloat16.
+    /// Avoids what ONNX Runtime's CPU provider has no kernel for. A missing bfloat16 kernel alone does not count: such
+    /// models run on hardware with bfloat16.
     pub fn avoid_missing_kernels(&mut self) {
         self.avoid_missing(|dtype, all| dtype != Dtype::Bfloat16 || all.contains(&Dtype::Float32));
     }
 
-    fn avoid_missing(&mut self, counts: impl Fn(Dtype, &[Dtype]) -> bool) {
+    fn avoid_missing(&mut self, is_missing: impl Fn(Dtype, &[Dtype]) -> bool) {
         for (op, since, dtypes) in ONNXRUNTIME_LACKS {
             let in_force = schema::find(op).and_then(|op| op.at(self.limits.opset));
             if in_force.is_some_and(|version| version.since == *since) {
-                let avoided: Vec<Dtype> = dtypes.iter().copied().filter(|dtype| counts(*dtype, dtypes)).collect();
+                let avoided: Vec<Dtype> = dtypes.iter().copied().filter(|dtype| is_missing(*dtype, dtypes)).collect();
                 self.avoid(op, &avoided);
             }
         }

@@ -1,8 +1,8 @@
-//! Which arms of which rules were tried and reached: for coverage, and for `--trace`.
+//! Records which arms of which rules were tried and reached, for coverage and `--trace`.
 
 use rustc_hash::FxHashSet;
 
-/// What happened while rules ran.
+/// The record of running rules.
 #[derive(Debug, Default)]
 pub struct Trace {
     reached: FxHashSet<u32>,
@@ -12,7 +12,7 @@ pub struct Trace {
 /// A step of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// An arm was tried, and this was its condition.
+    /// An arm was tried, with the value of its condition.
     Arm(u32, bool),
     /// A node was made.
     Node(&'static str),
@@ -21,7 +21,7 @@ pub enum Event {
 }
 
 impl Trace {
-    /// Keeps a record of every step from now on.
+    /// Records every step from now on.
     pub fn enable(&mut self) {
         self.events.get_or_insert_with(Vec::new);
     }

@@ -1,4 +1,4 @@
-//! Attention, quadratic and linear.
+//! Attention and linear attention.
 
 use aten2onnx_core::error::Result;
 use aten2onnx_core::sym::SymInt;
@@ -6,10 +6,10 @@ use aten2onnx_onnx::graph::Type;
 
 use super::ctx::Ctx;
 
-/// `[batch, heads, length, size of a head]`
+/// `[batch, heads, length, head size]`
 type Heads = [SymInt; 4];
 
-/// A tensor of rank 4 as it is, or one `[batch, length, heads * size]` taken apart.
+/// The heads of a tensor of rank 4, or of one with shape `[batch, length, heads * size]`.
 fn heads(c: &Ctx, i: usize, count: &str) -> Result<Heads> {
     match c.shape(i) {
         Some([batch, heads, length, size]) => Ok([batch.clone(), heads.clone(), length.clone(), size.clone()]),
@@ -28,7 +28,7 @@ fn heads(c: &Ctx, i: usize, count: &str) -> Result<Heads> {
 
 pub(super) fn attention(c: &Ctx) -> Result<Vec<Type>> {
     let rank = [0, 1, 2].iter().find_map(|i| c.shape(*i)).map(<[SymInt]>::len);
-    let Some(rank) = rank else { return c.each(vec![None, present(c, 1)?, present(c, 2)?, None]) };
+    let Some(rank) = rank else { return c.outputs_typed(vec![None, present(c, 1)?, present(c, 2)?, None]) };
     let [batch, q_heads, length, _] = heads(c, 0, "q_num_heads")?;
     let [_, _, _, v_size] = heads(c, 2, "kv_num_heads")?;
     let y = if rank == 3 {
@@ -38,10 +38,10 @@ pub(super) fn attention(c: &Ctx) -> Result<Vec<Type>> {
     };
     let keys = present(c, 1)?;
     let total = keys.as_ref().and_then(|k| k.get(2)).cloned().unwrap_or_else(|| c.fresh());
-    c.each(vec![Some(y), keys, present(c, 2)?, Some(vec![batch, q_heads, length, total])])
+    c.outputs_typed(vec![Some(y), keys, present(c, 2)?, Some(vec![batch, q_heads, length, total])])
 }
 
-/// What the cache of keys (1) or values (2) becomes: the past and the new ones.
+/// The cache of keys (1) or values (2): the past ones followed by the new ones.
 fn present(c: &Ctx, i: usize) -> Result<Option<Vec<SymInt>>> {
     if c.shape(i).is_none() {
         return Ok(Some(c.fresh_shape(4)));
@@ -55,7 +55,7 @@ fn present(c: &Ctx, i: usize) -> Result<Option<Vec<SymInt>>> {
     Ok(Some(vec![batch, heads, length, size]))
 }
 
-/// Packed queries `[B, T, heads * size]`; the state is `[B, heads of keys, size of keys, size of values]`.
+/// Packed queries have shape `[B, T, heads * size]`, the state `[B, key heads, key size, value size]`.
 pub(super) fn linear(c: &Ctx) -> Result<Vec<Type>> {
     for i in 0..3 {
         c.want_rank(i, 3)?;
@@ -64,7 +64,7 @@ pub(super) fn linear(c: &Ctx) -> Result<Vec<Type>> {
     let [_, kv_heads, _, k_size] = heads(c, 1, "kv_num_heads")?;
     let [_, _, _, v_size] = heads(c, 2, "kv_num_heads")?;
     let y = Type::Tensor { dtype: c.dtype(0)?, shape: Some(vec![batch.clone(), length, &q_heads * &v_size]) };
-    // Without a past state there is none to take the dtype from.
+    // Without a past state, the state has the dtype of the keys.
     let dtype = c.dtype(1).or_else(|_| c.dtype(0))?;
     let state = Type::Tensor { dtype, shape: Some(vec![batch, kv_heads, k_size, v_size]) };
     Ok(vec![y, state])

@@ -1,10 +1,10 @@
-//! How small and how large an expression can be, from the bounds of its symbols; sizes are never negative.
+//! Bounds of an expression, from the bounds of its symbols; sizes are never negative.
 
 use aten2onnx_core::sym::{Atom, Function, SymInt};
 
 use super::ctx::Ctx;
 
-/// Inclusive; none where there is no bound.
+/// An inclusive interval; None where there is no bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Interval {
     low: Option<i64>,
@@ -64,7 +64,7 @@ impl Ctx<'_> {
         self.interval(n).high.is_some_and(|high| high <= most)
     }
 
-    /// The smaller one, without `Min` where bounds decide.
+    /// The smaller one, without `Min` if the bounds decide.
     pub fn min(&self, a: &SymInt, b: &SymInt) -> SymInt {
         let difference = b - a;
         if self.at_least(&difference, 0) {
@@ -76,7 +76,7 @@ impl Ctx<'_> {
         }
     }
 
-    /// The larger one, without `Max` where bounds decide.
+    /// The larger one, without `Max` if the bounds decide.
     pub fn max(&self, a: &SymInt, b: &SymInt) -> SymInt {
         let difference = b - a;
         if self.at_least(&difference, 0) {
@@ -157,7 +157,7 @@ impl Ctx<'_> {
         }
     }
 
-    /// Is it one of the sizes of the inputs?
+    /// Whether it is a size of an input.
     fn is_size(&self, n: &SymInt) -> bool {
         (0..self.inputs.len()).filter_map(|i| self.shape(i)).flatten().any(|dim| dim == n)
     }

@@ -1,7 +1,7 @@
-//! Contents of small integer tensors, symbolic ones too, so that shapes computed in the graph stay exact.
+//! Contents of small integer tensors, including symbolic ones, so that shapes computed in the graph stay exact.
 //!
-//! A content is the list of elements of a tensor of int32, int64 or bool with at most one dimension. Integers of 32 bits
-//! are taken not to overflow: they are sizes and indices.
+//! A content is the list of elements of a tensor of int32, int64 or bool with at most one dimension. 32-bit integers
+//! are assumed not to overflow, because they are sizes and indices.
 
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::Result;
@@ -12,13 +12,13 @@ use super::ctx::{Ctx, Param};
 use super::dims::{int, product};
 use super::{elementwise, shape_ops};
 
-/// One element from one, or from two, or none.
+/// Computes an element from one element (`Unary`) or two (`Binary`); None if unknown.
 type Unary = fn(&Ctx, &SymInt) -> Option<SymInt>;
 type Binary = fn(&Ctx, &SymInt, &SymInt) -> Option<SymInt>;
 
 type Content = Vec<SymInt>;
 
-/// Longer tensors are no shapes.
+/// Longer tensors are not shapes.
 const MAX_LENGTH: usize = 256;
 
 pub(super) fn contents(c: &Ctx) -> Vec<Option<Content>> {
@@ -30,7 +30,7 @@ pub(super) fn contents(c: &Ctx) -> Vec<Option<Content>> {
         return split(c).unwrap_or_default().into_iter().map(Some).collect();
     }
     let fits = |n: &SymInt| dtype != Dtype::Int32 || n.known().is_none_or(|n| i32::try_from(n).is_ok());
-    vec![first(c, dtype).filter(|list| list.len() <= MAX_LENGTH && list.iter().all(fits))]
+    vec![first_output(c, dtype).filter(|list| list.len() <= MAX_LENGTH && list.iter().all(fits))]
 }
 
 fn output_dtype(c: &Ctx) -> Result<Dtype> {
@@ -43,20 +43,20 @@ fn output_dtype(c: &Ctx) -> Result<Dtype> {
     };
     match types.first() {
         Some(Type::Tensor { dtype, .. }) => Ok(*dtype),
-        _ => Err(c.error("gives no tensor")),
+        _ => Err(c.error("does not return a tensor")),
     }
 }
 
 /// The content of the first output.
-fn first(c: &Ctx, dtype: Dtype) -> Option<Content> {
+fn first_output(c: &Ctx, dtype: Dtype) -> Option<Content> {
     match c.op {
         "Shape" => c.shape(0).map(|dims| dims.get(shape_ops::shape_range(c, dims.len())).unwrap_or_default().to_vec()),
         "Size" => c.shape(0).map(|dims| vec![product(dims)]),
         "Constant" => constant(c),
         "ConstantOfShape" => constant_of_shape(c),
         "Identity" => c.content(0),
-        "Cast" | "CastLike" if dtype == Dtype::Bool => each(c, |c, n| differs(c, n, &SymInt::from(0))),
-        "Cast" | "CastLike" => c.content(0).or_else(|| cut(&c.floats(0)?)),
+        "Cast" | "CastLike" if dtype == Dtype::Bool => map_elements(c, |c, n| differs(c, n, &SymInt::from(0))),
+        "Cast" | "CastLike" => c.content(0).or_else(|| truncated(&c.floats(0)?)),
         "Squeeze" | "Unsqueeze" | "Reshape" | "Transpose" => reshaped(c),
         "Concat" => concat(c),
         "Expand" => expand(c),
@@ -69,7 +69,7 @@ fn first(c: &Ctx, dtype: Dtype) -> Option<Content> {
         "ReduceMin" => reduce(c, |c, list| list.iter().cloned().reduce(|a, b| c.min(&a, &b))),
         "ReduceProd" => reduce(c, |_, list| Some(product(list))),
         "ReduceSum" => reduce(c, |_, list| Some(list.iter().sum())),
-        _ => unary(c.op).map_or_else(|| fold(c, binary(c.op)?), |f| each(c, f)),
+        _ => unary(c.op).map_or_else(|| fold_inputs(c, binary(c.op)?), |f| map_elements(c, f)),
     }
 }
 
@@ -110,18 +110,18 @@ fn binary(op: &str) -> Option<Binary> {
     })
 }
 
-/// Division of integers cuts towards zero, so signs must be known.
+/// Integer division truncates, so the signs must be known.
 fn divided(c: &Ctx, a: &SymInt, b: &SymInt) -> Option<SymInt> {
     match (a.known(), b.known()) {
         (_, Some(0)) => None,
         (Some(a), Some(b)) => a.checked_div(b).map(SymInt::from),
         _ if c.at_least(a, 0) && c.at_least(b, 1) => Some(a.floor_div(b)),
-        // Where nothing is cut, signs do not matter.
+        // If the division is exact, the signs do not matter.
         _ => Some(a.floor_div(b)).filter(|quotient| quotient * b == *a),
     }
 }
 
-/// The sign is that of the divisor, or with `fmod` that of the dividend.
+/// The remainder with the sign of the divisor, or of the dividend with `fmod`.
 fn remainder(c: &Ctx, a: &SymInt, b: &SymInt) -> Option<SymInt> {
     if b.known() == Some(0) {
         return None;
@@ -151,18 +151,18 @@ fn less(c: &Ctx, a: &SymInt, b: &SymInt) -> Option<SymInt> {
     c.at_least(&difference, 0).then(|| SymInt::from(0))
 }
 
-/// Floats cast to integers.
-fn cut(floats: &[f64]) -> Option<Content> {
-    let cut = |n: &f64| (n.abs() < 9.0e15).then_some(SymInt::from(*n as i64));
-    floats.iter().map(cut).collect()
+/// Casts floats to integers.
+fn truncated(floats: &[f64]) -> Option<Content> {
+    let truncate = |n: &f64| (n.abs() < 9.0e15).then_some(SymInt::from(*n as i64));
+    floats.iter().map(truncate).collect()
 }
 
-fn each(c: &Ctx, f: Unary) -> Option<Content> {
+fn map_elements(c: &Ctx, f: Unary) -> Option<Content> {
     c.content(0)?.iter().map(|n| f(c, n)).collect()
 }
 
-/// All inputs, broadcast together from the left.
-fn fold(c: &Ctx, f: Binary) -> Option<Content> {
+/// Combines all inputs with broadcasting, from left to right.
+fn fold_inputs(c: &Ctx, f: Binary) -> Option<Content> {
     let mut result = c.content(0)?;
     for i in 1..c.inputs.len() {
         let other = c.content(i)?;
@@ -172,7 +172,7 @@ fn fold(c: &Ctx, f: Binary) -> Option<Content> {
     Some(result)
 }
 
-/// Pairs of elements of two lists, of which one may have a single element for all of the other.
+/// Pairs the elements of two lists; a list of one element is repeated.
 fn zipped<'a>(a: &'a [SymInt], b: &'a [SymInt]) -> Option<impl Iterator<Item = (&'a SymInt, &'a SymInt)>> {
     let length = match (a.len(), b.len()) {
         (x, y) if x == y => x,
@@ -223,7 +223,7 @@ fn constant_of_shape(c: &Ctx) -> Option<Content> {
     Some(vec![value; length])
 }
 
-/// The same elements, if what comes out has at most one dimension.
+/// The same elements, if the result has at most one dimension.
 fn reshaped(c: &Ctx) -> Option<Content> {
     let content = c.content(0)?;
     let rank = c.shape(0)?.len();
@@ -267,7 +267,7 @@ fn repeated(list: &[SymInt], times: i64) -> Option<Content> {
     Some(list.iter().cycle().take(length).cloned().collect())
 }
 
-/// The element at an index that may count from the end.
+/// The element at an index; a negative one counts from the end.
 fn element(list: &[SymInt], index: i64) -> Option<&SymInt> {
     let length = i64::try_from(list.len()).ok()?;
     list.get(usize::try_from(if index < 0 { index.checked_add(length)? } else { index }).ok()?)
@@ -308,7 +308,7 @@ fn slice(c: &Ctx) -> Option<Content> {
     positions.iter().map(|i| element(&data, *i).cloned()).collect()
 }
 
-/// One element from all of a vector.
+/// Reduces a vector to one element.
 fn reduce(c: &Ctx, f: fn(&Ctx, &[SymInt]) -> Option<SymInt>) -> Option<Content> {
     let content = c.content(0)?;
     let of_nothing = match c.int_param("axes", 1) {

@@ -1,7 +1,6 @@
-//! Control flow: the outputs' types come from those of the bodies' outputs.
+//! Control flow: the output types follow from those of the bodies' outputs.
 //!
-//! A size without a name inside a body belongs to a value in there, so it leaves the body as a fresh one, unless it is
-//! known from outside.
+//! An anonymous size in a body belongs to a value of the body, so outside it is replaced by a new symbol.
 
 use aten2onnx_core::error::Result;
 use aten2onnx_core::sym::SymInt;
@@ -17,7 +16,7 @@ fn body_types(c: &Ctx, body: &Body) -> Result<Vec<Type>> {
     body.outputs.iter().map(ty).collect()
 }
 
-/// The largest type that covers both.
+/// The most precise type that covers both.
 fn union(c: &Ctx, a: &Type, b: &Type) -> Result<Type> {
     match (a, b) {
         (Type::Tensor { dtype, shape: a }, Type::Tensor { dtype: other, shape: b }) if dtype == other => {
@@ -25,11 +24,11 @@ fn union(c: &Ctx, a: &Type, b: &Type) -> Result<Type> {
         }
         (Type::Sequence(a), Type::Sequence(b)) => Ok(Type::Sequence(Box::new(union(c, a, b)?))),
         (Type::Optional(a), Type::Optional(b)) => Ok(Type::Optional(Box::new(union(c, a, b)?))),
-        _ => Err(c.error(format!("{a} and {b} do not agree"))),
+        _ => Err(c.error(format!("{a} and {b} differ"))),
     }
 }
 
-/// The type as it is seen outside the body.
+/// The type as seen outside of the body.
 fn leaving(c: &Ctx, ty: &Type) -> Type {
     match ty {
         Type::Tensor { dtype, shape } => {
@@ -41,7 +40,7 @@ fn leaving(c: &Ctx, ty: &Type) -> Type {
     }
 }
 
-/// A size that both branches have is known outside, for symbols belong to one value each.
+/// A size that both branches share is known outside, because a symbol belongs to one value.
 pub(super) fn branch(c: &Ctx) -> Result<Vec<Type>> {
     let yes = body_types(c, c.body("then_branch")?)?;
     let no = body_types(c, c.body("else_branch")?)?;
@@ -55,7 +54,7 @@ pub(super) fn branch(c: &Ctx) -> Result<Vec<Type>> {
     }
 }
 
-/// A scan output: what one round gives, stacked along an axis.
+/// A scan output: the results of all iterations, stacked along an axis.
 fn stacked(c: &Ctx, ty: &Type, axis: i64, length: SymInt) -> Result<Type> {
     let Type::Tensor { dtype, shape } = leaving(c, ty) else { return Err(c.error("scan outputs must be tensors")) };
     let Some(dims) = shape else { return Ok(Type::Tensor { dtype, shape: None }) };
@@ -63,19 +62,19 @@ fn stacked(c: &Ctx, ty: &Type, axis: i64, length: SymInt) -> Result<Type> {
     Ok(Type::Tensor { dtype, shape: Some([before, &[length], after].concat()) })
 }
 
-/// Outputs are the carried values, which may change their shape from round to round, and scan outputs.
+/// Outputs are the loop-carried values, whose shapes may change between iterations, and the scan outputs.
 pub(super) fn loop_(c: &Ctx) -> Result<Vec<Type>> {
     let outputs = body_types(c, c.body("body")?)?;
     let carried = c.inputs.len().saturating_sub(2);
     let Some((_, outputs)) = outputs.split_first().filter(|(_, o)| o.len() >= carried) else {
-        return Err(c.error(format!("the body gives {} values for {carried} carried ones", outputs.len())));
+        return Err(c.error(format!("the body returns {} values for {carried} loop-carried ones", outputs.len())));
     };
     let mut types = Vec::with_capacity(outputs.len());
     for (i, ty) in outputs.iter().enumerate() {
         types.push(match (i < carried, ty) {
             (false, _) => stacked(c, ty, 0, c.fresh())?,
             (true, Type::Optional(_)) => union(c, c.ty(i + 2)?, ty)?,
-            // An optional may go in where the body gives a value.
+            // The input may be an optional if the body returns a tensor.
             (true, _) => match c.ty(i + 2)? {
                 Type::Optional(before) => union(c, before, ty)?,
                 before => union(c, before, ty)?,
@@ -85,7 +84,7 @@ pub(super) fn loop_(c: &Ctx) -> Result<Vec<Type>> {
     Ok(types)
 }
 
-/// All scanned inputs have the same length; state variables keep their shape.
+/// All scanned inputs have the same length; state variables keep their shapes.
 pub(super) fn scan(c: &Ctx) -> Result<Vec<Type>> {
     let outputs = body_types(c, c.body("body")?)?;
     let scanned = usize::try_from(c.int("num_scan_inputs").unwrap_or(0)).unwrap_or(usize::MAX);
@@ -110,7 +109,7 @@ pub(super) fn scan(c: &Ctx) -> Result<Vec<Type>> {
     Ok(types)
 }
 
-/// A state variable: its shape may not change. A size without a name is never taken from the inside.
+/// A state variable, whose shape may not change. Anonymous sizes of the body are not used.
 fn unchanged(c: &Ctx, before: &Type, after: &Type) -> Result<Type> {
     match (before, after) {
         (Type::Tensor { dtype, shape: Some(before) }, Type::Tensor { dtype: other, shape }) if dtype == other => {
@@ -119,7 +118,7 @@ fn unchanged(c: &Ctx, before: &Type, after: &Type) -> Result<Type> {
         (Type::Tensor { dtype, shape: None }, Type::Tensor { dtype: other, .. }) if dtype == other => {
             Ok(leaving(c, after))
         }
-        _ => Err(c.error(format!("{before} and {after} do not agree"))),
+        _ => Err(c.error(format!("{before} and {after} differ"))),
     }
 }
 

@@ -1,4 +1,4 @@
-//! A call as the operators' functions see it: inputs, attributes, and outputs by the schema.
+//! The call that is inferred: inputs, attributes, and outputs by the schema.
 
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
@@ -8,19 +8,19 @@ use aten2onnx_onnx::schema::{Default as SchemaDefault, Port, PortKind, Version};
 
 use super::{Const, InferCx, TypedInput};
 
-/// Sizes, or none if not even the rank is known.
+/// Sizes; None if the rank is unknown.
 pub(super) type Shape = Option<Vec<SymInt>>;
 
-/// A parameter that is an attribute in old forms and an input in new ones.
+/// A parameter that is an attribute in old forms and an input in newer ones.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Param<T> {
     Absent,
     Known(T),
-    /// Given, but by the graph.
+    /// Given, but not known.
     Unknown,
 }
 
-/// A call that keeps to the schema: what must be there is there, and type variables have one dtype each.
+/// A call that conforms to the schema: required arguments are present, and each type variable has one dtype.
 pub(super) struct Ctx<'a> {
     pub cx: &'a dyn InferCx,
     pub op: &'a str,
@@ -67,7 +67,7 @@ impl<'a> Ctx<'a> {
         }
     }
 
-    /// Notes an input's dtype as that of its type variable.
+    /// Records the dtype of an input for its type variable.
     fn bind(&mut self, i: usize, ty: &Type) -> Result<()> {
         let Some(port) = port(self.version.inputs, i) else {
             return Err(self.error(format!("takes no input {i}")));
@@ -95,7 +95,7 @@ impl<'a> Ctx<'a> {
         }
     }
 
-    /// The call breaks the operator's contract.
+    /// The error for a call that violates the contract of the operator.
     pub fn error(&self, what: impl std::fmt::Display) -> Error {
         let inputs: Vec<String> = self.inputs.iter().map(|i| i.map_or("-".into(), |i| i.ty.to_string())).collect();
         Error::internal(format!("{} at opset {}: {what} (inputs: {})", self.op, self.opset, inputs.join(", ")))
@@ -122,7 +122,7 @@ impl<'a> Ctx<'a> {
         }
     }
 
-    /// None if the input is absent, no tensor, or of unknown rank.
+    /// None if the input is absent, not a tensor, or of unknown rank.
     pub fn shape(&self, i: usize) -> Option<&'a [SymInt]> {
         match self.input(i)?.ty {
             Type::Tensor { shape, .. } => shape.as_deref(),
@@ -134,7 +134,7 @@ impl<'a> Ctx<'a> {
         self.shape(i).map(<[SymInt]>::to_vec)
     }
 
-    /// The elements of a tensor of integers with at most one dimension.
+    /// The elements of an integer tensor with at most one dimension.
     pub fn content(&self, i: usize) -> Option<Vec<SymInt>> {
         let input = self.input(i)?;
         match input.content {
@@ -146,7 +146,7 @@ impl<'a> Ctx<'a> {
         }
     }
 
-    /// The elements, all of them numbers.
+    /// The elements, if all are known.
     pub fn ints(&self, i: usize) -> Option<Vec<i64>> {
         self.content(i)?.iter().map(SymInt::known).collect()
     }
@@ -174,7 +174,7 @@ impl<'a> Ctx<'a> {
         }
     }
 
-    // Attributes; where a node has none, the schema's default.
+    // Attributes, with the schema's defaults.
 
     pub fn attr(&self, name: &str) -> Option<&'a Attr> {
         self.attrs.iter().find(|(n, _)| *n == name).map(|(_, attr)| attr)
@@ -192,7 +192,7 @@ impl<'a> Ctx<'a> {
         }
     }
 
-    /// An attribute that says yes or no.
+    /// A boolean attribute.
     pub fn flag(&self, name: &str) -> bool {
         self.int(name).unwrap_or(0) != 0
     }
@@ -223,20 +223,20 @@ impl<'a> Ctx<'a> {
     pub fn body(&self, name: &str) -> Result<&'a Body> {
         match self.attr(name) {
             Some(Attr::Graph(body)) => Ok(body),
-            _ => Err(self.error(format!("attribute {name} is no graph"))),
+            _ => Err(self.error(format!("attribute {name} is not a graph"))),
         }
     }
 
-    /// An attribute that holds the number of an element type; 0 counts as absent.
+    /// An attribute with the number of an element type; 0 counts as absent.
     pub fn dtype_attr(&self, name: &str) -> Result<Option<Dtype>> {
         match i32::try_from(self.int(name).unwrap_or(0)) {
             Ok(0) => Ok(None),
             Ok(number) if Dtype::from_onnx(number).is_some() => Ok(Dtype::from_onnx(number)),
-            _ => Err(self.error(format!("attribute {name} is no element type"))),
+            _ => Err(self.error(format!("attribute {name} is not an element type"))),
         }
     }
 
-    /// An attribute of old forms, or input `i` of new ones.
+    /// An attribute of old forms, or input `i` of newer ones.
     pub fn param(&self, name: &str, i: usize) -> Param<Vec<SymInt>> {
         if let Some(list) = self.int_list(name) {
             return Param::Known(list.into_iter().map(SymInt::from).collect());
@@ -248,7 +248,7 @@ impl<'a> Ctx<'a> {
         }
     }
 
-    /// The same for axes and the like, which are useless unless they are numbers.
+    /// The same for parameters such as axes, which must be known integers.
     pub fn int_param(&self, name: &str, i: usize) -> Param<Vec<i64>> {
         match self.param(name, i) {
             Param::Known(list) => {
@@ -259,7 +259,7 @@ impl<'a> Ctx<'a> {
         }
     }
 
-    /// An axis counted from the front.
+    /// Normalizes an axis to count from the front.
     pub fn axis(&self, axis: i64, rank: usize) -> Result<usize> {
         let signed = i64::try_from(rank).unwrap_or(i64::MAX);
         let from_front = if axis < 0 { axis.checked_add(signed) } else { Some(axis) };
@@ -269,7 +269,7 @@ impl<'a> Ctx<'a> {
         }
     }
 
-    /// The attribute `axis`, counted from the front.
+    /// The attribute `axis`, counting from the front.
     pub fn axis_attr(&self, default: i64, rank: usize) -> Result<usize> {
         self.axis(self.int("axis").unwrap_or(default), rank)
     }
@@ -288,19 +288,19 @@ impl<'a> Ctx<'a> {
         (0..rank).map(|_| self.fresh()).collect()
     }
 
-    /// The dtype that the schema says output `i` has: that of its type variable, or the only one it may have.
+    /// The dtype of output `i` by the schema: that of its type variable, or the only one allowed.
     pub fn dtype(&self, i: usize) -> Result<Dtype> {
         let port = port(self.version.outputs, i).ok_or_else(|| self.error(format!("has no output {i}")))?;
         let variable = usize::from(port.ty);
         let bound = self.dtypes.get(variable).copied().flatten();
         bound
             .or_else(|| self.version.types.get(variable)?.only())
-            .ok_or_else(|| self.error(format!("the dtype of {} is not known", port.name)))
+            .ok_or_else(|| self.error(format!("the dtype of {} is unknown", port.name)))
     }
 
     /// One output with the schema's dtype.
-    pub fn one(&self, shape: Shape) -> Result<Vec<Type>> {
-        self.each(vec![shape])
+    pub fn one_output(&self, shape: Shape) -> Result<Vec<Type>> {
+        self.outputs_typed(vec![shape])
     }
 
     /// One output of this dtype.
@@ -308,15 +308,15 @@ impl<'a> Ctx<'a> {
         Ok(vec![Type::Tensor { dtype, shape }])
     }
 
-    /// Outputs with the schema's dtypes; those that the call does not have are left out.
-    pub fn each(&self, shapes: Vec<Shape>) -> Result<Vec<Type>> {
+    /// Outputs with the schema's dtypes, as many as the call has.
+    pub fn outputs_typed(&self, shapes: Vec<Shape>) -> Result<Vec<Type>> {
         let shapes = shapes.into_iter().take(self.outputs.max(1)).enumerate();
         shapes.map(|(i, shape)| Ok(Type::Tensor { dtype: self.dtype(i)?, shape })).collect()
     }
 
-    /// What the schema alone says.
+    /// The outputs as far as the schema determines them.
     pub fn by_schema(&self) -> Result<Vec<Type>> {
-        self.each(vec![None; self.outputs])
+        self.outputs_typed(vec![None; self.outputs])
     }
 }
 

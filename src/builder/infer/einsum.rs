@@ -1,4 +1,4 @@
-//! Einsum: an equation's letters to sizes.
+//! Einsum: maps the letters of an equation to sizes.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use aten2onnx_onnx::graph::Type;
 
 use super::ctx::Ctx;
 
-/// The ellipsis among the letters.
+/// The letter that represents the ellipsis.
 const DOTS: char = '.';
 
 pub(super) fn einsum(c: &Ctx) -> Result<Vec<Type>> {
@@ -36,15 +36,15 @@ pub(super) fn einsum(c: &Ctx) -> Result<Vec<Type>> {
     for letter in right.chars() {
         match (letter, &dots) {
             (DOTS, Some(dots)) => shape.extend(dots.iter().cloned()),
-            (DOTS, None) => return c.one(None),
+            (DOTS, None) => return c.one_output(None),
             _ if !left.contains(letter) => return Err(c.error(format!("no operand has {letter}"))),
             _ => shape.push(sizes.get(&letter).cloned().unwrap_or_else(|| c.fresh())),
         }
     }
-    c.one(Some(shape))
+    c.one_output(Some(shape))
 }
 
-/// The ellipsis first, then letters that stand once, in the order of the alphabet.
+/// The ellipsis, then the letters that occur once, in alphabetical order.
 fn implicit_output(left: &str) -> String {
     let mut letters: Vec<char> = left.chars().filter(|l| l.is_alphabetic() && left.matches(*l).count() == 1).collect();
     letters.sort_unstable();

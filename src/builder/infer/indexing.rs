@@ -1,4 +1,4 @@
-//! Operators that pick elements by index or condition.
+//! Operators that select elements by index or condition.
 
 use aten2onnx_core::error::Result;
 use aten2onnx_core::sym::SymInt;
@@ -8,53 +8,53 @@ use super::ctx::Ctx;
 use super::dims::{int, product, with_dim};
 
 pub(super) fn gather(c: &Ctx) -> Result<Vec<Type>> {
-    let (Some(data), Some(indices)) = (c.shape(0), c.shape(1)) else { return c.one(None) };
+    let (Some(data), Some(indices)) = (c.shape(0), c.shape(1)) else { return c.one_output(None) };
     let axis = c.axis_attr(0, data.len())?;
     let (before, from) = data.split_at(axis);
     let after = from.get(1..).unwrap_or_default();
-    c.one(Some([before, indices, after].concat()))
+    c.one_output(Some([before, indices, after].concat()))
 }
 
-/// The last dimension of the indices says how many dimensions of the data, after the batch, they point into.
+/// The last dimension of the indices is the number of indexed dimensions of the data, after the batch.
 pub(super) fn gather_nd(c: &Ctx) -> Result<Vec<Type>> {
-    let (Some(data), Some(indices)) = (c.shape(0), c.shape(1)) else { return c.one(None) };
+    let (Some(data), Some(indices)) = (c.shape(0), c.shape(1)) else { return c.one_output(None) };
     let batch = usize::try_from(c.int("batch_dims").unwrap_or(0)).unwrap_or(usize::MAX);
     let Some((depth, outer)) = indices.split_last() else { return Err(c.error("the indices must not be a scalar")) };
     if batch > outer.len() || batch > data.len() {
         return Err(c.error(format!("batch_dims is {batch}")));
     }
-    let Some(depth) = depth.known() else { return c.one(None) };
+    let Some(depth) = depth.known() else { return c.one_output(None) };
     let pointed = usize::try_from(depth).ok().and_then(|depth| batch.checked_add(depth));
     match pointed.and_then(|n| data.get(n..)) {
-        Some(rest) => c.one(Some([outer, rest].concat())),
+        Some(rest) => c.one_output(Some([outer, rest].concat())),
         None => Err(c.error(format!("indices of depth {depth} are too deep"))),
     }
 }
 
 pub(super) fn compress(c: &Ctx) -> Result<Vec<Type>> {
-    let Some(axis) = c.int("axis") else { return c.one(Some(vec![kept(c)])) };
-    let Some(dims) = c.shape(0) else { return c.one(None) };
-    c.one(Some(with_dim(dims, c.axis(axis, dims.len())?, kept(c))))
+    let Some(axis) = c.int("axis") else { return c.one_output(Some(vec![true_count(c)])) };
+    let Some(dims) = c.shape(0) else { return c.one_output(None) };
+    c.one_output(Some(with_dim(dims, c.axis(axis, dims.len())?, true_count(c))))
 }
 
 /// The number of true conditions.
-fn kept(c: &Ctx) -> SymInt {
+fn true_count(c: &Ctx) -> SymInt {
     c.content(1).map_or_else(|| c.fresh(), |conditions| conditions.iter().sum())
 }
 
 pub(super) fn non_zero(c: &Ctx) -> Result<Vec<Type>> {
-    // Of a scalar, ONNX says it is 0 and ONNX Runtime that it is 1.
+    // For a scalar, ONNX specifies 0 and ONNX Runtime returns 1.
     let rank = c.shape(0).filter(|dims| !dims.is_empty()).map_or_else(|| c.fresh(), |dims| int(dims.len()));
-    c.one(Some(vec![rank, c.fresh()]))
+    c.one_output(Some(vec![rank, c.fresh()]))
 }
 
 pub(super) fn one_hot(c: &Ctx) -> Result<Vec<Type>> {
-    let Some(indices) = c.shape(0) else { return c.one(None) };
+    let Some(indices) = c.shape(0) else { return c.one_output(None) };
     let as_float = || c.floats(1).and_then(|f| f.first().map(|n| SymInt::from(*n as i64)));
     let depth = c.scalar(1).or_else(as_float).unwrap_or_else(|| c.fresh());
     let axis = c.axis_attr(-1, indices.len() + 1)?;
     let (before, after) = indices.split_at(axis);
-    c.one(Some([before, &[depth], after].concat()))
+    c.one_output(Some([before, &[depth], after].concat()))
 }
 
 pub(super) fn unique(c: &Ctx) -> Result<Vec<Type>> {
@@ -69,5 +69,5 @@ pub(super) fn unique(c: &Ctx) -> Result<Vec<Type>> {
     };
     let per_value = Some(vec![found]);
     let searched = Some(vec![searched.unwrap_or_else(|| c.fresh())]);
-    c.each(vec![values, per_value.clone(), searched, per_value])
+    c.outputs_typed(vec![values, per_value.clone(), searched, per_value])
 }

@@ -8,11 +8,11 @@ use super::ctx::{Ctx, Shape};
 
 /// The product of input 0 and input `b`.
 pub(super) fn matmul(c: &Ctx, b: usize) -> Result<Vec<Type>> {
-    let (Some(x), Some(y)) = (c.shape(0), c.shape(b)) else { return c.one(None) };
-    c.one(Some(product_shape(c, x, y)?))
+    let (Some(x), Some(y)) = (c.shape(0), c.shape(b)) else { return c.one_output(None) };
+    c.one_output(Some(product_shape(c, x, y)?))
 }
 
-/// Vectors stand for a row on the left and a column on the right, and leave no dimension behind.
+/// Vectors are a row on the left and a column on the right; that dimension is dropped from the result.
 fn product_shape(c: &Ctx, x: &[SymInt], y: &[SymInt]) -> Result<Vec<SymInt>> {
     let (batch_x, row, inner_x) = match x {
         [] => return Err(c.error("takes no scalars")),
@@ -50,7 +50,7 @@ pub(super) fn gemm(c: &Ctx) -> Result<Vec<Type>> {
     {
         return Err(c.error(format!("inner sizes {a} and {b} differ")));
     }
-    c.one(Some(vec![rows, columns]))
+    c.one_output(Some(vec![rows, columns]))
 }
 
 pub(super) fn det(c: &Ctx) -> Result<Vec<Type>> {
@@ -62,5 +62,5 @@ pub(super) fn det(c: &Ctx) -> Result<Vec<Type>> {
         Some(_) => return Err(c.error("the data must have rank 2 or more")),
         None => None,
     };
-    c.one(shape)
+    c.one_output(shape)
 }

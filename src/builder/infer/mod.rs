@@ -1,9 +1,8 @@
 //! Types of the outputs of ONNX operators: dtype, rank and symbolic sizes, and the contents of small integer tensors.
 //!
-//! Takes an operator's call with the types of its inputs, gives the types of its outputs. Dtypes are exact; a size that
-//! cannot be known is a fresh symbol, a rank that cannot be known is none. It fails only where the call breaks the
-//! operator's contract. Every form of an operator since opset 9 is read: whether axes are an attribute or an input is
-//! seen from what is there.
+//! Takes a call with the types of its inputs and returns the types of its outputs. Dtypes are exact; an unknown size is
+//! a new symbol, an unknown rank is None. It fails only if the call violates the operator's contract. Every form of an
+//! operator since opset 9 is supported: whether axes are an attribute or an input follows from the call.
 
 mod attention;
 mod bounds;
@@ -39,9 +38,9 @@ use aten2onnx_onnx::schema::Version;
 
 use ctx::Ctx;
 
-/// What inference asks of the graph that the call stands in.
+/// What inference reads from the graph.
 pub trait InferCx {
-    /// A symbol that was never given before, for a size that cannot be known; it starts with `?`.
+    /// A new symbol for an unknown size; it starts with `?`.
     fn fresh(&self) -> SymInt;
 
     /// The type of a value: of constants in attributes, and of the outputs of bodies.
@@ -50,12 +49,11 @@ pub trait InferCx {
     /// The content of a constant in an attribute.
     fn content_of(&self, value: Value) -> Option<Vec<SymInt>>;
 
-    /// The smallest and the largest value of a symbol, inclusive. One that stands for a size, as the fresh ones do that
-    /// come out of here, is at least 0.
+    /// The bounds of a symbol, inclusive. A symbol for a size, such as those of `fresh`, is at least 0.
     fn range(&self, symbol: &str) -> (Option<i64>, Option<i64>);
 }
 
-/// An input with what is known of it.
+/// An input with the known facts about it.
 #[derive(Debug, Clone, Copy)]
 pub struct TypedInput<'a> {
     /// Its type.
@@ -73,7 +71,7 @@ pub struct Const<'a> {
     pub dtype: Dtype,
     /// Sizes.
     pub sizes: &'a [i64],
-    /// Elements in row-major order, little-endian, packed as ONNX's `raw_data` is.
+    /// Elements in row-major order, little-endian, packed as in ONNX's `raw_data`.
     pub bytes: &'a [u8],
 }
 
@@ -96,8 +94,8 @@ pub fn infer(
     Ok(types)
 }
 
-/// The contents of the first `outputs` outputs: for each the elements of an integer or boolean tensor with at most one
-/// dimension, where they follow from the inputs' sizes and contents. Booleans are 0 and 1.
+/// The contents of the first `outputs` outputs: the elements of integer or boolean tensors with at most one dimension,
+/// if they follow from the inputs' sizes and contents. Booleans are 0 and 1.
 pub fn content(
     cx: &dyn InferCx,
     op: &str,
@@ -115,7 +113,7 @@ pub fn content(
     contents
 }
 
-/// One line for each operator of the default domain; those of other domains get what their schema says.
+/// One line for each operator of the default domain; outputs of others follow the schema.
 fn dispatch(c: &Ctx) -> Result<Vec<Type>> {
     match c.op {
         "Abs"
@@ -200,7 +198,7 @@ fn dispatch(c: &Ctx) -> Result<Vec<Type>> {
         "Range" => shape_ops::range(c),
         "Reshape" => shape_ops::reshape(c),
         "Shape" => shape_ops::shape(c),
-        "Size" => c.one(Some(vec![])),
+        "Size" => c.one_output(Some(vec![])),
         "Split" => shape_ops::split(c),
         "Squeeze" => shape_ops::squeeze(c),
         "Tile" => shape_ops::tile(c),
@@ -234,9 +232,9 @@ fn dispatch(c: &Ctx) -> Result<Vec<Type>> {
 
         "Compress" => indexing::compress(c),
         "Gather" => indexing::gather(c),
-        "GatherElements" => c.one(c.owned_shape(1)),
+        "GatherElements" => c.one_output(c.owned_shape(1)),
         "GatherND" => indexing::gather_nd(c),
-        "NonMaxSuppression" => c.one(Some(vec![c.fresh(), SymInt::from(3)])),
+        "NonMaxSuppression" => c.one_output(Some(vec![c.fresh(), SymInt::from(3)])),
         "NonZero" => indexing::non_zero(c),
         "OneHot" => indexing::one_hot(c),
         "Unique" => indexing::unique(c),
@@ -277,7 +275,7 @@ fn dispatch(c: &Ctx) -> Result<Vec<Type>> {
         "ConcatFromSequence" => sequence::concat(c),
         "Optional" => sequence::optional(c),
         "OptionalGetElement" => sequence::optional_get_element(c),
-        "OptionalHasElement" | "SequenceLength" => c.one(Some(vec![])),
+        "OptionalHasElement" | "SequenceLength" => c.one_output(Some(vec![])),
         "SequenceAt" => sequence::at(c),
         "SequenceConstruct" => sequence::construct(c),
         "SequenceEmpty" => sequence::empty(c),

@@ -1,4 +1,4 @@
-//! Normalisations that have statistics as outputs.
+//! Normalizations that also return statistics.
 
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::Result;
@@ -8,7 +8,7 @@ use aten2onnx_onnx::graph::Type;
 use super::ctx::Ctx;
 use super::reduce::reduced;
 
-/// The statistics have one entry for each channel.
+/// The statistics have one element per channel.
 pub(super) fn batch(c: &Ctx) -> Result<Vec<Type>> {
     let mut channels = match c.shape(0) {
         Some([_, channels, ..]) => channels.clone(),
@@ -26,10 +26,10 @@ pub(super) fn batch(c: &Ctx) -> Result<Vec<Type>> {
     if let Some(first) = shapes.first_mut() {
         *first = c.owned_shape(0);
     }
-    c.each(shapes)
+    c.outputs_typed(shapes)
 }
 
-/// The mean and its companion are in the precision of `stash_type`.
+/// The mean and the inverse standard deviation have the dtype of `stash_type`.
 pub(super) fn layer(c: &Ctx) -> Result<Vec<Type>> {
     let mut types = vec![Type::Tensor { dtype: c.dtype(0)?, shape: c.owned_shape(0) }];
     let dtype = c.dtype_attr("stash_type")?.unwrap_or(Dtype::Float32);

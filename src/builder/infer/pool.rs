@@ -1,4 +1,4 @@
-//! Windows that move over the spatial dimensions: the arithmetic of pooling and convolution, and pooling itself.
+//! Windows over the spatial dimensions: the size arithmetic of pooling and convolution, and pooling itself.
 
 use aten2onnx_core::error::Result;
 use aten2onnx_core::sym::SymInt;
@@ -6,18 +6,18 @@ use aten2onnx_onnx::graph::Type;
 
 use super::ctx::Ctx;
 
-/// What happens at the borders.
+/// How the borders are padded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Border {
     /// `pads`
     Explicit,
-    /// The output has the input's size divided by the stride, rounded up.
+    /// The output size is the input size divided by the stride, rounded up.
     Same,
     /// No padding.
     Valid,
 }
 
-/// A window by its attributes, each list with an entry for each spatial dimension.
+/// The attributes of a window; each list has one entry per spatial dimension.
 pub(super) struct Window {
     kernel: Vec<Option<SymInt>>,
     strides: Vec<i64>,
@@ -29,7 +29,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// The kernel's sizes are an attribute, or else the sizes of the weights.
+    /// The kernel sizes are an attribute, or else the sizes of the weights.
     pub fn read(c: &Ctx, spatial: usize, weights: Option<&[SymInt]>) -> Result<Window> {
         let list = |name: &str, count: usize, default: i64| match c.int_list(name) {
             Some(list) if list.len() == count => Ok(list),
@@ -83,7 +83,7 @@ impl Window {
         let count = if !self.rounds_up {
             room.floor_div(&stride) + 1
         } else {
-            // The last window must start inside the data or the padding before it.
+            // The last window must start inside the data or the leading padding.
             let starts_inside = padded_before.ceil_div(&stride);
             let all = room.ceil_div(&stride) + 1;
             if c.at_least(&(&padded_before - &(&room + &stride)), 0) { all } else { c.min(&all, &starts_inside) }
@@ -94,7 +94,7 @@ impl Window {
         }
     }
 
-    /// Batch, channels and the number of positions in each dimension.
+    /// Batch, channels and the number of positions per dimension.
     pub fn shape(&self, c: &Ctx, batch: &SymInt, channels: &SymInt, spatial: &[SymInt]) -> Result<Vec<SymInt>> {
         let mut shape = vec![batch.clone(), channels.clone()];
         for (i, dim) in spatial.iter().enumerate() {
@@ -103,7 +103,7 @@ impl Window {
         Ok(shape)
     }
 
-    /// The size that a convolution with this window turns into `dim`, with `extra` that it would not look at.
+    /// The size that a convolution with this window would reduce to `dim`, plus `extra` unused positions.
     pub fn transposed_output(&self, c: &Ctx, i: usize, dim: &SymInt, extra: &SymInt) -> SymInt {
         let stride = SymInt::from(self.strides.get(i).copied().unwrap_or(1));
         if self.border == Border::Same {
@@ -122,28 +122,28 @@ pub(super) fn pool(c: &Ctx) -> Result<Vec<Type>> {
     let outputs = c.version.outputs.len();
     let Some(x) = c.shape(0) else {
         let rank = c.int_list("kernel_shape").map(|kernel| kernel.len() + 2);
-        return c.each((0..outputs).map(|_| rank.map(|r| c.fresh_shape(r))).collect());
+        return c.outputs_typed((0..outputs).map(|_| rank.map(|r| c.fresh_shape(r))).collect());
     };
     let [batch, channels, spatial @ ..] = x else { return Err(c.error("the data must have rank 2 or more")) };
     let window = Window::read(c, spatial.len(), None)?;
-    c.each(vec![Some(window.shape(c, batch, channels, spatial)?); outputs])
+    c.outputs_typed(vec![Some(window.shape(c, batch, channels, spatial)?); outputs])
 }
 
 pub(super) fn global(c: &Ctx) -> Result<Vec<Type>> {
-    let Some(x) = c.shape(0) else { return c.one(None) };
+    let Some(x) = c.shape(0) else { return c.one_output(None) };
     let one = SymInt::from(1);
-    c.one(Some(x.iter().enumerate().map(|(i, d)| if i < 2 { d.clone() } else { one.clone() }).collect()))
+    c.one_output(Some(x.iter().enumerate().map(|(i, d)| if i < 2 { d.clone() } else { one.clone() }).collect()))
 }
 
 pub(super) fn unpool(c: &Ctx) -> Result<Vec<Type>> {
     if c.has(2) {
         let rank = c.shape(0).map(<[SymInt]>::len).or_else(|| c.length(2));
-        return c.one(c.content(2).or_else(|| rank.map(|r| c.fresh_shape(r))));
+        return c.one_output(c.content(2).or_else(|| rank.map(|r| c.fresh_shape(r))));
     }
-    let Some(x) = c.shape(0) else { return c.one(None) };
+    let Some(x) = c.shape(0) else { return c.one_output(None) };
     let [batch, channels, spatial @ ..] = x else { return Err(c.error("the data must have rank 2 or more")) };
     let window = Window::read(c, spatial.len(), None)?;
     let mut shape = vec![batch.clone(), channels.clone()];
     shape.extend(spatial.iter().enumerate().map(|(i, d)| window.transposed_output(c, i, d, &SymInt::from(0))));
-    c.one(Some(shape))
+    c.one_output(Some(shape))
 }

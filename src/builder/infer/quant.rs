@@ -1,4 +1,4 @@
-//! Quantisation, where the dtype comes from attributes, the scale or the zero point.
+//! Quantization, where the dtype follows from attributes, the scale or the zero point.
 
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::Result;
@@ -14,13 +14,13 @@ pub(super) fn quantize(c: &Ctx) -> Result<Vec<Type>> {
     }
 }
 
-/// Before opset 19 the result is float32, since then of the scale's dtype, and of the attribute's where there is one.
+/// The result is float32 before opset 19; later it has the dtype of the attribute or else of the scale.
 pub(super) fn dequantize(c: &Ctx) -> Result<Vec<Type>> {
     let scale = c.input_dtype(1).ok_or_else(|| c.error("the scale must be a tensor"))?;
     c.typed(c.dtype_attr("output_dtype")?.unwrap_or(scale), c.owned_shape(0))
 }
 
-/// The quantised data, its scale and its zero point.
+/// The quantized data, its scale and its zero point.
 pub(super) fn dynamic(c: &Ctx) -> Result<Vec<Type>> {
-    c.each(vec![c.owned_shape(0), Some(vec![]), Some(vec![])])
+    c.outputs_typed(vec![c.owned_shape(0), Some(vec![]), Some(vec![])])
 }

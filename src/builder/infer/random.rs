@@ -1,4 +1,4 @@
-//! Random numbers, and other operators whose dtype is an attribute that may be left out.
+//! Random numbers, and other operators with an optional dtype attribute.
 
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::Result;
@@ -7,7 +7,7 @@ use aten2onnx_onnx::graph::Type;
 
 use super::ctx::Ctx;
 
-/// The input's shape, and its dtype unless the attribute says otherwise.
+/// The input's shape, and its dtype unless the attribute is given.
 pub(super) fn like(c: &Ctx) -> Result<Vec<Type>> {
     let dtype = match c.dtype_attr("dtype")? {
         Some(dtype) => dtype,

@@ -10,23 +10,23 @@ use super::dims::with_dim;
 pub(super) fn reduce(c: &Ctx) -> Result<Vec<Type>> {
     let keep = c.int("keepdims").unwrap_or(1) != 0;
     let Some(dims) = c.shape(0) else {
-        // Without `keepdims`, a reduction of everything is a scalar whatever the rank.
+        // Without `keepdims`, reducing all axes gives a scalar for any rank.
         let everything = !keep && all_axes(c);
-        return c.one(everything.then(Vec::new));
+        return c.one_output(everything.then(Vec::new));
     };
     let axes = match c.int_param("axes", 1) {
         Param::Known(axes) if !axes.is_empty() => c.axes(&axes, dims.len())?,
         Param::Unknown if keep => {
             let dim = |d: &SymInt| if *d == 1 { d.clone() } else { c.fresh() };
-            return c.one(Some(dims.iter().map(dim).collect()));
+            return c.one_output(Some(dims.iter().map(dim).collect()));
         }
         Param::Unknown => {
-            return c.one(c.length(1).filter(|n| *n > 0).map(|n| c.fresh_shape(dims.len().saturating_sub(n))));
+            return c.one_output(c.length(1).filter(|n| *n > 0).map(|n| c.fresh_shape(dims.len().saturating_sub(n))));
         }
         _ if c.flag("noop_with_empty_axes") => Vec::new(),
         _ => (0..dims.len()).collect(),
     };
-    c.one(Some(reduced(dims, &axes, keep)))
+    c.one_output(Some(reduced(dims, &axes, keep)))
 }
 
 fn all_axes(c: &Ctx) -> bool {
@@ -48,12 +48,12 @@ pub(super) fn reduced(dims: &[SymInt], axes: &[usize], keep: bool) -> Vec<SymInt
 }
 
 pub(super) fn arg(c: &Ctx) -> Result<Vec<Type>> {
-    let Some(dims) = c.shape(0) else { return c.one(None) };
+    let Some(dims) = c.shape(0) else { return c.one_output(None) };
     let axis = c.axis_attr(0, dims.len())?;
-    c.one(Some(reduced(dims, &[axis], c.int("keepdims").unwrap_or(1) != 0)))
+    c.one_output(Some(reduced(dims, &[axis], c.int("keepdims").unwrap_or(1) != 0)))
 }
 
-/// Scores `[N, C, ..]` and labels `[N, ..]`; the second output, if any, has the shape of the scores.
+/// Scores `[N, C, ..]` and labels `[N, ..]`; the optional second output has the shape of the scores.
 pub(super) fn loss(c: &Ctx) -> Result<Vec<Type>> {
     if let (Some([_, _, ..]), Some([])) = (c.shape(0), c.shape(1)) {
         return Err(c.error("the labels must not be a scalar"));
@@ -71,11 +71,11 @@ pub(super) fn loss(c: &Ctx) -> Result<Vec<Type>> {
     if c.version.outputs.len() > 1 {
         shapes.push(c.owned_shape(0));
     }
-    c.each(shapes)
+    c.outputs_typed(shapes)
 }
 
 pub(super) fn top_k(c: &Ctx) -> Result<Vec<Type>> {
-    let Some(dims) = c.shape(0) else { return c.each(vec![None, None]) };
+    let Some(dims) = c.shape(0) else { return c.outputs_typed(vec![None, None]) };
     let axis = c.axis_attr(-1, dims.len())?;
     let k = c.int("k").map(SymInt::from).or_else(|| c.scalar(1)).unwrap_or_else(|| c.fresh());
     if let (Some(k), Some(n)) = (k.known(), dims.get(axis).and_then(SymInt::known))
@@ -84,5 +84,5 @@ pub(super) fn top_k(c: &Ctx) -> Result<Vec<Type>> {
         return Err(c.error(format!("takes {k} of {n} elements")));
     }
     let shape = Some(with_dim(dims, axis, k));
-    c.each(vec![shape.clone(), shape])
+    c.outputs_typed(vec![shape.clone(), shape])
 }

@@ -1,4 +1,4 @@
-//! Resize and Upsample: sizes from scales, in the arithmetic of floats that runtimes use.
+//! Resize and Upsample: computes sizes from scales in float32, as runtimes do.
 
 use aten2onnx_core::error::Result;
 use aten2onnx_core::sym::SymInt;
@@ -7,13 +7,13 @@ use aten2onnx_onnx::graph::Type;
 use super::ctx::Ctx;
 
 pub(super) fn resize(c: &Ctx) -> Result<Vec<Type>> {
-    let Some(dims) = c.shape(0) else { return c.one(None) };
+    let Some(dims) = c.shape(0) else { return c.one_output(None) };
     let axes = match c.int_list("axes") {
         Some(axes) => c.axes(&axes, dims.len())?,
         None => (0..dims.len()).collect(),
     };
     let of_axes: Vec<&SymInt> = axes.iter().filter_map(|a| dims.get(*a)).collect();
-    let Some(sizes) = new_sizes(c, &of_axes)? else { return c.one(Some(c.fresh_shape(dims.len()))) };
+    let Some(sizes) = new_sizes(c, &of_axes)? else { return c.one_output(Some(c.fresh_shape(dims.len()))) };
     if sizes.len() != axes.len() {
         return Err(c.error(format!("{} sizes or scales for {} axes", sizes.len(), axes.len())));
     }
@@ -23,7 +23,7 @@ pub(super) fn resize(c: &Ctx) -> Result<Vec<Type>> {
             *dim = size;
         }
     }
-    c.one(Some(shape))
+    c.one_output(Some(shape))
 }
 
 fn new_sizes(c: &Ctx, dims: &[&SymInt]) -> Result<Option<Vec<SymInt>>> {
@@ -34,7 +34,7 @@ fn new_sizes(c: &Ctx, dims: &[&SymInt]) -> Result<Option<Vec<SymInt>>> {
             Some(policy) => Ok(keep_aspect_ratio(policy, dims, &sizes)),
         };
     }
-    // There the regions of interest have a say, on which runtimes do not agree.
+    // With `tf_crop_and_resize`, the size depends on the regions of interest, and runtimes differ.
     let crops = c.string("coordinate_transformation_mode") == Some("tf_crop_and_resize");
     let Some(scales) = scales(c).filter(|_| !crops) else { return Ok(None) };
     if scales.len() != dims.len() {
@@ -44,12 +44,12 @@ fn new_sizes(c: &Ctx, dims: &[&SymInt]) -> Result<Option<Vec<SymInt>>> {
     Ok(Some(dims.iter().zip(scales).map(scaled).collect()))
 }
 
-/// Input 1 of two, or 2 of four.
+/// Input 1 of two, or input 2 of four.
 fn scales(c: &Ctx) -> Option<Vec<f64>> {
     c.floats(if c.version.inputs.len() == 2 { 1 } else { 2 })
 }
 
-/// `floor(dim * scale)` in 32 bits. Of a symbolic size only where no rounding can happen.
+/// `floor(dim * scale)` in float32. A symbolic size is only scaled if no rounding can occur.
 fn scaled(dim: &SymInt, scale: f64) -> Option<SymInt> {
     let scale = scale as f32;
     if let Some(n) = dim.known() {
@@ -64,7 +64,7 @@ fn scaled(dim: &SymInt, scale: f64) -> Option<SymInt> {
     Some((dim * numerator as i64).floor_div(&SymInt::from(denominator)))
 }
 
-/// One scale for all axes, the smallest or the largest of those that the sizes ask for.
+/// One scale for all axes: the smallest or largest that the sizes require.
 fn keep_aspect_ratio(policy: &str, dims: &[&SymInt], sizes: &[SymInt]) -> Option<Vec<SymInt>> {
     let dims: Vec<i64> = dims.iter().map(|d| d.known()).collect::<Option<_>>()?;
     let sizes: Vec<i64> = sizes.iter().map(SymInt::known).collect::<Option<_>>()?;
@@ -74,7 +74,7 @@ fn keep_aspect_ratio(policy: &str, dims: &[&SymInt], sizes: &[SymInt]) -> Option
         "not_smaller" => scales.reduce(f32::max)?,
         _ => return None,
     };
-    // Half rounds up, as the operator's text says.
+    // Half rounds up, as the specification says.
     let round = |dim: &i64| SymInt::from((*dim as f32 * scale + 0.5).floor() as i64);
     scale.is_finite().then(|| dims.iter().map(round).collect())
 }

@@ -6,7 +6,7 @@ use aten2onnx_onnx::graph::Type;
 
 use super::ctx::Ctx;
 
-/// `Y` has the hidden state of each step, the others the last one. `layout` 1 has the batch first.
+/// `Y` has the hidden state of every step, the others the last one. With `layout` 1 the batch comes first.
 pub(super) fn rnn(c: &Ctx) -> Result<Vec<Type>> {
     for i in 0..3 {
         c.want_rank(i, 3)?;
@@ -32,5 +32,5 @@ pub(super) fn rnn(c: &Ctx) -> Result<Vec<Type>> {
     if let Some(first) = shapes.first_mut() {
         *first = Some(y);
     }
-    c.each(shapes)
+    c.outputs_typed(shapes)
 }

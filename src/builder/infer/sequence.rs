@@ -92,12 +92,12 @@ fn part_length(c: &Ctx, dim: &SymInt) -> Option<SymInt> {
     equal.then(|| first.clone())
 }
 
-/// Without an input the type is an attribute of its own kind, which nodes here do not have.
+/// Without an input, the type would be an attribute of a kind that nodes here do not support.
 pub(super) fn optional(c: &Ctx) -> Result<Vec<Type>> {
     Ok(vec![Type::Optional(Box::new(c.ty(0)?.clone()))])
 }
 
-/// Since opset 18 it passes through what is no optional.
+/// Since opset 18 it also accepts values that are not optionals.
 pub(super) fn optional_get_element(c: &Ctx) -> Result<Vec<Type>> {
     match c.ty(0)? {
         Type::Optional(of) => Ok(vec![(**of).clone()]),

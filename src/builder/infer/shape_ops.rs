@@ -1,4 +1,4 @@
-//! Operators about shapes: reshaping, joining, splitting, padding, repeating, and tensors made from shapes.
+//! Operators on shapes: reshaping, joining, splitting, padding, repeating, and tensors made from shapes.
 
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::Result;
@@ -13,10 +13,10 @@ pub(super) fn shape(c: &Ctx) -> Result<Vec<Type>> {
         Some(dims) => int(shape_range(c, dims.len()).len()),
         None => c.fresh(),
     };
-    c.one(Some(vec![length]))
+    c.one_output(Some(vec![length]))
 }
 
-/// The axes that `Shape` gives.
+/// The axes that `Shape` returns.
 pub(super) fn shape_range(c: &Ctx, rank: usize) -> std::ops::Range<usize> {
     let signed = i64::try_from(rank).unwrap_or(i64::MAX);
     let bound = |name: &str, default: i64| {
@@ -31,9 +31,9 @@ pub(super) fn shape_range(c: &Ctx, rank: usize) -> std::ops::Range<usize> {
 pub(super) fn reshape(c: &Ctx) -> Result<Vec<Type>> {
     let target = match c.param("shape", 1) {
         Param::Known(target) => target,
-        _ => return c.one(c.length(1).map(|rank| c.fresh_shape(rank))),
+        _ => return c.one_output(c.length(1).map(|rank| c.fresh_shape(rank))),
     };
-    c.one(Some(reshaped(c, c.shape(0), &target)?))
+    c.one_output(Some(reshaped(c, c.shape(0), &target)?))
 }
 
 fn reshaped(c: &Ctx, data: Option<&[SymInt]>, target: &[SymInt]) -> Result<Vec<SymInt>> {
@@ -56,7 +56,7 @@ fn reshaped(c: &Ctx, data: Option<&[SymInt]>, target: &[SymInt]) -> Result<Vec<S
             _ => size.clone(),
         });
     }
-    // A single size that is not known either is settled by the number of elements as well.
+    // One anonymous size also follows from the number of elements.
     let anonymous = || {
         let mut places = dims.iter().enumerate().filter(|(i, d)| d.is_anonymous() && target.get(*i) == Some(*d));
         places.next().map(|(i, _)| i).filter(|_| places.next().is_none())
@@ -73,7 +73,7 @@ fn reshaped(c: &Ctx, data: Option<&[SymInt]>, target: &[SymInt]) -> Result<Vec<S
     Ok(with_dim(&dims, place, size))
 }
 
-/// The size at `place` that keeps the number of elements.
+/// The size at `place` that preserves the number of elements.
 fn remaining(c: &Ctx, data: Option<&[SymInt]>, dims: &[SymInt], place: usize) -> Result<Option<SymInt>> {
     let Some(data) = data else { return Ok(None) };
     let others: SymInt = dims.iter().enumerate().filter(|(i, _)| *i != place).map(|(_, d)| d).product();
@@ -96,20 +96,20 @@ fn check_count(c: &Ctx, data: Option<&[SymInt]>, dims: &[SymInt]) -> Result<()> 
 }
 
 pub(super) fn flatten(c: &Ctx) -> Result<Vec<Type>> {
-    let Some(dims) = c.shape(0) else { return c.one(Some(c.fresh_shape(2))) };
+    let Some(dims) = c.shape(0) else { return c.one_output(Some(c.fresh_shape(2))) };
     let axis = c.int("axis").unwrap_or(1);
-    // The rank itself is an axis here, and so is its negative.
+    // The rank itself is a valid axis of Flatten, as is its negative.
     let at = if axis == i64::try_from(dims.len()).unwrap_or(-1) { dims.len() } else { c.axis(axis, dims.len())? };
     let (outer, inner) = dims.split_at(at);
-    c.one(Some(vec![product(outer), product(inner)]))
+    c.one_output(Some(vec![product(outer), product(inner)]))
 }
 
 pub(super) fn squeeze(c: &Ctx) -> Result<Vec<Type>> {
-    let Some(dims) = c.shape(0) else { return c.one(None) };
+    let Some(dims) = c.shape(0) else { return c.one_output(None) };
     let axes = match c.int_param("axes", 1) {
         Param::Known(axes) => c.axes(&axes, dims.len())?,
-        Param::Unknown => return c.one(c.length(1).map(|n| c.fresh_shape(dims.len().saturating_sub(n)))),
-        Param::Absent => return c.one(without_ones(c, dims)),
+        Param::Unknown => return c.one_output(c.length(1).map(|n| c.fresh_shape(dims.len().saturating_sub(n)))),
+        Param::Absent => return c.one_output(without_ones(c, dims)),
     };
     for axis in &axes {
         if let Some(n) = dims.get(*axis).and_then(SymInt::known).filter(|n| *n != 1) {
@@ -117,10 +117,10 @@ pub(super) fn squeeze(c: &Ctx) -> Result<Vec<Type>> {
         }
     }
     let kept = dims.iter().enumerate().filter(|(i, _)| !axes.contains(i));
-    c.one(Some(kept.map(|(_, d)| d.clone()).collect()))
+    c.one_output(Some(kept.map(|(_, d)| d.clone()).collect()))
 }
 
-/// None if a size may be 1 or not.
+/// None if it is unknown whether a size is 1.
 fn without_ones(c: &Ctx, dims: &[SymInt]) -> Shape {
     let mut kept = Vec::new();
     for dim in dims {
@@ -135,38 +135,38 @@ fn without_ones(c: &Ctx, dims: &[SymInt]) -> Shape {
 }
 
 pub(super) fn unsqueeze(c: &Ctx) -> Result<Vec<Type>> {
-    let Some(dims) = c.shape(0) else { return c.one(None) };
+    let Some(dims) = c.shape(0) else { return c.one_output(None) };
     let axes = match c.int_param("axes", 1) {
         Param::Known(axes) => axes,
-        _ => return c.one(c.length(1).map(|n| c.fresh_shape(dims.len() + n))),
+        _ => return c.one_output(c.length(1).map(|n| c.fresh_shape(dims.len() + n))),
     };
     let rank = dims.len() + axes.len();
     let axes = c.axes(&axes, rank)?;
     if axes.iter().enumerate().any(|(i, a)| axes.iter().skip(i + 1).any(|b| a == b)) {
-        return Err(c.error("an axis is there twice"));
+        return Err(c.error("an axis is repeated"));
     }
     let mut rest = dims.iter();
     let at = |i: usize| if axes.contains(&i) { Some(SymInt::from(1)) } else { rest.next().cloned() };
-    c.one(Some((0..rank).filter_map(at).collect()))
+    c.one_output(Some((0..rank).filter_map(at).collect()))
 }
 
 pub(super) fn transpose(c: &Ctx) -> Result<Vec<Type>> {
     let perm = c.int_list("perm");
-    let Some(dims) = c.shape(0) else { return c.one(perm.map(|p| c.fresh_shape(p.len()))) };
-    let Some(perm) = perm else { return c.one(Some(dims.iter().rev().cloned().collect())) };
+    let Some(dims) = c.shape(0) else { return c.one_output(perm.map(|p| c.fresh_shape(p.len()))) };
+    let Some(perm) = perm else { return c.one_output(Some(dims.iter().rev().cloned().collect())) };
     let mut axes = c.axes(&perm, dims.len())?;
     let shape = axes.iter().filter_map(|a| dims.get(*a)).cloned().collect();
     axes.sort_unstable();
     axes.dedup();
     if axes.len() != dims.len() || perm.len() != dims.len() {
-        return Err(c.error(format!("{perm:?} is no permutation of {} axes", dims.len())));
+        return Err(c.error(format!("{perm:?} is not a permutation of {} axes", dims.len())));
     }
-    c.one(Some(shape))
+    c.one_output(Some(shape))
 }
 
 pub(super) fn concat(c: &Ctx) -> Result<Vec<Type>> {
     let shapes: Vec<&[SymInt]> = (0..c.inputs.len()).filter_map(|i| c.shape(i)).collect();
-    let Some(first) = shapes.first() else { return c.one(None) };
+    let Some(first) = shapes.first() else { return c.one_output(None) };
     let axis = c.axis_attr(1, first.len())?;
     let mut dims = first.to_vec();
     let mut length = SymInt::from(0);
@@ -183,15 +183,15 @@ pub(super) fn concat(c: &Ctx) -> Result<Vec<Type>> {
         }
     }
     let length = if shapes.len() == c.inputs.len() { length } else { c.fresh() };
-    c.one(Some(with_dim(&dims, axis, length)))
+    c.one_output(Some(with_dim(&dims, axis, length)))
 }
 
 pub(super) fn split(c: &Ctx) -> Result<Vec<Type>> {
-    let Some(dims) = c.shape(0) else { return c.each(vec![None; c.outputs]) };
+    let Some(dims) = c.shape(0) else { return c.outputs_typed(vec![None; c.outputs]) };
     let axis = c.axis_attr(0, dims.len())?;
     let dim = dims.get(axis).cloned().unwrap_or_default();
     let lengths = split_lengths(c, &dim)?;
-    c.each(lengths.into_iter().map(|length| Some(with_dim(dims, axis, length))).collect())
+    c.outputs_typed(lengths.into_iter().map(|length| Some(with_dim(dims, axis, length))).collect())
 }
 
 /// The size of each part.
@@ -210,12 +210,12 @@ pub(super) fn split_lengths(c: &Ctx, dim: &SymInt) -> Result<Vec<SymInt>> {
     }
 }
 
-/// Parts as equal as can be; only the last one may be smaller, and that only since opset 18.
+/// Parts of equal size; since opset 18 the last one may be smaller.
 fn even_lengths(c: &Ctx, dim: &SymInt) -> Result<Vec<SymInt>> {
     let parts = int(c.int("num_outputs").and_then(|n| usize::try_from(n).ok()).unwrap_or(c.outputs));
     let part = dim.ceil_div(&parts);
     if c.version.since < 18 && !dim.known().is_none_or(|_| &part * &parts == *dim) {
-        return Err(c.error(format!("size {dim} has no {parts} equal parts")));
+        return Err(c.error(format!("size {dim} cannot be split into {parts} equal parts")));
     }
     let exact = dim.floor_div(&parts);
     if c.version.since < 18 || &exact * &parts == *dim {
@@ -231,29 +231,29 @@ fn even_lengths(c: &Ctx, dim: &SymInt) -> Result<Vec<SymInt>> {
 
 pub(super) fn expand(c: &Ctx) -> Result<Vec<Type>> {
     let target = c.content(1).or_else(|| c.length(1).map(|rank| c.fresh_shape(rank)));
-    c.one(c.broadcast(&[c.shape(0), target.as_deref()])?)
+    c.one_output(c.broadcast(&[c.shape(0), target.as_deref()])?)
 }
 
 pub(super) fn tile(c: &Ctx) -> Result<Vec<Type>> {
-    let Some(dims) = c.shape(0) else { return c.one(c.length(1).map(|rank| c.fresh_shape(rank))) };
-    let Some(repeats) = c.content(1) else { return c.one(Some(c.fresh_shape(dims.len()))) };
+    let Some(dims) = c.shape(0) else { return c.one_output(c.length(1).map(|rank| c.fresh_shape(rank))) };
+    let Some(repeats) = c.content(1) else { return c.one_output(Some(c.fresh_shape(dims.len()))) };
     if repeats.len() != dims.len() {
         return Err(c.error(format!("{} repeats for {} dimensions", repeats.len(), dims.len())));
     }
-    c.one(Some(dims.iter().zip(&repeats).map(|(d, n)| d * n).collect()))
+    c.one_output(Some(dims.iter().zip(&repeats).map(|(d, n)| d * n).collect()))
 }
 
 pub(super) fn pad(c: &Ctx) -> Result<Vec<Type>> {
     let pads = c.param("pads", 1);
-    let Some(dims) = c.shape(0) else { return c.one(None) };
+    let Some(dims) = c.shape(0) else { return c.one_output(None) };
     let axes = match c.int_param("axes", 3) {
         Param::Known(axes) => c.axes(&axes, dims.len())?,
         Param::Absent => (0..dims.len()).collect(),
-        Param::Unknown => return c.one(Some(c.fresh_shape(dims.len()))),
+        Param::Unknown => return c.one_output(Some(c.fresh_shape(dims.len()))),
     };
     let Param::Known(pads) = pads else {
         let padded = |(i, d): (usize, &SymInt)| if axes.contains(&i) { c.fresh() } else { d.clone() };
-        return c.one(Some(dims.iter().enumerate().map(padded).collect()));
+        return c.one_output(Some(dims.iter().enumerate().map(padded).collect()));
     };
     if pads.len() != 2 * axes.len() {
         return Err(c.error(format!("{} pads for {} axes", pads.len(), axes.len())));
@@ -266,13 +266,13 @@ pub(super) fn pad(c: &Ctx) -> Result<Vec<Type>> {
         }
     }
     if shape.iter().any(|d| d.known().is_some_and(|n| n < 0)) {
-        return Err(c.error("negative pads take more than there is"));
+        return Err(c.error("negative pads exceed the size"));
     }
-    c.one(Some(shape))
+    c.one_output(Some(shape))
 }
 
 pub(super) fn center_crop_pad(c: &Ctx) -> Result<Vec<Type>> {
-    let Some(dims) = c.shape(0) else { return c.one(None) };
+    let Some(dims) = c.shape(0) else { return c.one_output(None) };
     let axes = match c.int_list("axes") {
         Some(axes) => c.axes(&axes, dims.len())?,
         None => (0..dims.len()).collect(),
@@ -282,19 +282,19 @@ pub(super) fn center_crop_pad(c: &Ctx) -> Result<Vec<Type>> {
         return Err(c.error(format!("{} sizes for {} axes", sizes.len(), axes.len())));
     }
     let shape = axes.iter().zip(sizes).fold(dims.to_vec(), |shape, (axis, size)| with_dim(&shape, *axis, size));
-    c.one(Some(shape))
+    c.one_output(Some(shape))
 }
 
 pub(super) fn range(c: &Ctx) -> Result<Vec<Type>> {
     let length = float_range(c).map(SymInt::from).or_else(|| int_range(c)).unwrap_or_else(|| c.fresh());
-    c.one(Some(vec![length]))
+    c.one_output(Some(vec![length]))
 }
 
 fn float_range(c: &Ctx) -> Option<i64> {
     let only = |i: usize| c.floats(i)?.first().copied();
     let (start, limit, delta) = (only(0)?, only(1)?, only(2)?);
     let length = ((limit - start) / delta).ceil().max(0.0);
-    // Beyond this a float says nothing about the number of elements.
+    // Beyond this, floats are too coarse to count elements.
     (length < 9.0e15).then_some(length as i64)
 }
 
@@ -318,9 +318,9 @@ pub(super) fn constant(c: &Ctx) -> Result<Vec<Type>> {
         Attr::Strs(values) => c.typed(Dtype::String, list(values.len())),
         Attr::Tensor(value) => match c.cx.type_of(*value) {
             Some(ty) => Ok(vec![ty]),
-            None => Err(c.error(format!("the type of attribute {name} is not known"))),
+            None => Err(c.error(format!("the type of attribute {name} is unknown"))),
         },
-        Attr::Graph(_) | Attr::Message(_) => Err(c.error(format!("attribute {name} is no tensor"))),
+        Attr::Graph(_) | Attr::Message(_) => Err(c.error(format!("attribute {name} is not a tensor"))),
     }
 }
 
@@ -328,7 +328,7 @@ pub(super) fn constant_of_shape(c: &Ctx) -> Result<Vec<Type>> {
     let dtype = match c.tensor("value").map(|v| c.cx.type_of(v)) {
         None => Dtype::Float32,
         Some(Some(Type::Tensor { dtype, .. })) => dtype,
-        Some(_) => return Err(c.error("the type of attribute value is not known")),
+        Some(_) => return Err(c.error("the type of attribute value is unknown")),
     };
     c.typed(dtype, c.content(0).or_else(|| c.length(0).map(|rank| c.fresh_shape(rank))))
 }

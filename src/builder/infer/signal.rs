@@ -1,4 +1,4 @@
-//! Windows and Fourier transforms.
+//! Window functions and Fourier transforms.
 
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::Result;
@@ -25,9 +25,9 @@ pub(super) fn mel_weights(c: &Ctx) -> Result<Vec<Type>> {
     c.typed(dtype, Some(vec![spectrum, bins]))
 }
 
-/// The last dimension holds real and imaginary parts. The axis is an attribute before opset 20, an input since.
+/// The last dimension holds real and imaginary parts. The axis is an attribute before opset 20 and an input since.
 pub(super) fn dft(c: &Ctx) -> Result<Vec<Type>> {
-    let Some(dims) = c.shape(0) else { return c.one(None) };
+    let Some(dims) = c.shape(0) else { return c.one_output(None) };
     let axis = match c.int_param("axis", 2) {
         Param::Known(axis) => axis.first().copied(),
         Param::Absent => Some(c.int("axis").unwrap_or(-2)),
@@ -36,7 +36,7 @@ pub(super) fn dft(c: &Ctx) -> Result<Vec<Type>> {
     let Some(parts) = dims.len().checked_sub(1) else { return Err(c.error("the signal must not be a scalar")) };
     let (one_side, inverse) = (c.flag("onesided"), c.flag("inverse"));
     let complex = SymInt::from(if one_side && inverse { 1 } else { 2 });
-    let Some(axis) = axis else { return c.one(Some(with_dim(&c.fresh_shape(dims.len()), parts, complex))) };
+    let Some(axis) = axis else { return c.one_output(Some(with_dim(&c.fresh_shape(dims.len()), parts, complex))) };
     let axis = c.axis(axis, dims.len())?;
     let given = dims.get(axis).cloned().unwrap_or_default();
     let length = match (c.has(1), one_side && inverse) {
@@ -45,7 +45,7 @@ pub(super) fn dft(c: &Ctx) -> Result<Vec<Type>> {
         (false, false) => given,
     };
     let length = if one_side && !inverse { one_sided(&length) } else { length };
-    c.one(Some(with_dim(&with_dim(dims, axis, length), parts, complex)))
+    c.one_output(Some(with_dim(&with_dim(dims, axis, length), parts, complex)))
 }
 
 /// A signal `[batch, length, 1 or 2]` to `[batch, frames, frequencies, 2]`.
@@ -66,5 +66,5 @@ pub(super) fn stft(c: &Ctx) -> Result<Vec<Type>> {
         _ => c.fresh(),
     };
     let frequencies = if c.int("onesided").unwrap_or(1) != 0 { one_sided(&frame) } else { frame };
-    c.one(Some(vec![batch, frames, frequencies, SymInt::from(2)]))
+    c.one_output(Some(vec![batch, frames, frequencies, SymInt::from(2)]))
 }

@@ -1,4 +1,4 @@
-//! Slice: how many elements a start, an end and a step leave of a size, any of which may be symbolic.
+//! Slice: the number of elements between a start and an end, any of which may be symbolic.
 
 use aten2onnx_core::error::Result;
 use aten2onnx_core::sym::SymInt;
@@ -7,12 +7,12 @@ use aten2onnx_onnx::graph::Type;
 use super::ctx::{Ctx, Param};
 use super::dims::int;
 
-/// Starts and ends from here on mean the end of the dimension: exporters write the largest int32 or int64.
-const FAR: i64 = i32::MAX as i64;
+/// Starts and ends from this value on mean the end of the dimension: exporters write the largest int32 or int64.
+const END: i64 = i32::MAX as i64;
 
 pub(super) fn slice(c: &Ctx) -> Result<Vec<Type>> {
-    let Some(dims) = c.shape(0) else { return c.one(None) };
-    c.one(Some(sliced(c, dims)?))
+    let Some(dims) = c.shape(0) else { return c.one_output(None) };
+    c.one_output(Some(sliced(c, dims)?))
 }
 
 fn sliced(c: &Ctx, dims: &[SymInt]) -> Result<Vec<SymInt>> {
@@ -51,10 +51,10 @@ fn sliced(c: &Ctx, dims: &[SymInt]) -> Result<Vec<SymInt>> {
     Ok(shape)
 }
 
-/// The number of elements; none if it depends on signs that are not known.
+/// The number of elements; None if it depends on unknown signs.
 ///
-/// A start behind the end leaves nothing, so only one of the two need be held within the dimension: the one that comes
-/// later in the direction of the step. For a negative step that is the start.
+/// If the start is behind the end, the slice is empty; so only the bound that comes later in the direction of the step
+/// must be clamped to the dimension. For a negative step that is the start.
 fn slice_length(c: &Ctx, dim: &SymInt, start: &SymInt, end: &SymInt, step: i64) -> Option<SymInt> {
     if *dim == 0 {
         return Some(SymInt::from(0));
@@ -64,7 +64,7 @@ fn slice_length(c: &Ctx, dim: &SymInt, start: &SymInt, end: &SymInt, step: i64) 
         let end = c.min(&from_front(c, dim, end, &zero)?, dim);
         end - from_front(c, dim, start, &zero)?
     } else {
-        // At run time a size of 0 has no last element to start from.
+        // A dimension that is empty at run time has no last element to start from.
         if *start != -1 && !c.at_least(dim, 1) {
             return None;
         }
@@ -76,11 +76,11 @@ fn slice_length(c: &Ctx, dim: &SymInt, start: &SymInt, end: &SymInt, step: i64) 
     Some(c.not_negative(&span.ceil_div(&step)))
 }
 
-/// A position counted from the front, `lowest` if it lies before that.
+/// A position counted from the front, clamped to `lowest`.
 fn from_front(c: &Ctx, dim: &SymInt, position: &SymInt, lowest: &SymInt) -> Option<SymInt> {
     match position.known() {
-        Some(n) if n >= FAR => Some(dim.clone()),
-        Some(n) if n <= -FAR => Some(lowest.clone()),
+        Some(n) if n >= END => Some(dim.clone()),
+        Some(n) if n <= -END => Some(lowest.clone()),
         _ if c.at_least(position, 0) => Some(position.clone()),
         _ if c.at_most(position, -1) => Some(c.max(&(dim + position), lowest)),
         _ => None,

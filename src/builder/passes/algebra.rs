@@ -1,7 +1,8 @@
-//! Arithmetic said shorter: a product with a reciprocal is a quotient, a sum with a negative a difference; two known factors
-//! are one; what is negated twice is itself; a choice by a negated condition is the other choice.
+//! Simplifies arithmetic: a product with a reciprocal becomes a quotient, a sum with a negation a difference; two known
+//! factors become one; double negation disappears; Where with a negated condition swaps its branches.
 //!
-//! It must not change results by more than rounding: known factors are joined only where their product is an ordinary number.
+//! It must not change results by more than rounding: known factors are multiplied only if the product is a normal
+//! number.
 
 use super::rewriter::Rewriter;
 use crate::build::Scalar;
@@ -39,7 +40,7 @@ fn quotient(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     cx.make("Div", &[x, y], vec![])
 }
 
-/// What a value is the negative of, if nothing else reads it.
+/// The operand of a Neg that nothing else uses.
 fn negated(cx: &Rewriter<'_>, value: Value) -> Option<Value> {
     cx.made_by(value, "Neg").filter(|_| cx.is_read_once(value))?.input(0)
 }
@@ -58,7 +59,7 @@ fn factors(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     cx.make("Mul", &[x, both], vec![])
 }
 
-/// The operand beside a number, and the number.
+/// The other operand and the constant factor.
 fn with_factor(cx: &Rewriter<'_>, node: &Node) -> Option<(Value, f64)> {
     let (a, b) = (node.input(0)?, node.input(1)?);
     let number = |value: Value| match (cx.rank(value), cx.builder.constant_scalar(value)) {

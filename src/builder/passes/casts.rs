@@ -1,6 +1,6 @@
-//! Casts: to the dtype that is there already, and one after another.
+//! Removes casts to the same dtype, and merges consecutive ones.
 //!
-//! It must not leave out a cast that rounds, cuts or wraps.
+//! It must not remove a cast that rounds, truncates or wraps.
 
 use super::rewriter::Rewriter;
 use aten2onnx_core::dtype::Dtype;
@@ -26,7 +26,7 @@ pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     cx.make("Cast", &[source], vec![("to", Attr::Int(to.onnx().into()))])
 }
 
-/// Does a dtype hold every value of another?
+/// Whether a dtype holds every value of another.
 fn holds(from: Dtype, to: Dtype) -> bool {
     use Dtype::{Bfloat16, Bool, Float16, Float32, Float64};
     let integer = |dtype: Dtype| dtype.is_int().then(|| (dtype.bits() - u32::from(dtype.is_signed_int()), dtype));

@@ -1,26 +1,26 @@
-//! Common subexpressions: nodes of the same operator with the same inputs and attributes are one.
+//! Common subexpression elimination: merges nodes with the same operator, inputs and attributes.
 //!
-//! It must not join nodes whose results are random, nor those with bodies.
+//! It must not merge random nodes or nodes with bodies.
 
 use rustc_hash::FxHashMap;
 
 use aten2onnx_onnx::graph::{Attr, Node, Value};
 
-/// Operators that give something else each time.
+/// Operators whose results differ in each run.
 const RANDOM: &[&str] =
     &["Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"];
 
-/// The nodes so far, by what they do: of the graph, and of the bodies that we stand in.
+/// The nodes seen so far, in the graph and in the open bodies.
 #[derive(Default)]
 pub(super) struct Seen {
     scopes: Vec<FxHashMap<Key, Vec<Option<Value>>>>,
 }
 
-/// What is known of a node.
+/// The result of a lookup.
 pub(super) enum Known {
-    /// Another gave these results.
+    /// An equal node has these results.
     Same(Vec<Option<Value>>),
-    /// It is the first of its kind.
+    /// There is no equal node.
     New,
 }
 
@@ -32,7 +32,7 @@ struct Key {
     outputs: Vec<bool>,
 }
 
-/// An attribute that can be compared.
+/// An attribute that can be compared and hashed.
 #[derive(PartialEq, Eq, Hash)]
 enum Plain {
     Bits(Vec<u64>),
@@ -42,17 +42,17 @@ enum Plain {
 }
 
 impl Seen {
-    /// A body begins; what is around it can be seen in it.
+    /// Opens a body; the nodes around it stay visible.
     pub(super) fn open(&mut self) {
         self.scopes.push(FxHashMap::default());
     }
 
-    /// A body ends.
+    /// Closes a body.
     pub(super) fn close(&mut self) {
         self.scopes.pop();
     }
 
-    /// Looks for an equal node, and remembers this one if there is none.
+    /// Looks for an equal node; records this one if there is none.
     pub(super) fn find(&mut self, node: &Node) -> Known {
         let Some(key) = key(node) else { return Known::New };
         if let Some(found) = self.scopes.iter().rev().find_map(|scope| scope.get(&key)) {

@@ -1,7 +1,7 @@
-//! Constant folding: a node whose inputs are all known is its result, unless that is large; so is a tensor of integers that
-//! sizes tell.
+//! Constant folding: replaces nodes with constant inputs by their results, unless these are large, and integer tensors
+//! by their known contents.
 //!
-//! It must not make the file grow: a result has few bytes, or not many more than what goes.
+//! It must not make the file grow much: a result is small, or hardly larger than the inputs it replaces.
 
 use super::rewriter::Rewriter;
 use super::weights;
@@ -10,7 +10,7 @@ use aten2onnx_core::weights::Payload;
 use aten2onnx_core::weights::Weight;
 use aten2onnx_onnx::graph::{Constant, Node, Source, Value};
 
-/// The most bytes of a result, and of a weight that is looked into.
+/// The largest number of bytes of a result, and of a weight that is read.
 const LIMIT: u64 = 128 << 10;
 
 pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
@@ -24,10 +24,10 @@ pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     if node.op == "ConstantOfShape" {
         return filled(cx, node, count);
     }
-    if let Some(relaid) = weights::relaid(cx, node) {
-        // Better by the writer.
+    if let Some(weight) = weights::view_of(cx, node) {
+        // The writer does this without loading the weight.
         let later = if cx.passes.keep_weights { None } else { weights::apply(cx, node) };
-        return later.or_else(|| Some(cx.builder.intern(read(&relaid)?)));
+        return later.or_else(|| Some(cx.builder.intern(read(&weight)?)));
     }
     let inputs: Vec<Constant> = node.inputs.iter().map(|value| known(cx, (*value)?)).collect::<Option<_>>()?;
     let inputs: Vec<&Constant> = inputs.iter().collect();
@@ -43,7 +43,7 @@ fn is_known(cx: &Rewriter<'_>, value: Value) -> bool {
     }
 }
 
-/// The contents of a constant or of a small weight.
+/// The value of a constant or a small weight.
 pub(super) fn known(cx: &Rewriter<'_>, value: Value) -> Option<Constant> {
     match cx.builder.source(value) {
         Source::Constant(constant) => Some(constant.clone()),

@@ -1,8 +1,8 @@
-//! What follows a convolution channel by channel goes into its weights and bias: batch normalisation, and products and sums
-//! with a number for each channel. The weights are scaled when they are written.
+//! Folds operations per channel after a convolution into its weights and bias: batch normalization, and products and
+//! sums with one number per channel. The weights are scaled when they are written.
 //!
-//! It must not fold where something else reads the convolution or its weights, where the normalisation learns, or where
-//! weights stay as they lie in their file.
+//! It must not fold if something else uses the convolution or its weights, if the normalization is in training mode, or
+//! if weights must stay unchanged.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ fn convolution<'a>(cx: &'a Rewriter<'_>, value: Value) -> Option<&'a Node> {
     cx.producer(value).filter(|node| matches!(node.op, "Conv" | "ConvTranspose"))
 }
 
-/// `x * factor + shift` for each channel.
+/// `x * factor + shift` per channel.
 struct Affine {
     factors: Vec<f64>,
     shifts: Vec<f64>,
@@ -56,7 +56,7 @@ impl Affine {
         affine.is_finite().then_some(affine)
     }
 
-    /// A number for each channel, or one for all, and the operand beside it.
+    /// One number per channel or one for all, and the other operand.
     fn of_arithmetic(cx: &Rewriter<'_>, node: &Node) -> Option<(Value, Affine)> {
         let (a, b) = (node.input(0)?, node.input(1)?);
         let commutes = matches!(node.op, "Add" | "Mul");
@@ -91,7 +91,7 @@ fn floats(cx: &Rewriter<'_>, value: Value) -> Option<Vec<f64>> {
     decode(constant.dtype, constant.bytes())?.iter().map(Scalar::as_float).collect()
 }
 
-/// `[C, 1, 1]` or `[1, C, 1, 1]` beside `[N, C, H, W]`, or a single number.
+/// The numbers of a `[C, 1, 1]` or `[1, C, 1, 1]` operand for `[N, C, H, W]`, or a single number.
 fn by_channel(cx: &Rewriter<'_>, x: Value, y: Value) -> Option<Vec<f64>> {
     let channels = cx.shape(x)?.get(1)?.known()?;
     let rank = cx.rank(x)?;
@@ -125,7 +125,7 @@ fn weights(cx: &mut Rewriter<'_>, conv: &Node, affine: &Affine) -> Option<Value>
     Some(cx.builder.weight(Arc::new(scaled)))
 }
 
-/// None inside where there is none and none is needed.
+/// The inner option is None if no bias is needed.
 fn bias(cx: &mut Rewriter<'_>, conv: &Node, affine: &Affine) -> Option<Option<Value>> {
     let old = match conv.input(2) {
         Some(value) => Some(floats(cx, value)?),

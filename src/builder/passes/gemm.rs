@@ -1,6 +1,6 @@
-//! Products of matrices and a sum after them are one Gemm, which also takes transposed operands.
+//! Merges a matrix product and a following sum into Gemm, and transposed operands into its flags.
 //!
-//! It must not take operands of more dimensions than two, nor a sum that broadcasts the product.
+//! It must not merge operands with more than two dimensions, nor a sum that broadcasts the product.
 
 use super::rewriter::Rewriter;
 use aten2onnx_core::dtype::Dtype;
@@ -29,7 +29,7 @@ fn with_sum(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
         if !is_bare || !is_matrix(cx, product) || cx.rank(sum)? > 2 {
             continue;
         }
-        // What another product could take as well is its sum, not ours.
+        // If the other operand is also a product, this sum could be fused with either.
         let (Some(x), Some(y)) = (found.input(0), found.input(1)) else { continue };
         return cx.make("Gemm", &[x, y, sum], found.attrs.clone());
     }

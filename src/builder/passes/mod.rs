@@ -1,10 +1,10 @@
-//! Passes over the ONNX graph: the same results with fewer and faster nodes.
+//! Passes over the ONNX graph: they compute the same results with fewer and faster nodes.
 //!
-//! They take the graph as the rules wrote it, still in the builder's hands, and give one that is valid at the same opset:
-//! new nodes are made by the builder, which knows versions, dtypes and types. No pass changes a dtype or a shape, or a number
-//! by more than rounding. Each file is one pass: a function that looks at one node and what it reads, and gives a value that
-//! can stand for the node's. The walk here goes over the nodes in order until nothing changes; after it the graph is again in
-//! topological order, and no node is left that nobody reads.
+//! They take the graph from the builder and keep it valid at the same opset: new nodes are made by the builder, which
+//! handles versions, dtypes and types. No pass changes a dtype or a shape, or a number by more than rounding. Each file
+//! is one pass: a function that looks at one node and its inputs and returns a value that replaces the node's. The
+//! rewriter visits the nodes in order until nothing changes; afterwards the graph is in topological order and has no
+//! unused nodes.
 
 mod algebra;
 mod casts;
@@ -30,19 +30,19 @@ use aten2onnx_onnx::ExternalData;
 /// What the passes may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Passes {
-    /// 0: nothing but dropping what nobody reads, 1: all.
+    /// 0: only drop unused nodes, 1: all passes.
     pub level: u8,
-    /// Weights stay as they lie in their file: what would write them anew is left to the runtime.
+    /// Weights are not rewritten; the runtime has to transform them.
     pub keep_weights: bool,
 }
 
 impl Passes {
-    /// The graph stays as the rules wrote it.
+    /// Keeps the graph as the rules built it.
     pub const NONE: Passes = Passes { level: 0, keep_weights: false };
     /// All passes.
     pub const ALL: Passes = Passes { level: 1, keep_weights: false };
 
-    /// Those of a level that suit where the weights go.
+    /// The passes of a level, given how weights are stored.
     pub fn of(level: u8, external_data: ExternalData) -> Passes {
         Passes { level, keep_weights: external_data == ExternalData::Link }
     }
@@ -54,7 +54,7 @@ impl Default for Passes {
     }
 }
 
-/// In the order in which a node is shown to them: those that drop it first.
+/// The order in which passes see a node: those that remove it come first.
 const RULES: &[Rule] = &[
     identity::apply,
     casts::apply,
@@ -74,7 +74,7 @@ const RULES: &[Rule] = &[
     splits::apply,
 ];
 
-/// Each round sees what the one before made. Few models need more than four.
+/// Each round sees the results of the previous one. Few models need more than four.
 const MAX_ROUNDS: usize = 12;
 
 impl Passes {
@@ -84,7 +84,7 @@ impl Passes {
             return;
         }
         for _ in 0..MAX_ROUNDS {
-            let nodes = dead::swept(builder);
+            let nodes = dead::live_nodes(builder);
             if Rewriter::new(builder, self, &nodes).run(nodes, RULES) == 0 {
                 return;
             }

@@ -1,7 +1,7 @@
-//! Reshape, Squeeze, Unsqueeze and Flatten: a chain of them is one, or none; a shape that the graph computes is a constant
-//! where 0 and -1 can say it; ones in front of an operand that is broadcast go.
+//! Simplifies Reshape, Squeeze, Unsqueeze and Flatten: merges chains, replaces computed shapes by constants with 0 and
+//! -1, and removes leading ones of a broadcast operand.
 //!
-//! It must not use -1 beside a size that may be 0 when the model runs.
+//! It must not use -1 if another size may be 0 at run time.
 
 use super::rewriter::Rewriter;
 use aten2onnx_core::sym::SymInt;
@@ -35,7 +35,7 @@ pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     }
 }
 
-/// A chain from `x` on to this node.
+/// Replaces a chain of reshapes from `x` to this node by one.
 fn chain(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let inner = cx.producer(node.input(0)?).filter(|inner| LAYOUT.contains(&inner.op))?;
     let x = inner.input(0)?;
@@ -46,7 +46,7 @@ fn chain(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     reshaped(cx, x, result)
 }
 
-/// `x` in the shape of a result, if a constant can say it.
+/// `x` in the shape of a result, if a constant can express it.
 fn reshaped(cx: &mut Rewriter<'_>, x: Value, result: Value) -> Option<Value> {
     let sizes = cx.shape(result)?.to_vec();
     let known = cx.builder.constant_reshape(x, &sizes)?;
@@ -61,7 +61,7 @@ fn constant_shape(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     reshaped(cx, node.input(0)?, node.outputs.first().copied().flatten()?)
 }
 
-/// A size that `x` has already is said by 1.
+/// In Expand, 1 keeps a size of `x`.
 fn constant_expansion(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let (x, shape) = (node.input(0)?, node.input(1)?);
     if cx.ints(shape).is_some() {
@@ -79,7 +79,7 @@ fn constant_expansion(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     cx.make("Expand", &[x, shape], vec![])
 }
 
-/// Unsqueezing in front of an operand that another one of that rank is beside.
+/// Removes leading dimensions of 1, if another operand has the full rank.
 fn without_leading_ones(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let rank = cx.rank(node.outputs.first().copied().flatten()?)?;
     let inputs: Vec<Value> = node.inputs.iter().copied().collect::<Option<_>>()?;

@@ -1,4 +1,4 @@
-//! The walk over a graph: nodes are made again in order, with values that stand for others in the place of these.
+//! Visits the nodes of a graph in order and rebuilds them, with values replaced.
 
 use rustc_hash::FxHashMap;
 
@@ -12,23 +12,23 @@ use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Body, Node, Source, Type, Value};
 use aten2onnx_onnx::schema;
 
-/// A pass: shown a node with one result, it gives a value that can stand for the result. The nodes that it makes on the way
-/// come before the node; where it gives nothing they are taken back.
+/// A pass: given a node with one result, it returns a value that replaces the result. Nodes that it makes are inserted
+/// before the node, or removed again if it returns None.
 pub(super) type Rule = fn(&mut Rewriter<'_>, &Node) -> Option<Value>;
 
-/// One walk.
+/// One round over the graph.
 pub(super) struct Rewriter<'a> {
     /// Makes nodes.
     pub(super) builder: &'a mut Builder,
-    /// What may be done.
+    /// What the passes may do.
     pub(super) passes: Passes,
-    /// Depth and position of the node that makes a value, once it is made again.
+    /// The depth and position of the node that computes a value, once it is rebuilt.
     producers: Vec<Option<(u32, u32)>>,
-    /// How often a value is read, or more.
+    /// Upper bound of the number of uses of a value.
     uses: Vec<u32>,
     forward: FxHashMap<Value, Value>,
     seen: Seen,
-    /// Tensors of integers, for `sizes`.
+    /// Integer tensors, for `sizes`.
     pub(super) contents: Contents,
     /// Slices, for `splits`.
     pub(super) slices: Slices,
@@ -38,7 +38,7 @@ pub(super) struct Rewriter<'a> {
 }
 
 impl<'a> Rewriter<'a> {
-    /// A walk over these nodes of a builder's graph.
+    /// Prepares a round over these nodes of a builder's graph.
     pub(super) fn new(builder: &'a mut Builder, passes: Passes, nodes: &[Node]) -> Rewriter<'a> {
         let count = builder.value_count();
         let mut uses = vec![0; count];
@@ -60,11 +60,11 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// Walks over the nodes; gives how often a rule applied.
+    /// Visits the nodes; returns how often a rule applied.
     pub(super) fn run(mut self, nodes: Vec<Node>, rules: &[Rule]) -> usize {
         self.seen.open();
         self.contents.open();
-        self.walk(nodes, rules);
+        self.visit_nodes(nodes, rules);
         let Rewriter { builder, forward, fired, .. } = self;
         for value in builder.results_mut() {
             *value = resolved(&forward, *value);
@@ -72,7 +72,7 @@ impl<'a> Rewriter<'a> {
         fired
     }
 
-    fn walk(&mut self, nodes: Vec<Node>, rules: &[Rule]) {
+    fn visit_nodes(&mut self, nodes: Vec<Node>, rules: &[Rule]) {
         let mut slices = std::mem::take(&mut self.slices);
         slices.note(self, &nodes);
         self.slices = slices;
@@ -96,7 +96,7 @@ impl<'a> Rewriter<'a> {
         self.seen.open();
         self.contents.open();
         self.registered.push(0);
-        self.walk(std::mem::take(&mut body.nodes), rules);
+        self.visit_nodes(std::mem::take(&mut body.nodes), rules);
         self.registered.pop();
         self.contents.close();
         self.seen.close();
@@ -112,14 +112,14 @@ impl<'a> Rewriter<'a> {
                 if new.is_some_and(|new| new != result && self.accept(result, new, before)) {
                     return;
                 }
-                self.builder.take_back(before);
+                self.builder.truncate_nodes(before);
             }
         }
         match self.seen.find(&node) {
             Known::Same(values) => {
                 let pairs: Vec<(Value, Value)> =
                     node.outputs.iter().zip(values).filter_map(|(old, new)| Some(((*old)?, new?))).collect();
-                if pairs.iter().all(|(old, new)| self.builder.stand_for(*new, *old)) {
+                if pairs.iter().all(|(old, new)| self.builder.take_over(*new, *old)) {
                     pairs.into_iter().for_each(|(old, new)| self.replace(old, new));
                     return;
                 }
@@ -134,7 +134,7 @@ impl<'a> Rewriter<'a> {
         self.register();
     }
 
-    /// Takes what a rule made, if it can stand where the node stood.
+    /// Accepts the value that a rule returned, if it can replace the old one.
     fn accept(&mut self, old: Value, new: Value, before: usize) -> bool {
         let made = self.builder.nodes_at(self.builder.depth()).get(before..).unwrap_or_default();
         let mut local: Vec<Value> = Vec::new();
@@ -144,7 +144,7 @@ impl<'a> Rewriter<'a> {
             }
             local.extend(node.outputs.iter().flatten());
         }
-        if !(local.contains(&new) || self.is_made(new)) || !self.builder.stand_for(new, old) {
+        if !(local.contains(&new) || self.is_made(new)) || !self.builder.take_over(new, old) {
             return false;
         }
         let inputs: Vec<Value> = made_inputs(self.builder, before);
@@ -176,7 +176,7 @@ impl<'a> Rewriter<'a> {
         for (i, node) in nodes.iter().enumerate().skip(*done) {
             for value in node.outputs.iter().flatten() {
                 if let Some(producer) = self.producers.get_mut(value.index()) {
-                    // Both fit: values are counted in 32 bits.
+                    // Both fit, because values are numbered with 32 bits.
                     *producer = Some((depth as u32, i as u32));
                 }
             }
@@ -184,30 +184,30 @@ impl<'a> Rewriter<'a> {
         *done = nodes.len();
     }
 
-    // What rules ask.
+    // Queries for rules.
 
-    /// What stands for a value by now.
+    /// The value that replaces this one now.
     pub(super) fn resolved(&self, value: Value) -> Value {
         resolved(&self.forward, value)
     }
 
-    /// The node that makes a value.
+    /// The node that computes a value.
     pub(super) fn producer(&self, value: Value) -> Option<&Node> {
         let (depth, i) = self.producers.get(value.index()).copied().flatten()?;
         self.builder.nodes_at(depth as usize).get(i as usize)
     }
 
-    /// The node of this operator that makes an input.
+    /// The node that computes an input, if it has this operator.
     pub(super) fn input_node(&self, node: &Node, i: usize, op: &str) -> Option<Node> {
         self.made_by(node.input(i)?, op)
     }
 
-    /// The node of this operator that makes a value.
+    /// The node that computes a value, if it has this operator.
     pub(super) fn made_by(&self, value: Value, op: &str) -> Option<Node> {
         self.producer(value).filter(|node| node.op == op).cloned()
     }
 
-    /// Is it read but once?
+    /// Whether it has a single use.
     pub(super) fn is_read_once(&self, value: Value) -> bool {
         self.uses.get(value.index()).copied().unwrap_or(0) <= 1
     }
@@ -222,12 +222,12 @@ impl<'a> Rewriter<'a> {
         self.builder.ty(value).rank()
     }
 
-    /// The sizes, where all of them are known.
+    /// The sizes, if all are known.
     pub(super) fn known_sizes(&self, value: Value) -> Option<Vec<i64>> {
         self.shape(value)?.iter().map(SymInt::known).collect()
     }
 
-    /// Are both of the same type, every size included?
+    /// Whether both have the same type, including every size.
     pub(super) fn same_type(&self, a: Value, b: Value) -> bool {
         matches!((self.builder.ty(a), self.builder.ty(b)), (Type::Tensor { shape: Some(_), .. }, b) if self.builder.ty(a) == b)
     }
@@ -242,7 +242,7 @@ impl<'a> Rewriter<'a> {
         self.builder.constant_ints(value)
     }
 
-    /// Is there an operator at the target's opset?
+    /// Whether the target opset has an operator.
     pub(super) fn has(&self, op: &str) -> bool {
         let opset = u32::try_from(self.builder.opset()).unwrap_or(0);
         schema::find(op).and_then(|found| found.at(opset)).is_some()
@@ -259,7 +259,7 @@ impl<'a> Rewriter<'a> {
         self.builder.node1(op, inputs, attrs).ok()
     }
 
-    /// The same node with other inputs.
+    /// A copy of the node with other inputs.
     pub(super) fn remade(&mut self, node: &Node, inputs: &[Value]) -> Option<Value> {
         self.make(node.op, inputs, node.attrs.clone())
     }
@@ -297,7 +297,7 @@ fn add(uses: &mut Vec<u32>, value: Value, count: u32) {
     }
 }
 
-/// The value that stands for another in the end.
+/// Follows the replacements of a value to the last one.
 fn resolved(forward: &FxHashMap<Value, Value>, mut value: Value) -> Value {
     while let Some(next) = forward.get(&value) {
         value = *next;

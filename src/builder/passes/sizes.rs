@@ -1,6 +1,6 @@
-//! Shape arithmetic: tensors of integers whose elements are the same expressions of sizes are one, however they were computed.
+//! Shape arithmetic: merges integer tensors with the same size expressions as elements, however they were computed.
 //!
-//! It must not take two unknown sizes for the same.
+//! It must not treat two unknown sizes as equal.
 
 use rustc_hash::FxHashMap;
 
@@ -19,12 +19,12 @@ pub(super) struct Contents {
 type Known = (Dtype, usize, Vec<SymInt>);
 
 impl Contents {
-    /// A body begins; what is around it can be seen in it.
+    /// Opens a body; the values around it stay visible.
     pub(super) fn open(&mut self) {
         self.scopes.push(FxHashMap::default());
     }
 
-    /// A body ends.
+    /// Closes a body.
     pub(super) fn close(&mut self) {
         self.scopes.pop();
     }
@@ -33,7 +33,7 @@ impl Contents {
 pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let result = node.outputs.first().copied().flatten()?;
     let content = cx.builder.content(result)?;
-    // Known numbers are constants; those need no node to stand for them.
+    // Known numbers become constants, which need no replacement.
     if content.iter().all(|size| size.known().is_some()) {
         return None;
     }

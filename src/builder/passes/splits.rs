@@ -1,23 +1,23 @@
-//! Slices that together cut a dimension into pieces are one Split.
+//! Merges slices that divide a dimension into one Split.
 //!
-//! It must not split where pieces are missing, overlap or step, or where the size is not known.
+//! It must not merge slices with gaps, overlaps or steps, or if the size is unknown.
 
 use rustc_hash::FxHashMap;
 
 use super::rewriter::Rewriter;
 use aten2onnx_onnx::graph::{Attr, Node, Value};
 
-/// The slices of a value along an axis, as the walk found the graph.
+/// The slices of each value and axis, collected before a round.
 #[derive(Default)]
 pub(super) struct Slices {
-    /// By what is sliced and the axis: start and end of each piece.
+    /// The start and end of each slice, by sliced value and axis.
     pieces: FxHashMap<(Value, usize), Vec<(i64, i64)>>,
-    /// The pieces that were made, by start; none where the slices are not all of the dimension.
+    /// The results of the Split by start; empty if the slices do not cover the dimension.
     made: FxHashMap<(Value, usize), FxHashMap<i64, Value>>,
 }
 
 impl Slices {
-    /// Notes the slices among the nodes of one body.
+    /// Records the slices among the nodes of one body.
     pub(super) fn note(&mut self, cx: &Rewriter<'_>, nodes: &[Node]) {
         for node in nodes {
             if let Some(piece) = piece(cx, node) {
@@ -27,7 +27,7 @@ impl Slices {
     }
 }
 
-/// A part of a dimension of known size.
+/// A slice of a dimension of known size.
 struct Piece {
     x: Value,
     axis: usize,
@@ -81,7 +81,7 @@ pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     result
 }
 
-/// The pieces from front to end, if they are a dimension of this size.
+/// The slices in order, if they cover a dimension of this size.
 fn in_order(mut pieces: Vec<(i64, i64)>, size: i64) -> Option<Vec<(i64, i64)>> {
     pieces.sort_unstable();
     pieces.dedup();

@@ -1,14 +1,14 @@
-//! Transpositions: one after another they are one, or none; elementwise operators between two that undo each other let them
-//! meet; two operands that are transposed alike are transposed after the operator; what moves only dimensions of size 1 is a
-//! reshape of what follows.
+//! Simplifies transposes: merges consecutive ones, moves inverse ones through elementwise operators until they meet,
+//! moves equal transposes of both operands behind the operator, and turns those that only move dimensions of size 1
+//! into reshapes.
 //!
-//! It must not make more transpositions than there were.
+//! It must not increase the number of transposes.
 
 use super::rewriter::Rewriter;
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Node, Value};
 
-/// Operators on each element alone.
+/// Elementwise operators with one operand.
 const UNARY: &[&str] = &[
     "Abs",
     "Cast",
@@ -36,7 +36,7 @@ const UNARY: &[&str] = &[
 
 const BINARY: &[&str] = &["Add", "Div", "Max", "Min", "Mul", "Pow", "Sub", "Where"];
 
-/// How many operators may stand between two transpositions.
+/// The most operators between two transposes.
 const REACH: usize = 8;
 
 pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
@@ -55,7 +55,7 @@ pub(super) fn perm(cx: &Rewriter<'_>, node: &Node) -> Option<Vec<i64>> {
     }
 }
 
-/// First one, then the other.
+/// The composition of two permutations.
 pub(super) fn joined(first: &[i64], second: &[i64]) -> Option<Vec<i64>> {
     second.iter().map(|axis| first.get(usize::try_from(*axis).ok()?).copied()).collect()
 }
@@ -68,7 +68,7 @@ pub(super) fn transposed(cx: &mut Rewriter<'_>, x: Value, perm: Vec<i64>) -> Opt
     if is_identity(&perm) { Some(x) } else { cx.make("Transpose", &[x], vec![("perm", Attr::Ints(perm))]) }
 }
 
-/// This transposition and an earlier one, with operators between them that each are read once and have one large operand.
+/// Merges a transpose with an earlier one, through operators that each have a single use and one large operand.
 fn meet(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let second = perm(cx, node)?;
     let mut between: Vec<(Node, usize)> = Vec::new();
@@ -77,7 +77,7 @@ fn meet(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
         let producer = cx.producer(value)?.clone();
         if producer.op == "Transpose" {
             let all = joined(&perm(cx, &producer)?, &second)?;
-            // The first one goes only if nothing else reads it.
+            // The earlier transpose disappears only if nothing else uses it.
             if !between.is_empty() && !cx.is_read_once(value) && !is_identity(&all) {
                 return None;
             }
@@ -99,7 +99,7 @@ fn meet(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     None
 }
 
-/// The operand of an elementwise node that all others are single numbers beside.
+/// The index of the only operand that is not a single number.
 fn main_operand(cx: &Rewriter<'_>, node: &Node) -> Option<usize> {
     if node.outputs.len() != 1 {
         return None;
@@ -121,7 +121,7 @@ fn is_number(cx: &Rewriter<'_>, value: Value) -> bool {
     cx.rank(value) == Some(0)
 }
 
-/// Operands that are transposed alike.
+/// Moves equal transposes of all operands behind the node.
 fn sunk(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let mut alike: Option<Vec<i64>> = None;
     let mut inputs = Vec::with_capacity(node.inputs.len());
@@ -148,7 +148,7 @@ fn sunk(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     transposed(cx, result, alike?)
 }
 
-/// A reshape that the transposition before it does not matter to.
+/// Merges a transpose that only moves dimensions of size 1 into the following reshape.
 fn moved_ones(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let inner = cx.input_node(node, 0, "Transpose")?;
     let (x, shape) = (inner.input(0)?, node.input(1)?);
@@ -158,7 +158,7 @@ fn moved_ones(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     if !order.is_sorted() {
         return None;
     }
-    // A size of 0 would copy that of another dimension.
+    // A size of 0 would copy another dimension.
     let entries = cx.ints(shape)?;
     let fixed: Vec<SymInt> = entries.iter().copied().map(SymInt::from).collect();
     if entries.contains(&0) {

@@ -5,7 +5,7 @@ use std::ops;
 
 use super::{Atom, Function, MAX_TERMS, Monomial, Repr, SymInt, Term, compare_monomials};
 
-/// Exponents up to here are multiplied out.
+/// Larger exponents are not expanded.
 const MAX_EXPONENT: i64 = 64;
 
 impl SymInt {
@@ -81,7 +81,7 @@ impl SymInt {
     }
 }
 
-/// Sorts terms and adds up those of the same monomial; None if that overflows or is too long.
+/// Sorts terms and combines those with equal monomials; None if that overflows or has too many terms.
 pub(super) fn merged(mut terms: Vec<Term>) -> Option<SymInt> {
     terms.sort_by(|a, b| compare_monomials(&b.factors, &a.factors));
     let mut sums: Vec<Term> = Vec::with_capacity(terms.len());
@@ -134,7 +134,7 @@ fn product(a: &[(Atom, u32)], b: &[(Atom, u32)]) -> Option<Monomial> {
     Some(factors)
 }
 
-/// An opaque sum or product, its operands in a fixed order.
+/// An opaque sum or product with its operands in a fixed order.
 fn commutative(function: Function, a: &SymInt, b: &SymInt) -> SymInt {
     let mut args = vec![a.clone(), b.clone()];
     args.sort_by(|a, b| a.0.cmp(&b.0));
@@ -160,7 +160,7 @@ fn operands(function: Function, of: &SymInt) -> &[SymInt] {
     }
 }
 
-/// Adds `candidate` unless one of those kept is known to beat it; drops those that it beats.
+/// Adds `candidate` unless an existing operand is known to dominate it; removes operands that it dominates.
 fn keep_extreme(function: Function, kept: &mut Vec<SymInt>, candidate: &SymInt) {
     let beats = |a: &SymInt, b: &SymInt| {
         let difference = match (a.known(), b.known()) {

@@ -1,4 +1,4 @@
-//! The text of an expression, as it is written into `dim_param`.
+//! The text of an expression, as written to `dim_param`.
 
 use std::fmt;
 
@@ -45,7 +45,7 @@ fn write_term(f: &mut fmt::Formatter<'_>, coefficient: u64, factors: &[(Atom, u3
 }
 
 impl Atom {
-    /// May it stand in a product without parentheses?
+    /// Whether it can be a factor without parentheses.
     fn is_tight(&self) -> bool {
         match self {
             Atom::Symbol(_) | Atom::Function(Function::Min | Function::Max, _) => true,
@@ -99,12 +99,12 @@ fn is_tight(n: &SymInt) -> bool {
 }
 
 impl Special {
-    /// Is it written between its arguments?
+    /// Whether it is written between its arguments.
     fn is_infix(self) -> bool {
         matches!(self, Special::Add | Special::Mul | Special::Div | Special::Pow | Special::Relation(_))
     }
 
-    /// The sign between its arguments, or the name before them.
+    /// The operator between its arguments, or the name before them.
     fn text(self) -> &'static str {
         match self {
             Special::Number(_) => "",

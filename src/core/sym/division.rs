@@ -1,9 +1,9 @@
-//! Floor division and modulo, as Python has them. Results hold wherever the divisor is not 0.
+//! Floor division and modulo with Python's semantics. Results are valid wherever the divisor is not 0.
 
 use super::arithmetic::merged;
 use super::{Atom, Function, Monomial, SymInt, Term};
 
-/// Steps of polynomial division before giving up.
+/// The maximal number of steps of polynomial division.
 const MAX_STEPS: usize = 256;
 
 impl SymInt {
@@ -28,14 +28,14 @@ impl SymInt {
     }
 }
 
-/// Division of known integers, rounded down; None by 0 or on overflow.
+/// Floor division of known integers; None for division by 0 or overflow.
 pub(super) fn floor_div_known(a: i128, b: i128) -> Option<i128> {
     let quotient = a.checked_div(b)?;
     let inexact = a.checked_rem(b)? != 0;
     if inexact && (a < 0) != (b < 0) { quotient.checked_sub(1) } else { Some(quotient) }
 }
 
-/// The remainder that goes with it.
+/// The corresponding remainder.
 pub(super) fn modulo_known(a: i128, b: i128) -> Option<i128> {
     a.checked_sub(floor_div_known(a, b)?.checked_mul(b)?)
 }
@@ -44,7 +44,7 @@ fn narrow(n: Option<i128>) -> Option<SymInt> {
     i64::try_from(n?).ok().map(SymInt::from)
 }
 
-/// The simplified quotient; None where it cannot be simplified.
+/// The simplified quotient; None if it cannot be simplified.
 fn floor_div(a: &SymInt, b: &SymInt) -> Option<SymInt> {
     match (a.known(), b.known()) {
         (Some(a), Some(b)) => return narrow(floor_div_known(a.into(), b.into())),
@@ -67,13 +67,13 @@ fn leading_is_negative(n: &SymInt) -> bool {
     n.terms().next().is_some_and(|(c, _)| c < 0)
 }
 
-/// `-n` if that stays in the normal form.
+/// `-n`, if it can be in normal form.
 fn negated(n: &SymInt) -> Option<SymInt> {
     let terms = n.to_terms().into_iter().map(|t| Some(Term { coefficient: t.coefficient.checked_neg()?, ..t }));
     merged(terms.collect::<Option<_>>()?)
 }
 
-/// Multiples of `n > 1` come out of the division; coefficients from 0 to `n - 1` stay in it.
+/// Moves multiples of `n > 1` out of the division; coefficients from 0 to `n - 1` stay.
 fn floor_div_by_known(a: &SymInt, n: i64) -> Option<SymInt> {
     let (mut quotient, mut rest) = (Vec::new(), Vec::new());
     for term in a.to_terms() {
@@ -95,7 +95,8 @@ fn without_zeros(mut terms: Vec<Term>) -> Option<SymInt> {
     merged(terms)
 }
 
-/// Divides both by the common divisor of `n` and the coefficients; the constant is rounded down, which changes nothing.
+/// Divides both by the common divisor of `n` and the coefficients; rounding the constant down does not change the
+/// result.
 fn reduced(rest: &SymInt, n: i64) -> Option<(SymInt, i64)> {
     let symbolic = rest.terms().filter(|(_, factors)| !factors.is_empty());
     let common = symbolic.fold(n, |g, (c, _)| gcd(g, c));
@@ -103,7 +104,7 @@ fn reduced(rest: &SymInt, n: i64) -> Option<(SymInt, i64)> {
     Some((without_zeros(terms.collect())?, n / common))
 }
 
-/// Of positive numbers.
+/// The greatest common divisor of positive numbers.
 fn gcd(mut a: i64, mut b: i64) -> i64 {
     while b != 0 {
         (a, b) = (b, a % b);
@@ -138,7 +139,8 @@ fn floor_div_by_symbolic(a: &SymInt, b: &SymInt) -> Option<SymInt> {
     Some(quotient.add(&fraction))
 }
 
-/// Quotient and rest. Of a divisor of several terms only the exact quotient is taken: others would read worse.
+/// Quotient and remainder. For a divisor of several terms only an exact quotient is used, because others would be
+/// harder to read.
 fn divided(a: &SymInt, b: &SymInt) -> Option<(SymInt, SymInt)> {
     let divisor = b.to_terms();
     let [leading, others @ ..] = divisor.as_slice() else { return None };
@@ -187,7 +189,7 @@ fn monomial_quotient(a: &[(Atom, u32)], b: &[(Atom, u32)]) -> Option<Monomial> {
     Some(factors)
 }
 
-/// Both without the factors that all of their terms share.
+/// Removes the factors that all terms of both share.
 fn cancelled(a: &SymInt, b: &SymInt) -> Option<(SymInt, SymInt)> {
     let terms = || a.terms().chain(b.terms());
     let coefficient = terms().try_fold(0i64, |g, (c, _)| Some(gcd(c.checked_abs()?, g)))?.max(1);
@@ -203,7 +205,7 @@ fn shared(a: &[(Atom, u32)], b: &[(Atom, u32)]) -> Monomial {
     factors.filter(|(_, p)| *p > 0).collect()
 }
 
-/// The simplified remainder; None where it cannot be simplified.
+/// The simplified remainder; None if it cannot be simplified.
 fn modulo(a: &SymInt, b: &SymInt) -> Option<SymInt> {
     let Some(n) = b.known() else {
         let (_, rest) = divided(a, b)?;

@@ -1,4 +1,4 @@
-//! The value of an expression once its symbols are known.
+//! Evaluates an expression for given symbols.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -7,13 +7,13 @@ use super::division::{floor_div_known, modulo_known};
 use super::{Atom, Function, SymInt};
 
 impl SymInt {
-    /// The value; None if a symbol is missing, a divisor is 0 or the result is no `i64`.
+    /// The value; None if a symbol is missing, a divisor is 0 or the result does not fit an `i64`.
     pub fn eval(&self, symbols: &HashMap<String, i64, impl BuildHasher>) -> Option<i64> {
         self.eval_with(&|name| symbols.get(name).copied())
     }
 
     /// The value with symbols looked up by `f`.
-    pub fn eval_with(&self, f: &dyn Fn(&str) -> Option<i64>) -> Option<i64> {
+    pub(crate) fn eval_with(&self, f: &dyn Fn(&str) -> Option<i64>) -> Option<i64> {
         i64::try_from(self.eval_wide(f)?).ok()
     }
 

@@ -1,8 +1,8 @@
 //! Symbolic integers: expressions in named symbols, in a normal form so that equal expressions compare equal.
 //!
-//! An expression is a sum of terms, a term an integer coefficient times a product of atoms with powers, an atom a symbol
-//! or a function (floor division, modulo, minimum, ...) that the sum cannot see through. Arithmetic never overflows and never
-//! panics: what does not fit an `i64` or grows too large stays behind as an opaque function of its operands.
+//! An expression is a sum of terms; a term is an integer coefficient times a product of powers of atoms; an atom is a
+//! symbol or an opaque function (floor division, modulo, minimum, ...). Arithmetic never overflows or panics: a result
+//! that does not fit an `i64` or grows too large becomes an opaque function of its operands.
 
 mod arithmetic;
 mod display;
@@ -19,9 +19,9 @@ use std::sync::Arc;
 
 pub use special::{Kind, Relation, Special, UNARY, Unary};
 
-/// An integer that is known, or an expression in symbols.
+/// A known integer, or a symbolic expression.
 ///
-/// It has no `Ord`, lest `a.min(b)` be taken for the order of normal forms.
+/// It does not implement `Ord`, because `a.min(b)` would then compare normal forms.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SymInt(Repr);
 
@@ -31,11 +31,11 @@ enum Repr {
     Sum(Arc<Sum>),
 }
 
-/// Terms in descending order of their monomials, none with coefficient 0, not a known number.
+/// Terms in descending order of their monomials, without zero coefficients; never a known number.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Sum {
     terms: Vec<Term>,
-    /// Number of atoms at all depths: the cost of walking the expression.
+    /// The number of atoms at all depths: the cost of traversing the expression.
     size: u32,
 }
 
@@ -43,13 +43,13 @@ struct Sum {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Term {
     coefficient: i64,
-    /// Sorted by atom, powers above 0; empty for the constant term.
+    /// Sorted by atom, with positive powers; empty for the constant term.
     factors: Monomial,
 }
 
 type Monomial = Vec<(Atom, u32)>;
 
-/// What a term is a product of.
+/// A factor of a term.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Atom {
     /// A symbol by name.
@@ -58,30 +58,30 @@ pub enum Atom {
     Function(Function, Vec<SymInt>),
 }
 
-/// The functions that a sum cannot see through.
+/// Functions that are opaque to the normal form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Function {
-    /// Division of two, rounded down.
+    /// Division, rounded down.
     FloorDiv,
-    /// The remainder that goes with it; it has the sign of the divisor.
+    /// The remainder of floor division, with the sign of the divisor.
     Mod,
-    /// The smallest of two or more.
+    /// The minimum of two or more.
     Min,
-    /// The largest of two or more.
+    /// The maximum of two or more.
     Max,
     /// Base and exponent.
     Pow,
-    /// A sum that would not fit the normal form.
+    /// A sum that does not fit the normal form.
     Add,
-    /// A product that would not fit the normal form.
+    /// A product that does not fit the normal form.
     Mul,
-    /// One that passes through real numbers or truth values.
+    /// A function on real numbers or booleans.
     Special(Special),
 }
 
-/// Sums with more terms stay opaque.
+/// Larger sums become opaque.
 const MAX_TERMS: usize = 64;
-/// Expressions with more atoms are replaced by a symbol of their own, which nothing can look into.
+/// Larger expressions are replaced by a new symbol.
 const MAX_SIZE: u32 = 256;
 
 impl SymInt {
@@ -90,7 +90,7 @@ impl SymInt {
         SymInt::of_atom(Atom::Symbol(name.into()))
     }
 
-    /// The value, where it is known.
+    /// The value, if it is known.
     pub fn known(&self) -> Option<i64> {
         match self.0 {
             Repr::Known(n) => Some(n),
@@ -98,7 +98,7 @@ impl SymInt {
         }
     }
 
-    /// The name, if this is a symbol and nothing else.
+    /// The name, if this is a single symbol.
     pub fn as_symbol(&self) -> Option<&str> {
         match self.only_atom()? {
             Atom::Symbol(name) => Some(name),
@@ -106,19 +106,20 @@ impl SymInt {
         }
     }
 
-    /// Is it a single symbol that stands for an unknown dimension (or one beyond the limits)? These start with `?`.
+    /// Whether this is a single symbol for an unknown dimension (or one beyond the limits). Such symbols start with
+    /// `?`.
     pub fn is_anonymous(&self) -> bool {
         self.as_symbol().is_some_and(|name| name.starts_with('?'))
     }
 
-    /// Does it contain such a symbol? Then it has no text that means anything to a user.
+    /// Whether it contains such a symbol, so that its text means nothing to a user.
     pub fn has_anonymous(&self) -> bool {
         let mut found = false;
         self.visit_symbols(&mut |name| found |= name.starts_with('?'));
         found
     }
 
-    /// The terms: a coefficient and its factors, each an atom with its power. Zero has none.
+    /// The terms: a coefficient and its factors, each an atom with its power. Zero has no terms.
     pub fn terms(&self) -> impl Iterator<Item = (i64, &[(Atom, u32)])> {
         let known = self.known().filter(|n| *n != 0).map(|n| (n, [].as_slice()));
         let terms = match &self.0 {
@@ -128,7 +129,7 @@ impl SymInt {
         known.into_iter().chain(terms.iter().map(|t| (t.coefficient, t.factors.as_slice())))
     }
 
-    /// All symbols in it.
+    /// All symbols in the expression.
     pub fn symbols(&self) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
         self.visit_symbols(&mut |name| {
@@ -163,19 +164,19 @@ impl SymInt {
         linear.map(|(a, name)| (a, name, constant))
     }
 
-    /// Is it at least 0 whatever the symbols are, given that those with `nonnegative` are?
+    /// Whether it is at least 0 for all values of the symbols, given that those with `nonnegative` are.
     pub fn is_nonnegative(&self, nonnegative: &dyn Fn(&str) -> bool) -> bool {
         self.terms().all(|(c, factors)| {
             c >= 0 && factors.iter().all(|(atom, power)| power % 2 == 0 || atom.is_nonnegative(nonnegative))
         })
     }
 
-    /// Replaces symbols.
+    /// Substitutes symbols.
     pub fn substitute(&self, map: &HashMap<String, SymInt, impl BuildHasher>) -> SymInt {
         self.substitute_with(&|name| map.get(name).cloned())
     }
 
-    /// Replaces the symbols for which `f` gives something.
+    /// Substitutes the symbols for which `f` returns an expression.
     pub fn substitute_with(&self, f: &dyn Fn(&str) -> Option<SymInt>) -> SymInt {
         if self.known().is_some() {
             return self.clone();
@@ -198,7 +199,7 @@ impl SymInt {
         sum
     }
 
-    /// The function of these arguments, simplified where it can be.
+    /// Applies a function, simplified if possible.
     pub fn function(function: Function, args: &[SymInt]) -> SymInt {
         match (function, args) {
             (Function::FloorDiv, [a, b]) => a.floor_div(b),
@@ -222,12 +223,12 @@ impl SymInt {
         SymInt(Repr::Sum(Arc::new(Sum { terms: vec![term], size })))
     }
 
-    /// The function as an atom, not simplified.
+    /// The function as an atom, without simplification.
     fn opaque(function: Function, args: Vec<SymInt>) -> SymInt {
         SymInt::of_atom(Atom::Function(function, args))
     }
 
-    /// From terms that are merged and sorted; None if they are too many or too large.
+    /// The sum of merged and sorted terms; None if it is too large.
     fn of_terms(terms: Vec<Term>) -> Option<SymInt> {
         match terms.as_slice() {
             [] => return Some(SymInt::from(0)),
@@ -238,7 +239,7 @@ impl SymInt {
         (terms.len() <= MAX_TERMS && size <= MAX_SIZE).then(|| SymInt(Repr::Sum(Arc::new(Sum { terms, size }))))
     }
 
-    /// A symbol that is the same for the same expression.
+    /// A symbol that is equal for equal expressions.
     fn beyond_limits(atom: &Atom) -> SymInt {
         let mut hasher = rustc_hash::FxHasher::default();
         atom.hash(&mut hasher);
@@ -296,10 +297,10 @@ impl Atom {
     }
 }
 
-/// The lexicographic order of monomials, in which multiplying keeps the order: division relies on it.
+/// The lexicographic order of monomials, which multiplication preserves: division relies on it.
 fn compare_monomials(a: &[(Atom, u32)], b: &[(Atom, u32)]) -> Ordering {
     for ((x, p), (y, q)) in a.iter().zip(b) {
-        // A monomial that has an earlier atom has a higher power of it than one that has not.
+        // A monomial with an earlier atom is greater than one without it.
         match y.cmp(x).then(p.cmp(q)) {
             Ordering::Equal => {}
             order => return order,

@@ -1,58 +1,58 @@
-//! Functions of expressions that pass through real numbers or truth values: `TruncToInt(1.5*s0)`.
+//! Functions on real numbers or booleans in expressions: `TruncToInt(1.5*s0)`.
 //!
-//! A real number or a truth value is held as a [`SymInt`] too, whose only atom is such a function; it stands nowhere but among the
-//! arguments of another one, the outermost of which gives an integer.
+//! A real number or boolean is also represented by a [`SymInt`], whose only atom is such a function; it only occurs
+//! among the arguments of another function, the outermost of which returns an integer.
 
 use super::{Atom, Function, SymInt};
 
-/// A function on integers, real numbers and truth values.
+/// A function on integers, real numbers and booleans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Special {
-    /// A real number, by the bits of its `f64`.
+    /// A real number, as the bits of its `f64`.
     Number(u64),
     /// A sum of real numbers.
     Add,
     /// A product of real numbers.
     Mul,
-    /// A quotient that is not rounded.
+    /// A quotient without rounding.
     Div,
-    /// A power that is not an integer.
+    /// A power of real numbers.
     Pow,
-    /// The smallest real number.
+    /// The minimum of real numbers.
     Min,
-    /// The largest real number.
+    /// The maximum of real numbers.
     Max,
-    /// An integer as a real number.
+    /// Converts an integer to a real number.
     ToFloat,
     /// A function of one real number.
     Unary(Unary),
-    /// Rounded as it says, still a real number.
+    /// Truncation to a real number.
     TruncToFloat,
-    /// The integer towards 0.
+    /// Truncation to an integer.
     TruncToInt,
-    /// The integer below.
+    /// The largest integer that is not greater.
     FloorToInt,
-    /// The integer above.
+    /// The smallest integer that is not less.
     CeilToInt,
-    /// The nearest integer, the even one of two.
+    /// The nearest integer; ties go to the even one.
     RoundToInt,
-    /// Bits of two integers.
+    /// The bitwise `and` of two integers.
     BitAnd,
-    /// Bits of two integers.
+    /// The bitwise `or` of two integers.
     BitOr,
-    /// Bits of two integers.
+    /// The bitwise `xor` of two integers.
     BitXor,
-    /// Condition, what it is then, and what it is else: integers.
+    /// Condition and two integers to select from.
     Where,
-    /// The same for real numbers.
+    /// Condition and two real numbers to select from.
     WhereReal,
     /// A relation of two numbers.
     Relation(Relation),
-    /// All of them.
+    /// The conjunction of booleans.
     And,
-    /// One of them.
+    /// The disjunction of booleans.
     Or,
-    /// The opposite.
+    /// The negation of a boolean.
     Not,
 }
 
@@ -76,7 +76,7 @@ pub enum Unary {
     Asinh,
 }
 
-/// How two numbers may compare.
+/// The relation of two numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
 pub enum Relation {
@@ -88,18 +88,18 @@ pub enum Relation {
     GreaterOrEqual,
 }
 
-/// What a function gives.
+/// The type of a function's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// An integer.
     Int,
     /// A real number.
     Real,
-    /// A truth value: 0 or 1.
+    /// A boolean: 0 or 1.
     Truth,
 }
 
-/// The functions of one real number, by their names in Python.
+/// The functions of one real number with their names in Python.
 pub const UNARY: &[(&str, Unary)] = &[
     ("sqrt", Unary::Sqrt),
     ("exp", Unary::Exp),
@@ -144,7 +144,7 @@ impl Unary {
 }
 
 impl Relation {
-    /// The sign in Python.
+    /// The operator in Python.
     pub fn sign(self) -> &'static str {
         match self {
             Relation::Equal => "==",
@@ -174,7 +174,7 @@ impl Special {
         Special::Number(x.to_bits())
     }
 
-    /// What it gives.
+    /// The type of the result.
     pub fn kind(self) -> Kind {
         match self {
             Special::TruncToInt | Special::FloorToInt | Special::CeilToInt | Special::RoundToInt => Kind::Int,
@@ -184,7 +184,7 @@ impl Special {
         }
     }
 
-    /// Is it at least 0 where all its arguments are?
+    /// Whether it is nonnegative if all its arguments are.
     pub(super) fn keeps_sign(self) -> bool {
         match self {
             Special::Number(bits) => f64::from_bits(bits) >= 0.0,
@@ -195,7 +195,7 @@ impl Special {
         }
     }
 
-    /// The integer that it gives, where it gives one.
+    /// The value, if it is an integer.
     pub(super) fn eval(self, args: &[SymInt], f: &dyn Fn(&str) -> Option<i64>) -> Option<i128> {
         let int = |at: usize| args.get(at)?.eval_with(f);
         match self {
@@ -205,7 +205,7 @@ impl Special {
             Special::Where => Some(i128::from(if real(args.first()?, f)? != 0.0 { int(1)? } else { int(2)? })),
             _ => {
                 let value = self.eval_real(args, f)?;
-                // What is no integer of 64 bits is no size.
+                // A size must fit in 64 bits.
                 (value.abs() < 9.2e18).then_some(value as i128)
             }
         }
@@ -238,7 +238,7 @@ impl Special {
     }
 }
 
-/// An argument as a real number.
+/// The value of an argument as a real number.
 fn real(n: &SymInt, f: &dyn Fn(&str) -> Option<i64>) -> Option<f64> {
     match n.as_special() {
         Some((special, args)) if special.kind() != Kind::Int => special.eval_real(args, f),
@@ -247,7 +247,7 @@ fn real(n: &SymInt, f: &dyn Fn(&str) -> Option<i64>) -> Option<f64> {
 }
 
 impl SymInt {
-    /// A special function of these arguments; where it gives an integer and the arguments are known, that.
+    /// Applies a special function; evaluates it if it returns an integer and the arguments are known.
     pub fn special(special: Special, args: Vec<SymInt>) -> SymInt {
         let known = special.eval(&args, &|_| None).and_then(|value| i64::try_from(value).ok());
         match known {
@@ -256,7 +256,7 @@ impl SymInt {
         }
     }
 
-    /// The function and its arguments, if this is a special one and nothing else.
+    /// The function and its arguments, if this is a single special function.
     pub fn as_special(&self) -> Option<(Special, &[SymInt])> {
         match self.only_atom()? {
             Atom::Function(Function::Special(special), args) => Some((*special, args)),

@@ -1,4 +1,4 @@
-//! Normal forms by example, and arithmetic against plain integers under random assignments.
+//! Tests normal forms by example, and arithmetic against plain integers with random values.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::HashMap;
@@ -79,7 +79,7 @@ fn linear_forms_are_seen() {
     assert_eq!(n(3).as_linear(), None);
 }
 
-/// An expression to be built and evaluated side by side.
+/// An expression that is built and evaluated in parallel.
 #[derive(Debug, Clone)]
 enum Tree {
     Known(i64),

@@ -1,21 +1,21 @@
-//! Gathers the elements of a strided tensor, in row-major order.
+//! Gathers the elements of a strided tensor in row-major order.
 
 use super::payload::{CHUNK, Sink, outside};
 use crate::error::Result;
 
-/// Steps along an axis, in bytes.
+/// An axis with its stride in bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Axis {
-    /// The number of steps.
+    /// The size.
     pub size: usize,
-    /// The bytes from one element to the next.
+    /// The bytes between consecutive elements.
     pub step: usize,
 }
 
-/// Elements that share a cache line, or about as many.
+/// The number of elements that are processed together, about a cache line.
 const TILE: usize = 16;
 
-/// Gives the elements of `width` bytes that these axes reach from `start` on; the last axis varies fastest.
+/// Writes the elements of `width` bytes along these axes, starting at `start`; the last axis varies fastest.
 pub fn gather(bytes: &[u8], width: usize, start: usize, axes: &[Axis], sink: &mut dyn Sink) -> Result<()> {
     let mut gather = Gather { bytes, width, buffer: Vec::new(), sink };
     gather.axes(start, axes)?;
@@ -38,20 +38,20 @@ impl Gather<'_> {
                 2 => self.transposed::<2>(start, rows.size, *columns),
                 4 => self.transposed::<4>(start, rows.size, *columns),
                 8 => self.transposed::<8>(start, rows.size, *columns),
-                _ => self.each(start, *rows, std::slice::from_ref(columns)),
+                _ => self.along_axis(start, *rows, std::slice::from_ref(columns)),
             },
             [last] if last.step == self.width => self.run(start, last.size * self.width),
             [last] => self.row(start, *last),
-            [first, rest @ ..] => self.each(start, *first, rest),
+            [first, rest @ ..] => self.along_axis(start, *first, rest),
         }
     }
 
-    fn each(&mut self, start: usize, first: Axis, rest: &[Axis]) -> Result<()> {
+    fn along_axis(&mut self, start: usize, first: Axis, rest: &[Axis]) -> Result<()> {
         (0..first.size).try_for_each(|i| self.axes(start + i * first.step, rest))
     }
 
-    /// A matrix that lies transposed: what are columns here are rows there. A few of our rows are made at once, tile by
-    /// tile, so that what the processor fetches is used while it has it.
+    /// A transposed matrix: its columns are contiguous. Several rows are made at once, tile by tile, so that fetched
+    /// cache lines are fully used.
     fn transposed<const WIDTH: usize>(&mut self, start: usize, rows: usize, columns: Axis) -> Result<()> {
         self.flush()?;
         let at_once = (CHUNK / (columns.size * WIDTH)).clamp(1, rows.max(1)).next_multiple_of(TILE).min(rows.max(1));
@@ -80,7 +80,7 @@ impl Gather<'_> {
         Ok(())
     }
 
-    /// Bytes that lie together.
+    /// Contiguous bytes.
     fn run(&mut self, start: usize, len: usize) -> Result<()> {
         let run = self.bytes.get(start..start + len).ok_or_else(outside)?;
         for chunk in run.chunks(CHUNK) {
@@ -92,7 +92,7 @@ impl Gather<'_> {
         Ok(())
     }
 
-    /// Elements a step apart.
+    /// Elements with a stride.
     fn row(&mut self, start: usize, axis: Axis) -> Result<()> {
         match self.width {
             1 => self.elements::<1>(start, axis),

@@ -1,6 +1,6 @@
-//! Weights: where their bytes lie and how they are to be read. Nothing but the writer touches the bytes.
+//! Weights: where their bytes are stored and how they are read. Only the writer reads the bytes.
 //!
-//! A weight is bytes somewhere with sizes and strides: in a mapped file, in memory that the caller lends, or made here.
+//! A weight is a byte range with sizes and strides: in a mapped file, in memory of the caller, or in owned memory.
 
 mod gather;
 mod payload;
@@ -17,17 +17,17 @@ pub use scaled::Scaled;
 use crate::dtype::Dtype;
 use crate::error::{Error, Kind, Result};
 
-/// The most bytes that a weight may take which repeats its elements: 64 GiB.
+/// The largest size of a weight that repeats elements: 64 GiB.
 const MOST_EXPANDED: u64 = 1 << 36;
 
-/// What the system maps at once, at most.
+/// The largest page size of the system.
 #[cfg(unix)]
 const LARGE_PAGE: usize = 2 << 20;
 
 /// A tensor of a state dict or a constant.
 #[derive(Debug, Clone)]
 pub struct Weight {
-    /// The state dict's own name: `layer1.0.conv1.weight`.
+    /// The name in the state dict: `layer1.0.conv1.weight`.
     pub name: String,
     /// Element type.
     pub dtype: Dtype,
@@ -53,21 +53,21 @@ pub enum Storage {
         /// Number of bytes.
         len: usize,
     },
-    /// Memory that the caller lends, such as a tensor of a live module.
+    /// Memory of the caller, such as a tensor of a live module.
     Lent(Arc<dyn Memory>),
-    /// Bytes made here.
+    /// Owned bytes.
     Owned(Arc<[u8]>),
-    /// Bytes that are computed when they are written, one element after another.
+    /// Elements that are computed when they are written.
     Scaled(Arc<Scaled>),
 }
 
-/// Memory of somebody else, which stays where it is and as it is while this lives.
+/// Borrowed memory, which must not move or change while this exists.
 pub trait Memory: fmt::Debug + Send + Sync {
-    /// The bytes, the same ones at every call.
+    /// The bytes, the same in every call.
     fn bytes(&self) -> &[u8];
 }
 
-/// A file in memory by mapping; or bytes that were in memory already, treated alike.
+/// A mapped file, or bytes in memory that are treated like one.
 #[derive(Debug)]
 pub struct MappedFile {
     /// Its path as given.
@@ -89,12 +89,12 @@ impl MappedFile {
         if file.metadata().map_err(error)?.is_dir() {
             return Err(Error::new(Kind::Io, "it is a directory, not a file").at(path.display().to_string()));
         }
-        // SAFETY: as everywhere with maps, another process that truncates the file meanwhile ends this one.
+        // SAFETY: as for all maps, the process ends if another one truncates the file meanwhile.
         let map = unsafe { memmap2::Mmap::map(&file) }.map_err(error)?;
         Ok(Arc::new(MappedFile { path: path.to_path_buf(), pages: Pages::Map(map, file) }))
     }
 
-    /// Takes bytes as if they were a file of that name.
+    /// Treats bytes as a file with that name.
     pub fn from_bytes(path: impl Into<PathBuf>, bytes: Vec<u8>) -> Arc<MappedFile> {
         Arc::new(MappedFile { path: path.into(), pages: Pages::Owned(bytes) })
     }
@@ -107,13 +107,13 @@ impl MappedFile {
         }
     }
 
-    /// Is it a file of the disk? A link can point into it, and the system can copy from it.
-    pub fn is_on_disk(&self) -> bool {
+    /// Whether it is a file on disk, which links can refer to and the system can copy from.
+    pub(crate) fn is_on_disk(&self) -> bool {
         matches!(self.pages, Pages::Map(..))
     }
 
-    /// Has the system copy up to `len` bytes from `start` on to a place of `out`, past this process. Gives the number of bytes; 0 where
-    /// the system cannot, and whoever calls must.
+    /// Lets the system copy up to `len` bytes from `start` to a position of `out`, without this process reading them.
+    /// Returns the number of bytes; 0 if the system cannot, so that the caller has to copy.
     pub fn copy_to(&self, start: usize, len: usize, out: &std::fs::File, at: u64) -> usize {
         #[cfg(target_os = "linux")]
         if let Pages::Map(_, file) = &self.pages {
@@ -124,12 +124,12 @@ impl MappedFile {
         0
     }
 
-    /// Has the system bring in all pages of a range at once, which is cheaper than one after another as they are touched,
-    /// and begin with as many after them.
-    pub fn fetch(&self, start: usize, len: usize) {
+    /// Reads all pages of a range at once, which is cheaper than faulting them in one by one, and starts reading the
+    /// following ones.
+    pub(crate) fn fetch(&self, start: usize, len: usize) {
         #[cfg(target_os = "linux")]
         if let Pages::Map(map, _) = &self.pages {
-            // Advice: where it fails, pages come as they are touched.
+            // Only advice: on failure, pages are read when they are accessed.
             let next = start.saturating_add(len).min(map.len());
             let _ = map.advise_range(memmap2::Advice::WillNeed, next, len.min(map.len() - next));
             let _ = map.advise_range(memmap2::Advice::PopulateRead, start, len);
@@ -137,8 +137,8 @@ impl MappedFile {
         let _ = (start, len);
     }
 
-    /// Tells the system that the pages of a range may go: none is needed again soon. Large pages go that are around its ends,
-    /// which would stay otherwise; who reads there gets them again.
+    /// Tells the system that the pages of a range are not needed soon. Rounds outwards to large pages, which would
+    /// otherwise stay in memory; they are read again when accessed.
     pub fn release(&self, start: usize, len: usize) {
         #[cfg(unix)]
         if let Pages::Map(map, _) = &self.pages {
@@ -155,10 +155,10 @@ impl MappedFile {
 }
 
 impl Storage {
-    /// The bytes; none of those that are still to be computed.
+    /// The bytes; empty for those that are computed.
     pub fn bytes(&self) -> &[u8] {
         match self {
-            // The range was checked when it was made; one that lies outside is empty rather than a panic.
+            // The range was checked before; one out of bounds is empty instead of a panic.
             Storage::Mapped { file, start, len } => {
                 let end = start.saturating_add(*len);
                 file.bytes().get(*start..end).unwrap_or_default()
@@ -179,7 +179,7 @@ impl Storage {
 }
 
 impl Weight {
-    /// Are its elements one after another in row-major order?
+    /// Whether the elements are contiguous in row-major order.
     pub fn is_contiguous(&self) -> bool {
         if self.sizes.contains(&0) {
             return true;
@@ -194,9 +194,9 @@ impl Weight {
         true
     }
 
-    /// Checks that sizes, strides and offset stay within the bytes; whoever makes a weight calls this.
+    /// Checks that sizes, strides and offset stay within the bytes; everything that makes a weight must call this.
     ///
-    /// Afterwards every element that they reach lies in [`Storage::bytes`].
+    /// Afterwards, every element is inside [`Storage::bytes`].
     pub fn check(&self) -> Result<()> {
         if self.sizes.len() != self.strides.len() {
             let message = format!("it has {} sizes but {} strides", self.sizes.len(), self.strides.len());
@@ -231,7 +231,7 @@ impl Weight {
             );
             return Err(Error::input(message));
         }
-        // An expanded weight (stride 0) is written out in full.
+        // An expanded weight (stride 0) is written in full.
         if total > present && total > MOST_EXPANDED {
             let message = format!("sizes {:?} with strides {:?} expand to {total} bytes", self.sizes, self.strides);
             return Err(Error::input(message));
@@ -239,7 +239,7 @@ impl Weight {
         Ok(())
     }
 
-    /// The bytes that its elements take when written one after another.
+    /// The number of bytes of its elements when written contiguously.
     pub fn byte_len(&self) -> Option<u64> {
         let mut count = 1_u64;
         for size in &self.sizes {
@@ -248,7 +248,7 @@ impl Weight {
         self.dtype.bytes(count)
     }
 
-    /// The greatest index, in elements, that sizes, strides and offset reach.
+    /// The largest index in elements that sizes, strides and offset reach.
     fn last_element(&self) -> Option<i64> {
         let mut last = self.offset;
         for (size, stride) in self.sizes.iter().zip(&self.strides) {
@@ -258,7 +258,7 @@ impl Weight {
     }
 }
 
-/// The strides of elements one after another, the last axis varying fastest.
+/// The strides of contiguous elements; the last axis varies fastest.
 pub fn row_major(sizes: &[i64]) -> Vec<i64> {
     let mut strides = vec![1i64; sizes.len()];
     for i in (1..sizes.len()).rev() {

@@ -1,7 +1,7 @@
-//! The bytes of a weight as ONNX lays them out: row-major, packed, little-endian.
+//! The bytes of a weight in ONNX's layout: row-major, packed, little-endian.
 //!
-//! A contiguous weight is a slice of the archive and is passed on as it lies, by the system where both ends are files. The elements of others are gathered from the map,
-//! or computed, through a small buffer. Nothing is read before [`Payload::write`].
+//! A contiguous weight is a slice of the archive and is copied directly, by the system if both ends are files. Other
+//! elements are gathered or computed through a small buffer. Nothing is read before [`Payload::write`].
 
 use std::sync::Arc;
 
@@ -9,24 +9,24 @@ use super::gather::{self, Axis};
 use crate::error::{Error, Result};
 use crate::weights::{MappedFile, Scaled, Storage, Weight};
 
-/// The most that is gathered or computed at once.
-pub const CHUNK: usize = 256 << 10;
+/// The most bytes that are gathered or computed at once.
+pub(crate) const CHUNK: usize = 256 << 10;
 
-/// The most that is passed on at once: enough for the system to work in large pages.
+/// The most bytes that are copied at once: enough for the system to use large pages.
 const STRETCH: usize = 4 << 20;
 
-/// Where the bytes of a payload go.
+/// A destination for the bytes of a payload.
 pub trait Sink {
-    /// Takes bytes.
+    /// Writes bytes.
     fn put(&mut self, bytes: &[u8]) -> Result<()>;
 
-    /// Takes bytes of a file as they lie there.
+    /// Copies a range of a file.
     fn pass(&mut self, file: &MappedFile, start: usize, len: usize) -> Result<()> {
         pages(file, start, len, &mut |stretch| self.put(stretch))
     }
 }
 
-/// All bytes in memory, of what is known to be small.
+/// Collects small payloads in memory.
 impl Sink for Vec<u8> {
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.extend_from_slice(bytes);
@@ -44,11 +44,11 @@ pub struct Payload<'a> {
 
 #[derive(Debug)]
 enum Layout {
-    /// One slice of the storage.
+    /// A slice of the storage.
     Slice { start: usize, len: usize },
-    /// Elements of `width` bytes, found by steps of bytes; the last axis varies fastest.
+    /// Elements of `width` bytes with strides in bytes; the last axis varies fastest.
     Strided { start: usize, width: usize, axes: Vec<Axis> },
-    /// Elements of another weight, times their factors.
+    /// Elements of another weight, multiplied by factors.
     Scaled,
 }
 
@@ -61,22 +61,22 @@ impl<'a> Payload<'a> {
         Ok(Payload { weight, layout, len: weight.byte_len().ok_or_else(too_large)? })
     }
 
-    /// The number of bytes that [`Payload::write`] gives.
+    /// The number of bytes that [`Payload::write`] writes.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Has it no bytes?
+    /// Whether it has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Are its bytes to be gathered or computed?
+    /// Whether its bytes are gathered or computed.
     pub fn is_made(&self) -> bool {
         !matches!(self.layout, Layout::Slice { .. })
     }
 
-    /// The bytes where they lie, if they lie in order.
+    /// The bytes, if they are contiguous in memory.
     pub fn slice(&self) -> Option<&'a [u8]> {
         match self.layout {
             Layout::Slice { start, len } => self.weight.storage.bytes().get(start..start + len),
@@ -84,7 +84,7 @@ impl<'a> Payload<'a> {
         }
     }
 
-    /// The place in a file of the disk where the bytes lie in order.
+    /// The position in a file on disk, if the bytes are contiguous there.
     pub fn place(&self) -> Option<(&'a Arc<MappedFile>, u64)> {
         match (&self.layout, &self.weight.storage) {
             (Layout::Slice { start, .. }, Storage::Mapped { file, start: first, .. }) if file.is_on_disk() => {
@@ -94,7 +94,7 @@ impl<'a> Payload<'a> {
         }
     }
 
-    /// Gives all bytes in order, a few at once.
+    /// Writes all bytes in order, in chunks.
     pub fn write(&self, sink: &mut dyn Sink) -> Result<()> {
         match (&self.layout, &self.weight.storage) {
             (Layout::Slice { start, len }, Storage::Mapped { file, start: first, .. }) => {
@@ -119,7 +119,7 @@ impl<'a> Payload<'a> {
     }
 }
 
-/// Gives the bytes of a file, a stretch at once. They are memory of this process only meanwhile.
+/// Passes the bytes of a file in stretches. Their pages are released afterwards.
 pub fn pages(file: &MappedFile, start: usize, len: usize, put: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let bytes = file.bytes().get(start..start + len).ok_or_else(outside)?;
     let mut from = start;
@@ -136,10 +136,10 @@ pub fn pages(file: &MappedFile, start: usize, len: usize, put: &mut dyn FnMut(&[
     Ok(())
 }
 
-/// Multiplies elements on their way; what it gets are whole elements.
+/// Scales elements while they are written; it receives whole elements.
 struct Scaling<'a> {
     scaled: &'a Scaled,
-    /// The next element.
+    /// The index of the next element.
     position: usize,
     buffer: Vec<u8>,
     sink: &'a mut dyn Sink,
@@ -182,7 +182,7 @@ fn strided(weight: &Weight, len: usize, width: usize) -> Result<Layout> {
         let size = usize::try_from(*size).map_err(|_| too_large())?;
         let step = to_bytes(*stride).ok_or_else(too_large)?;
         match axes.last_mut() {
-            // One step of the outer axis is all of this one: together they are one axis.
+            // A step along the outer axis covers this axis exactly, so both become one axis.
             Some(outer) if Some(outer.step) == size.checked_mul(step) => {
                 *outer = Axis { size: outer.size.checked_mul(size).ok_or_else(too_large)?, step };
             }

@@ -1,5 +1,5 @@
-//! A weight times a factor for each index of one axis, computed when it is written: what is left of a normalisation that
-//! was folded into the operator before it.
+//! A weight multiplied by a factor per index of one axis when it is written: the result of folding a normalization into
+//! the previous operator.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::dtype::Dtype;
 pub struct Scaled {
     source: Arc<Weight>,
     factors: Arc<[f64]>,
-    /// Elements that share a factor before the next one's turn.
+    /// The number of consecutive elements that share a factor.
     run: usize,
 }
 
 impl Scaled {
-    /// A weight of floats with a factor for each index of `axis`; None where these do not fit.
+    /// Scales a float weight with a factor per index of `axis`; None if these do not match.
     pub fn of(source: &Arc<Weight>, axis: usize, factors: Arc<[f64]>) -> Option<Weight> {
         if !matches!(source.dtype, Dtype::Float32 | Dtype::Float64) || factors.is_empty() {
             return None;
@@ -38,12 +38,12 @@ impl Scaled {
         })
     }
 
-    /// What is scaled.
+    /// The weight that is scaled.
     pub fn source(&self) -> &Weight {
         &self.source
     }
 
-    /// Scales elements in place, the first of which has this position in row-major order.
+    /// Scales elements in place; `first` is the row-major position of the first one.
     pub fn apply(&self, first: usize, bytes: &mut [u8]) {
         let width = if self.source.dtype == Dtype::Float64 { 8 } else { 4 };
         let mut position = first;

@@ -1,9 +1,9 @@
-//! Other views of the elements of a weight.
+//! Views of a weight's elements with other sizes and strides.
 
 use super::{Storage, Weight, row_major};
 
 impl Weight {
-    /// The same elements in another shape; None where they do not lie in order.
+    /// The same elements in another shape; None if they are not contiguous.
     pub fn reshaped(&self, sizes: &[i64]) -> Option<Weight> {
         let count = |sizes: &[i64]| sizes.iter().try_fold(1i64, |n, size| n.checked_mul(*size));
         if !self.is_contiguous() || count(sizes)? != count(&self.sizes)? {
@@ -13,10 +13,10 @@ impl Weight {
         Some(Weight { sizes: sizes.to_vec(), strides, ..self.clone() })
     }
 
-    /// The dimensions in another order; reversed where none is given.
+    /// The dimensions in another order; reversed if none is given.
     pub fn transposed(&self, perm: Option<&[i64]>) -> Option<Weight> {
         let reversed: Vec<i64> = (0..self.sizes.len() as i64).rev().collect();
-        // Elements of less than a byte cannot be reached by strides, those still to be computed come in order.
+        // Elements smaller than a byte have no strides, and computed elements come in order.
         let can = self.dtype.bits() >= 8 && !matches!(self.storage, Storage::Scaled(_));
         let perm = perm.unwrap_or(&reversed);
         let moved = |list: &[i64]| -> Option<Vec<i64>> {

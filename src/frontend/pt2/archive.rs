@@ -1,7 +1,7 @@
-//! The zip archive around a model: its table of contents, checked; its entries as ranges of the mapped file.
+//! Reads the zip archive of a model: checks its directory, and returns entries as ranges of the mapped file.
 //!
-//! Nothing is copied and nothing is inflated: torch stores every payload as it is. The table of contents is not trusted:
-//! names, ranges and local headers are checked before anything is read.
+//! Nothing is copied or decompressed, because torch stores entries uncompressed. The directory is not trusted: names,
+//! ranges and local headers are checked before anything is read.
 
 use std::io::Cursor;
 use std::sync::Arc;
@@ -13,31 +13,31 @@ use zip::{CompressionMethod, ZipArchive};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::weights::{MappedFile, Storage};
 
-/// An archive, opened.
+/// An open archive.
 #[derive(Debug, Clone)]
 pub struct Archive {
     file: Arc<MappedFile>,
-    /// The entry of another archive that it is, for messages; empty if it is a file.
+    /// The entry of the outer archive, for messages; empty for a file.
     place: String,
-    /// The folder that holds everything, with its slash; may be empty.
+    /// The root folder, with its slash; may be empty.
     root: String,
-    /// By name without the root.
+    /// Entries by name without the root folder.
     entries: FxHashMap<String, Entry>,
 }
 
-/// Where an entry lies.
+/// The location of an entry.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    /// First byte in the file.
+    /// The first byte in the file.
     start: usize,
     len: usize,
-    /// Not compressed.
+    /// Whether it is not compressed.
     stored: bool,
     encrypted: bool,
 }
 
 impl Archive {
-    /// Reads the table of contents of a file.
+    /// Reads the directory of a file.
     pub fn of_file(file: Arc<MappedFile>) -> Result<Archive> {
         let end = file.bytes().len();
         Archive::of_range(file, 0, end, String::new())
@@ -57,17 +57,17 @@ impl Archive {
         Ok(Archive { file, place, root, entries })
     }
 
-    /// The name of an entry as it stands in the table of contents.
+    /// The name of an entry in the directory.
     pub fn full_name(&self, entry: &str) -> String {
         format!("{}{entry}", self.root)
     }
 
-    /// Is there such an entry?
+    /// Whether the archive has an entry.
     pub fn contains(&self, entry: &str) -> bool {
         self.entries.contains_key(entry)
     }
 
-    /// The names of all entries, without the root folder, in no order.
+    /// The names of all entries without the root folder, unordered.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.entries.keys().map(String::as_str)
     }
@@ -78,7 +78,7 @@ impl Archive {
         Ok(self.file.bytes().get(start..start + len).unwrap_or_default())
     }
 
-    /// The text of a short entry, trimmed; None if there is no such entry.
+    /// The trimmed text of a short entry; None if it does not exist.
     pub fn text(&self, entry: &str) -> Result<Option<&str>> {
         if !self.contains(entry) {
             return Ok(None);
@@ -93,7 +93,7 @@ impl Archive {
         Ok(Storage::Mapped { file: Arc::clone(&self.file), start, len })
     }
 
-    /// Adds the entry to an error, and the one that it lies in.
+    /// Adds the entry and its archive to an error.
     pub fn error(&self, entry: &str, error: Error) -> Error {
         let error = error.at(self.full_name(entry));
         if self.place.is_empty() { error } else { error.at(self.place.clone()) }
@@ -101,25 +101,25 @@ impl Archive {
 
     fn stored(&self, entry: &str) -> Result<Entry> {
         let found = self.entries.get(entry);
-        let found = found.ok_or_else(|| self.error(entry, Error::input("the archive has no such entry")))?;
+        let found = found.ok_or_else(|| self.error(entry, Error::input("the archive does not have this entry")))?;
         if found.encrypted {
-            return Err(self.error(entry, Error::input("it is encrypted, which torch never does")));
+            return Err(self.error(entry, Error::input("it is encrypted, which is not supported")));
         }
         if !found.stored {
-            let error = Error::input("it is compressed, which torch never does: the archive was packed again");
-            let help = "unpack the archive and pack it without compression: `zip -0 -r model.pt2 folder`";
+            let error = Error::input("it is compressed, which torch never does: the archive was repacked");
+            let help = "unpack the archive and repack it without compression: `zip -0 -r model.pt2 folder`";
             return Err(self.error(entry, error.help(help)));
         }
         Ok(*found)
     }
 }
 
-/// The root folder and the entries of the archive in `bytes`, which start at `start` of their file.
+/// The root folder and the entries of the archive in `bytes`, which starts at offset `start` of its file.
 fn contents(bytes: &[u8], start: usize) -> Result<(String, FxHashMap<String, Entry>)> {
     if bytes.is_empty() {
         return Err(Error::input("it is empty"));
     }
-    // Not searching for a shifted start keeps this linear in the table of contents, whatever the file's size.
+    // Without searching for a shifted start, the cost is linear in the size of the directory.
     let config = Config { archive_offset: ArchiveOffset::Known(0) };
     let zip = ZipArchive::with_config(config, Cursor::new(bytes)).and_then(|mut zip| {
         zip.validate_header_consistency()?;
@@ -141,10 +141,10 @@ fn contents(bytes: &[u8], start: usize) -> Result<(String, FxHashMap<String, Ent
             let len = usize::try_from(len).ok()?;
             (from.checked_add(len)? <= bytes.len()).then_some((from, len))
         });
-        let (from, len) = range.ok_or_else(|| in_entry("it reaches beyond the end of the file"))?;
+        let (from, len) = range.ok_or_else(|| in_entry("it exceeds the end of the file"))?;
         let stored = entry.compression() == CompressionMethod::Stored;
         if stored && entry.size() != entry.compressed_size() {
-            return Err(in_entry("it is not compressed, and yet has two different sizes"));
+            return Err(in_entry("it is not compressed, but its sizes differ"));
         }
         found.push((name.to_owned(), Entry { start: start + from, len, stored, encrypted: entry.encrypted() }));
     }
@@ -154,7 +154,7 @@ fn contents(bytes: &[u8], start: usize) -> Result<(String, FxHashMap<String, Ent
     Ok((root, entries))
 }
 
-/// torch puts everything into one folder, whose name is no matter; torch 2.7 and older used none.
+/// torch puts all entries into one folder with an arbitrary name; torch 2.7 and older used none.
 fn root_folder(entries: &[(String, Entry)]) -> String {
     let first = entries.first().and_then(|(name, _)| name.split_once('/')).map(|(root, _)| format!("{root}/"));
     match first {
@@ -169,9 +169,9 @@ fn check_name(name: &str) -> Result<()> {
     } else if name.starts_with('/') {
         "is absolute"
     } else if name.contains('\0') || name.contains('\\') {
-        "has a character that it must not have"
+        "has an invalid character"
     } else if name.split('/').any(|part| part == "..") {
-        "leads out of the archive"
+        "points outside of the archive"
     } else {
         return Ok(());
     };
@@ -185,7 +185,7 @@ fn not_an_archive(bytes: &[u8], error: &zip::result::ZipError) -> Error {
     }
     let message = match bytes {
         [0x80, ..] => "it is a bare Python pickle (an old torch.save file), not an archive",
-        _ => "it is not a zip archive, as the files of torch.export.save and torch.jit.save are",
+        _ => "it is not a zip archive like files of torch.export.save",
     };
     Error::input(message).help("save the model with `torch.export.save(torch.export.export(..), \"model.pt2\")`")
 }

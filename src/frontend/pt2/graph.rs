@@ -1,4 +1,4 @@
-//! A graph of the JSON to a [`Graph`] of the program: nodes, arguments, tables of values, nested graphs.
+//! Converts a graph of the JSON to a [`Graph`] of the program: nodes, arguments, tables of values, nested graphs.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
 
-/// Reads graphs; what is shared between them is in here.
+/// Reads graphs and keeps the state that they share.
 #[derive(Debug, Default)]
 pub struct GraphReader {
     expressions: Expressions,
 }
 
 impl GraphReader {
-    /// Everything of a graph but its inputs and outputs, which the signature explains at the top level.
+    /// Reads a graph without its inputs and outputs, which the signature describes at the top level.
     pub fn body(&mut self, nodes: Vec<schema::Node<'_>>, tables: Tables<'_>) -> Result<Graph> {
         let mut graph = Graph::default();
         self.tables(tables, &mut graph)?;
@@ -146,11 +146,16 @@ impl GraphReader {
                 Arg::Graph(Arc::new(self.nested(nested.graph).map_err(|error| error.at(format!("graph `{name}`")))?))
             }
             Argument::AsCustomObj(object) => {
-                let message = format!("`{}` is an object of the custom class {}", &*object.name, &*object.class_fqn);
+                let message =
+                    format!("`{}` is an object of the unsupported class {}", &*object.name, &*object.class_fqn);
                 return Err(Error::unsupported(message));
             }
-            Argument::AsStringToArgument(_) => return Err(Error::unsupported("a dictionary as an argument")),
-            Argument::AsFloatLists(_) => return Err(Error::unsupported("a list of lists of floats as an argument")),
+            Argument::AsStringToArgument(_) => {
+                return Err(Error::unsupported("dictionaries as arguments are not supported"));
+            }
+            Argument::AsFloatLists(_) => {
+                return Err(Error::unsupported("lists of lists of floats as arguments are not supported"));
+            }
         })
     }
 
@@ -184,8 +189,7 @@ impl GraphReader {
 
     fn tensor_meta(&mut self, meta: schema::TensorMeta<'_>) -> Result<TensorMeta> {
         if meta.layout != schema::STRIDED {
-            let message =
-                format!("a tensor of the layout {}; only dense tensors can be said in ONNX", layout(meta.layout));
+            let message = format!("a tensor has the layout {}; ONNX only has dense tensors", layout(meta.layout));
             return Err(Error::unsupported(message));
         }
         let dtype = dtype(meta.dtype)?;
@@ -212,7 +216,7 @@ impl GraphReader {
     }
 }
 
-/// The tables of values of a graph.
+/// The value tables of a graph.
 #[derive(Debug)]
 #[allow(missing_docs)]
 pub struct Tables<'a> {
@@ -222,7 +226,7 @@ pub struct Tables<'a> {
     pub sym_bools: schema::Pairs<'a, schema::SymBool>,
 }
 
-/// Inputs, nodes, outputs and tables of a graph.
+/// Splits a graph into inputs, nodes, outputs and tables.
 pub fn split<'a>(
     graph: schema::Graph<'a>,
 ) -> (Vec<Argument<'a>>, Vec<schema::Node<'a>>, Vec<Argument<'a>>, Tables<'a>) {
@@ -235,8 +239,8 @@ pub fn split<'a>(
     (graph.inputs, graph.nodes, graph.outputs, tables)
 }
 
-/// `with_effects(token, operator, ..)` gives another token, and what the operator gives: it keeps side effects in order, as the order of nodes
-/// does here.
+/// Unwraps `with_effects(token, operator, ..)`, which returns a token and the results of the operator: tokens keep side
+/// effects in order, as the order of nodes does here.
 fn without_token(target: String, args: &mut Vec<(String, Arg)>, outputs: &mut Vec<NodeOutput>) -> String {
     if target != "higher_order::with_effects" || outputs.is_empty() {
         return target;
@@ -258,7 +262,7 @@ fn node_output(argument: Argument<'_>) -> Result<NodeOutput> {
         Argument::AsSymInt(SymIntArgument::AsName(name))
         | Argument::AsSymFloat(SymFloatArgument::AsName(name))
         | Argument::AsSymBool(SymBoolArgument::AsName(name)) => NodeOutput::Sym(name.into_string()),
-        // Constants have no name by which anyone could read them.
+        // Constants have no name, so they cannot be used.
         Argument::AsNone(_)
         | Argument::AsInt(_)
         | Argument::AsFloat(_)
@@ -267,11 +271,11 @@ fn node_output(argument: Argument<'_>) -> Result<NodeOutput> {
         | Argument::AsSymInt(_)
         | Argument::AsSymFloat(_)
         | Argument::AsSymBool(_) => NodeOutput::None,
-        _ => return Err(Error::unsupported("a result that is neither a tensor, a list of tensors nor a number")),
+        _ => return Err(Error::unsupported("a result must be a tensor, a list of tensors or a number")),
     })
 }
 
-/// torch 2.8 and older wrote no names of nodes.
+/// torch 2.8 and older did not write names of nodes.
 fn node_name(outputs: &[NodeOutput], index: usize) -> String {
     match outputs.first() {
         Some(NodeOutput::Tensor(name) | NodeOutput::Sym(name)) => name.clone(),
@@ -280,7 +284,7 @@ fn node_name(outputs: &[NodeOutput], index: usize) -> String {
     }
 }
 
-/// `torch.ops.aten.add.Tensor` is `aten::add.Tensor`; the overload `default` is left out.
+/// `torch.ops.aten.add.Tensor` becomes `aten::add.Tensor`; the overload `default` is omitted.
 pub fn target(name: &str) -> String {
     if let Some(operator) = name.strip_prefix("torch.ops.") {
         let operator = operator.strip_suffix(".default").unwrap_or(operator);
@@ -316,17 +320,17 @@ fn float_arg(number: SymFloatArgument<'_>) -> FloatArg {
 fn sym_bools(flags: Vec<SymBoolArgument<'_>>) -> Result<Arg> {
     let known = flags.into_iter().map(|flag| match flag {
         SymBoolArgument::AsBool(flag) => Ok(flag),
-        SymBoolArgument::AsName(name) => {
-            Err(Error::unsupported(format!("a list of booleans with the computed value `{}` in it", &*name)))
-        }
+        SymBoolArgument::AsName(name) => Err(Error::unsupported(format!(
+            "lists of booleans with computed values such as `{}` are not supported",
+            &*name
+        ))),
     });
     Ok(Arg::Bools(known.collect::<Result<_>>()?))
 }
 
-/// An element type by its number in the schema.
+/// The element type with this number in the schema.
 pub fn dtype(number: i64) -> Result<Dtype> {
-    Dtype::from_pt2(number)
-        .ok_or_else(|| Error::unsupported(format!("the element type of number {number} is not known")))
+    Dtype::from_pt2(number).ok_or_else(|| Error::unsupported(format!("unknown element type {number}")))
 }
 
 fn memory_format(number: i64) -> String {
@@ -340,7 +344,7 @@ fn memory_format(number: i64) -> String {
     name.to_owned()
 }
 
-/// A layout by its number in the schema, as torch writes it.
+/// The name in torch of the layout with this number in the schema.
 pub fn layout(number: i64) -> String {
     let name = match number {
         1 => "sparse_coo",

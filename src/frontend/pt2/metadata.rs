@@ -1,12 +1,12 @@
-//! What is taken of a node's metadata: the user's source line, and the module that was running.
+//! Extracts the user's source line and the module from a node's metadata.
 //!
-//! Both are looked up while the text is read, so that the long texts around them are never kept.
+//! Both are found during deserialization, so that the long texts around them are not stored.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Visitor};
 
-/// The innermost line of a stack trace that is not torch's own: `File "x.py", line 3, in forward`.
+/// The innermost line of a stack trace outside of torch: `File "x.py", line 3, in forward`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SourceLine(pub Option<String>);
 
@@ -32,7 +32,7 @@ impl SourceLine {
 }
 
 impl ModuleStack {
-    /// The stack is `key,path,type` joined by semicolons, outermost first; paths may have commas within brackets.
+    /// The stack is `key,path,type` joined by semicolons, outermost first; paths may contain commas in brackets.
     fn of(stack: &str) -> ModuleStack {
         let innermost = stack.rsplit(';').next().unwrap_or_default();
         let mut parts = [0; 2];
@@ -56,14 +56,14 @@ impl ModuleStack {
         }
         let path = innermost.get(parts[0] + 1..parts[1]).unwrap_or_default();
         let kind = innermost.get(parts[1] + 1..).unwrap_or_default();
-        // torch writes a name of its own where there is no module.
+        // torch writes a placeholder if there is no module.
         let is_module = |text: &&str| !text.is_empty() && !text.starts_with("_empty_nn_module_stack");
         let kept = |text: &str| Some(text).filter(is_module).map(str::to_owned);
         ModuleStack { path: kept(&plain_path(path)), kind: kept(kind) }
     }
 }
 
-/// The path without what the strict mode of torch.export adds: `L['self'].layers._modules['0']` is `layers.0`.
+/// Removes the additions of torch.export's strict mode: `L['self'].layers._modules['0']` becomes `layers.0`.
 fn plain_path(path: &str) -> String {
     let inner = match path.strip_prefix("L['").and_then(|rest| rest.split_once("']")) {
         Some((_, rest)) => rest.trim_start_matches('.'),
@@ -75,7 +75,7 @@ fn plain_path(path: &str) -> String {
     inner.replace("._modules['", ".").replace("']", "")
 }
 
-/// Reads a string without keeping it; anything but a string gives the default.
+/// Reads a string without storing it; other values give the default.
 struct Look<T>(fn(&str) -> T);
 
 impl<'de, T: Default> Visitor<'de> for Look<T> {

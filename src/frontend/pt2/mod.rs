@@ -1,9 +1,10 @@
 //! The front end for `.pt2` files, as `torch.export.save` writes them.
 //!
-//! In the order that data flows: [`archive`] finds the entries, `schema` reads the JSON, `symexpr` its symbolic expressions,
-//! `payload` the weights (`pickle` and `tensors` those of torch 2.8 and older), `graph` and `read` make the program. [`crate::program::validate`] makes
-//! sure that its values are defined. Weights stay where they are in the mapped file. The archive is not trusted: whatever it
-//! holds, the answer is a program or an error, in time and memory linear in the size of its JSON.
+//! In the order of data flow: [`archive`] finds the entries, `schema` reads the JSON, `symexpr` its symbolic
+//! expressions, `payload` the weights (`pickle` and `tensors` for torch 2.8 and older), `graph` and `read` build the
+//! program, and [`crate::program::validate`] checks that its values are defined. Weights stay in the mapped file. The
+//! archive is not trusted: any input results in a program or an error, in time and memory linear in the size of its
+//! JSON.
 
 #[doc(hidden)]
 pub mod archive;
@@ -34,18 +35,18 @@ pub fn read(path: &Path) -> Result<Program> {
     read_model(path, None)
 }
 
-/// Reads the program of that name; where there is no name, the one called `model`, or else the only one.
+/// Reads the program with this name; without a name, the one named `model`, or else the only one.
 pub fn read_model(path: &Path, model: Option<&str>) -> Result<Program> {
     read_file(MappedFile::open(path)?, model)
 }
 
-/// Reads the program of a `.pt2` file that is in memory; `path` is for messages.
+/// Reads the program of a `.pt2` file in memory; `path` is used in messages.
 pub fn read_bytes(path: impl Into<PathBuf>, bytes: Vec<u8>) -> Result<Program> {
     read_file(MappedFile::from_bytes(path, bytes), None)
 }
 
-/// Reads a program that was not saved: the JSON of its graph, as in a `.pt2` file, and its tensors by name, those of the
-/// state dict and the other constants. `name` is for messages.
+/// Reads a program that was not saved: the JSON of its graph, as in a `.pt2` file, and the tensors of the state dict
+/// and other constants by name. `name` is used in messages.
 pub fn read_live(
     name: &str,
     json: &[u8],
@@ -58,7 +59,7 @@ pub fn read_live(
     Ok(program)
 }
 
-/// What kind of archive it is.
+/// The kind of an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// `torch.export.save` of torch 2.8 and later.
@@ -74,7 +75,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// What the entries show.
+    /// Determines the kind by the entries.
     pub fn of(archive: &Archive) -> Form {
         if archive.contains("archive_format") || archive.names().any(|name| name.starts_with("models/")) {
             Form::Pt2
@@ -103,9 +104,11 @@ fn read_archive(archive: &Archive, model: Option<&str>) -> Result<Program> {
     match Form::of(archive) {
         Form::Pt2 => packaged(archive, model),
         Form::FlatPt2 => flat(archive, model),
-        Form::TorchScript => Err(Error::input("it is a TorchScript file, not one of torch.export").help(help)),
-        Form::Saved => Err(Error::input("it is a torch.save file: weights or objects, without a graph").help(help)),
-        Form::Unknown => Err(Error::input("it is a zip archive, but not one of torch.export.save").help(help)),
+        Form::TorchScript => Err(Error::input("it is a TorchScript file, not a torch.export file").help(help)),
+        Form::Saved => {
+            Err(Error::input("it is a torch.save file, which contains weights or objects but no graph").help(help))
+        }
+        Form::Unknown => Err(Error::input("it is a zip archive, but not a torch.export.save file").help(help)),
     }
 }
 
@@ -116,17 +119,17 @@ fn packaged(archive: &Archive, model: Option<&str>) -> Result<Program> {
         return Err(archive.error("archive_format", error));
     }
     if let Some(version) = archive.text("archive_version")?.filter(|version| *version != "0") {
-        let error = Error::unsupported(format!("version {version:?} of the archive is not known, only version 0"));
+        let error = Error::unsupported(format!("unsupported archive version {version:?}; only version 0 is supported"));
         return Err(archive.error("archive_version", error));
     }
     check_byte_order(archive)?;
-    let model = chosen(archive, model)?;
+    let model = select_model(archive, model)?;
     let state = payloads(archive, "data/weights/", &model, "weights")?;
     let constants = payloads(archive, "data/constants/", &model, "constants")?;
     read::program(archive, &format!("models/{model}.json"), Weights::new(state, constants))
 }
 
-/// The payloads of a folder: torch looks for the pickle of torch 2.8 first.
+/// The payloads of a folder: like torch, looks for the pickle of torch 2.8 first.
 fn payloads<'a>(archive: &'a Archive, folder: &'static str, model: &str, kind: &str) -> Result<Payloads<'a>> {
     let pickle = format!("{folder}{model}.pt");
     if archive.contains(&pickle) {
@@ -139,10 +142,10 @@ fn payloads<'a>(archive: &'a Archive, folder: &'static str, model: &str, kind: &
     Ok(Payloads::Nothing)
 }
 
-/// torch 2.7 and older: four entries, and no folder.
+/// torch 2.7 and older: four entries without a folder.
 fn flat(archive: &Archive, model: Option<&str>) -> Result<Program> {
     if let Some(model) = model.filter(|model| *model != "model") {
-        return Err(Error::input(format!("there is no model `{model}`; the archive has only one, without a name")));
+        return Err(Error::input(format!("the archive has no model `{model}`, only one without a name")));
     }
     let state = Payloads::saved(archive, "serialized_state_dict.pt")?;
     let constants = match archive.contains("serialized_constants.pt") {
@@ -156,14 +159,14 @@ fn check_byte_order(archive: &Archive) -> Result<()> {
     match archive.text("byteorder")? {
         None | Some("little") => Ok(()),
         Some(order) => {
-            let error = Error::unsupported(format!("the byte order is {order:?}; only \"little\" is known"));
+            let error = Error::unsupported(format!("unsupported byte order {order:?}; only \"little\" is supported"));
             Err(archive.error("byteorder", error))
         }
     }
 }
 
-/// The model to read: the one that was asked for, or `model`, or the only one.
-fn chosen(archive: &Archive, asked: Option<&str>) -> Result<String> {
+/// The model to read: the requested one, or `model`, or the only one.
+fn select_model(archive: &Archive, asked: Option<&str>) -> Result<String> {
     let models = archive.names().filter_map(|name| name.strip_prefix("models/")?.strip_suffix(".json"));
     let mut models: Vec<&str> = models.collect();
     models.sort_unstable();
@@ -174,12 +177,12 @@ fn chosen(archive: &Archive, asked: Option<&str>) -> Result<String> {
     let listed = || models.iter().take(20).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match (asked, models.as_slice()) {
         (_, []) => {
-            let error = Error::input("there is no exported program in it (no entry models/*.json)");
+            let error = Error::input("the archive has no exported program (no entry models/*.json)");
             Err(error
-                .help("an archive that AOTInductor compiled holds machine code only; save the exported program itself"))
+                .help("archives compiled by AOTInductor only contain machine code; save the exported program itself"))
         }
         (None, [only]) => Ok((*only).to_owned()),
-        (None, _) => Err(Error::input(format!("there are several models in it; choose one of {}", listed()))),
-        (Some(name), _) => Err(Error::input(format!("there is no model `{name}`; there are {}", listed()))),
+        (None, _) => Err(Error::input(format!("the archive has several models; choose one of {}", listed()))),
+        (Some(name), _) => Err(Error::input(format!("the archive has no model `{name}`, only {}", listed()))),
     }
 }

@@ -1,8 +1,8 @@
 //! The weights of an archive, by their names in the state dict.
 //!
-//! Four sources: raw payloads described by JSON (torch 2.9 and later), torch.save pickles in an entry (2.8) and the same in a
-//! flat archive (2.7), which all give ranges of the mapped file; and memory that the caller lends. Names that mean the same
-//! tensor share one [`Weight`].
+//! There are four sources: raw payloads described by JSON (torch 2.9 and later), torch.save pickles in an entry (2.8)
+//! or in a flat archive (2.7), which all refer to ranges of the mapped file; and memory of the caller. Names of the
+//! same tensor share one [`Weight`].
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::weights::{Storage, Weight};
 
-/// A folder of payloads, or what stands for one.
+/// The payloads of one kind.
 #[derive(Debug)]
 pub enum Payloads<'a> {
-    /// There are none.
+    /// No payloads.
     Nothing,
     /// One entry for each storage.
     Raw {
@@ -28,14 +28,14 @@ pub enum Payloads<'a> {
         archive: &'a Archive,
         /// The folder, with its slash.
         folder: &'static str,
-        /// What is in it.
+        /// The entries of its `config`.
         config: FxHashMap<String, PayloadMeta<'a>>,
     },
     /// A torch.save archive within the archive.
     Saved {
         /// The inner archive.
         archive: Archive,
-        /// What is in it; the error where a value is no plain tensor.
+        /// The tensors; an error for each value that is not a plain tensor.
         tensors: FxHashMap<String, Result<SavedTensor>>,
     },
     /// Tensors of a live module.
@@ -58,7 +58,7 @@ impl<'a> Payloads<'a> {
         Ok(Payloads::Saved { archive, tensors })
     }
 
-    /// The tensor of this name; None if there is none.
+    /// The tensor with this name, if there is one.
     fn find(&self, name: &str) -> Option<Result<Weight>> {
         match self {
             Payloads::Nothing => None,
@@ -75,7 +75,7 @@ impl<'a> Payloads<'a> {
     }
 }
 
-/// What makes two weights the same: where their bytes start, and how they are read.
+/// Identifies equal weights: the start of their bytes and how they are read.
 type Identity = (usize, usize, Dtype, i64, Vec<i64>, Vec<i64>);
 
 /// All weights of a model.
@@ -87,7 +87,7 @@ pub struct Weights<'a> {
 }
 
 impl<'a> Weights<'a> {
-    /// Of the state dict and the constants.
+    /// The weights of the state dict and the constants.
     pub fn new(state: Payloads<'a>, constants: Payloads<'a>) -> Weights<'a> {
         Weights { state, constants, made: FxHashMap::default() }
     }
@@ -98,7 +98,7 @@ impl<'a> Weights<'a> {
         self.shared(name, found)
     }
 
-    /// A lifted constant or a buffer that is not persistent.
+    /// A lifted constant or a nonpersistent buffer.
     pub fn constant(&mut self, name: &str) -> Result<Arc<Weight>> {
         let found = self.constants.find(name).or_else(|| self.state.find(name));
         self.shared(name, found)
@@ -131,7 +131,10 @@ fn raw_weight(archive: &Archive, folder: &str, name: &str, payload: &PayloadMeta
         return Err(error.help(help));
     };
     if meta.layout != schema::STRIDED {
-        return Err(Error::unsupported(format!("it is of the layout {}, which ONNX has not", layout(meta.layout))));
+        return Err(Error::unsupported(format!(
+            "it has the layout {}, which ONNX does not support",
+            layout(meta.layout)
+        )));
     }
     let known = |value: &schema::SymInt<'_>| match value {
         schema::SymInt::AsInt(number) => Ok(*number),

@@ -1,14 +1,14 @@
-//! A machine for Python's pickles that builds data and can run nothing.
+//! A reader for Python's pickles that builds data and never runs code.
 //!
-//! Where a pickle says to call a function, the call is kept as data: its name, its arguments, and what is put into its result.
-//! Objects lie in one list and refer to each other by index, so that a pickle that contains itself does no harm. Time and memory are
+//! If a pickle calls a function, the call is stored as data: its name, its arguments, and what is added to its result.
+//! Objects are in one list and refer to each other by index, so recursive pickles are harmless. Time and memory are
 //! linear in the length of the pickle.
 
 use rustc_hash::FxHashMap;
 
 use aten2onnx_core::error::{Error, Result};
 
-/// An object of the [`Pickle`] it came from.
+/// A reference to an object of a [`Pickle`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Id(u32);
 
@@ -31,32 +31,32 @@ pub enum Object<'a> {
     Tuple(Vec<Id>),
     /// A list.
     List(Vec<Id>),
-    /// A dictionary; a key that comes twice counts the second time.
+    /// A dictionary; the last value of a repeated key counts.
     Dict(Vec<(Id, Id)>),
-    /// A class or function: its module and its name.
+    /// A class or function: its module and name.
     Global(&'a str, &'a str),
-    /// What lies outside of the pickle: a storage.
+    /// Data outside of the pickle: a storage.
     Persistent(Id),
-    /// A call that was not made.
+    /// A call, which is not executed.
     Call(Call),
 }
 
-/// A call of a function or class, and what was then put into its result.
+/// A call of a function or class, and what was added to its result.
 #[derive(Debug, Clone)]
 pub struct Call {
     /// Usually a [`Object::Global`].
     pub callable: Id,
     /// The tuple of arguments.
     pub args: Id,
-    /// What was appended to it as to a list.
+    /// Elements that were appended to the result.
     pub items: Vec<Id>,
-    /// What was set in it as in a dictionary.
+    /// Entries that were set in the result.
     pub pairs: Vec<(Id, Id)>,
-    /// What `__setstate__` would get.
+    /// The argument of `__setstate__`.
     pub state: Option<Id>,
 }
 
-/// A pickle, read.
+/// A parsed pickle.
 #[derive(Debug)]
 pub struct Pickle<'a> {
     objects: Vec<Object<'a>>,
@@ -88,7 +88,7 @@ impl<'a> Pickle<'a> {
         self.objects.get(id.0 as usize).unwrap_or(&Object::None)
     }
 
-    /// The elements of a tuple, or of a subclass that is made from one (`torch.Size`).
+    /// The elements of a tuple, or of a subclass that wraps one (`torch.Size`).
     pub fn tuple(&self, id: Id) -> Option<&[Id]> {
         match self.get(id) {
             Object::Tuple(items) => Some(items),
@@ -103,7 +103,7 @@ impl<'a> Pickle<'a> {
         }
     }
 
-    /// The entries of a dictionary, ordered or not.
+    /// The entries of a dictionary or `OrderedDict`.
     pub fn dict(&self, id: Id) -> Option<&[(Id, Id)]> {
         match self.get(id) {
             Object::Dict(pairs) => Some(pairs),
@@ -123,7 +123,7 @@ impl<'a> Pickle<'a> {
         }
     }
 
-    /// A text.
+    /// A string.
     pub fn str(&self, id: Id) -> Option<&'a str> {
         match self.get(id) {
             Object::Str(text) => Some(text),
@@ -150,7 +150,7 @@ struct Machine<'a> {
     at: usize,
     objects: Vec<Object<'a>>,
     stack: Vec<Id>,
-    /// Heights of the stack.
+    /// Stack heights.
     marks: Vec<usize>,
     memo: FxHashMap<u32, Id>,
 }
@@ -163,7 +163,7 @@ impl<'a> Machine<'a> {
                 return self.pop();
             }
             if !(self.scalar(code)? || self.container(code)? || self.plumbing(code)?) {
-                return Err(Error::input(format!("the pickle operation {code:#04x} is not known here")));
+                return Err(Error::input(format!("unsupported pickle operation {code:#04x}")));
             }
         }
     }
@@ -275,7 +275,7 @@ impl<'a> Machine<'a> {
                 let module = self.pop()?;
                 let (Some(Object::Str(module)), Some(Object::Str(name))) = (self.object(module), self.object(name))
                 else {
-                    return Err(Error::input("the name of a class or function is no text"));
+                    return Err(Error::input("the name of a class or function is not a string"));
                 };
                 let global = Object::Global(module, name);
                 self.push(global)?;
@@ -295,10 +295,10 @@ impl<'a> Machine<'a> {
             0x80 => {
                 let protocol = self.byte()?;
                 if !(2..=5).contains(&protocol) {
-                    return Err(Error::input(format!("pickle protocol {protocol} is not known here")));
+                    return Err(Error::input(format!("unsupported pickle protocol {protocol}")));
                 }
             }
-            // Frames are a matter of reading from pipes.
+            // Frames only matter when reading from pipes.
             0x95 => {
                 self.take(8)?;
             }
@@ -358,7 +358,7 @@ impl<'a> Machine<'a> {
     }
 
     fn text(&mut self, len: usize) -> Result<&'a str> {
-        std::str::from_utf8(self.take(len)?).map_err(|_| Error::input("a text is not UTF-8"))
+        std::str::from_utf8(self.take(len)?).map_err(|_| Error::input("a string is not UTF-8"))
     }
 
     fn line(&mut self) -> Result<&'a str> {
@@ -376,7 +376,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Nothing below it may be popped: the last mark.
+    /// The stack height below which nothing may be popped: the last mark.
     fn floor(&self) -> usize {
         self.marks.last().copied().unwrap_or(0)
     }
@@ -409,7 +409,7 @@ impl<'a> Machine<'a> {
     fn append(&mut self, mut new: Vec<Id>) -> Result<()> {
         match self.top()? {
             Object::List(items) | Object::Call(Call { items, .. }) => items.append(&mut new),
-            _ => return Err(Error::input("something is appended to what is no list")),
+            _ => return Err(Error::input("an element is appended to an object that is not a list")),
         }
         Ok(())
     }
@@ -417,7 +417,7 @@ impl<'a> Machine<'a> {
     fn set(&mut self, mut new: Vec<(Id, Id)>) -> Result<()> {
         match self.top()? {
             Object::Dict(pairs) | Object::Call(Call { pairs, .. }) => pairs.append(&mut new),
-            _ => return Err(Error::input("something is set in what is no dictionary")),
+            _ => return Err(Error::input("an entry is set in an object that is not a dictionary")),
         }
         Ok(())
     }
@@ -429,7 +429,7 @@ impl<'a> Machine<'a> {
     }
 
     fn recall(&mut self, key: u32) -> Result<()> {
-        let id = self.memo.get(&key).ok_or_else(|| Error::input(format!("nothing was remembered as {key}")))?;
+        let id = self.memo.get(&key).ok_or_else(|| Error::input(format!("the memo has no entry {key}")))?;
         self.stack.push(*id);
         Ok(())
     }
@@ -441,12 +441,12 @@ fn underflow() -> Error {
 
 fn pairs(items: &[Id]) -> Result<Vec<(Id, Id)>> {
     let (pairs, []) = items.as_chunks::<2>() else {
-        return Err(Error::input("a key without a value"));
+        return Err(Error::input("a key has no value"));
     };
     Ok(pairs.iter().map(|[key, value]| (*key, *value)).collect())
 }
 
-/// A little-endian number in two's complement; None if it takes more than 64 bits.
+/// A little-endian number in two's complement; None if it does not fit in 64 bits.
 fn long(bytes: &[u8]) -> Option<i64> {
     let negative = bytes.last().is_some_and(|byte| *byte >= 0x80);
     let mut number = [if negative { 0xff } else { 0 }; 8];

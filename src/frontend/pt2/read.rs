@@ -1,4 +1,4 @@
-//! An exported program to a [`Program`]: the signature tells what each input and output is; names say nothing.
+//! Converts an exported program to a [`Program`]: the signature describes each input and output.
 
 use super::archive::Archive;
 
@@ -9,10 +9,10 @@ use crate::program::validate;
 use crate::program::{Arg, BoundWeight, Input, InputKind, Output, OutputKind, Program};
 use aten2onnx_core::error::{Error, Result};
 
-/// The version of the schema that this reader was written for.
+/// The schema version that this reader was written for.
 const SCHEMA: (i64, i64) = (8, 20);
 
-/// Reads the program in the entry `json`, whose weights are in `weights`.
+/// Reads the program in the entry `json` with these weights.
 pub fn program(archive: &Archive, json: &str, weights: Weights<'_>) -> Result<Program> {
     document(archive.bytes(json)?, weights).map_err(|error| archive.error(json, error))
 }
@@ -23,7 +23,7 @@ pub fn document(bytes: &[u8], weights: Weights<'_>) -> Result<Program> {
         check_version(&program.schema_version)?;
         convert(program, weights)
     });
-    // A document of another version may well look different: that is the error to report.
+    // A document of another version may fail in any way, so report the version.
     read.map_err(|error| match parse::<VersionOnly>(bytes) {
         Ok(version) if version.schema_version.major != SCHEMA.0 => {
             of_version(&version.schema_version, &error.to_string())
@@ -32,14 +32,14 @@ pub fn document(bytes: &[u8], weights: Weights<'_>) -> Result<Program> {
     })
 }
 
-/// A newer version is read as far as it is known.
+/// Newer versions are read as far as they are known.
 fn check_version(version: &schema::SchemaVersion) -> Result<()> {
     if version.major >= SCHEMA.0 { Ok(()) } else { Err(of_version(version, "it is too old")) }
 }
 
 fn of_version(version: &schema::SchemaVersion, reason: &str) -> Error {
     let (major, minor) = (version.major, version.minor);
-    Error::unsupported(format!("the schema version is {major}.{minor}, but only {}.x is known: {reason}", SCHEMA.0))
+    Error::unsupported(format!("the schema version is {major}.{minor}, but only {}.x is supported: {reason}", SCHEMA.0))
         .help("export the model again with a current version of torch, or update this program")
 }
 
@@ -49,10 +49,10 @@ fn convert(exported: ExportedProgram<'_>, weights: Weights<'_>) -> Result<Progra
     let schema::SchemaVersion { major, minor } = exported.schema_version;
     if (major, minor) > SCHEMA {
         let known = format!("{}.{}", SCHEMA.0, SCHEMA.1);
-        program.notes.push(format!("the schema version is {major}.{minor}; what is new since {known} is ignored"));
+        program.notes.push(format!("the schema version is {major}.{minor}; additions since {known} are ignored"));
     }
     for (symbol, range) in exported.range_constraints.0 {
-        // Ranges of expressions (`s77 + 1`) follow from those of their symbols.
+        // The bounds of expressions (`s77 + 1`) follow from those of their symbols.
         if symbol.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
             program.ranges.insert(symbol.into_string(), (range.min_val, range.max_val));
         }
@@ -70,7 +70,7 @@ fn convert(exported: ExportedProgram<'_>, weights: Weights<'_>) -> Result<Progra
     Ok(program)
 }
 
-/// What is needed to explain inputs and outputs.
+/// The context for inputs and outputs.
 struct Signature<'a> {
     reader: GraphReader,
     weights: Weights<'a>,
@@ -106,8 +106,8 @@ impl Signature<'_> {
                 (arg, self.weights.constant(&tensor_constant_name)?)
             }
             InputSpec::CustomObj { custom_obj_name } => {
-                let message = format!("the model holds `{}`, an object of a custom class", &*custom_obj_name);
-                return Err(Error::unsupported(message).help("ONNX has no such objects; keep them out of `forward`"));
+                let message = format!("the model contains `{}`, an object of a custom class", &*custom_obj_name);
+                return Err(Error::unsupported(message).help("ONNX has no such objects; do not use them in `forward`"));
             }
             // Tokens order side effects, as the order of nodes does here.
             InputSpec::Token(_) => return Ok(()),
@@ -155,12 +155,12 @@ fn constant(value: ConstantValue<'_>) -> Arg {
     }
 }
 
-/// None for a token, which is no value.
+/// None for a token, which is not a value.
 fn output_kind(spec: OutputSpec<'_>) -> Result<Option<OutputKind>> {
     Ok(Some(match spec {
         OutputSpec::UserOutput(_) | OutputSpec::LossOutput(_) => OutputKind::User,
         OutputSpec::BufferMutation { buffer_name } => OutputKind::BufferMutation(buffer_name.into_string()),
-        // Parameters are state like buffers.
+        // Parameters are state, like buffers.
         OutputSpec::ParameterMutation { parameter_name } => OutputKind::BufferMutation(parameter_name.into_string()),
         OutputSpec::UserInputMutation { user_input_name } => OutputKind::InputMutation(user_input_name.into_string()),
         OutputSpec::GradientToParameter(_) | OutputSpec::GradientToUserInput(_) => {

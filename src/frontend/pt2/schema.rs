@@ -1,9 +1,9 @@
-//! The JSON of an exported program (torch's export schema, version 8), as serde reads it.
+//! The JSON of an exported program (torch's export schema, version 8), for deserialization with serde.
 //!
-//! Only what the reader needs is kept: unknown fields are skipped, and of the metadata of nodes, which is half of the text,
-//! only the module path and the user's source line are taken. Strings are borrowed from the text where they have no escapes.
+//! Only needed data is kept: unknown fields are skipped, and of the metadata of nodes, which is half of the text, only
+//! the module path and the user's source line are read. Strings without escapes are borrowed from the text.
 
-// The names are the schema's.
+// The names are those of the schema.
 #![allow(clippy::enum_variant_names)]
 
 use std::borrow::Cow;
@@ -21,7 +21,7 @@ use super::metadata::{ModuleStack, SourceLine};
 pub struct Text<'a>(Cow<'a, str>);
 
 impl Text<'_> {
-    /// Its own copy.
+    /// Copies the text.
     pub fn into_string(self) -> String {
         self.0.into_owned()
     }
@@ -53,7 +53,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     }
 }
 
-/// A float, or one of the strings that stand for what JSON has no number for.
+/// A float, or a string for a value that JSON numbers cannot represent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Float(pub f64);
 
@@ -87,7 +87,7 @@ impl<'de> Deserialize<'de> for Float {
     }
 }
 
-/// An object whose keys are names: its entries in order.
+/// An object as a list of its entries in order.
 #[derive(Debug, Clone)]
 pub struct Pairs<'a, T>(pub Vec<(Text<'a>, T)>);
 
@@ -117,12 +117,12 @@ impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for Pairs<'a, T> {
     }
 }
 
-/// `null` as much as nothing at all is the default.
+/// `null` gives the default, like a missing field.
 fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deserializer: D) -> Result<T, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// The field that is read before all others.
+/// Only the version, which is read if the document cannot be.
 #[derive(Debug, Deserialize)]
 pub struct VersionOnly {
     /// The version.
@@ -195,7 +195,7 @@ pub struct Node<'a> {
     pub name: Option<Text<'a>>,
 }
 
-/// What is kept of a node's metadata.
+/// The metadata of a node that is kept.
 #[derive(Debug, Default, Deserialize)]
 #[allow(missing_docs)]
 pub struct NodeMetadata {
@@ -227,7 +227,7 @@ pub struct TensorMeta<'a> {
     pub layout: i64,
 }
 
-/// The number of the strided layout; the others are sparse or of one library.
+/// The number of the strided layout; the others are sparse or library-specific.
 pub const STRIDED: i64 = 7;
 
 fn strided() -> i64 {
@@ -447,7 +447,7 @@ pub enum OutputSpec<'a> {
     Token(IgnoredAny),
 }
 
-/// What the archive says of the payloads in a folder.
+/// The description of the payloads in a folder.
 #[derive(Debug, Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
 #[allow(missing_docs)]
@@ -466,7 +466,7 @@ pub struct PayloadMeta<'a> {
     pub tensor_meta: Option<TensorMeta<'a>>,
 }
 
-/// Reads a document. On an error the text is read once more, to say at which field it was.
+/// Parses a document. On an error the text is parsed again to report the field.
 pub fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, aten2onnx_core::error::Error> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         aten2onnx_core::error::Error::input(format!("it is not UTF-8 text at byte {}", error.valid_up_to()))
@@ -480,7 +480,7 @@ pub fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, aten2onnx_cor
             _ => aten2onnx_core::error::Error::input(first.to_string()),
         };
         if first.is_eof() {
-            return error.help("the text ends early: the archive is damaged");
+            return error.help("the text is truncated: the archive is damaged");
         }
         error
     })

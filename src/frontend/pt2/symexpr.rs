@@ -1,7 +1,7 @@
-//! Symbolic expressions: sympy's `srepr` text to [`SymInt`].
+//! Parses symbolic expressions: sympy's `srepr` text to [`SymInt`].
 //!
-//! `Add(Mul(Integer(2), Symbol('s77', positive=True, integer=True)), Integer(1))` is `2*s77 + 1`. An integer expression that
-//! SymInt cannot hold (it has a function that is not known here) becomes an anonymous symbol, the same for the same text.
+//! `Add(Mul(Integer(2), Symbol('s77', positive=True, integer=True)), Integer(1))` is `2*s77 + 1`. An integer expression
+//! with an unknown function becomes an anonymous symbol, the same for the same text.
 
 use rustc_hash::FxHashMap;
 
@@ -10,12 +10,12 @@ use aten2onnx_core::sym::{Kind, SymInt};
 
 use super::symfunctions::{Number, function};
 
-/// Calls within calls; torch's own stay below ten.
+/// The maximal nesting of calls; torch's own stays below ten.
 const MAX_DEPTH: u32 = 64;
-/// Longer expressions are not worth looking into.
+/// Longer expressions are not parsed.
 const MAX_LENGTH: usize = 4096;
 
-/// Reads expressions; the same text is read once.
+/// Parses expressions; the same text is parsed once.
 #[derive(Debug, Default)]
 pub struct Expressions {
     known: FxHashMap<String, SymInt>,
@@ -41,12 +41,12 @@ impl Expressions {
         let value = parser.expression(0)?;
         parser.spaces();
         if parser.at != text.len() {
-            return Err(parser.error("something follows the expression"));
+            return Err(parser.error("unexpected text after the expression"));
         }
         Ok(value.filter(|number| number.kind == Kind::Int).map_or_else(|| self.anonymous(text), |number| number.value))
     }
 
-    /// The symbol that stands for an expression that cannot be looked into.
+    /// The symbol for an expression that is not parsed.
     fn anonymous(&mut self, text: &str) -> SymInt {
         if let Some(symbol) = self.opaque.get(text) {
             return symbol.clone();
@@ -57,7 +57,7 @@ impl Expressions {
     }
 }
 
-/// For messages.
+/// The text for messages.
 fn shortened(text: &str) -> &str {
     text.char_indices().nth(120).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }
@@ -69,16 +69,16 @@ struct Parser<'t, 'e> {
 }
 
 impl<'t> Parser<'t, '_> {
-    /// An expression; None for one that cannot be looked into.
+    /// An expression; None if it has no representation here.
     fn expression(&mut self, depth: u32) -> Result<Option<Number>> {
         if depth > MAX_DEPTH {
-            return Err(self.error("it is nested too deeply"));
+            return Err(self.error("the expression is nested too deeply"));
         }
         self.spaces();
         let start = self.at;
         let name = self.word();
         if name.is_empty() {
-            return Err(self.error("a function was expected"));
+            return Err(self.error("expected a function"));
         }
         if !self.eats('(') {
             return Ok(Number::truth(name));
@@ -88,7 +88,7 @@ impl<'t> Parser<'t, '_> {
                 let symbol = self.quoted()?;
                 let is_integer = self.keywords()?.contains(&("integer", "True"));
                 let plain = symbol.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !symbol.is_empty();
-                // A real number out of the data has no such value here.
+                // A real number that depends on data has no representation here.
                 Ok((plain && is_integer).then(|| Number::int(SymInt::symbol(symbol))))
             }
             "Integer" => {
@@ -121,7 +121,7 @@ impl<'t> Parser<'t, '_> {
         let mut args = Vec::new();
         while !self.eats(')') {
             if !args.is_empty() && !self.eats(',') {
-                return Err(self.error("`,` or `)` was expected"));
+                return Err(self.error("expected `,` or `)`"));
             }
             if let Some(argument) = self.argument(depth)? {
                 args.push(argument);
@@ -130,7 +130,7 @@ impl<'t> Parser<'t, '_> {
         Ok(args)
     }
 
-    /// An argument; None if it is `key=word` (such as `evaluate=False`), which says nothing of the value.
+    /// An argument; None if it is `key=word` (such as `evaluate=False`), which does not affect the value.
     fn argument(&mut self, depth: u32) -> Result<Option<Option<Number>>> {
         self.spaces();
         let start = self.at;
@@ -143,7 +143,7 @@ impl<'t> Parser<'t, '_> {
         self.expression(depth + 1).map(Some)
     }
 
-    /// `name(args)`, whose text starts at `start` and ends here.
+    /// Evaluates `name(args)`, whose text starts at `start` and ends here.
     fn call(&mut self, name: &str, args: &[Option<Number>], start: usize) -> Option<Number> {
         let known: Option<Vec<Number>> = args.iter().cloned().collect();
         if let Some(value) = known.and_then(|args| function(name, &args)) {
@@ -186,18 +186,18 @@ impl<'t> Parser<'t, '_> {
         self.spaces();
         let rest = self.rest();
         let inner = rest.strip_prefix('\'').and_then(|rest| rest.split_once('\''));
-        let (inner, _) = inner.ok_or_else(|| self.error("a quoted name was expected"))?;
+        let (inner, _) = inner.ok_or_else(|| self.error("expected a quoted name"))?;
         self.at += inner.len() + 2;
         Ok(inner)
     }
 
-    /// `, key=word` as often as they come, and the closing parenthesis.
+    /// Repeated `, key=word`, and the closing parenthesis.
     fn keywords(&mut self) -> Result<Vec<(&'t str, &'t str)>> {
         let mut keywords = Vec::new();
         while self.eats(',') {
             let key = self.word();
             if !self.eats('=') {
-                return Err(self.error("`=` was expected"));
+                return Err(self.error("expected `=`"));
             }
             keywords.push((key, self.word()));
         }
@@ -206,7 +206,7 @@ impl<'t> Parser<'t, '_> {
     }
 
     fn closes(&mut self) -> Result<()> {
-        if self.eats(')') { Ok(()) } else { Err(self.error("`)` was expected")) }
+        if self.eats(')') { Ok(()) } else { Err(self.error("expected `)`")) }
     }
 
     fn eats(&mut self, c: char) -> bool {
@@ -269,7 +269,7 @@ mod tests {
         assert!(value.as_symbol().is_some_and(|name| name.starts_with('?')), "{value}");
         let sum = expressions.read(&format!("Add({inner}, Integer(1))")).unwrap_or_default();
         assert_eq!(sum, value.add(&SymInt::from(1)));
-        // Real numbers, and those out of the data, are no sizes.
+        // Real numbers, and those that depend on data, are not sizes.
         assert!(text(&format!("Mul(Rational(1, 2), {S})")).starts_with('?'));
         assert!(text(&format!("Mul({S}, Pow(Integer(2), Integer(-1)))")).starts_with('?'));
         assert!(text("TruncToInt(Symbol('zuf0'))").starts_with('?'));

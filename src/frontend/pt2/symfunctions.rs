@@ -1,13 +1,13 @@
-//! The functions of sympy and of torch in symbolic expressions, as [`SymInt`] has them.
+//! Functions of sympy and torch in symbolic expressions, mapped to [`SymInt`].
 
 use aten2onnx_core::sym::{Kind, Relation, Special, SymInt, UNARY};
 
 /// A part of an expression.
 #[derive(Debug, Clone)]
 pub struct Number {
-    /// Real numbers and truth values are special functions.
+    /// Real numbers and booleans are special functions.
     pub value: SymInt,
-    /// What it is.
+    /// Its type.
     pub kind: Kind,
 }
 
@@ -38,7 +38,7 @@ impl Number {
     }
 }
 
-/// A function of these; None if it is not known, or not of such arguments.
+/// Applies a function; None if it is unknown or does not accept the arguments.
 pub fn function(name: &str, args: &[Number]) -> Option<Number> {
     let all = |kind: Kind| args.iter().all(|arg| arg.kind == kind);
     let ints: Vec<SymInt> = args.iter().map(|arg| arg.value.clone()).collect();
@@ -50,7 +50,7 @@ pub fn function(name: &str, args: &[Number]) -> Option<Number> {
     match (name, args) {
         ("ExprCondPair", [_, condition]) if condition.kind == Kind::Truth => Some(pair(args)),
         ("Piecewise", _) => piecewise(args),
-        ("Where", [condition, yes, no]) if condition.kind == Kind::Truth => chosen(condition, yes, no),
+        ("Where", [condition, yes, no]) if condition.kind == Kind::Truth => conditional(condition, yes, no),
         ("And", [_, ..]) if all(Kind::Truth) => Some(Number::special(Special::And, args)),
         ("Or", [_, ..]) if all(Kind::Truth) => Some(Number::special(Special::Or, args)),
         ("Not", [_]) if all(Kind::Truth) => Some(Number::special(Special::Not, args)),
@@ -59,7 +59,7 @@ pub fn function(name: &str, args: &[Number]) -> Option<Number> {
     }
 }
 
-/// A function of integers that gives an integer.
+/// A function from integers to an integer.
 fn of_ints(name: &str, args: &[SymInt]) -> Option<SymInt> {
     let fold = |f: fn(&SymInt, &SymInt) -> SymInt| {
         let (first, rest) = args.split_first()?;
@@ -74,7 +74,7 @@ fn of_ints(name: &str, args: &[SymInt]) -> Option<SymInt> {
         ("CeilDiv", [a, b]) => Some(a.ceil_div(b)),
         ("Mod" | "PythonMod", [a, b]) => Some(a.modulo(b)),
         ("ModularIndexing", [a, b, c]) => Some(a.floor_div(b).modulo(c)),
-        // With a negative exponent it is a fraction.
+        // With a negative exponent it would be a fraction.
         ("Pow" | "PowByNatural", [a, b]) if b.known().is_some_and(|power| power >= 0) => Some(a.pow(b)),
         ("PowByNatural", [a, b]) => Some(a.pow(b)),
         ("LShift", [a, b]) => Some(a.mul(&SymInt::from(2).pow(b))),
@@ -90,7 +90,7 @@ fn of_ints(name: &str, args: &[SymInt]) -> Option<SymInt> {
     }
 }
 
-/// A function of numbers that passes through real numbers.
+/// A function on real numbers.
 fn special(name: &str, count: usize) -> Option<Special> {
     if let Some(unary) = name.strip_prefix("OpaqueUnaryFn_").filter(|_| count == 1) {
         return UNARY.iter().find(|(name, _)| *name == unary).map(|(_, unary)| Special::Unary(*unary));
@@ -118,7 +118,7 @@ fn special(name: &str, count: usize) -> Option<Special> {
     })
 }
 
-fn chosen(condition: &Number, yes: &Number, no: &Number) -> Option<Number> {
+fn conditional(condition: &Number, yes: &Number, no: &Number) -> Option<Number> {
     if let Some(known) = condition.value.known() {
         return Some(if known != 0 { yes.clone() } else { no.clone() });
     }
@@ -130,7 +130,7 @@ fn chosen(condition: &Number, yes: &Number, no: &Number) -> Option<Number> {
     Some(Number::special(special, &[condition.clone(), yes.clone(), no.clone()]))
 }
 
-/// A value and its condition, for [`piecewise`] alone: a choice whose other side is nothing.
+/// A value and its condition, for [`piecewise`] only: a conditional without an alternative.
 fn pair(args: &[Number]) -> Number {
     let value = SymInt::special(Special::And, args.iter().map(|arg| arg.value.clone()).collect());
     Number { value, kind: args.first().map_or(Kind::Int, |value| value.kind) }
@@ -144,7 +144,7 @@ fn piecewise(pairs: &[Number]) -> Option<Number> {
         let condition = Number { value: condition.clone(), kind: Kind::Truth };
         result = match result {
             None => (condition.value.known() == Some(1)).then_some(value),
-            Some(no) => chosen(&condition, &value, &no),
+            Some(no) => conditional(&condition, &value, &no),
         };
         result.as_ref()?;
     }

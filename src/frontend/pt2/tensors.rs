@@ -1,4 +1,4 @@
-//! The tensors of a torch.save file whose object is a dictionary of tensors, such as a state dict.
+//! Reads the tensors of a torch.save file that contains a dictionary of tensors, such as a state dict.
 
 use rustc_hash::FxHashMap;
 
@@ -10,10 +10,10 @@ use aten2onnx_core::error::{Error, Result};
 /// The entry with the pickle.
 pub const PICKLE: &str = "data.pkl";
 
-/// Parameters around parameters.
+/// The maximal nesting of parameters.
 const MAX_DEPTH: u32 = 8;
 
-/// A tensor as a pickle describes it: a view of a storage, which is an entry of its own.
+/// A tensor as a pickle describes it: a view of a storage, which is a separate entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct SavedTensor {
@@ -25,7 +25,8 @@ pub struct SavedTensor {
     pub offset: i64,
 }
 
-/// All tensors of the dictionary by name; an error for what is no plain tensor, since it may not be needed.
+/// All tensors of the dictionary by name; an error for values that are not plain tensors, because they may not be
+/// needed.
 pub fn saved_tensors(archive: &Archive) -> Result<FxHashMap<String, Result<SavedTensor>>> {
     let big = archive.text("byteorder")? == Some("big");
     if big {
@@ -34,10 +35,11 @@ pub fn saved_tensors(archive: &Archive) -> Result<FxHashMap<String, Result<Saved
     let in_pickle = |error: Error| archive.error(PICKLE, error);
     let pickle = Pickle::read(archive.bytes(PICKLE)?).map_err(in_pickle)?;
     let pairs = pickle.dict(pickle.root());
-    let pairs = pairs.ok_or_else(|| in_pickle(Error::input("it is no dictionary of tensors")))?;
+    let pairs = pairs.ok_or_else(|| in_pickle(Error::input("it is not a dictionary of tensors")))?;
     let mut tensors = FxHashMap::with_capacity_and_hasher(pairs.len(), rustc_hash::FxBuildHasher);
     for (key, value) in pairs {
-        let name = pickle.str(*key).ok_or_else(|| in_pickle(Error::input("a key of the dictionary is no text")))?;
+        let name =
+            pickle.str(*key).ok_or_else(|| in_pickle(Error::input("a key of the dictionary is not a string")))?;
         tensors.insert(name.to_owned(), tensor(&pickle, *value, 0));
     }
     Ok(tensors)
@@ -45,7 +47,7 @@ pub fn saved_tensors(archive: &Archive) -> Result<FxHashMap<String, Result<Saved
 
 fn tensor(pickle: &Pickle<'_>, id: Id, depth: u32) -> Result<SavedTensor> {
     let Object::Call(Call { callable, args, .. }) = pickle.get(id) else {
-        return Err(Error::unsupported("it is no tensor"));
+        return Err(Error::unsupported("it is not a tensor"));
     };
     let (module, function) = pickle.global(*callable).unwrap_or(("?", "?"));
     let args = pickle.tuple(*args).unwrap_or_default();
@@ -62,7 +64,7 @@ fn tensor(pickle: &Pickle<'_>, id: Id, depth: u32) -> Result<SavedTensor> {
         ("torch._utils", "_rebuild_tensor_v3", [storage, offset, sizes, strides, _, _, dtype, rest @ ..]) => {
             check_flags(pickle, rest.first())?;
             let dtype = pickle.global(*dtype).and_then(|(_, name)| Dtype::from_torch_name(name));
-            let dtype = dtype.ok_or_else(|| Error::unsupported("its element type is not known"))?;
+            let dtype = dtype.ok_or_else(|| Error::unsupported("its element type is unknown"))?;
             view(pickle, *storage, Some(dtype), [*offset, *sizes, *strides])
         }
         ("torch._utils", "_rebuild_meta_tensor_no_storage", _) => {
@@ -91,7 +93,7 @@ fn view(
         return Err(damaged());
     };
     let (_, class) = pickle.global(*class).ok_or_else(damaged)?;
-    let unknown = || Error::unsupported(format!("its element type is not known ({class})"));
+    let unknown = || Error::unsupported(format!("its element type is unknown ({class})"));
     Ok(SavedTensor {
         key: pickle.str(*key).ok_or_else(damaged)?.to_owned(),
         dtype: dtype.or_else(|| dtype_of_storage(class)).ok_or_else(unknown)?,
@@ -101,7 +103,7 @@ fn view(
     })
 }
 
-/// A lazy conjugate or negation is noted beside the tensor; its bytes are not yet conjugated.
+/// A lazy conjugation or negation is stored as a flag; the bytes do not include it.
 fn check_flags(pickle: &Pickle<'_>, flags: Option<&Id>) -> Result<()> {
     for (name, value) in flags.and_then(|flags| pickle.dict(*flags)).unwrap_or_default() {
         if matches!(pickle.get(*value), Object::Bool(true)) {

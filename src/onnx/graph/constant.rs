@@ -1,10 +1,10 @@
-//! Constants: small tensors whose bytes are made here. Weights are something else: they stay where they are.
+//! Constants: small tensors in memory. Weights are not constants; their bytes stay in the source.
 
 use std::sync::Arc;
 
 use aten2onnx_core::dtype::Dtype;
 
-/// A tensor made here.
+/// A tensor in memory.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Constant {
     /// Element type.
@@ -20,17 +20,17 @@ pub struct Constant {
 pub enum Data {
     /// Little-endian, packed as in ONNX's `raw_data`.
     Bytes(Arc<[u8]>),
-    /// Of a string tensor.
+    /// The elements of a string tensor.
     Strings(Arc<[String]>),
 }
 
 impl Constant {
-    /// A tensor of these bytes.
+    /// A tensor with these bytes.
     pub fn new(dtype: Dtype, sizes: Vec<i64>, bytes: impl Into<Arc<[u8]>>) -> Constant {
         Constant { dtype, sizes, data: Data::Bytes(bytes.into()) }
     }
 
-    /// The bytes; none for strings.
+    /// The bytes; empty for strings.
     pub fn bytes(&self) -> &[u8] {
         match &self.data {
             Data::Bytes(bytes) => bytes,
@@ -44,12 +44,12 @@ impl Constant {
         count.unwrap_or(0)
     }
 
-    /// Has it no elements?
+    /// Whether it has no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Do the bytes fit dtype and sizes?
+    /// Whether the number of bytes matches dtype and sizes.
     pub fn is_consistent(&self) -> bool {
         match &self.data {
             Data::Bytes(bytes) => {

@@ -1,10 +1,10 @@
-//! Names of operators and attributes that no schema has: kept once for as long as the process lives.
+//! Interns names of operators and attributes that are not in a schema.
 
 use std::sync::{Mutex, PoisonError};
 
 use rustc_hash::FxHashSet;
 
-/// The name with a lifetime that nodes can hold.
+/// The name with a static lifetime, as nodes need it.
 pub fn intern(name: &str) -> &'static str {
     static NAMES: Mutex<Option<FxHashSet<&'static str>>> = Mutex::new(None);
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,7 @@
-//! The ONNX graph that the builder makes and the writer writes: values, nodes, bodies and tables.
+//! The ONNX graph that the builder makes and the writer writes: values, nodes, subgraphs and tables.
 //!
-//! It knows nothing of ATen, of archives and of protobuf. A finished [`Graph`] is valid at its opset, has no node that nobody
-//! reads, and every value in it has a unique name and a type.
+//! It knows nothing of ATen, archives or protobuf. A finished [`Graph`] is valid at its opset, has no unused nodes, and
+//! each of its values has a unique name and a type.
 
 mod constant;
 mod intern;
@@ -19,12 +19,12 @@ pub use types::Type;
 
 use aten2onnx_core::weights::Weight;
 
-/// A handle of a value: a graph input, a weight, a constant or a result of a node. Unique in a builder and its graph.
+/// The handle of a value: a graph input, a weight, a constant or a result of a node. Unique in a builder and its graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Value(u32);
 
 impl Value {
-    /// The handle of a position in [`Graph::values`], for graphs that are made by hand.
+    /// The handle for a position in [`Graph::values`], for graphs that are built by hand.
     pub fn new(index: u32) -> Value {
         Value(index)
     }
@@ -35,25 +35,25 @@ impl Value {
     }
 }
 
-/// What is known of a value.
+/// The properties of a value.
 #[derive(Debug, Clone)]
 pub struct ValueInfo {
-    /// Unique in the graph and all its bodies.
+    /// Unique in the graph and all its subgraphs.
     pub name: String,
     /// Its type.
     pub ty: Type,
-    /// Where it comes from.
+    /// How it is produced.
     pub source: Source,
 }
 
-/// Where a value comes from.
+/// How a value is produced.
 #[derive(Debug, Clone)]
 pub enum Source {
-    /// An input of the graph or of a body.
+    /// An input of the graph or of a subgraph.
     Input,
     /// A node.
     Node,
-    /// Bytes made here.
+    /// A constant in memory.
     Constant(Constant),
     /// A weight of the model.
     Weight(Arc<Weight>),
@@ -72,7 +72,7 @@ pub struct Origin {
     pub source_line: Option<String>,
     /// The rule that ran: `aten::relu`.
     pub rule: String,
-    /// What the model itself says of the node: keys and values.
+    /// The metadata of a node in a converted model: keys and values.
     pub metadata: Vec<(String, String)>,
 }
 
@@ -81,20 +81,20 @@ pub struct Origin {
 pub struct Graph {
     /// The opset of the default domain.
     pub opset: u32,
-    /// The versions of other domains, where they are not 1.
+    /// The versions of other domains, unless they are 1.
     pub domain_versions: BTreeMap<&'static str, u32>,
     /// Inputs, nodes in topological order, outputs.
     pub body: Body,
-    /// All values of the graph and its bodies, by [`Value::index`]; those that nobody reads are in it too.
+    /// All values of the graph and its subgraphs, by [`Value::index`], including unused ones.
     pub values: Vec<ValueInfo>,
-    /// The constants and weights that nodes and outputs read, in the order they came up.
+    /// The used constants and weights in order of creation.
     pub initializers: Vec<Value>,
-    /// By [`Node::origin`].
+    /// Origins by [`Node::origin`].
     pub provenance: Vec<Origin>,
 }
 
 impl Graph {
-    /// What is known of a value.
+    /// The properties of a value.
     pub fn info(&self, value: Value) -> &ValueInfo {
         &self.values[value.index()]
     }
@@ -117,7 +117,7 @@ impl Graph {
         }
     }
 
-    /// The weight it is, if any.
+    /// The weight, if the value is one.
     pub fn weight(&self, value: Value) -> Option<&Arc<Weight>> {
         match &self.info(value).source {
             Source::Weight(weight) => Some(weight),
@@ -130,7 +130,7 @@ impl Graph {
         if domain.is_empty() { self.opset } else { self.domain_versions.get(domain).copied().unwrap_or(1) }
     }
 
-    /// The domains that its nodes and bodies use, the default one as ``, sorted.
+    /// The domains of all nodes, sorted; the default one is the empty string.
     pub fn domains(&self) -> Vec<&'static str> {
         let mut domains = vec![""];
         self.body.visit(&mut |node| {

@@ -1,4 +1,4 @@
-//! Nodes, their attributes, and the bodies that hold them.
+//! Nodes, their attributes, and subgraphs.
 
 use std::sync::Arc;
 
@@ -13,15 +13,15 @@ pub struct Node {
     pub name: String,
     /// In the order of the schema; None for an optional one that is absent.
     pub inputs: Vec<Option<Value>>,
-    /// In the order of the schema; None for one that nobody reads.
+    /// In the order of the schema; None for an unused one.
     pub outputs: Vec<Option<Value>>,
-    /// Sorted by name; those at their default are left out.
+    /// Sorted by name; those with default values are omitted.
     pub attrs: Vec<(&'static str, Attr)>,
     /// Index into the provenance table.
     pub origin: u32,
 }
 
-/// An attribute's value.
+/// The value of an attribute.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Attr {
     /// FLOAT; the writer rounds it.
@@ -40,23 +40,23 @@ pub enum Attr {
     Tensor(Value),
     /// GRAPH
     Graph(Body),
-    /// Of another kind: the message that a model had it in.
+    /// Another kind, as the message of the source model.
     Message(Arc<[u8]>),
 }
 
-/// A graph's or nested graph's contents.
+/// The contents of a graph or subgraph.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Body {
-    /// Its inputs; at the top level these are the user's.
+    /// The inputs; at the top level, those of the model.
     pub inputs: Vec<Value>,
     /// In topological order.
     pub nodes: Vec<Node>,
-    /// Its outputs, no two the same.
+    /// The outputs, without duplicates.
     pub outputs: Vec<Value>,
 }
 
 impl Node {
-    /// The domain (empty for the default one) and the operator's bare name.
+    /// The domain (empty for the default one) and the name of the operator.
     pub fn domain_and_type(&self) -> (&'static str, &'static str) {
         match self.op.rsplit_once(':') {
             Some((domain, name)) => (domain.trim_end_matches(':'), name),
@@ -93,12 +93,12 @@ impl Node {
         }
     }
 
-    /// An input that is there.
+    /// An input, if present.
     pub fn input(&self, i: usize) -> Option<Value> {
         self.inputs.get(i).copied().flatten()
     }
 
-    /// The nested graphs.
+    /// The subgraphs.
     pub fn bodies(&self) -> impl Iterator<Item = &Body> {
         self.attrs.iter().filter_map(|(_, a)| match a {
             Attr::Graph(body) => Some(body),
@@ -108,7 +108,7 @@ impl Node {
 }
 
 impl Body {
-    /// Calls `f` for every node, bodies included, outer nodes first.
+    /// Calls `f` for every node, including those of subgraphs, outer nodes first.
     pub fn visit(&self, f: &mut dyn FnMut(&Node)) {
         for node in &self.nodes {
             f(node);

@@ -1,11 +1,11 @@
-//! A graph as text, for snapshots and `expand`: one node a line.
+//! Prints a graph as text for snapshots and `expand`: one node per line.
 
 use std::fmt;
 
 use super::{Attr, Body, Constant, Data, Graph, Node, Source, Value};
 use aten2onnx_core::dtype::Dtype;
 
-/// Constants with more elements are shown by type alone.
+/// Larger constants are printed by type only.
 const MAX_SHOWN: usize = 16;
 
 impl fmt::Display for Graph {

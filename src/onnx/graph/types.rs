@@ -12,12 +12,12 @@ pub enum Type {
     Tensor {
         /// Element type.
         dtype: Dtype,
-        /// Sizes; None where not even the rank is known.
+        /// Sizes; None if the rank is unknown.
         shape: Option<Vec<SymInt>>,
     },
     /// A sequence.
     Sequence(Box<Type>),
-    /// Perhaps nothing.
+    /// An optional.
     Optional(Box<Type>),
 }
 
@@ -37,12 +37,12 @@ impl Type {
         Type::Tensor { dtype, shape: None }
     }
 
-    /// Of a value of which nothing is known: a result of a custom operator, a map.
+    /// The type of a value of which nothing is known: a result of a custom operator, a map.
     pub fn unknown() -> Type {
         Type::unranked(Dtype::Undefined)
     }
 
-    /// Is nothing known of it?
+    /// Whether nothing is known about it.
     pub fn is_unknown(&self) -> bool {
         self.dtype() == Dtype::Undefined
     }
@@ -68,7 +68,7 @@ impl Type {
         self.shape().map(<[SymInt]>::len)
     }
 
-    /// Is it a tensor?
+    /// Whether it is a tensor.
     pub fn is_tensor(&self) -> bool {
         matches!(self, Type::Tensor { .. })
     }

@@ -1,6 +1,6 @@
-//! The IR version: the lowest that the content needs, because runtimes refuse files for it.
+//! The IR version: the lowest that the content requires, because runtimes reject models with newer versions.
 //!
-//! It is independent of the opset. The floors are by feature, as in ONNX's history of IR versions.
+//! It is independent of the opset. The floors are by feature, according to ONNX's history of IR versions.
 
 use std::str::FromStr;
 
@@ -10,25 +10,25 @@ use crate::proto::{AttributeProto, GraphProto, ModelProto, NodeProto, TypeProto,
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 
-/// The version that came with opset 9, our oldest: below it initializers must be inputs as well.
-pub const USUAL: u32 = 4;
+/// The version that came with the oldest opset; below it, initializers must be inputs as well.
+const OLDEST: u32 = facts::IR_VERSIONS[0].1;
 /// The newest version that is known here.
-pub const NEWEST: u32 = 14;
+const NEWEST: u32 = facts::IR_VERSIONS[facts::IR_VERSIONS.len() - 1].1;
 
-/// The IR version of the model.
+/// The requested IR version of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ir {
-    /// The lowest that holds the model: most readers take it.
+    /// The lowest that the model requires, which most readers accept.
     #[default]
     Lowest,
-    /// The one that came with the opset's release of ONNX.
+    /// The version of the ONNX release that introduced the opset.
     Release,
-    /// This one.
+    /// A fixed version.
     Version(u32),
 }
 
 impl Ir {
-    /// The version to ask for; None for the lowest.
+    /// The requested version; None for the lowest.
     pub fn version(self, opset: u32) -> Option<u32> {
         match self {
             Ir::Lowest => None,
@@ -50,23 +50,23 @@ impl FromStr for Ir {
     }
 }
 
-/// A version and what needs it.
+/// A version and the feature that requires it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Floor {
     /// The version.
     pub version: u32,
-    /// What in the model needs it.
+    /// The feature that requires it.
     pub reason: String,
 }
 
-/// Sets the version: `asked`, or the lowest that will do.
+/// Sets the version to `asked`, or to the lowest that is sufficient.
 pub fn set(model: &mut Model, asked: Option<u32>) -> Result<()> {
     let floor = needed(model);
     let version = match asked {
-        None => floor.version.max(USUAL),
+        None => floor.version.max(OLDEST),
         Some(asked) if asked > NEWEST => {
-            return Err(Error::unsupported(format!("there is no IR version {asked}"))
-                .help(format!("the newest is {NEWEST}, and this model needs {} at least", floor.version)));
+            return Err(Error::unsupported(format!("IR version {asked} does not exist"))
+                .help(format!("the newest is {NEWEST}, and this model needs at least {}", floor.version)));
         }
         Some(asked) if asked < floor.version => {
             let needs = format!("the model needs IR version {} for {}", floor.version, floor.reason);
@@ -78,11 +78,11 @@ pub fn set(model: &mut Model, asked: Option<u32>) -> Result<()> {
     Ok(())
 }
 
-/// The lowest version that holds this model.
+/// The lowest version that supports this model.
 pub fn needed(model: &Model) -> Floor {
     let mut floor = Floor { version: 3, reason: "a graph".to_owned() };
     if !model.weights.is_empty() {
-        floor.raise(4, || "initializers that are not inputs".to_owned());
+        floor.require(4, || "initializers that are not inputs".to_owned());
     }
     for weight in &model.weights {
         floor.dtype(weight.dtype, &weight.name);
@@ -91,7 +91,7 @@ pub fn needed(model: &Model) -> Floor {
     floor
 }
 
-/// The version that first had an element type.
+/// The version that introduced an element type.
 fn of_dtype(dtype: Dtype) -> u32 {
     use Dtype::*;
     match dtype {
@@ -106,14 +106,14 @@ fn of_dtype(dtype: Dtype) -> u32 {
 }
 
 impl Floor {
-    fn raise(&mut self, version: u32, reason: impl FnOnce() -> String) {
+    fn require(&mut self, version: u32, reason: impl FnOnce() -> String) {
         if version > self.version {
             *self = Floor { version, reason: reason() };
         }
     }
 
     fn dtype(&mut self, dtype: Dtype, name: &str) {
-        self.raise(of_dtype(dtype), || format!("{} (`{name}`)", dtype.onnx_name()));
+        self.require(of_dtype(dtype), || format!("{} (`{name}`)", dtype.onnx_name()));
     }
 
     fn number(&mut self, number: Option<i32>, name: &str) {
@@ -124,7 +124,7 @@ impl Floor {
 
     fn model(&mut self, model: &ModelProto) {
         if let Some(function) = model.functions.first() {
-            self.raise(8, || format!("the function `{}`", function.name()));
+            self.require(8, || format!("the function `{}`", function.name()));
         }
         for function in &model.functions {
             function.node.iter().for_each(|node| self.node(node));
@@ -136,7 +136,7 @@ impl Floor {
 
     fn graph(&mut self, graph: &GraphProto) {
         if !graph.initializer.is_empty() {
-            self.raise(4, || "initializers that are not inputs".to_owned());
+            self.require(4, || "initializers that are not inputs".to_owned());
         }
         for tensor in &graph.initializer {
             self.number(tensor.data_type, tensor.name());
@@ -145,7 +145,7 @@ impl Floor {
             self.value(info);
         }
         if !graph.metadata_props.is_empty() {
-            self.raise(10, || "metadata of the graph".to_owned());
+            self.require(10, || "metadata of the graph".to_owned());
         }
         graph.node.iter().for_each(|node| self.node(node));
     }
@@ -155,7 +155,7 @@ impl Floor {
             self.ty(ty, info.name());
         }
         if !info.metadata_props.is_empty() {
-            self.raise(10, || format!("metadata of the value `{}`", info.name()));
+            self.require(10, || format!("metadata of the value `{}`", info.name()));
         }
     }
 
@@ -165,7 +165,7 @@ impl Floor {
             Some(type_proto::Value::SparseTensorType(tensor)) => self.number(tensor.elem_type, name),
             Some(type_proto::Value::SequenceType(of)) => of.elem_type.iter().for_each(|ty| self.ty(ty, name)),
             Some(type_proto::Value::OptionalType(of)) => {
-                self.raise(8, || format!("an optional type (`{name}`)"));
+                self.require(8, || format!("an optional type (`{name}`)"));
                 of.elem_type.iter().for_each(|ty| self.ty(ty, name));
             }
             Some(type_proto::Value::MapType(of)) => of.value_type.iter().for_each(|ty| self.ty(ty, name)),
@@ -175,13 +175,13 @@ impl Floor {
 
     fn node(&mut self, node: &NodeProto) {
         if !node.metadata_props.is_empty() {
-            self.raise(10, || format!("metadata of the node `{}`", node.name()));
+            self.require(10, || format!("metadata of the node `{}`", node.name()));
         }
         if !node.overload().is_empty() {
-            self.raise(10, || format!("the overload of the node `{}`", node.name()));
+            self.require(10, || format!("the overload of the node `{}`", node.name()));
         }
         if !node.device_configurations.is_empty() {
-            self.raise(11, || format!("the devices of the node `{}`", node.name()));
+            self.require(11, || format!("the devices of the node `{}`", node.name()));
         }
         node.attribute.iter().for_each(|attribute| self.attribute(attribute, node.name()));
     }

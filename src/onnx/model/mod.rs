@@ -1,4 +1,4 @@
-//! From our graph to ONNX's messages. Weights stay where they are, as a list beside the message.
+//! Converts the graph to ONNX messages. Weights are kept in a separate list.
 
 pub mod ir;
 mod names;
@@ -26,47 +26,47 @@ use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_core::weights::{Storage, Weight, row_major};
 
-/// A constant of more bytes is written like a weight.
+/// Larger constants are written like weights.
 const INLINE: usize = 1024;
 
-/// A model: its message without the large initializers, and these.
+/// A model: the message without large initializers, and these.
 #[derive(Debug, Clone, Default)]
 pub struct Model {
     /// The message.
     pub proto: ModelProto,
-    /// In the order in which they are written.
+    /// The weights in the order of writing.
     pub weights: Vec<Initializer>,
 }
 
-/// An initializer whose bytes lie elsewhere.
+/// An initializer whose bytes are not in the message.
 #[derive(Debug, Clone)]
 pub struct Initializer {
     /// The name of the value.
     pub name: String,
-    /// The type that it has in the model.
+    /// The element type in the model.
     pub dtype: Dtype,
     /// The bytes.
     pub weight: Arc<Weight>,
 }
 
-/// Choices that do not change what a model computes.
+/// Options that do not change what a model computes.
 #[derive(Debug, Clone, Default)]
 pub struct ModelOptions {
-    /// The IR version; None for the lowest that will do.
+    /// The IR version; None for the lowest that is sufficient.
     pub ir: Option<u32>,
-    /// How much nodes tell about their origin.
+    /// How much nodes record about their origin.
     pub provenance: Provenance,
-    /// Symbols of dimensions and what they are called in the model.
+    /// Names of symbolic dimensions in the model.
     pub dims: HashMap<String, SymInt>,
-    /// Inputs and outputs and what they are called in the model.
+    /// Names of inputs and outputs in the model.
     pub names: HashMap<Value, String>,
 }
 
-/// The messages of a graph.
+/// Builds the messages of a graph.
 pub fn build(graph: &Graph, options: &ModelOptions) -> Result<Model> {
     let names = names::of_values(graph, options)?;
     let mut writer = Writer { graph, options, names, weights: Vec::new(), metadata: false, count: Cell::new(0) };
-    // Metadata must not raise the version: it is only used where the version is high enough anyhow.
+    // Metadata must not raise the version: it is only used if the version is high enough anyway.
     let mut model = writer.model()?;
     ir::set(&mut model, options.ir)?;
     let version = model.proto.ir_version.unwrap_or_default();
@@ -83,11 +83,11 @@ pub fn build(graph: &Graph, options: &ModelOptions) -> Result<Model> {
 struct Writer<'a> {
     graph: &'a Graph,
     options: &'a ModelOptions,
-    /// By [`Value::index`].
+    /// Names by [`Value::index`].
     names: Vec<String>,
     weights: Vec<Initializer>,
     metadata: bool,
-    /// Nodes so far, for short names.
+    /// The number of nodes so far, for short names.
     count: Cell<u32>,
 }
 
@@ -114,7 +114,7 @@ impl Writer<'_> {
         Ok(Model { proto, weights: std::mem::take(&mut self.weights) })
     }
 
-    /// An initializer to be written with the message, or None and one more weight.
+    /// An initializer that is part of the message, or None if it is added to the weights.
     fn initializer(&mut self, value: Value) -> Result<Option<TensorProto>> {
         let name = self.name(value)?.to_owned();
         let (dtype, weight) = match &self.graph.info(value).source {
@@ -176,7 +176,7 @@ impl Writer<'_> {
         format!("{op_type}_{count}")
     }
 
-    /// Names in order, empty for absent ones, none for absent ones at the end.
+    /// The names in order, empty for absent values, without trailing absent ones.
     fn value_names(&self, values: &[Option<Value>]) -> Result<Vec<String>> {
         let len = values.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
         let name = |value: &Option<Value>| value.map_or(Ok(String::new()), |value| Ok(self.name(value)?.to_owned()));
@@ -263,7 +263,7 @@ impl Writer<'_> {
         TensorShapeProto { dim: sizes.iter().map(dimension).collect() }
     }
 
-    /// A number, a name or an expression of names; nothing for what has no name.
+    /// A number, a name or an expression of names; None for an anonymous size.
     fn dimension(&self, size: &SymInt) -> Option<tensor_shape_proto::dimension::Value> {
         use tensor_shape_proto::dimension::Value::{DimParam, DimValue};
         if let Some(known) = size.known() {
@@ -286,7 +286,7 @@ fn has_rank(ty: &Type) -> bool {
     }
 }
 
-/// A constant as a message.
+/// Converts a constant to a message.
 fn tensor(constant: &Constant, name: &str) -> Result<TensorProto> {
     if !constant.is_consistent() {
         return Err(Error::internal(format!("the bytes of the constant `{name}` do not fit its type")));

@@ -1,4 +1,4 @@
-//! The names of values in the file: the graph's own, short ones, and those that the user asks for.
+//! Names of values in the file: those of the graph, short names, and those that the user requested.
 
 use rustc_hash::FxHashSet;
 
@@ -7,14 +7,14 @@ use super::provenance::Provenance;
 use crate::graph::{Graph, Source, Value};
 use aten2onnx_core::error::{Error, Result};
 
-/// By [`Value::index`]. Values that the graph has no name for are not in it any more.
+/// Names by [`Value::index`]. Values without a name in the graph are unused.
 pub fn of_values(graph: &Graph, options: &ModelOptions) -> Result<Vec<String>> {
     let mut names: Vec<String> = graph.values.iter().map(|info| info.name.clone()).collect();
     let mut taken: FxHashSet<String> = options.names.values().cloned().collect();
     if taken.len() < options.names.len() {
         return Err(Error::unsupported("two inputs or outputs would have the same name"));
     }
-    let kept = kept(graph, options);
+    let kept = values_with_names(graph, options);
     for (i, name) in names.iter_mut().enumerate().filter(|(_, name)| !name.is_empty()) {
         let value = Value::new(i as u32);
         if let Some(chosen) = options.names.get(&value) {
@@ -38,8 +38,8 @@ pub fn of_values(graph: &Graph, options: &ModelOptions) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The values that keep their names: all, or with short names the graph's inputs and outputs and its weights.
-fn kept(graph: &Graph, options: &ModelOptions) -> FxHashSet<Value> {
+/// The values that keep their names: all, or with short names only inputs, outputs and weights.
+fn values_with_names(graph: &Graph, options: &ModelOptions) -> FxHashSet<Value> {
     let all = (0..graph.values.len() as u32).map(Value::new);
     if options.provenance != Provenance::None {
         return all.collect();
@@ -48,7 +48,7 @@ fn kept(graph: &Graph, options: &ModelOptions) -> FxHashSet<Value> {
     weights.chain(graph.body.inputs.iter().copied()).chain(graph.body.outputs.iter().copied()).collect()
 }
 
-/// The name, with as many underscores as make it free.
+/// The name, with underscores appended until it is unused.
 fn free(mut name: String, taken: &FxHashSet<String>) -> String {
     while taken.contains(&name) {
         name.push('_');

@@ -1,30 +1,30 @@
-//! How much a model says about where its nodes come from.
+//! How much a model records about the origin of its nodes.
 //!
-//! What it costs, in the .onnx without its weights: FCN-ResNet-50 (175 nodes) takes 68 kB with none, 73 kB with compact and
-//! 98 kB with full; a Llama (265 nodes of longer module paths) 28, 43 and 93 kB.
+//! Size of the .onnx without weights: FCN-ResNet-50 (175 nodes) takes 68 kB with none, 73 kB with compact and 98 kB
+//! with full; a Llama (265 nodes with longer module paths) 28, 43 and 93 kB.
 
 use crate::graph::Origin;
 use crate::proto::{NodeProto, StringStringEntryProto};
 
-/// What nodes record about their origin. No choice writes a path of the disk.
+/// What nodes record about their origin. No choice records paths on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum Provenance {
-    /// Nothing: nodes and inner values have short names of their own
+    /// Nothing: nodes and inner values have short names
     None,
     /// The module and the operator, in the names of nodes and values
     #[default]
     Compact,
-    /// Also the rule, the PyTorch node, the module's type and the source line: in `metadata_props` where the IR version has
-    /// them (10), else in `doc_string`
+    /// Also the rule, the PyTorch node, the module's type and the source line: in `metadata_props` if the IR version
+    /// supports it (10), else in `doc_string`
     Full,
 }
 
-/// The IR version from which nodes have `metadata_props`.
+/// The first IR version whose nodes have `metadata_props`.
 pub const METADATA_IR: u32 = 10;
 
-/// Writes what is known of a node's origin into it: all of it with `full`, else only what the model itself says of the node.
+/// Records the origin of a node: everything with `full`, else only the metadata of the source model.
 pub fn describe(node: &mut NodeProto, origin: &Origin, full: bool, metadata: bool) {
     let own = origin.metadata.iter().cloned();
     let prefix = if metadata { "aten2onnx." } else { "" };
@@ -56,7 +56,7 @@ fn facts(origin: &Origin) -> Vec<(&'static str, String)> {
     .collect()
 }
 
-/// `File "/home/me/net.py", line 3, in forward` without the folders.
+/// `File "/home/me/net.py", line 3, in forward` without the directories.
 pub fn without_folders(line: &str) -> String {
     let mut parts = line.split('"');
     let Some(mut text) = parts.next().map(str::to_owned) else { return String::new() };

@@ -1,8 +1,8 @@
-//! Where weights lie: in the .onnx, in a file of external data beside it, or in the archive that they come from.
+//! Placement of weights: in the .onnx file, in external data next to it, or in the archive they come from.
 //!
-//! ONNX asks for offsets at multiples of 4096 so that tensors can be mapped. Windows maps at multiples of 64 KiB, which
-//! pays for large tensors only. Tensors below 1 KiB stay in the .onnx: readers look at small ones (shapes, axes, scales)
-//! while they load, and a page for each would be waste.
+//! ONNX recommends offsets at multiples of 4096, so that tensors can be mapped. Windows maps at multiples of 64 KiB,
+//! which is only worth it for large tensors. Tensors below 1 KiB stay in the .onnx file: readers need small ones
+//! (shapes, axes, scales) while loading, and a page for each would waste space.
 
 use std::path::Path;
 
@@ -13,48 +13,48 @@ use crate::proto::StringStringEntryProto;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::weights::Payload;
 
-/// Where the weights go.
+/// Where weights are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum ExternalData {
-    /// Inside the .onnx file up to protobuf's limit of 2 GiB, else beside it
+    /// Inside the .onnx file up to protobuf's limit of 2 GiB, else in OUT.onnx.data
     #[default]
     Auto,
-    /// Beside the .onnx file, in OUT.onnx.data
+    /// In OUT.onnx.data, next to the .onnx file
     Always,
     /// Inside the .onnx file, or an error
     Never,
-    /// They stay in the source, which must lie in the same folder: the .onnx file points into it. What does not lie there as ONNX
-    /// requires goes to OUT.onnx.data
+    /// In the source, which must be in the same folder: the .onnx file refers to it. Weights that are not stored there
+    /// as ONNX requires are written to OUT.onnx.data
     Link,
 }
 
-/// Where the bytes of a tensor are.
+/// Where the bytes of a tensor are stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// In the message.
     Inside,
-    /// At this offset of the file of external data.
+    /// At this offset of the external data file.
     Beside(u64),
     /// In an archive.
     Linked(Linked),
 }
 
-/// Tensors with fewer bytes stay in the .onnx.
-pub const SMALLEST: u64 = 1024;
+/// Smaller tensors stay in the .onnx file.
+pub(crate) const SMALLEST: u64 = 1024;
 const PAGE: u64 = 4096;
 const GRANULE: u64 = 64 << 10;
 const LARGE: u64 = 1 << 20;
 
-/// All tensors of any size go beside the .onnx.
-pub fn beside(payloads: &[Payload<'_>]) -> Result<Vec<Place>> {
+/// Places all large tensors in external data.
+pub fn place_external(payloads: &[Payload<'_>]) -> Result<Vec<Place>> {
     let mut layout = Layout::default();
     payloads.iter().map(|payload| layout.place(payload)).collect()
 }
 
-/// All tensors of any size stay in the archives that they come from, as far as these lie in `folder`.
-pub fn linked(payloads: &[Payload<'_>], folder: &Path) -> Result<Vec<Place>> {
+/// Leaves all large tensors in their archives, if these are in `folder`.
+pub fn place_linked(payloads: &[Payload<'_>], folder: &Path) -> Result<Vec<Place>> {
     let mut archives = Archives::new(folder);
     let mut layout = Layout::default();
     let mut place = |payload: &Payload<'_>| match payload.place() {
@@ -64,11 +64,11 @@ pub fn linked(payloads: &[Payload<'_>], folder: &Path) -> Result<Vec<Place>> {
     payloads.iter().map(&mut place).collect()
 }
 
-/// A file of external data as it fills.
+/// The layout of an external data file.
 #[derive(Default)]
 struct Layout {
     end: u64,
-    /// Tensors of the same bytes share them.
+    /// Tensors with the same bytes share them.
     known: FxHashMap<(*const u8, usize), u64>,
 }
 
@@ -91,7 +91,7 @@ impl Layout {
     }
 }
 
-/// The `external_data` of a tensor.
+/// The `external_data` entries of a tensor.
 pub fn entries(location: &str, offset: u64, length: u64) -> Vec<StringStringEntryProto> {
     let entry = |key: &str, value: String| StringStringEntryProto { key: Some(key.to_owned()), value: Some(value) };
     vec![

@@ -1,7 +1,8 @@
-//! Fills files and streams with the pieces of a model.
+//! Writes the pieces of a model to files and streams.
 //!
-//! All places are known before the first byte is written. A stream takes the pieces front to back. A file takes them in any
-//! order: what is gathered or computed is written by helpers, while this thread passes on what lies ready.
+//! All positions are known before the first byte is written. A stream receives the pieces in order. A file receives
+//! them in any order: helper threads write pieces that are gathered or computed, while this thread copies contiguous
+//! ones.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -17,18 +18,18 @@ use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_core::weights::MappedFile;
 use aten2onnx_core::weights::{self, Payload, Sink};
 
-/// Is told how many bytes of how many are written; an error stops the writing, which then leaves nothing behind.
+/// Receives the number of written and total bytes; an error stops writing and removes the partial output.
 pub type Progress<'a> = dyn FnMut(u64, u64) -> Result<()> + 'a;
 
-/// Something that stands at a place of a file.
+/// A part of a file.
 pub struct Piece<'a> {
-    /// Its first byte.
+    /// The position of its first byte.
     pub at: u64,
-    /// What stands there.
+    /// Its content.
     pub content: Content<'a>,
 }
 
-/// What a piece is made of.
+/// The content of a piece.
 pub enum Content<'a> {
     /// Bytes in memory.
     Bytes(&'a [u8]),
@@ -36,16 +37,16 @@ pub enum Content<'a> {
     Payload(&'a Payload<'a>),
 }
 
-/// Writes collect up to so many bytes.
+/// The size of the write buffer.
 const BUFFER: usize = 64 << 10;
-/// One after another, pieces are one job until they have so many bytes.
+/// Consecutive pieces are one job until they have this many bytes.
 const JOB: u64 = 8 << 20;
-/// What the system is asked to copy at once, so that progress can be shown.
+/// The most bytes that the system copies at once, so that progress can be reported.
 const STRETCH: usize = 32 << 20;
-/// More helpers would wait for the disk.
+/// More helper threads would wait for the disk.
 const HELPERS: usize = 3;
 
-/// Counts what is written.
+/// Reports the progress of writing.
 pub struct Meter<'a, 'b> {
     done: u64,
     total: u64,
@@ -53,7 +54,7 @@ pub struct Meter<'a, 'b> {
 }
 
 impl<'a, 'b> Meter<'a, 'b> {
-    /// Of so many bytes in all.
+    /// Starts at 0 of `total` bytes.
     pub fn new(total: u64, progress: &'a mut Progress<'b>) -> Meter<'a, 'b> {
         Meter { done: 0, total, progress }
     }
@@ -65,7 +66,7 @@ impl<'a, 'b> Meter<'a, 'b> {
 }
 
 impl Piece<'_> {
-    /// The number of its bytes.
+    /// The number of bytes.
     pub fn len(&self) -> u64 {
         match self.content {
             Content::Bytes(bytes) => bytes.len() as u64,
@@ -73,7 +74,7 @@ impl Piece<'_> {
         }
     }
 
-    /// Is it gathered or computed?
+    /// Whether it is gathered or computed.
     fn is_made(&self) -> bool {
         matches!(self.content, Content::Payload(payload) if payload.is_made())
     }
@@ -86,7 +87,7 @@ impl Piece<'_> {
     }
 }
 
-/// Writes pieces, which leave no gaps, one after another. `failed` names the stream.
+/// Writes contiguous pieces to a stream. `failed` is the message for write errors.
 pub fn stream(
     out: &mut dyn Write,
     pieces: &[Piece<'_>],
@@ -111,13 +112,13 @@ impl Sink for Stream<'_, '_, '_> {
     }
 }
 
-/// Writes pieces, in ascending order, to an empty file. Gaps are zeros. `path` is for messages.
+/// Writes pieces in ascending order to an empty file. Gaps are zeros. `path` is used in messages.
 pub fn file(file: &File, path: &Path, pieces: &[Piece<'_>], meter: &mut Meter<'_, '_>) -> Result<()> {
     let len = pieces.last().map_or(0, |last| last.at + last.len());
     reserve(file, len);
     let jobs = jobs(pieces);
     let made = jobs.iter().filter(|job| job.is_made).count();
-    // One job is always left to this thread.
+    // This thread keeps at least one job.
     let helpers = match made.min(jobs.len().saturating_sub(1)) {
         0 => 0,
         wanted => wanted.min(HELPERS).min(processors() - 1),
@@ -137,16 +138,16 @@ pub fn file(file: &File, path: &Path, pieces: &[Piece<'_>], meter: &mut Meter<'_
     }
 }
 
-/// Asking takes reading a dozen files of the system.
+/// `available_parallelism` reads a dozen system files.
 fn processors() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Has the system find the room before it is needed: all of it together, and the disk is not full halfway.
+/// Reserves the space in advance: it is less fragmented, and the disk cannot run full in between.
 fn reserve(file: &File, len: u64) {
     #[cfg(target_os = "linux")]
     if len > JOB {
-        // Where a file system cannot, or the disk is full, writing tells.
+        // If the file system does not support it or the disk is full, writing reports the error.
         let _ = rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, len);
     }
     let _ = (file, len);
@@ -155,7 +156,7 @@ fn reserve(file: &File, len: u64) {
 /// Pieces that one thread writes.
 struct Job {
     pieces: Range<usize>,
-    /// Is there a large piece that is gathered or computed?
+    /// Whether it has a large piece that is gathered or computed.
     is_made: bool,
 }
 
@@ -185,7 +186,7 @@ fn first_made(jobs: &mut VecDeque<Job>) -> Option<Job> {
     jobs.remove(index)
 }
 
-/// What the threads share.
+/// The state that threads share.
 struct Work<'a> {
     file: &'a File,
     path: &'a Path,
@@ -197,7 +198,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Does jobs as long as there are any. The first error stops all threads.
+    /// Runs jobs until none is left. The first error stops all threads.
     fn run(&self, take: fn(&mut VecDeque<Job>) -> Option<Job>, tell: &mut dyn FnMut(u64) -> Result<()>) {
         let next = || take(&mut locked(&self.jobs));
         while let Some(job) = next() {
@@ -224,7 +225,7 @@ impl Work<'_> {
     }
 }
 
-/// Bytes that go to a place of the file.
+/// A sink for a position of the file.
 struct At<'a, 'b> {
     work: &'a Work<'a>,
     at: u64,
@@ -243,11 +244,11 @@ impl At<'_, '_> {
 
     fn now(&mut self, bytes: &[u8]) -> Result<()> {
         write_at(self.work.file, bytes, self.at).map_err(|error| io_failed(self.work.path, &error))?;
-        self.done(bytes.len() as u64)
+        self.report_written(bytes.len() as u64)
     }
 
-    /// So many bytes more are written.
-    fn done(&mut self, len: u64) -> Result<()> {
+    /// Reports that `len` more bytes are written.
+    fn report_written(&mut self, len: u64) -> Result<()> {
         if self.work.stop.load(Ordering::Relaxed) {
             return Err(Error::new(Kind::Stopped, "another thread failed"));
         }
@@ -277,7 +278,7 @@ impl Sink for At<'_, '_> {
                 match file.copy_to(start + copied, STRETCH.min(len - copied), self.work.file, self.at) {
                     0 => break,
                     more => {
-                        self.done(more as u64)?;
+                        self.report_written(more as u64)?;
                         copied += more;
                     }
                 }

@@ -1,7 +1,7 @@
-//! Links into archives: which archives a model may point into, and what they are called there.
+//! Links into archives: which archives a model may refer to, and by which relative path.
 //!
-//! ONNX's checker and runtimes take a relative path to a regular file below the model's folder, and refuse links of the
-//! file system for fear of what they lead to. We ask for the same folder: the two files are then moved together.
+//! ONNX's checker and runtimes accept a relative path to a regular file below the model's folder and reject symbolic
+//! and hard links for security. The archive must be in the same folder, so that both files are moved together.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,33 +9,33 @@ use std::sync::Arc;
 use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_core::weights::MappedFile;
 
-/// A place in an archive.
+/// A position in an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Linked {
-    /// The archive's name, relative to the model's folder.
+    /// The path of the archive relative to the model's folder.
     pub location: Arc<str>,
     /// The first byte.
     pub offset: u64,
 }
 
-/// The archives that a model points into.
+/// The archives that a model refers to.
 pub struct Archives {
     folder: PathBuf,
-    /// Few: a model has one archive.
+    /// A list, because a model has one archive.
     known: Vec<(Arc<MappedFile>, Arc<str>)>,
 }
 
 impl Archives {
-    /// For a model in this folder.
+    /// The archives for a model in this folder.
     pub fn new(folder: &Path) -> Archives {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         Archives { folder: folder.to_path_buf(), known: Vec::new() }
     }
 
-    /// A place in an archive.
+    /// The link to a position in an archive.
     ///
     /// # Errors
-    /// An archive that a model in this folder cannot point into.
+    /// An archive that a model in this folder cannot refer to.
     pub fn link(&mut self, file: &Arc<MappedFile>, offset: u64) -> Result<Linked> {
         if let Some((_, location)) = self.known.iter().find(|(known, _)| Arc::ptr_eq(known, file)) {
             return Ok(Linked { location: Arc::clone(location), offset });
@@ -49,23 +49,23 @@ impl Archives {
         let refused = |why: String, help: &str| Err(cannot_link(path, &why).help(help));
         let found = path.symlink_metadata().map_err(|error| cannot_link(path, &error.to_string()))?;
         if found.is_symlink() {
-            let help = "give the path of the file itself, or leave out `--external-data link`";
-            return refused("it is a symbolic link, which readers of ONNX refuse".to_owned(), help);
+            let help = "give the path of the file itself, or omit `--external-data link`";
+            return refused("it is a symbolic link, which ONNX readers reject".to_owned(), help);
         }
         #[cfg(unix)]
         if std::os::unix::fs::MetadataExt::nlink(&found) > 1 {
-            let help = "copy it to a file of its own, or leave out `--external-data link`";
-            return refused("the file has several names (hard links), which readers of ONNX refuse".to_owned(), help);
+            let help = "copy it to a separate file, or omit `--external-data link`";
+            return refused("the file has several hard links, which ONNX readers reject".to_owned(), help);
         }
         let folder = |path: &Path| path.canonicalize().map_err(|error| cannot_link(path, &error.to_string()));
         let archive = folder(path)?;
         if archive.parent() != Some(&folder(&self.folder)?) {
-            let why = format!("it lies in another folder than the model, which goes to `{}`", self.folder.display());
-            return refused(why, "write the model beside the archive, or leave out `--external-data link`");
+            let why = format!("it is not in the folder of the model, `{}`", self.folder.display());
+            return refused(why, "write the model next to the archive, or omit `--external-data link`");
         }
         match archive.file_name().and_then(|name| name.to_str()) {
             Some(name) => Ok(name.to_owned()),
-            None => refused("its name is not UTF-8".to_owned(), "rename it, or leave out `--external-data link`"),
+            None => refused("its name is not UTF-8".to_owned(), "rename it, or omit `--external-data link`"),
         }
     }
 }

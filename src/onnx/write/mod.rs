@@ -1,8 +1,8 @@
-//! Writes a model: the message from memory, the weights from where they lie.
+//! Writes a model: the message from memory, the weights from their sources.
 //!
-//! Protobuf wants the length of a message before its contents, so all lengths are computed first; after that every byte has
-//! its place, in a stream as well as in a file (`fill`). The initializers come last in the graph, which comes last in the model:
-//! fields may stand in any order.
+//! Protobuf stores the length of a message before its content, so all lengths are computed first; then the position of
+//! every byte is known, in streams and in files (`fill`). The graph is the last field of the model and the initializers
+//! the last fields of the graph: protobuf allows any order.
 
 mod external;
 mod fill;
@@ -29,16 +29,16 @@ use fill::{Content, Meter, Piece};
 pub use stage::discard_all;
 use stage::{Staged, io_failed};
 
-/// What was written.
+/// The sizes of the written files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Written {
-    /// Bytes of the .onnx.
+    /// The size of the .onnx file.
     pub model: u64,
-    /// The file of external data and its bytes.
+    /// The external data file and its size.
     pub data: Option<(PathBuf, u64)>,
-    /// Bytes of weights that stay in the archive, which the .onnx points into.
+    /// The bytes of weights that stay in the archive.
     pub linked: u64,
-    /// Bytes of weights, wherever they went.
+    /// The bytes of all weights.
     pub weights: u64,
 }
 
@@ -46,10 +46,10 @@ const MODEL_GRAPH: u32 = 7;
 const GRAPH_INITIALIZER: u32 = 5;
 const TENSOR_RAW_DATA: u32 = 9;
 
-/// Writes to a file, which appears when it is whole, and perhaps `<name>.data` beside it. A path that exists and is no
-/// regular file (a device, a pipe) is written to as it is.
+/// Writes to a file, which appears when it is complete, and to `<name>.data` next to it if needed. An existing path
+/// that is not a regular file (a device, a pipe) is written to directly.
 ///
-/// `sources` are files that must not be overwritten; those that the weights are mapped from are known anyhow.
+/// `sources` are files that must not be overwritten, in addition to those that the weights are mapped from.
 pub fn write_file(
     model: &Model,
     path: &Path,
@@ -72,13 +72,13 @@ pub fn write_file(
         fill::file(staged.file(), path, &plan.data_pieces(), &mut meter)?;
     }
     fill::file(staged.file(), path, &plan.model_pieces(), &mut meter)?;
-    // The data first: a model that is there has its data.
+    // The data first, so that a model never exists without it.
     staged_data.map_or(Ok(()), Staged::commit)?;
     staged.commit()?;
     Ok(plan.written(data_path))
 }
 
-/// Writes to a stream, all in one.
+/// Writes to a stream, including the weights.
 pub fn write_to(model: &Model, out: &mut dyn Write, progress: &mut Progress<'_>) -> Result<Written> {
     let plan = Plan::new(model, ExternalData::Never, None)?;
     let mut meter = Meter::new(plan.model, progress);
@@ -89,7 +89,7 @@ pub fn write_to(model: &Model, out: &mut dyn Write, progress: &mut Progress<'_>)
 fn write_special(plan: &Plan<'_>, path: &Path, progress: &mut Progress<'_>) -> Result<Written> {
     if plan.data.is_some() {
         let error =
-            Error::unsupported(format!("`{}` is not a file and can have no external data beside it", path.display()));
+            Error::unsupported(format!("`{}` is not a regular file and cannot have external data", path.display()));
         return Err(error.help("use a file, or `--external-data never`"));
     }
     let mut file = File::options().write(true).open(path).map_err(|error| io_failed(path, &error))?;
@@ -98,28 +98,28 @@ fn write_special(plan: &Plan<'_>, path: &Path, progress: &mut Progress<'_>) -> R
     Ok(plan.written(None))
 }
 
-/// Everything that will be written, with all lengths known.
+/// Everything that is written, with all lengths.
 struct Plan<'a> {
-    /// The model but for its graph, and the graph's key and length.
+    /// The model without its graph, followed by the key and length of the graph.
     head: Vec<u8>,
-    /// The graph but for the tensors.
+    /// The graph without the tensors.
     graph: Vec<u8>,
     tensors: Vec<Tensor<'a>>,
-    /// Bytes of the .onnx.
+    /// The size of the .onnx file.
     model: u64,
-    /// Bytes of the external data.
+    /// The size of the external data.
     data: Option<u64>,
 }
 
 struct Tensor<'a> {
-    /// The field of the graph but for its raw data.
+    /// The field of the graph without raw data.
     lead: Vec<u8>,
     payload: Payload<'a>,
     place: Place,
 }
 
 impl<'a> Plan<'a> {
-    /// Lays out a model that goes to a file, or to a stream where there is no path.
+    /// Lays out a model for a file, or for a stream if there is no path.
     fn new(model: &'a Model, external: ExternalData, path: Option<&Path>) -> Result<Plan<'a>> {
         let payloads = || model.weights.iter().map(|w| Payload::new(&w.weight)).collect::<Result<Vec<_>>>();
         let location = path.map(location).transpose()?.unwrap_or_default();
@@ -136,14 +136,17 @@ impl<'a> Plan<'a> {
         }
         let payloads = payloads()?;
         let places = match (external, path) {
-            (ExternalData::Link, Some(path)) => external::linked(&payloads, path.parent().unwrap_or(Path::new(".")))?,
-            _ => external::beside(&payloads)?,
+            (ExternalData::Link, Some(path)) => {
+                external::place_linked(&payloads, path.parent().unwrap_or(Path::new(".")))?
+            }
+            _ => external::place_external(&payloads)?,
         };
         let plan = Plan::of(model, payloads, &places, &location)?;
         match plan.model > LIMIT {
-            true => {
-                Err(Error::unsupported(format!("the graph alone takes {} bytes, beyond protobuf's 2 GiB", plan.model)))
-            }
+            true => Err(Error::unsupported(format!(
+                "the graph alone takes {} bytes, more than protobuf's limit of 2 GiB",
+                plan.model
+            ))),
             false => Ok(plan),
         }
     }
@@ -169,12 +172,12 @@ impl<'a> Plan<'a> {
         Ok(Plan { head, graph, tensors, model, data })
     }
 
-    /// The file of external data, if there is to be one.
+    /// The external data file, if there is one.
     fn data_path(&self, path: &Path) -> Result<Option<PathBuf>> {
         self.data.map(|_| Ok(path.with_file_name(location(path)?))).transpose()
     }
 
-    /// The .onnx, front to back.
+    /// The .onnx file in order.
     fn model_pieces(&self) -> Vec<Piece<'_>> {
         let mut contents = vec![Content::Bytes(&self.head), Content::Bytes(&self.graph)];
         for tensor in &self.tensors {
@@ -192,13 +195,13 @@ impl<'a> Plan<'a> {
         placed.collect()
     }
 
-    /// The file of external data, front to back.
+    /// The external data file in order.
     fn data_pieces(&self) -> Vec<Piece<'_>> {
         let mut end = 0;
         let mut pieces = Vec::new();
         for tensor in &self.tensors {
             let Place::Beside(at) = tensor.place else { continue };
-            // Offsets ascend but where a tensor shares the bytes of an earlier one.
+            // Offsets ascend, except for tensors that share the bytes of an earlier one.
             if at >= end {
                 pieces.push(Piece { at, content: Content::Payload(&tensor.payload) });
                 end = at + tensor.payload.len();
@@ -216,7 +219,7 @@ impl<'a> Plan<'a> {
 }
 
 impl<'a> Tensor<'a> {
-    /// A tensor with the message but for its raw data; None where it is larger than any file.
+    /// A tensor; None if it is larger than any file.
     fn new(header: &[u8], payload: Payload<'a>, place: Place) -> Option<Tensor<'a>> {
         let raw = match place {
             Place::Beside(_) | Place::Linked(_) => Vec::new(),
@@ -228,14 +231,14 @@ impl<'a> Tensor<'a> {
         Some(Tensor { lead, payload, place })
     }
 
-    /// Bytes of the field of the graph.
+    /// The size of its field in the graph.
     fn field_len(&self) -> Option<u64> {
         let inside = if self.place == Place::Inside { self.payload.len() } else { 0 };
         (self.lead.len() as u64).checked_add(inside)
     }
 }
 
-/// The model but for its graph.
+/// The model without its graph.
 fn head(model: &ModelProto) -> ModelProto {
     let ModelProto {
         graph: _,
@@ -283,7 +286,7 @@ fn header(initializer: &Initializer, len: u64, place: &Place, location: &str) ->
     })
 }
 
-/// The key and length of a field that holds bytes.
+/// The key and length of a length-delimited field.
 fn prefix(field: u32, len: u64) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(12);
     encode_key(field, WireType::LengthDelimited, &mut bytes);
@@ -291,7 +294,7 @@ fn prefix(field: u32, len: u64) -> Vec<u8> {
     bytes
 }
 
-/// The file name of the external data of this model.
+/// The name of the external data file for this model.
 fn location(path: &Path) -> Result<String> {
     let name = path.file_name().and_then(|name| name.to_str());
     let name =
@@ -315,7 +318,7 @@ fn keep_sources(destination: &Path, model: &Model, sources: &[PathBuf]) -> Resul
     Ok(())
 }
 
-/// The file that a weight comes from.
+/// The file that contains a weight.
 fn archive(weight: &Weight) -> Option<&MappedFile> {
     match &weight.storage {
         Storage::Mapped { file, .. } => Some(file),
@@ -329,6 +332,6 @@ fn too_large() -> Error {
 }
 
 fn beyond_limit(len: u64, is_file: bool) -> Error {
-    let error = Error::unsupported(format!("the model takes {len} bytes, and protobuf's limit is 2 GiB"));
-    error.help(if is_file { "leave out `--external-data never`" } else { "write to a file: `-o model.onnx`" })
+    let error = Error::unsupported(format!("the model takes {len} bytes, but protobuf's limit is 2 GiB"));
+    error.help(if is_file { "omit `--external-data never`" } else { "write to a file: `-o model.onnx`" })
 }

@@ -1,7 +1,7 @@
-//! Files that become visible only when they are whole.
+//! Files that become visible when they are complete.
 //!
-//! A [`Staged`] file is written under a temporary name in the folder of its destination and renamed at the end. Dropped
-//! before that, it leaves nothing behind; [`discard_all`] does the same for a process that is told to stop.
+//! A [`Staged`] file is written under a temporary name in the folder of its destination and renamed at the end. If it
+//! is dropped before, it is removed; [`discard_all`] does the same for a process that is terminated.
 
 use std::fs::{self, File};
 use std::io;
@@ -15,7 +15,7 @@ use aten2onnx_core::error::{Error, Kind, Result};
 /// The temporary names in use.
 static STAGED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// A file on its way to its destination.
+/// A temporary file for a destination.
 #[derive(Debug)]
 pub struct Staged {
     file: File,
@@ -24,7 +24,7 @@ pub struct Staged {
     registered: Registered,
 }
 
-/// An entry of [`STAGED`], for as long as it lives.
+/// An entry of [`STAGED`], removed on drop.
 #[derive(Debug)]
 struct Registered(PathBuf);
 
@@ -42,7 +42,7 @@ impl Drop for Registered {
 }
 
 impl Staged {
-    /// Opens a temporary file beside the destination.
+    /// Creates a temporary file in the folder of the destination.
     pub fn create(destination: &Path) -> Result<Staged> {
         let destination = resolved(destination);
         if destination.is_dir() {
@@ -53,19 +53,19 @@ impl Staged {
         let prefix = format!(".{name}.");
         builder.prefix(&prefix).suffix(".onnx.tmp");
         #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // less the umask
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // minus the umask
         let made: io::Result<NamedTempFile> = builder.tempfile_in(folder);
         let (file, temporary) = made.map_err(|error| not_creatable(&destination, folder, &error))?.into_parts();
         let registered = Registered::new(temporary.to_path_buf());
         Ok(Staged { file, temporary, destination, registered })
     }
 
-    /// What is written to.
+    /// The file to write to.
     pub fn file(&mut self) -> &mut File {
         &mut self.file
     }
 
-    /// Gives it its name.
+    /// Renames the file to its destination.
     pub fn commit(self) -> Result<()> {
         let Staged { file, temporary, destination, registered } = self;
         drop(file);
@@ -75,18 +75,18 @@ impl Staged {
     }
 }
 
-/// Removes all temporary files of this process. For a process that is about to end.
+/// Removes all temporary files of this process before it exits.
 pub fn discard_all() {
     for path in staged().drain(..) {
         let _ = fs::remove_file(path);
     }
 }
 
-/// An error of writing a file, in words.
+/// The message for an error while writing a file.
 pub fn io_failed(path: &Path, error: &io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => failed(path, "the disk is full"),
-        io::ErrorKind::FileTooLarge => failed(path, "this file system takes no file of that size"),
+        io::ErrorKind::FileTooLarge => failed(path, "the file system does not support files of this size"),
         _ => failed(path, &reason(error)),
     }
 }
@@ -95,7 +95,7 @@ fn staged() -> MutexGuard<'static, Vec<PathBuf>> {
     STAGED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A link is followed: what it points to is replaced, the link stays.
+/// Follows a symbolic link, so that its target is replaced and the link stays.
 fn resolved(path: &Path) -> PathBuf {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_symlink() => fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()),
@@ -112,7 +112,9 @@ fn parts(path: &Path) -> Result<(&Path, String)> {
 fn not_creatable(path: &Path, folder: &Path, error: &io::Error) -> Error {
     let folder = folder.display();
     match error.kind() {
-        io::ErrorKind::NotFound => failed(path, &format!("there is no folder `{folder}`")).help("create it first"),
+        io::ErrorKind::NotFound => {
+            failed(path, &format!("the folder `{folder}` does not exist")).help("create it first")
+        }
         io::ErrorKind::PermissionDenied => failed(path, &format!("no permission to write in `{folder}`")),
         io::ErrorKind::ReadOnlyFilesystem => failed(path, &format!("`{folder}` is on a read-only file system")),
         io::ErrorKind::NotADirectory => failed(path, &format!("`{folder}` is not a folder")),
@@ -124,7 +126,7 @@ fn failed(path: &Path, why: &str) -> Error {
     Error::new(Kind::Io, format!("cannot write `{}`: {why}", path.display()))
 }
 
-/// The system's text, without the number and without the temporary name.
+/// The text of the system error, without the number and the temporary name.
 fn reason(error: &io::Error) -> String {
     let text = error.get_ref().map_or_else(|| error.to_string(), ToString::to_string);
     let text = text.split(" (os error").next().unwrap_or_default();
@@ -164,7 +166,7 @@ mod tests {
     fn places_that_cannot_be_written_are_named() {
         let folder = tempfile::tempdir().unwrap();
         let error = Staged::create(&folder.path().join("no/m.onnx")).unwrap_err();
-        assert!(error.message.contains("there is no folder"), "{error}");
+        assert!(error.message.contains("does not exist"), "{error}");
         let error = Staged::create(folder.path()).unwrap_err();
         assert!(error.message.ends_with("is a folder"), "{error}");
     }

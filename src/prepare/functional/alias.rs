@@ -1,11 +1,11 @@
-//! Which values share memory, and which of them are up to date.
+//! Tracks which values share memory and which of them are up to date.
 //!
-//! A *storage* is memory. A *cell* is a way to look at it; a view is a cell that knows how it is derived from its parent. A *tensor*
-//! is what has names: all names that mean one tensor (the result of an in-place operator is another name of what it wrote to) are at one
-//! cell, and read its newest value. An in-place change of shape moves the tensor to another cell.
+//! A *storage* is memory. A *cell* is a view of it; it knows how it is derived from its parent cell. A *tensor* has
+//! names: all names of one tensor (the result of an in-place operator is another name of its argument) refer to one
+//! cell and read its newest value. An in-place change of shape moves the tensor to another cell.
 //!
-//! A write makes all other cells of the storage stale. Nothing is done about them until somebody reads one: the cell that was written to
-//! last, the *tip*, has all that its ancestors lack.
+//! A write makes all other cells of the storage stale. They are updated only when they are read, from the cell that was
+//! written last: the *tip*, which has all changes that its ancestors lack.
 
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ use crate::program::Node;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Cell(usize);
 
-/// Where memory comes from that was not made by a node of the graph.
+/// The origin of memory that was not made by a node of the graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Root {
     /// A user input, by name.
@@ -28,41 +28,41 @@ pub enum Root {
     Nested(usize),
 }
 
-/// The node that wrote, for messages.
+/// The writing node, for messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Write {
     /// The node's name.
     pub node: String,
     /// Its operator.
     pub target: String,
-    /// Where in the user's source.
+    /// The source line of the user.
     pub source_line: Option<String>,
 }
 
 impl Write {
-    /// By this node.
+    /// A write by this node.
     pub fn of(node: &Node) -> Write {
         Write { node: node.name.clone(), target: node.target.clone(), source_line: node.source_line.clone() }
     }
 }
 
-/// A node that gives views, and the cells of its results.
+/// A node that returns views, and the cells of its results.
 #[derive(Debug)]
 pub struct View {
-    /// The node as it was.
+    /// The node before it was made functional.
     pub node: Node,
-    /// One for each result, in order.
+    /// One cell per result, in order.
     pub cells: Vec<Cell>,
 }
 
-/// How a cell follows from another one.
+/// How a cell is derived from another one.
 #[derive(Debug, Clone)]
 pub struct Derivation {
     /// The cell that it is a view of.
     pub parent: Cell,
-    /// The node that makes it so.
+    /// The node that returns the view.
     pub view: Rc<View>,
-    /// Which result of the node.
+    /// The index of the node's result.
     pub index: usize,
 }
 
@@ -71,12 +71,12 @@ struct CellData {
     storage: usize,
     /// The name that it was defined with.
     first: String,
-    /// The value to read.
+    /// The current value.
     newest: String,
-    /// The number of writes to the storage that `newest` has seen.
+    /// The number of writes to the storage that `newest` includes.
     seen: u32,
     derivation: Option<Derivation>,
-    /// Two of its elements may be one in memory.
+    /// Whether two of its elements may share memory.
     overlaps: bool,
 }
 
@@ -85,11 +85,11 @@ struct Storage {
     root: Option<Root>,
     /// The first cell.
     base: Cell,
-    /// A write to the root was reported.
+    /// Whether a write to the root was reported.
     reported: bool,
     writes: u32,
     last_write: Option<Write>,
-    /// The cell that has the last write.
+    /// The cell with the last write.
     tip: Option<Cell>,
 }
 
@@ -98,30 +98,30 @@ struct Storage {
 pub struct Aliases {
     cells: Vec<CellData>,
     storages: Vec<Storage>,
-    /// Where each tensor is.
+    /// The cell of each tensor.
     tensors: Vec<Cell>,
     by_name: FxHashMap<String, usize>,
 }
 
 impl Aliases {
-    /// A tensor that comes from outside.
+    /// Defines a tensor from outside of the graph.
     pub fn define(&mut self, name: &str, root: Root) -> Cell {
         self.new_storage(name, Some(root))
     }
 
-    /// A tensor with memory of its own.
+    /// Defines a tensor with its own memory.
     pub fn define_fresh(&mut self, name: &str) -> Cell {
         self.new_storage(name, None)
     }
 
-    /// Another name of a tensor.
+    /// Defines another name of a tensor.
     pub fn define_same(&mut self, name: &str, of: &str) {
         if let Some(tensor) = self.by_name.get(of) {
             self.by_name.insert(name.to_owned(), *tensor);
         }
     }
 
-    /// A tensor with the same memory, as up to date as `of`, but nothing is known yet of how they relate.
+    /// Defines a tensor with the same memory and as up to date as `of`; how they are related is not known yet.
     pub fn define_view(&mut self, name: &str, of: Cell) -> Cell {
         let Some(CellData { storage, seen, overlaps, .. }) = self.cells.get(of.0) else { return of };
         let (storage, seen, overlaps) = (*storage, *seen, *overlaps);
@@ -130,7 +130,7 @@ impl Aliases {
         cell
     }
 
-    /// Says how the cells of a view's results follow from `parent`.
+    /// Records how the cells of a view's results are derived from `parent`.
     pub fn derive(&mut self, parent: Cell, view: View) {
         let view = Rc::new(view);
         for (index, cell) in view.cells.iter().enumerate() {
@@ -140,14 +140,15 @@ impl Aliases {
         }
     }
 
-    /// How a cell follows from its parent is not known any more.
-    pub fn cut(&mut self, cell: Cell) {
+    /// Forgets how a cell is derived from its parent.
+    pub fn forget_derivation(&mut self, cell: Cell) {
         if let Some(data) = self.cells.get_mut(cell.0) {
             data.derivation = None;
         }
     }
 
-    /// The tensor `name` is now seen otherwise: it moves to a new cell, as up to date as `parent`. Gives the cell.
+    /// Moves the tensor `name` to a new cell, as up to date as `parent`, after an in-place change of shape. Returns the
+    /// cell.
     pub fn restride(&mut self, name: &str, newest: &str, parent: Cell) -> Option<Cell> {
         let tensor = *self.by_name.get(name)?;
         let CellData { storage, seen, overlaps, .. } = self.cells.get(parent.0)?;
@@ -156,7 +157,7 @@ impl Aliases {
         Some(cell)
     }
 
-    /// The tensor `name` has memory of its own from now on.
+    /// Gives the tensor `name` its own memory.
     pub fn renew(&mut self, name: &str, newest: &str) {
         self.storages.push(Storage { base: Cell(self.cells.len()), ..Storage::default() });
         let cell = self.new_cell(newest, self.storages.len() - 1, 0, false);
@@ -165,22 +166,22 @@ impl Aliases {
         }
     }
 
-    /// A name for what a cell shows.
+    /// Adds a name for the value of a cell.
     pub fn name_cell(&mut self, name: &str, cell: Cell) {
         self.new_tensor(name, cell);
     }
 
-    /// The cell of all of the memory that the graph knows of.
+    /// The cell that covers all known memory of the storage.
     pub fn base(&self, cell: Cell) -> Option<Cell> {
         Some(self.storage(cell)?.base)
     }
 
-    /// How a cell follows from its parent, if that is known.
+    /// How a cell is derived from its parent, if known.
     pub fn derivation(&self, cell: Cell) -> Option<&Derivation> {
         self.cells.get(cell.0)?.derivation.as_ref()
     }
 
-    /// The cell that all known parents lead to.
+    /// The last cell when following known parents.
     pub fn oldest(&self, cell: Cell) -> Cell {
         let mut oldest = cell;
         while let Some(derivation) = self.derivation(oldest) {
@@ -189,9 +190,9 @@ impl Aliases {
         oldest
     }
 
-    /// The nearest cell that both are derived from, or are themselves.
+    /// The nearest common ancestor of two cells, or one of the cells itself.
     pub fn meeting(&self, a: Cell, b: Cell) -> Option<Cell> {
-        // Step by step from both, so that cells that are near each other meet soon, however deep they are.
+        // Alternates between both, so that the cost depends on the distance, not the depth.
         let mut seen = FxHashSet::default();
         let (mut a, mut b) = (Some(a), Some(b));
         while a.is_some() || b.is_some() {
@@ -206,23 +207,23 @@ impl Aliases {
         None
     }
 
-    /// The cell of a value; None if it is no tensor.
+    /// The cell of a value; None if it is not a tensor.
     pub fn cell(&self, name: &str) -> Option<Cell> {
         self.tensors.get(*self.by_name.get(name)?).copied()
     }
 
-    /// Was the memory written to through another cell?
+    /// Whether the memory was written through another cell.
     pub fn is_stale(&self, cell: Cell) -> bool {
         self.lag(cell) != 0
     }
 
-    /// The number of writes to the memory that the cell has not seen.
+    /// The number of writes to the memory that the cell does not include.
     pub fn lag(&self, cell: Cell) -> u32 {
         let Some(data) = self.cells.get(cell.0) else { return 0 };
         self.storages.get(data.storage).map_or(0, |storage| storage.writes.wrapping_sub(data.seen))
     }
 
-    /// The value that the cell has now.
+    /// The current value of the cell.
     pub fn newest(&self, cell: Cell) -> &str {
         self.cells.get(cell.0).map(|data| data.newest.as_str()).unwrap_or_default()
     }
@@ -232,19 +233,19 @@ impl Aliases {
         self.cells.get(cell.0).map(|data| data.first.as_str()).unwrap_or_default()
     }
 
-    /// May two of its elements be one in memory?
+    /// Whether two of its elements may share memory.
     pub fn overlaps(&self, cell: Cell) -> bool {
         self.cells.get(cell.0).is_some_and(|data| data.overlaps)
     }
 
-    /// Whether two of its elements may be one in memory.
+    /// Sets whether two of its elements may share memory.
     pub fn set_overlaps(&mut self, cell: Cell, overlaps: bool) {
         if let Some(data) = self.cells.get_mut(cell.0) {
             data.overlaps = overlaps;
         }
     }
 
-    /// The nearest cell, above this one or itself, no two of whose elements are one in memory.
+    /// The cell itself or its nearest ancestor whose elements do not share memory.
     pub fn plain(&self, cell: Cell) -> Option<Cell> {
         let mut plain = cell;
         while self.overlaps(plain) {
@@ -258,12 +259,12 @@ impl Aliases {
         self.storage(cell)?.last_write.as_ref()
     }
 
-    /// The cell that has the last write to this cell's memory.
+    /// The cell with the last write to this cell's memory.
     pub fn tip(&self, cell: Cell) -> Option<Cell> {
         self.storage(cell)?.tip
     }
 
-    /// The input of the nested graph that the cell's memory belongs to.
+    /// The input of the nested graph that owns the cell's memory.
     pub fn nested_input(&self, cell: Cell) -> Option<usize> {
         match self.storage(cell)?.root {
             Some(Root::Nested(index)) => Some(index),
@@ -271,18 +272,18 @@ impl Aliases {
         }
     }
 
-    /// Was the cell's memory written to?
+    /// Whether the cell's memory was written.
     pub fn is_written(&self, cell: Cell) -> bool {
         self.storage(cell).is_some_and(|storage| storage.writes > 0)
     }
 
-    /// Where the cell's memory comes from, if from outside, and only the first time that it is asked.
+    /// The origin of the cell's memory if it is outside of the graph; only returned once.
     pub fn root_once(&mut self, cell: Cell) -> Option<Root> {
         let storage = self.storage_mut(cell)?;
         if std::mem::replace(&mut storage.reported, true) { None } else { storage.root.clone() }
     }
 
-    /// A write through a cell, whose value is now `newest`; all other cells of the memory are stale.
+    /// Records a write through a cell, whose value is now `newest`; all other cells become stale.
     pub fn write(&mut self, cell: Cell, newest: String, write: Write) {
         if let Some(storage) = self.storage_mut(cell) {
             storage.writes += 1;
@@ -292,7 +293,7 @@ impl Aliases {
         self.set_tip(Some(cell), cell);
     }
 
-    /// A write that nobody has the result of: all cells of the memory are stale.
+    /// Records a write whose result is unknown: all cells of the memory become stale.
     pub fn clobber(&mut self, cell: Cell, write: Write) {
         if let Some(storage) = self.storage_mut(cell) {
             storage.writes += 1;
@@ -301,14 +302,14 @@ impl Aliases {
         }
     }
 
-    /// All of the memory's writes are in `tip`, which is up to date.
+    /// Sets the cell that includes all writes to the memory.
     pub fn set_tip(&mut self, tip: Option<Cell>, of: Cell) {
         if let Some(storage) = self.storage_mut(of) {
             storage.tip = tip;
         }
     }
 
-    /// The cell is up to date as `newest`.
+    /// Makes the cell up to date with the value `newest`.
     pub fn update(&mut self, cell: Cell, newest: String) {
         if let Some(data) = self.cells.get_mut(cell.0) {
             data.newest = newest;
@@ -316,7 +317,7 @@ impl Aliases {
         self.touch(cell);
     }
 
-    /// The cell is up to date as it is.
+    /// Marks the cell as up to date.
     pub fn touch(&mut self, cell: Cell) {
         if let Some(data) = self.cells.get_mut(cell.0) {
             data.seen = self.storages.get(data.storage).map_or(0, |storage| storage.writes);

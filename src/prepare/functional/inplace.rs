@@ -1,4 +1,4 @@
-//! In-place operators: what they write to, by the facts of the operators, and the nodes that do the same without writing.
+//! In-place operators: what they write to, according to the operator facts, and equivalent nodes without writes.
 
 use rustc_hash::FxHashMap;
 
@@ -9,36 +9,36 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_rules::effects::{self, Form, Sharing, Term, Trait, Writes};
 
-/// What an operator does to its arguments.
+/// The effect of an operator on its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Nothing.
+    /// No effect.
     None,
-    /// It writes to the elements of one.
+    /// It writes elements of one argument.
     Write(Overwrite),
-    /// It changes the shape or strides of one, but no element.
+    /// It changes the shape or strides of one argument, but no elements.
     Metadata,
-    /// It writes its results into arguments that are there for nothing else.
+    /// It writes its results into arguments that are only there to receive them.
     Out,
-    /// Something that is not followed here.
+    /// An effect that is not supported.
     Refused(&'static str),
 }
 
-/// How much of a tensor a write takes from what it was.
+/// How much of the old value survives a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overwrite {
-    /// Nothing: every element is new.
+    /// Nothing: every element is overwritten.
     Whole,
-    /// Some.
+    /// Some elements.
     Part,
 }
 
-/// What an operator does to its arguments.
+/// The effect of an operator on its arguments.
 pub fn kind(target: &str) -> Kind {
     let operator = effects::operator(target);
     match operator.and_then(|operator| operator.writes) {
         Some(writes) => by_schema(target, writes),
-        // An operator of somebody's own.
+        // A custom operator.
         None if is_named_in_place(target) => Kind::Write(Overwrite::Part),
         None => Kind::None,
     }
@@ -46,48 +46,50 @@ pub fn kind(target: &str) -> Kind {
 
 fn by_schema(target: &str, writes: &Writes) -> Kind {
     if writes.resizes {
-        return Kind::Refused("it gives a tensor other memory or another size in place, which is not followed here");
+        return Kind::Refused("it changes the memory or the size of a tensor in place, which is not supported");
     }
     match writes.form {
         Form::Out if writes.functional.is_some() => Kind::Out,
-        Form::Out => Kind::Refused("it writes its result into an argument, and there is no such operator without"),
+        Form::Out => Kind::Refused("it writes its result into an argument, and has no functional variant"),
         Form::InPlace if changes_view(target, writes) => Kind::Metadata,
         Form::InPlace => Kind::Write(if writes.whole { Overwrite::Whole } else { Overwrite::Part }),
-        // Statistics of a normalisation: see `stats`.
-        Form::Other if stats::tells(target, writes.args) => Kind::None,
+        // Statistics of a normalization: see `stats`.
+        Form::Other if stats::describes_writes(target, writes.args) => Kind::None,
         Form::Other if writes.lists || writes.args.len() > 1 => {
-            Kind::Refused("it writes to several tensors at once, which is not followed here")
+            Kind::Refused("it writes to several tensors at once, which is not supported")
         }
-        Form::Other => Kind::Refused("it writes to an argument besides giving a result, which is not followed here"),
+        Form::Other => Kind::Refused("it writes to an argument in addition to its result, which is not supported"),
     }
 }
 
-/// Does an in-place operator change how its tensor is seen, and no element? So do those whose functional form gives a view.
+/// Whether an in-place operator changes the view of its tensor but no element. This includes those whose functional
+/// form returns a view.
 fn changes_view(target: &str, writes: &Writes) -> bool {
     let of_functional = writes.functional.and_then(effects::view).is_some_and(|view| view.is_marked);
     of_functional || effects::view(target).is_some_and(|view| view.sharing == Sharing::Itself)
 }
 
-/// Operators of whose schema nothing is known follow PyTorch's convention: what ends with `_` writes to its first tensor.
+/// Operators without a known schema follow PyTorch's convention: if the name ends with `_`, they write to their first
+/// tensor.
 fn is_named_in_place(target: &str) -> bool {
     let Some((_, name)) = target.split_once(':') else { return false };
     let name = name.split_once('.').map_or(name, |(name, _)| name);
-    // `_operator::and_` and the like write nothing.
+    // `_operator::and_` and similar ones write nothing.
     name.ends_with('_') && !name.ends_with("__") && !is_python(target)
 }
 
-/// Does the operator change an argument in place?
+/// Whether the operator changes an argument in place.
 pub fn writes(target: &str) -> bool {
     kind(target) != Kind::None
 }
 
-/// Is every element of the result the same, whatever was there?
+/// Whether every element of the result is the same constant.
 pub fn is_constant(target: &str) -> bool {
     effects::writes(target).is_some_and(|writes| writes.constant)
 }
 
-/// The functional operator that does the same: `aten::add.Tensor` for `aten::add_.Tensor`. Where PyTorch has none, the operator itself:
-/// its rule says what the new value is.
+/// The functional equivalent: `aten::add.Tensor` for `aten::add_.Tensor`. If PyTorch has none, the operator itself: its
+/// rule computes the new value.
 pub fn functional_sibling(target: &str) -> String {
     if let Some(writes) = effects::writes(target) {
         return writes.functional.unwrap_or(target).to_owned();
@@ -103,7 +105,7 @@ pub fn written_arg(node: &Node) -> Result<usize> {
     let written = effects::writes(&node.target).and_then(|writes| writes.args.first()).copied().unwrap_or("self");
     let by_name = node.args.iter().position(|arg| arg.0 == written && is_tensor(arg));
     let found = by_name.or_else(|| node.args.iter().position(is_tensor));
-    found.ok_or_else(|| Error::input("an in-place operator without a tensor to write to"))
+    found.ok_or_else(|| Error::input("an in-place operator needs a tensor to write to"))
 }
 
 /// The name of the first result; empty if it has none.
@@ -114,12 +116,13 @@ pub fn result_name(node: &Node) -> String {
     }
 }
 
-/// Does the operator ask its arguments for their shapes and types only?
+/// Whether the operator only reads shapes and types of its arguments.
 pub fn reads_only_shape(target: &str) -> bool {
     effects::is(target, Trait::ReadsShapes)
 }
 
-/// An in-place operator on `written` as nodes of which the last gives `result`; `scratch` is a free name.
+/// Replaces an in-place operator on `written` by nodes, the last of which returns `result`; `scratch` is an unused
+/// name.
 pub fn rewrite(
     node: Node,
     written: &str,
@@ -133,7 +136,7 @@ pub fn rewrite(
     match value {
         Some(Term::Call(call)) => {
             let called = given.call(call).and_then(|call| call.plain());
-            let (target, args) = called.ok_or_else(|| Error::input("an argument of it is missing"))?;
+            let (target, args) = called.ok_or_else(|| Error::input("an argument is missing"))?;
             Ok(vec![derived(&node, target, args, result)])
         }
         Some(source) => {
@@ -150,7 +153,7 @@ pub fn rewrite(
     }
 }
 
-/// `source` with the type and the shape of the tensor that it is copied to.
+/// `source` with the type and shape of the tensor that it is copied to.
 pub fn copied(
     node: &Node,
     source: String,
@@ -168,7 +171,7 @@ pub fn copied(
         return vec![derived(node, "aten::clone", this(written.to_owned()), result)];
     }
     if same_dtype && same_sizes {
-        // A value is a name of one tensor only, so that its memory can be told from the source's.
+        // A clone, because a value is the name of only one tensor and its memory differs from the source's.
         return vec![derived(node, "aten::clone", this(source), result)];
     }
     if same_sizes {
@@ -189,7 +192,7 @@ pub fn copied(
     nodes
 }
 
-/// The node without its `out=` arguments; its results are `results`.
+/// The node without its `out=` arguments, with these results.
 pub fn without_out(node: &Node, writes: &Writes, results: Vec<String>) -> Node {
     let mut node = node.clone();
     node.args.retain(|(name, _)| !writes.args.contains(&name.as_str()));
@@ -211,7 +214,7 @@ fn rename_args(node: &mut Node) {
     }
 }
 
-/// The functional sibling; its result is cast back where it may have another type than the in-place operator's.
+/// The functional equivalent; its result is cast if its type may differ from that of the in-place operator.
 fn sibling(
     mut node: Node,
     meta: Option<TensorMeta>,
@@ -250,7 +253,7 @@ pub fn cast(of: &Node, value: String, dtype: Dtype, result: &str) -> Node {
     derived(of, "aten::to.dtype", args, result)
 }
 
-/// A node without a name, operator, arguments and results, from the same place as another.
+/// A node without name, operator, arguments and results, with the origin of another.
 pub fn origin(of: &Node) -> Node {
     Node {
         module: of.module.clone(),
@@ -260,7 +263,7 @@ pub fn origin(of: &Node) -> Node {
     }
 }
 
-/// A node that comes from the same place as another.
+/// A node with the origin of another.
 fn derived(of: &Node, target: &str, args: Vec<(String, Arg)>, result: &str) -> Node {
     Node {
         name: result.to_owned(),

@@ -1,6 +1,7 @@
-//! Mutations that outlive a run: of buffers and of user inputs.
+//! Mutations that persist after a run: of buffers and of user inputs.
 //!
-//! By default they are dropped with a note; a model that is to keep its state gets the old state as inputs and the new one as outputs.
+//! By default they are dropped with a note; with `--keep-mutations`, the old state becomes inputs and the new state
+//! outputs.
 
 use rustc_hash::FxHashSet;
 
@@ -9,10 +10,11 @@ use super::alias::{Aliases, Cell};
 use crate::program::{Arg, InputKind, Output, OutputKind, Program};
 use aten2onnx_core::error::Result;
 
-/// What a note says of a mutation that nobody will see.
-pub const DROPPED: &str = "the exported model does not change it (`--keep-mutations` gives its new value as an output)";
+/// The end of a note about a dropped mutation.
+pub const DROPPED: &str =
+    "the exported model does not change it (`--keep-mutations` adds its new value to the outputs)";
 
-/// Something from outside whose new value is to be kept.
+/// A buffer, parameter or input whose new value may be kept.
 #[derive(Debug)]
 pub struct Kept {
     /// The value's name.
@@ -21,7 +23,7 @@ pub struct Kept {
     kind: OutputKind,
 }
 
-/// The mutations that torch recorded as outputs, which decomposed programs have: dropped unless they are to be kept.
+/// Handles mutations that torch recorded as outputs, as in decomposed programs: drops them unless `keep`.
 pub fn recorded(program: &mut Program, keep: bool) {
     if keep {
         return;
@@ -38,7 +40,7 @@ pub fn recorded(program: &mut Program, keep: bool) {
     });
 }
 
-/// All buffers, parameters and inputs, each once.
+/// All buffers, parameters and inputs, without duplicates.
 pub fn roots(program: &Program, aliases: &Aliases) -> Vec<Kept> {
     let mut seen = FxHashSet::default();
     let weights = program.weights.iter().map(|bound| {
@@ -55,7 +57,7 @@ pub fn roots(program: &Program, aliases: &Aliases) -> Vec<Kept> {
 }
 
 impl Pass<'_> {
-    /// The new values of what was written to.
+    /// The new values of everything that was written.
     pub(super) fn mutations(&mut self, kept: &[Kept]) -> Result<Vec<Output>> {
         let mut outputs = Vec::new();
         for Kept { name, cell, kind } in kept {

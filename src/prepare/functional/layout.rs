@@ -1,9 +1,9 @@
-//! How the elements of a tensor lie in memory, by the sizes and strides that torch recorded: what follows from them for certain.
+//! The memory layout of a tensor, derived from the recorded sizes and strides as far as they are certain.
 
 use crate::program::TensorMeta;
 use aten2onnx_core::sym::SymInt;
 
-/// Do the elements lie one after another in row-major order? None if that cannot be said.
+/// Whether the elements are contiguous in row-major order. None if unknown.
 pub fn is_contiguous(meta: &TensorMeta) -> Option<bool> {
     if meta.sizes.len() != meta.strides.len() {
         return None;
@@ -15,7 +15,7 @@ pub fn is_contiguous(meta: &TensorMeta) -> Option<bool> {
     let mut certain = true;
     for (size, stride) in meta.sizes.iter().zip(&meta.strides).rev() {
         if *size != 1 && *stride != expected {
-            // Where a size is 1 the stride is no matter.
+            // The stride of a dimension of size 1 does not matter.
             if certainly_differ(size, &SymInt::from(1)) && certainly_differ(stride, &expected) {
                 return Some(false);
             }
@@ -26,7 +26,7 @@ pub fn is_contiguous(meta: &TensorMeta) -> Option<bool> {
     certain.then_some(true)
 }
 
-/// The order of axes in which the elements lie one after another; None if they do not, or if that cannot be said.
+/// The order of axes in which the elements are contiguous; None if they are not, or if unknown.
 pub fn memory_order(meta: &TensorMeta) -> Option<Vec<usize>> {
     let strides = meta.strides.iter().map(SymInt::known).collect::<Option<Vec<i64>>>();
     let mut order: Vec<usize> = (0..meta.sizes.len()).collect();
@@ -39,13 +39,13 @@ pub fn memory_order(meta: &TensorMeta) -> Option<Vec<usize>> {
     (is_contiguous(&permuted) == Some(true)).then_some(order)
 }
 
-/// The same with its axes in another order.
+/// The same with permuted axes.
 pub fn permuted(meta: &TensorMeta, order: &[usize]) -> Option<TensorMeta> {
     let pick = |numbers: &[SymInt]| order.iter().map(|axis| numbers.get(*axis).cloned()).collect::<Option<Vec<_>>>();
     Some(TensorMeta { sizes: pick(&meta.sizes)?, strides: pick(&meta.strides)?, ..meta.clone() })
 }
 
-/// Is it certain that no two elements are one in memory?
+/// Whether all elements certainly have distinct addresses.
 pub fn is_injective(meta: &TensorMeta) -> bool {
     let numbers = meta.sizes.iter().zip(&meta.strides).map(|(size, stride)| Some((size.known()?, stride.known()?)));
     let Some(mut axes) = numbers.collect::<Option<Vec<(i64, i64)>>>() else {
@@ -66,18 +66,19 @@ pub fn is_injective(meta: &TensorMeta) -> bool {
     true
 }
 
-/// Is a reshape a view? Torch gives one wherever the strides allow it, and else a contiguous copy. None if that cannot be said.
+/// Whether a reshape is a view. Torch returns a view if the strides allow it, otherwise a contiguous copy. None if
+/// unknown.
 pub fn reshape_is_view(from: &TensorMeta, to: &TensorMeta) -> Option<bool> {
     match (is_contiguous(from), is_contiguous(to)) {
         (Some(true), _) | (_, Some(false)) => Some(true),
-        // A view walks the memory as its base does: it would not be contiguous either.
+        // A view of noncontiguous memory would not be contiguous either.
         (Some(false), Some(true)) => Some(false),
         _ => None,
     }
 }
 
-/// Is it certain that two sizes or strides are not the same? A symbol that is not made from data is at least 2: torch would have
-/// fixed it otherwise.
+/// Whether two sizes or strides certainly differ. A symbol that does not depend on data is at least 2, because torch
+/// specializes on 0 and 1.
 pub fn certainly_differ(a: &SymInt, b: &SymInt) -> bool {
     let least = |symbol: &str| if symbol.starts_with('s') { 2 } else { 0 };
     let difference = (a - b).substitute_with(&|symbol| Some(SymInt::symbol(symbol) + least(symbol)));

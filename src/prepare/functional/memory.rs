@@ -1,4 +1,4 @@
-//! Tensors without elements that are given memory in place: `resize_` and `resize_as_`, as `nn.CrossMapLRN2d` does with its buffers.
+//! Empty tensors that are resized in place: `resize_` and `resize_as_`, as in the buffers of `nn.CrossMapLRN2d`.
 
 use super::Pass;
 use super::inplace::result_name;
@@ -8,9 +8,9 @@ use aten2onnx_core::error::Result;
 use aten2onnx_rules::effects::{self, Term};
 
 impl Pass<'_> {
-    /// The tensor that a node gives memory, and a node that makes such memory; what is in it is not defined. None where something was there
-    /// before.
-    pub(super) fn given_memory(&self, node: &Node) -> Option<(String, Node)> {
+    /// The tensor that a node resizes, and a node that makes uninitialized memory of that size. None if the tensor was
+    /// not empty.
+    pub(super) fn resized_empty(&self, node: &Node) -> Option<(String, Node)> {
         let resizing = effects::writes(&node.target).filter(|writes| writes.resizes)?;
         let (_, Arg::Tensor(resized)) = node.args.first()? else { return None };
         let Some(Term::Call(call)) = &resizing.value else { return None };
@@ -22,8 +22,8 @@ impl Pass<'_> {
         (was_empty && is_as_defined).then(|| (resized.clone(), made))
     }
 
-    /// The tensor is what the node makes from now on.
-    pub(super) fn give_memory(&mut self, resized: &str, mut node: Node) -> Result<()> {
+    /// Replaces the tensor by the result of the node.
+    pub(super) fn replace_memory(&mut self, resized: &str, mut node: Node) -> Result<()> {
         for (_, arg) in &mut node.args {
             self.read(arg, true)?;
         }

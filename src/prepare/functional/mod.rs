@@ -1,15 +1,15 @@
-//! Makes a program functional: in-place operators become their functional siblings, and whoever reads the tensor later reads
-//! the new value.
+//! Makes a program functional: in-place operators become functional ones, and later uses of the tensor read the new
+//! value.
 //!
-//! Takes a [`Program`] whose values are each defined before they are used; gives one without in-place operators. A write to a view
-//! is written back to what it is a view of when that is read again, and other views are made anew; where that cannot be said, the
-//! program is refused. Nodes that turn out to be of no use are left for [`super::dead_code`]. Linear in the size of the program.
+//! Takes a [`Program`] whose values are defined before their uses; returns one without in-place operators. A write to a
+//! view is propagated to its base when that is read again, and other views are recomputed; if that is impossible, the
+//! program is refused. Unused nodes are left for [`super::dead_code`]. Linear in the size of the program.
 //!
-//! `alias` knows which values share memory and which are up to date, `layout` how elements lie in it, `views` how a view and its base
-//! relate, `sync` brings stale values up to date, `inplace` writes each in-place operator as others, `strided` is for `as_strided`,
-//! `memory` for what is resized, `stats` for the statistics of normalisations, `keep` for mutations that the caller is to see; this file walks over the nodes in
-//! order. Which operators give views and which write is what the alias marks of the schemas say, and the facts in the mapping files
-//! ([`aten2onnx_rules::effects`]).
+//! `alias` tracks which values share memory and which are up to date, `layout` how elements are stored, and `views` how
+//! views and bases are related. `sync` updates stale values, `inplace` replaces in-place operators, `strided` handles
+//! `as_strided`, `memory` resized tensors, `stats` the statistics of normalizations, and `keep` mutations that the
+//! caller wants to see. This file visits the nodes in order. The views and writes of operators come from the alias
+//! annotations of the schemas and the facts in the mapping files ([`aten2onnx_rules::effects`]).
 
 mod alias;
 mod inplace;
@@ -39,7 +39,7 @@ use aten2onnx_core::sym::SymInt;
 use aten2onnx_core::weights::Weight;
 use aten2onnx_rules::effects::{self, Form};
 
-/// Makes a program functional. What it writes to its buffers and inputs is dropped with a note, or, if `keep_mutations`, becomes
+/// Makes a program functional. Writes to buffers and inputs are dropped with a note or, if `keep_mutations`, become
 /// outputs after the user's.
 pub fn functionalise(program: &mut Program, keep_mutations: bool) -> Result<()> {
     let mut aliases = Aliases::default();
@@ -59,7 +59,7 @@ pub fn functionalise(program: &mut Program, keep_mutations: bool) -> Result<()> 
     Ok(())
 }
 
-/// Weights that are the same share a tensor; those that share bytes, the storage.
+/// Equal weights share a tensor; weights with the same bytes share the storage.
 fn define_weights(program: &Program, aliases: &mut Aliases) {
     let mut same: FxHashMap<*const Weight, &str> = FxHashMap::default();
     let mut overlapping: FxHashMap<*const u8, Cell> = FxHashMap::default();
@@ -79,10 +79,10 @@ fn define_weights(program: &Program, aliases: &mut Aliases) {
     }
 }
 
-/// What may be added for each node, in nodes and elements of their arguments.
+/// The limit of added work per node: nodes plus the number of their arguments' elements.
 const GROWTH: usize = 64;
 
-/// Runs over a graph; gives for each output the number of the nested graph's input that it may share memory with.
+/// Processes a graph; returns for each output the index of the nested graph's input that it may share memory with.
 fn run(
     graph: &mut Graph,
     aliases: Aliases,
@@ -90,17 +90,17 @@ fn run(
     notes: &mut Vec<String>,
 ) -> Result<Vec<Option<usize>>> {
     let nodes = std::mem::take(&mut graph.nodes);
-    let follows = nodes
+    let tracks_views = nodes
         .iter()
         .any(|node| writes(&node.target) || strided::is_strided(&node.target) || stats::updates(node).next().is_some());
-    let taken = if follows { names(&graph.inputs, &nodes) } else { FxHashSet::default() };
+    let taken = if tracks_views { names(&graph.inputs, &nodes) } else { FxHashSet::default() };
     let mut pass = Pass {
         aliases,
         notes,
         tensors: &mut graph.tensors,
         sym_ints: &mut graph.sym_ints,
-        follows,
-        keeps: !kept.is_empty(),
+        tracks_views,
+        keeps_mutations: !kept.is_empty(),
         taken,
         budget: nodes.len().saturating_mul(GROWTH).saturating_add(10_000),
         names: 0,
@@ -133,23 +133,23 @@ struct Pass<'a> {
     notes: &'a mut Vec<String>,
     tensors: &'a mut FxHashMap<String, TensorMeta>,
     sym_ints: &'a mut FxHashMap<String, SymInt>,
-    /// Without writes, nobody will ask how views come about.
-    follows: bool,
-    /// Writes to what comes from outside become outputs.
-    keeps: bool,
-    /// What may still be added for the sake of views.
+    /// Whether views must be tracked, because the program writes.
+    tracks_views: bool,
+    /// Whether writes to memory from outside become outputs.
+    keeps_mutations: bool,
+    /// The remaining number of values that may be added for views.
     budget: usize,
-    /// All names of the graph as it was.
+    /// All names in the original graph.
     taken: FxHashSet<String>,
-    /// Names made up so far.
+    /// The number of generated names.
     names: usize,
     done: Vec<Node>,
 }
 
 impl Pass<'_> {
     fn node(&mut self, mut node: Node) -> Result<()> {
-        if let Some((resized, made)) = self.given_memory(&node) {
-            return self.give_memory(&resized, made);
+        if let Some((resized, made)) = self.resized_empty(&node) {
+            return self.replace_memory(&resized, made);
         }
         let kind = inplace::kind(&node.target);
         if let Kind::Refused(reason) = kind {
@@ -164,15 +164,15 @@ impl Pass<'_> {
             _ => None,
         });
         if strided::is_strided(&node.target) {
-            self.see_memory(&mut node)?;
+            self.read_memory(&mut node)?;
         }
         let shared = self.nested(&mut node)?;
-        // The names as they were tell which tensors are meant; what is read are their newest values.
+        // The original names identify the tensors; the arguments are replaced by their newest values.
         let as_written = node.clone();
         let writes = effects::writes(&node.target);
         let outs = writes.filter(|writes| writes.form == Form::Out).map_or(&[][..], |writes| writes.args);
         for (index, (name, arg)) in node.args.iter_mut().enumerate() {
-            // What is overwritten whole, and what only its shape is asked of, may be out of date.
+            // Arguments that are overwritten completely, or of which only the shape is read, may be stale.
             let overwritten = (written == Some(index) && matches!(kind, Kind::Write(Overwrite::Whole)))
                 || outs.contains(&name.as_str());
             let only_shape = overwritten || inplace::reads_only_shape(&node.target);
@@ -195,7 +195,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Renames what an argument reads to its newest value, which is made up to date if need be.
+    /// Replaces a name in an argument by its newest value, updating it if needed.
     fn read(&mut self, arg: &mut Arg, only_shape: bool) -> Result<()> {
         if !only_shape {
             let mut stale = Vec::new();
@@ -226,17 +226,16 @@ impl Pass<'_> {
             Some(Write { node, target, source_line: None }) => format!("`{node}` ({target})"),
             None => "an earlier node".to_owned(),
         };
-        let message = format!(
-            "it reads `{name}`, to whose memory {writer} has written through another view that cannot be followed"
-        );
-        // Not a decomposition: torch's take some views for copies, and the numbers would be others.
+        let message =
+            format!("it reads `{name}`, whose memory {writer} has changed through another view; this is not supported");
+        // Do not suggest a decomposition: torch's treat some views as copies, which would change the results.
         Error::unsupported(message)
-            .help("write to a new tensor: `x = x + 1` in the place of `x += 1`, or `x.clone()` before")
+            .help("write to a new tensor: use `x = x + 1` instead of `x += 1`, or `x.clone()` before")
     }
 
-    /// An in-place operator on the tensor `name`.
+    /// Processes an in-place operator on the tensor `name`.
     fn write(&mut self, node: Node, name: &str, overwrite: Overwrite) -> Result<()> {
-        let cell = self.about_to_write(&node, name, overwrite, inplace::is_constant(&node.target))?;
+        let cell = self.prepare_write(&node, name, overwrite, inplace::is_constant(&node.target))?;
         let write = Write::of(&node);
         let mut result = inplace::result_name(&node);
         if result.is_empty() {
@@ -247,7 +246,7 @@ impl Pass<'_> {
         let newest = self.aliases.newest(cell).to_owned();
         let nodes = inplace::rewrite(node, &newest, &result, scratch, self.tensors)?;
         if nodes.len() == 1 {
-            // The name was not needed.
+            // The name was not used.
             self.names = names;
         }
         self.done.extend(nodes);
@@ -255,13 +254,13 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// The cell of a tensor that is about to be written to.
-    fn about_to_write(&mut self, node: &Node, name: &str, overwrite: Overwrite, is_constant: bool) -> Result<Cell> {
+    /// Prepares the cell of a tensor for a write.
+    fn prepare_write(&mut self, node: &Node, name: &str, overwrite: Overwrite, is_constant: bool) -> Result<Cell> {
         let Some(cell) = self.aliases.cell(name) else {
-            return Err(Error::internal(format!("`{name}` is written to but was never defined as a tensor")));
+            return Err(Error::internal(format!("`{name}` is written but was not defined as a tensor")));
         };
         if self.aliases.overlaps(cell) && !is_constant {
-            return Err(refusal("it writes to a view in which one element of memory stands several times"));
+            return Err(refusal("it writes to a view with several elements at the same address"));
         }
         self.note_root(node, cell)?;
         if !self.prepare(cell, overwrite == Overwrite::Whole) {
@@ -270,21 +269,22 @@ impl Pass<'_> {
         Ok(cell)
     }
 
-    /// The tensor `name` at `cell` is now `result`.
+    /// Sets the value of the tensor `name` at `cell` to `result`.
     fn written(&mut self, cell: Cell, name: &str, result: String, write: Write) {
         self.aliases.define_same(&result, name);
         self.aliases.write(cell, result, write);
         self.keep_disjoint(cell);
     }
 
-    /// An operator that writes its results into arguments.
+    /// Processes an operator that writes its results into arguments.
     fn write_out(&mut self, node: &Node, as_written: &Node) -> Result<()> {
-        let writes = effects::writes(&node.target).ok_or_else(|| Error::internal("an operator that writes nothing"))?;
+        let writes =
+            effects::writes(&node.target).ok_or_else(|| Error::internal("expected an operator that writes"))?;
         let mut outs = Vec::with_capacity(writes.args.len());
         for name in writes.args {
             let arg = as_written.args.iter().find(|(arg, _)| arg == name).map(|(_, arg)| arg);
             let Some(Arg::Tensor(out)) = arg else {
-                return Err(refusal(&format!("it is given no tensor for `{name}`")));
+                return Err(refusal(&format!("its argument `{name}` is not a tensor")));
             };
             outs.push(out.clone());
         }
@@ -295,7 +295,7 @@ impl Pass<'_> {
             let result = results.get(index).cloned().unwrap_or_else(|| self.fresh_name(out, "written"));
             let (before, after) = (self.tensors.get(out).cloned(), self.tensors.get(&result).cloned());
             let (Some(before), after) = (before.clone(), after.or(before)) else {
-                return Err(refusal(&format!("nothing is recorded on `{out}`")));
+                return Err(refusal(&format!("`{out}` has no recorded type")));
             };
             let resized = after.as_ref().is_some_and(|after| after.sizes != before.sizes);
             if resized && !before.sizes.iter().any(|size| *size == 0) {
@@ -307,17 +307,17 @@ impl Pass<'_> {
                 self.aliases.renew(out, &result);
                 continue;
             }
-            let cell = self.about_to_write(node, out, Overwrite::Whole, false)?;
+            let cell = self.prepare_write(node, out, Overwrite::Whole, false)?;
             self.done.push(inplace::cast(node, raw, before.dtype, &result));
             self.written(cell, out, result, Write::of(node));
         }
         Ok(())
     }
 
-    /// An in-place operator that changes how the tensor is seen, but no element.
+    /// Processes an in-place operator that changes the view of a tensor, but no element.
     fn change_metadata(&mut self, mut node: Node, as_written: &Node, name: &str) {
         let result = inplace::result_name(&node);
-        // `detach_` and `requires_grad_` mean nothing here.
+        // `detach_` and `requires_grad_` have no effect on the export.
         if result.is_empty() || is_identity(&node.target) {
             self.aliases.define_same(&result, name);
             return;
@@ -339,12 +339,12 @@ impl Pass<'_> {
         self.done.push(node);
     }
 
-    /// Says once that the caller will not see a write; refuses one that another graph would have to see.
+    /// Notes once that the caller does not see a write; refuses a write that another graph would have to see.
     fn note_root(&mut self, node: &Node, cell: Cell) -> Result<()> {
         let (what, name) = match self.aliases.root_once(cell) {
             None => return Ok(()),
             Some(Root::Nested(_)) => {
-                return Err(refusal("it writes to a tensor that comes from outside of its nested graph"));
+                return Err(refusal("it writes to a tensor from outside of its nested graph"));
             }
             Some(Root::Input(name)) => ("input", name),
             Some(Root::Weight(name)) => ("buffer or parameter", name),
@@ -355,7 +355,7 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Defines the results of a node that is no write.
+    /// Defines the results of a node that does not write.
     fn define_results(&mut self, node: &Node, as_written: &Node, shared: &[Option<usize>]) {
         let operands = operands(as_written);
         let relation = relation(node, self.tensors);
@@ -364,7 +364,8 @@ impl Pass<'_> {
         for (index, name) in tensor_results(node).enumerate() {
             let operand = match shared.get(index) {
                 Some(Some(input)) => nested.get(*input),
-                // Of lists of tensors to lists of tensors (`broadcast_tensors`), each is a view of its own.
+                // For operators from lists to lists of tensors (`broadcast_tensors`), each result is a view of its
+                // operand.
                 _ => operands.get(index).or(operands.first()),
             };
             let is_shared = shared.get(index).is_some_and(Option::is_some);
@@ -389,7 +390,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Runs over the nested graphs of a node; gives which inputs their outputs may share memory with.
+    /// Processes the nested graphs of a node; returns which inputs their outputs may share memory with.
     fn nested(&mut self, node: &mut Node) -> Result<Vec<Option<usize>>> {
         let mut shared: Vec<Option<usize>> = Vec::new();
         for (_, arg) in &mut node.args {
@@ -409,7 +410,7 @@ impl Pass<'_> {
         Ok(shared)
     }
 
-    /// A name that no value has. Numbers are not used again, so that finding one takes no time.
+    /// An unused name. Numbers are not reused, so that finding one takes constant time.
     fn fresh_name(&mut self, stem: &str, suffix: &str) -> String {
         loop {
             let name = match self.names {
@@ -424,7 +425,7 @@ impl Pass<'_> {
     }
 }
 
-/// The names of all values but weights, which have their tensors recorded.
+/// The names of all values except weights, whose tensors are recorded.
 fn names(inputs: &[Input], nodes: &[Node]) -> FxHashSet<String> {
     let inputs = inputs.iter().map(|input| input.name.as_str());
     inputs.chain(nodes.iter().flat_map(visit::results)).map(str::to_owned).collect()
@@ -435,7 +436,7 @@ fn refusal(message: &str) -> Error {
     error.help("`ep = ep.run_decompositions({})` before `torch.export.save` makes torch rewrite such writes")
 }
 
-/// The tensors that a node reads; only the first, unless they come in a list.
+/// The tensors that a node may return views of: the first one, or all of a list.
 fn operands(node: &Node) -> Vec<&str> {
     for (_, arg) in &node.args {
         match arg {
@@ -447,7 +448,7 @@ fn operands(node: &Node) -> Vec<&str> {
     Vec::new()
 }
 
-/// What the inputs of a node's nested graphs are bound to.
+/// The operands bound to the inputs of a node's nested graphs.
 fn nested_operands(node: &Node) -> Vec<&str> {
     let last = node.args.iter().rposition(|(_, arg)| matches!(arg, Arg::Graph(_)));
     let mut names = Vec::new();

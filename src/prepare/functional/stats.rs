@@ -1,4 +1,5 @@
-//! Statistics that a normalisation in training mode updates without saying so: they become results of it, which are written back.
+//! Running statistics that a normalization updates implicitly in training mode: they become results, which are written
+//! back.
 
 use super::alias::{Cell, Write};
 use super::inplace::{Overwrite, origin};
@@ -12,29 +13,30 @@ use aten2onnx_rules::effects::{self, Update, Updated};
 pub(super) struct Statistic {
     /// The argument.
     arg: &'static str,
-    /// The tensor's name, as written.
+    /// The name of the tensor in the original node.
     name: String,
     cell: Cell,
-    /// Its new value.
+    /// The name of its new value.
     result: String,
-    /// How that is had.
+    /// How the new value is computed.
     value: Option<&'static Updated>,
 }
 
-/// What a node writes besides giving results.
+/// What a node writes in addition to its results.
 pub(super) fn updates(node: &Node) -> impl Iterator<Item = &'static Update> {
     let all = effects::operator(&node.target).map_or(&[][..], |operator| operator.updates);
     all.iter().filter(|update| update.flag.is_none_or(|name| flag(node, name) == Some(true)))
 }
 
-/// Is it known what an operator writes to these arguments?
-pub(super) fn tells(target: &str, args: &[&str]) -> bool {
+/// Whether the facts describe what an operator writes to these arguments.
+pub(super) fn describes_writes(target: &str, args: &[&str]) -> bool {
     let updates = effects::operator(target).map_or(&[][..], |operator| operator.updates);
     args.iter().all(|arg| updates.iter().any(|update| update.args.contains(arg)))
 }
 
 impl Pass<'_> {
-    /// The statistics that a node updates, with the node made to give them. Where no operator gives them the node goes without.
+    /// The statistics that a node updates; changes the node so that it returns them. If no operator does, they are
+    /// dropped.
     pub(super) fn statistics(&mut self, node: &mut Node, as_written: &Node) -> Result<Vec<Statistic>> {
         let (mut statistics, mut wanted) = (Vec::new(), 0);
         for update in updates(as_written) {
@@ -42,7 +44,7 @@ impl Pass<'_> {
                 wanted += 1;
                 let given = as_written.args.iter().find(|(name, _)| name == arg).map(|(_, arg)| arg);
                 let Some(Arg::Tensor(name)) = given else { continue };
-                let cell = self.about_to_write(as_written, name, Overwrite::Part, false)?;
+                let cell = self.prepare_write(as_written, name, Overwrite::Part, false)?;
                 let result = self.fresh_name(name, "updated");
                 statistics.push(Statistic { arg, name: name.clone(), cell, result, value: update.value.as_ref() });
             }
@@ -57,7 +59,7 @@ impl Pass<'_> {
         self.without(node, as_written, statistics)
     }
 
-    /// The node becomes one that gives the new values too.
+    /// Replaces the node by one that also returns the new values.
     fn together(&self, node: &mut Node, statistics: &[Statistic]) -> Option<()> {
         let Some(Updated::Together(call, before)) = statistics.first()?.value else { return None };
         let (target, args) = self.given(node).call(call)?.plain()?;
@@ -68,7 +70,7 @@ impl Pass<'_> {
         Some(())
     }
 
-    /// Nodes beside this one give the new values.
+    /// Adds nodes that compute the new values.
     fn one_by_one(&mut self, node: &Node, statistics: &[Statistic]) -> Option<()> {
         let mut calls: Vec<NewCall> = Vec::new();
         for statistic in statistics {
@@ -87,8 +89,8 @@ impl Pass<'_> {
     }
 
     fn without(&mut self, node: &mut Node, as_written: &Node, statistics: Vec<Statistic>) -> Result<Vec<Statistic>> {
-        if self.keeps && !statistics.is_empty() {
-            return Err(refusal("it updates the statistics of a normalisation, which are to be kept"));
+        if self.keeps_mutations && !statistics.is_empty() {
+            return Err(refusal("it updates the running statistics of a normalization, which cannot be kept"));
         }
         for statistic in statistics {
             self.aliases.clobber(statistic.cell, Write::of(as_written));
@@ -97,7 +99,7 @@ impl Pass<'_> {
         Ok(Vec::new())
     }
 
-    /// What a node has made of its statistics is what they are from now on.
+    /// Replaces the statistics by their new values.
     pub(super) fn keep_statistics(&mut self, statistics: Vec<Statistic>, node: &Node) {
         for Statistic { name, cell, result, .. } in statistics {
             if let Some(meta) = self.tensors.get(&name).cloned() {

@@ -1,4 +1,5 @@
-//! `as_strided` sees the memory, not the elements of its argument: here it is asked of a tensor whose elements lie as in memory.
+//! `as_strided` reads the memory, not the elements of its argument: it is applied to a tensor whose elements are in
+//! memory order.
 
 use super::alias::Cell;
 use super::{Pass, layout, refusal};
@@ -8,15 +9,15 @@ use aten2onnx_core::error::Result;
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_rules::effects::{self, Trait};
 
-/// Is it one of `as_strided` and its kin?
+/// Whether it is `as_strided` or a related operator.
 pub fn is_strided(target: &str) -> bool {
     effects::is(target, Trait::ReadsMemory)
 }
 
 impl Pass<'_> {
-    /// The node on the whole memory of its argument, in the order in which it lies.
-    pub(super) fn see_memory(&mut self, node: &mut Node) -> Result<()> {
-        let refused = || refusal("it sees the memory of a tensor whose layout is not known for certain");
+    /// Applies the node to the whole memory of its argument in memory order.
+    pub(super) fn read_memory(&mut self, node: &mut Node) -> Result<()> {
+        let refused = || refusal("it reads the memory of a tensor with an unknown layout");
         let own = first_tensor_arg(node).ok_or_else(refused)?;
         let Some((_, Arg::Tensor(name))) = node.args.get(own) else { return Err(refused()) };
         let name = name.clone();
@@ -52,7 +53,7 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// A name of the cell, or of a view of it, whose elements lie one after another.
+    /// A name of the cell, or of a view of it, whose elements are in memory order.
     fn in_memory_order(&mut self, base: Cell, meta: &TensorMeta, order: &[usize], node: &Node) -> Result<String> {
         let name = self.fresh_name(&node.name, "memory");
         if order.iter().enumerate().all(|(at, axis)| at == *axis) {

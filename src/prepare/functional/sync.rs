@@ -1,7 +1,7 @@
-//! Brings views up to date: from the cell that was written to last up to what it is a view of, and from there down to other views.
+//! Updates stale views: from the cell that was written last to its bases, and from there to other views.
 //!
-//! Nothing is done before somebody reads a stale cell, and no more than leads to that cell: a chain of views that are each written to
-//! costs nothing until the first of them is read again.
+//! A cell is only updated when it is read, and only along the path to it: writes to a chain of views cost nothing until
+//! the first of them is read again.
 
 use super::alias::{Cell, Derivation, View};
 use super::views::{Inverse, are_disjoint, inverse, may_repeat, reinterprets, reshaped};
@@ -10,13 +10,13 @@ use crate::prepare::terms::{NewArg, NewCall, first_tensor_arg};
 use crate::program::{Arg, IntArg, Node, NodeOutput};
 use aten2onnx_core::sym::SymInt;
 
-/// Groups of views of one node that are looked through after each write.
+/// The number of groups of views of one node that are checked after each write.
 const MAX_GROUP: usize = 64;
-/// How far up from a write groups are looked for.
+/// How many ancestors of a written cell are checked for groups.
 const MAX_CLIMB: usize = 8;
 
 impl Pass<'_> {
-    /// Makes a stale cell up to date; false if that cannot be done.
+    /// Updates a stale cell; returns false if that is impossible.
     pub(super) fn refresh(&mut self, cell: Cell) -> bool {
         if !self.aliases.is_stale(cell) {
             return true;
@@ -36,17 +36,17 @@ impl Pass<'_> {
         path.into_iter().rev().all(|cell| !self.aliases.is_stale(cell) || self.derive_again(cell))
     }
 
-    /// Before a write through `cell`, what is above it has to have the writes through others; `whole` if the cell's elements are
-    /// not read. False if an earlier write would be lost.
+    /// Before a write through `cell`, its bases must include writes through other cells; `whole` if the cell's elements
+    /// are not read. Returns false if an earlier write would be lost.
     pub(super) fn prepare(&mut self, cell: Cell, whole: bool) -> bool {
         let Some(tip) = self.aliases.tip(cell) else {
             if self.aliases.is_stale(cell) {
-                self.aliases.cut(cell);
+                self.aliases.forget_derivation(cell);
             }
             return true;
         };
         let Some(meeting) = self.aliases.meeting(tip, cell) else {
-            self.aliases.cut(cell);
+            self.aliases.forget_derivation(cell);
             return true;
         };
         if meeting == cell {
@@ -59,18 +59,18 @@ impl Pass<'_> {
         let parent = self.aliases.derivation(cell).map(|derivation| derivation.parent);
         let above = parent.and_then(|parent| self.aliases.plain(parent));
         if !above.is_some_and(|above| self.refresh(above)) {
-            self.aliases.cut(cell);
+            self.aliases.forget_derivation(cell);
         }
         true
     }
 
-    /// Where the tip's writes are to be carried so that the `ancestor` can be had: in a view that shows an element several times
-    /// one write would have to show in several places, so they go further up.
+    /// The cell that receives the tip's writes before the `ancestor` is computed: in a view that repeats an element,
+    /// one write would change several elements, so they are applied further up.
     fn landing(&self, tip: Cell, ancestor: Cell) -> Option<Cell> {
         if tip == ancestor { Some(tip) } else { self.aliases.plain(ancestor) }
     }
 
-    /// Carries what the tip has up to one of its ancestors, which is the tip then.
+    /// Applies the writes of the tip to one of its ancestors, which becomes the tip.
     fn flush(&mut self, tip: Cell, ancestor: Cell) -> bool {
         let mut child = tip;
         while child != ancestor {
@@ -90,7 +90,7 @@ impl Pass<'_> {
         true
     }
 
-    /// The view's node once more, on what its parent is now.
+    /// Recomputes a view from the current value of its parent.
     fn derive_again(&mut self, cell: Cell) -> bool {
         let Some(Derivation { parent, view, .. }) = self.aliases.derivation(cell).cloned() else { return false };
         let Some(names) = self.run_again(&view, self.aliases.newest(parent).to_owned(), true) else { return false };
@@ -102,7 +102,7 @@ impl Pass<'_> {
         true
     }
 
-    /// The node of a view on another tensor; gives the names of its results.
+    /// Applies the node of a view to another tensor; returns the names of its results.
     fn run_again(&mut self, view: &View, on: String, same_dtype: bool) -> Option<Vec<String>> {
         self.spend(size(&view.node))?;
         let mut node = view.node.clone();
@@ -132,7 +132,7 @@ impl Pass<'_> {
         Some(new)
     }
 
-    /// Makes an ancestor of a cell what it is after the write to the cell; `way` leads up to it.
+    /// Computes an ancestor of a cell after a write to the cell; `way` is the path between them.
     fn write_back(&mut self, child: Cell, way: &[Derivation], ancestor: Cell) -> bool {
         let (from, to) = (self.aliases.newest(ancestor).to_owned(), self.aliases.newest(child).to_owned());
         if self.tensors.get(&to).is_some_and(|meta| meta.sizes.iter().any(|size| *size == 0)) {
@@ -163,7 +163,8 @@ impl Pass<'_> {
         true
     }
 
-    /// Any views at all: seen through them, the numbers of the parent's elements tell where the child's elements go.
+    /// Handles arbitrary views: applies them to the indices of the parent's elements to find where the child's elements
+    /// go.
     fn scattered(&mut self, way: &[Derivation], parent: &str, child: &str, origin: &Node) -> Option<NewCall> {
         let tensor = |value: String| Arg::Tensor(value);
         let flat = |value: &str| {
@@ -203,7 +204,7 @@ impl Pass<'_> {
         Some(Arg::Sym(name))
     }
 
-    /// The other parts of a tensor that was cut do not change with one of them, nor with what is within it.
+    /// Marks the other parts of a split tensor as up to date, because they do not change with one of the parts.
     pub(super) fn keep_disjoint(&mut self, cell: Cell) {
         let mut cell = cell;
         for _ in 0..MAX_CLIMB {
@@ -217,7 +218,7 @@ impl Pass<'_> {
         }
     }
 
-    /// New nodes, the last with a result named after `stem`.
+    /// Emits nodes, the last with a result named after `stem`.
     pub(super) fn emit(&mut self, origin: &Node, call: NewCall, stem: &str) -> String {
         let (target, args) = self.flattened(origin, call, stem);
         let name = self.fresh_name(stem, "updated");
@@ -225,13 +226,13 @@ impl Pass<'_> {
         name
     }
 
-    /// New nodes, the last with this result.
+    /// Emits nodes, the last with this result.
     pub(super) fn emit_as(&mut self, origin: &Node, call: NewCall, name: String) {
         let (target, args) = self.flattened(origin, call, &name);
         self.push(origin, target, args, name);
     }
 
-    /// A call after the nodes of those among its arguments, whose results are named after `stem`.
+    /// The operator and arguments of a call, after emitting nodes for nested calls, named after `stem`.
     pub(super) fn flattened(&mut self, origin: &Node, call: NewCall, stem: &str) -> (&'static str, Vec<(String, Arg)>) {
         let mut args = Vec::with_capacity(call.args.len());
         for (name, arg) in call.args {
@@ -266,15 +267,15 @@ impl Pass<'_> {
         }
     }
 
-    /// Bounds the nodes that are added, lest a small program become a huge one.
+    /// Limits the number of added nodes, so that a small program cannot become huge.
     fn spend(&mut self, values: usize) -> Option<()> {
         self.budget = self.budget.checked_sub(values)?;
         Some(())
     }
 
-    /// Keeps a view's node for later; only where somebody will ask.
+    /// Stores a view's node if views are tracked.
     pub(super) fn remember(&mut self, parent: Cell, node: &Node, cells: Vec<Cell>) {
-        if !self.follows {
+        if !self.tracks_views {
             return;
         }
         let before = self.aliases.overlaps(parent);
@@ -285,7 +286,7 @@ impl Pass<'_> {
     }
 }
 
-/// What it costs to have a node once more.
+/// The cost of copying a node.
 fn size(node: &Node) -> usize {
     let args = node.args.iter().map(|(_, arg)| match arg {
         Arg::Tensors(list) => list.len(),

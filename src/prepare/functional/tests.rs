@@ -129,14 +129,14 @@ fn writes_that_cannot_be_followed_are_refused() {
     let error = model.finish("end").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "node `end` (aten::sum): File \"m.py\", line 3, in forward: it reads `a`, to whose memory `w` (aten::relu_, \
-         File \"m.py\", line 2, in forward) has written through another view that cannot be followed"
+        "node `end` (aten::sum): File \"m.py\", line 3, in forward: it reads `a`, whose memory `w` (aten::relu_, \
+         File \"m.py\", line 2, in forward) has changed through another view; this is not supported"
     );
     assert!(error.help.unwrap().contains("`x.clone()` before"));
     for target in ["aten::resize_", "aten::set_.source_Tensor", "aten::_foreach_add_.Scalar"] {
         let mut model = Model::new();
         model.node("a", target, "x", &[], &[4, 6]);
-        assert!(model.finish("a").unwrap_err().to_string().contains("not followed"), "{target}");
+        assert!(model.finish("a").unwrap_err().to_string().contains("not supported"), "{target}");
     }
 }
 
@@ -159,7 +159,7 @@ fn a_tensor_without_elements_is_given_memory() {
     again.node("a", "aten::clone", "x", &[], &[0]);
     again.node("b", "aten::resize_as_", "a", &[("the_template", tensor("x"))], &[4, 6]);
     again.node("c", "aten::resize_", "a", &[("size", Arg::Ints(vec![IntArg::Known(24)]))], &[24]);
-    assert!(again.finish("c").unwrap_err().to_string().contains("not followed"));
+    assert!(again.finish("c").unwrap_err().to_string().contains("not supported"));
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn a_reshape_that_may_copy_is_not_trusted() {
     let transposed = |read: &str| {
         let mut model = Model::new();
         model.node("a", "aten::clone", "x", &[], &[4, 6]);
-        // Strides that are not known to be in order.
+        // The strides are not known to be contiguous.
         model.program.graph.tensors.get_mut("a").unwrap().strides = vec![SymInt::symbol("s0"), SymInt::from(1)];
         model.node("r", "aten::reshape", "a", &[], &[24]);
         model.node("w", "aten::relu_", "r", &[], &[24]);
@@ -249,7 +249,7 @@ fn a_write_from_a_nested_graph_to_the_outside_is_refused() {
     let nested = ("", Arg::Graph(Arc::new(inner.program.graph)));
     model.node("c", "higher_order::cond", "x", &[nested, ("", tensor("x"))], &[4, 6]);
     let error = model.finish("c").unwrap_err().to_string();
-    assert!(error.contains("comes from outside of its nested graph"), "{error}");
+    assert!(error.contains("from outside of its nested graph"), "{error}");
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn long_programs_are_followed_to_their_end() {
     }
     let program = model.finish("a").unwrap();
     assert_eq!(program.graph.nodes.len(), 50_001);
-    // Views of views of views; and writes, each of which makes another view stale.
+    // Chains of views, and writes that each make another view stale.
     for step in ["deep", "wide"] {
         let mut model = Model::new();
         model.node("a", "aten::clone", "x", &[], &[4, 6]);
@@ -275,7 +275,7 @@ fn long_programs_are_followed_to_their_end() {
                 last = view;
             }
         }
-        // Refused or not: it has to end.
+        // It must terminate, whether it is refused or not.
         let _ = model.finish("v7");
     }
 }
@@ -286,7 +286,7 @@ fn the_siblings_are_operators_of_torch() {
     let text = std::fs::read_to_string(path).unwrap();
     let schemas: Vec<(&str, &str)> = text.lines().filter_map(|line| line.split_once('(')).collect();
     let names: HashSet<&str> = schemas.iter().map(|(name, _)| *name).collect();
-    // Operators without a functional form, or on lists and numbers rather than tensors.
+    // Operators without a functional form, or on lists and numbers.
     let without = [
         "aten::_fill_mem_eff_dropout_mask_",
         "aten::_no_grad_embedding_renorm_",
@@ -313,7 +313,7 @@ fn the_siblings_are_operators_of_torch() {
         if is_write && !names.contains(sibling.as_str()) && !without.contains(name) {
             missing.push(format!("{name} -> {sibling}"));
         }
-        // Whatever writes to `self` is seen to do so, and nothing else is.
+        // Exactly the operators that write to `self` are recognized.
         let marked = args.starts_with("Tensor(a!) self");
         if (marked && !writes(name) || is_write && !args.contains("!)")) && !is_known_otherwise(name) {
             missing.push(format!("{name}({args}"));
@@ -322,7 +322,7 @@ fn the_siblings_are_operators_of_torch() {
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
-/// Schemas that write and are not named so, or the other way round.
+/// Operators that write but are not named accordingly, or the other way round.
 fn is_known_otherwise(name: &str) -> bool {
     let known = ["aten::_no_grad_embedding_renorm_", "aten::record_stream", "aten::retain_grad", "aten::set_data"];
     known.contains(&name)

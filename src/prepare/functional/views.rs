@@ -1,4 +1,4 @@
-//! Views: how a result relates to the memory of the first argument, and how a write to a view shows in what it is a view of.
+//! Views: how a result is related to the memory of the first argument, and how a write to a view changes its base.
 
 use rustc_hash::FxHashMap;
 
@@ -9,27 +9,27 @@ use crate::program::{Arg, IntArg, Node, TensorMeta};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_rules::effects::{self, Sharing, Term};
 
-/// How the results of a node relate to its first argument.
+/// The relation of a node's results to its first argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relation {
-    /// Memory of their own.
+    /// They have their own memory.
     Fresh,
     /// The argument itself.
     Same,
-    /// A view, for certain.
+    /// A view.
     View,
     /// A view or a copy.
     Maybe,
 }
 
-/// Is the result the argument itself, whatever the other arguments? (`detach` and `alias` give another tensor on the same memory, whose
-/// shape may be changed in place without the argument's.)
+/// Whether the result is the argument itself, for any other arguments. (`detach` and `alias` return another tensor on
+/// the same memory, whose shape can be changed in place separately.)
 pub fn is_identity(target: &str) -> bool {
     effects::view(target).is_some_and(|view| view.sharing == Sharing::Itself)
 }
 
-/// How the results of a node relate to its first argument. What torch's own decompositions take for copies (`unsafe_chunk`) may share
-/// memory all the same: a program that is not decomposed means what it means when PyTorch runs it.
+/// The relation of a node's results to its first argument. Operators that torch's decompositions treat as copies
+/// (`unsafe_chunk`) may still share memory: a program that is not decomposed means what PyTorch computes.
 pub fn relation(node: &Node, tensors: &FxHashMap<String, TensorMeta>) -> Relation {
     let Some(view) = effects::view(&node.target) else { return Relation::Fresh };
     let from = first_tensor(node).and_then(|name| tensors.get(name));
@@ -50,7 +50,7 @@ pub fn relation(node: &Node, tensors: &FxHashMap<String, TensorMeta>) -> Relatio
     }
 }
 
-/// A conversion copies if the element type changes; else it may give the tensor itself.
+/// A conversion copies if the dtype changes; otherwise it may return the tensor itself.
 fn conversion(node: &Node, from: Option<&TensorMeta>, to: Option<&TensorMeta>) -> Relation {
     let (Some(before), Some(after)) = (from, to) else { return Relation::Maybe };
     if before.dtype != after.dtype || flag(node, "copy") == Some(true) {
@@ -63,13 +63,13 @@ fn conversion(node: &Node, from: Option<&TensorMeta>, to: Option<&TensorMeta>) -
     if has_arg(node, "memory_format") { same_layout(from, to) } else { Relation::Same }
 }
 
-/// An operator that copies where the layout is not the wanted one, and else gives the tensor itself.
+/// An operator that copies if the layout differs from the requested one, and otherwise returns the tensor itself.
 fn same_layout(from: Option<&TensorMeta>, to: Option<&TensorMeta>) -> Relation {
     let (Some(from), Some(to)) = (from, to) else { return Relation::Maybe };
     if from.strides == to.strides {
         return Relation::Same;
     }
-    // Where a size is 1 the stride is no matter, and may be written otherwise.
+    // The stride of a dimension of size 1 does not matter and may be recorded differently.
     let differs = |(size, (a, b)): (&SymInt, (&SymInt, &SymInt))| {
         layout::certainly_differ(size, &SymInt::from(1)) && layout::certainly_differ(a, b)
     };
@@ -79,11 +79,11 @@ fn same_layout(from: Option<&TensorMeta>, to: Option<&TensorMeta>) -> Relation {
     }
 }
 
-/// May one element of memory stand several times in the view, where it does or not in what it is a view of?
+/// Whether several elements of the view may share memory, given whether those of its base may.
 pub fn may_repeat(node: &Node, tensors: &FxHashMap<String, TensorMeta>, result: &str, before: bool) -> bool {
     let view = effects::view(&node.target);
     let is_injective = tensors.get(result).is_some_and(layout::is_injective);
-    // Windows that begin no sooner than the one before ends.
+    // Windows that do not overlap.
     let windows = int(node, "step").zip(int(node, "size")).filter(|_| view.is_some_and(|view| view.windows));
     if windows.is_some_and(|(step, size)| step >= size) && !before {
         return false;
@@ -91,23 +91,23 @@ pub fn may_repeat(node: &Node, tensors: &FxHashMap<String, TensorMeta>, result: 
     (before || view.is_some_and(|view| view.repeats)) && !is_injective
 }
 
-/// Do the results of the node have no element in common?
+/// Whether the results of the node have no elements in common.
 pub fn are_disjoint(node: &Node) -> bool {
     effects::view(&node.target).is_some_and(|view| view.apart)
 }
 
-/// How a write to a view shows in what it is a view of.
+/// How a write to a view changes its base.
 #[derive(Debug)]
 pub enum Inverse {
-    /// This gives what the parent is then.
+    /// This call computes the new base.
     Call(NewCall),
-    /// The elements go to the places that the view takes them from.
+    /// The elements are scattered to the positions that the view reads.
     Scatter,
-    /// It cannot be said.
+    /// Unknown.
     Unknown,
 }
 
-/// What `parent` is after its view `child`, which is result `index` of `view`, was written to.
+/// How to update `parent` after a write to its view `child`, which is result `index` of `view`.
 pub fn inverse(
     view: &Node,
     index: usize,
@@ -130,7 +130,7 @@ pub fn inverse(
         _ => None,
     };
     match call {
-        // Parts of complex numbers are no elements.
+        // Parts of complex numbers are not separate elements.
         _ if fact.reinterprets && (is_complex(parent) || is_complex(child)) => Inverse::Unknown,
         Some(call) => Inverse::Call(call),
         None if fact.reinterprets => Inverse::Unknown,
@@ -138,7 +138,7 @@ pub fn inverse(
     }
 }
 
-/// Is the view of another element type? Its elements have no places in what it is a view of.
+/// Whether the view has another element type, so that its elements have no positions in the base.
 pub fn reinterprets(view: &Node) -> bool {
     effects::view(&view.target).is_some_and(|view| view.reinterprets)
 }

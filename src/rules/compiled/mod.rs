@@ -1,4 +1,4 @@
-//! Compiled rules: the tables that generated code fills.
+//! Compiled rules: the tables that generated code fills in.
 
 #[doc(hidden)]
 pub mod prelude;
@@ -8,7 +8,7 @@ use aten2onnx_core::error::Result;
 use aten2onnx_onnx::facts::MIN_OPSET;
 use aten2onnx_onnx::graph::Value;
 
-/// The rules of some mapping files: of the build, or of another crate (see `aten2onnx_codegen::build_mappings`).
+/// The rules of mapping files, either built in or from another crate (see `aten2onnx_codegen::build_mappings`).
 #[derive(Debug)]
 pub struct CompiledRules {
     /// Every `map`, sorted by overload.
@@ -17,13 +17,13 @@ pub struct CompiledRules {
     pub lowers: &'static [(&'static str, u32, LowerFn)],
     /// Every `same`: operator, opset. Sorted.
     pub sames: &'static [(&'static str, u32)],
-    /// What cannot be said, and why. Sorted.
+    /// Overloads that ONNX cannot express, with the reason. Sorted.
     pub unsupported: &'static [(&'static str, &'static str)],
-    /// The overloads that examples show to hold for complex numbers. Sorted.
+    /// The overloads whose examples cover complex numbers. Sorted.
     pub complex: &'static [&'static str],
-    /// Every branch of every rule, by its number.
+    /// Every branch of every rule, by number.
     pub arms: &'static [Arm],
-    /// The number of the first one.
+    /// The number of the first branch.
     pub first_arm: u32,
 }
 
@@ -34,15 +34,15 @@ pub struct Rule {
     pub name: &'static str,
     /// `mappings/aten/activation.opmap:4`
     pub location: &'static str,
-    /// Takes the arguments apart and calls the rule.
+    /// Converts the arguments and calls the rule.
     pub call: fn(&mut Builder, &Args) -> Result<Vec<Out>>,
-    /// For each opset from [`MIN_OPSET`] on a letter: `F` full, `P` partial, `N` none.
+    /// For each opset from [`MIN_OPSET`] on, a letter: `F` full, `P` partial, `N` none.
     levels: &'static str,
-    /// Why it is not supported everywhere, all opsets together.
+    /// Why it is not supported everywhere, for all opsets.
     pub reasons: &'static [&'static str],
 }
 
-/// What a rule can do at an opset.
+/// The support of a rule at an opset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Support {
     /// Every path works.
@@ -62,12 +62,12 @@ pub struct Arm {
     pub text: &'static str,
     /// `mappings/aten/activation.opmap:5`
     pub location: &'static str,
-    /// It only refuses.
+    /// Whether it always refuses.
     pub refuses: bool,
 }
 
 impl Rule {
-    /// What it can do at an opset.
+    /// The support at an opset.
     pub fn support(&self, opset: u32) -> Support {
         let letter = opset.checked_sub(MIN_OPSET).and_then(|i| self.levels.as_bytes().get(i as usize));
         match letter {
@@ -102,13 +102,13 @@ mod generated {
     include!(concat!(env!("OUT_DIR"), "/rules.rs"));
 }
 
-/// The compiled rules as functions, for rules of other crates that call them.
+/// The compiled rules as functions, for calls from rules of other crates.
 #[doc(hidden)]
 pub mod functions {
     pub use super::generated::*;
 }
 
-/// The rules of the build.
+/// The built-in rules.
 pub static BUILT_IN: CompiledRules = CompiledRules {
     rules: generated::RULES,
     lowers: generated::LOWERS,
@@ -126,18 +126,18 @@ impl CompiledRules {
         self.rules.get(at)
     }
 
-    /// Why an overload cannot be had in ONNX, if that is so.
+    /// Why ONNX cannot express an overload, if so.
     pub fn unsupported(&self, name: &str) -> Option<&'static str> {
         let at = self.unsupported.binary_search_by(|row| row.0.cmp(name)).ok()?;
         self.unsupported.get(at).map(|row| row.1)
     }
 
-    /// May the overload be called with complex numbers? An example shows that it holds for them.
+    /// Whether the overload may be called with complex numbers, which an example must cover.
     pub fn takes_complex(&self, name: &str) -> bool {
         self.complex.binary_search(&name).is_ok()
     }
 
-    /// The branch of this number.
+    /// The branch with this number.
     pub fn arm(&self, number: u32) -> Option<&'static Arm> {
         self.arms.get(number.checked_sub(self.first_arm)? as usize)
     }

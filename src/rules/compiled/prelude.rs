@@ -1,4 +1,4 @@
-//! What the generated functions are written with.
+//! Imports of the generated functions.
 
 pub use aten2onnx_builder::{Args, Builder, Call, Form, In, IntoOuts, Out, Scalar, ScalarOp};
 pub use aten2onnx_core::dtype::Dtype;
@@ -8,7 +8,7 @@ pub use aten2onnx_onnx::graph::{Attr, Value};
 
 pub use crate::{externs, support};
 
-/// What the tables are written with.
+/// Imports of the generated tables.
 pub mod tables {
     pub use aten2onnx_builder::LowerFn;
 

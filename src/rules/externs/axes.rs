@@ -1,4 +1,4 @@
-//! Axes that the graph computes, for opsets where they are attributes: each dimension is asked whether it is meant.
+//! Axes computed by the graph, for opsets where they are attributes: each dimension is tested for membership.
 
 use super::nodes::MakeNodes;
 use aten2onnx_builder::{Builder, In};
@@ -7,7 +7,7 @@ use aten2onnx_core::error::Result;
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Value};
 
-/// For each of `rank` dimensions, whether it is among the axes: a one-dimensional tensor of booleans.
+/// For each of `rank` dimensions, whether it is one of the axes: a one-dimensional boolean tensor.
 pub fn is_meant(cx: &mut Builder, axes: Value, rank: i64) -> Result<Value> {
     let meant = matches(cx, axes, rank)?;
     let counts = cx.cast(meant, Dtype::Int32)?;
@@ -15,7 +15,7 @@ pub fn is_meant(cx: &mut Builder, axes: Value, rank: i64) -> Result<Value> {
     cx.op("Greater", vec![count.into(), 0.into()])
 }
 
-/// A row for each axis, a column for each of `rank` dimensions: whether they are the same.
+/// A boolean matrix with a row per axis and a column per dimension: whether they are equal.
 fn matches(cx: &mut Builder, axes: Value, rank: i64) -> Result<Value> {
     let axes = cx.cast(axes, Dtype::Int64)?;
     let list = super::reshape(cx, axes, &[SymInt::from(-1)])?;
@@ -27,7 +27,7 @@ fn matches(cx: &mut Builder, axes: Value, rank: i64) -> Result<Value> {
     cx.op("Equal", vec![column.into(), dims.into()])
 }
 
-/// Numbers that are given for some axes, for all of `rank` dimensions; those of the others are `absent`.
+/// Scatters numbers given for some axes to all of `rank` dimensions; the others get `absent`.
 pub fn spread_over(cx: &mut Builder, numbers: Value, axes: Value, rank: i64, absent: i64) -> Result<Value> {
     let meant = matches(cx, axes, rank)?;
     let numbers = cx.cast(numbers, Dtype::Int64)?;
@@ -42,10 +42,10 @@ pub fn spread_over(cx: &mut Builder, numbers: Value, axes: Value, rank: i64, abs
     cx.where_(is_given, sums, absent)
 }
 
-/// A reduction over axes that the graph computes: of one dimension after the other, where it is meant. `all` tells that no axes at
-/// all stand for every dimension.
+/// A reduction over axes that the graph computes, one conditional reduction per dimension. With `all`, no axes means
+/// every dimension.
 pub fn reduced_over(cx: &mut Builder, x: Value, axes: Value, op: &str, keep: bool, all: bool) -> Result<Value> {
-    let op = aten2onnx_onnx::schema::find(op).ok_or_else(|| cx.fault("there is no such reduction"))?.name;
+    let op = aten2onnx_onnx::schema::find(op).ok_or_else(|| cx.fault("unknown reduction"))?.name;
     let rank = cx.rank(x)?;
     let mut mask = is_meant(cx, axes, rank)?;
     if all && cx.ty(axes).shape().is_none_or(|shape| shape.first().is_none_or(|n| n.known().is_none_or(|n| n == 0))) {
@@ -63,7 +63,7 @@ pub fn reduced_over(cx: &mut Builder, x: Value, axes: Value, op: &str, keep: boo
     if keep { Ok(result) } else { without_dims(cx, result, mask) }
 }
 
-/// What a reduction gives for no elements.
+/// The result of a reduction without elements.
 fn of_nothing(cx: &mut Builder, op: &'static str, x: Value, mask: Value) -> Result<Value> {
     let neutral = cx.node1(op, vec![x.into()], vec![("keepdims", Attr::Int(0))])?;
     let shape = cx.op("Shape", vec![x.into()])?;
@@ -71,7 +71,7 @@ fn of_nothing(cx: &mut Builder, op: &'static str, x: Value, mask: Value) -> Resu
     cx.op("Expand", vec![neutral.into(), sizes.into()])
 }
 
-/// A branch for each dimension.
+/// Uses an If for each dimension.
 fn reduced_by_branches(cx: &mut Builder, op: &'static str, x: Value, mask: Value) -> Result<Value> {
     let mut result = x;
     for dim in 0..cx.rank(x)? {
@@ -85,7 +85,7 @@ fn reduced_by_branches(cx: &mut Builder, op: &'static str, x: Value, mask: Value
     Ok(result)
 }
 
-/// Where branches must give equal shapes: what is reduced is repeated, and in the end only the first of it is kept.
+/// For branches that must have equal shapes: repeats the reduced values, and finally keeps only the first ones.
 fn reduced_in_place(cx: &mut Builder, op: &'static str, x: Value, mask: Value) -> Result<Value> {
     let sizes = cx.shape(x)?;
     let mut result = x;
@@ -106,7 +106,7 @@ fn reduced_in_place(cx: &mut Builder, op: &'static str, x: Value, mask: Value) -
     Ok(result)
 }
 
-/// The dimensions of size 1 that a mask tells go.
+/// Removes the dimensions of size 1 that a mask selects.
 pub fn without_dims(cx: &mut Builder, x: Value, mask: Value) -> Result<Value> {
     let others = cx.op("Not", vec![mask.into()])?;
     let shape = cx.op("Shape", vec![x.into()])?;
@@ -114,13 +114,13 @@ pub fn without_dims(cx: &mut Builder, x: Value, mask: Value) -> Result<Value> {
     reshaped(cx, x, kept)
 }
 
-/// New dimensions of size 1 where a mask of the result's dimensions tells.
+/// Adds dimensions of size 1 where a mask over the result's dimensions is true.
 pub fn with_dims(cx: &mut Builder, x: Value, mask: Value, rank: i64) -> Result<Value> {
     let old = cx.rank(x)?;
     if old == 0 {
         return super::reshape(cx, x, &vec![SymInt::from(1); usize::try_from(rank).unwrap_or(0)]);
     }
-    // The dimension that a place has is the number of those before it that are not new.
+    // The source dimension is the number of earlier dimensions that are not new.
     let others = cx.op("Not", vec![mask.into()])?;
     let flags = cx.cast(others, Dtype::Int64)?;
     let below: Vec<i64> = (0..rank).flat_map(|i| (0..rank).map(move |j| i64::from(j < i))).collect();
@@ -139,7 +139,7 @@ fn reshaped(cx: &mut Builder, x: Value, shape: Value) -> Result<Value> {
     cx.op_with("Reshape", vec![x.into(), shape.into()], "allowzero", Attr::Int(1))
 }
 
-/// One of results of the same shape, one for each dimension: that of the axis that the graph computes.
+/// Selects one of several results of the same shape, one per dimension, by an axis that the graph computes.
 pub fn result_of_axis(cx: &mut Builder, results: &[Value], axis: Value) -> Result<Value> {
     let mask = is_meant(cx, axis, results.len() as i64)?;
     let (first, rest) = results.split_first().ok_or_else(|| cx.fault("a tensor without dimensions has no axis"))?;
@@ -151,7 +151,7 @@ pub fn result_of_axis(cx: &mut Builder, results: &[Value], axis: Value) -> Resul
     Ok(chosen)
 }
 
-/// The elements of dimensions at indices: those of one dimension after the other.
+/// Gathers along several dimensions, one after the other.
 pub fn gathered_along(cx: &mut Builder, x: Value, dims: &[i64], indices: &[Value]) -> Result<Value> {
     dims.iter().zip(indices).try_fold(x, |x, (dim, at)| cx.gather(x, *at, *dim))
 }

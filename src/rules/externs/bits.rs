@@ -1,5 +1,5 @@
-//! The bits of floating-point numbers as integers and back, in arithmetic. Everything is exact in double precision; of all that is
-//! not a number there is one kind.
+//! Converts floating-point numbers to their bits and back by arithmetic, exactly in double precision; all NaNs become
+//! one bit pattern.
 
 use super::nodes::MakeNodes;
 use aten2onnx_builder::{Builder, In, Scalar};
@@ -7,12 +7,12 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::graph::Value;
 
-/// How a floating-point dtype lies in its bits.
+/// The bit layout of a floating-point dtype.
 #[derive(Clone, Copy)]
 struct Layout {
-    /// Bits of the fraction.
+    /// The number of fraction bits.
     fraction: i32,
-    /// What is added to exponents; the largest exponent is twice that plus one.
+    /// The exponent bias; the largest exponent field is twice that plus one.
     bias: i32,
 }
 
@@ -30,14 +30,15 @@ fn power_of_2(exponent: i32) -> f64 {
     2f64.powi(exponent)
 }
 
-/// Are there bits of a floating-point dtype, in an integer dtype?
+/// Whether the bits of a floating-point dtype are supported.
 pub fn has_layout(_: &mut Builder, t: Dtype) -> Result<bool> {
     Ok(layout(t).is_some())
 }
 
-/// The bits of floating-point numbers, in int64. Those of narrower dtypes are in its lower bits.
+/// The bits of floating-point numbers as int64. Narrower dtypes use the lower bits.
 pub fn float_bits(cx: &mut Builder, x: Value) -> Result<Value> {
-    let Layout { fraction, bias } = layout(cx.dtype(x)).ok_or_else(|| Error::internal("bits of no float"))?;
+    let Layout { fraction, bias } =
+        layout(cx.dtype(x)).ok_or_else(|| Error::internal("expected a floating-point dtype"))?;
     let x = cx.cast(x, Dtype::Float64)?;
     let size = cx.op("Abs", vec![x.into()])?;
     let (exponent, mantissa) = exponent_of(cx, size, bias)?;
@@ -48,7 +49,7 @@ pub fn float_bits(cx: &mut Builder, x: Value) -> Result<Value> {
     let field = cx.add(exponent, i64::from(bias))?;
     let whole = cx.mul(field, 1i64 << fraction)?;
     let normal = cx.add(whole, part)?;
-    // Below the smallest normal number the fraction counts steps.
+    // Subnormal numbers are multiples of the smallest one.
     let steps = cx.mul(size, power_of_2(fraction))?;
     let steps = cx.mul(steps, power_of_2(bias - 1))?;
     let steps = cx.cast(steps, Dtype::Int64)?;
@@ -62,7 +63,7 @@ pub fn float_bits(cx: &mut Builder, x: Value) -> Result<Value> {
     signed(cx, x, bits, fraction, bias)
 }
 
-/// The bits with that of the sign, which the quotient of one tells for zero.
+/// Adds the sign bit; for zeros the sign follows from the reciprocal.
 fn signed(cx: &mut Builder, x: Value, bits: Value, fraction: i32, bias: i32) -> Result<Value> {
     let is_zero = cx.op("Equal", vec![x.into(), 0.0.into()])?;
     let one = cx.scalar(&Scalar::Float(1.0), Dtype::Float64)?;
@@ -81,7 +82,7 @@ fn signed(cx: &mut Builder, x: Value, bits: Value, fraction: i32, bias: i32) -> 
     cx.where_(is_negative, with_sign, bits)
 }
 
-/// The exponent of numbers above 0, and what is left: from 1 to 2. By halving the range of exponents.
+/// The exponent of a positive number, and its mantissa from 1 to 2, by bisection over the exponent range.
 fn exponent_of(cx: &mut Builder, size: Value, bias: i32) -> Result<(Value, Value)> {
     let is_small = cx.op("Less", vec![size.into(), 1.0.into()])?;
     let raised = cx.mul(size, power_of_2(bias - 1))?;
@@ -100,9 +101,9 @@ fn exponent_of(cx: &mut Builder, size: Value, bias: i32) -> Result<(Value, Value
     Ok((exponent, rest))
 }
 
-/// Floating-point numbers from their bits in int64; bits above those of the dtype do not count.
+/// Floating-point numbers from their bits as int64; bits beyond those of the dtype are ignored.
 pub fn float_of_bits(cx: &mut Builder, bits: Value, t: Dtype) -> Result<Value> {
-    let Layout { fraction, bias } = layout(t).ok_or_else(|| Error::internal("bits of no float"))?;
+    let Layout { fraction, bias } = layout(t).ok_or_else(|| Error::internal("expected a floating-point dtype"))?;
     let exponents = i64::from(2 * bias + 2);
     let one = 1i64 << fraction;
     // The remainder has the divisor's sign, so this is floor division.

@@ -1,4 +1,4 @@
-//! Columns added up where their windows lie, with sizes that the graph may compute: one dimension after the other.
+//! Sums overlapping windows into an image, one dimension after the other; sizes may be computed by the graph.
 
 use super::nodes::MakeNodes;
 use aten2onnx_builder::Builder;
@@ -8,11 +8,11 @@ use aten2onnx_onnx::graph::Value;
 
 /// The windows along one dimension.
 struct Side {
-    /// Of the image.
+    /// The size of the image.
     size: SymInt,
-    /// Elements of a window.
+    /// The elements per window.
     block: SymInt,
-    /// Windows.
+    /// The number of windows.
     count: SymInt,
     dilation: i64,
     before: i64,
@@ -52,13 +52,13 @@ pub fn columns_to_image(
     let merged: Vec<SymInt> = [batch, channels].into_iter().chain(merged).collect();
     let mut result = cx.reshape(paired, &merged)?;
     for (i, side) in sides.iter().enumerate() {
-        result = along(cx, result, 2 + i as i64, side)?;
+        result = fold_windows(cx, result, 2 + i as i64, side)?;
     }
     Ok(result)
 }
 
-/// A dimension of all elements of all windows becomes that of the image.
-fn along(cx: &mut Builder, x: Value, axis: i64, side: &Side) -> Result<Value> {
+/// Replaces a dimension of window elements by that of the image.
+fn fold_windows(cx: &mut Builder, x: Value, axis: i64, side: &Side) -> Result<Value> {
     let elements = cx.count(&side.block)?;
     let elements = cx.mul(elements, side.dilation)?;
     let column = cx.unsqueeze(elements, &[1])?;
@@ -89,8 +89,8 @@ fn along(cx: &mut Builder, x: Value, axis: i64, side: &Side) -> Result<Value> {
     cx.transpose(summed, &back)
 }
 
-/// Where the largest elements of windows stand in their tensor, all its elements in a row. `windows` has two dimensions for each
-/// of the last ones: the window, and its element; padding is spelled out in them.
+/// The flat indices of the largest elements of windows. `windows` has two dimensions for each pooled one, the window
+/// and its element, and includes the padding.
 #[allow(clippy::too_many_arguments)]
 pub fn places_of_largest(
     cx: &mut Builder,
@@ -122,7 +122,7 @@ pub fn places_of_largest(
     let dims: Vec<usize> = if by_column { (0..n).collect() } else { (0..n).rev().collect() };
     for i in dims {
         let at = |list: &[i64]| list.get(i).copied().unwrap_or(1);
-        // Which element of the window it is along this dimension, and where that lies.
+        // The index within the window along this dimension, and its position in the image.
         let below: i64 = kernel.iter().skip(i + 1).product();
         let element = cx.div(chosen, below)?;
         let element = cx.op("Mod", vec![element.into(), kernel[i].into()])?;
@@ -139,12 +139,12 @@ pub fn places_of_largest(
         });
         factor = &factor * &sizes[i];
     }
-    // Each channel of each image begins after the ones before it.
+    // Each channel of each image starts after the previous ones.
     let channels = &all[0] * &all[1];
     let starts = cx.count(&channels)?;
     let starts = cx.mul(starts, &factor)?;
     let ones = vec![SymInt::from(1); n];
     let starts = cx.reshape(starts, &[vec![all[0].clone(), all[1].clone()], ones].concat())?;
-    let place = place.ok_or_else(|| cx.fault("windows without dimensions"))?;
+    let place = place.ok_or_else(|| cx.fault("expected at least one window dimension"))?;
     cx.add(place, starts)
 }

@@ -5,7 +5,7 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::Result;
 use aten2onnx_onnx::graph::Value;
 
-/// A complex dtype.
+/// Whether a dtype is complex.
 pub fn is_complex(_: &mut Builder, t: Dtype) -> Result<bool> {
     Ok(t.is_complex())
 }
@@ -25,7 +25,7 @@ pub fn im(cx: &mut Builder, x: Value) -> Result<Value> {
     cx.imaginary(x)
 }
 
-/// Complex numbers of two parts of one dtype.
+/// A complex value from two parts of one dtype.
 pub fn complex(cx: &mut Builder, re: Value, im: Value) -> Result<Value> {
     let shapes = [cx.shape(re)?, cx.shape(im)?];
     let size = super::broadcast_all(cx, &shapes)?;
@@ -33,12 +33,12 @@ pub fn complex(cx: &mut Builder, re: Value, im: Value) -> Result<Value> {
     cx.complex(re, Some(im))
 }
 
-/// The real tensor with the parts in a last dimension of 2.
+/// The real tensor with both parts in a last dimension of 2.
 pub fn as_real(cx: &mut Builder, x: Value) -> Result<Value> {
     cx.joined(x)
 }
 
-/// Complex numbers of a real tensor whose last dimension is 2.
+/// A complex value from a real tensor whose last dimension is 2.
 pub fn as_complex(cx: &mut Builder, x: Value) -> Result<Value> {
     cx.paired(x)
 }

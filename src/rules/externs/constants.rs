@@ -8,10 +8,10 @@ use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::Value;
 
-/// More numbers than these are no table that a rule spells out.
+/// Larger tables are not stored as constants.
 const MAX_TABLE: i64 = 1 << 24;
 
-/// In another dtype; no node where it is the same.
+/// Casts a value; emits no node if the dtype is the same.
 pub fn cast(cx: &mut Builder, x: Value, to: Dtype) -> Result<Value> {
     cx.cast(x, to)
 }
@@ -31,16 +31,16 @@ pub fn constant(cx: &mut Builder, xs: &[Scalar], t: Dtype) -> Result<Value> {
     cx.numbers(xs, t)
 }
 
-/// A tensor of one value.
+/// A tensor filled with one value.
 pub fn full(cx: &mut Builder, size: &[SymInt], value: &Scalar, t: Dtype) -> Result<Value> {
     cx.full(size, value, t)
 }
 
-/// The places of a triangle of a matrix, rows above columns.
+/// The indices of a triangle of a matrix: a row of row indices, then a row of column indices.
 pub fn triangle(cx: &mut Builder, rows: i64, columns: i64, offset: i64, upper: bool) -> Result<Value> {
     let size = rows.checked_mul(columns).filter(|n| *n <= MAX_TABLE);
     if rows < 0 || columns < 0 || size.is_none() {
-        return Err(Error::unsupported("the triangle of a matrix of this size"));
+        return Err(Error::unsupported("the matrix is too large for a constant triangle"));
     }
     let inside = |i: i64, j: i64| {
         let apart = j.saturating_sub(i);
@@ -53,10 +53,10 @@ pub fn triangle(cx: &mut Builder, rows: i64, columns: i64, offset: i64, upper: b
     cx.constant(Dtype::Int64, &[2, places.len() as i64], bytes)
 }
 
-/// The ascending choices of `r` out of `n` numbers, one a row.
+/// The combinations of `r` out of `n` numbers in ascending order, one per row.
 pub fn choices(cx: &mut Builder, n: i64, r: i64, with_replacement: bool) -> Result<Value> {
     let (Ok(count), true) = (usize::try_from(r), (0..=MAX_TABLE).contains(&n)) else {
-        return Err(Error::input("a choice needs numbers that are not negative"));
+        return Err(Error::input("combinations need nonnegative numbers"));
     };
     let mut rows: Vec<Vec<i64>> = vec![Vec::new()];
     for _ in 0..count {
@@ -66,7 +66,7 @@ pub fn choices(cx: &mut Builder, n: i64, r: i64, with_replacement: bool) -> Resu
             longer.extend((from..n).map(|next| [row.as_slice(), &[next]].concat()));
         }
         if longer.len() as i64 > MAX_TABLE {
-            return Err(Error::unsupported("more combinations than a constant should hold"));
+            return Err(Error::unsupported("there are too many combinations for a constant"));
         }
         rows = longer;
     }
@@ -80,7 +80,7 @@ pub fn choices(cx: &mut Builder, n: i64, r: i64, with_replacement: bool) -> Resu
 /// `terms[0] - terms[1] cos(x) + terms[2] cos(2 x) - ...` over a period.
 pub fn cosine_window(cx: &mut Builder, length: i64, periodic: bool, terms: &[f64]) -> Result<Value> {
     if !(0..=MAX_TABLE).contains(&length) {
-        return Err(Error::unsupported(format!("a window of {length} elements")));
+        return Err(Error::unsupported(format!("a window of {length} elements is too large")));
     }
     let period = if periodic { length } else { length - 1 } as f64;
     let at = |i: i64| {
@@ -90,12 +90,4 @@ pub fn cosine_window(cx: &mut Builder, length: i64, periodic: bool, terms: &[f64
     };
     let numbers: Vec<Scalar> = (0..length).map(|i| Scalar::Float(if length == 1 { 1.0 } else { at(i) })).collect();
     cx.numbers(&numbers, Dtype::Float64)
-}
-
-/// 1, 2, 4, ... for each bit of a dtype; the sign's weight is negative.
-pub fn bit_weights(cx: &mut Builder, t: Dtype) -> Result<Value> {
-    let bits = t.bits();
-    let bytes: Vec<u8> =
-        (0..bits).flat_map(|i| (1u64 << i).to_le_bytes().into_iter().take(bits as usize / 8)).collect();
-    cx.constant(t, &[bits.into()], bytes)
 }

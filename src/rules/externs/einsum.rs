@@ -1,4 +1,4 @@
-//! The Einstein summation by transposing, multiplying and summing, for opsets without Einsum.
+//! Einstein summation by Transpose, Mul, MatMul and ReduceSum, for opsets without Einsum.
 
 use super::nodes::MakeNodes;
 use super::shapes::reduce;
@@ -20,12 +20,12 @@ struct Equation {
     output: Vec<char>,
 }
 
-/// Names for the dimensions of an ellipsis, which no letter is.
+/// Names for the dimensions of an ellipsis, which are not letters.
 fn ellipsis_name(i: usize) -> char {
     char::from_u32(0xE000 + i as u32).unwrap_or('.')
 }
 
-/// The names of a term; those of an ellipsis are counted from the last one.
+/// The names of a term; the dimensions of an ellipsis are numbered from the last one.
 fn names(term: &str, rank: usize) -> Result<Vec<char>> {
     let letters = term.chars().filter(|c| *c != '.').count();
     let hidden = rank.saturating_sub(letters);
@@ -56,7 +56,7 @@ impl Equation {
         };
         let terms: Vec<&str> = left.split(',').collect();
         if terms.len() != ranks.len() {
-            return Err(Error::input(format!("`{text}` is not about {} tensors", ranks.len())));
+            return Err(Error::input(format!("`{text}` does not have {} operands", ranks.len())));
         }
         let inputs: Vec<Vec<char>> = terms.iter().zip(ranks).map(|(t, rank)| names(t, *rank)).collect::<Result<_>>()?;
         let hidden = |names: &[char]| names.iter().filter(|c| !c.is_ascii_alphabetic()).count();
@@ -72,7 +72,7 @@ impl Equation {
     }
 }
 
-/// Without an arrow: the ellipsis, then what is named once, in alphabetical order.
+/// The implicit output: the ellipsis, then the names that occur once, in alphabetical order.
 fn implicit(inputs: &[Vec<char>], hidden: usize) -> Vec<char> {
     let all: Vec<char> = inputs.iter().flatten().copied().filter(char::is_ascii_alphabetic).collect();
     let mut once: Vec<char> = all.iter().copied().filter(|c| all.iter().filter(|d| *d == c).count() == 1).collect();
@@ -89,7 +89,7 @@ pub fn summed_products(cx: &mut Builder, xs: &[Value], equation: &str) -> Result
         terms.push(without_repeats(cx, Named { value: *value, names })?);
     }
     let mut terms = terms.into_iter();
-    let mut sofar = terms.next().ok_or_else(|| Error::input("an Einstein summation of nothing"))?;
+    let mut sofar = terms.next().ok_or_else(|| Error::input("an Einstein summation needs an operand"))?;
     while let Some(next) = terms.next() {
         let later: Vec<char> = terms.as_slice().iter().flat_map(|t| t.names.iter().copied()).collect();
         let wanted = |c: &char| output.contains(c) || later.contains(c);
@@ -99,7 +99,7 @@ pub fn summed_products(cx: &mut Builder, xs: &[Value], equation: &str) -> Result
     arranged(cx, &sofar, &output)
 }
 
-/// A name that stands twice means the diagonal.
+/// A repeated name selects the diagonal.
 fn without_repeats(cx: &mut Builder, term: Named) -> Result<Named> {
     let repeat =
         (0..term.names.len()).find_map(|j| Some((term.names[..j].iter().position(|c| *c == term.names[j])?, j)));
@@ -120,14 +120,14 @@ fn without_repeats(cx: &mut Builder, term: Named) -> Result<Named> {
     without_repeats(cx, Named { value, names })
 }
 
-/// What is not wanted any more is summed.
+/// Sums the dimensions that are not needed.
 fn summed(cx: &mut Builder, term: Named, wanted: &dyn Fn(&char) -> bool) -> Result<Named> {
     let over: Vec<i64> = term.names.iter().enumerate().filter(|(_, c)| !wanted(c)).map(|(i, _)| i as i64).collect();
     let value = reduce(cx, "ReduceSum", term.value, &over, false)?;
     Ok(Named { value, names: term.names.into_iter().filter(|c| wanted(c)).collect() })
 }
 
-/// The dimensions in the order of `names`, those that are missing with size 1.
+/// The dimensions in the order of `names`; missing ones have size 1.
 fn arranged(cx: &mut Builder, term: &Named, names: &[char]) -> Result<Value> {
     let order: Vec<i64> =
         names.iter().filter_map(|c| term.names.iter().position(|d| d == c)).map(|i| i as i64).collect();
@@ -137,7 +137,7 @@ fn arranged(cx: &mut Builder, term: &Named, names: &[char]) -> Result<Value> {
     cx.unsqueeze(turned, &missing)
 }
 
-/// The product of two terms, summed over what neither the result nor a later term names: as products of matrices.
+/// The matrix product of two terms, summed over names that neither the result nor a later term has.
 fn contracted(cx: &mut Builder, a: &Named, b: &Named, wanted: &dyn Fn(&char) -> bool) -> Result<Named> {
     let a = summed(cx, a.clone(), &|c| wanted(c) || b.names.contains(c))?;
     let b = summed(cx, b.clone(), &|c| wanted(c) || a.names.contains(c))?;
@@ -177,7 +177,7 @@ fn contracted(cx: &mut Builder, a: &Named, b: &Named, wanted: &dyn Fn(&char) -> 
     Ok(Named { value, names: [batch, rows, columns].concat() })
 }
 
-/// Do all ellipses stand for as many dimensions?
+/// Whether all ellipses have the same number of dimensions.
 pub fn has_even_dots(cx: &mut Builder, equation: &str, xs: &[Value]) -> Result<bool> {
     let left = equation.split("->").next().unwrap_or(equation);
     let mut hidden = Vec::new();

@@ -1,4 +1,4 @@
-//! What is known of values, sizes and numbers.
+//! Known facts about values, sizes and numbers.
 
 use aten2onnx_builder::{Builder, Scalar};
 use aten2onnx_core::dtype::Dtype;
@@ -21,7 +21,7 @@ pub fn shape(cx: &mut Builder, x: Value) -> Result<Vec<SymInt>> {
     cx.shape(x)
 }
 
-/// One size. A 0-dim tensor counts as one of size 1.
+/// One size. A 0-dim tensor counts as one dimension of size 1.
 pub fn dim(cx: &mut Builder, x: Value, i: i64) -> Result<SymInt> {
     if cx.rank(x)? == 0 && (i == 0 || i == -1) {
         return Ok(SymInt::from(1));
@@ -44,7 +44,7 @@ pub fn known_float(_: &mut Builder, x: &Scalar) -> Result<Option<f64>> {
     Ok(x.as_float())
 }
 
-/// How many parts of one size there are, the last one perhaps smaller; none where the bounds leave several answers.
+/// The number of parts of this size, of which the last may be smaller; None if the bounds do not determine it.
 pub fn count_of_parts(cx: &mut Builder, total: &SymInt, size: i64) -> Result<Option<i64>> {
     let parts = |n: i64| if size > 0 { SymInt::from(n).ceil_div(&SymInt::from(size)).known() } else { Some(1) };
     if let Some(total) = total.known() {
@@ -54,7 +54,7 @@ pub fn count_of_parts(cx: &mut Builder, total: &SymInt, size: i64) -> Result<Opt
     Ok(parts(low).filter(|count| parts(high) == Some(*count)))
 }
 
-/// All factors multiplied.
+/// The product of all factors.
 pub fn product(_: &mut Builder, ns: &[SymInt]) -> Result<SymInt> {
     Ok(ns.iter().product())
 }
@@ -64,49 +64,49 @@ pub fn to_scalar(_: &mut Builder, n: &SymInt) -> Result<Scalar> {
     Ok(Scalar::from(n))
 }
 
-/// Are the elements known?
+/// Whether the elements are known.
 pub fn is_known(cx: &mut Builder, x: Value) -> Result<bool> {
     Ok(cx.constant_of(x).is_some() || contents(cx, x)?.is_some())
 }
 
-/// The elements of a tensor of integers, if they are known.
+/// The elements of an integer tensor, if they are known.
 pub fn contents(cx: &mut Builder, x: Value) -> Result<Option<Vec<i64>>> {
     Ok(cx.constant_ints(x))
 }
 
-/// The elements of a tensor of integers, where each is known or made of sizes that have names.
+/// The elements of an integer tensor, if each is known or an expression of named sizes.
 pub fn symbolic(cx: &mut Builder, x: Value) -> Result<Option<Vec<SymInt>>> {
     let content = cx.content(x).filter(|content| !content.iter().any(SymInt::has_anonymous));
     Ok(content.map(<[SymInt]>::to_vec))
 }
 
-/// The one element, if the tensor is there and known.
+/// The only element, if the tensor is present and known.
 pub fn value(cx: &mut Builder, x: Option<Value>) -> Result<Option<Scalar>> {
     Ok(x.and_then(|x| cx.constant_scalar(x)))
 }
 
-/// The elements of a one-dimensional tensor of integers as sizes.
+/// The elements of a one-dimensional integer tensor as sizes.
 pub fn sym_ints(cx: &mut Builder, x: Value) -> Result<Vec<SymInt>> {
     cx.sym_ints(x)
 }
 
-/// The one element of a tensor of integers as a size.
+/// The only element of an integer tensor as a size.
 pub fn sym(cx: &mut Builder, x: Value) -> Result<SymInt> {
     cx.sym(x)
 }
 
-/// The one element of a tensor as a number.
+/// The only element of a tensor as a number.
 pub fn number(cx: &mut Builder, x: Value) -> Result<Scalar> {
     cx.number(x)
 }
 
-/// Is the lower end known to be above the upper one?
+/// Whether the lower bound is known to exceed the upper one.
 pub fn crossed(_: &mut Builder, low: &Option<Scalar>, high: &Option<Scalar>) -> Result<bool> {
     let (low, high) = (low.as_ref().and_then(Scalar::as_float), high.as_ref().and_then(Scalar::as_float));
     Ok(low.zip(high).is_some_and(|(low, high)| low > high))
 }
 
-/// The number as a dtype takes it: without its fraction for integers.
+/// The number as the dtype stores it: truncated for integers.
 pub fn fitting(_: &mut Builder, x: &Scalar, t: Dtype) -> Result<Scalar> {
     Ok(match x {
         Scalar::Float(f) if t.is_int() => Scalar::Int(*f as i64),

@@ -1,4 +1,4 @@
-//! GridSample by index and weight, for opsets that do not have it.
+//! GridSample by gathering and weighting, for opsets without it.
 
 use super::nodes::MakeNodes;
 use aten2onnx_builder::{Builder, In, Scalar};
@@ -7,9 +7,9 @@ use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::Value;
 
-/// What is sampled: the planes flattened, and how to find a place in them.
+/// The flattened input planes, and how coordinates are mapped to them.
 struct Planes {
-    /// N, C, and all places.
+    /// The planes with shape N, C, elements.
     flat: Value,
     lead: [SymInt; 2],
     sizes: Vec<SymInt>,
@@ -26,13 +26,13 @@ enum Padding {
     Reflection,
 }
 
-/// A place along one dimension, whole numbers as floats: N, samples.
+/// Positions along one dimension, as whole floats with shape N, samples.
 struct Tap {
     place: Value,
     weight: Option<Value>,
 }
 
-/// Values at the places of a grid.
+/// The interpolated values at the points of a grid.
 pub fn grid_sample_spelled(
     cx: &mut Builder,
     x: Value,
@@ -43,7 +43,7 @@ pub fn grid_sample_spelled(
 ) -> Result<Value> {
     let shape = cx.shape(x)?;
     let [batch, channels, sizes @ ..] = shape.as_slice() else {
-        return Err(Error::input("a tensor that is sampled has a batch, channels and places"));
+        return Err(Error::input("GridSample needs a batch, channels and spatial dimensions"));
     };
     let padding = match padding {
         "border" => Padding::Border,
@@ -62,7 +62,7 @@ pub fn grid_sample_spelled(
     let points = cx.reshape(grid, &[batch.clone(), planes.samples.clone(), SymInt::from(sizes.len() as i64)])?;
     let mut taps = Vec::new();
     for (i, size) in sizes.iter().enumerate() {
-        // The grid names the last dimension first.
+        // The grid lists the last dimension first.
         let place = cx.gather(points, (sizes.len() - 1 - i) as i64, 2)?;
         let place = planes.unnormalized(cx, place, size)?;
         taps.push(planes.taps(cx, place, size, mode)?);
@@ -72,7 +72,7 @@ pub fn grid_sample_spelled(
 }
 
 impl Planes {
-    /// From -1 .. 1 to places.
+    /// Maps -1..1 to positions.
     fn unnormalized(&self, cx: &mut Builder, place: Value, size: &SymInt) -> Result<Value> {
         let from_zero = cx.add(place, 1)?;
         if self.align {
@@ -84,7 +84,7 @@ impl Planes {
         cx.mul(scaled, 0.5)
     }
 
-    /// The places that count for a coordinate, and how much.
+    /// The positions that contribute to a coordinate, with their weights.
     fn taps(&self, cx: &mut Builder, place: Value, size: &SymInt, mode: &str) -> Result<Vec<Tap>> {
         match mode {
             "nearest" => {
@@ -119,7 +119,7 @@ impl Planes {
         Ok(taps)
     }
 
-    /// Coordinates brought inside, where the padding says so.
+    /// Maps coordinates outside into the dimension, as the padding mode requires.
     fn padded(&self, cx: &mut Builder, place: Value, size: &SymInt) -> Result<Value> {
         let inside = match self.padding {
             Padding::Zeros => return Ok(place),
@@ -129,7 +129,7 @@ impl Planes {
         cx.between(inside, 0, size - 1)
     }
 
-    /// Coordinates turned back at the edges: of the middles of the outer elements, or of the elements themselves.
+    /// Reflects coordinates at the borders: at the centers of the outer elements, or at their edges.
     fn reflected(&self, cx: &mut Builder, place: Value, size: &SymInt) -> Result<Value> {
         let (first, span) = if self.align { (0.0, size - 1) } else { (-0.5, size.clone()) };
         if span == 0 {
@@ -151,7 +151,7 @@ impl Planes {
         cx.add(turned, first)
     }
 
-    /// The sum over every choice of a tap for each dimension.
+    /// The sum over every combination of taps, one per dimension.
     fn sum(&self, cx: &mut Builder, taps: &[Vec<Tap>]) -> Result<Value> {
         let mut sum: Option<Value> = None;
         let count: usize = taps.iter().map(Vec::len).product();
@@ -167,10 +167,10 @@ impl Planes {
                 Some(sofar) => cx.add(sofar, term)?,
             });
         }
-        sum.ok_or_else(|| Error::input("a grid without dimensions"))
+        sum.ok_or_else(|| Error::input("a grid needs at least one dimension"))
     }
 
-    /// The values at one place for each sample, times their weight.
+    /// The values at one position per sample, times their weight.
     fn term(&self, cx: &mut Builder, corner: &[&Tap]) -> Result<Value> {
         let t = cx.dtype(self.flat);
         let mut weight: Option<Value> = None;
@@ -200,7 +200,7 @@ impl Planes {
                 (a, b) => a.or(b),
             };
         }
-        let place = place.ok_or_else(|| Error::input("a grid without dimensions"))?;
+        let place = place.ok_or_else(|| Error::input("a grid needs at least one dimension"))?;
         let place = cx.unsqueeze(place, &[1])?;
         let [batch, channels] = &self.lead;
         let place = cx.expand(place, &[batch.clone(), channels.clone(), self.samples.clone()])?;
@@ -216,7 +216,7 @@ impl Planes {
     }
 }
 
-/// Is a place in the dimension?
+/// Whether a position is inside the dimension.
 fn inside(cx: &mut Builder, place: Value, size: &SymInt) -> Result<Value> {
     let above = cx.op("Greater", vec![place.into(), In::from(-0.5)])?;
     let last = cx.sub(place, size)?;
@@ -224,7 +224,7 @@ fn inside(cx: &mut Builder, place: Value, size: &SymInt) -> Result<Value> {
     cx.op("And", vec![above.into(), below.into()])
 }
 
-/// The weight of cubic interpolation at a distance below 1 (`near`) or from 1 to 2.
+/// The weight of cubic interpolation at a distance below 1 (`near`), or from 1 to 2.
 pub(super) fn cubic_weight(cx: &mut Builder, away: Value, near: bool, a: f64) -> Result<Value> {
     let coefficients = if near { [a + 2.0, -(a + 3.0), 0.0, 1.0] } else { [a, -5.0 * a, 8.0 * a, -4.0 * a] };
     let [cube, square, linear, constant] = coefficients;

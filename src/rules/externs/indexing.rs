@@ -1,4 +1,4 @@
-//! Indexing by tensors, as PyTorch and NumPy have it: `x[i, :, j]`, `x[mask]`, and writing to such places.
+//! Indexing with tensors as in PyTorch and NumPy: `x[i, :, j]`, `x[mask]`, and assignment to such elements.
 
 use super::nodes::MakeNodes;
 use super::shapes::broadcast_all;
@@ -8,22 +8,23 @@ use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Value};
 
-/// Which dimensions are indexed, and by what: tensors of integers that broadcast.
+/// The indexed dimensions and their indices: integer tensors that broadcast.
 struct Plan {
     dims: Vec<usize>,
     indices: Vec<Value>,
     /// The shape that the indices broadcast to.
     common: Vec<SymInt>,
-    /// Nothing stands between the indexed dimensions: their result takes their place. Else it goes to the front.
+    /// Whether the indexed dimensions are adjacent: the result's dimensions then replace them, otherwise they come
+    /// first.
     adjacent: bool,
 }
 
-/// An index that chooses by truth.
+/// Whether an index is a boolean mask.
 fn is_mask(cx: &Builder, index: Value) -> bool {
     matches!(cx.dtype(index), Dtype::Bool | Dtype::Uint8)
 }
 
-/// The only index there is, with its dimension.
+/// The only index, with its dimension.
 fn only(indices: &[Option<Value>]) -> Option<(usize, Value)> {
     let mut there = indices.iter().enumerate().filter_map(|(i, v)| Some((i, (*v)?)));
     let first = there.next()?;
@@ -62,12 +63,12 @@ impl Plan {
         (0..rank).filter(|d| !self.dims.contains(d)).collect()
     }
 
-    /// The indexed dimensions first, then the others.
+    /// The indexed dimensions, then the others.
     fn order(&self, rank: usize) -> Vec<i64> {
         self.dims.iter().copied().chain(self.rest(rank)).map(|d| d as i64).collect()
     }
 
-    /// The indices side by side in a last dimension.
+    /// The indices stacked in a last dimension.
     fn stacked(&self, cx: &mut Builder) -> Result<Value> {
         let rank = self.common.len() as i64;
         let mut columns = Vec::new();
@@ -78,19 +79,19 @@ impl Plan {
         cx.concat(columns, rank)
     }
 
-    /// How many dimensions of the result stand before those of the indices.
+    /// The number of result dimensions before those of the indices.
     fn before(&self) -> usize {
         if self.adjacent { self.dims.first().copied().unwrap_or(0) } else { 0 }
     }
 
-    /// The order that brings the indices' dimensions from the front to their place.
+    /// The permutation that moves the index dimensions from the front to their position.
     fn to_their_place(&self, rank: usize) -> Vec<i64> {
         let (common, before) = (self.common.len(), self.before());
         let moved = (common..common + before).chain(0..common).chain(common + before..rank);
         moved.map(|d| d as i64).collect()
     }
 
-    /// The order that brings them to the front.
+    /// The permutation that moves them to the front.
     fn to_front(&self, rank: usize) -> Vec<i64> {
         let (common, before) = (self.common.len(), self.before());
         let moved = (before..before + common).chain(0..before).chain(common + before..rank);
@@ -98,10 +99,10 @@ impl Plan {
     }
 }
 
-/// Where a mask is true: a vector of places for each of its dimensions.
+/// The positions where a mask is true: one vector per dimension.
 fn true_places(cx: &mut Builder, mask: Value, rank: usize) -> Result<Vec<Value>> {
     if rank == 0 {
-        return Err(Error::unsupported("indexing by a boolean without dimensions"));
+        return Err(Error::unsupported("indexing with a 0-dim boolean tensor"));
     }
     let mask = cx.cast(mask, Dtype::Bool)?;
     let places = cx.op("NonZero", vec![mask.into()])?;
@@ -125,11 +126,11 @@ pub fn gather_indexed(cx: &mut Builder, x: Value, indices: &[Option<Value>]) -> 
     cx.transpose(found, &plan.to_their_place(result_rank))
 }
 
-/// Elements where a mask over some dimensions is true: these are flattened and compressed.
+/// The elements where a mask over some dimensions is true: these are flattened and compressed.
 fn masked(cx: &mut Builder, x: Value, dim: usize, mask: Value) -> Result<Value> {
     let rank = cx.shape(mask)?.len();
     if rank == 0 {
-        return Err(Error::unsupported("indexing by a boolean without dimensions"));
+        return Err(Error::unsupported("indexing with a 0-dim boolean tensor"));
     }
     let shape = cx.shape(x)?;
     let (before, rest) = shape.split_at(dim.min(shape.len()));
@@ -141,7 +142,7 @@ fn masked(cx: &mut Builder, x: Value, dim: usize, mask: Value) -> Result<Value> 
     cx.op_with("Compress", vec![flat.into(), mask.into()], "axis", Attr::Int(dim as i64))
 }
 
-/// The same places overwritten, or added to.
+/// Assigns to, or adds to, the indexed elements.
 pub fn put_indexed(
     cx: &mut Builder,
     x: Value,
@@ -167,7 +168,7 @@ pub fn put_indexed(
     let front = cx.transpose(x, &order)?;
     let places = plan.stacked(cx)?;
     let written = if accumulate {
-        // Runtimes add in these dtypes.
+        // Runtimes support addition for these dtypes.
         let t = cx.dtype(x);
         let to = match t {
             Dtype::Float16 | Dtype::Bfloat16 => Dtype::Float32,
@@ -184,7 +185,7 @@ pub fn put_indexed(
     cx.transpose(written, &inverse(&order))
 }
 
-/// One value where a mask is true.
+/// Assigns one value where a mask is true.
 fn put_one(cx: &mut Builder, x: Value, dim: usize, mask: Value, value: Value, accumulate: bool) -> Result<Value> {
     let rank = cx.shape(x)?.len();
     let covered = dim + cx.shape(mask)?.len();

@@ -6,10 +6,10 @@ use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::Value;
 
-/// Beyond this size Laplace's rule has too many terms.
+/// For larger matrices, the expansion has too many terms.
 const MAX_SIZE: i64 = 4;
 
-/// The determinant of small matrices, by Laplace's rule along the first row.
+/// The determinant of small matrices, by Laplace expansion along the first row.
 pub fn determinant(cx: &mut Builder, x: Value) -> Result<Value> {
     let size = cx.dim(x, -1)?.known().filter(|n| (1..=MAX_SIZE).contains(n));
     let size = size.ok_or_else(|| Error::refused("the determinant of a large matrix needs opset 11", Some(11)))?;
@@ -19,7 +19,7 @@ pub fn determinant(cx: &mut Builder, x: Value) -> Result<Value> {
     cx.reshape(minor, lead)
 }
 
-/// The determinant of the rows from `row` on and these columns, as matrices of one element.
+/// The determinant of the rows from `row` on and these columns, as 1x1 matrices.
 fn minors(cx: &mut Builder, x: Value, row: i64, columns: &[i64]) -> Result<Value> {
     let mut sum: Option<Value> = None;
     for (i, column) in columns.iter().enumerate() {
@@ -35,7 +35,7 @@ fn minors(cx: &mut Builder, x: Value, row: i64, columns: &[i64]) -> Result<Value
             Some(sofar) => cx.add(sofar, term)?,
         });
     }
-    sum.ok_or_else(|| Error::input("the determinant of a matrix without rows"))
+    sum.ok_or_else(|| Error::input("the determinant needs a matrix with rows"))
 }
 
 fn element(cx: &mut Builder, x: Value, row: i64, column: i64) -> Result<Value> {

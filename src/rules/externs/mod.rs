@@ -1,7 +1,7 @@
-//! The `extern fn`s of `mappings/`: what rules call and the language does not say. One file for each theme.
+//! The `extern fn`s of `mappings/`: functions that rules call but cannot express themselves. One file per topic.
 //!
-//! Each takes the builder first, then the arguments as declared, and gives a result or the reason why there is none. The
-//! declarations, with their documentation, stand in the mapping files.
+//! Each takes the builder, then the declared arguments, and returns a result or an error. The declarations in the
+//! mapping files contain the documentation.
 
 mod axes;
 mod bits;

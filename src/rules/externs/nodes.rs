@@ -1,4 +1,4 @@
-//! Short names for the nodes that the externs make.
+//! Short methods for nodes that the extern functions make.
 
 use aten2onnx_builder::{Builder, In, Scalar};
 use aten2onnx_core::dtype::Dtype;
@@ -22,20 +22,20 @@ pub(super) trait MakeNodes {
 
     fn div(&mut self, a: impl Into<In>, b: impl Into<In>) -> Result<Value>;
 
-    /// The smaller and the larger: `Min(Max(x, low), high)`.
+    /// Clamps `x` to an interval: `Min(Max(x, low), high)`.
     fn between(&mut self, x: Value, low: impl Into<In>, high: impl Into<In>) -> Result<Value>;
 
     fn where_(&mut self, condition: Value, a: impl Into<In>, b: impl Into<In>) -> Result<Value>;
 
     fn gather(&mut self, x: Value, indices: impl Into<In>, axis: i64) -> Result<Value>;
 
-    /// Joined along a dimension; one alone stays as it is.
+    /// Concatenates along a dimension; a single tensor is returned unchanged.
     fn concat(&mut self, xs: Vec<Value>, axis: i64) -> Result<Value>;
 
-    /// Elements `from` to `to` of a dimension.
+    /// The elements `from` to `to` along a dimension.
     fn part(&mut self, x: Value, axis: i64, from: &SymInt, to: &SymInt) -> Result<Value>;
 
-    /// The dimensions in another order.
+    /// Permutes the dimensions.
     fn transpose(&mut self, x: Value, order: &[i64]) -> Result<Value>;
 
     fn unsqueeze(&mut self, x: Value, at: &[i64]) -> Result<Value>;

@@ -4,22 +4,22 @@ use aten2onnx_builder::{Builder, Scalar};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 
-/// A floating-point dtype.
+/// Whether a dtype is floating-point.
 pub fn is_float(_: &mut Builder, t: Dtype) -> Result<bool> {
     Ok(t.is_float())
 }
 
-/// An integer dtype; bool is not one.
+/// Whether a dtype is an integer type; bool is not.
 pub fn is_int(_: &mut Builder, t: Dtype) -> Result<bool> {
     Ok(t.is_int())
 }
 
-/// An unsigned integer dtype.
+/// Whether a dtype is an unsigned integer type.
 pub fn is_unsigned(_: &mut Builder, t: Dtype) -> Result<bool> {
     Ok(t.is_unsigned())
 }
 
-/// ONNX's number of a dtype.
+/// The number of a dtype in ONNX.
 pub fn onnx_type(_: &mut Builder, t: Dtype) -> Result<i64> {
     match t.onnx() {
         n if n > 0 => Ok(n.into()),
@@ -27,7 +27,7 @@ pub fn onnx_type(_: &mut Builder, t: Dtype) -> Result<i64> {
     }
 }
 
-/// The greatest finite value of a float dtype, and the distance from 1 to the next one.
+/// The largest finite value of a float dtype, and the distance from 1 to the next value.
 fn float_limits(t: Dtype) -> Option<(f64, f64)> {
     Some(match t {
         Dtype::Float64 => (f64::MAX, f64::EPSILON),
@@ -41,7 +41,7 @@ fn float_limits(t: Dtype) -> Option<(f64, f64)> {
     })
 }
 
-/// The least and the greatest value of a whole dtype, as far as int64 goes.
+/// The smallest and largest value of an integer dtype, limited to int64.
 fn int_limits(t: Dtype) -> Option<(i64, i64)> {
     let bits = t.bits();
     match t {
@@ -54,10 +54,10 @@ fn int_limits(t: Dtype) -> Option<(i64, i64)> {
 }
 
 fn no_limits(t: Dtype) -> Error {
-    Error::unsupported(format!("{t} has no least and greatest value"))
+    Error::unsupported(format!("{t} has no smallest and largest value"))
 }
 
-/// The least finite value.
+/// The smallest finite value.
 pub fn lowest(_: &mut Builder, t: Dtype) -> Result<Scalar> {
     if let Some((low, _)) = int_limits(t) {
         return Ok(if t == Dtype::Bool { Scalar::Bool(false) } else { Scalar::Int(low) });
@@ -65,7 +65,7 @@ pub fn lowest(_: &mut Builder, t: Dtype) -> Result<Scalar> {
     float_limits(t).map(|(high, _)| Scalar::Float(-high)).ok_or_else(|| no_limits(t))
 }
 
-/// The greatest finite value.
+/// The largest finite value.
 pub fn highest(_: &mut Builder, t: Dtype) -> Result<Scalar> {
     if let Some((_, high)) = int_limits(t) {
         return Ok(if t == Dtype::Bool { Scalar::Bool(true) } else { Scalar::Int(high) });
@@ -78,7 +78,7 @@ pub fn epsilon(_: &mut Builder, t: Dtype) -> Result<f64> {
     float_limits(t).map(|(_, epsilon)| epsilon).ok_or_else(|| no_limits(t))
 }
 
-/// The least number of float32 that is not below.
+/// The smallest float32 number that is not less.
 pub fn rounded_up(_: &mut Builder, x: f64) -> Result<f64> {
     let near = x as f32;
     Ok(f64::from(if f64::from(near) < x { near.next_up() } else { near }))

@@ -1,4 +1,4 @@
-//! Pads where the operator cannot: dimension by dimension, by joining.
+//! Padding by concatenation, one dimension at a time, where Pad does not support it.
 
 use super::nodes::MakeNodes;
 use aten2onnx_builder::{Builder, Scalar};
@@ -12,8 +12,8 @@ fn pairs(pads: &[SymInt], count: usize) -> Vec<(SymInt, SymInt)> {
     (0..count).map(|i| (at(i), at(i + count))).collect()
 }
 
-/// Negative pads cut.
-fn cut(cx: &mut Builder, x: Value, axis: i64, before: &SymInt, after: &SymInt) -> Result<Value> {
+/// Crops by negative pads.
+fn crop(cx: &mut Builder, x: Value, axis: i64, before: &SymInt, after: &SymInt) -> Result<Value> {
     let negative = |n: &SymInt| n.known().is_some_and(|n| n < 0);
     if !negative(before) && !negative(after) {
         return Ok(x);
@@ -28,11 +28,11 @@ fn is_wanted(pad: &SymInt) -> bool {
     pad.known().is_none_or(|n| n > 0)
 }
 
-/// What leaves at one end comes back at the other.
+/// Circular padding: elements from one end are added at the other.
 pub fn wrapped_around(cx: &mut Builder, x: Value, pads: &[SymInt], axes: &[i64]) -> Result<Value> {
     let mut result = x;
     for ((before, after), axis) in pairs(pads, axes.len()).iter().zip(axes) {
-        let inner = cut(cx, result, *axis, before, after)?;
+        let inner = crop(cx, result, *axis, before, after)?;
         let size = cx.dim(inner, *axis)?;
         let mut pieces = Vec::new();
         if is_wanted(before) {
@@ -47,14 +47,14 @@ pub fn wrapped_around(cx: &mut Builder, x: Value, pads: &[SymInt], axes: &[i64])
     Ok(result)
 }
 
-/// Pads joined to the sides; negative ones cut.
+/// Constant padding by concatenation; negative pads crop.
 pub fn joined_pads(cx: &mut Builder, x: Value, pads: &[SymInt], value: &Scalar) -> Result<Value> {
     let t = cx.dtype(x);
     let rank = cx.shape(x)?.len();
     let mut result = x;
     for (axis, (before, after)) in pairs(pads, rank).iter().enumerate() {
         let at = axis as i64;
-        let inner = cut(cx, result, at, before, after)?;
+        let inner = crop(cx, result, at, before, after)?;
         let mut pieces = vec![inner];
         for (pad, place) in [(before, 0), (after, usize::MAX)] {
             if is_wanted(pad) {
@@ -69,7 +69,7 @@ pub fn joined_pads(cx: &mut Builder, x: Value, pads: &[SymInt], value: &Scalar) 
     Ok(result)
 }
 
-/// Pads of elements that the data have, by their indices. Negative pads cut.
+/// Padding with elements of the input, by index. Negative pads crop.
 pub fn pads_by_index(cx: &mut Builder, x: Value, pads: &[SymInt], axes: &[i64], mode: &str) -> Result<Value> {
     let mut result = x;
     for ((before, after), axis) in pairs(pads, axes.len()).iter().zip(axes) {
@@ -79,7 +79,7 @@ pub fn pads_by_index(cx: &mut Builder, x: Value, pads: &[SymInt], axes: &[i64], 
         let zero = SymInt::from(0);
         let size = cx.dim(result, *axis)?;
         let count = &(&size + before) + after;
-        // What is cut is not there for the other side's pads either.
+        // Cropped elements cannot be used for padding on the other side either.
         let kept = &(&size + &before.min(&zero)) + &after.min(&zero);
         let places = cx.count(&count)?;
         let places = cx.sub(places, before.max(&zero))?;
@@ -95,7 +95,7 @@ pub fn pads_by_index(cx: &mut Builder, x: Value, pads: &[SymInt], axes: &[i64], 
     Ok(result)
 }
 
-/// Places that turn back at both ends.
+/// Reflects positions at both ends.
 fn reflected(cx: &mut Builder, places: Value, size: &SymInt) -> Result<Value> {
     let period = (&(size - 1) * 2).max(&SymInt::from(1));
     let inside = cx.op("Mod", vec![places.into(), (&period).into()])?;

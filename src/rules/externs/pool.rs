@@ -1,4 +1,4 @@
-//! Windows over the last dimensions: for what ONNX's pooling and convolution do not take.
+//! Windows over the last dimensions, for cases that ONNX's pooling and convolution do not support.
 
 use super::nodes::MakeNodes;
 use super::shapes::reduce;
@@ -32,7 +32,7 @@ pub fn unfold_dims(cx: &mut Builder, x: Value, kernel: &[SymInt], stride: &[i64]
     Ok(result)
 }
 
-/// Windows times weights: of any dtype, in any number of groups.
+/// Convolution as a matrix product of windows and weights, for any dtype and number of groups.
 pub fn conv_by_windows(
     cx: &mut Builder,
     input: Value,
@@ -72,13 +72,13 @@ pub fn conv_by_windows(
     let outputs = shape.first().cloned().unwrap_or_default();
     let rows = cx.reshape(weight, &[groups.clone(), outputs.floor_div(groups), per_group])?;
     let rows = cx.transpose(rows, &[0, 2, 1])?;
-    // N, groups, places, outputs of a group -> N, outputs, places
+    // N, groups, positions, outputs of a group -> N, outputs, positions
     let product = cx.op("MatMul", vec![columns.into(), rows.into()])?;
     let product = cx.transpose(product, &[0, 1, 3, 2])?;
     cx.reshape(product, &[&[batch, outputs], counts.as_slice()].concat())
 }
 
-/// Where the windows of an adaptive pooling start and end.
+/// The starts and ends of adaptive pooling windows.
 fn adaptive_limits(cx: &mut Builder, from: &SymInt, to: &SymInt) -> Result<(Value, Value)> {
     let i = cx.count(to)?;
     let scaled = cx.mul(i, from)?;
@@ -87,7 +87,7 @@ fn adaptive_limits(cx: &mut Builder, from: &SymInt, to: &SymInt) -> Result<(Valu
     Ok((first, cx.div(beyond, to)?))
 }
 
-/// The places in each adaptive window, the last one repeated as often as windows differ.
+/// The positions in each adaptive window, padded to equal length by repeating the last one.
 fn adaptive_places(cx: &mut Builder, from: &SymInt, to: &SymInt) -> Result<Value> {
     let (first, last) = adaptive_limits(cx, from, to)?;
     let longest = match from.known().zip(to.known()) {
@@ -102,15 +102,15 @@ fn adaptive_places(cx: &mut Builder, from: &SymInt, to: &SymInt) -> Result<Value
     cx.op("Min", vec![places.into(), final_.into()])
 }
 
-/// The largest of adaptive windows over the last dimensions, and where they stand in their plane.
+/// The maxima of adaptive windows over the last dimensions, and their indices in the plane.
 pub fn adaptive_max(cx: &mut Builder, x: Value, size: &[SymInt]) -> Result<(Value, Value)> {
     let shape = cx.shape(x)?;
     let n = size.len().min(shape.len());
     let lead = shape.len() - n;
     let mut windows = x;
-    // One dimension after the other, which is quicker than over whole windows.
+    // One dimension at a time, which is faster than whole windows.
     let mut values = x;
-    // The plane's own places, as a tensor of windows that broadcasts.
+    // The flat indices of the plane, as windows that broadcast.
     let mut place: Option<Value> = None;
     for (i, to) in size.iter().enumerate().take(n) {
         let from = &shape[lead + i];
@@ -129,7 +129,7 @@ pub fn adaptive_max(cx: &mut Builder, x: Value, size: &[SymInt]) -> Result<(Valu
         });
     }
     let Some(place) = place else { return Ok((x, x)) };
-    // o1, k1, o2, k2, ... -> o1, o2, ..., k1, k2, ... with the k's as one
+    // o1, k1, o2, k2, ... -> o1, o2, ..., k1, k2, ... with the k's merged
     let order = |lead: usize| -> Vec<i64> {
         let own = (0..n).map(|i| lead + 2 * i).chain((0..n).map(|i| lead + 2 * i + 1));
         (0..lead).chain(own).map(|d| d as i64).collect()

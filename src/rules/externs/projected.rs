@@ -1,11 +1,11 @@
-//! LSTM layers whose state is projected to another size: ONNX's LSTM has no such thing, so they go step by step.
+//! LSTM layers with projections: ONNX's LSTM does not support them, so they become a Scan over time.
 
 use super::nodes::MakeNodes;
 use aten2onnx_builder::{Builder, In};
 use aten2onnx_core::error::Result;
 use aten2onnx_onnx::graph::{Attr, Type, Value};
 
-/// The weights of one direction of a layer, as PyTorch has them.
+/// The weights of one direction of a layer, in PyTorch's layout.
 pub(super) struct Weights {
     pub input: Value,
     pub state: Value,
@@ -13,7 +13,7 @@ pub(super) struct Weights {
     pub projection: Value,
 }
 
-/// One direction of a layer over time, batch, features: the outputs, and the last states.
+/// One direction of a layer over time, batch, features: the outputs and the last states.
 pub(super) fn projected(
     cx: &mut Builder,
     x: Value,
@@ -29,7 +29,7 @@ pub(super) fn projected(
     let step_sizes = cx.shape(gates)?.split_off(1);
     params.push(Type::tensor(cx.dtype(gates), step_sizes));
     let body = cx.body(&params, |cx, params| {
-        let [hidden, cell, own] = params else { return Err(cx.fault("a step takes three values")) };
+        let [hidden, cell, own] = params else { return Err(cx.fault("expected three parameters of the body")) };
         let from_state = cx.op("MatMul", vec![(*hidden).into(), to_gates.into()])?;
         let all = cx.add(*own, from_state)?;
         let (open, cell) = next_cell(cx, all, *cell)?;
@@ -48,11 +48,11 @@ pub(super) fn projected(
     let results = cx.node("Scan", vec![hidden.into(), cell.into(), gates.into()], attrs, 3)?;
     match results.as_slice() {
         [hidden, cell, outputs] => Ok([*outputs, *hidden, *cell]),
-        _ => Err(cx.fault("a scan gives three values")),
+        _ => Err(cx.fault("expected three results of Scan")),
     }
 }
 
-/// What the gates get from the inputs of all steps, and from the biases.
+/// The contributions of the inputs of all steps, and of the biases, to the gates.
 fn from_input(cx: &mut Builder, x: Value, weights: &Weights) -> Result<Value> {
     let turned = cx.transpose(weights.input, &[1, 0])?;
     let mut gates = cx.op("MatMul", vec![x.into(), turned.into()])?;
@@ -62,11 +62,11 @@ fn from_input(cx: &mut Builder, x: Value, weights: &Weights) -> Result<Value> {
     Ok(gates)
 }
 
-/// The output gate and the next cell, from gates in PyTorch's order: input, forget, cell, output.
+/// The output gate and the next cell state, from gates in PyTorch's order: input, forget, cell, output.
 fn next_cell(cx: &mut Builder, gates: Value, cell: Value) -> Result<(Value, Value)> {
     let attrs = vec![("axis", Attr::Int(-1)), ("num_outputs", Attr::Int(4))];
     let parts = cx.node("Split", vec![gates.into(), In::None], attrs, 4)?;
-    let [input, forget, new, output] = parts.as_slice() else { return Err(cx.fault("Split gives four parts")) };
+    let [input, forget, new, output] = parts.as_slice() else { return Err(cx.fault("expected four results of Split")) };
     let input = cx.op("Sigmoid", vec![(*input).into()])?;
     let forget = cx.op("Sigmoid", vec![(*forget).into()])?;
     let new = cx.op("Tanh", vec![(*new).into()])?;

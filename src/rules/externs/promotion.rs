@@ -1,4 +1,4 @@
-//! PyTorch's type promotion: tensors with dimensions outrank those without, and these plain numbers.
+//! PyTorch's type promotion: tensors with dimensions take precedence over 0-dim tensors, and these over plain numbers.
 
 use crate::promotion::{COMBINE, PROMOTE};
 use aten2onnx_builder::{Builder, Scalar};
@@ -11,12 +11,12 @@ fn look_up(table: &[[Option<Dtype>; 27]; 27], a: Dtype, b: Dtype) -> Result<Dtyp
     found.ok_or_else(|| Error::unsupported(format!("{a} and {b} have no common dtype")))
 }
 
-/// The dtype that two dtypes of one rank meet in.
+/// The common dtype of two dtypes of one category.
 pub fn promote_dtypes(_: &mut Builder, a: Dtype, b: Dtype) -> Result<Dtype> {
     look_up(&PROMOTE, a, b)
 }
 
-/// What stands in each rank so far.
+/// The dtype of each category so far.
 #[derive(Default)]
 struct Operands {
     with_dimensions: Option<Dtype>,
@@ -36,7 +36,7 @@ impl Operands {
     fn tensor(&mut self, cx: &Builder, x: Value) -> Result<()> {
         let t = cx.dtype(x);
         if cx.is_wrapped(x) {
-            // A Python float is a tensor of float64, but it stands for the default dtype.
+            // The value of a Python float is a float64 tensor, but it promotes as the default dtype.
             return Operands::add(&mut self.numbers, default_of(cx, t));
         }
         let slot = if cx.rank(x)? == 0 { &mut self.without } else { &mut self.with_dimensions };
@@ -45,7 +45,7 @@ impl Operands {
 
     fn result(&self) -> Result<Dtype> {
         let lower = combine(self.without, self.numbers)?;
-        combine(self.with_dimensions, lower)?.ok_or_else(|| Error::internal("the dtype of no operands is asked for"))
+        combine(self.with_dimensions, lower)?.ok_or_else(|| Error::internal("type promotion needs an operand"))
     }
 }
 
@@ -56,7 +56,7 @@ fn combine(higher: Option<Dtype>, lower: Option<Dtype>) -> Result<Option<Dtype>>
     }
 }
 
-/// The default dtype of the category of a number's dtype.
+/// The default dtype for a number of this kind.
 fn default_of(cx: &Builder, t: Dtype) -> Dtype {
     match t {
         Dtype::Float64 => cx.default_float(),
@@ -73,12 +73,12 @@ fn default_complex(cx: &Builder) -> Dtype {
     }
 }
 
-/// What `torch.get_default_dtype()` was.
+/// The value of `torch.get_default_dtype()`.
 pub fn default_dtype(cx: &mut Builder) -> Result<Dtype> {
     Ok(cx.default_float())
 }
 
-/// The dtype that tensors meet in.
+/// The common dtype of tensors.
 pub fn result_type(cx: &mut Builder, xs: &[Value]) -> Result<Dtype> {
     let mut operands = Operands::default();
     for x in xs {
@@ -87,7 +87,7 @@ pub fn result_type(cx: &mut Builder, xs: &[Value]) -> Result<Dtype> {
     operands.result()
 }
 
-/// The dtype that a tensor and a number meet in.
+/// The common dtype of a tensor and a number.
 pub fn result_type_with(cx: &mut Builder, x: Value, number: &Scalar) -> Result<Dtype> {
     let mut operands = Operands::default();
     operands.tensor(cx, x)?;
@@ -96,7 +96,7 @@ pub fn result_type_with(cx: &mut Builder, x: Value, number: &Scalar) -> Result<D
     operands.result()
 }
 
-/// The dtype of a number alone.
+/// The dtype of a single number.
 pub fn scalar_dtype(cx: &mut Builder, number: &Scalar) -> Result<Dtype> {
     Ok(match number {
         Scalar::Bool(_) => Dtype::Bool,

@@ -1,4 +1,4 @@
-//! Numbers as Python has them.
+//! Numbers with Python's semantics.
 
 use aten2onnx_builder::{Builder, Scalar, ScalarOp};
 use aten2onnx_core::dtype::Dtype;
@@ -9,7 +9,7 @@ pub fn floor_div(cx: &mut Builder, a: &Scalar, b: &Scalar) -> Result<Scalar> {
     cx.scalar_op(ScalarOp::FloorDiv, a, b)
 }
 
-/// The dtype of a number: bool, int64 or float64, or that of its tensor where the graph computes it.
+/// The dtype of a number: bool, int64 or float64, or that of its tensor if the graph computes it.
 pub fn python_dtype(cx: &mut Builder, x: &Scalar) -> Result<Dtype> {
     Ok(match x {
         Scalar::Bool(_) => Dtype::Bool,

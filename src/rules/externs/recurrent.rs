@@ -1,4 +1,4 @@
-//! Recurrent layers: PyTorch's weights in ONNX's order, layer after layer.
+//! Recurrent layers: reorders PyTorch's weights for ONNX, layer by layer.
 
 use super::nodes::MakeNodes;
 use aten2onnx_builder::{Builder, In, Scalar};
@@ -21,18 +21,18 @@ impl Kind {
         Ok(match name {
             // Input, output, forget and cell; PyTorch has input, forget, cell, output.
             "LSTM" => Kind { op: "LSTM", gates: &[0, 3, 1, 2], attrs: Vec::new() },
-            // Update, reset and new; PyTorch has reset, update, new, and multiplies by the reset after the weights.
+            // Update, reset and new; PyTorch has reset, update, new, and applies the reset after the weights.
             "GRU" => Kind { op: "GRU", gates: &[1, 0, 2], attrs: vec![("linear_before_reset", Attr::Int(1))] },
             "Tanh" | "Relu" => {
                 let names = vec![name.to_string(); directions];
                 Kind { op: "RNN", gates: &[0], attrs: vec![("activations", Attr::Strs(names))] }
             }
-            other => return Err(Error::internal(format!("there is no recurrent layer `{other}`"))),
+            other => return Err(Error::internal(format!("unknown recurrent layer `{other}`"))),
         })
     }
 }
 
-/// How the parameters of a direction of a layer follow one another.
+/// The order of the parameters of a layer's directions.
 struct Params<'a> {
     all: &'a [Value],
     each: usize,
@@ -40,7 +40,7 @@ struct Params<'a> {
 }
 
 impl Params<'_> {
-    /// Is there a weight beyond those of inputs and states, which gives the states another size?
+    /// Whether there is a projection weight.
     fn is_projected(&self) -> bool {
         self.each == if self.has_biases { 5 } else { 3 }
     }
@@ -64,7 +64,7 @@ fn reordered(cx: &mut Builder, x: Value, kind: &Kind) -> Result<Value> {
     cx.concat(parts, 0)
 }
 
-/// The same parameter of all directions, one above the other.
+/// The same parameter of all directions, stacked.
 fn stacked(cx: &mut Builder, values: Vec<Value>) -> Result<Value> {
     let mut rows = Vec::new();
     for value in values {
@@ -73,7 +73,7 @@ fn stacked(cx: &mut Builder, values: Vec<Value>) -> Result<Value> {
     cx.concat(rows, 0)
 }
 
-/// Layers of a recurrent network: the outputs, and the last state of each kind.
+/// A recurrent network: the outputs, and the last state of each kind.
 #[allow(clippy::too_many_arguments)]
 pub fn recurrent(
     cx: &mut Builder,
@@ -100,7 +100,7 @@ pub fn recurrent(
     let mut last: Vec<Vec<Value>> = vec![Vec::new(); states.len()];
     for layer in 0..layers {
         if layer > 0 {
-            x = thinned(cx, x, dropout)?;
+            x = apply_dropout(cx, x, dropout)?;
         }
         let from = (layer * directions) as i64;
         let to = from + directions as i64;
@@ -132,8 +132,8 @@ pub fn recurrent(
     Ok(results)
 }
 
-/// What a layer in training hands to the next: elements that are drawn are 0, the others grow to keep the sum.
-fn thinned(cx: &mut Builder, x: Value, rate: f64) -> Result<Value> {
+/// Dropout between layers in training: random elements become 0, the others are scaled up.
+fn apply_dropout(cx: &mut Builder, x: Value, rate: f64) -> Result<Value> {
     let number = |x: f64| In::Number(Scalar::Float(x));
     match rate {
         0.0 => Ok(x),
@@ -191,7 +191,7 @@ fn one_layer(
     cx.node(kind.op, inputs, attrs, 1 + states.len())
 }
 
-/// A layer whose states are projected: the outputs of both directions side by side, and their last states.
+/// A layer with projected states: the outputs of both directions concatenated, and their last states.
 fn projected_layer(
     cx: &mut Builder,
     x: Value,
@@ -220,7 +220,7 @@ fn projected_layer(
     Ok(vec![cx.concat(outputs, 2)?, stacked(cx, hidden)?, stacked(cx, cell)?])
 }
 
-/// Time, directions, batch, features to time, batch, features of both directions.
+/// Time, directions, batch, features to time, batch, concatenated features.
 fn side_by_side(cx: &mut Builder, output: Option<Value>, directions: usize) -> Result<Value> {
     let output = output.ok_or_else(|| Error::internal("a recurrent layer without an output"))?;
     if directions == 1 {
@@ -228,7 +228,7 @@ fn side_by_side(cx: &mut Builder, output: Option<Value>, directions: usize) -> R
     }
     let shape = cx.shape(output)?;
     let [time, count, batch, hidden] = shape.as_slice() else {
-        return Err(Error::internal("a recurrent layer gives four dimensions"));
+        return Err(Error::internal("the output of a recurrent layer has four dimensions"));
     };
     let turned = cx.transpose(output, &[0, 2, 1, 3])?;
     cx.reshape(turned, &[time.clone(), batch.clone(), count * hidden])

@@ -1,4 +1,4 @@
-//! Resize dimension by dimension: known sizes by a matrix of weights or a list of places, others as `resize_graph` says.
+//! Resize, one dimension at a time: known sizes use a weight matrix or a list of indices, others use `resize_graph`.
 
 use super::nodes::MakeNodes;
 use aten2onnx_builder::{Builder, Scalar};
@@ -18,21 +18,21 @@ pub(super) struct Plan<'a> {
     pub(super) antialias: bool,
 }
 
-/// What is asked for along a dimension.
+/// The request for one dimension.
 pub(super) struct Side {
     pub(super) from: SymInt,
     pub(super) to: SymInt,
-    /// Where it is not the quotient of the sizes.
+    /// The scale, unless it is the quotient of the sizes.
     pub(super) factor: Option<Scalar>,
-    /// Start and end of what is cropped, as parts of the dimension.
+    /// Start and end of the cropped region, as fractions of the dimension.
     pub(super) region: (Scalar, Scalar),
 }
 
-/// A `Side` of numbers: sizes before and after, factor, region.
+/// A `Side` with known numbers: sizes before and after, scale, region.
 type KnownSide = (i64, i64, Option<f64>, (f64, f64));
 
 impl Side {
-    /// Sizes, factor and region, where all are known.
+    /// Sizes, scale and region, if all are known.
     fn known(&self) -> Option<KnownSide> {
         let factor = match &self.factor {
             Some(factor) => Some(factor.as_float()?),
@@ -41,7 +41,7 @@ impl Side {
         Some((self.from.known()?, self.to.known()?, factor, (self.region.0.as_float()?, self.region.1.as_float()?)))
     }
 
-    /// Is there nothing to do?
+    /// Whether the dimension stays unchanged.
     fn is_unchanged(&self, cropping: bool) -> bool {
         let is = |number: &Scalar, wanted: f64| number.as_float() == Some(wanted);
         let is_whole = !cropping || (is(&self.region.0, 0.0) && is(&self.region.1, 1.0));
@@ -49,13 +49,13 @@ impl Side {
     }
 }
 
-/// What is so close to the middle between two elements counts as the middle, as in ONNX Runtime: factors have 32 bits.
+/// Positions this close to the middle between two elements count as the middle, as in ONNX Runtime: scales are float32.
 pub(super) const HALF: f64 = 0.5 + 1e-6;
 
-/// A matrix with more weights than this is no constant.
+/// A larger weight matrix is not stored as a constant.
 const MAX_WEIGHTS: i64 = 1 << 24;
 
-/// Resizing dimension by dimension.
+/// Resizes one dimension at a time.
 #[allow(clippy::too_many_arguments)]
 pub fn resize_spelled(
     cx: &mut Builder,
@@ -94,7 +94,7 @@ pub fn resize_spelled(
     if float { Ok(result) } else { cx.cast(result, t) }
 }
 
-/// An element of a vector of floats, known or in the graph.
+/// An element of a float vector, known or in the graph.
 pub(super) fn part_of(cx: &mut Builder, vector: Value, at: usize) -> Result<Scalar> {
     if let Some(known) = cx.constant_floats(vector) {
         let missing = || Error::input(format!("a list of {} numbers has none for dimension {at}", known.len()));
@@ -104,10 +104,10 @@ pub(super) fn part_of(cx: &mut Builder, vector: Value, at: usize) -> Result<Scal
 }
 
 impl Plan<'_> {
-    /// Where an element of the result lies in the input.
+    /// The coordinate in the input of an element of the result.
     fn coordinate(&self, i: f64, from: f64, to: f64, factor: Option<f64>, region: (f64, f64)) -> f64 {
-        // Where sizes give the factor, a place halfway between two elements must come out so. By a factor runtimes divide in 32
-        // bits, in which 1.5 / 0.6 is 2.5 and not just below.
+        // If the sizes determine the scale, a coordinate halfway between two elements must be exact. With a given
+        // scale, runtimes divide in float32, where 1.5 / 0.6 is 2.5 and not slightly less.
         let divided = |place: f64, factor: f64| f64::from(place as f32 / factor as f32);
         let unscaled = |place: f64| factor.map_or(place * from / to, |factor| divided(place, factor));
         let half_pixel = unscaled(i + 0.5) - 0.5;
@@ -137,7 +137,7 @@ impl Plan<'_> {
         }
     }
 
-    /// The places that count for a coordinate, and how much.
+    /// The positions that contribute to a coordinate, with their weights.
     fn taps(&self, x: f64, scale: f64) -> Vec<(f64, f64)> {
         let stretch = if self.antialias { scale.min(1.0) } else { 1.0 };
         let reach = if self.mode == "cubic" { 2.0 } else { 1.0 };
@@ -162,7 +162,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Both sizes are known: a list of places, or a matrix.
+    /// For known sizes: gathers by index, or multiplies by a weight matrix.
     #[allow(clippy::too_many_arguments)]
     fn known(
         &self,
@@ -190,7 +190,7 @@ impl Plan<'_> {
         if outside.contains(&true) { self.replaced(cx, result, axis, &outside) } else { Ok(result) }
     }
 
-    /// Times a matrix of weights.
+    /// Multiplies by a weight matrix.
     #[allow(clippy::too_many_arguments)]
     fn weighted(
         &self,
@@ -231,16 +231,16 @@ impl Plan<'_> {
         cx.transpose(product, &back)
     }
 
-    /// What lies outside of the input has a value of its own.
+    /// Replaces values outside of the input by the extrapolation value.
     fn replaced(&self, cx: &mut Builder, x: Value, axis: i64, outside: &[bool]) -> Result<Value> {
         let flags: Vec<Scalar> = outside.iter().copied().map(Scalar::Bool).collect();
         let list = cx.numbers(&flags, Dtype::Bool)?;
-        let mask = self.along(cx, list, x, axis)?;
+        let mask = self.broadcast_along(cx, list, x, axis)?;
         cx.where_(mask, self.outside, x)
     }
 
-    /// A vector shaped to broadcast along a dimension of `x`.
-    pub(super) fn along(&self, cx: &mut Builder, vector: Value, x: Value, axis: i64) -> Result<Value> {
+    /// Reshapes a vector to broadcast along a dimension of `x`.
+    pub(super) fn broadcast_along(&self, cx: &mut Builder, vector: Value, x: Value, axis: i64) -> Result<Value> {
         let after = cx.rank(x)? - 1 - axis;
         cx.unsqueeze(vector, &(1..=after).collect::<Vec<_>>())
     }

@@ -1,5 +1,5 @@
-//! Resizing a dimension where only the graph knows its sizes, factor or region: coordinates are computed there, in double precision;
-//! elements are picked by index and weight, or by a matrix of weights where their number depends on the factor.
+//! Resizes a dimension whose sizes, scale or region only the graph knows: coordinates are computed in float64; elements
+//! are gathered and weighted, or multiplied by a weight matrix if their number depends on the scale.
 
 use super::grid::cubic_weight;
 use super::nodes::MakeNodes;
@@ -11,7 +11,7 @@ use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Value};
 
 impl Plan<'_> {
-    /// A dimension in its new size.
+    /// Resizes one dimension.
     pub(super) fn in_graph(&self, cx: &mut Builder, x: Value, axis: i64, side: &Side) -> Result<Value> {
         let places = self.coordinates(cx, side)?;
         let result = match self.mode {
@@ -31,11 +31,11 @@ impl Plan<'_> {
         }
         let inside = cx.between(places, 0, &side.from - 1)?;
         let is_inside = cx.op("Equal", vec![inside.into(), places.into()])?;
-        let is_inside = self.along(cx, is_inside, x, axis)?;
+        let is_inside = self.broadcast_along(cx, is_inside, x, axis)?;
         cx.where_(is_inside, result, self.outside)
     }
 
-    /// Where each element of the result lies in the input.
+    /// The coordinate in the input of each element of the result.
     fn coordinates(&self, cx: &mut Builder, side: &Side) -> Result<Value> {
         let i = cx.count(&side.to)?;
         let i = cx.cast(i, Dtype::Float64)?;
@@ -106,7 +106,7 @@ impl Plan<'_> {
     fn weight_along(&self, cx: &mut Builder, weight: Value, x: Value, axis: i64) -> Result<Value> {
         let t = cx.dtype(x);
         let weight = cx.cast(weight, t)?;
-        self.along(cx, weight, x, axis)
+        self.broadcast_along(cx, weight, x, axis)
     }
 
     fn cubic(&self, cx: &mut Builder, x: Value, axis: i64, places: Value, from: &SymInt) -> Result<Value> {
@@ -136,8 +136,8 @@ impl Plan<'_> {
         cx.div(sum, along)
     }
 
-    /// Antialiased: shrinking by a factor, each element is the mean of as many more. A row of weights for each of them, over the places
-    /// of the input and as many beyond its ends, which stand for the ends.
+    /// Antialiased: when shrinking by a factor, each element averages that many more. Each has a row of weights over
+    /// the positions of the input, extended by as many beyond the ends, which repeat the border elements.
     fn by_matrix(
         &self,
         cx: &mut Builder,
@@ -184,7 +184,7 @@ impl Plan<'_> {
         cx.transpose(product, &back)
     }
 
-    /// How much a place counts that is so far away.
+    /// The weight of a position at this distance.
     fn weight(&self, cx: &mut Builder, away: Value) -> Result<Value> {
         if self.mode != "cubic" {
             let one = cx.scalar(&Scalar::Float(1.0), Dtype::Float64)?;
@@ -214,7 +214,7 @@ impl Plan<'_> {
         }
     }
 
-    /// The elements at whole places, cut at the edges.
+    /// The elements at whole positions, clamped to the borders.
     fn gathered(&self, cx: &mut Builder, x: Value, axis: i64, places: Value, from: &SymInt) -> Result<Value> {
         let inside = cx.between(places, 0, from - 1)?;
         let inside = cx.cast(inside, Dtype::Int64)?;
@@ -222,7 +222,7 @@ impl Plan<'_> {
     }
 }
 
-/// A number in double precision.
+/// A number as float64.
 fn number(cx: &mut Builder, x: &Scalar) -> Result<Value> {
     match x {
         Scalar::Value(value) => cx.cast(*value, Dtype::Float64),
@@ -230,7 +230,7 @@ fn number(cx: &mut Builder, x: &Scalar) -> Result<Value> {
     }
 }
 
-/// A number in single precision.
+/// A number as float32.
 fn single(cx: &mut Builder, x: &Scalar) -> Result<Value> {
     match x {
         Scalar::Value(value) => cx.cast(*value, Dtype::Float32),
@@ -239,7 +239,7 @@ fn single(cx: &mut Builder, x: &Scalar) -> Result<Value> {
 }
 
 impl Side {
-    /// The new size in terms of the old one.
+    /// The new size divided by the old one.
     fn scale(&self, cx: &mut Builder) -> Result<Value> {
         match &self.factor {
             Some(factor) => number(cx, factor),
@@ -250,8 +250,8 @@ impl Side {
         }
     }
 
-    /// A place of the result in the input. Where sizes give the factor, one halfway between two elements must come out so. By a
-    /// factor runtimes divide in 32 bits.
+    /// The coordinate in the input of a position of the result. If the sizes determine the scale, a coordinate halfway
+    /// between two elements must be exact. With a given scale, runtimes divide in float32.
     fn unscaled(&self, cx: &mut Builder, place: Value) -> Result<Value> {
         match &self.factor {
             Some(factor) => {
@@ -274,7 +274,7 @@ impl Side {
     }
 }
 
-/// What holds for one element alone, or for more.
+/// Selects a value for one element, or for more.
 fn one_or_more(cx: &mut Builder, count: &SymInt, one: Value, more: Value) -> Result<Value> {
     match count.known() {
         Some(1) => cx.op("Add", vec![one.into(), In::from(vec![0.0])]),
@@ -287,7 +287,7 @@ fn one_or_more(cx: &mut Builder, count: &SymInt, one: Value, more: Value) -> Res
     }
 }
 
-/// Is it a place of the input?
+/// Whether it is a position of the input.
 fn is_place(cx: &mut Builder, places: Value, from: &SymInt) -> Result<Value> {
     let inside = cx.between(places, 0, from - 1)?;
     let apart = cx.sub(inside, places)?;

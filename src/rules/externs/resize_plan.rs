@@ -1,4 +1,4 @@
-//! What a Resize asks for, in all dimensions: sizes, factors, regions.
+//! The sizes, scales and regions of a Resize, for all dimensions.
 
 use super::nodes::MakeNodes;
 use aten2onnx_builder::{Builder, Scalar};
@@ -10,7 +10,7 @@ use aten2onnx_onnx::graph::Value;
 use super::resize::part_of;
 use super::shapes::wrap;
 
-/// The dimensions that are resized, counted from the front.
+/// The resized dimensions, counted from the front.
 fn dims(rank: usize, axes: &Option<Vec<i64>>) -> Vec<usize> {
     match axes {
         None => (0..rank).collect(),
@@ -18,12 +18,12 @@ fn dims(rank: usize, axes: &Option<Vec<i64>>) -> Vec<usize> {
     }
 }
 
-/// Factors that say something: an empty list stands for none.
+/// The scales; an empty list counts as absent.
 fn given_factors(cx: &Builder, scales: Option<Value>) -> Option<Value> {
     scales.filter(|s| cx.ty(*s).shape().is_none_or(|shape| shape.first().is_none_or(|n| *n != 0)))
 }
 
-/// The factors of all dimensions, where factors are what was asked for, or sizes that must keep their ratio.
+/// The scales of all dimensions, if scales are given, or sizes that must keep the aspect ratio.
 pub fn resize_factors(
     cx: &mut Builder,
     x: Value,
@@ -67,7 +67,7 @@ pub fn resize_target(
         }
         return Ok(all);
     }
-    let sizes = sizes.ok_or_else(|| Error::input("Resize without sizes and without factors"))?;
+    let sizes = sizes.ok_or_else(|| Error::input("Resize needs sizes or scales"))?;
     if policy == "stretch" {
         for (dim, size) in dims.into_iter().zip(cx.sym_ints(sizes)?) {
             all[dim] = size;
@@ -81,7 +81,7 @@ pub fn resize_target(
     Ok(all)
 }
 
-/// The factor that keeps the ratio of sizes.
+/// The scale that keeps the aspect ratio.
 fn common_ratio(cx: &mut Builder, x: Value, sizes: Value, dims: &[usize], policy: &str) -> Result<Scalar> {
     let have = cx.shape(x)?;
     let wanted = cx.sym_ints(sizes)?;
@@ -110,7 +110,7 @@ fn times(cx: &mut Builder, size: &SymInt, factor: &Scalar, more: f64) -> Result<
     if let Some((size, factor)) = size.known().zip(known) {
         return Ok(SymInt::from((size as f64 * factor + more).floor() as i64));
     }
-    // Runtimes multiply in 32 bits.
+    // Runtimes multiply in float32.
     let t = if more == 0.0 { Dtype::Float32 } else { Dtype::Float64 };
     let factor = match factor {
         Scalar::Value(value) => cx.cast(*value, t)?,
@@ -139,7 +139,7 @@ pub fn vector_of(cx: &mut Builder, numbers: &[Scalar], t: Dtype) -> Result<Value
     cx.concat(parts, 0)
 }
 
-/// `floor(size * factor)`, if it can be said.
+/// `floor(size * factor)`, if it can be expressed.
 fn scaled(size: &SymInt, factor: f64) -> Option<SymInt> {
     if let Some(n) = size.known() {
         return Some(SymInt::from((n as f64 * f64::from(factor as f32)).floor() as i64));
@@ -151,7 +151,7 @@ fn scaled(size: &SymInt, factor: f64) -> Option<SymInt> {
     (inverse.fract() == 0.0).then(|| size.floor_div(&SymInt::from(inverse as i64)))
 }
 
-/// The region of every dimension, from 0 to 1 where none is given; it only matters for cropping.
+/// The region of every dimension, 0 to 1 if not given; only used for cropping.
 pub fn all_regions(cx: &mut Builder, x: Value, roi: Option<Value>, axes: &Option<Vec<i64>>) -> Result<Option<Value>> {
     let Some(roi) = roi else { return Ok(None) };
     if axes.is_none() {

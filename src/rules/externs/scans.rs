@@ -1,4 +1,4 @@
-//! What runs along a dimension, one slice after another.
+//! Operations that run along a dimension, one slice at a time.
 
 use super::nodes::MakeNodes;
 use aten2onnx_builder::{Builder, Form, Scalar};
@@ -7,7 +7,7 @@ use aten2onnx_core::error::Result;
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Type, Value};
 
-/// A Scan along one dimension: `states` are carried, and `count` values are given at each step.
+/// A Scan along one dimension: `states` are carried, and each step returns `count` values.
 fn scan(
     cx: &mut Builder,
     x: Value,
@@ -17,7 +17,7 @@ fn scan(
     step: impl FnOnce(&mut Builder, &[Value]) -> Result<Vec<Value>>,
 ) -> Result<Vec<Value>> {
     let mut params: Vec<Type> = states.iter().map(|s| cx.ty(*s).clone()).collect();
-    let sizes = others(cx, x, dim)?;
+    let sizes = sizes_except(cx, x, dim)?;
     params.push(Type::tensor(cx.dtype(x), sizes));
     let body = cx.body(&params, step)?;
     let attrs = vec![
@@ -32,13 +32,13 @@ fn scan(
     Ok(results.into_iter().skip(carried).collect())
 }
 
-/// The sizes but for one.
-fn others(cx: &Builder, x: Value, dim: i64) -> Result<Vec<SymInt>> {
+/// All sizes but one.
+fn sizes_except(cx: &Builder, x: Value, dim: i64) -> Result<Vec<SymInt>> {
     let shape = cx.shape(x)?;
     Ok(shape.into_iter().enumerate().filter(|(d, _)| *d as i64 != dim).map(|(_, n)| n).collect())
 }
 
-/// The extreme so far and where it stood, the last of equals; what is no number stays.
+/// The running extreme and its position, the last one of equals; NaN propagates.
 pub fn running_extreme(cx: &mut Builder, x: Value, dim: i64, largest: bool) -> Result<(Value, Value)> {
     let t = cx.dtype(x);
     let worst = match (t.is_float(), largest) {
@@ -47,13 +47,13 @@ pub fn running_extreme(cx: &mut Builder, x: Value, dim: i64, largest: bool) -> R
         (false, true) => super::lowest(cx, t)?,
         (false, false) => super::highest(cx, t)?,
     };
-    let sizes = others(cx, x, dim)?;
+    let sizes = sizes_except(cx, x, dim)?;
     let best = super::full(cx, &sizes, &worst, t)?;
     let place = super::full(cx, &sizes, &Scalar::Int(0), Dtype::Int64)?;
     let zero = cx.scalar(&Scalar::Int(0), Dtype::Int64)?;
     let compare = if largest { "GreaterOrEqual" } else { "LessOrEqual" };
     let results = scan(cx, x, dim, vec![best, place, zero], 2, |cx, params| {
-        let [best, place, i, element] = params else { return Err(cx.fault("a step takes four values")) };
+        let [best, place, i, element] = params else { return Err(cx.fault("expected four parameters of the body")) };
         let (best, place, i, element) = (*best, *place, *i, *element);
         let mut now = cx.op(compare, vec![element.into(), best.into()])?;
         if t.is_float() {
@@ -67,17 +67,17 @@ pub fn running_extreme(cx: &mut Builder, x: Value, dim: i64, largest: bool) -> R
     })?;
     match results.as_slice() {
         [values, places] => Ok((*values, *places)),
-        _ => Err(cx.fault("a scan gives two values")),
+        _ => Err(cx.fault("expected two results of Scan")),
     }
 }
 
 /// `log(cumsum(exp(x)))`, safe against overflow.
 pub fn running_log_sum(cx: &mut Builder, x: Value, dim: i64) -> Result<Value> {
     let t = cx.dtype(x);
-    let sizes = others(cx, x, dim)?;
+    let sizes = sizes_except(cx, x, dim)?;
     let start = super::full(cx, &sizes, &Scalar::Float(f64::NEG_INFINITY), t)?;
     let results = scan(cx, x, dim, vec![start], 1, |cx, params| {
-        let [before, element] = params else { return Err(cx.fault("a step takes two values")) };
+        let [before, element] = params else { return Err(cx.fault("expected two parameters of the body")) };
         let (before, element) = (*before, *element);
         let top = cx.op("Max", vec![before.into(), element.into()])?;
         let apart = cx.sub(before, element)?;
@@ -87,16 +87,16 @@ pub fn running_log_sum(cx: &mut Builder, x: Value, dim: i64) -> Result<Value> {
         let sum = cx.add(smaller, 1)?;
         let more = cx.op("Log", vec![sum.into()])?;
         let sum = cx.add(top, more)?;
-        // Equal ones may be infinite, which have no difference.
+        // Equal values may be infinite, and infinity minus infinity is NaN.
         let doubled = cx.add(element, std::f64::consts::LN_2)?;
         let same = cx.op("Equal", vec![before.into(), element.into()])?;
         let next = cx.where_(same, doubled, sum)?;
         Ok(vec![next, next])
     })?;
-    results.first().copied().ok_or_else(|| cx.fault("a scan gives a value"))
+    results.first().copied().ok_or_else(|| cx.fault("expected a result of Scan"))
 }
 
-/// A loop that carries nothing, for opsets in which it must: a number that nobody reads goes along.
+/// A Loop without loop-carried values, for opsets that require one: adds an unused number.
 pub fn loop_with_a_number(
     cx: &mut Builder,
     trips: Option<Value>,
@@ -104,7 +104,7 @@ pub fn loop_with_a_number(
     body: &Attr,
     outputs: i64,
 ) -> Result<Vec<Value>> {
-    let Attr::Graph(body) = body else { return Err(cx.fault("a loop without a body")) };
+    let Attr::Graph(body) = body else { return Err(cx.fault("a loop needs a body")) };
     let body = cx.with_carried(body);
     let zero = cx.scalar(&Scalar::Int(0), Dtype::Int64)?;
     let count = usize::try_from(outputs).unwrap_or(0) + 1;

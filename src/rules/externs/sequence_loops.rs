@@ -1,4 +1,4 @@
-//! Branches and loops of what If, Loop and Scan do not take in older opsets: sequences, and bfloat16.
+//! Branches and loops on types that If, Loop and Scan do not support in older opsets: sequences and bfloat16.
 
 use super::nodes::MakeNodes;
 use super::sequences::applied_at;
@@ -7,10 +7,11 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::graph::{Attr, Body, Type, Value};
 
-/// The first opset whose If and Loop take and give sequences.
+/// The first opset whose If and Loop support sequences.
 const SINCE: u32 = 13;
 
-/// An If some of whose results are sequences: where both branches give equally many elements, each is a result of its own.
+/// An If with sequences as results: if both branches return the same number of elements, each becomes a separate
+/// result.
 pub fn branches_of_elements(
     cx: &mut Builder,
     condition: Value,
@@ -18,7 +19,7 @@ pub fn branches_of_elements(
     no: &Attr,
     outputs: i64,
 ) -> Result<Vec<Value>> {
-    let (Attr::Graph(yes), Attr::Graph(no)) = (yes, no) else { return Err(cx.fault("an If without its branches")) };
+    let (Attr::Graph(yes), Attr::Graph(no)) = (yes, no) else { return Err(cx.fault("an If needs two branches")) };
     let yes = branch(cx, yes)?;
     let no = branch(cx, no)?;
     let even = yes.lengths.len() == no.lengths.len() && yes.lengths.iter().zip(&no.lengths).all(|(a, b)| a == b);
@@ -46,7 +47,7 @@ fn empty(cx: &mut Builder, dtype: Dtype) -> Result<Value> {
     cx.op_with("SequenceEmpty", Vec::new(), "dtype", Attr::Int(dtype.onnx().into()))
 }
 
-/// A branch that gives elements in the place of sequences.
+/// A branch that returns elements instead of sequences.
 struct Branch {
     body: Attr,
     /// The number of elements of each result; None for a tensor.
@@ -59,7 +60,7 @@ fn branch(cx: &mut Builder, body: &Body) -> Result<Branch> {
     let dtypes = body.outputs.iter().map(|output| cx.dtype(*output)).collect();
     let apart = cx.body(&[], |cx, _| {
         let mut parts = Vec::new();
-        for output in cx.inlined(body, &[]) {
+        for output in cx.inline_body(body, &[]) {
             if cx.ty(output).is_tensor() {
                 lengths.push(None);
                 parts.push(output);
@@ -77,7 +78,7 @@ fn branch(cx: &mut Builder, body: &Body) -> Result<Branch> {
     Ok(Branch { body: apart, lengths, dtypes })
 }
 
-/// The elements of a sequence that was put together where we stand, or is not in the graph.
+/// The elements of a sequence that was built in this scope, or is not in the graph.
 fn elements(cx: &mut Builder, sequence: Value) -> Option<Vec<Value>> {
     if let Some(items) = cx.items(sequence) {
         return Some(items);
@@ -90,19 +91,20 @@ fn elements(cx: &mut Builder, sequence: Value) -> Option<Vec<Value>> {
     }
 }
 
-/// How a result of each round comes out of a loop of tensors.
+/// How results of iterations are collected.
 enum Collected {
     /// All have one shape: they are stacked.
     Stacked,
-    /// One dimension, of any length: joined, with their lengths.
+    /// One dimension of any length: they are concatenated, and their lengths kept.
     Joined,
 }
 
-/// A body applied to the elements of sequences of unknown length, in a loop that gives tensors, which are split afterwards.
+/// Applies a body to the elements of sequences of unknown length, in a loop whose results are tensors that are split
+/// afterwards.
 pub(super) fn mapped_in_tensors(cx: &mut Builder, inputs: &[Value], body: &Body) -> Result<Vec<Value>> {
     if cx.opset() < 11 {
         return Err(Error::refused(
-            "there are no sequences before opset 11, and this one comes from outside",
+            "opsets before 11 have no sequences, and this one is an input of the graph",
             Some(11),
         ));
     }
@@ -119,7 +121,7 @@ pub(super) fn mapped_in_tensors(cx: &mut Builder, inputs: &[Value], body: &Body)
     }
     let joined = params.len() - 2;
     let step = cx.body(&params, |cx, given| {
-        let [index, go_on, before @ ..] = given else { return Err(cx.fault("a loop without its inputs")) };
+        let [index, go_on, before @ ..] = given else { return Err(cx.fault("a loop body needs its inputs")) };
         let outputs = applied_at(cx, inputs, *index, body)?;
         let (mut carried, mut stacked) = (vec![*go_on], Vec::new());
         let mut before = before.iter();
@@ -169,9 +171,9 @@ fn nothing(cx: &mut Builder, dtype: Dtype) -> Result<Value> {
     if dtype == Dtype::String { cx.strings(&[]) } else { cx.numbers(&[], dtype) }
 }
 
-/// A body that takes and gives float32 in the place of bfloat16.
+/// A body that takes and returns float32 instead of bfloat16.
 pub fn wide_body(cx: &mut Builder, body: &Attr) -> Result<Attr> {
-    let Attr::Graph(body) = body else { return Err(cx.fault("a body that is none")) };
+    let Attr::Graph(body) = body else { return Err(cx.fault("expected a graph attribute")) };
     let types: Vec<Type> = body.inputs.iter().map(|input| wide_type(cx.ty(*input))).collect();
     cx.body(&types, |cx, given| {
         let mut inputs = Vec::with_capacity(given.len());
@@ -179,7 +181,7 @@ pub fn wide_body(cx: &mut Builder, body: &Attr) -> Result<Attr> {
             let dtype = cx.dtype(*own);
             inputs.push(if dtype == Dtype::Bfloat16 { cx.cast(*wide, dtype)? } else { *wide });
         }
-        let mut outputs = cx.inlined(body, &inputs);
+        let mut outputs = cx.inline_body(body, &inputs);
         for output in &mut outputs {
             if cx.dtype(*output) == Dtype::Bfloat16 {
                 *output = cx.cast(*output, Dtype::Float32)?;
@@ -196,8 +198,8 @@ fn wide_type(ty: &Type) -> Type {
     }
 }
 
-/// The dtypes of what a body gives.
+/// The dtypes of a body's outputs.
 pub fn dtypes_given(cx: &mut Builder, body: &Attr) -> Result<Vec<Dtype>> {
-    let Attr::Graph(body) = body else { return Err(cx.fault("a body that is none")) };
+    let Attr::Graph(body) = body else { return Err(cx.fault("expected a graph attribute")) };
     Ok(body.outputs.iter().map(|output| cx.dtype(*output)).collect())
 }

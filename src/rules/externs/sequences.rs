@@ -1,4 +1,4 @@
-//! Sequences and optionals for opsets that do not have them: their elements are followed one by one.
+//! Sequences and optionals for opsets without them: their elements are tracked one by one.
 
 use super::nodes::MakeNodes;
 use aten2onnx_builder::{Builder, Scalar};
@@ -7,41 +7,41 @@ use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Body, Type, Value};
 
-/// A sequence of these tensors, which is not in the graph.
+/// A sequence of these tensors, outside the graph.
 pub fn sequence_of(cx: &mut Builder, items: &[Value], t: Dtype) -> Result<Value> {
     Ok(cx.bundle(Type::Sequence(Box::new(Type::unranked(t))), items))
 }
 
-/// A sequence of nothing, by ONNX's number of a dtype, which is not in the graph.
+/// An empty sequence of the dtype with this number in ONNX, outside the graph.
 pub fn empty_sequence(cx: &mut Builder, code: i64) -> Result<Value> {
     let t = i32::try_from(code).ok().and_then(Dtype::from_onnx);
-    let t = t.ok_or_else(|| Error::input(format!("there is no dtype {code}")))?;
+    let t = t.ok_or_else(|| Error::input(format!("unknown dtype {code}")))?;
     sequence_of(cx, &[], t)
 }
 
-/// An optional that holds a value, which is not in the graph.
+/// An optional with a value, outside the graph.
 pub fn optional_of(cx: &mut Builder, x: Option<Value>) -> Result<Value> {
     let item = x.ok_or_else(|| Error::refused("an optional without a value needs opset 15", Some(15)))?;
     let ty = Type::Optional(Box::new(cx.ty(item).clone()));
     Ok(cx.bundle(ty, &[item]))
 }
 
-/// The elements of a sequence or optional, where they are known one by one.
+/// The elements of a sequence or optional, if each is known.
 pub fn items(cx: &mut Builder, x: Value) -> Result<Option<Vec<Value>>> {
     Ok(cx.items(x))
 }
 
-/// Another value that holds the same as a sequence.
+/// A copy of a sequence.
 pub fn copied_sequence(cx: &mut Builder, x: Value) -> Result<Value> {
     cx.copied_sequence(x)
 }
 
-/// Is the type that of an optional?
+/// Whether the value is an optional.
 pub fn is_optional(cx: &mut Builder, x: Value) -> Result<bool> {
     Ok(matches!(cx.ty(x), Type::Optional(_)))
 }
 
-/// The element at a position. One that only the graph knows is picked from all of them, which must be of one shape then.
+/// The element at a position. If only the graph knows the position, all elements must have one shape.
 pub fn item_at(cx: &mut Builder, items: &[Value], position: Value) -> Result<Value> {
     if let Some([at]) = cx.constant_ints(position).as_deref() {
         let index = position_of(*at, items.len(), items.len())?;
@@ -49,11 +49,11 @@ pub fn item_at(cx: &mut Builder, items: &[Value], position: Value) -> Result<Val
     }
     let shapes = items.iter().map(|item| cx.shape(*item)).collect::<Result<Vec<_>>>()?;
     let Some(first) = shapes.first().filter(|first| shapes.iter().all(|shape| shape == *first)) else {
-        let what = "elements of different shapes, one of which the graph picks, need opset 11";
+        let what = "selecting one of several elements of different shapes in the graph needs opset 11";
         return Err(Error::refused(what, Some(11)));
     };
     if first.iter().any(|n| n.has_anonymous()) {
-        let what = "elements of unknown sizes, one of which the graph picks, need opset 11";
+        let what = "selecting one of several elements of unknown sizes in the graph needs opset 11";
         return Err(Error::refused(what, Some(11)));
     }
     let stacked = items.iter().map(|item| cx.unsqueeze(*item, &[0])).collect::<Result<Vec<_>>>()?;
@@ -62,24 +62,24 @@ pub fn item_at(cx: &mut Builder, items: &[Value], position: Value) -> Result<Val
     cx.gather(all, position, 0)
 }
 
-/// The elements with one more, at the end or before a position.
+/// Inserts an element at the end or before a position.
 pub fn items_with(cx: &mut Builder, items: &[Value], item: Value, position: Option<Value>) -> Result<Vec<Value>> {
-    let at = known_position(cx, position, items.len(), items.len() + 1, "a tensor is put at a position")?;
+    let at = known_position(cx, position, items.len(), items.len() + 1, "inserting at a position")?;
     let mut items = items.to_vec();
     items.insert(at.unwrap_or(items.len()), item);
     Ok(items)
 }
 
-/// The elements without the one at a position, or without the last one.
+/// Removes the element at a position, or the last one.
 pub fn items_without(cx: &mut Builder, items: &[Value], position: Option<Value>) -> Result<Vec<Value>> {
-    let at = known_position(cx, position, items.len(), items.len(), "an element is taken from a position")?;
+    let at = known_position(cx, position, items.len(), items.len(), "removing at a position")?;
     let mut items = items.to_vec();
     let at = at.or(items.len().checked_sub(1)).ok_or_else(|| outside(-1, 0))?;
     items.remove(at);
     Ok(items)
 }
 
-/// A position below `end`; None where none is given.
+/// A position below `end`; None if none is given.
 fn known_position(
     cx: &Builder,
     position: Option<Value>,
@@ -90,7 +90,7 @@ fn known_position(
     let Some(position) = position else { return Ok(None) };
     match cx.constant_ints(position).as_deref() {
         Some([at]) => position_of(*at, count, end).map(Some),
-        _ => Err(Error::refused(format!("{what} that the graph computes: this needs opset 11"), Some(11))),
+        _ => Err(Error::refused(format!("{what} that the graph computes needs opset 11"), Some(11))),
     }
 }
 
@@ -103,16 +103,17 @@ fn outside(at: i64, count: usize) -> Error {
     Error::input(format!("position {at} is outside a sequence of {count} elements"))
 }
 
-/// The pieces of a tensor along a dimension: single ones, pieces of a length, or pieces of given lengths.
+/// Splits a tensor along a dimension: into single elements, parts of one length, or parts of given lengths.
 pub fn split_pieces(cx: &mut Builder, x: Value, split: Option<Value>, dim: i64, keep: bool) -> Result<Vec<Value>> {
-    let lacks = |what: &str| Error::refused(format!("{what} that is not known: this needs opset 11"), Some(11));
+    let refused =
+        |what: &str| Error::refused(format!("splitting with {what} unknown at export time needs opset 11"), Some(11));
     let total = cx.dim(x, dim)?;
     let lengths = match split {
-        Some(split) if cx.rank(split)? == 1 => cx.constant_ints(split).ok_or_else(|| lacks("a list of lengths"))?,
+        Some(split) if cx.rank(split)? == 1 => cx.constant_ints(split).ok_or_else(|| refused("lengths"))?,
         _ => {
-            let total = total.known().ok_or_else(|| lacks("a size"))?;
+            let total = total.known().ok_or_else(|| refused("a size"))?;
             let each = split.map_or(Some(1), |split| cx.constant_ints(split)?.first().copied());
-            let each = each.filter(|n| *n > 0).ok_or_else(|| lacks("a length"))?;
+            let each = each.filter(|n| *n > 0).ok_or_else(|| refused("a length"))?;
             (0..total).step_by(usize::try_from(each).unwrap_or(1)).map(|start| each.min(total - start)).collect()
         }
     };
@@ -127,7 +128,7 @@ pub fn split_pieces(cx: &mut Builder, x: Value, split: Option<Value>, dim: i64, 
     Ok(parts)
 }
 
-/// A body applied to the elements of sequences: one by one where they are known, else in a loop.
+/// Applies a body to the elements of sequences: one by one if they are known, else in a loop.
 pub fn mapped(cx: &mut Builder, first: Value, others: &[Value], body: &Attr) -> Result<Vec<Value>> {
     let Attr::Graph(body) = body else { return Err(cx.fault("SequenceMap without a body")) };
     let inputs: Vec<Value> = std::iter::once(first).chain(others.iter().copied()).collect();
@@ -146,7 +147,7 @@ fn mapped_one_by_one(cx: &mut Builder, inputs: &[Value], count: usize, body: &Bo
             let missing = || Error::input(format!("a sequence of SequenceMap has no element {i}"));
             elements.push(items.map_or(Ok(*input), |items| items.get(i).copied().ok_or_else(missing))?);
         }
-        for (result, output) in results.iter_mut().zip(cx.inlined(body, &elements)) {
+        for (result, output) in results.iter_mut().zip(cx.inline_body(body, &elements)) {
             result.push(output);
         }
     }
@@ -167,7 +168,7 @@ fn mapped_in_loop(cx: &mut Builder, inputs: &[Value], body: &Body) -> Result<Vec
         params.push(Type::Sequence(Box::new(Type::unranked(t))));
     }
     let step = cx.body(&params, |cx, given| {
-        let [index, go_on, sequences @ ..] = given else { return Err(cx.fault("a loop without its inputs")) };
+        let [index, go_on, sequences @ ..] = given else { return Err(cx.fault("a loop body needs its inputs")) };
         let outputs = applied_at(cx, inputs, *index, body)?;
         let mut results = vec![*go_on];
         for (sequence, output) in sequences.iter().zip(outputs) {
@@ -181,7 +182,7 @@ fn mapped_in_loop(cx: &mut Builder, inputs: &[Value], body: &Body) -> Result<Vec
     cx.node("Loop", given, vec![("body", step)], carried.len())
 }
 
-/// A body applied to the elements at an index; what is no sequence goes in as it is.
+/// Applies a body to the elements at an index; inputs that are not sequences are passed unchanged.
 pub(super) fn applied_at(cx: &mut Builder, inputs: &[Value], index: Value, body: &Body) -> Result<Vec<Value>> {
     let mut elements = Vec::with_capacity(inputs.len());
     for input in inputs {
@@ -189,5 +190,5 @@ pub(super) fn applied_at(cx: &mut Builder, inputs: &[Value], index: Value, body:
         let at = |cx: &mut Builder| cx.op("SequenceAt", vec![(*input).into(), index.into()]);
         elements.push(if is_sequence { at(cx)? } else { *input });
     }
-    Ok(cx.inlined(body, &elements))
+    Ok(cx.inline_body(body, &elements))
 }

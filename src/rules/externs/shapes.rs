@@ -1,22 +1,23 @@
-//! Shapes, orders, and lists that are folded to one value.
+//! Shapes, permutations, and folds over lists of tensors.
 
 use super::nodes::MakeNodes;
-use aten2onnx_builder::{Builder, In};
+use aten2onnx_builder::Builder;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Value};
 
-/// A new shape over the same elements.
+/// Reshapes a tensor.
 pub fn reshape(cx: &mut Builder, x: Value, size: &[SymInt]) -> Result<Value> {
     cx.reshape(x, size)
 }
 
-/// Repeats along dimensions of size 1, and along new ones in front.
+/// Broadcasts dimensions of size 1 and adds new leading ones.
 pub fn expand(cx: &mut Builder, x: Value, size: &[SymInt]) -> Result<Value> {
     cx.expand(x, size)
 }
 
-/// The shape that shapes broadcast to. Of two unknown sizes the first is kept: PyTorch has checked that they agree.
+/// The shape that shapes broadcast to. Of two unknown sizes the first is used, because PyTorch has checked that they
+/// are equal.
 pub fn broadcast_all(_: &mut Builder, shapes: &[Vec<SymInt>]) -> Result<Vec<SymInt>> {
     let rank = shapes.iter().map(Vec::len).max().unwrap_or(0);
     let mut result = vec![SymInt::from(1); rank];
@@ -33,7 +34,7 @@ pub fn broadcast_all(_: &mut Builder, shapes: &[Vec<SymInt>]) -> Result<Vec<SymI
 }
 
 fn fold(cx: &mut Builder, xs: &[Value], f: impl Fn(&mut Builder, Value, Value) -> Result<Value>) -> Result<Value> {
-    let (first, rest) = xs.split_first().ok_or_else(|| Error::input("a list of tensors is empty"))?;
+    let (first, rest) = xs.split_first().ok_or_else(|| Error::input("the list of tensors is empty"))?;
     rest.iter().try_fold(*first, |sofar, x| f(cx, sofar, *x))
 }
 
@@ -42,12 +43,12 @@ pub fn total(cx: &mut Builder, xs: &[Value]) -> Result<Value> {
     fold(cx, xs, |cx, a, b| cx.add(a, b))
 }
 
-/// The product of matrices, from left to right.
+/// The matrix product, from left to right.
 pub fn chain(cx: &mut Builder, xs: &[Value]) -> Result<Value> {
     fold(cx, xs, |cx, a, b| cx.op("MatMul", vec![a.into(), b.into()]))
 }
 
-/// The largest by comparison.
+/// The elementwise maximum, by comparison.
 pub fn largest(cx: &mut Builder, xs: &[Value]) -> Result<Value> {
     fold(cx, xs, |cx, a, b| {
         let greater = cx.op("Greater", vec![a.into(), b.into()])?;
@@ -55,7 +56,7 @@ pub fn largest(cx: &mut Builder, xs: &[Value]) -> Result<Value> {
     })
 }
 
-/// The smallest by comparison.
+/// The elementwise minimum, by comparison.
 pub fn smallest(cx: &mut Builder, xs: &[Value]) -> Result<Value> {
     fold(cx, xs, |cx, a, b| {
         let less = cx.op("Less", vec![a.into(), b.into()])?;
@@ -63,12 +64,12 @@ pub fn smallest(cx: &mut Builder, xs: &[Value]) -> Result<Value> {
     })
 }
 
-/// The text without its blanks.
+/// The text without spaces.
 pub fn without_blanks(_: &mut Builder, text: &str) -> Result<String> {
     Ok(text.split_whitespace().collect())
 }
 
-/// What leaves dimensions at the end comes back at the start; without dimensions, all elements count as one.
+/// Elements that leave dimensions at the end return at the start; without dimensions, the tensor is flattened.
 pub fn roll_dims(cx: &mut Builder, x: Value, shifts: &[SymInt], dims: &[i64]) -> Result<Value> {
     let shape = cx.shape(x)?;
     if dims.is_empty() {
@@ -103,58 +104,9 @@ fn roll(cx: &mut Builder, x: Value, shift: &SymInt, axis: i64) -> Result<Value> 
     cx.concat(vec![back, front], axis)
 }
 
-/// A dimension counted from the front.
+/// Normalizes a dimension to count from the front.
 pub(super) fn wrap(dim: i64, rank: usize) -> i64 {
     if dim < 0 { dim.saturating_add(rank as i64) } else { dim }
-}
-
-/// Slices by steps, as elements by index.
-pub fn stepped(cx: &mut Builder, x: Value, starts: &[i64], ends: &[i64], axes: &[i64], steps: &[i64]) -> Result<Value> {
-    let mut result = x;
-    for (i, axis) in axes.iter().enumerate() {
-        let at = |list: &[i64], absent: i64| list.get(i).copied().unwrap_or(absent);
-        result = stepped_dim(cx, result, *axis, at(starts, 0), at(ends, i64::MAX), at(steps, 1))?;
-    }
-    Ok(result)
-}
-
-fn stepped_dim(cx: &mut Builder, x: Value, axis: i64, start: i64, end: i64, step: i64) -> Result<Value> {
-    let size = cx.dim(x, axis)?;
-    let Some(size) = size.known() else { return stepped_unknown(cx, x, axis, (start, end, step), &size) };
-    let places = slice_places(size, start, end, step);
-    let places = cx.ints(&places);
-    cx.gather(x, places, axis)
-}
-
-/// The places that a slice of a known dimension reads, as NumPy counts them.
-fn slice_places(size: i64, start: i64, end: i64, step: i64) -> Vec<i64> {
-    let (low, high) = if step > 0 { (0, size) } else { (-1, size - 1) };
-    let from_front = |n: i64| if n < 0 { n.saturating_add(size) } else { n };
-    let (start, end) = (from_front(start).clamp(low, high), from_front(end).clamp(low, high));
-    let mut places = Vec::new();
-    let mut at = start;
-    while (step > 0 && at < end) || (step < 0 && at > end) {
-        places.push(at);
-        at = at.saturating_add(step);
-    }
-    places
-}
-
-/// Of a dimension of unknown size only the whole can be taken by steps, forwards or backwards.
-fn stepped_unknown(cx: &mut Builder, x: Value, axis: i64, slice: (i64, i64, i64), size: &SymInt) -> Result<Value> {
-    let (start, end, step) = slice;
-    let refused = || Error::refused("a slice by steps of a dimension of unknown size needs opset 10", Some(10));
-    let by = SymInt::from(step.checked_abs().ok_or_else(refused)?);
-    let count = size.ceil_div(&by);
-    let forwards = step > 0 && start == 0 && end == i64::MAX;
-    let backwards = step < 0 && (start == -1 || start == i64::MAX) && end < -i64::from(i32::MAX);
-    if !forwards && !backwards {
-        return Err(refused());
-    }
-    let places = cx.count(&count)?;
-    let scaled = cx.mul(places, In::from(step))?;
-    let places = if forwards { scaled } else { cx.add(scaled, size - 1)? };
-    cx.gather(x, places, axis)
 }
 
 /// A reduction over some dimensions.
@@ -165,7 +117,7 @@ pub(super) fn reduce(cx: &mut Builder, op: &'static str, x: Value, axes: &[i64],
     cx.op_with(op, vec![x.into(), axes.into()], "keepdims", Attr::Int(keep.into()))
 }
 
-/// Differences of neighbours, a number of times; of booleans, whether they differ.
+/// Differences of adjacent elements, applied `count` times; for booleans, whether they differ.
 pub fn differences(cx: &mut Builder, x: Value, dim: i64, count: i64) -> Result<Value> {
     let mut result = x;
     for _ in 0..count {

@@ -5,10 +5,10 @@ use aten2onnx_builder::{Builder, In};
 use aten2onnx_core::error::Result;
 use aten2onnx_onnx::graph::Value;
 
-/// A polynomial by its coefficients, lowest first.
+/// Evaluates a polynomial by its coefficients, lowest first.
 pub fn horner(cx: &mut Builder, x: Value, coefficients: &[f64]) -> Result<Value> {
     let Some((last, rest)) = coefficients.split_last() else {
-        return Err(cx.fault("a polynomial without coefficients"));
+        return Err(cx.fault("a polynomial needs coefficients"));
     };
     let mut result: In = (*last).into();
     for coefficient in rest.iter().rev() {
@@ -17,7 +17,7 @@ pub fn horner(cx: &mut Builder, x: Value, coefficients: &[f64]) -> Result<Value>
     }
     match result {
         In::Value(value) => Ok(value),
-        // One coefficient alone takes the shape of its argument.
+        // A single coefficient is expanded to the shape of the argument.
         constant => {
             let zero = cx.mul(x, 0.0)?;
             cx.add(zero, constant)
@@ -25,7 +25,7 @@ pub fn horner(cx: &mut Builder, x: Value, coefficients: &[f64]) -> Result<Value>
     }
 }
 
-/// Bernoulli's numbers 2, 4, ..., 24, each over the factorial of its index.
+/// The Bernoulli numbers 2, 4, ..., 24, each divided by the factorial of its index.
 const BERNOULLI: [f64; 12] = [
     1.0 / 12.0,
     -1.0 / 720.0,

@@ -1,4 +1,4 @@
-//! Strings, which older opsets hardly look into.
+//! Strings, which older opsets hardly support.
 
 use aten2onnx_builder::Builder;
 use aten2onnx_core::error::Result;

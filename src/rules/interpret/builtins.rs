@@ -14,7 +14,7 @@ impl<'r> Frame<'r> {
     pub(super) fn builtin(&mut self, cx: &mut Builder, builtin: Builtin, args: &'r [Expr], ty: &Ty) -> Result<Val> {
         let args: Vec<Val> = args.iter().map(|arg| self.eval(cx, arg)).collect::<Result<_>>()?;
         let mut args = args.into_iter();
-        let mut next = || args.next().ok_or_else(|| Error::internal(format!("{builtin:?} lacks an argument")));
+        let mut next = || args.next().ok_or_else(|| Error::internal(format!("an argument of {builtin:?} is missing")));
         Ok(match builtin {
             Builtin::Len => Val::Int(list(next()?)?.len() as i64),
             Builtin::Range => {
@@ -73,7 +73,7 @@ fn sum(list: Val, ty: &Ty) -> Result<Val> {
     })
 }
 
-/// The smaller or greater of two numbers of one type.
+/// The smaller or larger of two numbers of one type.
 fn of_two(
     a: Val,
     b: Val,
@@ -89,7 +89,7 @@ fn of_two(
     }
 }
 
-/// The least or greatest of a list.
+/// The smallest or largest element of a list.
 fn of_list(value: Val, ints: fn(&[i64]) -> Result<i64>, floats: fn(&[f64]) -> Result<f64>) -> Result<Val> {
     match value {
         Val::List(items) if matches!(items.first(), Some(Val::Float(_))) => {

@@ -1,4 +1,4 @@
-//! Calls: of rules by a program, of lowerings by the builder, of rules and helpers by each other.
+//! Calls: of rules by a program, of lowerings by the builder, of rules and functions by each other.
 
 use aten2onnx_opmap::tree::{Expr, Function, Lower, Map, Param};
 use aten2onnx_opmap::types::Ty;
@@ -23,7 +23,7 @@ impl MappingFiles {
         frame.map(cx, map, values)?.into_outs()
     }
 
-    /// Runs a `lower` on a call that is too new.
+    /// Runs a `lower` on a call whose version is too new.
     pub(super) fn call_lower(&self, cx: &mut Builder, lower: &Lower, call: &Call) -> Result<Vec<Value>> {
         let mut frame = Frame::new(self);
         frame.outputs = call.outputs as i64;
@@ -79,7 +79,7 @@ impl<'r> Frame<'r> {
         self.eval(cx, &function.body)
     }
 
-    /// An argument of a call as the header wants it.
+    /// An argument of a call, converted to the type in the header.
     fn parameter(&mut self, cx: &mut Builder, param: &'r Param, args: &Args) -> Result<Val> {
         if is_opaque(&param.ty) {
             return Ok(Val::None);
@@ -91,7 +91,7 @@ impl<'r> Frame<'r> {
     }
 }
 
-/// Takes one argument out of a call: what the generated entry of a rule does.
+/// Reads one argument of a call, like the generated entry point of a rule.
 fn argument(cx: &mut Builder, args: &Args, name: &str, ty: &Ty, size: Option<usize>) -> Result<Val> {
     Ok(match ty {
         Ty::Tensor => args.tensor(cx, name)?.into(),
@@ -135,7 +135,7 @@ fn argument(cx: &mut Builder, args: &Args, name: &str, ty: &Ty, size: Option<usi
 }
 
 fn unknown_type(name: &str, ty: &Ty) -> Error {
-    Error::internal(format!("the argument `{name}` is of type {ty}, which no call can give"))
+    Error::internal(format!("the argument `{name}` is of type {ty}, which no call can pass"))
 }
 
 pub(super) fn is_opaque(ty: &Ty) -> bool {
@@ -154,7 +154,7 @@ fn input(call: &Call, param: &Param, i: usize) -> Result<Val> {
     })
 }
 
-/// An attribute of a call: as given, or at its default in the version that the lowering is about.
+/// An attribute of a call, or its default in the version that the lowering is written for.
 fn attribute(call: &Call, lower: &Lower, param: &Param) -> Result<Val> {
     let stem = param.name.rsplit_once('_').map_or(param.name.as_str(), |(stem, _)| stem);
     let (ty, optional) = match &param.ty {
@@ -175,7 +175,7 @@ fn attribute(call: &Call, lower: &Lower, param: &Param) -> Result<Val> {
     };
     match given {
         Val::None if optional => Ok(Val::None),
-        Val::None => default_of(lower, stem).ok_or_else(|| call.lacks(stem)),
+        Val::None => default_of(lower, stem).ok_or_else(|| call.missing_attribute(stem)),
         given => Ok(given),
     }
 }

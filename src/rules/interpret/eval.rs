@@ -1,4 +1,4 @@
-//! Expressions: what the generated Rust of a rule would compute, by the same functions in the same order.
+//! Evaluates expressions with the same functions, in the same order, as the generated Rust of a rule.
 
 use aten2onnx_opmap::syntax::ast::{BinaryOp, UnaryOp};
 use aten2onnx_opmap::tree::{Expr, Item, Kind, MatchArm, Names, Pattern, Statement, Text};
@@ -12,12 +12,12 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
 
-/// A rule that runs: its names and what they stand for.
+/// A running rule: its local names and their values.
 pub(super) struct Frame<'r> {
     pub(super) rules: &'r MappingFiles,
-    /// The inner scopes last.
+    /// Local names; those of inner scopes come last.
     locals: Vec<(&'r str, Val)>,
-    /// The number of outputs that were asked of a lowering.
+    /// The number of outputs requested from a lowering.
     pub(super) outputs: i64,
 }
 
@@ -32,10 +32,10 @@ impl<'r> Frame<'r> {
 
     fn local(&self, name: &str) -> Result<&Val> {
         let found = self.locals.iter().rev().find(|(n, _)| *n == name);
-        found.map(|(_, value)| value).ok_or_else(|| Error::internal(format!("a rule has no `{name}`")))
+        found.map(|(_, value)| value).ok_or_else(|| Error::internal(format!("the rule has no local `{name}`")))
     }
 
-    /// Runs with names of its own, which end with it.
+    /// Runs in a nested scope.
     pub(super) fn scoped<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let outer = self.locals.len();
         let result = run(self);
@@ -43,7 +43,7 @@ impl<'r> Frame<'r> {
         result
     }
 
-    /// The value as a type of Rust.
+    /// The value of an expression as a Rust type.
     pub(super) fn take<T: FromVal>(&mut self, cx: &mut Builder, expr: &'r Expr) -> Result<T> {
         T::from_val(self.eval(cx, expr)?)
     }
@@ -102,7 +102,7 @@ impl<'r> Frame<'r> {
             }),
             Kind::Fail(parts) => Err(self.failure(cx, parts)?),
             Kind::Since(opset, reason) => Err(Error::refused(reason.as_str(), Some(*opset))),
-            Kind::Closure(..) => Err(Error::internal("a graph outside an attribute")),
+            Kind::Closure(..) => Err(Error::internal("a body is only allowed in a graph attribute")),
         }
     }
 
@@ -183,10 +183,10 @@ impl<'r> Frame<'r> {
                 self.locals.truncate(outer);
             }
         }
-        Err(Error::internal("no arm of a match fits"))
+        Err(Error::internal("no arm of a match applies"))
     }
 
-    /// Does the pattern fit? Then its names are bound.
+    /// Whether the pattern matches. Binds its names.
     fn fits(&mut self, cx: &mut Builder, pattern: &'r Pattern, value: &Val) -> Result<bool> {
         Ok(match pattern {
             Pattern::Wild => true,
@@ -292,7 +292,7 @@ fn dtype(name: &str) -> Result<Dtype> {
     Dtype::from_torch_name(name).ok_or_else(|| Error::internal(format!("there is no dtype `{name}`")))
 }
 
-/// A value as one of another type that stands for it.
+/// Converts a value to another type implicitly.
 pub(super) fn converted(value: Val, to: &Ty) -> Result<Val> {
     Ok(match (value, to) {
         (Val::None, _) => Val::None,

@@ -1,4 +1,4 @@
-//! Mapping files from the disk over those of the build, checked together.
+//! Loads mapping files from disk, and checks them together with the built-in ones.
 
 use std::path::{Path, PathBuf};
 #[cfg(feature = "interpreted")]
@@ -13,11 +13,11 @@ use super::tables::{EXTERNS, MAPPINGS};
 use aten2onnx_core::error::{Error, Kind, Result};
 
 impl MappingFiles {
-    /// Reads mapping files, and all of a folder where one is named. They are checked together with the rules of the build, which
-    /// they may call and override.
+    /// Reads mapping files, and all files of folders. They are checked together with the built-in rules, which they may
+    /// call and override.
     ///
     /// # Errors
-    /// A file that cannot be read, or everything that the checker has to say.
+    /// A file that cannot be read, or all diagnostics of the checker.
     pub fn load(paths: &[PathBuf]) -> Result<MappingFiles> {
         let mut own = Sources::default();
         for path in paths {
@@ -31,19 +31,19 @@ impl MappingFiles {
             base.add(format!("mappings/{name}"), *text);
         }
         let mut checked = check_with_base(base, own, schemas);
-        // A model is proof enough: whoever wants more has `try`.
+        // Examples are not required here; `try` reports missing ones.
         checked.diagnostics.retain(|d| d.code != "E0803");
-        sound(checked)
+        without_errors(checked)
     }
 
-    /// All rules and schemas of a folder, in the place of those of the build.
+    /// Loads all rules and schemas of a folder instead of the built-in ones.
     ///
     /// # Errors
-    /// The same.
+    /// As for `load`.
     pub fn replacing(mappings: &Path) -> Result<MappingFiles> {
         let schemas = Schemas::load(mappings).map_err(Error::input)?;
         let own = Sources::read_dir(mappings).map_err(|error| Error::from(error).at(mappings.display().to_string()))?;
-        sound(check_with_base(Sources::default(), own, schemas))
+        without_errors(check_with_base(Sources::default(), own, schemas))
     }
 }
 
@@ -76,22 +76,22 @@ fn read(path: &Path, sources: &mut Sources) -> Result<()> {
     Ok(())
 }
 
-/// The rules, if nothing is wrong with them.
-fn sound(checked: Checked) -> Result<MappingFiles> {
+/// The rules, if they have no errors.
+fn without_errors(checked: Checked) -> Result<MappingFiles> {
     if !checked.diagnostics.is_empty() {
         let count = render::distinct(&checked.diagnostics);
         let errors = if count == 1 { "an error".to_owned() } else { format!("{count} errors") };
         let text = render::render(&checked.sources, &checked.diagnostics, false);
         let error = Error::input(format!("the mapping files have {errors}\n\n{}", text.trim_end()));
-        return Err(error.help("`aten2onnx explain-error CODE` tells more about an error"));
+        return Err(error.help("`aten2onnx explain-error CODE` explains an error"));
     }
     let known = |name: &str| EXTERNS.binary_search_by(|row| row.0.cmp(name)).is_ok();
     if let Some(function) = checked.program.externs.iter().find(|f| !known(&f.name)) {
         let place = checked.sources.place(function.span);
         let error = Error::unsupported(format!("this program has no function for `extern fn {}`", function.name));
-        return Err(error.at(place).help(
-            "an `extern fn` is written in Rust: it can be used where the mapping files are compiled, and nowhere else",
-        ));
+        return Err(error
+            .at(place)
+            .help("an `extern fn` is written in Rust, so it can only be used in mapping files that are compiled"));
     }
     Ok(MappingFiles::new(checked))
 }

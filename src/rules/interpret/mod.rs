@@ -1,8 +1,7 @@
-//! Rules at run time: mapping files that pass the same checker as those of the build, run by an interpreter over the checked
-//! tree.
+//! Rules at run time: checks mapping files like the built-in ones, and interprets the checked tree.
 //!
-//! It calls the builder as the generated Rust does, function for function and in the same order, so that a rule gives the same
-//! graph either way. Nothing here is touched by an export without mapping files.
+//! The interpreter calls the same builder functions in the same order as the generated Rust, so both emit the same
+//! graph. Exports without mapping files do not use it.
 
 mod builtins;
 mod call;
@@ -30,13 +29,13 @@ use aten2onnx_core::error::Result;
 use aten2onnx_onnx::facts::MIN_OPSET;
 use aten2onnx_onnx::graph::Value;
 
-/// An `extern fn` as the interpreter calls it.
+/// An `extern fn` with the signature that the interpreter calls.
 pub type ExternFn = fn(&mut Builder, &mut ExternArgs) -> Result<Val>;
 
-/// Checked mapping files, over the rules of the build.
+/// Checked mapping files, on top of the built-in rules.
 pub struct MappingFiles {
     checked: Checked,
-    /// The overloads that are run from here: those of the files, and those that call one of them.
+    /// The overloads that this set runs: those of the files, and those that call one of them.
     maps: FxHashSet<String>,
     /// The lowerings of the files.
     lowers: FxHashSet<(String, u32)>,
@@ -54,7 +53,7 @@ impl MappingFiles {
         MappingFiles { checked, maps, lowers }
     }
 
-    /// The files with what was found out about them.
+    /// The checked files.
     pub fn checked(&self) -> &Checked {
         &self.checked
     }
@@ -67,35 +66,35 @@ impl MappingFiles {
         self.checked.schemas.opsets.max
     }
 
-    /// The number of an arm among those of the build and, after them, those of this set.
+    /// The global number of an arm: built-in arms come first, then those of this set.
     fn arm(&self, arm: u32) -> u32 {
         arm.saturating_add(self.first_arm())
     }
 
-    /// The number of the first arm of this set: those before are of compiled rules.
+    /// The number of the first arm of this set, after the built-in ones.
     pub fn first_arm(&self) -> u32 {
-        // As many arms as fit into memory.
+        // The number fits, because the arms are in memory.
         crate::compiled::BUILT_IN.arms.len() as u32
     }
 
-    /// The rule of an overload, if it is run from here.
+    /// The rule of an overload, if this set runs it.
     pub fn find(&self, name: &str) -> Option<InterpretedRule<'_>> {
         let map = self.maps.contains(name).then(|| self.program().map(name))??;
         Some(InterpretedRule { rules: self, map })
     }
 
-    /// The overloads that are run from here, sorted.
+    /// The overloads that this set runs, sorted.
     pub fn overloads(&self) -> impl Iterator<Item = &str> {
         self.program().maps.iter().map(|m| m.function.name.as_str()).filter(|name| self.maps.contains(*name))
     }
 
-    /// Why an overload cannot be had, if the files say so.
+    /// Why ONNX cannot express an overload, if the files state it.
     pub fn unsupported(&self, name: &str) -> Option<&str> {
         let found = self.program().unsupported.iter().find(|u| u.name == name && is_run(&self.checked, u.span.file));
         found.map(|u| u.reason.as_str())
     }
 
-    /// Where an arm is, and what it says.
+    /// The location and text of an arm.
     pub fn described(&self, arm: u32) -> Option<(String, &str)> {
         let arm = self.program().arms.get(arm.checked_sub(self.first_arm())? as usize)?;
         Some((self.checked.sources.place(arm.span), &arm.text))
@@ -113,7 +112,7 @@ impl fmt::Debug for MappingFiles {
     }
 }
 
-/// Adds the rules that call one of these, and those that call them.
+/// Adds the rules that call one of these, directly or indirectly.
 fn callers(program: &Program, maps: &mut FxHashSet<String>) {
     let mut fns = FxHashSet::default();
     loop {
@@ -145,7 +144,7 @@ fn callers(program: &Program, maps: &mut FxHashSet<String>) {
     }
 }
 
-/// A rule that is run by the interpreter.
+/// A rule that the interpreter runs.
 #[derive(Debug, Clone, Copy)]
 pub struct InterpretedRule<'r> {
     rules: &'r MappingFiles,
@@ -163,7 +162,7 @@ impl<'r> InterpretedRule<'r> {
         self.rules.checked.sources.place(self.map.function.span)
     }
 
-    /// May it be called with complex numbers?
+    /// Whether it may be called with complex numbers.
     pub fn takes_complex(&self) -> bool {
         self.rules.program().takes_complex(self.name())
     }
@@ -173,7 +172,7 @@ impl<'r> InterpretedRule<'r> {
         row.get(opset.checked_sub(MIN_OPSET)? as usize)
     }
 
-    /// What it can do at an opset.
+    /// The support at an opset.
     pub fn support(&self, opset: u32) -> Support {
         match self.status(opset) {
             Some(Status::Full) => Support::Full,
@@ -182,7 +181,7 @@ impl<'r> InterpretedRule<'r> {
         }
     }
 
-    /// Why it does not work at an opset.
+    /// Why it is not supported at an opset.
     pub fn reasons(&self, opset: u32) -> Vec<&'r str> {
         match self.status(opset) {
             Some(Status::Partial(reasons) | Status::No(reasons)) => reasons.iter().map(String::as_str).collect(),
@@ -190,7 +189,7 @@ impl<'r> InterpretedRule<'r> {
         }
     }
 
-    /// Runs it.
+    /// Runs the rule.
     pub fn call(&self, cx: &mut Builder, args: &Args) -> Result<Vec<Out>> {
         self.rules.call_map(cx, self.map, args)
     }

@@ -17,7 +17,7 @@ type Attrs = Vec<(&'static str, Attr)>;
 impl<'r> Frame<'r> {
     /// A node as one value, a tuple or a list.
     pub(super) fn node(&mut self, cx: &mut Builder, node: &'r Node) -> Result<Val> {
-        // The count comes first, as in compiled rules: it may make nodes itself.
+        // The count comes first, as in compiled rules, because it may make nodes.
         let count = match &node.outputs {
             Outputs::Typed(stated) => return self.foreign(cx, node, stated),
             Outputs::One => 1,
@@ -28,26 +28,26 @@ impl<'r> Frame<'r> {
             schema::find(&node.op).ok_or_else(|| Error::internal(format!("there is no operator `{}`", node.op)))?;
         let inputs: Vec<In> = node.inputs.iter().map(|input| self.input(cx, input)).collect::<Result<_>>()?;
         let attrs = self.attributes(cx, node, op, &inputs)?;
-        // The newest form may be asked for by any number above it.
+        // Any larger number also means the newest form.
         let form = if node.form == self.rules.newest() { Form::NEWEST } else { Form::before(node.form + 1) };
         let values = cx.node_in(form, op.name, inputs, attrs, count)?;
         match &node.outputs {
             Outputs::One => values
                 .first()
                 .map(|value| Val::Tensor(*value))
-                .ok_or_else(|| Error::internal(format!("`{}` gives no output", node.op))),
+                .ok_or_else(|| Error::internal(format!("`{}` has no output", node.op))),
             Outputs::List(_) | Outputs::Typed(_) => Ok(values.into()),
             Outputs::Tuple(count) if values.len() == *count => {
                 Ok(Val::Tuple(values.into_iter().map(Val::Tensor).collect()))
             }
             Outputs::Tuple(count) => {
                 let given = values.len();
-                Err(Error::internal(format!("a node with {given} outputs where {count} were asked for")))
+                Err(Error::internal(format!("expected {count} outputs of a node, found {given}")))
             }
         }
     }
 
-    /// A node of another domain, whose outputs are of stated types.
+    /// A node of another domain, whose output types the rule states.
     fn foreign(&mut self, cx: &mut Builder, node: &'r Node, stated: &'r [Stated]) -> Result<Val> {
         let mut types: Vec<(Dtype, Vec<SymInt>)> = Vec::with_capacity(stated.len());
         for output in stated {
@@ -72,7 +72,7 @@ impl<'r> Frame<'r> {
         Ok(match input {
             Input::Absent => In::None,
             Input::Tensor(e) | Input::Optional(e) => self.take::<Option<Value>>(cx, e)?.into(),
-            Input::Number(e) => match self.eval(cx, peeled(e))? {
+            Input::Number(e) => match self.eval(cx, without_conversions(e))? {
                 Val::Int(n) => n.into(),
                 Val::Float(x) => x.into(),
                 Val::Bool(b) => b.into(),
@@ -87,7 +87,7 @@ impl<'r> Frame<'r> {
         })
     }
 
-    /// Bodies come last: the types of their inputs follow from the other attributes too.
+    /// Bodies come last, because the types of their inputs depend on the other attributes.
     fn attributes(
         &mut self,
         cx: &mut Builder,
@@ -113,7 +113,7 @@ impl<'r> Frame<'r> {
         Ok(attrs)
     }
 
-    /// The body of a `_g` attribute: the types of its inputs follow from the node's.
+    /// The body of a `_g` attribute; its input types follow from those of the node.
     #[allow(clippy::too_many_arguments)]
     fn graph(
         &mut self,
@@ -128,7 +128,7 @@ impl<'r> Frame<'r> {
         let types = cx.body_params(op, name, inputs, attrs)?;
         cx.body(&types, |cx, inputs| {
             if inputs.len() != params.len() {
-                let message = format!("a body with {} inputs where the rule names {}", inputs.len(), params.len());
+                let message = format!("expected {} inputs of a body, found {}", params.len(), inputs.len());
                 return Err(Error::internal(message));
             }
             self.scoped(|frame| {
@@ -141,15 +141,15 @@ impl<'r> Frame<'r> {
     }
 }
 
-/// The literal inside conversions, if that is all there is.
-fn peeled(expr: &Expr) -> &Expr {
+/// Removes implicit conversions around an expression.
+fn without_conversions(expr: &Expr) -> &Expr {
     match &expr.kind {
-        Kind::Convert(inner) => peeled(inner),
+        Kind::Convert(inner) => without_conversions(inner),
         _ => expr,
     }
 }
 
-/// The name as the schema has it.
+/// The static name from the schema.
 fn attribute_name(op: &'static schema::Op, name: &str) -> Result<&'static str> {
     let mut all = op.versions.iter().rev().flat_map(|version| version.attributes);
     let found = all.find(|attribute| attribute.name == name);

@@ -1,4 +1,4 @@
-//! What mapping files are checked against and run with.
+//! Data that mapping files are checked against, and functions that they call.
 
 use super::ExternFn;
 use crate::compiled::prelude::*;

@@ -1,4 +1,4 @@
-//! The values of running rules: one enum where compiled rules have a Rust type for each type of opmap.
+//! Values of interpreted rules: one enum for all types of opmap.
 
 use crate::support::Show;
 use aten2onnx_builder::{Out, Scalar};
@@ -7,7 +7,7 @@ use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Value};
 
-/// A value. An optional one is [`Val::None`] or the value itself: no type of opmap is optional twice.
+/// A value. An optional one is [`Val::None`] or the value itself, because no type of opmap is optional twice.
 #[derive(Debug, Clone)]
 pub enum Val {
     /// `Tensor`
@@ -32,17 +32,17 @@ pub enum Val {
     List(Vec<Val>),
     /// `(A, B)`
     Tuple(Vec<Val>),
-    /// `None`, and what never matters: a layout, a device.
+    /// `None`, and values that are not used: a layout, a device.
     None,
 }
 
-/// A fault of the checker: it lets no rule through that would come here.
+/// A bug of the checker, which should have rejected the rule.
 pub(super) fn mismatch(wanted: &str, found: &Val) -> Error {
-    Error::internal(format!("a rule gives {found:?} where {wanted} is due"))
+    Error::internal(format!("expected {wanted}, found {found:?}"))
 }
 
 impl Val {
-    /// Equality as rules mean it: a `Scalar` equals what it is known to equal.
+    /// Equality in rules: a `Scalar` equals what it is known to equal.
     pub(super) fn equals(&self, other: &Val) -> bool {
         match (self, other) {
             (Val::Tensor(a), Val::Tensor(b)) => a == b,
@@ -61,7 +61,7 @@ impl Val {
         }
     }
 
-    /// The values of the graph in a body's or lowering's result.
+    /// The values of the graph that a body or lowering returned.
     pub(super) fn into_values(self) -> Result<Vec<Value>> {
         match self {
             Val::Tensor(value) => Ok(vec![value]),
@@ -93,7 +93,7 @@ impl Val {
     }
 }
 
-/// As the reason of a refusal shows it.
+/// The text in the reason of a refusal.
 impl Show for Val {
     fn text(&self) -> String {
         match self {
@@ -112,7 +112,7 @@ impl Show for Val {
     }
 }
 
-/// What a value of the interpreter becomes for a Rust function.
+/// Converts values of the interpreter to Rust types.
 pub trait FromVal: Sized {
     /// The value as this type.
     fn from_val(value: Val) -> Result<Self>;
@@ -192,7 +192,7 @@ tuple!(A B);
 tuple!(A B C);
 tuple!(A B C D);
 
-/// The arguments of an `extern fn`, taken one by one.
+/// The arguments of an `extern fn`, read one by one.
 #[derive(Debug)]
 pub struct ExternArgs(std::vec::IntoIter<Val>);
 
@@ -201,8 +201,8 @@ impl ExternArgs {
         ExternArgs(values.into_iter())
     }
 
-    /// The next one.
+    /// The next argument.
     pub fn take<T: FromVal>(&mut self) -> Result<T> {
-        T::from_val(self.0.next().ok_or_else(|| Error::internal("a rule gives too few arguments"))?)
+        T::from_val(self.0.next().ok_or_else(|| Error::internal("too few arguments"))?)
     }
 }

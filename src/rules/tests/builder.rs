@@ -33,7 +33,7 @@ fn finished(mut cx: Builder, outputs: &[Value]) -> Graph {
     cx.finish().unwrap()
 }
 
-/// The nodes of a graph, a line each.
+/// The nodes of a graph, one per line.
 fn nodes(graph: &Graph) -> Vec<String> {
     let text = graph.to_string();
     let lines = text.lines().skip_while(|line| !line.starts_with('(')).skip(1);
@@ -207,7 +207,10 @@ fn symbols_are_solved_for_and_read_off() {
     let whole = cx.sym_value(&(s("t") * 2 + 1)).unwrap();
     let b = cx.sym_value(&(s("u") - 1).floor_div(&n(2))).unwrap();
     let error = cx.sym_value(&s("nowhere")).unwrap_err();
-    assert_eq!((error.kind, error.message.as_str()), (Kind::Unsupported, "no input tells the size `nowhere`"));
+    assert_eq!(
+        (error.kind, error.message.as_str()),
+        (Kind::Unsupported, "the size `nowhere` is not a dimension of any input")
+    );
     let graph = finished(cx, &[a, whole, b]);
     assert_eq!(
         nodes(&graph),
@@ -250,7 +253,7 @@ fn reshape_says_as_little_as_it_can() {
     assert_eq!(entries(&[s("n"), s("p"), n(3), n(4), k.clone()]).unwrap(), "3 nodes");
     assert_eq!(entries(&[n(1), &(&np * &k) * 12]).unwrap(), "list_1_-1");
     assert_eq!(entries(&[n(-1), n(6)]).unwrap(), "list_-1_6");
-    // `n` may be 0, and then no -1 can be worked out.
+    // `n` may be 0, so -1 would be ambiguous.
     assert_eq!(entries(&[s("n"), &(&s("p") * &k) * 12]).unwrap(), "8 nodes");
 }
 
@@ -382,7 +385,7 @@ fn recorded_types_refine_and_contradict() {
     let error = cx.set_type(y, &Type::tensor(Float32, vec![n(1), s("u0")])).unwrap_err();
     assert_eq!(
         error.message,
-        "gives int64[1, u0] where PyTorch recorded float32[1, u0] (in the rule for `aten::nonzero`)"
+        "returns int64[1, u0] where PyTorch recorded float32[1, u0] (in the rule for `aten::nonzero`)"
     );
     assert!(cx.set_type(y, &Type::sized(Int64, &[1])).is_err());
     assert!(cx.set_type(y, &Type::sized(Int64, &[2, 2])).is_err());

@@ -1,8 +1,8 @@
-//! Complex numbers, which ONNX's operators do not take: a complex value is a pair of real ones.
+//! Complex numbers, which ONNX operators do not take: each complex value is represented by real ones.
 //!
-//! Rules see a value of dtype complex64 with PyTorch's shape. No node carries it: it stands for its real and its imaginary part, or
-//! for one real tensor with a last dimension of 2, whichever it was made from, and becomes the other when that is asked for. At the
-//! borders of the graph (inputs, weights, outputs) it is the real tensor with a last dimension of 2.
+//! Rules see a value of dtype complex64 with PyTorch's shape. No node has this value: it represents a real and an
+//! imaginary part, or one real tensor with a last dimension of 2. Either representation is computed from the other on
+//! demand. Inputs, weights and outputs of the graph are real tensors with a last dimension of 2.
 
 mod operators;
 
@@ -17,17 +17,17 @@ use aten2onnx_core::sym::SymInt;
 use aten2onnx_core::weights::Weight;
 use aten2onnx_onnx::graph::{Attr, Source, Type, Value};
 
-/// What a complex value stands for; one of the two is there.
+/// The representations of a complex value; at least one is present.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Pair {
     /// The real and the imaginary part; None for an imaginary part of zeros.
     parts: Option<(Value, Option<Value>)>,
-    /// The parts in a last dimension of 2.
+    /// Both parts, stacked in a last dimension of 2.
     joined: Option<Value>,
 }
 
 impl Builder {
-    /// A complex value of two real ones of one shape; without an imaginary part it is zero.
+    /// A complex value from two real ones of the same shape; None means that the imaginary part is zero.
     pub fn complex(&mut self, re: Value, im: Option<Value>) -> Result<Value> {
         let re = self.plain(re);
         let im = im.map(|im| self.plain(im));
@@ -39,7 +39,7 @@ impl Builder {
         Ok(self.add_pair(ty, Pair { parts: Some((re, im)), joined: None }))
     }
 
-    /// A complex value of a real tensor whose last dimension is 2.
+    /// A complex value from a real tensor whose last dimension is 2.
     pub fn paired(&mut self, joined: Value) -> Result<Value> {
         let joined = self.plain(joined);
         let mut shape = self.shape(joined)?;
@@ -57,7 +57,7 @@ impl Builder {
         value
     }
 
-    /// Is it a complex value?
+    /// Whether the value is complex.
     pub fn is_complex(&self, value: Value) -> bool {
         self.shared.pairs.contains_key(&self.plain(value))
     }
@@ -73,8 +73,8 @@ impl Builder {
         match (pair.parts, pair.joined) {
             (Some(parts), _) => Ok(parts),
             (None, Some(joined)) => {
-                let re = self.half(joined, 0)?;
-                let im = self.half(joined, 1)?;
+                let re = self.part_at(joined, 0)?;
+                let im = self.part_at(joined, 1)?;
                 self.keep_pair(value, |pair| pair.parts = Some((re, Some(im))));
                 Ok((re, Some(im)))
             }
@@ -82,11 +82,11 @@ impl Builder {
         }
     }
 
-    fn half(&mut self, joined: Value, i: i64) -> Result<Value> {
+    fn part_at(&mut self, joined: Value, i: i64) -> Result<Value> {
         self.node1("Gather", vec![joined.into(), i.into()], vec![("axis", Attr::Int(-1))])
     }
 
-    /// The imaginary part, also where it is zero.
+    /// The imaginary part, as zeros if there is none.
     pub fn imaginary(&mut self, value: Value) -> Result<Value> {
         let (re, im) = self.parts(value)?;
         match im {
@@ -100,7 +100,7 @@ impl Builder {
         self.full(&shape, &Scalar::Int(0), dtype)
     }
 
-    /// The real tensor with the parts in a last dimension of 2; a real value is itself.
+    /// The real tensor with both parts in a last dimension of 2; real values are returned unchanged.
     pub fn joined(&mut self, value: Value) -> Result<Value> {
         let value = self.plain(value);
         if !self.is_complex(value) {
@@ -124,7 +124,7 @@ impl Builder {
         Ok(joined)
     }
 
-    /// The outputs of the graph are real from here on.
+    /// Replaces complex outputs of the graph by real tensors.
     pub(crate) fn join_outputs(&mut self) -> Result<()> {
         for i in 0..self.outputs.len() {
             self.outputs[i].1 = self.joined(self.outputs[i].1)?;
@@ -132,7 +132,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Notes what was made of a value, unless a body around the nodes that were made ends before the value does.
+    /// Caches a representation of a value, unless it was made in a scope that ends before the value does.
     fn keep_pair(&mut self, value: Value, note: impl FnOnce(&mut Pair)) {
         if self.data(value).scope == self.scope().map_or(0, |s| s.id)
             && let Some(pair) = self.shared.pairs.get_mut(&value)
@@ -155,7 +155,7 @@ impl Builder {
         self.complex(re, im)
     }
 
-    /// A cast from or to a complex dtype. What is left of a complex number in a real dtype is its real part; true is what is not 0.
+    /// A cast from or to a complex dtype. A cast to a real dtype keeps the real part; a cast to bool compares with 0.
     pub(crate) fn cast_complex(&mut self, value: Value, to: Dtype) -> Result<Value> {
         let (re, im) = self.parts(value)?;
         match (to.is_complex(), im) {
@@ -172,7 +172,7 @@ impl Builder {
         }
     }
 
-    /// An input of a program; that of complex numbers is a real one in the graph.
+    /// An input of a program; a complex one is a real tensor in the graph.
     pub fn program_input(&mut self, name: &str, ty: Type) -> Value {
         if !ty.dtype().is_complex() {
             return self.input(name, ty);
@@ -181,7 +181,7 @@ impl Builder {
         self.add_pair(ty, Pair { parts: None, joined })
     }
 
-    /// A weight of a program; of complex ones the bytes are those of the real tensor.
+    /// A weight of a program; the bytes of a complex one are those of the real tensor.
     pub fn program_weight(&mut self, weight: Arc<Weight>) -> Value {
         if !weight.dtype.is_complex() {
             return self.weight(weight);
@@ -201,12 +201,12 @@ impl Builder {
         };
         let joined = Some(self.weight(Arc::new(stored)));
         let value = self.add_pair(Type::sized(weight.dtype, &weight.sizes), Pair { parts: None, joined });
-        // The program keeps the weight, so the address is not given to another one.
+        // The map keeps the weight alive, so its address cannot be reused.
         self.shared.weights.insert(key, value);
         value
     }
 
-    /// The facts on a complex value are facts on what it stands for.
+    /// Applies the known type of a complex value to its representations.
     pub(crate) fn refine_pair(&mut self, value: Value) {
         let pair = self.pair(value);
         let ty = self.ty(value).clone();
@@ -214,13 +214,13 @@ impl Builder {
         let parts = pair.parts.into_iter().flat_map(|(re, im)| [Some(re), im]).flatten().map(|v| (v, part.clone()));
         let joined = pair.joined.map(|v| (v, as_stored(&ty)));
         for (value, ty) in parts.chain(joined).collect::<Vec<_>>() {
-            // A contradiction would have come up with the value itself.
+            // A contradiction was already reported for the value itself.
             let _ = self.refine(value, &ty);
         }
     }
 }
 
-/// The type of the real tensor that a complex one is stored as; other types are themselves.
+/// The real type that stores a complex one; other types are returned unchanged.
 pub fn as_stored(ty: &Type) -> Type {
     match ty {
         Type::Tensor { dtype, shape } if dtype.is_complex() => Type::Tensor {

@@ -1,11 +1,11 @@
-//! What ONNX's operators mean on complex numbers. Those that are linear act on each part; the others are said in real ones.
+//! Operators on complex numbers. Linear operators apply to each part; the others are expanded into real arithmetic.
 
 use crate::build::{Builder, Form, In};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::graph::{Attr, Value};
 use aten2onnx_onnx::schema::Version;
 
-/// Operators that are linear in what they compute with: each part goes through on its own.
+/// Operators that are linear in their data input: they apply to each part separately.
 const LINEAR: &[&str] = &[
     "Add",
     "Compress",
@@ -39,7 +39,7 @@ const LINEAR: &[&str] = &[
     "Where",
 ];
 
-/// Operators that are linear in each of their first two inputs. A third one is added.
+/// Operators that are linear in each of their first two inputs, with an optional third one that is added.
 const BILINEAR: &[&str] = &["Conv", "ConvTranspose", "Einsum", "Gemm", "MatMul", "Mul"];
 
 /// A call with complex inputs.
@@ -58,9 +58,9 @@ impl ComplexCall {
         cx.node_in(Form::before(self.before), self.op, inputs, self.attrs.clone(), self.outputs)
     }
 
-    fn one(&self, cx: &mut Builder, inputs: Vec<In>) -> Result<Value> {
+    fn single_output(&self, cx: &mut Builder, inputs: Vec<In>) -> Result<Value> {
         let values = self.on(cx, inputs)?;
-        values.first().copied().ok_or_else(|| cx.fault(format!("`{}` gives no output", self.op)))
+        values.first().copied().ok_or_else(|| cx.fault(format!("`{}` has no output", self.op)))
     }
 
     fn input(&self, cx: &Builder, i: usize) -> Result<Value> {
@@ -68,7 +68,7 @@ impl ComplexCall {
         given.ok_or_else(|| cx.fault(format!("`{}` is called without its input {i}", self.op)))
     }
 
-    /// Is the input one of those that are complex here, if not by its own dtype then by that of its peers?
+    /// Whether input `i` may be complex: its own dtype is complex, or its type variable is.
     fn takes_complex(&self, cx: &Builder, i: usize) -> bool {
         let variable = |i: usize| self.form.input_port(i).map(|port| port.ty);
         self.inputs.iter().enumerate().any(|(j, v)| v.is_some_and(|v| cx.is_complex(v)) && variable(i) == variable(j))
@@ -135,7 +135,7 @@ impl Builder {
         reals.into_iter().zip(imaginaries).map(|(re, im)| self.complex(re, Some(im))).collect()
     }
 
-    /// `(a + bi)(c + di)`; what is added to the product is added to its parts.
+    /// `(a + bi)(c + di)`, plus the parts of an optional third input.
     fn product(&mut self, call: &ComplexCall) -> Result<Value> {
         let (a, b) = self.parts(call.input(self, 0)?)?;
         let (c, d) = self.parts(call.input(self, 1)?)?;
@@ -148,18 +148,18 @@ impl Builder {
             inputs.extend(bias.map(In::Value));
             inputs
         };
-        let mut re = call.one(self, with(a, c, re_bias))?;
+        let mut re = call.single_output(self, with(a, c, re_bias))?;
         if let (Some(b), Some(d)) = (b, d) {
-            let other = call.one(self, with(b, d, None))?;
+            let other = call.single_output(self, with(b, d, None))?;
             re = self.node1("Sub", vec![re.into(), other.into()], vec![])?;
         }
         let im = match (b, d) {
             (None, None) => im_bias.map(|bias| self.expand_like(bias, re)).transpose()?,
-            (Some(b), None) => Some(call.one(self, with(b, c, im_bias))?),
-            (None, Some(d)) => Some(call.one(self, with(a, d, im_bias))?),
+            (Some(b), None) => Some(call.single_output(self, with(b, c, im_bias))?),
+            (None, Some(d)) => Some(call.single_output(self, with(a, d, im_bias))?),
             (Some(b), Some(d)) => {
-                let first = call.one(self, with(a, d, im_bias))?;
-                let second = call.one(self, with(b, c, None))?;
+                let first = call.single_output(self, with(a, d, im_bias))?;
+                let second = call.single_output(self, with(b, c, None))?;
                 Some(self.node1("Add", vec![first.into(), second.into()], vec![])?)
             }
         };
@@ -171,7 +171,7 @@ impl Builder {
         self.expand(value, &shape)
     }
 
-    /// `x / y`. The divisor is brought to about 1 first, so that its square neither overflows nor vanishes.
+    /// `x / y`. The divisor is first scaled to about 1, so that its square neither overflows nor underflows.
     fn quotient(&mut self, x: Value, y: Value) -> Result<Value> {
         let (a, b) = self.parts(x)?;
         let (c, d) = self.parts(y)?;
@@ -186,7 +186,7 @@ impl Builder {
         let (c_square, d_square) = (self.binary("Mul", c, c)?, self.binary("Mul", d, d)?);
         let square = self.binary("Add", c_square, d_square)?;
         let (c, d) = (self.binary("Div", c, square)?, self.binary("Div", d, square)?);
-        // x times the conjugate of y, over the square of y.
+        // x times the conjugate of y, divided by the square of |y|.
         let (ac, ad) = (self.binary("Mul", a, c)?, self.binary("Mul", a, d)?);
         let (re, im) = match b {
             None => (ac, self.unary("Neg", ad)?),

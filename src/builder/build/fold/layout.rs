@@ -1,14 +1,14 @@
-//! Moving the elements of constants: for each element of the result, where it comes from.
+//! Constant folding of operators that move elements: computes the source index of each element of the result.
 
 use super::permutation;
 use crate::build::Scalar;
 use crate::build::values::encode;
 use aten2onnx_onnx::graph::{Attr, Constant};
 
-/// The most elements of a result.
-const MOST: usize = 1 << 18;
+/// The largest number of elements of a result.
+const MAX_ELEMENTS: usize = 1 << 18;
 
-/// The elements at these positions, one after another.
+/// The elements at these positions, in order.
 fn pick(x: &Constant, positions: impl Iterator<Item = usize>) -> Option<Vec<u8>> {
     let width = usize::try_from(x.dtype.bits() / 8).ok().filter(|w| *w > 0)?;
     let mut bytes = Vec::new();
@@ -31,11 +31,11 @@ fn strides(sizes: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// The positions reached by walking over `sizes` in row-major order with these strides.
-fn walk(sizes: &[usize], strides: &[i64], start: i64) -> Option<Vec<usize>> {
+/// The positions visited in row-major order over `sizes` with these strides.
+fn strided_positions(sizes: &[usize], strides: &[i64], start: i64) -> Option<Vec<usize>> {
     let mut positions = vec![start];
     for (size, stride) in sizes.iter().zip(strides) {
-        let count = positions.len().checked_mul(*size).filter(|n| *n <= MOST)?;
+        let count = positions.len().checked_mul(*size).filter(|n| *n <= MAX_ELEMENTS)?;
         let mut next = Vec::with_capacity(count);
         for position in positions {
             for i in 0..*size {
@@ -47,7 +47,7 @@ fn walk(sizes: &[usize], strides: &[i64], start: i64) -> Option<Vec<usize>> {
     positions.into_iter().map(|p| usize::try_from(p).ok()).collect()
 }
 
-/// For each element of the result, the element of a tensor of sizes `from` that it is broadcast from.
+/// For each element of the result, the index of its source in a tensor of sizes `from`.
 pub(crate) fn broadcast(from: &[i64], to: &[i64]) -> Option<Vec<usize>> {
     let to: Vec<usize> = to.iter().map(|n| usize::try_from(*n).ok()).collect::<Option<_>>()?;
     let from: Vec<usize> = from.iter().map(|n| usize::try_from(*n).ok()).collect::<Option<_>>()?;
@@ -60,7 +60,7 @@ pub(crate) fn broadcast(from: &[i64], to: &[i64]) -> Option<Vec<usize>> {
             _ => return None,
         });
     }
-    walk(&to, &steps, 0)
+    strided_positions(&to, &steps, 0)
 }
 
 pub(crate) fn expand(x: &Constant, to: &[i64]) -> Option<Vec<u8>> {
@@ -71,9 +71,9 @@ pub(crate) fn transpose(x: &Constant, perm: Option<&Attr>) -> Option<Vec<u8>> {
     let sizes = sizes(x)?;
     let perm = permutation(perm, sizes.len())?;
     let strides = strides(&sizes);
-    let moved: Vec<usize> = perm.iter().map(|axis| sizes.get(*axis).copied()).collect::<Option<_>>()?;
+    let permuted: Vec<usize> = perm.iter().map(|axis| sizes.get(*axis).copied()).collect::<Option<_>>()?;
     let steps: Vec<i64> = perm.iter().map(|axis| Some(*strides.get(*axis)? as i64)).collect::<Option<_>>()?;
-    pick(x, walk(&moved, &steps, 0)?.into_iter())
+    pick(x, strided_positions(&permuted, &steps, 0)?.into_iter())
 }
 
 fn axis_of(axis: i64, rank: usize) -> Option<usize> {
@@ -109,7 +109,7 @@ pub(crate) fn gather(x: &Constant, indices: &Constant, axis: i64) -> Option<Vec<
     pick(x, positions)
 }
 
-/// `bounds` are starts, ends and perhaps axes and steps; `result` the sizes that come out.
+/// `bounds` are starts, ends and optionally axes and steps; `result` is the sizes of the result.
 pub(crate) fn slice(x: &Constant, bounds: &[&Constant], result: &[i64]) -> Option<Vec<u8>> {
     let list = |i: usize| -> Option<Option<Vec<i64>>> {
         let Some(constant) = bounds.get(i) else { return Some(None) };
@@ -135,5 +135,5 @@ pub(crate) fn slice(x: &Constant, bounds: &[&Constant], result: &[i64]) -> Optio
     if result.contains(&0) {
         return Some(Vec::new());
     }
-    pick(x, walk(&result, &steps, start)?.into_iter())
+    pick(x, strided_positions(&result, &steps, start)?.into_iter())
 }

@@ -1,4 +1,4 @@
-//! Comparisons, logic and choices on constants.
+//! Constant folding of comparisons, logic and Where.
 
 use super::layout;
 use crate::build::Scalar;

@@ -1,4 +1,4 @@
-//! Constant folding of what rules make from small constants. Only results that are the same to the bit on every runtime.
+//! Folding of small constants, limited to results that are identical on every runtime, bit for bit.
 
 mod layout;
 mod logic;
@@ -10,7 +10,7 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::graph::{Attr, Constant, Type, Value};
 
 impl Builder {
-    /// The results of calls that need no node whatever their inputs hold.
+    /// The result of a call that needs no node, whatever its inputs contain.
     pub(crate) fn elided(&self, call: &Call) -> Option<Value> {
         if call.outputs != 1 {
             return None;
@@ -25,14 +25,14 @@ impl Builder {
         }
     }
 
-    /// The constant that a call on small constants gives.
+    /// The constant that a call on small constants computes.
     pub(crate) fn folded(&self, call: &Call, ty: &Type) -> Option<Constant> {
         if call.outputs != 1 || call.inputs.is_empty() {
             return None;
         }
         let inputs: Vec<&Constant> =
             call.inputs.iter().map(|v| self.small_constant((*v)?)).collect::<Option<Vec<_>>>()?;
-        // What is small stays small: nothing is blown up here.
+        // The result may not be larger than the inputs.
         let given: usize = inputs.iter().map(|constant| constant.len()).sum();
         let count = ty.shape()?.iter().try_fold(1usize, |n, size| n.checked_mul(usize::try_from(size.known()?).ok()?));
         count.filter(|count| *count <= given.max(MAX_FOLDED))?;
@@ -40,9 +40,9 @@ impl Builder {
     }
 }
 
-/// What an operator gives on constants, to the bit what every runtime gives; None where that is not known here.
+/// Evaluates an operator on constants. None unless every runtime gives the same bits.
 ///
-/// The caller bounds the sizes.
+/// The caller limits the sizes.
 pub(crate) fn evaluate(op: &str, attrs: &[(&'static str, Attr)], inputs: &[&Constant], ty: &Type) -> Option<Constant> {
     let sizes: Vec<i64> = ty.shape()?.iter().map(|n| n.known()).collect::<Option<_>>()?;
     let attr = |name: &str| attrs.iter().find(|(n, _)| *n == name).map(|(_, attr)| attr);
@@ -78,7 +78,7 @@ pub(crate) fn evaluate(op: &str, attrs: &[(&'static str, Attr)], inputs: &[&Cons
     constant.is_consistent().then_some(constant)
 }
 
-/// The axes of a transposition; all reversed where none are given.
+/// The axes of a Transpose; reversed if none are given.
 fn permutation(attr: Option<&Attr>, rank: usize) -> Option<Vec<usize>> {
     match attr {
         Some(Attr::Ints(perm)) => perm.iter().map(|axis| usize::try_from(*axis).ok().filter(|a| *a < rank)).collect(),

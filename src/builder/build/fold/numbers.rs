@@ -1,4 +1,4 @@
-//! Casts and arithmetic on constants.
+//! Constant folding of casts and arithmetic.
 
 use super::layout;
 use crate::build::Scalar;
@@ -6,7 +6,7 @@ use crate::build::values::encode;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::graph::Constant;
 
-/// Integers up to here are exact in float32, through which runtimes cast to the half-precision types.
+/// Integers up to this value are exact in float32, through which runtimes cast to half-precision types.
 const EXACT: i64 = 1 << 24;
 
 pub(crate) fn cast(x: &Constant, to: Dtype) -> Option<Vec<u8>> {
@@ -35,12 +35,12 @@ pub(crate) fn negate(x: &Constant) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// A function that IEEE 754 rounds correctly. Half-precision types compute in float32 and round, as runtimes do.
+/// A function that IEEE 754 rounds correctly. Half-precision types compute in float32 and round, as in runtimes.
 pub(crate) fn unary(x: &Constant, f: fn(f64) -> f64) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(x.len() * 8);
     for number in encode::decode(x.dtype, x.bytes())? {
         let Scalar::Float(v) = number else { return None };
-        // Square roots and quotients of float32 come out the same by way of float64.
+        // The float32 square root or quotient equals the rounded float64 one.
         let result = if x.dtype == Dtype::Float64 { f(v) } else { f64::from(f(v) as f32) };
         if result.is_nan() {
             return None;
@@ -50,7 +50,7 @@ pub(crate) fn unary(x: &Constant, f: fn(f64) -> f64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Add, Sub, Mul, Div, Max or Min with broadcasting to `sizes`; the last two of integers only, as floats have two zeros.
+/// Add, Sub, Mul, Div, Max or Min with broadcasting to `sizes`; Max and Min of integers only, because of signed zeros.
 pub(crate) fn binary(op: &str, a: &Constant, b: &Constant, sizes: &[i64]) -> Option<Vec<u8>> {
     if a.dtype != b.dtype {
         return None;
@@ -68,7 +68,7 @@ pub(crate) fn binary(op: &str, a: &Constant, b: &Constant, sizes: &[i64]) -> Opt
     Some(bytes)
 }
 
-/// None where it overflows: what a runtime makes of that is its own.
+/// None on overflow, which runtimes handle differently.
 fn integers(op: &str, x: i64, y: i64) -> Option<i64> {
     match op {
         "Add" => x.checked_add(y),
@@ -81,12 +81,13 @@ fn integers(op: &str, x: i64, y: i64) -> Option<i64> {
     }
 }
 
-/// Half-precision types compute in float32 and round, as runtimes do. NaN has many bit patterns, so it is left alone.
+/// Half-precision types compute in float32 and round, as in runtimes. NaN is not folded, because its bit pattern
+/// varies.
 fn floats(op: &str, x: f64, y: f64, dtype: Dtype) -> Option<Vec<u8>> {
     let result = match dtype {
         Dtype::Float64 => arithmetic(op, x, y)?,
         _ => {
-            // The elements came from at most 32 bits.
+            // The elements have at most 32 bits.
             let (x, y) = (x as f32, y as f32);
             let result = match op {
                 "Add" => x + y,

@@ -1,4 +1,4 @@
-//! Bodies of Loop, Scan, If and SequenceMap: graphs inside the graph.
+//! Bodies of Loop, Scan, If and SequenceMap: subgraphs.
 
 use rustc_hash::FxHashMap;
 
@@ -8,7 +8,7 @@ use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::graph::{Attr, Body, Node, Source, Type, Value};
 
 impl Builder {
-    /// A body for a `_g` attribute: `params` are the types of its inputs.
+    /// Builds a body for a `_g` attribute; `params` are the types of its inputs.
     pub fn body(
         &mut self,
         params: &[Type],
@@ -37,7 +37,7 @@ impl Builder {
         value
     }
 
-    /// A body gives what its own nodes make, each value once.
+    /// Prepares the outputs of a body: distinct results of its own nodes.
     pub(crate) fn body_outputs(&mut self, outputs: Vec<Value>) -> Result<Vec<Value>> {
         let mut own: Vec<Value> = Vec::with_capacity(outputs.len());
         for output in outputs {
@@ -46,7 +46,7 @@ impl Builder {
                 return Err(Error::unsupported("complex numbers as results of a branch or a loop"));
             }
             self.check_visible(output)?;
-            // Whoever makes a node of the body sees to it that what it gives is in the graph.
+            // The code that made the node ensures that its outputs are in the graph.
             if self.is_bundle(output) {
                 own.push(output);
                 continue;
@@ -59,7 +59,7 @@ impl Builder {
         Ok(own)
     }
 
-    /// The body of a loop with one more value that it carries and leaves as it is.
+    /// A copy of a loop body that carries one more value unchanged.
     pub fn with_carried(&mut self, body: &Body) -> Body {
         let mut body = body.clone();
         let ty = Type::sized(Dtype::Int64, &[]);
@@ -78,17 +78,19 @@ impl Builder {
         body
     }
 
-    /// The nodes of a body here, with values in the place of its inputs; gives its outputs.
-    pub fn inlined(&mut self, body: &Body, inputs: &[Value]) -> Vec<Value> {
+    /// Copies the nodes of a body into the current scope with its inputs replaced. Returns the outputs.
+    pub fn inline_body(&mut self, body: &Body, inputs: &[Value]) -> Vec<Value> {
         let mut places: FxHashMap<Value, Value> = body.inputs.iter().copied().zip(inputs.iter().copied()).collect();
         let nodes = self.copied_nodes(&body.nodes, &mut places);
         self.scope_mut().nodes.extend(nodes);
         let outputs = body.outputs.iter();
-        outputs.map(|output| self.placed_bundle(&places, *output).unwrap_or_else(|| placed(&places, *output))).collect()
+        outputs
+            .map(|output| self.placed_bundle(&places, *output).unwrap_or_else(|| replacement(&places, *output)))
+            .collect()
     }
 
     fn placed_bundle(&mut self, places: &FxHashMap<Value, Value>, bundle: Value) -> Option<Value> {
-        let items: Vec<Value> = self.items(bundle)?.into_iter().map(|item| placed(places, item)).collect();
+        let items: Vec<Value> = self.items(bundle)?.into_iter().map(|item| replacement(places, item)).collect();
         let ty = self.ty(bundle).clone();
         Some(self.bundle(ty, &items))
     }
@@ -97,7 +99,7 @@ impl Builder {
         let mut copies = Vec::with_capacity(nodes.len());
         for node in nodes {
             let attrs = node.attrs.iter().map(|(name, attr)| (*name, self.copied_attr(attr, places))).collect();
-            let inputs = node.inputs.iter().map(|input| input.map(|value| placed(places, value))).collect();
+            let inputs = node.inputs.iter().map(|input| input.map(|value| replacement(places, value))).collect();
             let outputs =
                 node.outputs.iter().map(|output| output.map(|value| self.cloned_value(value, places))).collect();
             copies.push(Node { inputs, outputs, attrs, ..node.clone() });
@@ -109,11 +111,11 @@ impl Builder {
         let Attr::Graph(body) = attr else { return attr.clone() };
         let inputs = body.inputs.iter().map(|input| self.cloned_value(*input, places)).collect();
         let nodes = self.copied_nodes(&body.nodes, places);
-        let outputs = body.outputs.iter().map(|output| placed(places, *output)).collect();
+        let outputs = body.outputs.iter().map(|output| replacement(places, *output)).collect();
         Attr::Graph(Body { inputs, nodes, outputs })
     }
 
-    /// A value of its own; its sizes may differ.
+    /// A new value of the same type; its sizes may differ.
     fn cloned_value(&mut self, value: Value, places: &mut FxHashMap<Value, Value>) -> Value {
         let ty = self.any_sizes(&self.data(value).ty);
         let source = self.data(value).source.clone();
@@ -123,7 +125,7 @@ impl Builder {
         copy
     }
 
-    /// An Identity node, or what does the same to a sequence where Identity takes none.
+    /// An Identity node, or an equivalent for sequences at opsets where Identity does not take them.
     pub(crate) fn copy(&mut self, value: Value) -> Value {
         if matches!(self.ty(value), Type::Sequence(_)) && (11..14).contains(&self.limits.opset) {
             return self.copied_sequence(value).unwrap_or(value);
@@ -143,7 +145,7 @@ impl Builder {
         copy
     }
 
-    /// The types of a body's inputs, from the inputs and the other attributes of its node.
+    /// The types of a body's inputs, derived from the inputs and other attributes of its node.
     pub fn body_params(
         &mut self,
         op: &str,
@@ -157,7 +159,7 @@ impl Builder {
             "Loop" => {
                 let mut params = vec![Type::sized(Dtype::Int64, &[]), Type::sized(Dtype::Bool, &[])];
                 for carried in self.types(op, values.get(2..).unwrap_or_default())? {
-                    // What is carried may change its sizes from one round to the next.
+                    // A loop-carried value may change its shape between iterations.
                     params.push(self.any_sizes(&carried));
                 }
                 Ok(params)
@@ -189,7 +191,7 @@ impl Builder {
 
     fn types(&self, op: &str, values: &[Option<Value>]) -> Result<Vec<Type>> {
         let types = values.iter().map(|v| v.map(|v| self.ty(v).clone()));
-        types.collect::<Option<_>>().ok_or_else(|| self.fault(format!("what `{op}` hands to its body must be tensors")))
+        types.collect::<Option<_>>().ok_or_else(|| self.fault(format!("the body inputs of `{op}` must be tensors")))
     }
 
     fn any_sizes(&self, ty: &Type) -> Type {
@@ -203,12 +205,12 @@ impl Builder {
     }
 }
 
-/// The value that stands for another.
-fn placed(places: &FxHashMap<Value, Value>, value: Value) -> Value {
+/// The replacement of a value.
+fn replacement(places: &FxHashMap<Value, Value>, value: Value) -> Value {
     places.get(&value).copied().unwrap_or(value)
 }
 
-/// A slice of a tensor along one dimension.
+/// A tensor type with one dimension removed.
 fn without_dim(ty: Type, axis: i64) -> Type {
     match ty {
         Type::Tensor { dtype, shape: Some(mut shape) } if !shape.is_empty() => {

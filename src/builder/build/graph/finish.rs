@@ -1,4 +1,4 @@
-//! The end of a build: outputs get values of their own, nodes that nobody reads go, everything gets a name.
+//! Finishes a graph: gives outputs values of their own, drops unused nodes, and assigns names.
 
 use rustc_hash::FxHashSet;
 
@@ -8,12 +8,12 @@ use aten2onnx_core::error::Result;
 use aten2onnx_onnx::graph::{Body, Graph, Source, Value, ValueInfo};
 
 impl Builder {
-    /// The finished graph, as the rules wrote it.
+    /// The finished graph without passes.
     pub fn finish(self) -> Result<Graph> {
         self.finish_after(|_| ())
     }
 
-    /// The finished graph, after passes: [`Passes::run`](crate::passes::Passes::run).
+    /// The finished graph after passes: [`Passes::run`](crate::passes::Passes::run).
     pub fn finish_after(mut self, passes: impl FnOnce(&mut Builder)) -> Result<Graph> {
         if self.scopes.len() != 1 {
             return Err(self.fault("the graph is finished while a body is open"));
@@ -24,7 +24,7 @@ impl Builder {
         self.finished(outputs, &[])
     }
 
-    /// With these outputs, and with values that stay though nobody reads them.
+    /// Finishes with these outputs; `pinned` values stay even if unused.
     pub(crate) fn finished(mut self, outputs: Vec<Value>, pinned: &[Value]) -> Result<Graph> {
         let scope = self.scopes.pop().unwrap_or_default();
         let mut body = Body { inputs: scope.inputs, nodes: scope.nodes, outputs };
@@ -45,14 +45,14 @@ impl Builder {
         Ok(graph)
     }
 
-    /// Outputs are results of nodes, no two the same: each carries its own name.
+    /// Makes each output a distinct result of a node, so that each can have its own name.
     fn own_outputs(&mut self) -> Result<Vec<Value>> {
         let mut own = Vec::with_capacity(self.outputs.len());
         let mut seen = FxHashSet::default();
         for (_, value) in self.outputs.clone() {
             let value = self.plain(value);
             self.check_visible(value)?;
-            self.check_tangible(value)?;
+            self.check_in_graph(value)?;
             let is_node = matches!(self.data(value).source, Source::Node);
             let output = if is_node && seen.insert(value) { value } else { self.copy(value) };
             own.push(output);

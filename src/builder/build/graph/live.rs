@@ -1,20 +1,20 @@
-//! Which values are read, and which nodes are needed for them.
+//! Which values are used, and which nodes compute them.
 
 use aten2onnx_onnx::graph::{Attr, Body, Node, Source, Value, ValueInfo};
 use aten2onnx_onnx::schema::{self, PortKind};
 
-/// The values that are read, straight or through others.
+/// The values that are used directly or indirectly.
 pub(crate) struct Live {
     values: Vec<bool>,
 }
 
 impl Live {
-    /// Of so many values none is read yet.
+    /// No value is live yet.
     pub(crate) fn new(values: usize) -> Live {
         Live { values: vec![false; values] }
     }
 
-    /// It is read.
+    /// Marks a value as used.
     pub(crate) fn mark(&mut self, value: Value) {
         if let Some(live) = self.values.get_mut(value.index()) {
             *live = true;
@@ -25,7 +25,7 @@ impl Live {
         self.values.get(value.index()).copied().unwrap_or(false)
     }
 
-    /// Keeps the nodes that a body's outputs need.
+    /// Removes the nodes of a body that its outputs do not need.
     pub(crate) fn sweep(&mut self, body: &mut Body) {
         for output in &body.outputs {
             self.mark(*output);
@@ -48,7 +48,7 @@ impl Live {
         body.nodes = kept;
     }
 
-    /// Leaves out optional outputs that nobody reads.
+    /// Drops unused optional outputs.
     fn drop_unread(&self, node: &mut Node) {
         if node.outputs.len() < 2 || node.outputs.iter().flatten().all(|v| self.is_live(*v)) {
             return;
@@ -64,13 +64,13 @@ impl Live {
         }
     }
 
-    /// In the order they came up. Constants in attributes are not read as values.
+    /// The used initializers in order of creation. Constants in attributes do not count.
     pub(crate) fn initializers(&self, infos: &[ValueInfo]) -> Vec<Value> {
         let live = infos.iter().enumerate().filter(|(i, info)| {
             let is_tensor = matches!(info.source, Source::Constant(_) | Source::Weight(_));
             is_tensor && self.values.get(*i).copied().unwrap_or(false)
         });
-        // The index fits: values are counted in 32 bits.
+        // The index fits, because values are numbered with 32 bits.
         live.map(|(i, _)| Value::new(u32::try_from(i).unwrap_or(u32::MAX))).collect()
     }
 }

@@ -20,32 +20,32 @@ use crate::build::sizes::symbols;
 pub(crate) struct ValueData {
     pub(crate) ty: Type,
     pub(crate) source: Source,
-    /// The elements of a small integer or boolean tensor with at most one dimension.
+    /// The known elements of a small integer or boolean tensor with at most one dimension.
     pub(crate) content: Option<Arc<[SymInt]>>,
     /// The elements of a sequence or optional that is not in the graph.
     pub(crate) items: Option<Arc<[Value]>>,
-    /// The name it should get.
+    /// The suggested name.
     pub(crate) name: Option<Arc<str>>,
-    /// The scope it was made in.
+    /// The scope that it was made in.
     pub(crate) scope: u32,
-    /// What was running when it was made.
+    /// The origin that was current when it was made.
     pub(crate) origin: u32,
-    /// A wrapped number is another handle of this value; only rules see it.
+    /// The value that a wrapped number duplicates; only rules see the wrapped one.
     pub(crate) stands_for: Option<Value>,
 }
 
-/// A graph or body that is being built. What is cached in it is visible in the scopes inside it.
+/// A graph or body under construction. Its caches are visible in nested scopes.
 #[derive(Default)]
 pub(crate) struct Scope {
     pub(crate) id: u32,
     pub(crate) inputs: Vec<Value>,
     pub(crate) nodes: Vec<Node>,
     pub(crate) reuse: FxHashMap<reuse::Key, Vec<Value>>,
-    /// Where symbols are found.
+    /// Where the values of symbols are found.
     pub(crate) bindings: FxHashMap<Arc<str>, symbols::Bound>,
     /// Expressions that are dimensions of values.
     pub(crate) dims: FxHashMap<SymInt, (Value, usize)>,
-    /// Sizes that are in the graph as 0-dim values.
+    /// Sizes that exist in the graph as 0-dim values.
     pub(crate) sizes: FxHashMap<SymInt, Value>,
 }
 

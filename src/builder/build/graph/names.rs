@@ -1,4 +1,5 @@
-//! Names: weights keep their own, results are called after the PyTorch node, nodes after the module that called them.
+//! Assigns names: weights keep theirs, results are named after the PyTorch node, nodes after the module that called
+//! them.
 
 use std::sync::{Arc, LazyLock};
 
@@ -10,18 +11,18 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::graph::{Attr, Body, Constant, Graph, Node, Origin, Source, Value};
 use aten2onnx_onnx::schema;
 
-/// What a value is called after.
+/// The data that a value is named after.
 pub(crate) struct Hint {
-    /// The name it should get.
+    /// The suggested name.
     pub(crate) name: Option<Arc<str>>,
-    /// The origin of what made it, as an index of the provenance table.
+    /// The origin of the node, as an index into the provenance table.
     pub(crate) origin: u32,
 }
 
-/// Lists of more elements are not spelled out in a name.
+/// Lists with more elements are not spelled out in a name.
 const MAX_SPELLED: usize = 6;
 
-/// Gives every value and node of a graph its name; `hints` are by value, `outputs` the names of the graph's outputs.
+/// Names every value and node of a graph; `hints` are indexed by value, `outputs` are the names of the graph's outputs.
 pub(crate) fn assign(graph: &mut Graph, hints: &[Hint], outputs: &[(Arc<str>, Value)]) {
     let mut body = std::mem::take(&mut graph.body);
     let provenance = std::mem::take(&mut graph.provenance);
@@ -67,7 +68,8 @@ impl Names<'_> {
         }
     }
 
-    /// Weights have their own names; small constants are called after what they hold, others after who made them.
+    /// Weights keep their names; small constants are named after their elements, other constants after their users'
+    /// module.
     fn initializer(&mut self, value: Value) {
         let fallback = match &self.graph.info(value).source {
             Source::Constant(constant) => contents(constant),
@@ -124,7 +126,7 @@ impl Names<'_> {
     }
 }
 
-/// `const_3`, `list_0_32`, `const_float32_0.5`: the contents of a small constant.
+/// The name of a small constant: `const_3`, `list_0_32`, `const_float32_0.5`.
 fn contents(constant: &Constant) -> Option<String> {
     if constant.sizes.len() > 1 || constant.len() > MAX_SPELLED {
         return None;
@@ -159,15 +161,15 @@ fn shortest(x: f64, dtype: Dtype) -> Option<String> {
     Some(same.unwrap_or(x).to_string())
 }
 
-/// Names that are taken.
+/// Names in use.
 #[derive(Default)]
 struct Pool {
-    /// A name, and the number to try next behind it.
+    /// Each name with the number to try next as its suffix.
     taken: FxHashMap<String, u32>,
 }
 
 impl Pool {
-    /// The name, or the name with a number.
+    /// The name, with a numeric suffix if it is taken.
     fn unique(&mut self, name: &str) -> String {
         let Some(count) = self.taken.get_mut(name) else {
             self.taken.insert(name.to_owned(), 1);

@@ -1,4 +1,4 @@
-//! Axes that count from the end: older opsets only know those that count from the front (`negative_axes` in opsets.toml).
+//! Negative axes: old opsets only accept axes that count from the front (`negative_axes` in opsets.toml).
 
 use crate::build::{Builder, Call};
 use aten2onnx_core::error::Result;
@@ -7,8 +7,8 @@ use aten2onnx_onnx::graph::Attr;
 use aten2onnx_onnx::schema::Version;
 
 impl Builder {
-    /// Counts the axes of a native call from the front where the target demands it and the rank is known.
-    pub(crate) fn front_axes(
+    /// Replaces negative axes of a native call, if the target requires it and the rank is known.
+    pub(crate) fn nonnegative_axes(
         &mut self,
         version: &'static Version,
         call: &mut Call,
@@ -24,17 +24,17 @@ impl Builder {
                 continue;
             }
             if *is_input {
-                self.front_input(version, call, name)?;
+                self.nonnegative_input(version, call, name)?;
             } else if let Some((_, attr)) = attrs.iter_mut().find(|(n, _)| n == name) {
-                self.front_attr(call, attr)?;
+                self.nonnegative_attr(call, attr)?;
             }
         }
         Ok(())
     }
 
-    fn front_attr(&self, call: &Call, attr: &mut Attr) -> Result<()> {
+    fn nonnegative_attr(&self, call: &Call, attr: &mut Attr) -> Result<()> {
         let added = match (call.op, &*attr) {
-            // The axes are those of the result.
+            // The axes refer to the result.
             ("Unsqueeze", Attr::Ints(axes)) => axes.len() as i64,
             ("OneHot", _) => 1,
             _ => 0,
@@ -50,7 +50,7 @@ impl Builder {
         Ok(())
     }
 
-    fn front_input(&mut self, version: &'static Version, call: &mut Call, name: &str) -> Result<()> {
+    fn nonnegative_input(&mut self, version: &'static Version, call: &mut Call, name: &str) -> Result<()> {
         let Some(at) = version.inputs.iter().position(|port| port.name == name) else { return Ok(()) };
         let Some(axes) = call.optional(at).and_then(|value| self.constant_ints(value)) else { return Ok(()) };
         if axes.iter().all(|axis| *axis >= 0) {

@@ -1,24 +1,24 @@
-//! A call of an operator: what a lowering gets.
+//! A call of an operator, as lowerings receive it.
 
 use crate::build::{Builder, LowerFn};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::graph::{Attr, Value};
 use aten2onnx_onnx::schema::{Default, Version};
 
-/// A call in some form of an operator. Literals are tensors already.
+/// A call in one form of an operator. Literals are already tensors.
 #[derive(Debug, Clone)]
 pub struct Call {
     /// The operator.
     pub op: &'static str,
     /// The version of the schema that the call is written for.
     pub form: &'static Version,
-    /// In the order of the schema, absent ones at the end left out.
+    /// In the order of the schema, without trailing absent ones.
     pub inputs: Vec<Option<Value>>,
-    /// Those at their default may be absent.
+    /// Attributes; those with default values may be absent.
     pub attrs: Vec<(&'static str, Attr)>,
-    /// The number of outputs that are asked for.
+    /// The number of requested outputs.
     pub outputs: usize,
-    /// The lowering before an opset, where whoever calls has it at hand.
+    /// The lowering before an opset, if the caller provides it.
     pub lower: Option<(u32, LowerFn)>,
 }
 
@@ -116,12 +116,12 @@ impl Call {
         self.attr(name).filter(|a| matches!(a, Attr::Graph(_))).cloned()
     }
 
-    /// A required attribute is not there.
-    pub fn lacks(&self, name: &str) -> Error {
+    /// The error for a missing required attribute.
+    pub fn missing_attribute(&self, name: &str) -> Error {
         Error::internal(format!("`{}` is called without its attribute `{name}`", self.op))
     }
 
-    /// What is wrong with the call, as a fault of the rule that made it.
+    /// An error about the call that names the current rule.
     pub(crate) fn fault(&self, cx: &Builder, what: impl std::fmt::Display) -> Error {
         cx.fault(format!("`{}` {what}", self.op))
     }

@@ -1,4 +1,4 @@
-//! The node itself, in a version that is native: attributes, outputs, their types.
+//! Emits a node in a native version: checks attributes, outputs and their types.
 
 use crate::build::node::Inferred;
 use crate::build::node::legalise::Casts;
@@ -9,11 +9,11 @@ use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Node, Source, Type, Value};
 use aten2onnx_onnx::schema::{Op, PortKind, Version};
 
-/// Attributes that are written also at their default: onnx's shape inference takes the absent one for another value.
+/// Attributes that are written even at their default, because onnx's shape inference assumes another one.
 const SPELLED_OUT: &[(&str, &str)] = &[("STFT", "onesided")];
 
 impl Builder {
-    /// Makes the node, with casts around it where the version does not take the dtypes at hand.
+    /// Emits the node, with casts around it if the version does not take these dtypes.
     pub(crate) fn native(
         &mut self,
         schema: &'static Op,
@@ -25,11 +25,11 @@ impl Builder {
             return Err(call.fault(self, format!("is deprecated since opset {}", version.since)));
         }
         self.check_ports(version, &call)?;
-        call.inputs.iter().flatten().try_for_each(|value| self.check_tangible(*value))?;
+        call.inputs.iter().flatten().try_for_each(|value| self.check_in_graph(*value))?;
         self.check_bodies(&call.attrs)?;
         self.check_kinds(schema, version, &call)?;
         let mut attrs = self.native_attrs(version, &mut call)?;
-        self.front_axes(version, &mut call, &mut attrs)?;
+        self.nonnegative_axes(version, &mut call, &mut attrs)?;
         let casts = self.legalise(schema, version, &call)?;
         for (i, to) in &casts.inputs {
             if let Some(input) = call.inputs.get(*i).copied().flatten() {
@@ -57,7 +57,8 @@ impl Builder {
         }
     }
 
-    /// The attributes to write: what means this version's default is left out, what means the form's is spelled out.
+    /// The attributes to write. Omits attributes that equal the default of this version; writes those that equal the
+    /// default of the caller's version.
     fn native_attrs(&self, version: &'static Version, call: &mut Call) -> Result<Vec<(&'static str, Attr)>> {
         let mut given = std::mem::take(&mut call.attrs);
         let mut attrs = Vec::with_capacity(given.len());
@@ -82,7 +83,7 @@ impl Builder {
         }
     }
 
-    /// The types that the node gives before they are cast back; those that the version cannot give are refused.
+    /// The output types of the node before they are cast back. Types that the version does not support are refused.
     fn native_types(
         &self,
         schema: &'static Op,

@@ -1,4 +1,5 @@
-//! Nodes of other domains: no schema here knows them, so they stay as they are called, with the types that the caller states.
+//! Nodes of other domains: they have no schema here, so they are emitted as given, with the types that the caller
+//! states.
 
 use crate::build::{Builder, Event, In};
 use aten2onnx_core::dtype::Dtype;
@@ -7,10 +8,10 @@ use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Node, Source, Type, Value};
 
 impl Builder {
-    /// A node of another domain in a version of that domain; `types` are dtype and shape of each output.
+    /// A node of another domain in a version of that domain; `types` are the dtype and shape of each output.
     ///
     /// # Errors
-    /// Two versions of one domain, or inputs that have no dtype of their own.
+    /// Two versions of one domain, or a number among the inputs whose dtype is unknown.
     pub fn foreign(
         &mut self,
         op: &'static str,
@@ -58,7 +59,7 @@ impl Builder {
                 In::Values(list) => values.extend(list.into_iter().map(|value| Some(self.plain(value)))),
                 In::Ints(sizes) => values.push(Some(self.tensor1(&sizes)?)),
                 In::Number(_) | In::Floats(_) => {
-                    return Err(self.fault(format!("a number among the inputs of `{op}` has no dtype to take")));
+                    return Err(self.fault(format!("the dtype of a number among the inputs of `{op}` is unknown")));
                 }
             }
         }

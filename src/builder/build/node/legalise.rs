@@ -1,4 +1,4 @@
-//! Dtypes that a version does not take: casts go around the node, to a dtype that holds every value.
+//! Dtypes that a version does not support: the node is wrapped in casts to a dtype that holds every value.
 
 use crate::build::{Builder, Call};
 use aten2onnx_core::dtype::Dtype;
@@ -6,17 +6,17 @@ use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::graph::{Type, Value};
 use aten2onnx_onnx::schema::{Op, Port, PortKind, TypeSet, Version};
 
-/// The casts that a node needs.
+/// The casts around a node.
 #[derive(Debug, Default)]
 pub(crate) struct Casts {
-    /// Positions of inputs and the dtype each goes to.
+    /// Positions of inputs and the dtype to cast each to.
     pub(crate) inputs: Vec<(usize, Dtype)>,
-    /// Type variables that were changed: outputs that share them are cast back.
+    /// Type variables that changed; outputs that share them are cast back.
     pub(crate) variables: Vec<(u8, Dtype)>,
 }
 
 impl Builder {
-    /// Does a version take the dtypes of a call's inputs, and the sequences and optionals that go in and come out?
+    /// Whether a version supports the dtypes of a call's inputs, and its sequences and optionals.
     pub(crate) fn takes_types(&self, version: &'static Version, call: &Call, outputs: &[Type]) -> bool {
         let set_of = |port: Option<&Port>| port.and_then(|port| version.types.get(usize::from(port.ty)));
         let whole = |ty: &Type, port: Option<&Port>| {
@@ -33,7 +33,7 @@ impl Builder {
             && outputs.all(|(i, ty)| given(ty, version.output_port(i)))
     }
 
-    /// The casts that a version needs to take a call.
+    /// The casts that a call needs in a version.
     pub(crate) fn legalise(&self, schema: &'static Op, version: &'static Version, call: &Call) -> Result<Casts> {
         self.check_variables(version, call)?;
         let mut casts = Casts::default();
@@ -45,7 +45,7 @@ impl Builder {
             }
             let to = match self.wider_kernel(call, port, set, dtype) {
                 Some(to) => to,
-                // A runtime may yet learn it; the standard will not.
+                // A runtime may add the kernel later; the standard does not change.
                 None if set.has(dtype) => continue,
                 None => {
                     return Err(self.refused_dtype(schema, dtype, "take", |v| {
@@ -61,7 +61,7 @@ impl Builder {
         Ok(casts)
     }
 
-    /// Sequences and optionals go where the version takes them.
+    /// Checks that the version supports the sequences and optionals of the call.
     pub(crate) fn check_kinds(&self, schema: &'static Op, version: &'static Version, call: &Call) -> Result<()> {
         for (i, value) in call.inputs.iter().enumerate() {
             let Some(ty) = value.map(|value| self.ty(value)).filter(|ty| !ty.is_tensor() && !ty.is_unknown()) else {
@@ -78,7 +78,7 @@ impl Builder {
         Ok(())
     }
 
-    /// It cannot take or give a sequence or optional at the target; names the opset that can.
+    /// The error for a sequence or optional that the target does not support; names the first opset that does.
     pub(crate) fn refused_kind(
         &self,
         schema: &'static Op,
@@ -94,7 +94,7 @@ impl Builder {
         Error::refused(format!("`{}` does not {verb} {what} {when}", schema.name), since)
     }
 
-    /// Does the runtime lack a kernel for a call, and for wider dtypes too?
+    /// Whether the runtime has no kernel for a call, not even for wider dtypes.
     pub(crate) fn has_no_kernel(&self, version: &'static Version, call: &Call) -> bool {
         self.limits.avoided.contains_key(call.op)
             && self.tensors(version, call).filter(|(_, _, port, set)| is_variable(port, set)).any(
@@ -105,7 +105,7 @@ impl Builder {
             )
     }
 
-    /// Would a node of a model rather be said otherwise, for the runtime's sake?
+    /// Whether a node of a converted model should change because the runtime has no kernel for it.
     pub(crate) fn avoids(&self, version: &'static Version, call: &Call) -> bool {
         let mut tensors =
             self.tensors(version, call).filter(|(_, _, port, set)| is_variable(port, set)).map(|(_, v, ..)| v);
@@ -116,13 +116,13 @@ impl Builder {
         self.limits.avoided.get(op).is_none_or(|avoided| avoided & (1 << dtype as u32) == 0)
     }
 
-    /// The dtype to compute in instead.
+    /// A wider dtype to compute in.
     fn wider_kernel(&self, call: &Call, port: &Port, set: &TypeSet, dtype: Dtype) -> Option<Dtype> {
         let kernel = |to: &Dtype| set.has(*to) && (!is_variable(port, set) || self.has_kernel(call.op, *to));
         wider(dtype).iter().copied().find(kernel).filter(|_| may_be_cast(call, port))
     }
 
-    /// Two dtypes for one type variable are a fault of the rule.
+    /// Two dtypes for one type variable are an error of the rule.
     fn check_variables(&self, version: &'static Version, call: &Call) -> Result<()> {
         let mut seen: [Option<(Dtype, &'static str)>; 16] = [None; 16];
         for (_, value, port, set) in self.tensors(version, call).filter(|(_, _, port, set)| is_variable(port, set)) {
@@ -153,7 +153,7 @@ impl Builder {
         })
     }
 
-    /// It cannot take or give a dtype at the target; names the opset that can.
+    /// The error for a dtype that the target does not support; names the first opset that does.
     pub(crate) fn refused_dtype(
         &self,
         schema: &'static Op,
@@ -169,17 +169,17 @@ impl Builder {
     }
 }
 
-/// May the input be cast? Not that of a cast, nor what goes into a body whose inputs have their types.
+/// Whether the input may be cast. The input of a Cast may not, nor inputs whose types a body fixes.
 fn may_be_cast(call: &Call, port: &Port) -> bool {
     call.op != "Cast" && (port.kind != PortKind::Variadic || port.homogeneous)
 }
 
-/// Do all inputs and outputs of this type have the same one?
+/// Whether all inputs and outputs of this type share one dtype.
 fn is_variable(port: &Port, set: &TypeSet) -> bool {
     set.only().is_none() && (port.kind != PortKind::Variadic || port.homogeneous)
 }
 
-/// The dtypes that hold every value of a dtype, the preferred one first.
+/// The dtypes that hold every value of a dtype, in order of preference.
 fn wider(dtype: Dtype) -> &'static [Dtype] {
     aten2onnx_onnx::facts::WIDER.iter().find(|(d, _)| *d == dtype).map_or(&[], |(_, wider)| wider)
 }

@@ -1,4 +1,4 @@
-//! What rules may give as an input of a node, and how it becomes a value: literals take the dtype of their peers.
+//! The inputs that rules give to nodes, and their conversion to values: literals take the dtype of the other inputs.
 
 use crate::build::{Builder, Scalar};
 use aten2onnx_core::dtype::Dtype;
@@ -14,17 +14,17 @@ pub enum In {
     None,
     /// A value.
     Value(Value),
-    /// A number: it becomes a 0-dim tensor.
+    /// A number, which becomes a 0-dim tensor.
     Number(Scalar),
-    /// Integers: they become a one-dimensional tensor.
+    /// Integers, which become a one-dimensional tensor.
     Ints(Vec<SymInt>),
-    /// Floats: they become a one-dimensional tensor.
+    /// Floats, which become a one-dimensional tensor.
     Floats(Vec<f64>),
-    /// Several inputs in the place of one.
+    /// Several values for a variadic input.
     Values(Vec<Value>),
 }
 
-/// An input with the lists spread.
+/// An input after lists are flattened.
 enum Item {
     Absent,
     Value(Value),
@@ -34,7 +34,7 @@ enum Item {
 }
 
 impl Builder {
-    /// The inputs as values.
+    /// Converts the inputs to values.
     pub(crate) fn literals(&mut self, op: &str, form: &'static Version, inputs: Vec<In>) -> Result<Vec<Option<Value>>> {
         let items = spread(inputs);
         let mut values = Vec::with_capacity(items.len());
@@ -49,7 +49,7 @@ impl Builder {
                         dtype.or_else(|| self.first_dtype(form, &items, port)).or_else(|| self.own_dtype(number));
                     let dtype = dtype.ok_or_else(|| {
                         let name = port.map_or("?", |p| p.name);
-                        self.fault(format!("the number for `{name}` of `{op}` has no dtype to take"))
+                        self.fault(format!("the number for `{name}` of `{op}` has no known dtype"))
                     })?;
                     Some(self.scalar(number, dtype)?)
                 }
@@ -71,7 +71,7 @@ impl Builder {
         Ok(values)
     }
 
-    /// The dtype of a number that stands without peers. A known float has none: which one would be a guess.
+    /// The dtype of a number without other inputs. A known float has none, because any choice would be a guess.
     fn own_dtype(&self, number: &Scalar) -> Option<Dtype> {
         match number {
             Scalar::Int(_) | Scalar::Sym(_) => Some(Dtype::Int64),
@@ -81,7 +81,7 @@ impl Builder {
         }
     }
 
-    /// The dtype of the first tensor among the inputs, if the port takes it: `Pow` has a type variable for each side.
+    /// The dtype of the first tensor among the inputs, if the port takes it: `Pow` has two type variables.
     fn first_dtype(&self, form: &'static Version, items: &[Item], port: Option<&'static Port>) -> Option<Dtype> {
         let set = form.types.get(usize::from(port?.ty))?;
         let first = items.iter().find_map(|item| match item {

@@ -1,4 +1,4 @@
-//! The call of a node: from the form it is written in down to the version that is native at the target opset.
+//! Calls of nodes: finds the version that is native at the target opset, starting from the form of the call.
 
 pub(crate) mod axes;
 pub(crate) mod call;
@@ -7,9 +7,9 @@ mod foreign;
 mod legalise;
 pub(crate) mod literals;
 pub(crate) mod lowerings;
-mod raise;
 pub(crate) mod reuse;
 pub(crate) mod source;
+mod upgrade;
 
 use crate::build::complex::ComplexCall;
 use crate::build::node::lowerings::{Difference, LowerFn, Lowering};
@@ -20,32 +20,32 @@ use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Type, Value};
 use aten2onnx_onnx::schema::{self, Change, Op, Version};
 
-/// Lowerings inside lowerings. More is a circle in the rules.
+/// The limit of nested lowerings. Beyond it, the rules are assumed to be recursive.
 const MAX_DEPTH: u32 = 48;
 
-/// What is inferred of a call before any node is made.
+/// What is inferred about a call before a node is made.
 pub(crate) struct Inferred {
     pub(crate) types: Vec<Type>,
     pub(crate) contents: Vec<Option<Vec<SymInt>>>,
 }
 
-/// How a call goes on.
+/// What to do with a call.
 pub(crate) enum Step {
     Native(&'static Version),
     Lower(Lowering, u32),
     /// The target has a newer form.
-    Raise(&'static Version),
-    /// It is native, but the runtime has no kernel for it: the older form may do.
+    Upgrade(&'static Version),
+    /// It is native, but the runtime has no kernel for it; the older form may have one.
     Instead(Lowering, u32, &'static Version),
 }
 
 impl Step {
-    fn up(version: &'static Version, same: bool) -> Step {
-        if same { Step::Native(version) } else { Step::Raise(version) }
+    fn newer(version: &'static Version, same: bool) -> Step {
+        if same { Step::Native(version) } else { Step::Upgrade(version) }
     }
 }
 
-/// The form that the arguments of a node have: ONNX changes the inputs and attributes of an operator from version to version.
+/// The form of a call's arguments: the inputs and attributes of an ONNX operator change between versions.
 #[derive(Debug, Clone, Copy)]
 pub struct Form {
     before: u32,
@@ -53,22 +53,22 @@ pub struct Form {
 }
 
 impl Form {
-    /// That of the operator's newest version.
+    /// The form of the newest version.
     pub const NEWEST: Form = Form { before: u32::MAX, lower: None };
 
-    /// The form that the operator had before an opset.
+    /// The form of the version before an opset.
     pub fn before(opset: u32) -> Form {
         Form { before: opset, lower: None }
     }
 
-    /// The same form, with the lowering for opsets before `since`: exporters for one opset have it inline, not in a table.
+    /// The same form with a lowering for opsets before `since`: exporters for one opset call it directly.
     pub fn lowered_by(self, since: u32, lower: LowerFn) -> Form {
         Form { lower: Some((since, lower)), ..self }
     }
 }
 
 impl Builder {
-    /// A node in the newest form of its operator. Gives exactly `outputs` values.
+    /// A node in the newest form of its operator. Returns exactly `outputs` values.
     pub fn node(
         &mut self,
         op: &'static str,
@@ -84,7 +84,7 @@ impl Builder {
         self.node1_in(Form::NEWEST, op, inputs, attrs)
     }
 
-    /// A node with one output, in a stated form.
+    /// A node with one output in the given form.
     pub fn node1_in(
         &mut self,
         form: Form,
@@ -93,10 +93,10 @@ impl Builder {
         attrs: Vec<(&'static str, Attr)>,
     ) -> Result<Value> {
         let values = self.node_in(form, op, inputs, attrs, 1)?;
-        values.first().copied().ok_or_else(|| self.fault(format!("`{op}` gives no output")))
+        values.first().copied().ok_or_else(|| self.fault(format!("`{op}` has no output")))
     }
 
-    /// A node in a stated form. Gives exactly `outputs` values.
+    /// A node in the given form. Returns exactly `outputs` values.
     pub fn node_in(
         &mut self,
         form: Form,
@@ -134,9 +134,9 @@ impl Builder {
         }
         let values = match self.step(schema, &call, &inferred.types)? {
             Step::Native(version) => self.native(schema, version, call, &inferred)?,
-            Step::Raise(version) => self.raised(schema, version, &call)?,
+            Step::Upgrade(version) => self.upgraded(schema, version, &call)?,
             Step::Lower(lower, since) => self.lowered(lower, since, &call, &inferred)?,
-            // What a failed attempt leaves behind is read by nobody, and so is dropped at the end.
+            // Nodes left by a failed attempt are unused and dropped at the end.
             Step::Instead(lower, since, version) => match self.lowered(lower, since, &call, &inferred) {
                 Ok(values) => values,
                 Err(_) => self.native(schema, version, call, &inferred)?,
@@ -146,16 +146,16 @@ impl Builder {
         Ok(values)
     }
 
-    /// A tensor in an attribute is a constant.
+    /// A tensor in an attribute must be a constant.
     fn checked(&self, op: &str, attr: Attr) -> Result<Attr> {
         match attr {
             Attr::Tensor(value) if self.constant_of(self.plain(value)).is_some() => Ok(Attr::Tensor(self.plain(value))),
-            Attr::Tensor(_) => Err(self.fault(format!("an attribute of `{op}` is a tensor that is not known"))),
+            Attr::Tensor(_) => Err(self.fault(format!("an attribute of `{op}` is a tensor that is not constant"))),
             other => Ok(other),
         }
     }
 
-    /// Values of other bodies, or none at all, are a fault of the rule.
+    /// Values of another body or of no body are an error of the rule.
     pub(crate) fn check_inputs(&self, call: &Call) -> Result<()> {
         for value in call.inputs.iter().flatten() {
             self.check_visible(*value)?;
@@ -163,7 +163,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Types and contents of a call's outputs.
+    /// Infers the types and contents of a call's outputs.
     pub(crate) fn infer(&self, call: &Call) -> Result<Inferred> {
         let inputs: Vec<Option<infer::TypedInput<'_>>> =
             call.inputs.iter().map(|v| v.map(|v| self.typed_input(v))).collect();
@@ -179,7 +179,7 @@ impl Builder {
         infer::TypedInput { ty: self.ty(value), constant: view, content: self.content(value) }
     }
 
-    /// Adds the rule to a fault that does not know of it.
+    /// Adds the current rule to an internal error without one.
     fn in_rule(&self, error: Error) -> Error {
         match error.kind {
             Kind::Internal => Error { message: self.fault(&error.message).message, ..error },
@@ -187,7 +187,7 @@ impl Builder {
         }
     }
 
-    /// Constants in the place of a node whose results follow from what is known.
+    /// Constants to use instead of a node whose results are known.
     pub(crate) fn known_contents(&mut self, inferred: &Inferred) -> Option<Vec<Value>> {
         let all = inferred.types.iter().zip(&inferred.contents);
         let constants: Option<Vec<_>> = all.map(|(ty, c)| self.content_as_constant(ty, c.as_ref()?)).collect();
@@ -195,13 +195,13 @@ impl Builder {
         Some(constants.into_iter().map(|c| self.intern(c)).collect())
     }
 
-    /// Walks down the versions until one is native or a rule says it otherwise. `types` are those of the outputs.
+    /// Walks down the versions until one is native or has a lowering. `types` are the output types.
     pub(crate) fn step(&self, schema: &'static Op, call: &Call, types: &[Type]) -> Result<Step> {
         let target = self.target_of(schema.name);
         let lacking = self.limits.lacking.contains(schema.name);
         let in_force = schema.at(target).filter(|v| v.since > call.form.since && !lacking);
         if let Some(version) = in_force {
-            return Ok(self.step_up(schema, version, call));
+            return Ok(self.upgrade_step(schema, version, call));
         }
         let mut left = schema.versions;
         while let [older @ .., version] = left {
@@ -210,7 +210,7 @@ impl Builder {
                 continue;
             }
             if version.since <= target && version.deprecated {
-                return Ok(Step::Raise(version));
+                return Ok(Step::Upgrade(version));
             }
             if version.since <= target && !lacking {
                 return Ok(
@@ -223,25 +223,25 @@ impl Builder {
             match self.lowering(schema, version, older.last(), call, types) {
                 Ok(Some(lower)) => return Ok(Step::Lower(lower, version.since)),
                 Ok(None) => {}
-                Err(_) if lacking => return Err(self.lacks(schema)),
+                Err(_) if lacking => return Err(self.no_operator(schema)),
                 Err(error) => return Err(error),
             }
         }
-        Err(if lacking { self.lacks(schema) } else { self.needs(schema, call.form.since) })
+        Err(if lacking { self.no_operator(schema) } else { self.needs(schema, call.form.since) })
     }
 
-    /// A call in an older form than the target's: it stands where the versions in between mean the same.
-    fn step_up(&self, schema: &'static Op, version: &'static Version, call: &Call) -> Step {
+    /// A call in a form older than the target's: it is kept if the versions in between mean the same.
+    fn upgrade_step(&self, schema: &'static Op, version: &'static Version, call: &Call) -> Step {
         let between = schema.versions.iter().filter(|v| v.since > call.form.since && v.since <= version.since);
         let mut same = between
             .into_iter()
             .all(|v| matches!(self.difference(schema.name, v), Difference::Same | Difference::Schema(Change::Types)));
         same &= call.attrs.iter().all(|(name, _)| version.attribute(name).is_some());
-        // What is native and deprecated is refused where the node is made.
-        Step::up(version, same && !version.deprecated)
+        // Deprecated versions are refused when the node is emitted.
+        Step::newer(version, same && !version.deprecated)
     }
 
-    /// The rule for a version that is too new; None where the older one can say the same.
+    /// The lowering for a version that is too new; None if the older version can express the call.
     fn lowering(
         &self,
         schema: &'static Op,
@@ -251,12 +251,12 @@ impl Builder {
         types: &[Type],
     ) -> Result<Option<Lowering>> {
         let difference = self.difference(schema.name, version);
-        let at_hand = call.lower.filter(|(since, _)| *since == version.since).map(|(_, lower)| lower);
-        let lower = self.lower_of(schema.name, version, at_hand);
+        let provided = call.lower.filter(|(since, _)| *since == version.since).map(|(_, lower)| lower);
+        let lower = self.lower_of(schema.name, version, provided);
         let older = older.filter(|_| difference != Difference::Schema(Change::Appeared));
         let sayable = match (difference, older) {
             (Difference::Schema(Change::Types), Some(older)) => lower.is_none() || self.takes_types(older, call, types),
-            (Difference::Same, Some(older)) => is_sayable(version, older, call),
+            (Difference::Same, Some(older)) => fits_older(version, older, call),
             _ => false,
         };
         if sayable {
@@ -273,7 +273,7 @@ impl Builder {
         inferred: &Inferred,
     ) -> Result<Vec<Value>> {
         if self.lowerings.depth >= MAX_DEPTH {
-            return Err(self.fault(format!("the lowerings of `{}` go round in circles", call.op)));
+            return Err(self.fault(format!("the lowerings of `{}` are recursive", call.op)));
         }
         self.trace.event(Event::Lower(call.op, since));
         self.lowerings.depth += 1;
@@ -290,7 +290,7 @@ impl Builder {
         values.truncate(call.outputs);
         for (value, ty) in values.iter().zip(&inferred.types) {
             self.refine(*value, ty).map_err(|(got, wanted)| {
-                self.fault(format!("`lower {} before {since}` gives {got} where {wanted} is due", call.op))
+                self.fault(format!("`lower {} before {since}` returns {got}, expected {wanted}", call.op))
             })?;
         }
         for (value, content) in values.iter().zip(&inferred.contents) {
@@ -303,23 +303,23 @@ impl Builder {
 
     /// The newest opset of an operator's domain that the graph may use.
     pub(crate) fn target_of(&self, op: &str) -> u32 {
-        // Operators of other domains do not follow the opset.
+        // Other domains have their own versions.
         if op.contains("::") { u32::MAX } else { self.limits.opset }
     }
 
-    /// The runtime has no such operator, and no other can stand for it.
-    fn lacks(&self, schema: &'static Op) -> Error {
-        Error::unsupported(format!("the runtime has no `{}`, and nothing else says the same", schema.name))
+    /// The error for an operator that the runtime lacks and that cannot be lowered.
+    fn no_operator(&self, schema: &'static Op) -> Error {
+        Error::unsupported(format!("the runtime has no `{}`, and no other operator can replace it", schema.name))
     }
 
-    /// It cannot be said below `since`.
+    /// The error for a call that cannot be expressed below `since`.
     pub(crate) fn needs(&self, schema: &'static Op, since: u32) -> Error {
         Error::refused(format!("`{}` as it is used here needs opset {since}", schema.name), Some(since))
     }
 }
 
-/// Does the call keep to what the older version knows?
-fn is_sayable(version: &'static Version, older: &'static Version, call: &Call) -> bool {
+/// Whether the older version can express the call.
+fn fits_older(version: &'static Version, older: &'static Version, call: &Call) -> bool {
     let attrs = call.attrs.iter().all(|(name, attr)| {
         let default = || version.attribute(name).and_then(|a| a.default);
         older.attribute(name).is_some() || default().is_some_and(|d| d.is(attr))
@@ -329,7 +329,7 @@ fn is_sayable(version: &'static Version, older: &'static Version, call: &Call) -
     attrs && inputs && outputs
 }
 
-/// What inference asks of the graph.
+/// What type inference reads from the graph.
 impl infer::InferCx for Builder {
     fn fresh(&self) -> SymInt {
         self.fresh_symbol()

@@ -1,9 +1,9 @@
-//! Cheap nodes that would be made twice are made once: shape arithmetic, casts.
+//! Reuses cheap nodes instead of making them twice: shape arithmetic and casts.
 
 use crate::build::{Builder, Call};
 use aten2onnx_onnx::graph::{Attr, Value};
 
-/// What makes two calls the same.
+/// Identifies equal calls.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     op: &'static str,
@@ -11,10 +11,10 @@ pub(crate) struct Key {
     attrs: Vec<(&'static str, Vec<i64>)>,
 }
 
-/// Operators whose nodes are shared whatever they work on.
+/// Operators whose nodes are always shared.
 const SHARED: &[&str] = &["Cast", "Shape", "Size"];
 
-/// Operators whose nodes are shared where they compute sizes.
+/// Operators whose nodes are shared when they compute sizes.
 const SHARED_ON_SIZES: &[&str] =
     &["Add", "Concat", "Div", "Gather", "Mod", "Mul", "Neg", "Reshape", "Slice", "Squeeze", "Sub", "Unsqueeze"];
 
@@ -38,7 +38,7 @@ impl Builder {
         Some(Key { op: call.op, inputs: call.inputs.clone(), attrs })
     }
 
-    /// The results of an equal call in this scope or one around it.
+    /// The results of an equal call in this or an enclosing scope.
     pub(crate) fn reused(&self, key: &Key) -> Option<Vec<Value>> {
         self.scopes.iter().rev().find_map(|s| s.reuse.get(key)).cloned()
     }

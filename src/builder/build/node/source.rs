@@ -1,7 +1,7 @@
-//! Nodes of a model that is converted, rather than of a rule: they stay as they are where the target has them so.
+//! Nodes of a model that is converted: they stay unchanged where the target supports them.
 //!
-//! Nothing is folded, shared or elided at this level, so that what a user made is found again in the result. What is known of
-//! constants is told beside the inputs: [`SourceNode::known`] are constants that hold the same as [`SourceNode::inputs`].
+//! Nothing is folded, shared or elided here, so that users recognize their nodes in the result. Known constants are
+//! passed separately: [`SourceNode::known`] holds constants that are equal to [`SourceNode::inputs`].
 
 use std::sync::Arc;
 
@@ -12,20 +12,20 @@ use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Body, Constant, Graph, Node, Source, Type, Value};
 use aten2onnx_onnx::schema::{self, Op, Version};
 
-/// A node as it stands in the model.
+/// A node of the source model.
 #[derive(Debug, Clone)]
 pub struct SourceNode {
     /// `Gelu`, or `com.microsoft::QuickGelu`.
     pub op: &'static str,
-    /// Its own name, perhaps empty.
+    /// The name of the node; may be empty.
     pub name: String,
-    /// In order; None for an absent one.
+    /// The inputs in order; None if absent.
     pub inputs: Vec<Option<Value>>,
-    /// The same, but constants in the place of what is known to be one.
+    /// The inputs, with constants for those whose elements are known.
     pub known: Vec<Option<Value>>,
-    /// As given.
+    /// The attributes as given.
     pub attrs: Vec<(&'static str, Attr)>,
-    /// What the model says of each output.
+    /// The declared type of each output.
     pub declared: Vec<Option<Type>>,
 }
 
@@ -34,7 +34,7 @@ pub struct SourceNode {
 pub struct Known {
     /// The result.
     pub value: Value,
-    /// A constant that holds the same.
+    /// An equal constant, if known.
     pub constant: Option<Value>,
 }
 
@@ -49,7 +49,7 @@ impl SourceNode {
 }
 
 impl Builder {
-    /// The node as it is. Its types are what the model says and what can be inferred.
+    /// Emits the node unchanged. Its types are those declared and inferred.
     pub fn keep(&mut self, node: &SourceNode, form: Option<&'static Version>) -> Vec<Known> {
         let found = schema::find(node.op).zip(form);
         let call = found.map(|(schema, form)| node.call(schema, form));
@@ -74,7 +74,7 @@ impl Builder {
         results
     }
 
-    /// The node as the target says it.
+    /// Converts the node to the target opset.
     pub fn convert(&mut self, node: &SourceNode, schema: &'static Op, form: &'static Version) -> Result<Vec<Value>> {
         let call = node.call(schema, form);
         known_attributes(&call)?;
@@ -87,7 +87,7 @@ impl Builder {
                 self.keep_name(node);
                 values
             }
-            Step::Raise(version) => self.raised(schema, version, &call)?,
+            Step::Upgrade(version) => self.upgraded(schema, version, &call)?,
             Step::Lower(lower, since) => self.lowered(lower, since, &call, &inferred)?,
             Step::Instead(lower, since, version) => match self.lowered(lower, since, &call, &inferred) {
                 Ok(values) => values,
@@ -100,7 +100,7 @@ impl Builder {
         Ok(values)
     }
 
-    /// A node that stays but for its version has its own name.
+    /// Keeps the name of a node of which only the version changes.
     fn keep_name(&mut self, node: &SourceNode) {
         let made = self.scope_mut().nodes.iter_mut().rev().find(|made| made.op == node.op && made.name.is_empty());
         if let Some(made) = made {
@@ -108,7 +108,8 @@ impl Builder {
         }
     }
 
-    /// A node that stays but for its version reads what it read before; old opsets need to know the axes, to count them anew.
+    /// Restores the original inputs of a node of which only the version changes. Old opsets need constant axes, to make
+    /// them nonnegative.
     fn with_own_inputs(&self, node: &SourceNode, call: Call) -> Call {
         if self.limits.opset < 11 {
             return call;
@@ -117,7 +118,8 @@ impl Builder {
         Call { inputs, ..call }
     }
 
-    /// May the node stay as it is: does the target have the very version, or one that differs in types that are not at hand?
+    /// Whether the node can stay unchanged: the target has the same version, or one that differs only in types that it
+    /// does not use.
     pub fn stays(&self, node: &SourceNode, schema: &'static Op, form: &'static Version) -> bool {
         let target = self.target_of(schema.name);
         let Some(version) = schema.at(target).filter(|version| !version.deprecated) else { return false };
@@ -132,35 +134,35 @@ impl Builder {
         value
     }
 
-    /// Another value that holds the same: an Identity.
+    /// A copy of a value, made by an Identity.
     pub fn copied(&mut self, value: Value) -> Value {
         self.copy(value)
     }
 
-    /// The number of the origin that nodes get now: [`Node::origin`].
+    /// The number of the current origin: [`Node::origin`].
     pub fn origin_number(&self) -> u32 {
         self.origins.current
     }
 
-    /// A size that nobody knows.
+    /// A size that is not known.
     pub fn unknown_size(&self) -> SymInt {
         self.fresh_symbol()
     }
 
-    /// Opens a body and gives its inputs; [`Builder::close_body`] makes it an attribute.
+    /// Opens a body and returns its inputs; [`Builder::close_body`] makes it an attribute.
     pub fn open_body(&mut self, params: &[Type]) -> Vec<Value> {
         self.open_scope();
         params.iter().map(|ty| self.body_input(ty.clone())).collect()
     }
 
-    /// Closes the body that was opened last.
+    /// Closes the innermost body.
     pub fn close_body(&mut self, inputs: Vec<Value>, outputs: Result<Vec<Value>>) -> Result<Attr> {
         let outputs = outputs.and_then(|outputs| self.body_outputs(outputs));
         let scope = self.close_scope();
         Ok(Attr::Graph(Body { inputs, nodes: scope.nodes, outputs: outputs? }))
     }
 
-    /// Is it the result of a node in the scope that is open?
+    /// Whether the value is the result of a node in the current scope.
     pub fn is_own_result(&self, value: Value) -> bool {
         let data = self.data(value);
         matches!(data.source, Source::Node) && Some(data.scope) == self.scope().map(|s| s.id)
@@ -171,28 +173,28 @@ impl Builder {
         self.outputs.iter().map(|(_, value)| *value).collect()
     }
 
-    /// The finished graph after passes, with outputs as they were given; `pinned` are values that stay though nobody reads them.
+    /// The finished graph after passes, with outputs as given; `pinned` values stay even if unused.
     pub fn finish_as_given(mut self, passes: impl FnOnce(&mut Builder), pinned: &[Value]) -> Result<Graph> {
         let given = self.output_values();
-        given.iter().try_for_each(|output| self.check_tangible(*output))?;
+        given.iter().try_for_each(|output| self.check_in_graph(*output))?;
         passes(&mut self);
         let mut outputs: Vec<Value> = Vec::with_capacity(given.len());
         for (value, given) in self.output_values().into_iter().zip(given) {
-            // An output that was a node's result stays one, and no other's.
+            // An output that was the result of a node stays one, and is not shared with another output.
             let stays = value == given || (self.is_own_result(value) && !outputs.contains(&value));
             outputs.push(if stays { value } else { self.copy(value) });
         }
         self.finished(outputs, pinned)
     }
 
-    /// What the model says of a value, unless it contradicts what is inferred.
+    /// Applies a declared type, unless it contradicts the inferred one.
     fn refine_declared(&mut self, value: Value, declared: Option<&Type>) {
         if let Some(declared) = declared {
             let _ = self.refine(value, declared);
         }
     }
 
-    /// Constants that hold what a call gives, where that is known.
+    /// Constants that equal the results of a call, if known.
     fn known_results(&mut self, call: &Call, inferred: &Inferred) -> Vec<Option<Value>> {
         if let Some(value) = self.elided(call).filter(|value| self.constant_of(*value).is_some()) {
             return vec![Some(value)];
@@ -204,7 +206,7 @@ impl Builder {
     }
 }
 
-/// A model may name attributes that there are none of; rules were checked before.
+/// A model may contain unknown attributes; rules were checked at build time.
 fn known_attributes(call: &Call) -> Result<()> {
     let Some((name, _)) = call.attrs.iter().find(|(name, _)| call.form.attribute(name).is_none()) else {
         return Ok(());
@@ -214,7 +216,7 @@ fn known_attributes(call: &Call) -> Result<()> {
     Err(if names.is_empty() { error } else { error.help(format!("it has: {}", names.join(", "))) })
 }
 
-/// What the schema forbids is a fault of the model, not of a rule.
+/// A violation of the schema is an error of the model, not of a rule.
 fn not_as_specified(error: Error) -> Error {
     match error.kind {
         Kind::Internal => Error { kind: Kind::Input, ..error },

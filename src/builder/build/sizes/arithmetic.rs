@@ -1,4 +1,4 @@
-//! Arithmetic on numbers as rules see them: folded where both are known, symbolic on integers, nodes where the graph knows.
+//! Arithmetic on numbers in rules: folded if both are known, symbolic on integers, nodes otherwise.
 
 use crate::build::{Builder, Scalar};
 use aten2onnx_core::dtype::Dtype;
@@ -30,7 +30,7 @@ impl Builder {
     pub fn scalar_op(&mut self, op: ScalarOp, a: &Scalar, b: &Scalar) -> Result<Scalar> {
         let (a, b) = (a.simplified(), b.simplified());
         if a.is_known() && b.is_known() {
-            return known(op, &a, &b).ok_or_else(|| self.fault(format!("{op:?} of {a:?} and {b:?} has no value")));
+            return known(op, &a, &b).ok_or_else(|| self.fault(format!("{op:?} of {a:?} and {b:?} is undefined")));
         }
         if let (Some(x), Some(y)) = (as_sym(&a), as_sym(&b)) {
             let result = match op {
@@ -46,7 +46,7 @@ impl Builder {
                 return Ok(result.into());
             }
         }
-        let dtype = self.meeting_dtype(op, &a, &b);
+        let dtype = self.common_dtype(op, &a, &b);
         let (a, b) = (self.scalar(&a, dtype)?, self.scalar(&b, dtype)?);
         Ok(Scalar::Value(self.in_graph(op, a, b)?))
     }
@@ -61,8 +61,8 @@ impl Builder {
         }
     }
 
-    /// Tensors of the graph keep their float dtype; Python's own floats are float64.
-    fn meeting_dtype(&self, op: ScalarOp, a: &Scalar, b: &Scalar) -> Dtype {
+    /// Tensors of the graph keep their float dtype; Python floats are float64.
+    fn common_dtype(&self, op: ScalarOp, a: &Scalar, b: &Scalar) -> Dtype {
         let of = |x: &Scalar| match x {
             Scalar::Value(v) => Some(self.dtype(*v)),
             _ => None,
@@ -95,7 +95,7 @@ impl Builder {
         self.node1(name, vec![a.into(), b.into()], vec![])
     }
 
-    /// With the sign of the divisor.
+    /// The remainder with the sign of the divisor.
     fn remainder(&mut self, a: Value, b: Value) -> Result<Value> {
         if !self.dtype(a).is_float() {
             return self.node1("Mod", vec![a.into(), b.into()], vec![]);
@@ -116,7 +116,7 @@ fn as_sym(x: &Scalar) -> Option<SymInt> {
     }
 }
 
-/// None where Python raises, or the result is no number here.
+/// None where Python raises or the result is NaN.
 fn known(op: ScalarOp, a: &Scalar, b: &Scalar) -> Option<Scalar> {
     if let (Scalar::Complex(..), _) | (_, Scalar::Complex(..)) = (a, b) {
         return complex(op, a, b);

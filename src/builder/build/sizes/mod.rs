@@ -1,4 +1,4 @@
-//! Sizes in the graph: how symbols and expressions of them become nodes, and lists of them one vector.
+//! Sizes in the graph: turns symbols and expressions into nodes, and lists of sizes into one vector.
 
 pub(crate) mod arithmetic;
 mod shapes;
@@ -13,7 +13,7 @@ use aten2onnx_core::sym::{Atom, Function, SymInt};
 use aten2onnx_onnx::graph::{Attr, Value};
 
 impl Builder {
-    /// A size as an int64 0-dim value.
+    /// A size as a 0-dim int64 value.
     pub fn sym_value(&mut self, size: &SymInt) -> Result<Value> {
         if let Some(known) = size.known() {
             return self.scalar(&Scalar::Int(known), Dtype::Int64);
@@ -46,11 +46,11 @@ impl Builder {
                 if a == 1 { Ok(shifted) } else { self.node1("Div", vec![shifted.into(), a.into()], vec![]) }
             }
             None if symbol.starts_with("?too_long") => Err(Error::unsupported("an expression of sizes is too long")),
-            None => Err(Error::unsupported(format!("no input tells the size `{symbol}`"))),
+            None => Err(Error::unsupported(format!("the size `{symbol}` is not a dimension of any input"))),
         }
     }
 
-    /// One dimension of a value, 0-dim.
+    /// One dimension of a value, as a 0-dim value.
     fn dim_value(&mut self, value: Value, axis: usize) -> Result<Value> {
         let shape = self.node1("Shape", vec![value.into()], vec![])?;
         self.node1("Gather", vec![shape.into(), (axis as i64).into()], vec![])
@@ -108,7 +108,7 @@ impl Builder {
                 if plain {
                     return self.node1("Div", vec![a.into(), b.into()], vec![]);
                 }
-                // Div rounds to 0: what is left over is taken away first.
+                // Div truncates, so the remainder is subtracted first.
                 let rest = self.node1("Mod", vec![a.into(), b.into()], vec![])?;
                 let exact = self.node1("Sub", vec![a.into(), rest.into()], vec![])?;
                 self.node1("Div", vec![exact.into(), b.into()], vec![])
@@ -135,7 +135,7 @@ impl Builder {
         }
     }
 
-    /// Of two 0-dim int64 values. Min and Max take int64 from opset 12 on.
+    /// An operator on two 0-dim int64 values. Min and Max take int64 from opset 12 on.
     fn integer_op(&mut self, op: &'static str, a: Value, b: Value) -> Result<Value> {
         if self.limits.opset >= 12 || !matches!(op, "Min" | "Max") {
             return self.node1(op, vec![a.into(), b.into()], vec![]);
@@ -153,7 +153,7 @@ impl Builder {
         let mut pieces = Vec::new();
         let mut left = sizes;
         while !left.is_empty() {
-            let (piece, count) = self.piece(left)?;
+            let (piece, count) = self.prefix_value(left)?;
             pieces.push(piece);
             left = left.get(count..).unwrap_or_default();
         }
@@ -163,8 +163,8 @@ impl Builder {
         }
     }
 
-    /// The longest start of a list of sizes that is one value, and its length.
-    fn piece(&mut self, sizes: &[SymInt]) -> Result<(Value, usize)> {
+    /// The longest prefix of a list of sizes that is one value, and its length.
+    fn prefix_value(&mut self, sizes: &[SymInt]) -> Result<(Value, usize)> {
         let known: Vec<i64> = sizes.iter().map_while(SymInt::known).collect();
         if !known.is_empty() {
             return Ok((self.ints(&known), known.len()));
@@ -180,7 +180,7 @@ impl Builder {
         Ok((self.node1("Unsqueeze", vec![value.into(), axes], vec![])?, 1))
     }
 
-    /// Some dimensions of a value, one-dimensional.
+    /// A range of dimensions of a value, one-dimensional.
     fn shape_part(&mut self, value: Value, start: usize, end: usize) -> Result<Value> {
         let rank = self.ty(value).rank();
         if self.limits.opset >= 15 {

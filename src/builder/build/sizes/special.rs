@@ -1,4 +1,4 @@
-//! Expressions of sizes that pass through real numbers or truth values, in the graph: float64, as Python computes them.
+//! Size expressions on real numbers or booleans as nodes, computed in float64 as in Python.
 
 use crate::build::{Builder, Scalar};
 use aten2onnx_core::dtype::Dtype;
@@ -7,23 +7,23 @@ use aten2onnx_core::sym::{Kind, Relation, Special, SymInt, Unary};
 use aten2onnx_onnx::graph::Value;
 
 impl Builder {
-    /// The integer that a function gives, 0-dim int64.
+    /// The integer result of a function, as a 0-dim int64 value.
     pub(crate) fn special_value(&mut self, special: Special, args: &[SymInt]) -> Result<Value> {
         let op = match special {
             Special::BitAnd => "BitwiseAnd",
             Special::BitOr => "BitwiseOr",
             Special::BitXor => "BitwiseXor",
-            Special::Where => return self.chosen(args, Builder::sym_value),
+            Special::Where => return self.conditional(args, Builder::sym_value),
             Special::FloorToInt => return self.rounded("Floor", args),
             Special::CeilToInt => return self.rounded("Ceil", args),
             Special::RoundToInt => return self.rounded("Round", args),
-            // A cast to an integer cuts the fraction off, as Python does.
+            // Casts to integers truncate, as in Python.
             _ => {
                 let value = self.real_special(special, args)?;
                 return self.cast(value, Dtype::Int64);
             }
         };
-        let (a, b) = self.two(args)?;
+        let (a, b) = self.two_args(args)?;
         let (a, b) = (self.sym_value(&a)?, self.sym_value(&b)?);
         self.node1(op, vec![a.into(), b.into()], vec![])
     }
@@ -45,11 +45,11 @@ impl Builder {
         let op = match special {
             Special::Number(bits) => return self.scalar(&Scalar::Float(f64::from_bits(bits)), Dtype::Float64),
             Special::Unary(unary) => {
-                let x = self.real_value(&self.one(args)?)?;
+                let x = self.real_value(&self.one_arg(args)?)?;
                 return self.function_of_real(unary, x);
             }
-            Special::WhereReal => return self.chosen(args, Builder::real_value),
-            Special::ToFloat | Special::TruncToInt => return self.real_value(&self.one(args)?),
+            Special::WhereReal => return self.conditional(args, Builder::real_value),
+            Special::ToFloat | Special::TruncToInt => return self.real_value(&self.one_arg(args)?),
             Special::TruncToFloat => {
                 let value = self.special_value(Special::TruncToInt, args)?;
                 return self.cast(value, Dtype::Float64);
@@ -60,7 +60,7 @@ impl Builder {
             Special::Pow => "Pow",
             Special::Min => "Min",
             Special::Max => "Max",
-            _ => return Err(self.fault(format!("{special:?} as a real number"))),
+            _ => return Err(self.fault(format!("{special:?} is not a real-valued function"))),
         };
         let mut values = Vec::with_capacity(args.len());
         for arg in args {
@@ -71,8 +71,8 @@ impl Builder {
         values.try_fold(first, |a, b| self.node1(op, vec![a.into(), b.into()], vec![]))
     }
 
-    /// A function of one real number, of a float value.
-    pub fn function_of_real(&mut self, unary: Unary, x: Value) -> Result<Value> {
+    /// Applies a function of one real number to a float value.
+    pub(crate) fn function_of_real(&mut self, unary: Unary, x: Value) -> Result<Value> {
         let op = match unary {
             Unary::Sqrt => "Sqrt",
             Unary::Exp => "Exp",
@@ -97,13 +97,13 @@ impl Builder {
     }
 
     fn rounded(&mut self, op: &'static str, args: &[SymInt]) -> Result<Value> {
-        let value = self.real_value(&self.one(args)?)?;
+        let value = self.real_value(&self.one_arg(args)?)?;
         let value = self.node1(op, vec![value.into()], vec![])?;
         self.cast(value, Dtype::Int64)
     }
 
-    fn chosen(&mut self, args: &[SymInt], branch: fn(&mut Builder, &SymInt) -> Result<Value>) -> Result<Value> {
-        let [condition, yes, no] = args else { return Err(self.fault("a choice without three arguments")) };
+    fn conditional(&mut self, args: &[SymInt], branch: fn(&mut Builder, &SymInt) -> Result<Value>) -> Result<Value> {
+        let [condition, yes, no] = args else { return Err(self.fault("a conditional needs three arguments")) };
         let condition = self.truth_of(condition)?;
         let (yes, no) = (branch(self, yes)?, branch(self, no)?);
         self.node1("Where", vec![condition.into(), yes.into(), no.into()], vec![])
@@ -125,7 +125,7 @@ impl Builder {
         let op = match special {
             Special::Relation(relation) => return self.compared(relation, args),
             Special::Not => {
-                let value = self.truth_of(&self.one(args)?)?;
+                let value = self.truth_of(&self.one_arg(args)?)?;
                 return self.node1("Not", vec![value.into()], vec![]);
             }
             Special::And => "And",
@@ -141,7 +141,7 @@ impl Builder {
     }
 
     fn compared(&mut self, relation: Relation, args: &[SymInt]) -> Result<Value> {
-        let (a, b) = self.two(args)?;
+        let (a, b) = self.two_args(args)?;
         let is_real = |n: &SymInt| n.as_special().is_some_and(|(special, _)| special.kind() == Kind::Real);
         let (a, b) = match is_real(&a) || is_real(&b) {
             true => (self.real_value(&a)?, self.real_value(&b)?),
@@ -158,14 +158,14 @@ impl Builder {
         if relation == Relation::Unequal { self.node1("Not", vec![value.into()], vec![]) } else { Ok(value) }
     }
 
-    fn one(&self, args: &[SymInt]) -> Result<SymInt> {
+    fn one_arg(&self, args: &[SymInt]) -> Result<SymInt> {
         args.first().cloned().ok_or_else(|| self.fault("a function without arguments"))
     }
 
-    fn two(&self, args: &[SymInt]) -> Result<(SymInt, SymInt)> {
+    fn two_args(&self, args: &[SymInt]) -> Result<(SymInt, SymInt)> {
         match args {
             [a, b] => Ok((a.clone(), b.clone())),
-            _ => Err(self.fault("a function without two arguments")),
+            _ => Err(self.fault("a function needs two arguments")),
         }
     }
 }

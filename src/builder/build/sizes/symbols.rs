@@ -1,4 +1,4 @@
-//! Symbols: where their values are found in the graph, and their bounds.
+//! Symbols: where their values are in the graph, and their bounds.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use rustc_hash::FxHashMap;
 
 use aten2onnx_onnx::graph::{Source, Type, Value};
 
-/// Where a symbol's value is found.
+/// Where the value of a symbol is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Binding {
-    /// It is a dimension of a value.
+    /// A dimension of a value.
     Dim(Value, usize),
-    /// It is a tensor of one integer.
+    /// A tensor of one integer.
     Scalar(Value),
 }
 
-/// A binding as it is kept.
+/// A stored binding.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Bound {
     At(Binding),
@@ -33,17 +33,17 @@ pub(crate) enum Bound {
     },
 }
 
-/// What is known of symbols, and how many were made.
+/// Known facts about symbols, and the number of new ones.
 #[derive(Default)]
 pub(crate) struct Symbols {
     /// Bounds, inclusive.
     pub(crate) ranges: FxHashMap<Arc<str>, (Option<i64>, Option<i64>)>,
-    /// Number of symbols made for sizes that are not known.
+    /// The number of symbols made for unknown sizes.
     pub(crate) fresh: Cell<u32>,
 }
 
 impl Builder {
-    /// States where a symbol's value is found.
+    /// Sets where the value of a symbol is.
     pub fn bind_symbol(&mut self, name: &str, binding: Binding) {
         if let Binding::Scalar(value) = binding
             && self.content(value).is_none()
@@ -54,19 +54,19 @@ impl Builder {
         self.bind(name, Bound::At(binding));
     }
 
-    /// States the bounds of a symbol, inclusive.
+    /// Sets the bounds of a symbol, inclusive.
     pub fn declare_range(&mut self, symbol: &str, low: Option<i64>, high: Option<i64>) {
         self.symbols.ranges.insert(Arc::from(symbol), (low, high));
     }
 
-    /// The bounds of a symbol. What is a size is at least 0.
+    /// The bounds of a symbol. A dimension is at least 0.
     pub(crate) fn symbol_range(&self, symbol: &str) -> (Option<i64>, Option<i64>) {
         if let Some(range) = self.symbols.ranges.get(symbol) {
             return *range;
         }
         match self.bound(symbol) {
             Some(Bound::At(Binding::Dim(..))) => (Some(0), None),
-            // `a * symbol + b` is at least 0.
+            // The dimension `a * symbol + b` is at least 0.
             Some(Bound::Solved { a, b, .. }) if a > 0 => {
                 (SymInt::from(b).neg().ceil_div(&SymInt::from(a)).known(), None)
             }
@@ -75,7 +75,7 @@ impl Builder {
         }
     }
 
-    /// The bounds of a symbol, scaled and moved, where it has both.
+    /// The bounds of a linear expression of one symbol, if both are known.
     pub fn bounds(&self, n: &SymInt) -> Option<(i64, i64)> {
         let (a, symbol, b) = n.as_linear()?;
         let (low, high) = self.symbol_range(symbol);
@@ -83,14 +83,14 @@ impl Builder {
         Some((x.min(y), x.max(y)))
     }
 
-    /// Is it at least 0?
+    /// Whether it is at least 0.
     pub(crate) fn is_nonnegative(&self, n: &SymInt) -> bool {
         n.is_nonnegative(&|symbol| self.symbol_range(symbol).0.is_some_and(|low| low >= 0))
     }
 
-    /// Is it at least 1?
+    /// Whether it is at least 1.
     pub(crate) fn is_positive(&self, n: &SymInt) -> bool {
-        // Each symbol is its lower bound, if that is positive, and something at least 0.
+        // Substitutes the positive lower bound plus a nonnegative symbol for each symbol.
         let shifted = n.substitute_with(&|symbol| {
             let low = self.symbol_range(symbol).0.filter(|low| *low > 0)?;
             Some(SymInt::symbol(symbol) + low)
@@ -98,12 +98,12 @@ impl Builder {
         self.is_nonnegative(&(shifted - 1))
     }
 
-    /// Can a symbol's value be found here?
+    /// Whether the value of a symbol is available here.
     pub fn knows_symbol(&self, symbol: &str) -> bool {
         self.bound(symbol).is_some()
     }
 
-    /// The innermost scopes are asked last: a graph input is the best place to find a size.
+    /// Outer scopes are searched first, because a size is best read from a graph input.
     pub(crate) fn bound(&self, symbol: &str) -> Option<Bound> {
         self.scopes.iter().find_map(|s| s.bindings.get(symbol)).copied()
     }
@@ -119,8 +119,8 @@ impl Builder {
         }
     }
 
-    /// Notes the sizes that the dimensions of a value tell, unless they are known from elsewhere. In inputs, also
-    /// `a * symbol + b` tells the symbol.
+    /// Records the symbols that the dimensions of a value define, unless they are already known. For inputs, also
+    /// solves `a * symbol + b` for the symbol.
     pub(crate) fn bind_sizes(&mut self, value: Value, is_input: bool) {
         let Some(shape) = self.ty(value).shape() else { return };
         let symbolic = shape.iter().enumerate().filter(|(_, size)| size.known().is_none());
@@ -148,7 +148,7 @@ impl Builder {
         self.scope_mut().bindings.insert(Arc::from(symbol), bound);
     }
 
-    /// May a value be read here?
+    /// Checks that a value may be read in this scope.
     pub(crate) fn check_visible(&self, value: Value) -> Result<()> {
         let Some(data) = self.values.get(value.index()) else {
             return Err(self.fault("a value of another graph"));
@@ -156,7 +156,7 @@ impl Builder {
         match data.source {
             Source::Constant(_) | Source::Weight(_) => Ok(()),
             _ if self.scopes.iter().any(|s| s.id == data.scope) => Ok(()),
-            _ => Err(self.fault("a value of a body is read outside of it")),
+            _ => Err(self.fault("a value of a body is used outside of it")),
         }
     }
 }

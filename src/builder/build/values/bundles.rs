@@ -1,5 +1,5 @@
-//! Sequences and optionals below the opsets that have them: lists of values that the builder keeps to itself. Whoever reads their
-//! elements gets them straight; a node that wants the whole is refused.
+//! Sequences and optionals at opsets without them: lists of values outside the graph. Reading an element returns its
+//! value; a node that needs the whole sequence or optional is refused.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::graph::{Attr, Source, Type, Value};
 
 impl Builder {
-    /// A sequence or optional that is not in the graph.
+    /// A sequence or optional outside the graph.
     pub fn bundle(&mut self, ty: Type, items: &[Value]) -> Value {
         let items: Arc<[Value]> = items.iter().map(|item| self.plain(*item)).collect();
         let bundle = self.add_value(ty, Source::Node, None);
@@ -17,17 +17,17 @@ impl Builder {
         bundle
     }
 
-    /// The elements, where they are known one by one.
+    /// The elements, if each is known.
     pub fn items(&self, value: Value) -> Option<Vec<Value>> {
         self.data(value).items.as_ref().map(|items| items.to_vec())
     }
 
-    /// Is it a sequence or optional that is not in the graph?
+    /// Whether the value is a sequence or optional outside the graph.
     pub(crate) fn is_bundle(&self, value: Value) -> bool {
         self.data(value).items.is_some()
     }
 
-    /// Another value that holds the same as a sequence, for opsets whose Identity takes none: with one element more and less.
+    /// A copy of a sequence, for opsets where Identity takes none: inserts an element and removes it again.
     pub fn copied_sequence(&mut self, sequence: Value) -> Result<Value> {
         if self.is_bundle(sequence) {
             return Ok(sequence);
@@ -40,14 +40,14 @@ impl Builder {
         self.node1("SequenceErase", vec![longer.into()], Vec::new())
     }
 
-    /// What bodies give must be in the graph.
+    /// Outputs of bodies must be in the graph.
     pub fn check_bodies(&self, attrs: &[(&'static str, Attr)]) -> Result<()> {
         let bodies = attrs.iter().filter_map(|(_, attr)| if let Attr::Graph(body) = attr { Some(body) } else { None });
-        bodies.flat_map(|body| &body.outputs).try_for_each(|value| self.check_tangible(*value))
+        bodies.flat_map(|body| &body.outputs).try_for_each(|value| self.check_in_graph(*value))
     }
 
-    /// What goes into the graph must be in it.
-    pub(crate) fn check_tangible(&self, value: Value) -> Result<()> {
+    /// Checks that a value is in the graph.
+    pub(crate) fn check_in_graph(&self, value: Value) -> Result<()> {
         if self.data(value).items.is_none() {
             return Ok(());
         }
@@ -55,7 +55,7 @@ impl Builder {
             Type::Optional(_) => ("optionals", 15),
             _ => ("sequences", 11),
         };
-        let message = format!("there are no {what} before opset {since}, and this one is needed as a whole");
+        let message = format!("opsets before {since} have no {what}, and this one cannot be replaced by its elements");
         Err(Error::refused(message, Some(since)))
     }
 }

@@ -1,4 +1,4 @@
-//! Constants: making them, sharing equal ones.
+//! Constants: makes them and shares equal ones.
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use aten2onnx_core::error::Result;
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Constant, Data, Source, Type, Value};
 
-/// Constants with more elements are not looked into.
+/// The elements of larger constants are not read.
 pub(crate) const MAX_FOLDED: usize = 1024;
 
 impl Builder {
-    /// A constant of these bytes, little-endian and packed as ONNX's `raw_data`.
+    /// A constant from little-endian bytes, packed as in ONNX's `raw_data`.
     pub fn constant(&mut self, dtype: Dtype, sizes: &[i64], bytes: impl Into<Arc<[u8]>>) -> Result<Value> {
         let constant = Constant::new(dtype, sizes.to_vec(), bytes);
         if !constant.is_consistent() {
             let given = constant.bytes().len();
-            return Err(self.fault(format!("a constant of {} is given {given} bytes", Type::sized(dtype, sizes))));
+            return Err(self.fault(format!("{given} bytes do not fit a constant of {}", Type::sized(dtype, sizes))));
         }
         Ok(self.intern(constant))
     }
@@ -39,7 +39,7 @@ impl Builder {
         self.add_value(ty, Source::Constant(constant), content)
     }
 
-    /// A number as a 0-dim tensor, in the graph if it is not known.
+    /// A number as a 0-dim tensor; a number of the graph is cast.
     pub fn scalar(&mut self, number: &Scalar, dtype: Dtype) -> Result<Value> {
         match number.simplified() {
             Scalar::Sym(n) => {
@@ -79,7 +79,7 @@ impl Builder {
         self.intern(Constant::new(Dtype::Int64, vec![ints.len() as i64], bytes))
     }
 
-    /// A plain Python number in the place of a tensor: PyTorch promotes it by its category alone.
+    /// A plain Python number used as a tensor: only its category takes part in type promotion.
     pub fn wrapped_number(&mut self, number: &Scalar) -> Result<Value> {
         let dtype = match number.simplified() {
             Scalar::Int(_) | Scalar::Sym(_) => Dtype::Int64,
@@ -100,12 +100,12 @@ impl Builder {
         Ok(wrapped)
     }
 
-    /// The value that a wrapped number stands for; others are themselves.
+    /// The value that a wrapped number duplicates; others are returned unchanged.
     pub(crate) fn plain(&self, value: Value) -> Value {
         self.data(value).stands_for.unwrap_or(value)
     }
 
-    /// In another dtype; no node where it is the same.
+    /// Casts a value; emits no node if the dtype is the same.
     pub fn cast(&mut self, value: Value, to: Dtype) -> Result<Value> {
         let value = self.plain(value);
         if self.dtype(value) == to {
@@ -117,7 +117,7 @@ impl Builder {
         self.node1("Cast", vec![value.into()], vec![("to", Attr::Int(to.onnx().into()))])
     }
 
-    /// What is folded from a small constant.
+    /// A constant that is small enough to fold.
     pub(crate) fn small_constant(&self, value: Value) -> Option<&Constant> {
         match &self.data(value).source {
             Source::Constant(constant) if constant.len() <= MAX_FOLDED => Some(constant),

@@ -1,5 +1,5 @@
-//! Numbers to bytes and back, one element at a time. An integer out of range wraps around, as in PyTorch; what else a dtype cannot
-//! hold is refused, not bent.
+//! Encodes numbers as bytes and decodes them. An integer out of range wraps around, as in PyTorch; other values that a
+//! dtype cannot hold are refused.
 
 use half::{bf16, f16};
 
@@ -56,14 +56,14 @@ pub(crate) fn encode_int(n: i64, dtype: Dtype) -> Option<Vec<u8>> {
     })
 }
 
-/// An integer modulo the range of the dtype: -1 is 255 of uint8. So does PyTorch with plain numbers, and ONNX's Cast.
+/// An integer modulo the range of the dtype: -1 is 255 in uint8. PyTorch and ONNX's Cast do the same.
 fn wrap_int(n: i64, dtype: Dtype) -> Option<Vec<u8>> {
     let width = usize::try_from(dtype.bits() / 8).ok()?;
     n.to_le_bytes().get(..width).map(<[u8]>::to_vec)
 }
 
 fn encode_real(number: &Scalar, dtype: Dtype) -> Option<Vec<u8>> {
-    // Integers beyond 2^53 round once on their way, not twice.
+    // Integers beyond 2^53 are rounded once, not twice.
     if let (Scalar::Int(n), Dtype::Float32) = (number, dtype) {
         return Some((*n as f32).to_le_bytes().to_vec());
     }
@@ -81,7 +81,7 @@ pub(crate) fn encode_float(x: f64, dtype: Dtype) -> Option<Vec<u8>> {
     })
 }
 
-/// The elements of a tensor as known numbers; None for dtypes that are not read here.
+/// The elements of a tensor as known numbers; None for unsupported dtypes.
 pub(crate) fn decode(dtype: Dtype, bytes: &[u8]) -> Option<Vec<Scalar>> {
     macro_rules! read {
         ($t:ty, $size:literal, $number:expr) => {
@@ -120,10 +120,10 @@ pub(crate) fn decode(dtype: Dtype, bytes: &[u8]) -> Option<Vec<Scalar>> {
     })
 }
 
-/// The number as a runtime's Cast would make it; None where that is not the same everywhere.
+/// Casts a number as runtimes do; None where they differ.
 pub(crate) fn cast(number: &Scalar, to: Dtype) -> Option<Vec<u8>> {
     match number {
-        // Truncation is what runtimes do; out of range they differ.
+        // Runtimes truncate; out of range they differ.
         Scalar::Float(x) if to.is_int() => encode_int(whole(x.trunc())?, to),
         known => encode(known, to).ok(),
     }
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn floats_round_once() {
         assert_eq!(encode(&Scalar::Float(0.1), Dtype::Float16), Ok(f16::from_f64(0.1).to_le_bytes().to_vec()));
-        // Ties in two steps would go the other way.
+        // Rounding in two steps would break ties differently.
         let n = (1i64 << 54) + (1i64 << 30) + 1;
         assert_eq!(encode(&Scalar::Int(n), Dtype::Float32), Ok((n as f32).to_le_bytes().to_vec()));
     }

@@ -1,4 +1,4 @@
-//! Facts about values: types, dtypes, shapes; and the inputs, weights and outputs of the graph.
+//! Facts about values: types, dtypes, shapes. Also the inputs, weights and outputs of the graph.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ impl Builder {
         &self.data(value).ty
     }
 
-    /// The element type; of a sequence or optional that of its tensors.
+    /// The element type; for a sequence or optional, that of its tensors.
     pub fn dtype(&self, value: Value) -> Dtype {
         self.ty(value).dtype()
     }
@@ -30,7 +30,7 @@ impl Builder {
         Ok(self.known_shape(value)?.to_vec())
     }
 
-    /// One size; a negative `i` counts from the end. A 0-dim tensor counts as one of size 1.
+    /// One size; a negative `i` counts from the end. A 0-dim tensor counts as one dimension of size 1.
     pub fn dim(&self, value: Value, i: i64) -> Result<SymInt> {
         let shape = self.known_shape(value)?;
         let rank = shape.len() as i64;
@@ -39,13 +39,13 @@ impl Builder {
         }
         let index = usize::try_from(if i < 0 { i + rank } else { i }).ok();
         let size = index.and_then(|i| shape.get(i));
-        size.cloned().ok_or_else(|| Error::input(format!("there is no dimension {i} in a tensor of rank {rank}")))
+        size.cloned().ok_or_else(|| Error::input(format!("a tensor of rank {rank} has no dimension {i}")))
     }
 
     fn known_shape(&self, value: Value) -> Result<&[SymInt]> {
         self.ty(value).shape().ok_or_else(|| match self.ty(value) {
-            Type::Tensor { .. } => Error::refused("the number of dimensions of a tensor is not known", None),
-            other => self.fault(format!("{other} is no tensor")),
+            Type::Tensor { .. } => Error::refused("the number of dimensions of a tensor is unknown", None),
+            other => self.fault(format!("{other} is not a tensor")),
         })
     }
 
@@ -54,7 +54,7 @@ impl Builder {
         Ok(self.known_shape(value)?.iter().product())
     }
 
-    /// Is it a number that PyTorch promotes as a plain Python number?
+    /// Whether the value is promoted as a plain Python number.
     pub fn is_wrapped(&self, value: Value) -> bool {
         self.data(value).stands_for.is_some()
     }
@@ -68,7 +68,7 @@ impl Builder {
         value
     }
 
-    /// A weight; weights that share their [`Arc`] are one value.
+    /// A weight; weights that share an [`Arc`] are one value.
     pub fn weight(&mut self, weight: Arc<Weight>) -> Value {
         let key = Arc::as_ptr(&weight) as usize;
         if let Some(value) = self.shared.weights.get(&key) {
@@ -76,7 +76,7 @@ impl Builder {
         }
         let ty = Type::sized(weight.dtype, &weight.sizes);
         let name = Arc::from(weight.name.as_str());
-        // The graph keeps the weight, so the address is not given to another one.
+        // The graph keeps the weight alive, so its address cannot be reused.
         let value = self.add_value(ty, Source::Weight(weight), None);
         self.data_mut(value).name = Some(name);
         self.shared.weights.insert(key, value);
@@ -88,7 +88,7 @@ impl Builder {
         self.outputs.push((Arc::from(name), value));
     }
 
-    /// Suggests a name for a node's result; the first one given stands.
+    /// Suggests a name for a node's result; the first suggestion is used.
     pub fn name_value(&mut self, value: Value, name: &str) {
         let data = self.data_mut(value);
         if data.name.is_none() && matches!(data.source, Source::Node) {
@@ -96,19 +96,17 @@ impl Builder {
         }
     }
 
-    /// Refines a type by what PyTorch recorded. Another dtype or rank is a fault of the rule.
+    /// Refines a type with the one PyTorch recorded. Another dtype or rank is an error of the rule.
     pub fn set_type(&mut self, value: Value, recorded: &Type) -> Result<()> {
         self.refine(value, recorded).map_err(|(inferred, recorded)| {
-            let fault = self.fault(format!("gives {inferred} where PyTorch recorded {recorded}"));
-            fault.help(
-                "load and run the program in PyTorch: if it gives the former there, the archive contradicts itself",
-            )
+            let fault = self.fault(format!("returns {inferred} where PyTorch recorded {recorded}"));
+            fault.help("load and run the program in PyTorch: if it computes the former, the archive is inconsistent")
         })
     }
 
-    /// Takes the better of two facts for each dimension; gives both types back where they contradict each other.
+    /// Keeps the more precise fact for each dimension; returns both types if they contradict.
     pub(crate) fn refine(&mut self, value: Value, other: &Type) -> std::result::Result<(), (Type, Type)> {
-        // The sizes of inputs and weights are what the user called them.
+        // Inputs and weights keep the size names of the user.
         let is_given = !matches!(self.data(value).source, Source::Node);
         let Some(refined) = refined(self.ty(value), other, is_given) else {
             return Err((self.ty(value).clone(), other.clone()));
@@ -125,7 +123,7 @@ impl Builder {
     }
 }
 
-/// The better of two facts; None where they contradict each other.
+/// The more precise type; None if they contradict.
 fn refined(inferred: &Type, recorded: &Type, keep: bool) -> Option<Type> {
     match (inferred, recorded) {
         (Type::Sequence(a), Type::Sequence(b)) => Some(Type::Sequence(Box::new(refined(a, b, keep)?))),
@@ -144,7 +142,7 @@ fn refined(inferred: &Type, recorded: &Type, keep: bool) -> Option<Type> {
     }
 }
 
-/// A known size before a symbolic one, a symbolic one before an unknown one, what was recorded before what was inferred.
+/// Prefers known to symbolic, symbolic to unknown, and recorded to inferred sizes.
 fn refined_size(inferred: &SymInt, recorded: &SymInt, keep: bool) -> Option<SymInt> {
     let keeps = match (inferred.known(), recorded.known()) {
         (Some(a), Some(b)) if a != b => return None,

@@ -1,4 +1,4 @@
-//! Tensors of one value.
+//! Tensors filled with one value.
 
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::Result;
@@ -7,11 +7,11 @@ use aten2onnx_onnx::graph::{Attr, Value};
 
 use crate::build::{Builder, Scalar};
 
-/// Tensors of one value are constants up to this many elements.
+/// Filled tensors with up to this many elements are constants.
 const MAX_CONSTANT: i64 = 1024;
 
 impl Builder {
-    /// A tensor of one value.
+    /// A tensor filled with one value.
     pub fn full(&mut self, size: &[SymInt], value: &Scalar, t: Dtype) -> Result<Value> {
         if let (true, Scalar::Complex(re, im)) = (t.is_complex(), value) {
             let re = self.full(size, &Scalar::Float(*re), t.real())?;

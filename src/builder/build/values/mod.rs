@@ -1,9 +1,9 @@
-//! Values and what is known of them: types, contents, constants.
+//! Values and known facts about them: types, elements, constants.
 
 pub(crate) mod bundles;
 pub(crate) mod constants;
-pub(crate) mod contents;
 pub(crate) mod encode;
 pub(crate) mod facts;
 pub(crate) mod filled;
+pub(crate) mod known_elements;
 pub(crate) mod scalar;

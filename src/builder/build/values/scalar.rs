@@ -1,9 +1,9 @@
-//! Numbers as rules see them: known, symbolic, or in the graph.
+//! Numbers in rules: known, symbolic, or in the graph.
 
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::Value;
 
-/// A number. Two are equal if they are *known* to be equal as numbers: what only the graph knows is equal to nothing.
+/// A number. Two numbers are equal if they are *known* to be equal; a number of the graph equals nothing.
 #[derive(Debug, Clone)]
 pub enum Scalar {
     /// An integer.
@@ -14,14 +14,14 @@ pub enum Scalar {
     Bool(bool),
     /// A complex number.
     Complex(f64, f64),
-    /// An integer in symbols.
+    /// A symbolic integer.
     Sym(SymInt),
     /// A 0-dim tensor of the graph.
     Value(Value),
 }
 
 impl Scalar {
-    /// The integer, if it is known and whole; booleans are 0 and 1.
+    /// The integer, if it is known and has no fraction; booleans are 0 and 1.
     pub fn as_int(&self) -> Option<i64> {
         match self {
             Scalar::Int(n) => Some(*n),
@@ -40,7 +40,7 @@ impl Scalar {
         }
     }
 
-    /// Is it known to be true, as Python sees numbers?
+    /// Whether it is known to be true, with Python's truth value of numbers.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Scalar::Complex(re, im) => Some(*re != 0.0 || *im != 0.0),
@@ -48,7 +48,7 @@ impl Scalar {
         }
     }
 
-    /// Is the number known?
+    /// Whether the number is known.
     pub fn is_known(&self) -> bool {
         match self {
             Scalar::Sym(n) => n.known().is_some(),
@@ -57,7 +57,7 @@ impl Scalar {
         }
     }
 
-    /// A symbolic integer that is known as a plain one.
+    /// Replaces a constant symbolic integer by a plain one.
     pub(crate) fn simplified(&self) -> Scalar {
         match self {
             Scalar::Sym(n) => n.known().map_or_else(|| self.clone(), Scalar::Int),
@@ -66,9 +66,9 @@ impl Scalar {
     }
 }
 
-/// The integer that a float is, if it is one.
+/// The integer equal to a float, if there is one.
 pub(crate) fn whole(x: f64) -> Option<i64> {
-    // 2^63 is the first float beyond the range.
+    // 2^63 is the first float out of range.
     let in_range = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&x);
     (in_range && x.fract() == 0.0).then_some(x as i64)
 }

@@ -1,8 +1,8 @@
-//! Single calls of operators: with numbers, with symbols in their place, and with nothing known.
+//! Single calls of operators: with numbers, with symbols instead, and with unknown sizes.
 
 use super::*;
 
-/// Operators with sizes that no one can know before the run, and why.
+/// Operators whose sizes are unknown before the run, with the reason.
 const DATA_DEPENDENT: &[(&str, &str)] = &[
     ("Compress", "counts true conditions"),
     ("ImageDecoder", "reads the sizes from the image"),
@@ -32,7 +32,7 @@ fn types_are_those_of_onnx() {
     }
 }
 
-/// Inputs whose contents are sizes, so that symbols may stand there.
+/// Inputs whose contents are sizes and may be symbolic.
 const SIZES: &[(&str, usize)] = &[
     ("AffineGrid", 1),
     ("CenterCropPad", 1),
@@ -61,17 +61,17 @@ const SIZES: &[(&str, usize)] = &[
     ("TopK", 1),
 ];
 
-/// How symbols are put in place of numbers.
+/// How numbers are replaced by symbols.
 struct Naming {
-    /// The same symbol for equal numbers.
+    /// Equal numbers get the same symbol.
     shared: bool,
-    /// Contents become symbolic too.
+    /// Contents become symbolic, too.
     contents: bool,
-    /// Symbols have the bounds that PyTorch gives most of them.
+    /// Symbols have the bounds that PyTorch usually gives.
     ranges: bool,
 }
 
-/// The case with symbols, and what they stand for.
+/// The case with symbols, and their values.
 fn symbolic(case: &Case, naming: &Naming) -> (Case, Graph, HashMap<String, i64>) {
     let mut case = case.clone();
     let (mut graph, mut values) = (Graph::default(), HashMap::new());
@@ -87,7 +87,7 @@ fn symbolic(case: &Case, naming: &Naming) -> (Case, Graph, HashMap<String, i64>)
         let Some(input) = input else { continue };
         if let Type::Tensor { shape: Some(dims), .. } = &mut input.ty {
             for (j, dim) in dims.iter_mut().enumerate() {
-                // The number of dimensions, where it is a size, cannot be a symbol without the rank being lost.
+                // A size that is the number of dimensions cannot be a symbol, because the rank would be lost.
                 let is_length = input.content.is_some() || input.constant.is_some();
                 if let (Some(n), false) = (dim.known(), is_length) {
                     *dim = name(format!("d{i}_{j}"), n);
@@ -118,7 +118,7 @@ fn symbolic_sizes_come_true() {
             let check = |size: &SymInt, n: i64| dims::has_anonymous(size) || size.eval(&values).is_none_or(|v| v == n);
             failures.extend(check_case(&case, &graph, &mut score, &check).err());
         }
-        // Broadcasting and the like need more than symbols; bounds settle nearly all of it.
+        // Broadcasting and similar rules need bounds as well; these decide nearly all cases.
         let floor = if naming.ranges { 97 } else { 87 };
         assert!(score.exact * 100 > score.all * floor, "{bits}: {} of {}", score.exact, score.all);
     }
@@ -156,7 +156,7 @@ fn what_is_not_known_is_left_open() {
     assert_none(&failures);
 }
 
-/// Numbers that look random and are the same in every run.
+/// Pseudorandom numbers, the same in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -179,7 +179,7 @@ impl Dice {
     }
 }
 
-/// The case with numbers in the place of its symbols.
+/// The case with its symbols replaced by numbers.
 fn numeric(case: &Case, values: &HashMap<String, i64>) -> Case {
     let mut case = case.clone();
     let number = |n: &mut SymInt| *n = n.substitute_with(&|name| values.get(name).map(|n| SymInt::from(*n)));
@@ -192,7 +192,7 @@ fn numeric(case: &Case, values: &HashMap<String, i64>) -> Case {
     case
 }
 
-/// Where the case can be had with other numbers as well, symbols stand for those too.
+/// If the case is also valid with other numbers, symbols represent those too.
 #[test]
 fn symbols_stand_for_all_numbers() {
     let (mut dice, mut failures, mut compared) = (Dice(7), Vec::new(), 0);
@@ -202,7 +202,7 @@ fn symbols_stand_for_all_numbers() {
             let (symbolic, graph, mut values) = symbolic(case, &naming);
             let mut names: Vec<_> = values.iter_mut().collect();
             names.sort();
-            // With ranges, what is 2 or more stays so. A content of 0 is no size to some operators.
+            // With bounds, numbers of at least 2 stay so. Some operators do not treat a content of 0 as a size.
             let least = |n: i64| if naming.ranges { n.min(2) } else { naming.contents.into() };
             names.into_iter().for_each(|(_, n)| *n = least(*n) + dice.roll(9) as i64);
             let Ok(wanted) = numeric(&symbolic, &values).infer(&Graph::default()) else { continue };
@@ -219,7 +219,7 @@ fn symbols_stand_for_all_numbers() {
     assert!(compared > 12_000, "{compared}");
 }
 
-/// Changes a few things of a case.
+/// Varies a case.
 fn damage(case: &mut Case, dice: &mut Dice, graph: &Graph) {
     for _ in 0..=dice.roll(3) {
         let count = case.inputs.len().max(1);

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A graph without its constants' floats lost: they are in the values.
+/// A graph, with its float constants among the values.
 struct Function {
     name: String,
     opset: u32,
@@ -39,8 +39,8 @@ fn names(json: &Json) -> Vec<&str> {
 }
 
 impl Function {
-    /// All values after a walk over the nodes.
-    fn walk(&self, graph: &Graph) -> Result<HashMap<String, Given>> {
+    /// All values after running inference on the nodes.
+    fn infer(&self, graph: &Graph) -> Result<HashMap<String, Given>> {
         let mut values: HashMap<String, Given> = self.inputs.iter().cloned().collect();
         for node in &self.nodes {
             let op = node[0].as_str().unwrap();
@@ -60,7 +60,7 @@ impl Function {
     }
 
     fn check(&self, graph: &Graph, sizes: &HashMap<String, i64>, score: &mut Score) -> Result<(), String> {
-        let values = self.walk(graph).map_err(|e| format!("{}: {e}", self.name))?;
+        let values = self.infer(graph).map_err(|e| format!("{}: {e}", self.name))?;
         let check = |size: &SymInt, n: i64| dims::has_anonymous(size) || size.eval(sizes) == Some(n);
         for (name, want) in &self.outputs {
             compare(&values[name].ty, want, score, &check).map_err(|e| format!("{}: {e}", self.name))?;

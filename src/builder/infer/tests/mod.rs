@@ -1,4 +1,4 @@
-//! Inference against what ONNX says. The files in tests/data are written by tests/infer/dump_cases.py.
+//! Compares inference with ONNX. The files in tests/data are written by tests/infer/dump_cases.py.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -15,7 +15,7 @@ use super::*;
 use aten2onnx_onnx::graph::Body;
 use aten2onnx_onnx::schema;
 
-/// A graph that knows types and contents of the values in attributes.
+/// A graph that knows types and contents of values in attributes.
 #[derive(Default)]
 struct Graph {
     next: Cell<u32>,
@@ -59,7 +59,7 @@ struct Given {
     content: Option<Vec<SymInt>>,
 }
 
-/// A call with the types that its outputs have.
+/// A call with the expected types of its outputs.
 #[derive(Debug, Clone)]
 struct Case {
     name: String,
@@ -164,7 +164,7 @@ fn version(op: &str, opset: u32) -> &'static Version {
     schema::find(op).and_then(|op| op.at(opset)).unwrap_or_else(|| panic!("{op} at opset {opset}"))
 }
 
-/// Attributes as nodes have them; kinds that they do not have are left out.
+/// Attributes in the representation of nodes; unsupported kinds are omitted.
 fn attrs(graph: &Graph, version: &'static Version, attrs: &BTreeMap<String, Json>) -> Vec<(&'static str, Attr)> {
     let attrs = attrs.iter().filter_map(|(name, pair)| {
         let name = version.attributes.iter().find(|a| a.name == name)?.name;
@@ -196,16 +196,16 @@ impl Case {
         infer(graph, &self.op, version, &inputs, &attrs, self.outputs.len(), self.opset)
     }
 
-    /// Cases that nodes here cannot say, or ONNX says wrongly.
+    /// Cases that nodes here cannot represent, or that ONNX infers wrongly.
     fn is_skipped(&self) -> bool {
-        // The type of an empty optional is an attribute of its own kind.
+        // The type of an empty optional is an attribute of an unsupported kind.
         let untyped = self.op == "Optional" && self.inputs.is_empty();
-        // Versions that no opset from 9 on has are not known.
+        // Versions older than opset 9 are not supported.
         untyped || schema::find(&self.op).and_then(|op| op.at(self.opset)).is_none()
     }
 }
 
-/// Numbers of sizes known exactly, and of all.
+/// The number of exactly known sizes, and of all sizes.
 #[derive(Debug, Default, Clone, Copy)]
 struct Score {
     exact: usize,

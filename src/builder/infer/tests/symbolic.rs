@@ -1,4 +1,5 @@
-//! What comes out, as text, of calls with symbols: `s` symbols are at least 2, `t` ones at least 0, `u` ones anything.
+//! Inferred types of calls with symbols, as text: `s` symbols are at least 2, `t` symbols at least 0, `u` symbols
+//! unbounded.
 
 use super::*;
 
@@ -145,7 +146,7 @@ fn slices() {
     assert!(slice("10", "0", "5", "0").contains("a step is 0"));
 }
 
-/// By the operator's own text.
+/// By the specification of the operator.
 fn sliced(dim: i64, start: i64, end: i64, step: i64) -> i64 {
     let from_front = |n: i64| if n < 0 { n + dim } else { n };
     let (start, end) = (from_front(start), from_front(end));
@@ -255,7 +256,7 @@ fn contents_are_followed() {
 }
 
 #[test]
-fn broken_contracts_are_told() {
+fn broken_contracts_are_reported() {
     let error = |op: &str, inputs: &[&str], attrs: Attrs, words: &str| {
         let told = types(op, 20, inputs, attrs, 1);
         assert!(told.starts_with("error: ") && told.contains(words), "{told}");
@@ -270,15 +271,15 @@ fn broken_contracts_are_told() {
     error("Add", &["float32[2]", "-"], &[], "input B is missing");
     error("Add", &["float32[2]", "float32[2]", "float32[2]"], &[], "takes no input 2");
     error("Cast", &["float32[2]"], &[], "attribute to is missing");
-    error("Cast", &["float32[2]"], &[("to", Attr::Int(99))], "attribute to is no element type");
+    error("Cast", &["float32[2]"], &[("to", Attr::Int(99))], "attribute to is not an element type");
     error("ArgMax", &["float32[2, 3]"], &[("axis", Attr::Int(-3))], "axis -3 is out of range for rank 2");
     error("Gather", &["float32[2]", "int64[1]"], &[("axis", Attr::Int(3))], "axis 3 is out of range for rank 1");
     error("Concat", &["float32[2, 3]", "float32[2, 4]"], &[("axis", Attr::Int(0))], "sizes 3 and 4 differ");
-    error("Transpose", &["float32[2, 3]"], &[("perm", list(&[0, 0]))], "is no permutation");
+    error("Transpose", &["float32[2, 3]"], &[("perm", list(&[0, 0]))], "is not a permutation");
     error("Einsum", &["float32[2, 3]"], &[("equation", Attr::Str("ij,jk->ik".into()))], "has 2 operands");
 }
 
-/// A row taken out of a constant matrix is not the element at that place of its bytes.
+/// A row of a constant matrix is not the element at that offset of its bytes.
 #[test]
 fn contents_are_those_of_lists_alone() {
     let row_of = |sizes: &[i64]| {

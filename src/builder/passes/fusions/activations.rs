@@ -1,6 +1,6 @@
-//! Gelu (opset 20), by the error function or by tanh, and HardSwish (14).
+//! Fuses Gelu (opset 20), with erf or tanh, and HardSwish (14).
 //!
-//! It must not take other constants than those of the functions.
+//! It must match the exact constants of the functions.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_PI};
 
@@ -38,7 +38,7 @@ fn gelu(cx: &mut Rewriter<'_>, x: Value, gate: Value, factor: f64) -> Option<Val
     }
 }
 
-/// `x + 0.044715 x^3`, or `x (1 + 0.044715 x^2)`, as factors.
+/// Matches `x + 0.044715 x^3`, or `x (1 + 0.044715 x^2)`, given as factors.
 fn is_cubic(cx: &Rewriter<'_>, factors: &[Value], x: Value) -> Option<bool> {
     let (sum, degree) = match *factors {
         [sum] => (sum, 3),
@@ -59,7 +59,7 @@ fn is_cubic(cx: &Rewriter<'_>, factors: &[Value], x: Value) -> Option<bool> {
     Some(is_near(cx.dtype(x), number, 0.044715) && total == degree)
 }
 
-/// `x clip(x + 3, 0, 6) / 6` and `x HardSigmoid(x)` with the slope 1/6.
+/// `x clip(x + 3, 0, 6) / 6` and `x HardSigmoid(x)` with slope 1/6.
 fn swish(cx: &mut Rewriter<'_>, x: Value, gate: Value, factor: f64) -> Option<Value> {
     if !takes(cx, "HardSwish", x) {
         return None;

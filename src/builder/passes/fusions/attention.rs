@@ -1,6 +1,6 @@
-//! Attention (opset 23): `softmax(scale * q k' + mask) v` of heads, and the groups of heads that it repeats by itself.
+//! Fuses Attention (opset 23): `softmax(scale * q k' + mask) v` per head, and repeated key and value heads.
 //!
-//! It must not take products that broadcast, a mask that is scaled too, nor scores that something else reads.
+//! It must not fuse products that broadcast, a mask that is scaled too, or scores that something else uses.
 
 use super::super::rewriter::Rewriter;
 use super::super::transposes::{joined, perm, transposed};
@@ -9,13 +9,13 @@ use aten2onnx_onnx::graph::{Attr, Node, Value};
 
 pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     match node.op {
-        "MatMul" if cx.has("Attention") => spelled_out(cx, node),
+        "MatMul" if cx.has("Attention") => unfused(cx, node),
         "Attention" => grouped(cx, node),
         _ => None,
     }
 }
 
-fn spelled_out(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+fn unfused(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let values = node.input(1)?;
     let weights = own_input(cx, node.input(0)?, "Softmax")?;
     if !is_last_axis(cx, &weights) || !takes(cx, "Attention", values) {
@@ -47,7 +47,7 @@ fn spelled_out(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
         if !is_broadcast || !matches!(sizes.len(), 2 | 4) {
             return None;
         }
-        // Runtimes want the last two sizes in full.
+        // Runtimes require the last two sizes to be equal, without broadcasting.
         let last = sizes.len() - 2;
         let full: Vec<_> = sizes.iter().take(last).chain(own.iter().skip(last)).cloned().collect();
         inputs.push(cx.builder.expand(mask, &full).ok()?);
@@ -62,7 +62,7 @@ fn is_last_axis(cx: &Rewriter<'_>, softmax: &Node) -> bool {
     rank == Some(4) && matches!(axis, -1 | 3)
 }
 
-/// A sum of scores and a mask.
+/// Matches a sum of scores and a mask.
 fn masked(cx: &Rewriter<'_>, value: Value) -> Option<(Value, Value)> {
     let sum = cx.made_by(value, "Add").filter(|_| cx.is_read_once(value))?;
     let (a, b) = (sum.input(0)?, sum.input(1)?);
@@ -72,7 +72,7 @@ fn masked(cx: &Rewriter<'_>, value: Value) -> Option<(Value, Value)> {
     })
 }
 
-/// What a value is a multiple of, and the factor.
+/// The base of a scaled value, and the factor.
 fn scaled(cx: &Rewriter<'_>, value: Value) -> (Value, f64) {
     let found = || {
         let node = cx.producer(value).filter(|_| cx.is_read_once(value))?;
@@ -87,7 +87,7 @@ fn scaled(cx: &Rewriter<'_>, value: Value) -> (Value, f64) {
     found().unwrap_or((value, 1.0))
 }
 
-/// Keys and values whose heads were repeated for their groups are taken as they were.
+/// Removes the repetition of key and value heads for their groups.
 fn grouped(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let mut inputs: Vec<Value> = node.inputs.iter().copied().collect::<Option<_>>()?;
     if inputs.len() > 4 || cx.rank(*inputs.first()?) != Some(4) {
@@ -103,7 +103,8 @@ fn grouped(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     cx.remade(node, &inputs)
 }
 
-/// `[N, heads, ...]` that went to `[N, heads, 1, ...]`, `[N, heads, groups, ...]` and `[N, heads * groups, ...]`.
+/// Matches `[N, heads, ...]` expanded through `[N, heads, 1, ...]` and `[N, heads, groups, ...]` to `[N, heads *
+/// groups, ...]`.
 fn repeated(cx: &Rewriter<'_>, value: Value) -> Option<Value> {
     let flat = cx.made_by(value, "Reshape")?;
     let wide = cx.input_node(&flat, 0, "Expand")?;

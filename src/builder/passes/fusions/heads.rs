@@ -1,6 +1,6 @@
-//! Attention of three dimensions: it takes and gives heads side by side in the last dimension, so that nobody has to move them.
+//! Removes transposes around Attention by its three-dimensional form, where heads are adjacent in the last dimension.
 //!
-//! It must not take heads that something else reads as well, nor dimensions that change places in another way.
+//! It must not fuse heads that something else uses, or other permutations.
 
 use super::super::rewriter::Rewriter;
 use super::super::transposes::perm;
@@ -34,26 +34,26 @@ pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Valu
     cast_again(cx, y, narrowed)
 }
 
-/// Heads that were moved before their positions.
+/// Heads before they were transposed.
 struct Heads {
     number: i64,
     source: Source,
-    /// What turned their features afterwards.
+    /// The rotary embedding after the transpose.
     rotary: Option<Node>,
-    /// The Cast after that, where the runtime has no kernel for their dtype.
+    /// The Cast after that, if the runtime has no kernel for their dtype.
     widened: Option<Node>,
 }
 
-/// Where heads come from.
+/// The source of heads.
 enum Source {
     /// `[N, length, heads, features]`
     Apart(Value),
-    /// A part of the last dimension of `[N, length, parts * heads * features]`: that for queries, keys or values.
+    /// One part of the last dimension of `[N, length, parts * heads * features]`: queries, keys or values.
     Part { of: Value, index: i64, size: i64 },
 }
 
 impl Heads {
-    /// They, side by side, and turned. Where they lay so before they were set apart, the reshapes meet.
+    /// The heads in three dimensions, rotated. Reshapes from and to this form cancel out.
     fn flat(self, cx: &mut Rewriter<'_>) -> Option<Value> {
         let joined = match self.source {
             Source::Apart(x) => {
@@ -92,14 +92,14 @@ fn source(cx: &Rewriter<'_>, value: Value) -> Option<Source> {
         let part = gather.and_then(|gather| part(cx, &gather, 2, gather.input(0)?));
         return Some(part.unwrap_or(Source::Apart(x)));
     }
-    // Queries, keys and values were moved together.
+    // Queries, keys and values were transposed together.
     let gather = own_input(cx, value, "Gather")?;
     let turned = cx.input_node(&gather, 0, "Transpose")?;
     let is_turned = perm(cx, &turned)? == [2, 0, 3, 1, 4];
     part(cx, &gather, 0, turned.input(0)?).filter(|_| is_turned)
 }
 
-/// What a Gather takes of one part of `all`, which is `[N, length, parts, heads, features]`.
+/// The part that a Gather selects from `all`, which is `[N, length, parts, heads, features]`.
 fn part(cx: &Rewriter<'_>, gather: &Node, axis: i64, all: Value) -> Option<Source> {
     let place = gather.input(1).filter(|place| cx.rank(*place) == Some(0))?;
     let of = cx.made_by(all, "Reshape")?.input(0)?;
@@ -116,7 +116,7 @@ fn is_swap(cx: &Rewriter<'_>, node: &Node) -> bool {
     perm(cx, node).is_some_and(|perm| perm == SWAP)
 }
 
-/// Is the one `[N, heads, length, features]` and the other `[N, length, heads * features]`?
+/// Whether the shapes are `[N, heads, length, features]` and `[N, length, heads * features]`.
 fn is_joined(cx: &Rewriter<'_>, apart: Value, joined: Value) -> bool {
     match (cx.shape(apart), cx.shape(joined)) {
         (Some([batch, heads, length, features]), Some([n, l, all])) => {

@@ -1,7 +1,7 @@
-//! Operators that a model spells out, in their native form where the opset has one.
+//! Fuses patterns of nodes into native operators, if the opset has them.
 //!
-//! The native form must be that of the same function, to rounding: every number of the pattern is checked, and what has
-//! another meaning stays. Only float32 and float16, for which runtimes have kernels that are no slower than the parts.
+//! The native operator must compute the same function up to rounding: every constant of the pattern is checked, and
+//! anything else stays. Only float32 and float16, for which runtimes have kernels at least as fast as the pattern.
 
 mod activations;
 mod attention;
@@ -29,23 +29,23 @@ fn number(cx: &Rewriter<'_>, value: Value) -> Option<f64> {
     }
 }
 
-/// Is it this number, as far as the element type tells?
+/// Whether it is this number, at the precision of the dtype.
 fn is_near(dtype: Dtype, x: f64, wanted: f64) -> bool {
     let rounding = if dtype == Dtype::Float16 { 1e-3 } else { 1e-6 };
     (x - wanted).abs() <= rounding * wanted.abs()
 }
 
-/// Does the target have an operator, and is the value one that it takes?
+/// Whether the target has an operator that accepts the value.
 fn takes(cx: &Rewriter<'_>, op: &str, x: Value) -> bool {
     cx.has(op) && matches!(cx.dtype(x), Dtype::Float32 | Dtype::Float16)
 }
 
-/// The node of this operator that makes a value that nothing else reads.
+/// The node with this operator whose result nothing else uses.
 fn own_input(cx: &Rewriter<'_>, value: Value, op: &str) -> Option<Node> {
     cx.made_by(value, op).filter(|_| cx.is_read_once(value))
 }
 
-/// What a value was before a Cast that nothing else reads, and the Cast.
+/// The value before a Cast that nothing else uses, and the Cast.
 fn uncast(cx: &Rewriter<'_>, value: Value) -> Option<(Value, Option<Node>)> {
     match own_input(cx, value, "Cast") {
         Some(cast) => Some((cast.input(0)?, Some(cast))),

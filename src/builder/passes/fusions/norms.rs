@@ -1,7 +1,7 @@
-//! RMSNormalization (opset 23) and LayerNormalization (17) along the last dimension, also where float16 is widened to
-//! float32 before and rounded before the scale, as the operators do.
+//! Fuses RMSNormalization (opset 23) and LayerNormalization (17) along the last dimension, also if float16 is cast to
+//! float32 before and back before the scale, as the operators do.
 //!
-//! It must not take a mean along other dimensions, nor a scale that is not one number for each element of the last.
+//! It must not fuse a mean along other dimensions, or a scale without one number per element of the last dimension.
 
 use super::super::rewriter::Rewriter;
 use super::terms::{self, Terms};
@@ -49,7 +49,7 @@ fn layer(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     None
 }
 
-/// A quotient, perhaps rounded, and what it is multiplied with.
+/// A quotient, possibly cast, and its scale.
 fn scaled(cx: &Rewriter<'_>, node: &Node) -> Option<(Node, Value)> {
     let (a, b) = (node.input(0)?, node.input(1)?);
     let own = |value: Value, op: &str| cx.made_by(value, op).filter(|_| cx.is_read_once(value));
@@ -60,7 +60,7 @@ fn scaled(cx: &Rewriter<'_>, node: &Node) -> Option<(Node, Value)> {
     })
 }
 
-/// What was normalised, in the dtype of the result: itself, or what was widened to it.
+/// The normalized input in the dtype of the result: itself, or the input of its Cast.
 fn widened_from(cx: &Rewriter<'_>, x: Value, result: &Node) -> Option<Value> {
     let dtype = cx.dtype(result.outputs.first().copied().flatten()?);
     if cx.dtype(x) == dtype {
@@ -70,7 +70,7 @@ fn widened_from(cx: &Rewriter<'_>, x: Value, result: &Node) -> Option<Value> {
     (cx.dtype(x) == Dtype::Float32 && cx.dtype(source) == dtype).then_some(source)
 }
 
-/// `v / sqrt(mean(v^2) + epsilon)`: `v` and `epsilon`.
+/// Matches `v / sqrt(mean(v^2) + epsilon)`, returns `v` and `epsilon`.
 fn normalised(cx: &Rewriter<'_>, quotient: Node) -> Option<(Value, f64)> {
     let v = quotient.input(0)?;
     let root = cx.input_node(&quotient, 1, "Sqrt")?;
@@ -80,14 +80,14 @@ fn normalised(cx: &Rewriter<'_>, quotient: Node) -> Option<(Value, f64)> {
     (terms::power(cx, square, v) == Some(2) && epsilon > 0.0).then_some((v, epsilon))
 }
 
-/// `x - mean(x)`: `x`.
+/// Matches `x - mean(x)`, returns `x`.
 fn centre(cx: &Rewriter<'_>, centred: Value) -> Option<Value> {
     let difference = cx.made_by(centred, "Sub")?;
     let x = difference.input(0)?;
     (mean_of(cx, difference.input(1)?)? == x).then_some(x)
 }
 
-/// What a value is the mean of along the last dimension, which is kept.
+/// The input of a mean along the last dimension with `keepdims`.
 fn mean_of(cx: &Rewriter<'_>, mean: Value) -> Option<Value> {
     let node = cx.made_by(mean, "ReduceMean")?;
     let x = node.input(0)?;
@@ -100,7 +100,7 @@ fn mean_of(cx: &Rewriter<'_>, mean: Value) -> Option<Value> {
     (is_last && node.int("keepdims").unwrap_or(1) == 1).then_some(x)
 }
 
-/// One number for each element of the last dimension.
+/// Whether the scale has one number per element of the last dimension.
 fn is_scale(cx: &Rewriter<'_>, scale: Value, x: Value) -> bool {
     let last = cx.shape(x).and_then(|shape| shape.last()?.known());
     let sizes = cx.known_sizes(scale);

@@ -1,8 +1,8 @@
-//! RotaryEmbedding (opset 23): `x * cos + rotated(x) * sin`, where the halves of the last dimension are rotated as in Llama, or
-//! the elements of each pair as in GPT-J; and where only the first features are rotated and the others joined to them.
+//! Fuses RotaryEmbedding (opset 23): `x * cos + rotated(x) * sin`, where halves of the last dimension are rotated as in
+//! Llama, or adjacent pairs as in GPT-J; also if only the first features are rotated and joined with the others.
 //!
-//! It must not take angles that differ between the halves, or within a pair: cosines and sines are followed to where they were
-//! joined.
+//! It must not fuse angles that differ between the halves or within a pair: cosines and sines are traced to the node
+//! that repeats them.
 
 use super::super::constants::known;
 use super::super::rewriter::Rewriter;
@@ -10,15 +10,15 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Constant, Node, Source, Value};
 
-/// How far cosines are followed.
+/// How many nodes are followed from the cosines.
 const DEPTH: usize = 12;
 
-/// Which features turn together.
+/// Which features are rotated together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Order {
     /// One of the first half with one of the second.
     Halves,
-    /// Each with the next one.
+    /// Each with its neighbor.
     Pairs,
 }
 
@@ -49,7 +49,7 @@ fn whole(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     cx.make("RotaryEmbedding", &[x, cosine, sine], attrs)
 }
 
-/// The first features rotated, the others as they were.
+/// Matches rotated first features joined with unchanged ones.
 fn partial(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let [Some(first), Some(rest)] = *node.inputs.as_slice() else { return None };
     let rotary = cx.made_by(first, "RotaryEmbedding").filter(|_| cx.is_read_once(first))?;
@@ -93,7 +93,7 @@ fn operands(node: &Node) -> Option<[(Value, Value); 2]> {
     Some([(a, b), (b, a)])
 }
 
-/// What a value is with the halves of its last dimension swapped, the new first one negated.
+/// The input of a rotation that swaps the halves of the last dimension and negates the new first one.
 fn halves_rotated(cx: &Rewriter<'_>, value: Value) -> Option<Value> {
     let joined = cx.made_by(value, "Concat")?;
     let [Some(negative), Some(first)] = *joined.inputs.as_slice() else { return None };
@@ -104,7 +104,7 @@ fn halves_rotated(cx: &Rewriter<'_>, value: Value) -> Option<Value> {
     (is_split && is_last(cx, x, joined.int("axis")?) && is_last(cx, x, split.int("axis").unwrap_or(0))).then_some(x)
 }
 
-/// What a value is with the two of each pair of the last dimension swapped, the new first one negated.
+/// The input of a rotation that swaps the elements of each pair and negates the new first one.
 fn pairs_rotated(cx: &Rewriter<'_>, value: Value) -> Option<Value> {
     let flat = cx.made_by(value, "Reshape")?;
     let joined = cx.input_node(&flat, 0, "Concat")?;
@@ -117,14 +117,14 @@ fn pairs_rotated(cx: &Rewriter<'_>, value: Value) -> Option<Value> {
     (is_paired && fits).then_some(x)
 }
 
-/// What a value is with a last dimension of one.
+/// The input of a node that adds a last dimension of 1.
 fn on_its_own(cx: &Rewriter<'_>, value: Value) -> Option<Value> {
     let x = cx.producer(value).filter(|node| matches!(node.op, "Unsqueeze" | "Reshape"))?.input(0)?;
     let (one, rest) = cx.shape(value)?.split_last()?;
     (*one == 1 && cx.shape(x)? == rest).then_some(x)
 }
 
-/// What a value is every other element of along its last dimension, and the first one that is taken.
+/// The input of a slice with step 2 along the last dimension, and the start.
 fn every_other(cx: &Rewriter<'_>, value: Value) -> Option<(Value, i64)> {
     let slice = cx.made_by(value, "Slice")?;
     let x = slice.input(0)?;
@@ -145,10 +145,10 @@ fn is_last(cx: &Rewriter<'_>, x: Value, axis: i64) -> bool {
     cx.rank(x).is_some_and(|rank| axis == -1 || axis == rank as i64 - 1)
 }
 
-/// Half of the cosines or sines, which are the same for all heads, as a table for each place of each sequence.
+/// Half of the cosines or sines, which all heads share, as a table by sequence and position.
 fn halved(cx: &mut Rewriter<'_>, value: Value, order: Order, table: &[SymInt; 3]) -> Option<Value> {
     let [batch, length, half] = table;
-    // [length, features] or [batch or 1, perhaps 1 for the heads, length, features].
+    // [length, features] or [batch or 1, optional 1 for the heads, length, features].
     let sizes = cx.shape(value)?.to_vec();
     let (own_batch, own_length) = match sizes.as_slice() {
         [own_length, _] => (SymInt::from(1), own_length),
@@ -156,7 +156,7 @@ fn halved(cx: &mut Rewriter<'_>, value: Value, order: Order, table: &[SymInt; 3]
         [own_batch, heads, own_length, _] if *heads == 1 => (own_batch.clone(), own_length),
         _ => return None,
     };
-    // Three dimensions beside four: the first one is that of the heads.
+    // With three dimensions against four, the first one is for the heads.
     let is_fit = own_batch == 1 || (own_batch == *batch && sizes.len() == 4);
     let features = half.known()? * 2;
     if !is_fit || own_length != length || sizes.last()?.known() != Some(features) {
@@ -168,7 +168,7 @@ fn halved(cx: &mut Rewriter<'_>, value: Value, order: Order, table: &[SymInt; 3]
     if own_batch == *batch { Some(flat) } else { cx.builder.expand(flat, table).ok() }
 }
 
-/// What a value has twice along its last dimension.
+/// The half that a value repeats along its last dimension.
 fn half_of(cx: &mut Rewriter<'_>, value: Value, order: Order, depth: usize) -> Option<Value> {
     if let Source::Constant(_) | Source::Weight(_) = cx.builder.source(value) {
         return half_of_constant(cx, value, order);
@@ -199,7 +199,7 @@ fn half_of(cx: &mut Rewriter<'_>, value: Value, order: Order, depth: usize) -> O
             let sizes = cx.shape(half)?.split_last()?.1.to_vec();
             cx.builder.reshape(half, &sizes).ok()
         }
-        // Ones put before the last dimension.
+        // The dimensions of size 1 are added before the last one.
         "Unsqueeze" | "Reshape" => {
             let x = *inputs.first()?;
             let (from, to) = (cx.shape(x)?.to_vec(), cx.shape(value)?.to_vec());
@@ -216,7 +216,7 @@ fn half_of(cx: &mut Rewriter<'_>, value: Value, order: Order, depth: usize) -> O
     }
 }
 
-/// `[.., n, 1]` that went to `[.., n, 2]` and `[.., 2 * n]`: the first.
+/// Matches `[.., n, 1]` repeated to `[.., n, 2]` and reshaped to `[.., 2 * n]`, returns the first.
 fn doubled(cx: &Rewriter<'_>, pairs: Value, flat: Value) -> Option<Value> {
     let node = cx.producer(pairs)?;
     let half = match (node.op, node.inputs.as_slice()) {
@@ -238,7 +238,7 @@ fn half_of_constant(cx: &mut Rewriter<'_>, value: Value, order: Order) -> Option
     let width = usize::try_from(constant.dtype.bits() / 8).ok()?;
     let half = (last / 2).checked_mul(width).filter(|bytes| *bytes > 0 && last % 2 == 0)?;
     let mut first = Vec::with_capacity(constant.bytes().len() / 2);
-    // What is there twice: half a row, or an element.
+    // The repeated run: half a row, or one element.
     let run = if order == Order::Halves { half } else { width };
     for both in constant.bytes().chunks_exact(2 * run) {
         let (a, b) = both.split_at(run);

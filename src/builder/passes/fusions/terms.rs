@@ -1,13 +1,13 @@
-//! Products and sums as lists, whatever order they were written in.
+//! Products and sums as flat lists, in any order.
 
 use super::super::rewriter::Rewriter;
 use super::number;
 use aten2onnx_onnx::graph::{Node, Value};
 
-/// How deep a product or sum is looked into.
+/// The depth to which products or sums are flattened.
 const DEPTH: usize = 6;
 
-/// Numbers and other operands that are multiplied or added.
+/// Constant factors or terms, and the other operands.
 pub(super) struct Terms {
     /// The product or sum of the numbers.
     pub(super) number: f64,
@@ -15,7 +15,7 @@ pub(super) struct Terms {
     pub(super) values: Vec<Value>,
 }
 
-/// The factors of a product: of this node, and of those below it that nothing else reads.
+/// The factors of this node and of products below it that nothing else uses.
 pub(super) fn product(cx: &Rewriter<'_>, node: &Node) -> Option<Terms> {
     let mut terms = Terms { number: 1.0, values: Vec::new() };
     factors(cx, node, &mut terms, DEPTH)?;
@@ -61,7 +61,7 @@ pub(super) fn sum(cx: &Rewriter<'_>, value: Value) -> Option<Terms> {
     Some(terms)
 }
 
-/// The power of `x` that a value is.
+/// The exponent, if the value is a power of `x`.
 pub(super) fn power(cx: &Rewriter<'_>, value: Value, x: Value) -> Option<i32> {
     if value == x {
         return Some(1);

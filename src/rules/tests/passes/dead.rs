@@ -5,7 +5,7 @@ use aten2onnx_builder::passes::Passes;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::graph::{Attr, Graph, Type};
 
-/// `x` through a node whose result nobody reads, and one whose second result is optional.
+/// `x` through an unused node, and a node whose second result is optional.
 fn pooled(passes: Passes, reads_indices: bool) -> Graph {
     let mut net = Net::new(18);
     let x = net.input(&[1, 2, 4, 4]);

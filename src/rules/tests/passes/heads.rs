@@ -4,7 +4,7 @@ use super::net::{Net, ops};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::graph::{Attr, Value};
 
-/// Attention, whose heads go side by side.
+/// Attention whose heads are merged afterwards.
 fn attention(net: &mut Net, [q, k, v]: [Value; 3]) -> Value {
     let y = net.op("Attention", &[q, k, v]);
     let y = net.transposed(y, &[0, 2, 1, 3]);
@@ -33,7 +33,7 @@ fn casts_stay_at_their_places() {
     assert_eq!(left, ["Cast", "Attention", "Cast"]);
 }
 
-/// Of heads that lay side by side.
+/// With heads that were split from one dimension.
 fn heads(opset: u32, is_rotary: bool, reads_keys: bool) -> Vec<&'static str> {
     let mut net = Net::new(opset);
     let apart = net.ints(&[0, 0, -1, 8]);
@@ -79,7 +79,7 @@ fn heads_that_never_lay_so_are_joined_without_a_move() {
     assert_eq!(left.len(), 7);
 }
 
-/// Of heads that are parts of one product, moved together or each by itself.
+/// With heads that are parts of one product, transposed together or separately.
 fn parts(together: bool) -> Vec<&'static str> {
     let mut net = Net::new(23);
     let x = net.open_input(&[-1, 5, 3 * 4 * 8]);

@@ -1,4 +1,5 @@
-//! The passes on small graphs: one file for each file of `src/builder/passes/`. They are here because they need lowerings.
+//! Tests the passes on small graphs: one file per file of `src/builder/passes/`. They are in this crate because they
+//! need lowerings.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 

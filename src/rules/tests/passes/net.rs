@@ -30,7 +30,7 @@ impl Net {
         self.typed(Type::sized(Dtype::Float32, sizes))
     }
 
-    /// Sizes of -1 are a symbol of their own.
+    /// Sizes of -1 become separate symbols.
     pub fn open_input(&mut self, sizes: &[i64]) -> Value {
         let sizes = sizes.iter().enumerate();
         let sizes = sizes.map(|(i, n)| if *n < 0 { SymInt::symbol(format!("s{i}")) } else { SymInt::from(*n) });
@@ -42,7 +42,7 @@ impl Net {
         self.builder.input(&name, ty)
     }
 
-    /// A weight that counts up by quarters.
+    /// A weight with elements in steps of 0.25.
     pub fn weight(&mut self, sizes: &[i64]) -> Value {
         let count: i64 = sizes.iter().product();
         let bytes: Vec<u8> = (0..count).flat_map(|i| (1.0 + i as f32 / 4.0).to_le_bytes()).collect();
@@ -85,7 +85,7 @@ impl Net {
         self.builder.node(op, inputs, attrs, outputs).unwrap()
     }
 
-    /// If, with the same in both branches.
+    /// An If with equal branches.
     pub fn choice(&mut self, condition: Value, branch: impl Fn(&mut Builder) -> Value) -> Value {
         let mut body = || self.builder.body(&[], |builder, _| Ok(vec![branch(builder)])).unwrap();
         let attrs = vec![("then_branch", body()), ("else_branch", body())];
@@ -106,7 +106,7 @@ impl Net {
     }
 }
 
-/// The operators that are left after all passes.
+/// The operators that remain after all passes.
 pub fn ops(net: Net, result: Value) -> Vec<&'static str> {
     ops_of(&net.finished(Passes::ALL, result))
 }
@@ -115,7 +115,7 @@ pub fn ops_of(graph: &Graph) -> Vec<&'static str> {
     graph.body.nodes.iter().map(|node| node.op).collect()
 }
 
-/// The floats of the initializer that is input `i` of the last node.
+/// The floats of the initializer at input `i` of the last node.
 pub fn floats_of(graph: &Graph, value: Value) -> Vec<f32> {
     let bytes = match &graph.info(value).source {
         Source::Constant(constant) => constant.bytes().to_vec(),

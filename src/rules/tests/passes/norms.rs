@@ -35,7 +35,7 @@ fn the_root_mean_square_is_normalised() {
     assert_eq!(rms(22, -1).len(), 6);
 }
 
-/// As Llama writes it: in float32 up to the scale.
+/// As in Llama: in float32 up to the scale.
 fn half_rms(rounded: bool) -> Vec<&'static str> {
     let mut net = Net::new(23);
     let x = net.typed(Type::sized(Dtype::Float16, &[2, 3, 3]));
@@ -53,7 +53,7 @@ fn half_rms(rounded: bool) -> Vec<&'static str> {
 #[test]
 fn float16_is_widened_by_the_operator() {
     assert_eq!(half_rms(true), ["RMSNormalization"]);
-    // The result is wide: so is what goes in.
+    // The result is float32, so the input must be as well.
     assert_eq!(half_rms(false), ["Cast", "RMSNormalization"]);
 }
 
@@ -69,7 +69,7 @@ fn layer(opset: u32, axis: i64) -> Vec<&'static str> {
     ops(net, y)
 }
 
-/// In float32 up to the scale, which is float16 and so is what went in; or is not.
+/// In float32 up to the scale, which has dtype float16 like the input, or not.
 fn half_layer(of_x: Dtype) -> Vec<&'static str> {
     let mut net = Net::new(18);
     let half = Dtype::Float16;

@@ -31,7 +31,7 @@ fn a_chain_stays_where_sizes_are_not_known() {
     let mixed = net.op("Mul", &[mixed, one]);
     let b = net.op("Reshape", &[a, mixed]);
     let y = net.op("Exp", &[b]);
-    // [s0, s1, 6, 1] is said with two zeros.
+    // [s0, s1, 6, 1] can be expressed with two zeros.
     assert_eq!(ops(net, y), ["Reshape", "Exp"]);
     let mut net = Net::new(18);
     let (x, shape) = (net.open_input(&[-1, -1, 6]), net.ints(&[-1]));
@@ -42,7 +42,7 @@ fn a_chain_stays_where_sizes_are_not_known() {
     let turned = net.op("Slice", &[sizes, start, end, axis, step]);
     let b = net.op("Reshape", &[a, turned]);
     let y = net.op("Exp", &[b]);
-    // [6, s1, s0]: -1 for s0 would do only if s1 were not 0.
+    // [6, s1, s0]: -1 for s0 would be wrong if s1 were 0.
     assert_eq!(ops(net, y).iter().filter(|op| **op == "Reshape").count(), 2);
 }
 

@@ -3,7 +3,7 @@
 use super::net::{Net, ops};
 use aten2onnx_onnx::graph::{Attr, Value};
 
-/// As Transformers writes it: angles twice along the last dimension, and one set of heads.
+/// As in Transformers: angles repeated along the last dimension, shared by all heads.
 fn angles(net: &mut Net, sizes: &[i64], twice: bool) -> (Value, Value) {
     let half = net.open_input(sizes);
     let other = if twice { half } else { net.op("Neg", &[half]) };
@@ -45,7 +45,7 @@ fn halves_are_rotated_by_the_native_operator() {
 fn other_angles_opsets_and_tables_stay() {
     assert_eq!(count(22, true, "RotaryEmbedding"), 0);
     assert_eq!(count(23, false, "RotaryEmbedding"), 0);
-    // An angle for each head.
+    // One angle per head.
     let mut net = Net::new(23);
     let (x, half) = (net.input(&[2, 3, 5, 8]), net.input(&[2, 3, 5, 4]));
     let both = net.with("Concat", &[half, half], vec![("axis", Attr::Int(-1))]);
@@ -65,7 +65,7 @@ fn constant_tables_are_halved_if_their_halves_are_the_same() {
     }
 }
 
-/// As GPT-J writes it: the two of each pair, and angles that are repeated.
+/// As in GPT-J: adjacent pairs, and repeated angles.
 fn pairs(opset: u32) -> Vec<&'static str> {
     let mut net = Net::new(opset);
     let (x, angle) = (net.input(&[2, 3, 5, 8]), net.input(&[2, 5, 4]));
@@ -97,7 +97,7 @@ fn pairs(opset: u32) -> Vec<&'static str> {
 fn pairs_are_rotated_by_the_native_operator() {
     assert_eq!(pairs(23), ["Cos", "Sin", "RotaryEmbedding"]);
     assert!(!pairs(22).contains(&"RotaryEmbedding"));
-    // Halves that are rotated with angles by pairs.
+    // Rotated halves with angles per pair.
     let mut net = Net::new(23);
     let x = net.input(&[1, 3, 1, 8]);
     let table = net.floats(&[1, 8], &[1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 4.0, 4.0]);
@@ -105,7 +105,7 @@ fn pairs_are_rotated_by_the_native_operator() {
     assert!(!ops(net, y).contains(&"RotaryEmbedding"));
 }
 
-/// Only the first 8 of 12 features turn; `crossed`: what is joined to them is something else.
+/// Only the first 8 of 12 features are rotated; with `crossed`, something else is joined to them.
 fn part(crossed: bool) -> Vec<&'static str> {
     let mut net = Net::new(23);
     let (whole, other) = (net.input(&[2, 3, 5, 12]), net.input(&[2, 3, 5, 4]));

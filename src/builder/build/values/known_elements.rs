@@ -1,4 +1,4 @@
-//! What is known of the elements of values: numbers, and sizes in symbols.
+//! Known elements of values: numbers, and symbolic sizes.
 
 use crate::build::values::encode;
 use crate::build::{Binding, Builder, Scalar};
@@ -7,11 +7,11 @@ use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Constant, Source, Type, Value};
 
-/// More sizes than these in one list are a mistake.
+/// Longer lists of sizes are refused.
 const MAX_SIZES: i64 = 1024;
 
 impl Builder {
-    /// The constant that a value is.
+    /// The constant of a value, if it is one.
     pub fn constant_of(&self, value: Value) -> Option<&Constant> {
         match &self.data(value).source {
             Source::Constant(constant) => Some(constant),
@@ -20,7 +20,7 @@ impl Builder {
     }
 
     /// The elements of a constant as numbers, in row-major order.
-    pub fn constant_numbers(&self, value: Value) -> Option<Vec<Scalar>> {
+    pub(crate) fn constant_numbers(&self, value: Value) -> Option<Vec<Scalar>> {
         let constant = self.constant_of(value)?;
         encode::decode(constant.dtype, constant.bytes())
     }
@@ -50,19 +50,19 @@ impl Builder {
         }
     }
 
-    /// The elements of a tensor of integers with at most one dimension, as far as sizes and constants tell them.
+    /// The elements of an integer tensor with at most one dimension, if sizes and constants determine them.
     pub fn content(&self, value: Value) -> Option<&[SymInt]> {
         self.data(value).content.as_deref()
     }
 
-    /// The only element of a tensor of integers as a size, known or in the graph.
+    /// The only element of an integer tensor as a size, known or read from the graph.
     pub fn sym(&mut self, value: Value) -> Result<SymInt> {
         if let Some([only]) = self.content(value) {
             return Ok(only.clone());
         }
         let dtype = self.dtype(value);
         if !dtype.is_int() && dtype != Dtype::Bool {
-            return Err(self.fault(format!("a tensor of {dtype} is no size")));
+            return Err(self.fault(format!("a tensor of {dtype} is not a size")));
         }
         let value = self.cast(value, Dtype::Int64)?;
         let scalar = match self.rank(value) {
@@ -80,7 +80,7 @@ impl Builder {
         Ok(symbol)
     }
 
-    /// The elements of a one-dimensional tensor of integers as sizes, known or in the graph.
+    /// The elements of a one-dimensional integer tensor as sizes, known or read from the graph.
     pub fn sym_ints(&mut self, value: Value) -> Result<Vec<SymInt>> {
         if let Some(content) = self.content(value) {
             return Ok(content.to_vec());
@@ -88,7 +88,7 @@ impl Builder {
         let count = match self.shape(value)?.as_slice() {
             [] => return Ok(vec![self.sym(value)?]),
             [count] => count.known(),
-            _ => return Err(self.fault("a tensor of several dimensions is no list of sizes")),
+            _ => return Err(self.fault("a list of sizes must have one dimension")),
         };
         let count = count.ok_or_else(|| Error::refused("the number of sizes in a tensor must be known", None))?;
         if count > MAX_SIZES {
@@ -116,13 +116,13 @@ impl Builder {
         }
     }
 
-    /// A symbol for what is not known.
+    /// A new symbol for an unknown size.
     pub(crate) fn fresh_symbol(&self) -> SymInt {
         self.symbols.fresh.set(self.symbols.fresh.get().saturating_add(1));
         SymInt::symbol(format!("?{}", self.symbols.fresh.get()))
     }
 
-    /// A constant of known sizes in the dtype and rank of a type, if they fit it.
+    /// A constant with these elements and this type, if they fit.
     pub(crate) fn content_as_constant(&self, ty: &Type, content: &[SymInt]) -> Option<Constant> {
         let Type::Tensor { dtype, shape: Some(shape) } = ty else { return None };
         let sizes = match shape.len() {

@@ -1,7 +1,7 @@
-//! Calls in an older form than the target's: what changed since is said in the new form, where that is mechanical.
+//! Upgrades calls whose form is older than the target's, where the changes in between are mechanical.
 //!
-//! Mostly an attribute became an input, or a new attribute has a default that says what was so before. A change of meaning is
-//! gone along with where the call does not touch it. What is left is refused by name.
+//! Most changes turn an attribute into an input, or add an attribute whose default keeps the old meaning. A change of meaning
+//! does not matter if the call does not depend on it; other calls are refused.
 
 use crate::build::node::lowerings::Difference;
 use crate::build::{Builder, Call, Form, Scalar};
@@ -11,32 +11,37 @@ use aten2onnx_onnx::graph::{Attr, Constant, Value};
 use aten2onnx_onnx::schema::{Change, Op, Version};
 
 impl Builder {
-    /// The results of a call in the form that the target has.
-    pub(crate) fn raised(&mut self, schema: &'static Op, version: &'static Version, call: &Call) -> Result<Vec<Value>> {
+    /// Emits a call in the form of the target.
+    pub(crate) fn upgraded(
+        &mut self,
+        schema: &'static Op,
+        version: &'static Version,
+        call: &Call,
+    ) -> Result<Vec<Value>> {
         if version.deprecated {
             return self.replaced(call);
         }
         if self.is_flattening(version, call) {
             return self.flattened(version, call);
         }
-        let mut raised = call.clone();
+        let mut upgraded = call.clone();
         let between = schema.versions.iter().filter(|v| v.since > call.form.since && v.since <= version.since);
         for step in between {
             if self.difference(call.op, step) == Difference::Schema(Change::Shape) {
-                self.raise(step.since, version.since, &mut raised)
-                    .map_err(|reason| not_raised(call, step.since, reason))?;
+                self.upgrade(step.since, version.since, &mut upgraded)
+                    .map_err(|reason| not_upgraded(call, step.since, reason))?;
             }
-            raised.form = step;
+            upgraded.form = step;
         }
-        while raised.inputs.last() == Some(&None) {
-            raised.inputs.pop();
+        while upgraded.inputs.last() == Some(&None) {
+            upgraded.inputs.pop();
         }
-        let inferred = self.infer(&raised)?;
-        self.native(schema, version, raised, &inferred)
+        let inferred = self.infer(&upgraded)?;
+        self.native(schema, version, upgraded, &inferred)
     }
 
-    /// One change of an operator. An error is the reason why it is not mechanical.
-    fn raise(&mut self, since: u32, target: u32, call: &mut Call) -> Result<(), &'static str> {
+    /// Applies one change of an operator. The error is the reason why it cannot be applied.
+    fn upgrade(&mut self, since: u32, target: u32, call: &mut Call) -> Result<(), &'static str> {
         let one_output = call.outputs <= 1;
         let is = |call: &Call, name: &str, value: &str| call.str(name).as_deref() == Some(value);
         match (call.op, since) {
@@ -53,9 +58,9 @@ impl Builder {
                 self.ints_input(call, "axes", 3);
             }
             ("TopK", 10) => {
-                let k = take(call, "k").and_then(|attr| if let Attr::Int(k) = attr { Some(k) } else { None });
+                let k = take_attr(call, "k").and_then(|attr| if let Attr::Int(k) = attr { Some(k) } else { None });
                 let k = self.ints(&[k.unwrap_or(0)]);
-                put(call, 1, Some(k));
+                set_input(call, 1, Some(k));
             }
             ("Clip", 11) => {
                 self.number_input(call, "min", 1)?;
@@ -66,81 +71,84 @@ impl Builder {
                 self.number_input(call, "value", 2)?;
             }
             ("Dropout", 12) => {
-                let ratio = match take(call, "ratio") {
+                let ratio = match take_attr(call, "ratio") {
                     Some(Attr::Float(ratio)) => ratio,
                     _ => 0.5,
                 };
-                let ratio = self.scalar(&Scalar::Float(ratio), Dtype::Float32).map_err(|_| "its ratio is no number")?;
-                put(call, 1, Some(ratio));
+                let ratio =
+                    self.scalar(&Scalar::Float(ratio), Dtype::Float32).map_err(|_| "its ratio is not a number")?;
+                set_input(call, 1, Some(ratio));
             }
             ("DFT", 20) => {
                 let axis = call.int("axis").unwrap_or(1);
-                take(call, "axis");
-                let axis = self.scalar(&Scalar::Int(axis), Dtype::Int64).map_err(|_| "its axis is no number")?;
-                put(call, 2, Some(axis));
+                take_attr(call, "axis");
+                let axis = self.scalar(&Scalar::Int(axis), Dtype::Int64).map_err(|_| "its axis is not a number")?;
+                set_input(call, 2, Some(axis));
             }
-            ("GridSample", 20) => rename(call, "mode", &[("bilinear", "linear"), ("bicubic", "cubic")]),
+            ("GridSample", 20) => rename_values(call, "mode", &[("bilinear", "linear"), ("bicubic", "cubic")]),
             ("RoiAlign", 16) => {
                 call.attrs.push(("coordinate_transformation_mode", Attr::Str("output_half_pixel".into())))
             }
             ("Resize", 11) => self.resize_input(target, call),
-            ("Dropout", 10) if !one_output => return Err("its mask is of another type"),
-            ("BatchNormalization", 14) if !one_output => return Err("its further outputs say something else"),
+            ("Dropout", 10) if !one_output => return Err("the mask has another type"),
+            ("BatchNormalization", 14) if !one_output => return Err("the meaning of its optional outputs changed"),
             ("ConvTranspose", 11) if call.attr("output_shape").is_some() || !is(call, "auto_pad", "NOTSET") => {
-                return Err("the padding that follows from the shape of the output goes to another side");
+                return Err("the padding derived from the output shape is on the other side");
             }
             ("MaxPool" | "AveragePool", 22) if call.int("ceil_mode") == Some(1) => {
-                return Err("with `ceil_mode` a window that starts in the padding is left out");
+                return Err("with `ceil_mode`, windows that start in the padding are dropped");
             }
             ("OneHot", 11) => return Err("negative indices count from the end"),
-            ("GroupNormalization", 21) => return Err("scale and bias are for channels, no longer for groups"),
+            ("GroupNormalization", 21) => return Err("scale and bias are per channel, not per group"),
             ("Softmax" | "LogSoftmax" | "Hardmax", 13) => {}
-            (op, since) if !is_extended(op, since) => return Err("it says something else"),
+            (op, since) if !is_extended(op, since) => return Err("its meaning changed"),
             _ => {}
         }
         Ok(())
     }
 
-    /// An attribute of integers becomes an input.
+    /// Turns an attribute of integers into an input.
     fn ints_input(&mut self, call: &mut Call, name: &str, at: usize) {
-        if let Some(Attr::Ints(ints)) = take(call, name) {
+        if let Some(Attr::Ints(ints)) = take_attr(call, name) {
             let ints = self.ints(&ints);
-            put(call, at, Some(ints));
+            set_input(call, at, Some(ints));
         }
     }
 
-    /// A number in an attribute becomes an input of the first input's type; at its default it is left out.
+    /// Turns a float attribute into an input with the dtype of the first input, unless it has its default value.
     fn number_input(&mut self, call: &mut Call, name: &'static str, at: usize) -> Result<(), &'static str> {
         let default = call.form.attribute(name).and_then(|a| a.default);
-        let Some(attr) = take(call, name).filter(|attr| !default.is_some_and(|d| d.is(attr))) else { return Ok(()) };
-        let Attr::Float(number) = attr else { return Err("its attribute is no number") };
+        let Some(attr) = take_attr(call, name).filter(|attr| !default.is_some_and(|d| d.is(attr))) else {
+            return Ok(());
+        };
+        let Attr::Float(number) = attr else { return Err("its attribute is not a number") };
         let dtype = call.optional(0).map_or(Dtype::Float32, |x| self.dtype(x));
-        let number = self.scalar(&Scalar::Float(number), dtype).map_err(|_| "its attribute does not fit the type")?;
-        put(call, at, Some(number));
+        let number = self.scalar(&Scalar::Float(number), dtype).map_err(|_| "its attribute does not fit the dtype")?;
+        set_input(call, at, Some(number));
         Ok(())
     }
 
-    /// Up to opset 10 a Resize looks at the left edge of pixels.
+    /// Up to opset 10, Resize samples at the left edge of pixels.
     fn resize_input(&mut self, target: u32, call: &mut Call) {
         let scales = call.optional(1);
         let roi = (target < 13).then(|| self.intern(Constant::new(Dtype::Float32, vec![0], Vec::new())));
-        put(call, 1, roi);
-        put(call, 2, scales);
+        set_input(call, 1, roi);
+        set_input(call, 2, scales);
         call.attrs.push(("coordinate_transformation_mode", Attr::Str("asymmetric".into())));
         call.attrs.push(("nearest_mode", Attr::Str("floor".into())));
     }
 
-    /// What stands for an operator that is there no more.
+    /// Replaces an operator that was removed.
     fn replaced(&mut self, call: &Call) -> Result<Vec<Value>> {
         let inputs = call.inputs.iter().map(|input| (*input).into()).collect();
         match call.op {
             "Scatter" => self.node_in(Form::before(16), "ScatterElements", inputs, call.attrs.clone(), 1),
             "Upsample" => self.node_in(Form::before(11), "Resize", inputs, call.attrs.clone(), 1),
-            _ => Err(Error::unsupported(format!("`{}` is deprecated, and nothing is known to stand for it", call.op))),
+            _ => Err(Error::unsupported(format!("`{}` is deprecated and has no known replacement", call.op))),
         }
     }
 
-    /// Does the call normalise over more than the last dimension, as it could up to opset 12?
+    /// Whether the call flattens its input to two dimensions, as softmax operators did up to opset 12.
     fn is_flattening(&self, version: &'static Version, call: &Call) -> bool {
         let is_softmax = matches!(call.op, "Softmax" | "LogSoftmax" | "Hardmax");
         is_softmax && call.form.since < 13 && version.since >= 13
@@ -162,14 +170,14 @@ impl Builder {
     }
 }
 
-fn not_raised(call: &Call, since: u32, reason: &str) -> Error {
+fn not_upgraded(call: &Call, since: u32, reason: &str) -> Error {
     Error::unsupported(format!(
-        "`{}` of opset {} is another operator from opset {since} on: {reason}",
+        "`{}` of opset {} cannot be upgraded to opset {since}: {reason}",
         call.op, call.form.since
     ))
 }
 
-/// Does a version only add what a call may say?
+/// Whether a version only adds types, attributes or attribute values.
 fn is_extended(op: &str, since: u32) -> bool {
     matches!(
         (op, since),
@@ -197,19 +205,19 @@ fn is_extended(op: &str, since: u32) -> bool {
     )
 }
 
-fn take(call: &mut Call, name: &str) -> Option<Attr> {
+fn take_attr(call: &mut Call, name: &str) -> Option<Attr> {
     let at = call.attrs.iter().position(|(n, _)| *n == name)?;
     Some(call.attrs.remove(at).1)
 }
 
-fn put(call: &mut Call, at: usize, value: Option<Value>) {
+fn set_input(call: &mut Call, at: usize, value: Option<Value>) {
     while call.inputs.len() <= at {
         call.inputs.push(None);
     }
     call.inputs[at] = value;
 }
 
-fn rename(call: &mut Call, name: &str, names: &[(&str, &str)]) {
+fn rename_values(call: &mut Call, name: &str, names: &[(&str, &str)]) {
     for (attr, value) in &mut call.attrs {
         if let Attr::Str(value) = value
             && *attr == name
