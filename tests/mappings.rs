@@ -52,24 +52,6 @@ map aten::relu(Tensor self) -> Tensor = mydomain::Rectify(self, mode_s = \"fast\
 }
 
 #[test]
-fn rules_that_call_another_one_call_that_of_the_file() {
-    // The rule of the build for `hardswish` is HardSwish; that of the file goes by `hardsigmoid`, which the file overrides too.
-    let rules = "\
-map aten::hardswish(Tensor self) -> Tensor = self * aten::hardsigmoid(self)
-map aten::hardsigmoid(Tensor self) -> Tensor = Abs(self)
-";
-    let own = exported("calls", rules, 18);
-    assert_eq!((count(&own, "HardSwish"), count(&own, "HardSigmoid"), count(&own, "Abs")), (0, 0, 28));
-}
-
-#[test]
-fn a_lowering_takes_the_place_of_the_one_of_the_build() {
-    let rules = "lower HardSwish before 14 (X) = Abs(X)\n";
-    assert_eq!(count(&exported("lowers", rules, 13), "Abs"), 19);
-    assert_eq!(count(&exported("lowers", rules, 14), "HardSwish"), 19);
-}
-
-#[test]
 fn mistakes_are_shown_as_the_compiler_shows_them() {
     let error = refused("wrong", "map mylib::f(Tensor x) -> Tensor = Elu(x, alpha_i = 1)\n");
     assert_eq!(error.kind, Kind::Input);
@@ -80,22 +62,45 @@ fn mistakes_are_shown_as_the_compiler_shows_them() {
 }
 
 #[test]
-fn what_needs_a_compiler_is_refused() {
-    let rules = "extern fn mine(Tensor x) -> Tensor\nmap mylib::f(Tensor x) -> Tensor = mine(x)\n";
-    let error = refused("external", rules);
-    assert_eq!(error.kind, Kind::Unsupported);
-    assert!(error.message.contains("`extern fn mine`"), "{error}");
-}
-
-#[test]
-fn a_helper_of_the_build_cannot_be_redefined() {
-    let rules = "fn to_float(Tensor x) -> Tensor = Abs(x)\nmap mylib::f(Tensor x) -> Tensor = to_float(x)\n";
-    let text = refused("helper", rules).message;
-    assert!(text.contains("`to_float` is defined twice"), "{text}");
-}
-
-#[test]
 fn files_that_are_not_there_are_named() {
     let error = Exporter::new().mappings(["no/such.opmap"]).unwrap_err();
     assert_eq!((error.kind, error.place.as_slice()), (Kind::Io, &["no/such.opmap".to_owned()][..]));
+}
+
+/// `tests/run --fast` leaves it out, because it takes long.
+mod slow {
+    use super::*;
+
+    #[test]
+    fn rules_that_call_another_one_call_that_of_the_file() {
+        // The rule of the build for `hardswish` is HardSwish; that of the file goes by `hardsigmoid`, which the file overrides too.
+        let rules = "\
+map aten::hardswish(Tensor self) -> Tensor = self * aten::hardsigmoid(self)
+map aten::hardsigmoid(Tensor self) -> Tensor = Abs(self)
+";
+        let own = exported("calls", rules, 18);
+        assert_eq!((count(&own, "HardSwish"), count(&own, "HardSigmoid"), count(&own, "Abs")), (0, 0, 28));
+    }
+
+    #[test]
+    fn a_lowering_takes_the_place_of_the_one_of_the_build() {
+        let rules = "lower HardSwish before 14 (X) = Abs(X)\n";
+        assert_eq!(count(&exported("lowers", rules, 13), "Abs"), 19);
+        assert_eq!(count(&exported("lowers", rules, 14), "HardSwish"), 19);
+    }
+
+    #[test]
+    fn what_needs_a_compiler_is_refused() {
+        let rules = "extern fn mine(Tensor x) -> Tensor\nmap mylib::f(Tensor x) -> Tensor = mine(x)\n";
+        let error = refused("external", rules);
+        assert_eq!(error.kind, Kind::Unsupported);
+        assert!(error.message.contains("`extern fn mine`"), "{error}");
+    }
+
+    #[test]
+    fn a_helper_of_the_build_cannot_be_redefined() {
+        let rules = "fn to_float(Tensor x) -> Tensor = Abs(x)\nmap mylib::f(Tensor x) -> Tensor = to_float(x)\n";
+        let text = refused("helper", rules).message;
+        assert!(text.contains("`to_float` is defined twice"), "{text}");
+    }
 }
