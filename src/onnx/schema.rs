@@ -23,6 +23,8 @@ pub struct Version {
     pub deprecated: bool,
     /// How it differs from the previous version.
     pub change: Change,
+    /// Whether calls in the form of the previous version mean the same in this version.
+    pub extends: bool,
     /// In order.
     pub inputs: &'static [Port],
     /// In order.

@@ -11,6 +11,7 @@ use aten2onnx_core::error::Result;
 
 /// The rules of an export. Those added last take precedence, then the earlier ones, then the built-in ones.
 #[derive(Debug, Clone)]
+#[cfg_attr(not(feature = "interpreted"), derive(Default))]
 pub struct Rules {
     /// Rules of other crates.
     added: Vec<&'static CompiledRules>,
@@ -18,15 +19,10 @@ pub struct Rules {
     files: Option<Arc<MappingFiles>>,
 }
 
+#[cfg(feature = "interpreted")]
 impl Default for Rules {
     fn default() -> Rules {
-        Rules {
-            added: Vec::new(),
-            #[cfg(feature = "interpreted")]
-            files: crate::interpret::of_build(),
-            #[cfg(all(feature = "mappings", not(feature = "interpreted")))]
-            files: None,
-        }
+        Rules { added: Vec::new(), files: crate::interpret::of_build() }
     }
 }
 

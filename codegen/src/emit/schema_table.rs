@@ -91,9 +91,9 @@ fn row(version: &Version, schemas: &Schemas, shared: &mut Shared) -> String {
     let outputs = shared.list("Port", "P", ports(&version.outputs, &types));
     let attributes = shared.list("Attribute", "A", version.attributes.iter().map(attribute).collect());
     let types = shared.list("TypeSet", "T", types.sets);
-    let deprecated = version.deprecated;
+    let (deprecated, extends) = (version.deprecated, schemas.extends(name, *since));
     format!(
-        "            Version {{ since: {since}, deprecated: {deprecated}, change: Change::{change}, \
+        "            Version {{ since: {since}, deprecated: {deprecated}, change: Change::{change}, extends: {extends}, \
          inputs: {inputs}, outputs: {outputs}, attributes: {attributes}, types: {types} }},\n"
     )
 }

@@ -112,6 +112,14 @@ impl Schemas {
         self.opsets.change(&self.onnx, op, since)
     }
 
+    /// Whether calls in the form of the previous version mean the same in this version: it only adds values, types, optional
+    /// inputs and outputs, and attributes with defaults.
+    pub fn extends(&self, op: &str, since: u32) -> bool {
+        let is_meaning =
+            self.opsets.meaning(op, since).is_some_and(|change| change.kind == facts::MeaningKind::Meaning);
+        !is_meaning && self.onnx.extends(op, since)
+    }
+
     /// Whether this version added the operator or changed its shape or meaning.
     pub fn shape_change(&self, op: &str, since: u32) -> bool {
         self.change(op, since).is_some_and(|change| change != onnx::Change::Types)

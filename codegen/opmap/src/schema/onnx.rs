@@ -157,6 +157,14 @@ impl OnnxSchemas {
         Some(before.map_or(Change::Appeared, |b| version.change_from(b)))
     }
 
+    /// Whether the schema of a version only adds to that of the version before.
+    pub fn extends(&self, op: &str, since: u32) -> bool {
+        let versions = self.versions(op);
+        versions
+            .windows(2)
+            .any(|pair| matches!(pair, [before, version] if version.since == since && version.extends(before)))
+    }
+
     /// The operator with the most similar name, if any is similar enough.
     pub fn nearest(&self, name: &str) -> Option<&str> {
         crate::nearest::nearest(name, self.ops.keys().map(String::as_str))
@@ -172,6 +180,17 @@ impl Version {
         if same { Change::Types } else { Change::Shape }
     }
 
+    /// Whether every call that an older version allows is a call of this version.
+    fn extends(&self, before: &Version) -> bool {
+        let takes = |own: &Attribute, older: &Attribute| {
+            own.kind == older.kind && own.default == older.default && (older.required || !own.required)
+        };
+        extends_ports(&self.inputs, &before.inputs)
+            && extends_ports(&self.outputs, &before.outputs)
+            && before.attributes.iter().all(|older| self.attribute(&older.name).is_some_and(|own| takes(own, older)))
+            && self.attributes.iter().all(|own| !own.required || before.attribute(&own.name).is_some())
+    }
+
     /// The attribute of this name.
     pub fn attribute(&self, name: &str) -> Option<&Attribute> {
         self.attributes.iter().find(|a| a.name == name)
@@ -184,6 +203,17 @@ impl Version {
             None => std::slice::from_ref(&port.ty),
         }
     }
+}
+
+/// Whether ports are the older ones, perhaps optional now, and then ports that need no value.
+fn extends_ports(ports: &[Port], older: &[Port]) -> bool {
+    let takes = |own: &Port, older: &Port| {
+        let loosened = (own.option, older.option) == (PortOption::Optional, PortOption::Single);
+        own.name == older.name && (own.option == older.option || loosened) && own.homogeneous == older.homogeneous
+    };
+    ports.len() >= older.len()
+        && ports.iter().zip(older).all(|(own, older)| takes(own, older))
+        && ports.iter().skip(older.len()).all(|own| own.option != PortOption::Single)
 }
 
 /// Whether ports are the same except for types.
