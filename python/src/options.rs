@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::Error as ValueError;
 
-/// The options of an export. What is wrong with them is Python's `ValueError`.
+/// The options of an export. Invalid ones raise `ValueError`.
 pub fn export(json: &str, rules: Rules) -> PyResult<Options> {
     let mut options: Options = from_json(json).map_err(PyValueError::new_err)?;
     options.output.rules = rules;

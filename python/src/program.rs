@@ -64,7 +64,7 @@ impl Program {
         Ok(Model::new(exported))
     }
 
-    /// What is in it, and which opsets would do: as JSON and for people.
+    /// A description of the program and the opsets that support it, as JSON and as text.
     #[pyo3(signature = (rules, opset=None))]
     fn inspect(&self, py: Python<'_>, rules: &Rules, opset: Option<u32>) -> PyResult<(String, String)> {
         let inspection = work::run(py, None, |_| Ok(inspect::inspect(&self.program, &rules.rules, opset)))?;

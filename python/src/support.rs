@@ -1,4 +1,4 @@
-//! The rules that an export goes by, and what they can say of an operator.
+//! The rules of an export, and the operators that they support.
 
 use std::path::PathBuf;
 
