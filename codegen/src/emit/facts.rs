@@ -53,8 +53,8 @@ fn opsets(schemas: &Schemas, only: Option<u32>, text: &mut String) {
     ] {
         let _ = writeln!(text, "/// {what}\npub const {name}: u32 = {value};\n");
     }
-    let irs = opsets.opsets.iter().filter(|(opset, _)| only.is_none_or(|only| only == **opset));
-    let irs: Vec<String> = irs.map(|(opset, o)| format!("({opset}, {})", o.ir)).collect();
+    // Also in an exporter for one opset: the oldest and the newest IR version do not depend on it.
+    let irs: Vec<String> = opsets.opsets.iter().map(|(opset, o)| format!("({opset}, {})", o.ir)).collect();
     text.push_str("/// (opset, the IR version that came with it), ascending.\n");
     let _ = writeln!(text, "pub static IR_VERSIONS: &[(u32, u32)] = &[{}];\n", irs.join(", "));
 }
