@@ -30,7 +30,7 @@ MIN_OK = 0.7
 
 def work(binary):
     """Reads {"op", "samples", "opsets"} from each line of stdin. Prints a line for each verdict, then an empty line."""
-    sys.path[:0] = [str(HERE), str(HERE.parent / "examples")]
+    sys.path[:0] = [str(HERE), str(HERE.parents[1] / "src/examples")]
     import judge
     import samples
     import onnxruntime
