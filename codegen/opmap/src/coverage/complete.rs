@@ -1,7 +1,8 @@
 //! With `complete` in `opsets.toml`, every operator that was added or changed needs a lowering, even if no rule calls it: a
 //! model that is converted may contain any operator.
 
-use super::{Coverage, Gaps};
+use super::Coverage;
+use super::report::Gaps;
 use crate::check::lower_header;
 use crate::diagnostic::Diagnostic;
 use crate::schema::onnx::{Change, Version};

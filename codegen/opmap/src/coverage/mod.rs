@@ -3,19 +3,35 @@
 //!
 //! The support matrix is a result of this pass.
 
+mod call;
 mod complete;
+mod conditions;
+pub mod dtypes;
+mod facts;
+mod lists;
+mod matching;
+mod numbers;
 mod operator;
+pub mod opsets;
+mod ranks;
+mod report;
+mod results;
+mod scope;
+pub mod values;
 mod walk;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
-use crate::check::lower_header;
 use crate::diagnostic::Diagnostic;
 use crate::schema::Schemas;
-use crate::schema::onnx::Version;
-use crate::schema::onnx_diff::shape_differences;
 use crate::source::Span;
-use crate::tree::Program;
+use crate::tree::{Expr, Function, Program};
+use crate::types::Ty;
+use dtypes::{DtypeFacts, DtypeSet};
+use opsets::Opsets;
+use scope::Scope;
+use values::Abs;
 
 /// How far an opset supports a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,14 +55,43 @@ pub struct Matrix {
     pub rows: BTreeMap<String, Vec<Status>>,
 }
 
-/// The missing lowerings (operator, version), and the calls that need each.
-type Gaps = BTreeMap<(String, u32), BTreeMap<Span, Route>>;
+/// A place in a rule with what is known there, and the opsets that reach it.
+#[derive(Debug, Clone)]
+struct Path<'a> {
+    scope: Scope<'a>,
+    at: Opsets,
+}
 
-/// The path to a call that nothing covers, and the opsets concerned.
-#[derive(Debug)]
-struct Route {
-    path: Vec<String>,
-    opsets: BTreeSet<u32>,
+/// What is known of the value of an expression, and the opsets at which it has one.
+#[derive(Debug, Clone)]
+struct Seen {
+    value: Abs,
+    at: Opsets,
+}
+
+impl Seen {
+    /// Every path is refused.
+    fn never() -> Seen {
+        Seen { value: Abs::Never, at: Opsets::NONE }
+    }
+
+    /// One of both.
+    fn or(self, other: Seen) -> Seen {
+        match (self.at.is_empty(), other.at.is_empty()) {
+            (true, _) => other,
+            (_, true) => self,
+            _ => Seen { value: self.value.or(&other.value), at: self.at.or(other.at) },
+        }
+    }
+}
+
+/// Why a path is refused at some opsets.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Refusal {
+    /// The first opset that needs no refusal.
+    pub since: u32,
+    /// The text of the error.
+    pub reason: Rc<str>,
 }
 
 /// A call that nothing covers, and the path to it.
@@ -62,92 +107,140 @@ struct Gap {
     path: Vec<String>,
 }
 
-/// The result of walking an expression at one opset.
+/// What a rule with everything that it calls has reached.
 #[derive(Debug, Clone, Default)]
-struct Reach {
-    /// Every path through it is refused.
-    refused: bool,
-    gaps: BTreeSet<Gap>,
-    /// Reasons of `since` on some path.
-    reasons: BTreeSet<String>,
+struct Frame {
+    refusals: BTreeMap<Refusal, Opsets>,
+    gaps: BTreeMap<Gap, Opsets>,
+    /// The opsets at which some call is lowered or cast.
+    lowered: Opsets,
 }
 
-impl Reach {
-    /// Both parts run.
-    fn then(&mut self, next: Reach) {
-        self.refused |= next.refused;
-        self.gaps.extend(next.gaps);
-        self.reasons.extend(next.reasons);
+impl Frame {
+    fn add(&mut self, other: &Frame, at: Opsets) {
+        for (refusal, opsets) in &other.refusals {
+            let opsets = opsets.and(at);
+            if !opsets.is_empty() {
+                let all = self.refusals.entry(refusal.clone()).or_default();
+                *all = all.or(opsets);
+            }
+        }
+        for (gap, opsets) in &other.gaps {
+            let opsets = opsets.and(at);
+            if !opsets.is_empty() {
+                let all = self.gaps.entry(gap.clone()).or_default();
+                *all = all.or(opsets);
+            }
+        }
+        self.lowered = self.lowered.or(other.lowered.and(at));
     }
+}
 
-    /// One of both parts runs.
-    fn or(mut self, other: Reach) -> Reach {
-        self.refused &= other.refused;
-        self.gaps.extend(other.gaps);
-        self.reasons.extend(other.reasons);
-        self
-    }
+/// A call of a function with what is known of its arguments.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Key {
+    function: usize,
+    args: Vec<Abs>,
+    outputs: Option<Abs>,
+    all: DtypeSet,
+}
+
+/// The result of a call.
+#[derive(Debug, Clone)]
+struct Outcome {
+    /// The opsets at which it was walked.
+    walked: Opsets,
+    seen: Seen,
+    frame: Rc<Frame>,
 }
 
 struct Coverage<'a> {
     program: &'a Program,
     schemas: &'a Schemas,
+    facts: DtypeFacts,
     lowers: HashMap<(&'a str, u32), usize>,
     sames: HashSet<(&'a str, u32)>,
-    memo: HashMap<(String, u32), Reach>,
-    stack: Vec<String>,
+    /// The dtypes of values of which nothing is known.
+    all: DtypeSet,
+    memo: HashMap<Key, Outcome>,
+    stack: Vec<(&'a str, Opsets)>,
+    frame: Frame,
+    /// Greater than 0 while a path is walked again only to learn about values.
+    quiet: u32,
+    /// The opsets that reach each branch, by its number.
+    arms: Vec<Opsets>,
+    /// The rules and helpers that were walked.
+    walked: HashSet<&'a str>,
     /// For a `since` in place of a value: the opsets that reach it.
-    since_values: BTreeMap<Span, (u32, BTreeSet<u32>)>,
+    since_values: BTreeMap<Span, (u32, Opsets)>,
     /// For a `since` statement: whether the opset just below needs it.
     since_statements: BTreeMap<Span, (u32, bool)>,
-    /// For an `if` on the opset: the outcomes that occur, by its arms.
-    outcomes: BTreeMap<[u32; 2], [bool; 2]>,
     out: Vec<Diagnostic>,
+}
+
+/// The result of walking a rule: what is refused at which opsets, and the opsets at which some path works.
+#[derive(Debug, Clone, Default)]
+pub struct Verdict {
+    /// Why paths are refused, and where.
+    pub refusals: BTreeMap<Refusal, Opsets>,
+    /// The opsets at which some path works.
+    pub works: Opsets,
+    /// The opsets at which some call is lowered or cast.
+    pub lowered: Opsets,
+}
+
+impl Verdict {
+    /// The status at an opset.
+    pub fn status(&self, opset: u32) -> Status {
+        let here = self.refusals.iter().filter(|(_, at)| at.has(opset));
+        let reasons: BTreeSet<&str> = here.map(|(refusal, _)| &*refusal.reason).collect();
+        let reasons: Vec<String> = reasons.into_iter().map(str::to_owned).collect();
+        match (self.works.has(opset), reasons.is_empty()) {
+            (_, true) => Status::Full,
+            (true, false) => Status::Partial(reasons),
+            (false, false) => Status::No(reasons),
+        }
+    }
 }
 
 /// Checks the coverage of all rules and returns the support matrix.
 pub fn check(program: &Program, schemas: &Schemas, out: &mut Vec<Diagnostic>) -> Matrix {
     let opsets = &schemas.opsets;
-    let mut coverage = Coverage {
-        program,
-        schemas,
-        lowers: program.lowers.iter().enumerate().map(|(i, l)| ((l.op.as_str(), l.before), i)).collect(),
-        sames: program.sames.iter().map(|s| (s.op.as_str(), s.to)).collect(),
-        memo: HashMap::new(),
-        stack: Vec::new(),
-        since_values: BTreeMap::new(),
-        since_statements: BTreeMap::new(),
-        outcomes: BTreeMap::new(),
-        out: Vec::new(),
-    };
+    let all = Opsets::range(opsets.min, opsets.max);
+    let mut coverage = Coverage::new(program, schemas);
     let mut matrix = Matrix { oldest: opsets.min, newest: opsets.max, rows: BTreeMap::new() };
-    let mut gaps = Gaps::new();
+    let mut gaps = report::Gaps::new();
     for map in &program.maps {
-        let mut row = Vec::new();
+        coverage.all = coverage.dtypes_of(map);
+        let args = coverage.any_arguments(&map.function);
+        let (seen, frame) = coverage.root(&map.function, args, &[], all);
+        let mut verdict = Verdict { refusals: frame.refusals, works: seen.at, lowered: frame.lowered };
         let mut needed = false;
-        for opset in opsets.min..=opsets.max {
-            let reach = coverage.map(&map.function.name, opset);
-            let below = map.since.as_ref().filter(|s| opset < s.0);
-            if let Some((since, reason)) = below {
-                needed |= opset + 1 == *since && (reach.refused || !reach.gaps.is_empty());
-                row.push(Status::No(vec![reason.clone()]));
-                continue;
-            }
-            note_gaps(&reach, opset, &mut gaps);
-            row.push(status(&reach));
+        if let Some((since, reason)) = &map.since {
+            let last = since.saturating_sub(1);
+            let gap = frame.gaps.values().any(|at| at.has(last));
+            needed = !verdict.works.has(last) || gap;
+            let below = all.below(*since);
+            verdict = verdict.without(below);
+            verdict.refusals.insert(Refusal { since: *since, reason: reason.as_str().into() }, below);
         }
+        let above = map.since.as_ref().map_or(all, |(since, _)| all.from(*since));
+        report::note_gaps(&frame.gaps, above, &mut gaps);
         if let Some((since, _)) = map.since.as_ref().filter(|_| !needed) {
             let span = map.since_span.unwrap_or(map.function.span);
-            let diagnostic = inexact(span, *since, "every path of this rule works below that opset too");
+            let diagnostic = report::inexact(span, *since, "every path of this rule works below that opset too");
             out.push(diagnostic.help("remove it, or lower the number"));
         }
+        let row = opsets.range().map(|opset| verdict.status(opset)).collect();
         matrix.rows.insert(map.function.name.clone(), row);
     }
-    for (index, lower) in program.lowers.iter().enumerate() {
-        for opset in opsets.min..lower.before {
-            let reach = coverage.lower(index, opset);
-            note_gaps(&reach, opset, &mut gaps);
-        }
+    for lower in &program.lowers {
+        coverage.all = DtypeSet::ALL;
+        let args = coverage.any_arguments_of_lowering(lower);
+        let below = all.below(lower.before);
+        let groups = coverage.groups_of(lower);
+        let (_, frame) = coverage.root(&lower.function, args, &groups, below);
+        report::note_gaps(&frame.gaps, below, &mut gaps);
     }
     let missing_lowerings = if opsets.complete { complete::missing_lowerings(&coverage, &gaps) } else { Vec::new() };
     coverage.report(gaps, out);
@@ -155,104 +248,233 @@ pub fn check(program: &Program, schemas: &Schemas, out: &mut Vec<Diagnostic>) ->
     matrix
 }
 
-fn note_gaps(reach: &Reach, opset: u32, gaps: &mut Gaps) {
-    for gap in &reach.gaps {
-        let calls = gaps.entry((gap.op.clone(), gap.missing)).or_default();
-        let way = calls.entry(gap.site).or_insert_with(|| Route { path: gap.path.clone(), opsets: BTreeSet::new() });
-        way.opsets.insert(opset);
-        if gap.path.len() < way.path.len() {
-            way.path.clone_from(&gap.path);
+impl Verdict {
+    fn without(self, opsets: Opsets) -> Verdict {
+        let left = self.refusals.into_iter().map(|(refusal, at)| (refusal, at.without(opsets)));
+        Verdict {
+            refusals: left.filter(|(_, at)| !at.is_empty()).collect(),
+            works: self.works.without(opsets),
+            lowered: self.lowered.without(opsets),
         }
     }
 }
 
-fn status(reach: &Reach) -> Status {
-    let reasons: Vec<String> = reach.reasons.iter().cloned().collect();
-    match (reach.refused, reasons.is_empty()) {
-        (true, _) => Status::No(reasons),
-        (false, true) => Status::Full,
-        (false, false) => Status::Partial(reasons),
-    }
-}
-
-fn inexact(span: Span, since: u32, why: &str) -> Diagnostic {
-    Diagnostic::new("E0702", span, format!("`since {since}` is not exact")).label(why)
-}
-
-impl Coverage<'_> {
-    fn report(mut self, gaps: Gaps, out: &mut Vec<Diagnostic>) {
-        out.append(&mut self.out);
-        for ((op, missing), calls) in &gaps {
-            out.extend(self.gap(op, *missing, calls));
-        }
-        for (site, (since, reached)) in &self.since_values {
-            let Some(newest) = reached.last() else { continue };
-            let exact = newest + 1;
-            if exact != *since {
-                let label = match newest >= since {
-                    true => format!("opset {newest} reaches this too and gets no value"),
-                    false => format!("no opset above {newest} reaches this"),
-                };
-                out.push(inexact(*site, *since, &label).help(format!("write `since {exact}`")));
-            }
-        }
-        for (site, (since, needed)) in &self.since_statements {
-            if !needed {
-                let label = "what follows works below that opset too";
-                out.push(inexact(*site, *since, label).help("remove it, or lower the number"));
-            }
-        }
-        for (arms, met) in &self.outcomes {
-            for (arm, met) in arms.iter().zip(met) {
-                let Some(arm) = self.program.arms.get(*arm as usize) else { continue };
-                if !met {
-                    let opsets = &self.schemas.opsets;
-                    out.push(
-                        Diagnostic::new("E0602", arm.span, "no opset takes this branch")
-                            .label("never reached")
-                            .note(format!("the supported opsets are {} to {}", opsets.min, opsets.max)),
-                    );
-                }
-            }
+impl<'a> Coverage<'a> {
+    fn new(program: &'a Program, schemas: &'a Schemas) -> Self {
+        Coverage {
+            program,
+            schemas,
+            facts: DtypeFacts::new(schemas),
+            lowers: program.lowers.iter().enumerate().map(|(i, l)| ((l.op.as_str(), l.before), i)).collect(),
+            sames: program.sames.iter().map(|s| (s.op.as_str(), s.to)).collect(),
+            all: DtypeSet::real(),
+            memo: HashMap::new(),
+            stack: Vec::new(),
+            frame: Frame::default(),
+            quiet: 0,
+            arms: vec![Opsets::NONE; program.arms.len()],
+            walked: HashSet::new(),
+            since_values: BTreeMap::new(),
+            since_statements: BTreeMap::new(),
+            out: Vec::new(),
         }
     }
 
-    /// One error for each missing lowering, at the call with the shortest path.
-    fn gap(&self, op: &str, missing: u32, calls: &BTreeMap<Span, Route>) -> Option<Diagnostic> {
-        let (site, way) = calls.iter().min_by_key(|(site, way)| (way.path.len(), **site))?;
-        let opsets: BTreeSet<u32> = calls.values().flat_map(|way| way.opsets.iter().copied()).collect();
-        let versions = self.schemas.onnx.versions(op);
-        let at = versions.iter().position(|v| v.since == missing)?;
-        let (version, before) = (versions.get(at)?, at.checked_sub(1).and_then(|i| versions.get(i)));
-        let fact = self.change(version, before);
-        let many = if opsets.len() == 1 { "" } else { "s" };
-        let text = format!("`{op}` is not covered at opset{many} {}", ranges(&opsets));
-        let lower = format!("lower {op} before {missing} ({})", lower_header(version));
-        let mut diagnostic = Diagnostic::new("E0701", *site, text)
-            .label("neither native nor lowered there")
-            .note(fact)
-            .help(format!("add `{lower}`, or declare the gap with `since {missing} \"why\"`"));
-        if way.path.len() > 1 {
-            let path = way.path.iter().chain([&op.to_owned()]).map(|name| format!("`{name}`")).collect::<Vec<_>>();
-            diagnostic = diagnostic.note(format!("the path: {}", path.join(" -> ")));
-        }
-        match calls.len() - 1 {
-            0 => {}
-            1 => diagnostic = diagnostic.note("one more call needs it too"),
-            n => diagnostic = diagnostic.note(format!("{n} more calls need it too")),
-        }
-        Some(diagnostic)
+    /// The dtypes that the tensors of a rule's calls may have.
+    fn dtypes_of(&self, map: &crate::tree::Map) -> DtypeSet {
+        let name = map.function.name.as_str();
+        let complex = name.starts_with("complex::") || self.program.takes_complex(name);
+        if complex { DtypeSet::real().or(DtypeSet::complex()) } else { DtypeSet::real() }
     }
 
-    /// What changed in a version.
-    fn change(&self, version: &Version, before: Option<&Version>) -> String {
-        let (op, since) = (&version.name, version.since);
-        match (before, self.schemas.opsets.meaning(op, since)) {
-            (None, _) => format!("{op} was added in opset {since}"),
-            (Some(_), Some(change)) => format!("{op} changed in opset {since}: {}", change.why),
-            (Some(before), None) => {
-                format!("{op} changed in opset {since}: {}", shape_differences(before, version).join(", "))
-            }
+    /// Any arguments of a call.
+    fn any_arguments(&self, function: &Function) -> Vec<Abs> {
+        let at = Opsets::range(self.schemas.opsets.min, self.schemas.opsets.max);
+        function.params.iter().map(|param| self.top(&param.ty, at)).collect()
+    }
+
+    /// Any arguments of a call of an operator.
+    fn any_arguments_of_lowering(&self, lower: &crate::tree::Lower) -> Vec<Abs> {
+        let at = Opsets::range(self.schemas.opsets.min, self.schemas.opsets.max);
+        let versions = self.schemas.onnx.versions(&lower.op);
+        let version = versions.iter().find(|v| v.since == lower.before);
+        let older = versions.iter().rev().find(|v| v.since < lower.before);
+        let only_types = !self.schemas.shape_change(&lower.op, lower.before);
+        let of = |i: usize, ty: &Ty| {
+            let port = version.and_then(|v| v.inputs.get(i).or(v.inputs.last()));
+            let allowed = port.zip(version).map_or(DtypeSet::ALL, |(port, v)| DtypeSet::of_onnx_types(v.allowed(port)));
+            let lacking = older.filter(|_| only_types).map_or(DtypeSet::NONE, |older| {
+                let port = older.inputs.get(i).or(older.inputs.last());
+                port.map_or(DtypeSet::NONE, |port| DtypeSet::of_onnx_types(older.allowed(port)))
+            });
+            let one_variable = version.is_some_and(|v| v.types.len() == 1);
+            let dtypes =
+                if one_variable && !allowed.without(lacking).is_empty() { allowed.without(lacking) } else { allowed };
+            Abs::top(ty, if dtypes.is_empty() { DtypeSet::ALL } else { dtypes }, at)
+        };
+        let params = lower.function.params.iter().enumerate();
+        params.map(|(i, param)| if i < lower.inputs { of(i, &param.ty) } else { self.top(&param.ty, at) }).collect()
+    }
+
+    /// The group of each parameter of a lowering: inputs with the same type variable have the same dtype.
+    fn groups_of(&self, lower: &crate::tree::Lower) -> Vec<Option<usize>> {
+        let versions = self.schemas.onnx.versions(&lower.op);
+        let Some(version) = versions.iter().find(|v| v.since == lower.before) else { return Vec::new() };
+        let group = |port: &crate::schema::onnx::Port| {
+            let variable = version.types.iter().position(|var| var.name == port.ty)?;
+            port.homogeneous.then_some(variable)
+        };
+        version.inputs.iter().map(group).collect()
+    }
+
+    /// Walks a rule from outside.
+    fn root(&mut self, function: &'a Function, args: Vec<Abs>, groups: &[Option<usize>], at: Opsets) -> (Seen, Frame) {
+        self.frame = Frame::default();
+        let seen = self.call_grouped(function, args, None, groups, at);
+        (seen, std::mem::take(&mut self.frame))
+    }
+
+    /// A call of a rule or helper. It is walked once for equal arguments.
+    fn call(&mut self, function: &'a Function, args: Vec<Abs>, outputs: Option<Abs>, at: Opsets) -> Seen {
+        self.call_grouped(function, args, outputs, &[], at)
+    }
+
+    /// A call in which the tensors of one group have the same dtype. `groups` has the group of each argument.
+    fn call_grouped(
+        &mut self,
+        function: &'a Function,
+        args: Vec<Abs>,
+        outputs: Option<Abs>,
+        groups: &[Option<usize>],
+        at: Opsets,
+    ) -> Seen {
+        if at.is_empty() || args.contains(&Abs::Never) {
+            return Seen::never();
+        }
+        let id = std::ptr::from_ref(function) as usize;
+        let fitted = function.params.iter().zip(args).map(|(param, arg)| arg.fit(&param.ty, self.all, at));
+        let key = Key { function: id, args: fitted.collect(), outputs, all: self.all };
+        if let Some(known) = self.memo.get(&key).filter(|known| at.without(known.walked).is_empty()) {
+            let (seen, frame) = (known.seen.clone(), known.frame.clone());
+            self.include(&frame, at);
+            return Seen { value: seen.value, at: seen.at.and(at) };
+        }
+        if let Some(i) = self.stack.iter().position(|(name, on)| *name == function.name && !on.and(at).is_empty()) {
+            self.recursion(function, i);
+            return Seen { value: self.top(&function.returns, at), at };
+        }
+        self.stack.push((function.name.as_str(), at));
+        let outer = std::mem::take(&mut self.frame);
+        let mut scope = Scope::default();
+        scope.outputs.clone_from(&key.outputs);
+        for (i, (param, arg)) in function.params.iter().zip(&key.args).enumerate() {
+            scope.bind_in_group(&param.name, arg.clone(), groups.get(i).copied().flatten());
+        }
+        let seen = self.expr(&function.body, &scope, at).or_top(self, &function.returns);
+        let frame = Rc::new(std::mem::replace(&mut self.frame, outer));
+        self.stack.pop();
+        self.include(&frame, at);
+        if self.quiet == 0 {
+            self.walked.insert(function.name.as_str());
+            self.memo.insert(key, Outcome { walked: at, seen: seen.clone(), frame });
+        }
+        seen
+    }
+
+    /// Adds what a call reached, with the caller at the start of each path.
+    fn include(&mut self, frame: &Frame, at: Opsets) {
+        if frame.gaps.is_empty() {
+            self.frame.add(frame, at);
+            return;
+        }
+        let caller = self.stack.last().map(|(name, _)| (*name).to_owned());
+        let mut seen_from_here = frame.clone();
+        seen_from_here.gaps = std::mem::take(&mut seen_from_here.gaps)
+            .into_iter()
+            .map(|(mut gap, opsets)| {
+                gap.path.splice(0..0, caller.clone());
+                (gap, opsets)
+            })
+            .collect();
+        self.frame.add(&seen_from_here, at);
+    }
+
+    /// Another `map`.
+    fn rule(&mut self, name: &str, args: &'a [Expr], expr: &'a Expr, scope: &Scope<'a>, at: Opsets) -> Seen {
+        let (values, at) = self.values(args, scope, at);
+        let Some(map) = self.program.map(name) else { return Seen { value: self.top(&expr.ty, at), at } };
+        let mut at = at;
+        if let Some((since, reason)) = &map.since {
+            self.refuse(*since, reason, at.below(*since));
+            at = at.from(*since);
+        }
+        self.call(&map.function, values, None, at)
+    }
+
+    /// Notes that a path is refused.
+    fn refuse(&mut self, since: u32, reason: &str, at: Opsets) {
+        if at.is_empty() {
+            return;
+        }
+        let all = self.frame.refusals.entry(Refusal { since, reason: reason.into() }).or_default();
+        *all = all.or(at);
+    }
+
+    /// Notes that nothing covers a call.
+    fn gap(&mut self, site: Span, op: &str, missing: u32, at: Opsets) {
+        let path = self.stack.last().map(|(name, _)| (*name).to_owned()).into_iter().collect();
+        let all = self.frame.gaps.entry(Gap { site, op: op.to_owned(), missing, path }).or_default();
+        *all = all.or(at);
+    }
+
+    /// Notes that opsets reach a branch.
+    fn reached(&mut self, arm: u32, at: Opsets) {
+        if self.quiet > 0 {
+            return;
+        }
+        if let Some(all) = self.arms.get_mut(arm as usize) {
+            *all = all.or(at);
+        }
+    }
+
+    /// `since` in place of a value.
+    fn since_value(&mut self, site: Span, since: u32, reason: &str, at: Opsets) {
+        if self.quiet == 0 {
+            let known = self.since_values.entry(site).or_insert((since, Opsets::NONE));
+            known.1 = known.1.or(at);
+        }
+        self.refuse(since, reason, at);
+    }
+
+    /// `since N ".."` before other statements, which `rest` walks.
+    fn since_statement(
+        &mut self,
+        since: u32,
+        reason: &str,
+        site: Span,
+        at: Opsets,
+        rest: &mut dyn FnMut(&mut Self, Opsets) -> Seen,
+    ) {
+        let last = at.and(Opsets::one(since.saturating_sub(1)));
+        if !last.is_empty() && self.quiet == 0 {
+            let kept = std::mem::take(&mut self.frame);
+            self.quiet += 1;
+            let seen = rest(self, last);
+            self.quiet -= 1;
+            let found = std::mem::replace(&mut self.frame, kept);
+            let needed = seen.at.is_empty() || !found.gaps.is_empty();
+            self.since_statements.entry(site).or_insert((since, false)).1 |= needed;
+        }
+        self.refuse(since, reason, at.below(since));
+    }
+
+    fn recursion(&mut self, function: &Function, from: usize) {
+        let names = self.stack.iter().skip(from).map(|(name, _)| *name).chain([function.name.as_str()]);
+        let cycle: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+        if !self.out.iter().any(|d| d.code == "E0603" && d.primary.0 == function.span) {
+            let text = format!("`{}` calls itself", function.name);
+            let diagnostic = Diagnostic::new("E0603", function.span, text);
+            self.out.push(diagnostic.note(format!("the cycle: {}", cycle.join(" -> "))));
         }
     }
 }

@@ -1,55 +1,379 @@
-//! One call of an ONNX operator at one opset: native there, lowered, or a gap.
+//! One call of an ONNX operator: native at an opset, lowered, refused for its dtypes, or a gap.
 
-use super::{Coverage, Gap, Reach};
-use crate::specialize::Specializer;
-use crate::tree::{Expr, Node};
+use std::rc::Rc;
 
-impl Coverage<'_> {
-    /// An operator in the form of one opset at another opset: native, lowered, or a gap.
-    pub(super) fn operator(&mut self, node: &Node, opset: u32, expr: &Expr) -> Reach {
-        let schemas = self.schemas;
-        let op = node.op.as_str();
-        let mut reach = Reach::default();
-        for version in schemas.onnx.versions(op).iter().rev().filter(|v| opset < v.since && v.since <= node.form) {
-            let lower = self.lowers.get(&(op, version.since)).copied();
-            if !schemas.shape_change(op, version.since) {
-                // Only the dtypes differ: the lowering is for dtypes that the older version does not support.
-                if let Some(index) = lower {
-                    let called = self.lowered(index, node, opset);
-                    reach = reach.or(self.seen_from_here(called));
-                    reach.refused = false;
-                }
-                continue;
+use super::call::{Call, Given, fill_numbers, port_at, ranks_of_length};
+use super::dtypes::DtypeSet;
+use super::opsets::Opsets;
+use super::results::code_dtypes;
+use super::scope::Scope;
+use super::values::{Abs, Kinds, Known, List, Number, Optional, Ranks, Tensor, Values};
+use super::walk::converted;
+use super::{Coverage, Seen};
+use crate::schema::dtypes::DTYPES;
+use crate::schema::onnx::{AttrValue, Version};
+use crate::tree::{Expr, Input, Node, Outputs};
+use crate::types::Ty;
+
+impl<'a> Coverage<'a> {
+    /// The results of a node, and the opsets at which it can be expressed.
+    pub(super) fn node(&mut self, node: &'a Node, expr: &'a Expr, scope: &Scope<'a>, at: Opsets) -> Seen {
+        let mut at = at;
+        let mut inputs = Vec::with_capacity(node.inputs.len());
+        let mut numbers = Vec::new();
+        for (i, input) in node.inputs.iter().enumerate() {
+            let given = self.input(input, scope, &mut at);
+            if matches!(input, Input::Number(_) | Input::OptionalNumber(_)) {
+                numbers.push(i);
             }
-            if self.sames.contains(&(op, version.since)) {
-                continue;
-            }
-            let next = match lower {
-                Some(index) => {
-                    let called = self.lowered(index, node, opset);
-                    self.seen_from_here(called)
-                }
-                None => {
-                    let path = self.stack.last().cloned().into_iter().collect();
-                    let gap = Gap { site: expr.span, op: op.to_owned(), missing: version.since, path };
-                    Reach { gaps: [gap].into(), ..Reach::default() }
-                }
-            };
-            reach.then(next);
-            return reach;
+            inputs.push(given);
         }
-        reach
+        let mut attrs = Vec::with_capacity(node.attrs.len());
+        for (name, _, value) in &node.attrs {
+            let seen = self.expr(value, scope, at);
+            at = seen.at;
+            attrs.push((name.as_str(), seen.value));
+        }
+        for output in crate::visit::output_exprs(&node.outputs) {
+            at = self.expr(output, scope, at).at;
+        }
+        if at.is_empty() {
+            return Seen::never();
+        }
+        let outputs = match &node.outputs {
+            Outputs::One => Abs::Number(Number::between(1, 1)),
+            Outputs::Tuple(count) => Abs::Number(Number::between(*count as i64, *count as i64)),
+            Outputs::List(count) => self.expr(count, scope, at).value,
+            Outputs::Typed(stated) => return self.stated(stated, scope, at),
+        };
+        let mut call = Call { node, expr, inputs, attrs, outputs };
+        let Some(version) = self.form_of(node) else {
+            return Seen { value: self.top(&expr.ty, at), at };
+        };
+        fill_numbers(&mut call, version, &numbers);
+        let value = self.results(&call, version);
+        let at = self.dispatched(call, at);
+        Seen { value, at }.or_top(self, &expr.ty)
     }
 
-    /// What a call reaches in its lowering. If the lowering refuses some calls, the arguments of this call may show that it is not
-    /// one of them.
-    fn lowered(&mut self, index: usize, node: &Node, opset: u32) -> Reach {
-        let reach = self.lower(index, opset);
-        if !reach.gaps.is_empty() || reach.reasons.is_empty() {
-            return reach;
+    /// The version whose form a node has.
+    fn form_of(&self, node: &Node) -> Option<&'a Version> {
+        let schemas = self.schemas;
+        match node.op.contains("::") {
+            true => schemas.onnx.versions(&node.op).last(),
+            false => schemas.onnx.at(&node.op, node.form),
         }
-        let program = self.program;
-        let body = Specializer::new(program, self.schemas, opset).inlined(&program.lowers[index], node);
-        self.expr(&body, opset)
+    }
+
+    /// The results of an operator of another domain, whose types the call states.
+    fn stated(&mut self, stated: &'a [crate::tree::Stated], scope: &Scope<'a>, at: Opsets) -> Seen {
+        let mut one = |output: &'a crate::tree::Stated| {
+            let dtype = self.expr(&output.dtype, scope, at).value;
+            let shape = self.expr(&output.shape, scope, at).value;
+            let dtypes = if let Abs::Dtype(set) = dtype { set } else { self.all };
+            let ranks = if let Abs::List(list) = shape { ranks_of_length(&list) } else { Ranks::ALL };
+            Abs::Tensor(Tensor { ranks, known: Known::NO, ..Tensor::of(dtypes) })
+        };
+        let mut results: Vec<Abs> = stated.iter().map(&mut one).collect();
+        let value = if results.len() == 1 { results.remove(0) } else { Abs::Tuple(results.into()) };
+        Seen { value, at }
+    }
+
+    /// The opsets at which a call can be expressed. The others are noted as refused or as gaps.
+    fn dispatched(&mut self, call: Call<'a>, at: Opsets) -> Opsets {
+        let op = call.node.op.as_str();
+        if op.contains("::") {
+            return at;
+        }
+        let schemas = self.schemas;
+        let versions = schemas.onnx.versions(op);
+        let mut call = call;
+        let mut left = at;
+        let mut done = Opsets::NONE;
+        let forms: Vec<&'a Version> = versions.iter().filter(|v| v.since <= call.node.form).collect();
+        for (i, version) in forms.iter().enumerate().rev() {
+            let native = left.from(version.since);
+            done = done.or(self.native(&call, version, native));
+            left = left.below(version.since);
+            let Some(newest) = left.last() else { return done };
+            // Complex numbers are replaced by their parts before.
+            call = call.with_dtypes(self.facts.existing_at(newest).without(DtypeSet::complex()));
+            let older = i.checked_sub(1).and_then(|i| forms.get(i)).copied();
+            let lower = self.lowers.get(&(op, version.since)).copied();
+            if !schemas.shape_change(op, version.since) {
+                let (Some(index), Some(older)) = (lower, older) else { continue };
+                // Only the dtypes differ: the lowering is for those that the older version does not support.
+                let Some((taken, others)) = split_by(&call, older) else { continue };
+                if let Some(others) = others {
+                    done = done.or(self.lowered(index, &others, left));
+                }
+                match taken {
+                    Some(taken) => call = taken,
+                    None => return done,
+                }
+                continue;
+            }
+            if let (true, Some(older)) = (self.sames.contains(&(op, version.since)), older) {
+                match fits_older(&call, version, older) {
+                    Fits::Yes => continue,
+                    Fits::Maybe => {
+                        self.unfit(lower, &call, version, left);
+                        continue;
+                    }
+                    Fits::No => return done.or(self.unfit(lower, &call, version, left)),
+                }
+            }
+            return match lower {
+                Some(index) => done.or(self.lowered(index, &call, left)),
+                None => {
+                    self.gap(call.expr.span, op, version.since, left);
+                    // What follows is walked as if there were a lowering.
+                    done.or(left)
+                }
+            };
+        }
+        done
+    }
+
+    /// A call that an older version with the same meaning cannot say.
+    fn unfit(&mut self, lower: Option<usize>, call: &Call<'a>, version: &Version, at: Opsets) -> Opsets {
+        match lower {
+            Some(index) => self.lowered(index, call, at),
+            None => {
+                let reason = format!("`{}` as it is used here needs opset {}", version.name, version.since);
+                self.refuse(version.since, &reason, at);
+                Opsets::NONE
+            }
+        }
+    }
+
+    /// A call in a version that is in force: dtypes that it lacks are cast, or refused.
+    fn native(&mut self, call: &Call<'a>, version: &'a Version, at: Opsets) -> Opsets {
+        if at.is_empty() {
+            return at;
+        }
+        let mut done = at;
+        for (i, given) in call.inputs.iter().enumerate() {
+            let Some(port) = port_at(&version.inputs, i) else { continue };
+            let allowed = DtypeSet::of_onnx_types(version.allowed(port));
+            // Complex numbers are replaced by their parts before.
+            let lacking = given.dtypes().without(allowed).without(DtypeSet::complex());
+            if lacking.is_empty() || port.option_is_heterogeneous() {
+                continue;
+            }
+            let may_be_cast = call.node.op != "Cast";
+            let mut cast = allowed.meets(given.dtypes());
+            for index in lacking.indices() {
+                if may_be_cast && self.facts.wider_of(index).meets(allowed) {
+                    self.frame.lowered = self.frame.lowered.or(at);
+                    cast = true;
+                    continue;
+                }
+                self.refuse_dtype(version, i, index, at);
+            }
+            if !cast && !matches!(given, Given::Optional(_)) {
+                done = Opsets::NONE;
+            }
+        }
+        done
+    }
+
+    /// Notes that a version does not take a dtype, if a newer one does.
+    fn refuse_dtype(&mut self, version: &Version, input: usize, dtype: usize, at: Opsets) {
+        let takes = |v: &&Version| {
+            let allowed = port_at(&v.inputs, input).map(|port| DtypeSet::of_onnx_types(v.allowed(port)));
+            let own = DtypeSet::at(dtype);
+            allowed.is_some_and(|allowed| allowed.meets(own) || self.facts.wider_of(dtype).meets(allowed))
+        };
+        let schemas = self.schemas;
+        let newer = schemas.onnx.versions(&version.name).iter().filter(|v| v.since > version.since);
+        // A dtype that no version takes is an error of the call, whatever the opset is.
+        let Some(since) = newer.into_iter().find(takes).map(|v| v.since) else { return };
+        let exists = |opset: &u32| DtypeSet::at(dtype).is_within(self.facts.existing_at(*opset));
+        let at = at.iter().filter(exists).fold(Opsets::NONE, |all, opset| all.or(Opsets::one(opset)));
+        let name = DTYPES.get(dtype).map_or("", |d| d.2);
+        let reason = format!("`{}` does not take {name} before opset {since}", version.name);
+        self.refuse(since, &reason, at);
+    }
+
+    /// A call replaced by its lowering.
+    fn lowered(&mut self, index: usize, call: &Call<'a>, at: Opsets) -> Opsets {
+        let Some(lower) = self.program.lowers.get(index) else { return at };
+        self.frame.lowered = self.frame.lowered.or(at);
+        let version = self.schemas.onnx.versions(&lower.op).iter().find(|v| v.since == lower.before);
+        let params = lower.function.params.iter().enumerate();
+        let args = params.map(|(i, param)| match i < lower.inputs {
+            true => input_argument(call, i, &param.ty),
+            false => self.attribute_argument(call, version, &param.name, &param.ty, at),
+        });
+        let args: Vec<Abs> = args.collect();
+        let groups = self.groups_of(lower);
+        self.call_grouped(&lower.function, args, Some(call.outputs.clone()), &groups, at).at
+    }
+
+    fn attribute_argument(&self, call: &Call<'a>, version: Option<&Version>, name: &str, ty: &Ty, at: Opsets) -> Abs {
+        let stem = name.rsplit_once('_').map_or(name, |(stem, _)| stem);
+        let default = version.and_then(|v| v.attribute(stem)).and_then(|a| a.default.as_ref());
+        let absent = || default.map_or_else(|| Abs::Optional(Optional::nothing()), default_value);
+        let value = match call.attr(stem) {
+            Some(Abs::Optional(optional)) if optional.absent => (*optional.present).or(&absent()),
+            Some(Abs::Optional(optional)) => (*optional.present).clone(),
+            Some(value) => value.clone(),
+            None => absent(),
+        };
+        converted(value, ty).fit(ty, self.all, at)
+    }
+}
+
+/// The call with only the dtypes that a version takes, and the one with the others.
+#[allow(clippy::type_complexity)]
+fn split_by<'a>(call: &Call<'a>, older: &Version) -> Option<(Option<Call<'a>>, Option<Call<'a>>)> {
+    let allowed = |i: usize| {
+        let port = port_at(&older.inputs, i)?;
+        (!port.option_is_heterogeneous()).then(|| DtypeSet::of_onnx_types(older.allowed(port)))
+    };
+    let lacking: Vec<(usize, DtypeSet, DtypeSet)> = call
+        .inputs
+        .iter()
+        .enumerate()
+        .filter_map(|(i, given)| Some((i, given.dtypes(), allowed(i)?)))
+        .filter(|(_, dtypes, allowed)| !dtypes.is_within(*allowed))
+        .collect();
+    let outputs = output_codes(call, older);
+    if lacking.is_empty() && outputs.is_none() {
+        return None;
+    }
+    // All inputs of one type variable have the same dtype.
+    let ty = |i: usize| port_at(&older.inputs, i).map(|port| port.ty.clone());
+    let variables: Vec<(String, DtypeSet)> = lacking.iter().filter_map(|(i, _, set)| Some((ty(*i)?, *set))).collect();
+    let restricted = |inside: bool| {
+        let inputs = call.inputs.iter().enumerate().map(|(i, given)| {
+            let set = variables.iter().find(|(name, _)| Some(name) == ty(i).as_ref()).map(|(_, set)| *set);
+            match set {
+                Some(set) if inside => given.with_dtypes(set),
+                Some(set) if variables.len() == 1 || variables.iter().all(|v| v.0 == variables[0].0) => {
+                    given.with_dtypes(DtypeSet::ALL.without(set))
+                }
+                _ => given.clone(),
+            }
+        });
+        call.with_inputs(inputs.collect())
+    };
+    let possible = |call: &Call<'_>| {
+        let here = |given: &Given| !matches!(given, Given::Tensor(tensor) if tensor.dtypes.is_empty());
+        call.inputs.iter().all(here)
+    };
+    let (taken, others) = (restricted(true), restricted(false));
+    let (taken, others) = match outputs {
+        Some(OutputCodes::None) => (None, Some(call.with_inputs(call.inputs.clone()))),
+        Some(OutputCodes::Some) => (Some(taken), Some(call.with_inputs(call.inputs.clone()))),
+        None => (Some(taken), Some(others)),
+    };
+    Some((taken.filter(possible), others.filter(possible)))
+}
+
+/// How many of the dtypes that an attribute states an older version gives.
+enum OutputCodes {
+    Some,
+    None,
+}
+
+fn output_codes(call: &Call<'_>, older: &Version) -> Option<OutputCodes> {
+    let port = older.outputs.first()?;
+    let allowed = DtypeSet::of_onnx_types(older.allowed(port));
+    if older.inputs.iter().any(|input| input.ty == port.ty) {
+        return None;
+    }
+    let stated = ["to", "dtype", "output_dtype"].into_iter().find_map(|name| code_dtypes(call.attr(name)?, allowed))?;
+    match (stated.is_within(allowed), stated.meets(allowed)) {
+        (true, _) => None,
+        (false, true) => Some(OutputCodes::Some),
+        (false, false) => Some(OutputCodes::None),
+    }
+}
+
+/// Whether an older version can say a call.
+enum Fits {
+    Yes,
+    Maybe,
+    No,
+}
+
+fn fits_older(call: &Call<'_>, version: &Version, older: &Version) -> Fits {
+    let mut maybe = false;
+    for (name, value) in &call.attrs {
+        if older.attribute(name).is_some() {
+            continue;
+        }
+        let default = version.attribute(name).and_then(|a| a.default.as_ref()).map(default_value);
+        let is_default = default.is_some_and(|default| {
+            let given = if let Abs::Optional(optional) = value { (*optional.present).clone() } else { value.clone() };
+            given == Abs::Never || given == default
+        });
+        if is_default {
+            continue;
+        }
+        match value {
+            Abs::Optional(optional) if !optional.may_be_present() => {}
+            Abs::Optional(optional) if optional.absent => maybe = true,
+            Abs::Number(number) if number.integer().is_none() => maybe = true,
+            _ => return Fits::No,
+        }
+    }
+    for (i, given) in call.inputs.iter().enumerate() {
+        match given {
+            Given::Tensor(_) if port_at(&older.inputs, i).is_none() => return Fits::No,
+            Given::Optional(_) if port_at(&older.inputs, i).is_none() => maybe = true,
+            _ => {}
+        }
+    }
+    if let Outputs::Tuple(count) = call.node.outputs
+        && count > 0
+        && port_at(&older.outputs, count - 1).is_none()
+    {
+        return Fits::No;
+    }
+    if maybe { Fits::Maybe } else { Fits::Yes }
+}
+
+/// The argument of a lowering for an input.
+fn input_argument(call: &Call<'_>, i: usize, ty: &Ty) -> Abs {
+    if *ty == Ty::list(Ty::Tensor) {
+        let mut list = List::of(Vec::new());
+        for given in call.inputs.get(i..).unwrap_or(&[]) {
+            let next = match given {
+                Given::Tensor(tensor) | Given::Optional(tensor) => List::of(vec![Abs::Tensor(tensor.clone())]),
+                Given::Spread(list) => list.clone(),
+                Given::Absent => continue,
+            };
+            list = list.then(&next);
+        }
+        return Abs::List(list);
+    }
+    match (call.inputs.get(i), ty) {
+        (Some(Given::Tensor(tensor)), _) => converted(Abs::Tensor(tensor.clone()), ty),
+        (Some(Given::Optional(tensor)), Ty::Optional(_)) => {
+            Abs::Optional(Optional { absent: true, present: Rc::new(Abs::Tensor(tensor.clone())) })
+        }
+        (Some(Given::Optional(tensor)), _) => Abs::Tensor(tensor.clone()),
+        (Some(Given::Spread(list)), _) => converted((*list.each).clone(), ty),
+        (Some(Given::Absent) | None, _) => Abs::Optional(Optional::nothing()),
+    }
+}
+
+/// A default of a schema.
+pub(super) fn default_value(value: &AttrValue) -> Abs {
+    let int = |i: &i64| Abs::Number(Number::between(*i, *i));
+    let float = |x: &f32| {
+        Abs::Number(Number { known: Known::YES, values: Values::Float(f64::from(*x).to_bits()), kinds: Kinds::FLOAT })
+    };
+    let text = |s: &String| Abs::Text(super::values::Text::one(s));
+    match value {
+        AttrValue::Int(i) => int(i),
+        AttrValue::Float(x) => float(x),
+        AttrValue::String(s) => text(s),
+        AttrValue::Ints(items) => Abs::List(List::of(items.iter().map(int).collect())),
+        AttrValue::Floats(items) => Abs::List(List::of(items.iter().map(float).collect())),
+        AttrValue::Strings(items) => Abs::List(List::of(items.iter().map(text).collect())),
     }
 }

@@ -1,218 +1,346 @@
-//! Walks one rule at one opset, with everything that it calls.
+//! Walks over every path of a rule with everything that it calls. The result of each expression is what is known of its value,
+//! and the opsets at which it has one.
 
-use super::{Coverage, Reach};
-use crate::diagnostic::Diagnostic;
-use crate::specialize::opset_condition;
-use crate::tree::{Expr, Function, Item, Kind, Node, Statement, Text};
-use crate::visit;
+use std::rc::Rc;
+
+use super::conditions::opset_comparison;
+use super::lists::element;
+use super::numbers::arithmetic;
+use super::opsets::Opsets;
+use super::scope::Scope;
+use super::values::{Abs, Kinds, Known, Number, Optional, Text, Truth, Values};
+use super::{Coverage, Path, Seen};
+use crate::syntax::ast::{BinaryOp, UnaryOp};
+use crate::tree::{Expr, Kind, Names, Statement};
+use crate::types::Ty;
 
 impl<'a> Coverage<'a> {
-    pub(super) fn map(&mut self, name: &str, opset: u32) -> Reach {
-        let program = self.program;
-        let Ok(index) = program.maps.binary_search_by(|m| m.function.name.as_str().cmp(name)) else {
-            return Reach::default();
-        };
-        self.function(&program.maps[index].function, opset)
-    }
-
-    pub(super) fn lower(&mut self, index: usize, opset: u32) -> Reach {
-        let program = self.program;
-        self.function(&program.lowers[index].function, opset)
-    }
-
-    /// A rule or helper. It is walked once for each opset.
-    fn function(&mut self, function: &'a Function, opset: u32) -> Reach {
-        let key = (function.name.clone(), opset);
-        if let Some(known) = self.memo.get(&key) {
-            return known.clone();
+    /// What an expression may be, and the opsets at which it has a value.
+    pub(super) fn expr(&mut self, expr: &'a Expr, scope: &Scope<'a>, at: Opsets) -> Seen {
+        if at.is_empty() {
+            return Seen::never();
         }
-        if let Some(at) = self.stack.iter().position(|s| *s == function.name) {
-            let cycle: Vec<String> =
-                self.stack[at..].iter().chain([&function.name]).map(|n| format!("`{n}`")).collect();
-            let text = format!("`{}` calls itself", function.name);
-            let diagnostic =
-                Diagnostic::new("E0603", function.span, text).note(format!("the cycle: {}", cycle.join(" -> ")));
-            if !self.out.iter().any(|d| d.code == "E0603" && d.primary.0 == function.span) {
-                self.out.push(diagnostic);
+        let value = match &expr.kind {
+            Kind::Int(i) => Abs::Number(Number::between(*i, *i)),
+            Kind::Float(x) => {
+                Abs::Number(Number { known: Known::YES, values: Values::Float(x.to_bits()), kinds: Kinds::FLOAT })
             }
-            return Reach::default();
-        }
-        self.stack.push(function.name.clone());
-        let reach = self.expr(&function.body, opset);
-        self.stack.pop();
-        self.memo.insert(key, reach.clone());
-        reach
-    }
-
-    fn exprs<'e>(&mut self, exprs: impl Iterator<Item = &'e Expr>, opset: u32) -> Reach {
-        let mut reach = Reach::default();
-        for expr in exprs {
-            let next = self.expr(expr, opset);
-            reach.then(next);
-        }
-        reach
-    }
-
-    pub(super) fn expr(&mut self, expr: &Expr, opset: u32) -> Reach {
-        match &expr.kind {
-            Kind::Int(_)
-            | Kind::Float(_)
-            | Kind::Bool(_)
-            | Kind::Str(_)
-            | Kind::Dtype(_)
-            | Kind::None
-            | Kind::Local(_)
-            | Kind::Opset
-            | Kind::Outputs => Reach::default(),
-            Kind::Convert(e) | Kind::Unary(_, e) => self.expr(e, opset),
-            Kind::Binary(_, a, b) | Kind::Index(a, b) => self.exprs([&**a, &**b].into_iter(), opset),
-            Kind::Node(node) => self.node(node, expr, opset),
-            Kind::Rule(name, args) => {
-                let mut reach = self.exprs(args.iter(), opset);
-                let called = self.called_map(name, opset);
-                reach.then(called);
-                reach
+            Kind::Bool(b) => Abs::Truth(Truth::always(*b, at)),
+            Kind::Str(text) => Abs::Text(Text::one(text)),
+            Kind::Dtype(name) => Abs::Dtype(super::dtypes::DtypeSet::one(name)),
+            Kind::None => Abs::Optional(Optional::nothing()),
+            Kind::Local(name) => match scope.get(name) {
+                Some(Abs::Truth(truth)) => Abs::Truth(truth.at(at)),
+                Some(value) => value.clone(),
+                None => self.top(&expr.ty, at),
+            },
+            Kind::Opset => {
+                let (low, high) = (at.iter().next().unwrap_or(0), at.last().unwrap_or(u32::MAX));
+                Abs::Number(Number::between(i64::from(low), i64::from(high)))
             }
+            Kind::Outputs => scope.outputs.clone().unwrap_or_else(|| Abs::Number(Number::between(0, i64::MAX))),
+            Kind::Convert(inner) => return self.converted(inner, expr, scope, at),
+            Kind::Unary(op, inner) => return self.unary(*op, inner, expr, scope, at),
+            Kind::Binary(op, a, b) => return self.binary(*op, a, b, expr, scope, at),
+            Kind::Node(node) => return self.node(node, expr, scope, at),
+            Kind::Rule(name, args) => return self.rule(name, args, expr, scope, at),
             Kind::Fn(name, args) => {
-                let mut reach = self.exprs(args.iter(), opset);
-                let program = self.program;
-                if let Some(function) = program.fns.iter().find(|f| f.name == *name) {
-                    let called = self.function(function, opset);
-                    let called = self.seen_from_here(called);
-                    reach.then(called);
-                }
-                reach
-            }
-            Kind::Extern(_, args) | Kind::Builtin(_, args) | Kind::Tuple(args) => self.exprs(args.iter(), opset),
-            Kind::If { arms, condition, then, other } => {
-                let mut reach = self.expr(condition, opset);
-                let known = opset_condition(condition, opset);
-                if let Some(outcome) = known {
-                    let met = self.outcomes.entry(*arms).or_default();
-                    met[usize::from(!outcome)] = true;
-                }
-                let next = match known {
-                    Some(true) => self.expr(then, opset),
-                    Some(false) => self.expr(other, opset),
-                    None => {
-                        let then = self.expr(then, opset);
-                        then.or(self.expr(other, opset))
-                    }
+                let (values, at) = self.values(args, scope, at);
+                return match self.program.helper(name) {
+                    Some(function) => self.call(function, values, None, at),
+                    None => Seen { value: self.top(&expr.ty, at), at },
                 };
-                reach.then(next);
-                reach
             }
-            Kind::IfLet { value, then, other, .. } => {
-                let mut reach = self.expr(value, opset);
-                let then = self.expr(then, opset);
-                let next = then.or(self.expr(other, opset));
-                reach.then(next);
-                reach
+            Kind::Extern(name, args) => {
+                let (values, at) = self.values(args, scope, at);
+                return Seen { value: self.fact(name, &values, &expr.ty, at), at };
             }
-            Kind::Match { value, arms } => {
-                let mut reach = self.expr(value, opset);
-                let next = arms.iter().map(|arm| self.expr(&arm.value, opset)).reduce(Reach::or);
-                reach.then(next.unwrap_or_default());
-                reach
+            Kind::Builtin(builtin, args) => {
+                let (values, at) = self.values(args, scope, at);
+                return Seen { value: self.builtin(*builtin, &values, &expr.ty, at), at };
             }
-            Kind::Coalesce { value, other, .. } => {
-                let mut reach = self.expr(value, opset);
-                let next = Reach::default().or(self.expr(other, opset));
-                reach.then(next);
-                reach
+            Kind::If { arms, condition, then, other } => {
+                let at = self.expr(condition, scope, at).at;
+                let paths = [(then, true), (other, false)].map(|(branch, outcome)| {
+                    let path = self.assume(condition, outcome, scope, at);
+                    (branch, path)
+                });
+                return self.branches(arms, paths.into_iter().map(|(branch, path)| (&**branch, path)));
             }
-            Kind::List(items) => self.exprs(
-                items.iter().map(|item| match item {
-                    Item::One(e) | Item::Spread(e) => e,
-                }),
-                opset,
-            ),
-            Kind::Comprehension { element, list, condition, .. } => {
-                let mut reach = self.expr(list, opset);
-                if let Some(condition) = condition {
-                    reach.then(self.expr(condition, opset));
-                }
-                // The list may be empty, so a refusal in its elements does not refuse every call.
-                let inner = Reach::default().or(self.expr(element, opset));
-                reach.then(inner);
-                reach
+            Kind::IfLet { arms, name, value, then, other } => {
+                let at = self.expr(value, scope, at).at;
+                let present = self.present(value, scope, at).map(|(value, origin, mut path)| {
+                    path.scope.bind(name, value, origin);
+                    path
+                });
+                let absent = self.absent(value, scope, at);
+                return self.branches(arms, [(&**then, present), (&**other, absent)].into_iter());
             }
-            Kind::Slice(list, from, to) => {
-                self.exprs([Some(list), from.as_ref(), to.as_ref()].into_iter().flatten().map(|e| &**e), opset)
+            Kind::Coalesce { arms, value, other } => return self.coalesce(arms, value, other, expr, scope, at),
+            Kind::Match { value, arms } => return self.matched(value, arms, scope, at),
+            Kind::List(items) => return self.list(items, scope, at),
+            Kind::Comprehension { element, names, list, condition } => {
+                return self.comprehension(element, names, list, condition.as_deref(), scope, at);
             }
-            Kind::Block(statements, result) => self.block(statements, result, opset),
+            Kind::Tuple(parts) => {
+                let (values, at) = self.values(parts, scope, at);
+                return Seen { value: Abs::Tuple(values.into()), at };
+            }
+            Kind::Index(list, index) => {
+                let list = self.expr(list, scope, at);
+                let index = self.expr(index, scope, list.at);
+                return Seen { value: element(&list.value, &index.value, &expr.ty), at: index.at }
+                    .or_top(self, &expr.ty);
+            }
+            Kind::Slice(list, from, to) => return self.slice(list, from.as_deref(), to.as_deref(), scope, at),
+            Kind::Block(statements, result) => return self.block(statements, result, scope, at),
             Kind::Fail(parts) => {
-                let mut reach = self.exprs(
-                    parts.iter().filter_map(|p| match p {
-                        Text::Value(e) => Some(e),
-                        Text::Text(_) => None,
-                    }),
-                    opset,
-                );
-                // `fail` does not depend on the opset, so it is not a gap in coverage.
-                reach.refused = false;
-                reach
+                for part in parts {
+                    if let crate::tree::Text::Value(value) = part {
+                        self.expr(value, scope, at);
+                    }
+                }
+                return Seen::never();
             }
             Kind::Since(since, reason) => {
-                self.since_values.entry(expr.span).or_insert_with(|| (*since, Default::default())).1.insert(opset);
-                Reach { refused: true, reasons: [reason.clone()].into(), ..Reach::default() }
+                self.since_value(expr.span, *since, reason, at);
+                return Seen::never();
             }
-            Kind::Closure(_, body) => self.expr(body, opset),
+            Kind::Closure(names, body) => {
+                let mut inner = scope.clone();
+                for name in names {
+                    inner.bind(name, self.top(&Ty::Tensor, at), None);
+                }
+                let at = self.expr(body, &inner, at).at;
+                return Seen { value: Abs::Any, at };
+            }
+        };
+        Seen { value, at }
+    }
+
+    /// Every value of a type.
+    pub(super) fn top(&self, ty: &Ty, at: Opsets) -> Abs {
+        Abs::top(ty, self.all, at)
+    }
+
+    /// The values of expressions that run one after the other.
+    pub(super) fn values(&mut self, exprs: &'a [Expr], scope: &Scope<'a>, mut at: Opsets) -> (Vec<Abs>, Opsets) {
+        let mut values = Vec::with_capacity(exprs.len());
+        for expr in exprs {
+            let seen = self.expr(expr, scope, at);
+            at = seen.at;
+            values.push(seen.value);
         }
+        (values, at)
     }
 
-    /// What a called rule reaches, with the caller at the start of each path.
-    pub(super) fn seen_from_here(&self, called: Reach) -> Reach {
-        let Some(caller) = self.stack.last() else { return called };
-        let gaps = called.gaps.into_iter().map(|mut gap| {
-            gap.path.insert(0, caller.clone());
-            gap
-        });
-        Reach { gaps: gaps.collect(), ..called }
+    fn converted(&mut self, inner: &'a Expr, expr: &'a Expr, scope: &Scope<'a>, at: Opsets) -> Seen {
+        let seen = self.expr(inner, scope, at);
+        Seen { value: converted(seen.value, &expr.ty), at: seen.at }.or_top(self, &expr.ty)
     }
 
-    fn called_map(&mut self, name: &str, opset: u32) -> Reach {
-        let program = self.program;
-        let since = program.maps.iter().find(|m| m.function.name == name).and_then(|m| m.since.as_ref());
-        if let Some((_, reason)) = since.filter(|s| opset < s.0) {
-            return Reach { refused: true, reasons: [reason.clone()].into(), ..Reach::default() };
+    fn unary(&mut self, op: UnaryOp, inner: &'a Expr, expr: &'a Expr, scope: &Scope<'a>, at: Opsets) -> Seen {
+        let seen = self.expr(inner, scope, at);
+        let value = match (op, &seen.value) {
+            (_, Abs::Never) => Abs::Never,
+            (UnaryOp::Not, Abs::Truth(truth)) => Abs::Truth(truth.negated()),
+            (UnaryOp::Neg, Abs::Number(number)) => {
+                let values = match number.values {
+                    Values::Between(low, high) => Values::Between(high.saturating_neg(), low.saturating_neg()),
+                    Values::Float(bits) => Values::Float((-f64::from_bits(bits)).to_bits()),
+                    _ => Values::Any,
+                };
+                Abs::Number(Number { values, ..number.clone() })
+            }
+            _ => self.top(&expr.ty, seen.at),
+        };
+        Seen { value, at: seen.at }
+    }
+
+    fn binary(
+        &mut self,
+        op: BinaryOp,
+        a: &'a Expr,
+        b: &'a Expr,
+        expr: &'a Expr,
+        scope: &Scope<'a>,
+        at: Opsets,
+    ) -> Seen {
+        if let Some(truth) = opset_comparison(op, a, b, at) {
+            return Seen { value: Abs::Truth(truth), at };
         }
-        let called = self.map(name, opset);
-        self.seen_from_here(called)
+        let left = self.expr(a, scope, at);
+        if let (BinaryOp::And | BinaryOp::Or, Abs::Truth(first)) = (op, &left.value) {
+            // The second one runs only if the first one does not decide.
+            let first = *first;
+            let goes_on = self.assume(a, op == BinaryOp::And, scope, left.at);
+            let decided = if op == BinaryOp::And { first.no } else { first.yes };
+            let (second, done) = match goes_on {
+                Some(path) => {
+                    let seen = self.expr(b, &path.scope, path.at);
+                    (seen.value, seen.at)
+                }
+                None => (Abs::Never, Opsets::NONE),
+            };
+            let second = if let Abs::Truth(truth) = second { truth.at(done) } else { Truth::either(done) };
+            let truth = match op {
+                BinaryOp::And => Truth { yes: second.yes, no: second.no.or(first.no) },
+                _ => Truth { yes: first.yes.or(second.yes), no: second.no },
+            };
+            return Seen { value: Abs::Truth(truth), at: decided.or(done).and(left.at) };
+        }
+        let right = self.expr(b, scope, left.at);
+        let at = right.at;
+        let value = match op {
+            BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge | BinaryOp::In => {
+                Abs::Truth(super::conditions::compare(op, &left.value, &right.value, at))
+            }
+            _ => arithmetic(op, &left.value, &right.value),
+        };
+        Seen { value, at }.or_top(self, &expr.ty)
     }
 
-    fn block(&mut self, statements: &[Statement], result: &Expr, opset: u32) -> Reach {
-        let mut reach = Reach::default();
+    /// Branches of which one is taken. `arms` are their numbers.
+    fn branches(&mut self, arms: &[u32; 2], paths: impl Iterator<Item = (&'a Expr, Option<Path<'a>>)>) -> Seen {
+        let mut all = Seen::never();
+        for (arm, (branch, path)) in arms.iter().zip(paths) {
+            let Some(path) = path else { continue };
+            self.reached(*arm, path.at);
+            let seen = self.expr(branch, &path.scope, path.at);
+            all = all.or(seen);
+        }
+        all
+    }
+
+    fn coalesce(
+        &mut self,
+        arms: &[u32; 2],
+        value: &'a Expr,
+        other: &'a Expr,
+        expr: &'a Expr,
+        scope: &Scope<'a>,
+        at: Opsets,
+    ) -> Seen {
+        let seen = self.expr(value, scope, at);
+        let at = seen.at;
+        let (may_be_present, may_be_absent, present) = match seen.value {
+            Abs::Optional(optional) => (optional.may_be_present(), optional.absent, (*optional.present).clone()),
+            other => (true, false, other),
+        };
+        let mut all = Seen::never();
+        if may_be_present {
+            self.reached(arms[0], at);
+            all = Seen { value: converted(present, &expr.ty), at }.or_top(self, &expr.ty);
+        }
+        if may_be_absent && let Some(path) = self.absent(value, scope, at) {
+            self.reached(arms[1], path.at);
+            let second = self.expr(other, &path.scope, path.at);
+            all = all.or(second);
+        }
+        all
+    }
+
+    fn block(&mut self, statements: &'a [Statement], result: &'a Expr, scope: &Scope<'a>, at: Opsets) -> Seen {
+        let mut scope = scope.clone();
+        let mut at = at;
         for (i, statement) in statements.iter().enumerate() {
             match statement {
-                Statement::Let(_, e) | Statement::Expr(e) => {
-                    let next = self.expr(e, opset);
-                    reach.then(next);
+                Statement::Let(names, e) => {
+                    let seen = self.expr(e, &scope, at);
+                    at = seen.at;
+                    match names {
+                        Names::One(name) => {
+                            let origin = self.place(e, &scope);
+                            scope.bind(name, seen.value, origin);
+                        }
+                        names => bind(&mut scope, names, &seen.value),
+                    }
+                }
+                Statement::Expr(e) => {
+                    at = self.expr(e, &scope, at).at;
+                    if let Some(path) = self.after(e, &scope, at) {
+                        scope = path.scope;
+                        at = at.and(path.at);
+                    }
                 }
                 Statement::Since(since, reason, span) => {
-                    if opset + 1 == *since {
-                        let rest = self.block(&statements[i + 1..], result, opset);
-                        let needed = rest.refused || !rest.gaps.is_empty();
-                        self.since_statements.entry(*span).or_insert((*since, false)).1 |= needed;
-                    }
-                    if opset < *since {
-                        reach.then(Reach { refused: true, reasons: [reason.clone()].into(), ..Reach::default() });
-                        return reach;
-                    }
+                    let rest = &statements[i + 1..];
+                    self.since_statement(*since, reason, *span, at, &mut |this, at| {
+                        this.block(rest, result, &scope, at)
+                    });
+                    at = at.from(*since);
                 }
             }
+            if at.is_empty() {
+                return Seen::never();
+            }
         }
-        let last = self.expr(result, opset);
-        reach.then(last);
-        reach
+        self.expr(result, &scope, at)
     }
 
-    fn node(&mut self, node: &Node, expr: &Expr, opset: u32) -> Reach {
-        let inputs = node.inputs.iter().filter_map(visit::input_expr);
-        let attrs = node.attrs.iter().map(|(_, _, value)| value);
-        let mut reach = self.exprs(inputs.chain(attrs).chain(visit::output_exprs(&node.outputs)), opset);
-        let called = self.operator(node, opset, expr);
-        reach.then(called);
-        reach
+    /// What is known after `if c { fail ".." }`: that `c` is false.
+    fn after(&mut self, statement: &'a Expr, scope: &Scope<'a>, at: Opsets) -> Option<Path<'a>> {
+        let Kind::If { condition, then, other, .. } = &statement.kind else { return None };
+        match (then.is_never(), other.is_never()) {
+            (true, false) => self.assume(condition, false, scope, at),
+            (false, true) => self.assume(condition, true, scope, at),
+            _ => None,
+        }
+    }
+}
+
+impl Seen {
+    /// Any value of the type if nothing is known.
+    pub(super) fn or_top(self, coverage: &Coverage<'_>, ty: &Ty) -> Seen {
+        Seen { value: self.value.fit(ty, coverage.all, self.at), at: self.at }
+    }
+}
+
+/// Binds the names of a `let` or a comprehension.
+pub(super) fn bind<'a>(scope: &mut Scope<'a>, names: &'a Names, value: &Abs) {
+    match names {
+        Names::One(name) => scope.bind(name, value.clone(), None),
+        Names::Tuple(names) => {
+            for (i, name) in names.iter().enumerate() {
+                let part = match value {
+                    Abs::Tuple(parts) => parts.get(i).cloned(),
+                    Abs::List(list) => list.items.as_ref().and_then(|items| items.get(i).cloned()),
+                    Abs::Never => Some(Abs::Never),
+                    _ => None,
+                };
+                scope.bind(name, part.unwrap_or(Abs::Any), None);
+            }
+        }
+    }
+}
+
+/// A value after an implicit conversion to a type.
+pub(super) fn converted(value: Abs, ty: &Ty) -> Abs {
+    match (value, ty) {
+        (Abs::Never, _) => Abs::Never,
+        (Abs::Optional(optional), Ty::Optional(of)) => {
+            let present = converted((*optional.present).clone(), of);
+            Abs::Optional(Optional { absent: optional.absent, present: Rc::new(present) })
+        }
+        (value, Ty::Optional(of)) => Abs::Optional(Optional { absent: false, present: Rc::new(converted(value, of)) }),
+        (Abs::Truth(truth), Ty::Scalar | Ty::Int) => {
+            let values = match (truth.yes.is_empty(), truth.no.is_empty()) {
+                (false, true) => Values::Between(1, 1),
+                (true, false) => Values::Between(0, 0),
+                _ => Values::Between(0, 1),
+            };
+            let kinds = if *ty == Ty::Int { Kinds::INT } else { Kinds::BOOL };
+            Abs::Number(Number { known: Known::YES, values, kinds })
+        }
+        (Abs::Number(number), Ty::Float) => {
+            let values = match number.values {
+                Values::Between(low, high) if low == high => Values::Float((low as f64).to_bits()),
+                Values::Float(bits) => Values::Float(bits),
+                _ => Values::Any,
+            };
+            Abs::Number(Number { values, kinds: Kinds::FLOAT, ..number })
+        }
+        (Abs::List(list), Ty::List(of)) => Abs::List(list.map(|item| converted(item.clone(), of))),
+        (value, _) => value,
     }
 }
