@@ -137,6 +137,19 @@ impl<'a> Coverage<'a> {
                 reach.then(inner);
                 reach
             }
+            Kind::Fold { init, list, body, .. } => {
+                let mut reach = self.exprs([&**list, &**init].into_iter(), opset);
+                // The list may be empty.
+                let inner = Reach::default().or(self.expr(body, opset));
+                reach.then(inner);
+                reach
+            }
+            Kind::Apply(graph, args) => {
+                let args = args.iter().map(|item| match item {
+                    Item::One(e) | Item::Spread(e) => e,
+                });
+                self.exprs([&**graph].into_iter().chain(args), opset)
+            }
             Kind::Slice(list, from, to) => {
                 self.exprs([Some(list), from.as_ref(), to.as_ref()].into_iter().flatten().map(|e| &**e), opset)
             }
