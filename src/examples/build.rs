@@ -360,7 +360,7 @@ impl Call<'_> {
         let params = self.cx.body_params(op, attr, inputs, attrs)?;
         self.cx.body(&params, |cx, values| {
             let known: BTreeMap<&str, Value> =
-                names.iter().map(|n| n.text.as_str()).zip(values.iter().copied()).collect();
+                names.names.iter().map(|n| n.text.as_str()).zip(values.iter().copied()).collect();
             let results = match &result.kind {
                 ExprKind::Tuple(items) => items.as_slice(),
                 _ => std::slice::from_ref(&**result),

@@ -112,6 +112,14 @@ pub fn arguments<const N: usize>(values: &[Value]) -> Result<[Value; N]> {
     values.try_into().map_err(|_| Error::internal(format!("expected {N} inputs of a body, found {given}")))
 }
 
+/// The inputs of a body: one for each name, and the rest.
+pub fn arguments_and_rest<const N: usize>(values: &[Value]) -> Result<([Value; N], Vec<Value>)> {
+    let (first, rest) = values
+        .split_first_chunk::<N>()
+        .ok_or_else(|| Error::internal(format!("expected at least {N} inputs of a body, found {}", values.len())))?;
+    Ok((*first, rest.to_vec()))
+}
+
 /// The value of a known number as a float.
 pub fn known_float(number: &Scalar) -> Result<f64> {
     number

@@ -62,7 +62,7 @@ pub fn check_with_base(base: Sources, own: Sources, schemas: Schemas) -> Checked
     let mut items = collect::collect(&files, &mut diagnostics);
     items.keep_overrides(FileId(first as u32));
     check::facts::refuse_over_base(&items, FileId(first as u32), &mut diagnostics);
-    let program = check::check(&items, &sources, &schemas, &mut diagnostics);
+    let program = check::check(&items, &sources, FileId(first as u32), &schemas, &mut diagnostics);
     let wrong = diagnostics.len();
     let matrix = coverage::check(&program, &schemas, &mut diagnostics);
     let spans: Vec<Span> = files.iter().flat_map(|file| file.items.iter().map(|item| item.span)).collect();

@@ -70,7 +70,7 @@ impl Program {
 /// What `map`, `lower`, `fn` and `extern fn` have in common.
 #[derive(Debug, Clone)]
 pub struct Function {
-    /// `aten::elu`, `Gelu before 20`, `to_float`.
+    /// `aten::elu`, `Gelu before 20`, `to_float`. That of a `fn` without `pub` begins with its file: `aten/pool::windows`.
     pub name: String,
     /// Documentation lines.
     pub docs: Vec<String>,
@@ -82,6 +82,16 @@ pub struct Function {
     pub returns: Ty,
     /// `{}` for an `extern fn`.
     pub body: Expr,
+}
+
+/// The name of a helper as written, without its file.
+pub fn short_name(helper: &str) -> &str {
+    helper.rsplit("::").next().unwrap_or(helper)
+}
+
+/// Whether a helper is private to its file.
+pub fn is_private(helper: &str) -> bool {
+    helper.contains("::")
 }
 
 /// A parameter.
@@ -219,6 +229,8 @@ pub enum Kind {
     List(Vec<Item>),
     /// `[element for pattern in list if condition]`
     Comprehension { element: Box<Expr>, names: Names, list: Box<Expr>, condition: Option<Box<Expr>> },
+    /// `fold state = init for item in list { body }`. The initial value and the body have the type of the expression.
+    Fold { state: Names, init: Box<Expr>, item: Names, list: Box<Expr>, body: Box<Expr> },
     /// `(a, b)`. The empty tuple is the value of statements.
     Tuple(Vec<Expr>),
     /// `xs[i]`
@@ -231,8 +243,19 @@ pub enum Kind {
     Fail(Vec<Text>),
     /// `since` in place of a value.
     Since(u32, String),
-    /// The body of a `_g` attribute.
-    Closure(Vec<String>, Box<Expr>),
+    /// A graph as a function of its inputs.
+    Closure(ClosureParams, Box<Expr>),
+    /// The results of a graph whose inputs are these tensors: one, a tuple or a list, as the type says.
+    Apply(Box<Expr>, Vec<Item>),
+}
+
+/// The parameters of a closure.
+#[derive(Debug, Clone)]
+pub struct ClosureParams {
+    /// One `Tensor` each.
+    pub names: Vec<String>,
+    /// The others, as `Tensor[]`.
+    pub rest: Option<String>,
 }
 
 /// A piece of a `fail` text.

@@ -1,6 +1,9 @@
 //! Walks over checked expressions, for code that looks for some of them only.
 
-use crate::tree::{Expr, Input, Item, Kind, Outputs, Statement, Text};
+use std::collections::BTreeMap;
+
+use crate::tree::{Expr, Input, Item, Kind, Names, Outputs, Pattern, Statement, Text};
+use crate::types::Ty;
 
 /// Calls `f` on an expression and on all expressions inside it, outer ones first.
 pub fn walk<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr)) {
@@ -63,6 +66,17 @@ macro_rules! visit_children {
                     condition.$iter().for_each(|e| $f(e));
                     $f(element);
                 }
+                Kind::Fold { init, list, body, .. } => {
+                    $f(list);
+                    $f(init);
+                    $f(body);
+                }
+                Kind::Apply(graph, args) => {
+                    $f(graph);
+                    args.$iter().for_each(|item| match item {
+                        Item::One(e) | Item::Spread(e) => $f(e),
+                    });
+                }
                 Kind::Slice(list, from, to) => {
                     $f(list);
                     from.$iter().chain(to).for_each(|e| $f(e));
@@ -92,6 +106,78 @@ pub fn children<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr)) {
 /// As [`children`], with exclusive references.
 pub fn children_mut(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
     visit_children!(expr, f, iter_mut, input_expr_mut, output_exprs_mut, mut);
+}
+
+/// The names that an expression uses and does not bind itself, with their types.
+pub fn free_names(expr: &Expr) -> BTreeMap<String, Ty> {
+    let mut free = BTreeMap::new();
+    gather_free(expr, &mut Vec::new(), &mut free);
+    free
+}
+
+fn gather_free<'e>(expr: &'e Expr, bound: &mut Vec<&'e str>, free: &mut BTreeMap<String, Ty>) {
+    let outer = bound.len();
+    let one = |names: &'e Names, bound: &mut Vec<&'e str>| match names {
+        Names::One(name) => bound.push(name),
+        Names::Tuple(names) => bound.extend(names.iter().map(String::as_str)),
+    };
+    match &expr.kind {
+        Kind::Local(name) if !bound.contains(&name.as_str()) => drop(free.insert(name.clone(), expr.ty.clone())),
+        Kind::IfLet { name, value, then, other, .. } => {
+            gather_free(value, bound, free);
+            gather_free(other, bound, free);
+            bound.push(name);
+            gather_free(then, bound, free);
+        }
+        Kind::Match { value, arms } => {
+            gather_free(value, bound, free);
+            for arm in arms {
+                arm.patterns.iter().for_each(|pattern| pattern_names(pattern, bound));
+                gather_free(&arm.value, bound, free);
+                bound.truncate(outer);
+            }
+        }
+        Kind::Comprehension { element, names, list, condition } => {
+            gather_free(list, bound, free);
+            one(names, bound);
+            condition.iter().for_each(|e| gather_free(e, bound, free));
+            gather_free(element, bound, free);
+        }
+        Kind::Fold { state, init, item, list, body } => {
+            gather_free(init, bound, free);
+            gather_free(list, bound, free);
+            one(item, bound);
+            one(state, bound);
+            gather_free(body, bound, free);
+        }
+        Kind::Closure(params, body) => {
+            bound.extend(params.names.iter().chain(&params.rest).map(String::as_str));
+            gather_free(body, bound, free);
+        }
+        Kind::Block(statements, result) => {
+            for statement in statements {
+                match statement {
+                    Statement::Let(names, value) => {
+                        gather_free(value, bound, free);
+                        one(names, bound);
+                    }
+                    Statement::Expr(value) => gather_free(value, bound, free),
+                    Statement::Since(..) => {}
+                }
+            }
+            gather_free(result, bound, free);
+        }
+        _ => children(expr, &mut |child| gather_free(child, bound, free)),
+    }
+    bound.truncate(outer);
+}
+
+fn pattern_names<'e>(pattern: &'e Pattern, bound: &mut Vec<&'e str>) {
+    match pattern {
+        Pattern::Bind { name, .. } => bound.push(name),
+        Pattern::Tuple(parts) => parts.iter().for_each(|part| pattern_names(part, bound)),
+        Pattern::Wild | Pattern::None | Pattern::Literal(_) => {}
+    }
 }
 
 /// The numbers of the branches of an expression, without those inside them.

@@ -1,5 +1,5 @@
 //! Examples of every error code: `diagnostics/EXXXX_what.md` has an opmap file and the exact text of its errors. Other files there
-//! are about several codes.
+//! are about several codes. A line `// file: PATH` begins another file.
 //!
 //! With `BLESS=1` in the environment the texts are written instead of compared.
 
@@ -84,7 +84,12 @@ fn every_code_has_a_case_and_its_page_an_example() {
 /// The rendered diagnostics of one file, and their codes. Files for syntax errors (E00..) are only parsed.
 fn run(code: &str, source: &str) -> (String, BTreeSet<String>) {
     let mut sources = Sources::default();
-    let id: FileId = sources.add("mappings/test.opmap", source);
+    let mut files = source.split("// file: ");
+    let id: FileId = sources.add("mappings/test.opmap", files.next().unwrap_or(source));
+    for file in files {
+        let (path, text) = file.split_once('\n').unwrap();
+        sources.add(path, text);
+    }
     let mut diagnostics = Vec::new();
     if code.starts_with("E00") {
         parse_file(&sources, id, &mut diagnostics);

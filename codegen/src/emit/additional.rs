@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::types::function_name;
 use super::{Additional, Context, dispatch, function, ident, module_of, pretty};
 use aten2onnx_opmap::Checked;
 use aten2onnx_opmap::source::FileId;
-use aten2onnx_opmap::tree::{Function, Lower};
+use aten2onnx_opmap::tree::{Function, Lower, is_private};
 
 /// The text of the file. The numbers of branches depend on the name of the `package`, so that those of two crates differ.
 ///
@@ -27,20 +27,20 @@ pub fn emit_additional(checked: &Checked, package: &str) -> Result<String, Strin
         only: None,
         additional: Some(Additional { first: FileId(checked.base as u32), arms, first_arm: first_arm(package) }),
     };
-    let mut modules: BTreeMap<String, Vec<(String, TokenStream)>> = BTreeMap::new();
-    let mut add = |function: &Function, tokens: TokenStream| {
+    let mut modules: BTreeMap<String, Vec<(Option<Ident>, TokenStream)>> = BTreeMap::new();
+    let mut add = |function: &Function, public: bool, tokens: TokenStream| {
         let module = module_of(&checked.sources.file(function.span.file).path);
-        modules.entry(module).or_default().push((function.name.clone(), tokens));
+        modules.entry(module).or_default().push((public.then(|| function_name(&function.name)), tokens));
     };
     for f in program.fns.iter().filter(|f| own(f.span)) {
-        add(f, function::helper(&context, f));
+        add(f, !is_private(&f.name), function::helper(&context, f));
     }
     for map in program.maps.iter().filter(|m| own(m.function.span)) {
-        add(&map.function, function::map(&context, map));
+        add(&map.function, true, function::map(&context, map));
     }
     let lowers: Vec<&Lower> = program.lowers.iter().filter(|l| own(l.function.span)).collect();
     for lower in &lowers {
-        add(&lower.function, function::lower(&context, lower));
+        add(&lower.function, true, function::lower(&context, lower));
     }
     let modules = modules.into_iter().map(|(name, functions)| module(&name, functions));
     let tables = dispatch::tables(&context, &checked.matrix);
@@ -67,10 +67,10 @@ pub fn emit_additional(checked: &Checked, package: &str) -> Result<String, Strin
     })
 }
 
-/// The functions of one file.
-fn module(name: &str, functions: Vec<(String, TokenStream)>) -> TokenStream {
+/// The functions of one file. Those with a name are visible outside.
+fn module(name: &str, functions: Vec<(Option<Ident>, TokenStream)>) -> TokenStream {
     let name = ident(name);
-    let names = functions.iter().map(|(name, _)| function_name(name));
+    let names = functions.iter().filter_map(|(name, _)| name.as_ref());
     let bodies = functions.iter().map(|(_, tokens)| tokens);
     quote! {
         mod #name {

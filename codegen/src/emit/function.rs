@@ -7,27 +7,30 @@ use super::exprs::Body;
 use super::types::{function_name, owned_type, param_type, rust_name};
 use super::{Context, ident};
 use aten2onnx_opmap::schema::onnx::AttrValue;
-use aten2onnx_opmap::tree::{Expr, Function, Kind, Lower, Map, Param};
+use aten2onnx_opmap::tree::{Expr, Function, Kind, Lower, Map, Param, is_private, short_name};
 use aten2onnx_opmap::types::Ty;
 
 /// `fn to_float(cx, x) -> Result<Value>`
 pub(super) fn helper(context: &Context<'_>, function: &Function) -> TokenStream {
-    plain(context, function)
+    let visibility = if is_private(&function.name) { quote!() } else { quote!(pub) };
+    plain(context, function, short_name(&function.name), visibility, None)
 }
 
 /// `fn aten_elu(cx, self_, alpha, ..) -> Result<Value>`
 pub(super) fn map(context: &Context<'_>, map: &Map) -> TokenStream {
     let since = map.since.as_ref().map(|(opset, reason)| super::exprs::needs(*opset, reason));
-    plain_with(context, &map.function, since)
+    plain(context, &map.function, &map.function.name, quote!(pub), since)
 }
 
-fn plain(context: &Context<'_>, function: &Function) -> TokenStream {
-    plain_with(context, function, None)
-}
-
-fn plain_with(context: &Context<'_>, function: &Function, before: Option<TokenStream>) -> TokenStream {
+fn plain(
+    context: &Context<'_>,
+    function: &Function,
+    name: &str,
+    visibility: TokenStream,
+    before: Option<TokenStream>,
+) -> TokenStream {
     let docs = docs(context, function);
-    let name = function_name(&function.name);
+    let name = function_name(name);
     let params = function.params.iter().filter(|p| !is_opaque(&p.ty)).map(|p| {
         let name = ident(&rust_name(&p.name));
         let ty = param_type(&p.ty);
@@ -43,7 +46,7 @@ fn plain_with(context: &Context<'_>, function: &Function, before: Option<TokenSt
     let result = finish(&function.body, &value, quote!(Ok(#value)));
     quote! {
         #docs
-        pub fn #name(cx: &mut Builder, #(#params),*) -> Result<#returns> {
+        #visibility fn #name(cx: &mut Builder, #(#params),*) -> Result<#returns> {
             #before
             #(#statements)*
             #result

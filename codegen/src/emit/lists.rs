@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::exprs::Body;
-use super::types::is_copy;
+use super::types::{is_copy, owned_type};
 use aten2onnx_opmap::tree::{Builtin, Expr, Item, Kind, Names};
 use aten2onnx_opmap::types::Ty;
 
@@ -62,16 +62,7 @@ impl Body<'_> {
         let gathered = self.fresh("list");
         let mut pattern = quote!(_);
         let block = self.scoped(|b| {
-            pattern = match names {
-                Names::One(name) => {
-                    let bound = b.bound(std::slice::from_ref(name));
-                    quote!(#(#bound)*)
-                }
-                Names::Tuple(names) => {
-                    let bound = b.bound(names);
-                    quote!((#(#bound),*))
-                }
-            };
+            pattern = b.names(names);
             if let Some(condition) = condition {
                 let condition = b.hoisted(condition, "condition");
                 b.statements.push(quote!(if !#condition { continue; }));
@@ -82,6 +73,38 @@ impl Body<'_> {
         self.statements.push(quote!(let mut #gathered = Vec::new();));
         self.statements.push(quote!(for #pattern in #source #block));
         quote!(#gathered)
+    }
+
+    /// A loop that replaces a value.
+    pub(super) fn fold(&mut self, state: &Names, init: &Expr, item: &Names, list: &Expr, body: &Expr) -> TokenStream {
+        let (folded, ty) = (self.fresh("folded"), owned_type(&init.ty));
+        let init = self.owned(init);
+        self.statements.push(quote!(let mut #folded: #ty = #init;));
+        let source = self.hoisted(list, "list");
+        let mut pattern = quote!(_);
+        let block = self.scoped(|b| {
+            pattern = b.names(item);
+            let state = b.names(state);
+            b.statements.push(quote!(let #state = #folded;));
+            let next = b.owned(body);
+            quote!(#folded = #next;)
+        });
+        self.statements.push(quote!(for #pattern in #source #block));
+        quote!(#folded)
+    }
+
+    /// A pattern that binds names.
+    fn names(&mut self, names: &Names) -> TokenStream {
+        match names {
+            Names::One(name) => {
+                let bound = self.bound(std::slice::from_ref(name));
+                quote!(#(#bound)*)
+            }
+            Names::Tuple(names) => {
+                let bound = self.bound(names);
+                quote!((#(#bound),*))
+            }
+        }
     }
 
     pub(super) fn builtin(&mut self, builtin: Builtin, args: &[Expr], ty: &Ty) -> TokenStream {

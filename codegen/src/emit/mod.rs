@@ -11,6 +11,7 @@ mod exprs;
 pub mod externs;
 pub mod facts;
 mod function;
+mod graphs;
 mod lists;
 mod nodes;
 pub mod schema_table;

@@ -6,7 +6,7 @@ use quote::quote;
 use super::exprs::Body;
 use super::ident;
 use super::types::{is_copy, peeled};
-use aten2onnx_opmap::tree::{AttrForm, Expr, Input, Kind, Lower, Node, Outputs, Stated};
+use aten2onnx_opmap::tree::{AttrForm, ClosureParams, Expr, Input, Kind, Lower, Node, Outputs, Stated};
 use aten2onnx_opmap::types::Ty;
 use aten2onnx_opmap::visit;
 
@@ -42,7 +42,7 @@ impl<'a> Body<'a> {
     fn node_call(&mut self, node: &Node, method: &str, outputs: Option<TokenStream>) -> TokenStream {
         let inputs: Vec<_> = node.inputs.iter().map(|i| self.input(i)).collect();
         let mut inputs = quote!(vec![#(#inputs),*]);
-        if node.attrs.iter().any(|a| matches!(a.2.kind, Kind::Closure(..))) {
+        if node.attrs.iter().any(is_graph) {
             let name = self.fresh("inputs");
             self.statements.push(quote!(let #name: Vec<In> = #inputs;));
             inputs = quote!(#name);
@@ -139,8 +139,7 @@ impl<'a> Body<'a> {
     }
 
     fn attributes(&mut self, node: &Node, inputs: &TokenStream) -> TokenStream {
-        let body = |a: &(String, AttrForm, Expr)| matches!(a.2.kind, Kind::Closure(..));
-        if !node.attrs.iter().any(|a| body(a) || matches!(a.2.ty, Ty::Optional(_))) {
+        if !node.attrs.iter().any(|a| is_graph(a) || matches!(a.2.ty, Ty::Optional(_))) {
             let attrs: Vec<_> = node
                 .attrs
                 .iter()
@@ -154,11 +153,17 @@ impl<'a> Body<'a> {
         let list = self.fresh("attrs");
         self.statements.push(quote!(let mut #list: Vec<(&'static str, Attr)> = Vec::new();));
         // Graphs come last, because the types of their inputs depend on the other attributes.
-        let (bodies, others): (Vec<_>, Vec<_>) = node.attrs.iter().partition(|a| body(a));
+        let (bodies, others): (Vec<_>, Vec<_>) = node.attrs.iter().partition(|a| is_graph(a));
         for (name, form, value) in others.into_iter().chain(bodies) {
             if let Kind::Closure(params, body) = &value.kind {
                 let graph = self.graph(node, name, params, body, inputs, &list);
                 self.statements.push(quote!(#list.push((#name, #graph));));
+                continue;
+            }
+            if *form == AttrForm::Graph {
+                let (graph, attr, op) = (self.reference(value, name), self.fresh(name), &node.op);
+                self.statements.push(quote!(let #attr = cx.graph_attr(#graph, #op, #name, &#inputs, &#list)?;));
+                self.statements.push(quote!(#list.push((#name, #attr));));
                 continue;
             }
             let Ty::Optional(inner) = &value.ty else {
@@ -168,7 +173,7 @@ impl<'a> Body<'a> {
             };
             let copy = is_copy(inner);
             let given = if copy { self.hoisted(value, name) } else { self.reference(value, name) };
-            let attr = attr(*form, quote!(value), inner, copy);
+            let attr = attr(*form, quote!(value), inner);
             self.statements.push(quote! {
                 if let Some(value) = #given {
                     #list.push((#name, #attr));
@@ -181,7 +186,7 @@ impl<'a> Body<'a> {
     fn attribute(&mut self, name: &str, form: AttrForm, value: &Expr) -> TokenStream {
         let copy = is_copy(&value.ty);
         let given = if copy { self.hoisted(value, name) } else { self.reference(value, name) };
-        attr(form, given, &value.ty, copy)
+        attr(form, given, &value.ty)
     }
 
     /// A graph of a `_g` attribute. The types of its inputs come from those of the node.
@@ -189,7 +194,7 @@ impl<'a> Body<'a> {
         &mut self,
         node: &Node,
         name: &str,
-        params: &[String],
+        params: &ClosureParams,
         body: &Expr,
         inputs: &TokenStream,
         attrs: &Ident,
@@ -197,36 +202,15 @@ impl<'a> Body<'a> {
         let types = self.fresh(&format!("{name}_inputs"));
         let op = &node.op;
         self.statements.push(quote!(let #types = cx.body_params(#op, #name, &#inputs, &#attrs)?;));
-        let count = params.len();
-        let block = self.scoped(|b| {
-            let names = b.bound(params);
-            b.statements.push(quote!(let [#(#names),*] = support::arguments::<#count>(inputs)?;));
-            match &body.ty {
-                Ty::Tuple(tys) if !matches!(body.kind, Kind::Tuple(_)) => {
-                    let value = b.owned(body);
-                    let names: Vec<_> = (0..tys.len()).map(|i| ident(&format!("output_{i}"))).collect();
-                    b.statements.push(quote!(let (#(#names),*) = #value;));
-                    quote!(Ok(vec![#(#names),*]))
-                }
-                Ty::Tuple(_) => {
-                    let Kind::Tuple(parts) = &body.kind else { return quote!() };
-                    let parts: Vec<_> = parts.iter().map(|p| b.hoisted(p, "output")).collect();
-                    quote!(Ok(vec![#(#parts),*]))
-                }
-                Ty::List(_) => {
-                    let value = b.owned(body);
-                    quote!(Ok(#value))
-                }
-                _ => {
-                    let value = b.hoisted(body, "output");
-                    quote!(Ok(vec![#value]))
-                }
-            }
-        });
+        let block = self.scoped(|b| b.closure_body(params, body));
         let graph = self.fresh(name);
         self.statements.push(quote!(let #graph = cx.body(&#types, |cx: &mut Builder, inputs: &[Value]| #block)?;));
         quote!(#graph)
     }
+}
+
+fn is_graph(attr: &(String, AttrForm, Expr)) -> bool {
+    attr.1 == AttrForm::Graph
 }
 
 /// Whether it is short enough to be inlined.
@@ -245,7 +229,7 @@ fn strip(expr: &Expr) -> &Expr {
 }
 
 /// An attribute from a copied or borrowed value.
-fn attr(form: AttrForm, value: TokenStream, ty: &Ty, copy: bool) -> TokenStream {
+fn attr(form: AttrForm, value: TokenStream, ty: &Ty) -> TokenStream {
     let inner = match ty {
         Ty::Optional(inner) => inner,
         ty => ty,
@@ -265,7 +249,7 @@ fn attr(form: AttrForm, value: TokenStream, ty: &Ty, copy: bool) -> TokenStream 
         (AttrForm::Ints, _) => quote!(Attr::Ints((#value).to_vec())),
         (AttrForm::Strs, _) => quote!(Attr::Strs((#value).to_vec())),
         (AttrForm::Tensor, _) => quote!(Attr::Tensor(#value)),
-        (AttrForm::Graph, _) if copy => quote!(#value),
-        (AttrForm::Graph, _) => quote!((#value).clone()),
+        // `Body::attributes` makes graphs.
+        (AttrForm::Graph, _) => quote!(compile_error!("a graph as a value")),
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn owned_type(ty: &Ty) -> TokenStream {
             let ts = ts.iter().map(owned_type);
             quote!((#(#ts),*))
         }
-        Ty::Graph => quote!(Attr),
+        Ty::Graph => quote!(Graph),
         Ty::Opaque(_) | Ty::Never => quote!(()),
     }
 }

@@ -13,7 +13,7 @@ use aten2onnx_opmap::coverage::Status;
 use aten2onnx_opmap::nearest::nearest;
 use aten2onnx_opmap::source::{FileId, Span};
 use aten2onnx_opmap::specialize::Specializer;
-use aten2onnx_opmap::syntax::ast::{File, Item, ItemKind};
+use aten2onnx_opmap::syntax::ast::{File, Ident, Item, ItemKind};
 use aten2onnx_opmap::syntax::{parse_file, print_file};
 use aten2onnx_opmap::tree::Function;
 use unparse::Unparser;
@@ -161,14 +161,20 @@ impl<'a> Expander<'a> {
         let maps = program.maps.iter().map(|m| &m.function);
         let lowers = program.lowers.iter().map(|l| &l.function);
         let found = maps.chain(lowers).chain(&program.fns).find(|f| f.name == name);
-        let Some((function, mut kind)) = found.and_then(|f| Some((f, self.item(name)?))) else {
+        let Some((function, mut kind)) = found.and_then(|f| Some((f, self.item(f)?))) else {
             return Expanded { text: String::new(), called: BTreeSet::new(), typed: BTreeSet::new() };
         };
         let mut specializer = Specializer::new(program, &self.checked.schemas, opset);
         let body = Unparser { program }.body(&specializer.body(function));
         match &mut kind {
             ItemKind::Map(map) => map.body = body,
-            ItemKind::Lower(lower) => lower.body = body,
+            ItemKind::Lower(lower) => {
+                lower.body = body;
+                // `..attrs` is written out.
+                let ident = |name: &str| Ident { text: name.to_owned(), span: function.span };
+                lower.params = function.params.iter().map(|param| ident(&param.name)).collect();
+                lower.rest = None;
+            }
             ItemKind::Fn(f) => f.body = body,
             _ => {}
         }
@@ -179,11 +185,11 @@ impl<'a> Expander<'a> {
     }
 
     /// The item of this name as written.
-    fn item(&self, name: &str) -> Option<ItemKind> {
-        let items = &self.items;
+    fn item(&self, of: &Function) -> Option<ItemKind> {
+        let (items, name) = (&self.items, of.name.as_str());
         let map = items.maps.iter().find(|(_, m)| m.op.full() == name).map(|(_, m)| ItemKind::Map(m.clone()));
         let lower = || items.lowers.iter().find(|(_, l)| format!("{} before {}", l.op.full(), l.before) == name);
-        let function = || items.fns.iter().find(|(_, f)| f.name.text == name);
+        let function = || items.fns.iter().find(|(_, f)| f.name.span == of.span);
         map.or_else(|| lower().map(|(_, l)| ItemKind::Lower(l.clone())))
             .or_else(|| function().map(|(_, f)| ItemKind::Fn(f.clone())))
     }

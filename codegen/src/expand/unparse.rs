@@ -7,6 +7,7 @@ use aten2onnx_opmap::syntax::ast::{
 };
 use aten2onnx_opmap::tree::{
     AttrForm, Builtin, Expr, Input, Item, Kind, Names, Node, Outputs, Param, Pattern, Program, Stated, Statement, Text,
+    short_name,
 };
 use aten2onnx_opmap::types::Ty;
 use aten2onnx_opmap::visit;
@@ -86,7 +87,26 @@ impl Unparser<'_> {
                 reason: reason.clone(),
                 span: Span::default(),
             }),
-            Kind::Closure(names, body) => ExprKind::Closure(names.iter().map(|n| ident(n)).collect(), self.boxed(body)),
+            Kind::Fold { state, init, item, list, body } => ExprKind::Fold {
+                state: binding(state),
+                init: self.boxed(init),
+                item: binding(item),
+                list: self.boxed(list),
+                body: self.block(body),
+            },
+            Kind::Closure(params, body) => {
+                let names = params.names.iter().map(|n| ident(n)).collect();
+                let rest = params.rest.as_deref().map(ident);
+                ExprKind::Closure(ast::ClosureParams { names, rest }, self.boxed(body))
+            }
+            Kind::Apply(graph, args) => {
+                let name = if let Kind::Local(name) = &graph.kind { name } else { "graph" };
+                let arg = |item: &Item| match item {
+                    Item::One(e) => Argument::Positional(self.expr(e)),
+                    Item::Spread(e) => Argument::Spread(self.expr(e)),
+                };
+                ExprKind::Call(ident(name), args.iter().map(arg).collect())
+            }
         };
         of(kind)
     }
@@ -178,7 +198,7 @@ impl Unparser<'_> {
 
     fn call(&self, functions: &[aten2onnx_opmap::tree::Function], name: &str, args: &[Expr]) -> ExprKind {
         let params = functions.iter().find(|f| f.name == name).map_or(&[][..], |f| &f.params);
-        ExprKind::Call(ident(name), self.arguments(params, args))
+        ExprKind::Call(ident(short_name(name)), self.arguments(params, args))
     }
 
     /// Arguments without those that equal their default. Arguments after the first of these are named.

@@ -32,7 +32,7 @@ pub fn constant(cx: &mut Builder, xs: &[Scalar], t: Dtype) -> Result<Value> {
 }
 
 /// A tensor filled with one value.
-pub fn full(cx: &mut Builder, size: &[SymInt], value: &Scalar, t: Dtype) -> Result<Value> {
+pub fn full_of(cx: &mut Builder, size: &[SymInt], value: &Scalar, t: Dtype) -> Result<Value> {
     cx.full(size, value, t)
 }
 

@@ -12,17 +12,17 @@ pub fn rank(cx: &mut Builder, x: Value) -> Result<i64> {
 }
 
 /// The element type.
-pub fn dtype(cx: &mut Builder, x: Value) -> Result<Dtype> {
+pub fn dtype_of(cx: &mut Builder, x: Value) -> Result<Dtype> {
     Ok(cx.dtype(x))
 }
 
 /// All sizes.
-pub fn shape(cx: &mut Builder, x: Value) -> Result<Vec<SymInt>> {
+pub fn shape_of(cx: &mut Builder, x: Value) -> Result<Vec<SymInt>> {
     cx.shape(x)
 }
 
 /// One size. A 0-dim tensor counts as one dimension of size 1.
-pub fn dim(cx: &mut Builder, x: Value, i: i64) -> Result<SymInt> {
+pub fn dim_of(cx: &mut Builder, x: Value, i: i64) -> Result<SymInt> {
     if cx.rank(x)? == 0 && (i == 0 || i == -1) {
         return Ok(SymInt::from(1));
     }
@@ -81,7 +81,7 @@ pub fn symbolic(cx: &mut Builder, x: Value) -> Result<Option<Vec<SymInt>>> {
 }
 
 /// The only element, if the tensor is present and known.
-pub fn value(cx: &mut Builder, x: Option<Value>) -> Result<Option<Scalar>> {
+pub fn value_of(cx: &mut Builder, x: Option<Value>) -> Result<Option<Scalar>> {
     Ok(x.and_then(|x| cx.constant_scalar(x)))
 }
 

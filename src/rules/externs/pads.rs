@@ -60,7 +60,7 @@ pub fn joined_pads(cx: &mut Builder, x: Value, pads: &[SymInt], value: &Scalar) 
             if is_wanted(pad) {
                 let mut sizes = cx.shape(inner)?;
                 sizes[axis] = pad.clone();
-                let side = super::full(cx, &sizes, value, t)?;
+                let side = super::full_of(cx, &sizes, value, t)?;
                 pieces.insert(place.min(pieces.len()), side);
             }
         }

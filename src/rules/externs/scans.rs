@@ -1,7 +1,7 @@
 //! Operations that run along a dimension, one slice at a time.
 
 use super::nodes::MakeNodes;
-use aten2onnx_builder::{Builder, Form, Scalar};
+use aten2onnx_builder::{Builder, Form, Graph, Scalar};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::Result;
 use aten2onnx_core::sym::SymInt;
@@ -48,8 +48,8 @@ pub fn running_extreme(cx: &mut Builder, x: Value, dim: i64, largest: bool) -> R
         (false, false) => super::highest(cx, t)?,
     };
     let sizes = sizes_except(cx, x, dim)?;
-    let best = super::full(cx, &sizes, &worst, t)?;
-    let place = super::full(cx, &sizes, &Scalar::Int(0), Dtype::Int64)?;
+    let best = super::full_of(cx, &sizes, &worst, t)?;
+    let place = super::full_of(cx, &sizes, &Scalar::Int(0), Dtype::Int64)?;
     let zero = cx.scalar(&Scalar::Int(0), Dtype::Int64)?;
     let compare = if largest { "GreaterOrEqual" } else { "LessOrEqual" };
     let results = scan(cx, x, dim, vec![best, place, zero], 2, |cx, params| {
@@ -75,7 +75,7 @@ pub fn running_extreme(cx: &mut Builder, x: Value, dim: i64, largest: bool) -> R
 pub fn running_log_sum(cx: &mut Builder, x: Value, dim: i64) -> Result<Value> {
     let t = cx.dtype(x);
     let sizes = sizes_except(cx, x, dim)?;
-    let start = super::full(cx, &sizes, &Scalar::Float(f64::NEG_INFINITY), t)?;
+    let start = super::full_of(cx, &sizes, &Scalar::Float(f64::NEG_INFINITY), t)?;
     let results = scan(cx, x, dim, vec![start], 1, |cx, params| {
         let [before, element] = params else { return Err(cx.fault("expected two parameters of the body")) };
         let (before, element) = (*before, *element);
@@ -101,10 +101,10 @@ pub fn loop_with_a_number(
     cx: &mut Builder,
     trips: Option<Value>,
     condition: Option<Value>,
-    body: &Attr,
+    body: &Graph,
     outputs: i64,
 ) -> Result<Vec<Value>> {
-    let Attr::Graph(body) = body else { return Err(cx.fault("a loop needs a body")) };
+    let Graph::Built(body) = body else { return Err(cx.fault("a loop needs a body")) };
     let body = cx.with_carried(body);
     let zero = cx.scalar(&Scalar::Int(0), Dtype::Int64)?;
     let count = usize::try_from(outputs).unwrap_or(0) + 1;

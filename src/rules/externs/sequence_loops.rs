@@ -2,7 +2,7 @@
 
 use super::nodes::MakeNodes;
 use super::sequences::applied_at;
-use aten2onnx_builder::{Builder, Scalar};
+use aten2onnx_builder::{Builder, Graph, Scalar};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::graph::{Attr, Body, Type, Value};
@@ -15,11 +15,11 @@ const SINCE: u32 = 13;
 pub fn branches_of_elements(
     cx: &mut Builder,
     condition: Value,
-    yes: &Attr,
-    no: &Attr,
+    yes: &Graph,
+    no: &Graph,
     outputs: i64,
 ) -> Result<Vec<Value>> {
-    let (Attr::Graph(yes), Attr::Graph(no)) = (yes, no) else { return Err(cx.fault("an If needs two branches")) };
+    let (Graph::Built(yes), Graph::Built(no)) = (yes, no) else { return Err(cx.fault("an If needs two branches")) };
     let yes = branch(cx, yes)?;
     let no = branch(cx, no)?;
     let even = yes.lengths.len() == no.lengths.len() && yes.lengths.iter().zip(&no.lengths).all(|(a, b)| a == b);
@@ -172,10 +172,10 @@ fn nothing(cx: &mut Builder, dtype: Dtype) -> Result<Value> {
 }
 
 /// A body that takes and returns float32 instead of bfloat16.
-pub fn wide_body(cx: &mut Builder, body: &Attr) -> Result<Attr> {
-    let Attr::Graph(body) = body else { return Err(cx.fault("expected a graph attribute")) };
+pub fn wide_body(cx: &mut Builder, body: &Graph) -> Result<Graph> {
+    let Graph::Built(body) = body else { return Err(cx.fault("expected a graph attribute")) };
     let types: Vec<Type> = body.inputs.iter().map(|input| wide_type(cx.ty(*input))).collect();
-    cx.body(&types, |cx, given| {
+    let wide = cx.body(&types, |cx, given| {
         let mut inputs = Vec::with_capacity(given.len());
         for (wide, own) in given.iter().zip(&body.inputs) {
             let dtype = cx.dtype(*own);
@@ -188,7 +188,11 @@ pub fn wide_body(cx: &mut Builder, body: &Attr) -> Result<Attr> {
             }
         }
         Ok(outputs)
-    })
+    })?;
+    match wide {
+        Attr::Graph(body) => Ok(Graph::Built(body)),
+        _ => Err(cx.fault("expected a graph")),
+    }
 }
 
 fn wide_type(ty: &Type) -> Type {
@@ -199,7 +203,7 @@ fn wide_type(ty: &Type) -> Type {
 }
 
 /// The dtypes of a body's outputs.
-pub fn dtypes_given(cx: &mut Builder, body: &Attr) -> Result<Vec<Dtype>> {
-    let Attr::Graph(body) = body else { return Err(cx.fault("expected a graph attribute")) };
+pub fn dtypes_given(cx: &mut Builder, body: &Graph) -> Result<Vec<Dtype>> {
+    let Graph::Built(body) = body else { return Err(cx.fault("expected a graph attribute")) };
     Ok(body.outputs.iter().map(|output| cx.dtype(*output)).collect())
 }

@@ -1,7 +1,7 @@
 //! Sequences and optionals for opsets without them: their elements are tracked one by one.
 
 use super::nodes::MakeNodes;
-use aten2onnx_builder::{Builder, Scalar};
+use aten2onnx_builder::{Builder, Graph, Scalar};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
@@ -129,8 +129,8 @@ pub fn split_pieces(cx: &mut Builder, x: Value, split: Option<Value>, dim: i64, 
 }
 
 /// Applies a body to the elements of sequences: one by one if they are known, else in a loop.
-pub fn mapped(cx: &mut Builder, first: Value, others: &[Value], body: &Attr) -> Result<Vec<Value>> {
-    let Attr::Graph(body) = body else { return Err(cx.fault("SequenceMap without a body")) };
+pub fn mapped(cx: &mut Builder, first: Value, others: &[Value], body: &Graph) -> Result<Vec<Value>> {
+    let Graph::Built(body) = body else { return Err(cx.fault("SequenceMap without a body")) };
     let inputs: Vec<Value> = std::iter::once(first).chain(others.iter().copied()).collect();
     match cx.items(first) {
         Some(items) => mapped_one_by_one(cx, &inputs, items.len(), body),

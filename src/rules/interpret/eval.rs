@@ -16,7 +16,7 @@ use aten2onnx_core::sym::SymInt;
 pub(super) struct Frame<'r> {
     pub(super) rules: &'r MappingFiles,
     /// Local names; those of inner scopes come last.
-    locals: Vec<(&'r str, Val)>,
+    pub(super) locals: Vec<(&'r str, Val)>,
     /// The number of outputs requested from a lowering.
     pub(super) outputs: i64,
 }
@@ -102,7 +102,9 @@ impl<'r> Frame<'r> {
             }),
             Kind::Fail(parts) => Err(self.failure(cx, parts)?),
             Kind::Since(opset, reason) => Err(Error::refused(reason.as_str(), Some(*opset))),
-            Kind::Closure(..) => Err(Error::internal("a body is only allowed in a graph attribute")),
+            Kind::Fold { state, init, item, list, body } => self.fold(cx, state, init, item, list, body),
+            Kind::Closure(params, body) => Ok(self.closure(params, body)),
+            Kind::Apply(graph, args) => self.apply(cx, graph, args, &expr.ty),
         }
     }
 
@@ -211,7 +213,7 @@ impl<'r> Frame<'r> {
         })
     }
 
-    fn list(&mut self, cx: &mut Builder, items: &'r [Item]) -> Result<Val> {
+    pub(super) fn list(&mut self, cx: &mut Builder, items: &'r [Item]) -> Result<Val> {
         let mut all = Vec::with_capacity(items.len());
         for item in items {
             match item {
@@ -242,6 +244,26 @@ impl<'r> Frame<'r> {
             })?;
         }
         Ok(Val::List(gathered))
+    }
+
+    fn fold(
+        &mut self,
+        cx: &mut Builder,
+        state: &'r Names,
+        init: &'r Expr,
+        item: &'r Names,
+        list: &'r Expr,
+        body: &'r Expr,
+    ) -> Result<Val> {
+        let mut value = self.eval(cx, init)?;
+        for element in self.items(cx, list)? {
+            value = self.scoped(|frame| {
+                frame.bind_names(item, element)?;
+                frame.bind_names(state, value)?;
+                frame.eval(cx, body)
+            })?;
+        }
+        Ok(value)
     }
 
     fn failure(&mut self, cx: &mut Builder, parts: &'r [Text]) -> Result<Error> {

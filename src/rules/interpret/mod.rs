@@ -6,6 +6,7 @@
 mod builtins;
 mod call;
 mod eval;
+mod graphs;
 mod load;
 mod node;
 mod tables;

@@ -1,6 +1,6 @@
 //! Nodes: inputs, attributes, bodies, outputs.
 
-use aten2onnx_opmap::tree::{AttrForm, Expr, Input, Kind, Node, Outputs, Stated};
+use aten2onnx_opmap::tree::{AttrForm, ClosureParams, Expr, Input, Kind, Node, Outputs, Stated};
 
 use super::eval::Frame;
 use super::value::{FromVal, Val, mismatch};
@@ -95,13 +95,18 @@ impl<'r> Frame<'r> {
         op: &'static schema::Op,
         inputs: &[In],
     ) -> Result<Attrs> {
-        let is_body = |value: &Expr| matches!(value.kind, Kind::Closure(..));
-        let (bodies, others): (Vec<_>, Vec<_>) = node.attrs.iter().partition(|attr| is_body(&attr.2));
+        let (bodies, others): (Vec<_>, Vec<_>) = node.attrs.iter().partition(|attr| attr.1 == AttrForm::Graph);
         let mut attrs = Attrs::new();
         for (name, form, value) in others.into_iter().chain(bodies) {
             let name = attribute_name(op, name)?;
             if let Kind::Closure(params, body) = &value.kind {
                 let graph = self.graph(cx, op.name, name, params, body, inputs, &attrs)?;
+                attrs.push((name, graph));
+                continue;
+            }
+            if *form == AttrForm::Graph {
+                let graph = self.eval(cx, value)?;
+                let graph = self.graph_attr(cx, graph, op.name, name, inputs, &attrs)?;
                 attrs.push((name, graph));
                 continue;
             }
@@ -120,21 +125,15 @@ impl<'r> Frame<'r> {
         cx: &mut Builder,
         op: &str,
         name: &str,
-        params: &'r [String],
+        params: &'r ClosureParams,
         body: &'r Expr,
         inputs: &[In],
         attrs: &Attrs,
     ) -> Result<Attr> {
         let types = cx.body_params(op, name, inputs, attrs)?;
         cx.body(&types, |cx, inputs| {
-            if inputs.len() != params.len() {
-                let message = format!("expected {} inputs of a body, found {}", params.len(), inputs.len());
-                return Err(Error::internal(message));
-            }
             self.scoped(|frame| {
-                for (name, value) in params.iter().zip(inputs) {
-                    frame.bind(name, Val::Tensor(*value));
-                }
+                frame.bind_params(params, inputs)?;
                 frame.eval(cx, body)?.into_values()
             })
         })
@@ -170,7 +169,7 @@ fn attribute(form: AttrForm, value: Val) -> Result<Attr> {
         (AttrForm::Ints, value) => Attr::Ints(Vec::from_val(value)?),
         (AttrForm::Strs, value) => Attr::Strs(Vec::from_val(value)?),
         (AttrForm::Tensor, value) => Attr::Tensor(Value::from_val(value)?),
-        (AttrForm::Graph, value) => Attr::from_val(value)?,
+        (AttrForm::Graph, other) => return Err(mismatch("an attribute", &other)),
     })
 }
 

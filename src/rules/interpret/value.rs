@@ -1,11 +1,14 @@
 //! Values of interpreted rules: one enum for all types of opmap.
 
 use crate::support::Show;
-use aten2onnx_builder::{Out, Scalar};
+use std::rc::Rc;
+
+use super::graphs::Closure;
+use aten2onnx_builder::{Graph, Out, Scalar};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
-use aten2onnx_onnx::graph::{Attr, Value};
+use aten2onnx_onnx::graph::Value;
 
 /// A value. An optional one is [`Val::None`] or the value itself, because no type of opmap is optional twice.
 #[derive(Debug, Clone)]
@@ -26,8 +29,10 @@ pub enum Val {
     SymInt(SymInt),
     /// `ScalarType`
     Dtype(Dtype),
-    /// A body.
-    Graph(Attr),
+    /// A body of the model.
+    Graph(Graph),
+    /// A closure of a rule.
+    Closure(Rc<Closure>),
     /// `T[]`
     List(Vec<Val>),
     /// `(A, B)`
@@ -107,7 +112,7 @@ impl Show for Val {
             Val::List(items) | Val::Tuple(items) => items.text(),
             Val::None => "None".to_owned(),
             Val::Tensor(_) => "a tensor".to_owned(),
-            Val::Graph(_) => "a graph".to_owned(),
+            Val::Graph(_) | Val::Closure(_) => "a graph".to_owned(),
         }
     }
 }
@@ -136,7 +141,7 @@ macro_rules! plain {
         }
     )*};
 }
-plain!(Tensor: Value, Int: i64, Float: f64, Bool: bool, Str: String, Scalar: Scalar, SymInt: SymInt, Dtype: Dtype, Graph: Attr);
+plain!(Tensor: Value, Int: i64, Float: f64, Bool: bool, Str: String, Scalar: Scalar, SymInt: SymInt, Dtype: Dtype, Graph: Graph);
 
 impl<T: Into<Val>> From<Vec<T>> for Val {
     fn from(items: Vec<T>) -> Val {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::types::join;
-use super::wording::counted;
+use super::wording::{counted, with_article};
 use super::{Checker, Signature, did_you_mean};
 use crate::diagnostic::Diagnostic;
 use crate::nearest::nearest;
@@ -49,41 +49,56 @@ impl Checker<'_> {
     }
 
     pub(super) fn call(&mut self, name: &Ident, args: &[Argument], want: Option<&Ty>, span: Span) -> Expr {
+        if self.scopes.get(&name.text).is_some_and(|local| local.ty == Ty::Graph) {
+            self.scopes.take(&name.text);
+            return self.apply(name, args, want, span);
+        }
         let context = self.context;
-        if context.broken.contains(&name.text) {
+        let Some(helper) = context.helpers.find(name.span.file, &name.text) else {
+            if let Some((_, builtin)) = BUILTINS.iter().find(|b| b.0 == name.text) {
+                return self.builtin(*builtin, name, args, want, span);
+            }
+            args.iter().for_each(|arg| self.unchecked(value_of(arg)));
+            if self.scopes.take(&name.text).is_some_and(|local| local.ty == Ty::Never) {
+                return Expr::new(Kind::Tuple(Vec::new()), Ty::Never, span);
+            }
+            let diagnostic = self.unknown_function(name);
+            return self.poison(diagnostic);
+        };
+        if helper.key != self.rule {
+            self.used.insert(helper.key.clone());
+        }
+        let Some(signature) = &helper.signature else {
             args.iter().for_each(|arg| self.unchecked(value_of(arg)));
             return Expr::new(Kind::Tuple(Vec::new()), Ty::Never, span);
-        }
-        let (signature, is_extern) = match (context.fns.get(&name.text), context.externs.get(&name.text)) {
-            (Some(signature), _) => (signature, false),
-            (None, Some(signature)) => (signature, true),
-            (None, None) => {
-                if let Some((_, builtin)) = BUILTINS.iter().find(|b| b.0 == name.text) {
-                    return self.builtin(*builtin, name, args, want, span);
-                }
-                args.iter().for_each(|arg| self.unchecked(value_of(arg)));
-                let diagnostic = Diagnostic::new("E0104", name.span, format!("unknown function `{}`", name.text))
-                    .label("not defined");
-                let all = context
-                    .fns
-                    .keys()
-                    .chain(context.externs.keys())
-                    .map(String::as_str)
-                    .chain(BUILTINS.iter().map(|b| b.0));
-                return self.poison(did_you_mean(diagnostic, nearest(&name.text, all)));
-            }
         };
-        if name.text != self.rule {
-            self.used.insert(name.text.clone());
-        }
         let Some(args) = self.arguments(&name.text, signature, args, span) else {
             return Expr::new(Kind::Tuple(Vec::new()), Ty::Never, span);
         };
-        let kind = match is_extern {
-            true => Kind::Extern(name.text.clone(), args),
-            false => Kind::Fn(name.text.clone(), args),
+        let kind = match helper.is_extern {
+            true => Kind::Extern(helper.key.clone(), args),
+            false => Kind::Fn(helper.key.clone(), args),
         };
         Expr::new(kind, signature.returns.clone(), span)
+    }
+
+    fn unknown_function(&mut self, name: &Ident) -> Diagnostic {
+        let context = self.context;
+        if let Some(local) = self.scopes.take(&name.text) {
+            let text = format!("`{}` is {}, not a function", name.text, with_article(&local.ty));
+            return Diagnostic::new("E0104", name.span, text).label("cannot be called").also(local.span, "bound here");
+        }
+        if let Some(helper) = context.helpers.elsewhere(&name.text) {
+            self.used.insert(helper.key.clone());
+            let file = &context.sources.file(helper.span.file).path;
+            let text = format!("the helper `{}` is private to {file}", name.text);
+            let diagnostic = Diagnostic::new("E0107", name.span, text).label("not visible here");
+            return diagnostic.also(helper.span, "defined here").help(format!("write `pub` before its `fn` in {file}"));
+        }
+        let diagnostic =
+            Diagnostic::new("E0104", name.span, format!("unknown function `{}`", name.text)).label("not defined");
+        let all = context.helpers.names(name.span.file).chain(BUILTINS.iter().map(|b| b.0));
+        did_you_mean(diagnostic, nearest(&name.text, all))
     }
 
     /// The arguments of a call in the order of the header, with defaults filled in.

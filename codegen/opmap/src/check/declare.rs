@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
+use super::exprs::constant;
 use super::map_header::against_schema;
 use super::types::read_type;
+use super::wording::with_article;
 use super::{Context, Signature};
 use crate::collect::Items;
 use crate::diagnostic::Diagnostic;
@@ -15,7 +17,6 @@ use crate::types::Ty;
 
 /// Fills the tables of maps, helpers and externs.
 pub(super) fn declare(items: &Items, context: &mut Context<'_>, out: &mut Vec<Diagnostic>) {
-    let mut seen = HashMap::new();
     for (_, map) in &items.maps {
         let name = map.op.full();
         match signature(&map.params, returns_of(map, out), map.header_span, out) {
@@ -27,27 +28,32 @@ pub(super) fn declare(items: &Items, context: &mut Context<'_>, out: &mut Vec<Di
         }
     }
     for (_, f) in &items.fns {
-        if !is_first(&mut seen, &f.name.text, f.name.span, out) {
-            // Calls of it are ambiguous.
-            context.broken.insert(f.name.text.clone());
-            continue;
-        }
-        match signature(&f.params, read_type(&f.returns, out).map(|r| r.0), f.name.span, out) {
-            Some(signature) => drop(context.fns.insert(f.name.text.clone(), signature)),
-            None => drop(context.broken.insert(f.name.text.clone())),
-        }
+        let returns = read_type(&f.returns, out).map(|r| r.0);
+        let signature = helper_signature(&f.params, returns, f.name.span, out);
+        context.helpers.add(&f.name, f.public, false, signature, out);
     }
     for (_, f) in &items.externs {
-        if !is_first(&mut seen, &f.name.text, f.name.span, out) {
-            // Calls of it are ambiguous.
-            context.broken.insert(f.name.text.clone());
-            continue;
-        }
-        match signature(&f.params, read_type(&f.returns, out).map(|r| r.0), f.name.span, out) {
-            Some(signature) => drop(context.externs.insert(f.name.text.clone(), signature)),
-            None => drop(context.broken.insert(f.name.text.clone())),
-        }
+        let returns = read_type(&f.returns, out).map(|r| r.0);
+        let signature = helper_signature(&f.params, returns, f.name.span, out);
+        context.helpers.add(&f.name, f.public, true, signature, out);
     }
+    context.helpers.hidden_exports(out);
+}
+
+/// The header of a helper. Parameters with a default are the last ones.
+fn helper_signature(
+    params: &[ast::Param],
+    returns: Option<Ty>,
+    span: Span,
+    out: &mut Vec<Diagnostic>,
+) -> Option<Signature> {
+    let optional = params.iter().position(|param| param.default.is_some()).unwrap_or(params.len());
+    if let Some(param) = params.iter().skip(optional).find(|param| param.default.is_none()) {
+        let text = format!("`{}` needs a default", param.name.text);
+        let diagnostic = Diagnostic::new("E0506", param.name.span, text).label("a parameter before it has one");
+        out.push(diagnostic.help("put parameters with defaults last"));
+    }
+    signature(params, returns, span, out)
 }
 
 /// Fills the table of domains.
@@ -114,7 +120,7 @@ fn signature(params: &[ast::Param], returns: Option<Ty>, span: Span, out: &mut V
                 Some(value) => Some(value),
                 None => {
                     out.push(
-                        Diagnostic::new("E0401", text.span, format!("`{}` is not a `{ty}`", text.text))
+                        Diagnostic::new("E0401", text.span, format!("`{}` is not {}", text.text, with_article(&ty)))
                             .label("as default"),
                     );
                     None
@@ -138,6 +144,9 @@ fn default_value(text: &str, ty: &Ty, span: Span) -> Option<Expr> {
         }
         let value = default_value(text, inner, span)?;
         return make(Kind::Convert(Box::new(value)));
+    }
+    if let Some(constant) = constant(text, span).filter(|constant| constant.ty == *ty) {
+        return Some(constant);
     }
     let literal = |kind, of| Expr::new(kind, of, span);
     match ty {

@@ -1,5 +1,7 @@
 //! The types of expressions. `want` is the type that the context expects.
 
+use super::folds::Fold;
+use super::returns;
 use super::scope::Use;
 use super::types::{DTYPES, join};
 use super::wording::with_article;
@@ -47,10 +49,10 @@ impl Checker<'_> {
             ExprKind::Block(block) => self.block(block, want),
             ExprKind::Fail(parts) => self.fail(parts, span),
             ExprKind::Since(clause) => Expr::new(Kind::Since(clause.opset, clause.reason.clone()), Ty::Never, span),
-            ExprKind::Closure(..) => self.poison(
-                Diagnostic::new("E0401", span, "a graph must be an attribute")
-                    .label("only attributes with the suffix `_g` take a graph"),
-            ),
+            ExprKind::Fold { state, init, item, list, body } => {
+                self.fold(Fold { state, init, item, list, body }, want, span)
+            }
+            ExprKind::Closure(params, body) => self.closure(params, body, span),
         }
     }
 
@@ -62,6 +64,9 @@ impl Checker<'_> {
         }
         if let Some(constant) = constant(&name.text, span) {
             return constant;
+        }
+        if let Some(diagnostic) = self.rest_by_name(name) {
+            return self.poison(diagnostic);
         }
         match name.text.as_str() {
             "opset" => Expr::new(Kind::Opset, Ty::Int, span),
@@ -138,7 +143,7 @@ impl Checker<'_> {
         };
         self.scopes.push();
         if let Ok((name, _, ty)) = &bound {
-            self.scopes.bind(&name.text, ty.clone(), name.span, Use::Bound);
+            self.bind_name(&name.text, ty.clone(), name.span, Use::Bound);
         }
         let want_then = if other.is_some() { want } else { None };
         let then = self.block(then, want_then);
@@ -269,7 +274,7 @@ impl Checker<'_> {
     pub(crate) fn bind(&mut self, pattern: &ast::Pattern, ty: &Ty) -> Names {
         match pattern {
             ast::Pattern::Name(name) => {
-                self.scopes.bind(&name.text, ty.clone(), name.span, Use::Bound);
+                self.bind_name(&name.text, ty.clone(), name.span, Use::Bound);
                 Names::One(name.text.clone())
             }
             ast::Pattern::Tuple(names, span) => {
@@ -283,7 +288,7 @@ impl Checker<'_> {
                     }
                 };
                 for (name, ty) in names.iter().zip(tys) {
-                    self.scopes.bind(&name.text, ty, name.span, Use::Bound);
+                    self.bind_name(&name.text, ty, name.span, Use::Bound);
                 }
                 Names::Tuple(names.iter().map(|n| n.text.clone()).collect())
             }
@@ -350,6 +355,11 @@ impl Checker<'_> {
                     statements.push(Statement::Let(names, value));
                 }
                 StatementKind::Ignore(name, _) => self.ignore(name),
+                StatementKind::Return(value) => {
+                    self.unchecked(value);
+                    self.out.push(returns::misplaced(statement.span));
+                    refuses = true;
+                }
                 StatementKind::Since(clause) => {
                     statements.push(Statement::Since(clause.opset, clause.reason.clone(), clause.span));
                 }

@@ -56,6 +56,11 @@ pub(super) fn lower_signature(
         let ty = wanted.iter().find(|w| w.0 == ident.text).map(|w| w.1.clone())?;
         params.push(Param { name: ident.text.clone(), ty, size: None, default: None, span: ident.span });
     }
+    if lower.rest.is_some() {
+        let unlisted = wanted.into_iter().filter(|w| !lower.params.iter().any(|p| p.text == w.0));
+        let span = lower.header_span;
+        params.extend(unlisted.map(|(name, ty)| Param { name, ty, size: None, default: None, span }));
+    }
     let returns = lower_returns(lower, version, out)?;
     Some((Signature { params, returns, span: lower.header_span }, inputs))
 }
@@ -107,7 +112,15 @@ fn check_params(
         out.push(did_you_mean(diagnostic, candidate));
         return None;
     }
-    if let Some(missing) = wanted.iter().find(|w| !lower.params.iter().any(|p| p.text == w.0)) {
+    let mut unlisted = wanted.iter().skip(inputs).filter(|w| !lower.params.iter().any(|p| p.text == w.0));
+    if let Some(rest) = lower.rest.as_ref().filter(|_| unlisted.next().is_none()) {
+        let text = format!("`..{}` stands for nothing", rest.text);
+        let label = "all attributes are listed";
+        out.push(Diagnostic::new("E0202", rest.span, text).label(label).note(fact));
+        return None;
+    }
+    let required = if lower.rest.is_some() { &wanted[..inputs] } else { wanted };
+    if let Some(missing) = required.iter().find(|w| !lower.params.iter().any(|p| p.text == w.0)) {
         out.push(
             Diagnostic::new("E0202", lower.header_span, format!("the header lacks `{}`", missing.0))
                 .label("must name all inputs, then all attributes")

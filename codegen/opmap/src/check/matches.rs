@@ -100,7 +100,7 @@ impl Checker<'_> {
                         Ty::Optional(inner) if unwrap => (**inner).clone(),
                         ty => ty.clone(),
                     };
-                    self.scopes.bind(&name.text, bound, name.span, Use::Bound);
+                    self.bind_name(&name.text, bound, name.span, Use::Bound);
                     Pattern::Bind { name: name.text.clone(), unwrap }
                 }
             },

@@ -8,12 +8,16 @@ mod declare;
 mod examples;
 mod exprs;
 pub(crate) mod facts;
+mod folds;
+mod graphs;
+mod helpers;
 mod lower_header;
 mod map_header;
 mod matches;
 mod nodes;
 mod operators;
 mod other_domains;
+mod returns;
 mod same;
 mod scope;
 mod types;
@@ -24,11 +28,12 @@ use std::collections::{HashMap, HashSet};
 use crate::collect::Items;
 use crate::diagnostic::Diagnostic;
 use crate::schema::Schemas;
-use crate::source::{Sources, Span};
+use crate::source::{FileId, Sources, Span};
 use crate::syntax::ast;
 use crate::tree::{self, Arm, Expr, Function, Kind, Param, Program};
 use crate::types::Ty;
 
+use helpers::Helpers;
 pub(crate) use lower_header::lower_header;
 use scope::{Scopes, Use};
 
@@ -37,8 +42,7 @@ pub(crate) struct Context<'a> {
     pub sources: &'a Sources,
     pub schemas: &'a Schemas,
     pub maps: HashMap<String, Signature>,
-    pub fns: HashMap<String, Signature>,
-    pub externs: HashMap<String, Signature>,
+    pub helpers: Helpers,
     /// Names whose declaration has an error. Their uses are not reported.
     pub broken: HashSet<String>,
     /// The domains that the files import, with version and place.
@@ -74,16 +78,29 @@ pub(crate) struct Checker<'a> {
     pub place: Place,
     /// The opset whose form calls of ONNX operators have.
     pub form: u32,
+    /// `..attrs` of a lowering.
+    pub rest: Option<Rest>,
+    /// How many folds around this place are checked a second time.
+    pub refolds: u32,
+}
+
+/// The attributes that `..attrs` in the header of a lowering stands for.
+#[derive(Debug, Clone)]
+pub(crate) struct Rest {
+    pub name: ast::Ident,
+    pub params: Vec<Param>,
+    pub used: bool,
 }
 
 /// Checks all items.
-pub fn check(items: &Items, sources: &Sources, schemas: &Schemas, out: &mut Vec<Diagnostic>) -> Program {
+///
+/// Files from `first` on are checked over a base.
+pub fn check(items: &Items, sources: &Sources, first: FileId, schemas: &Schemas, out: &mut Vec<Diagnostic>) -> Program {
     let mut context = Context {
         sources,
         schemas,
         maps: HashMap::new(),
-        fns: HashMap::new(),
-        externs: HashMap::new(),
+        helpers: Helpers::new(sources, first),
         broken: HashSet::new(),
         domains: HashMap::new(),
         newest: schemas.opsets.max,
@@ -132,8 +149,8 @@ fn rules(
         program.lowers.extend(checker.lower(meta.docs.clone(), lower));
     }
     for (meta, item) in &items.fns {
-        let name = item.name.text.clone();
-        let Some(signature) = context.fns.get(&name).filter(|s| s.span == item.name.span) else { continue };
+        let Some((name, signature)) = context.helpers.declared(&item.name) else { continue };
+        let name = name.to_owned();
         let mut checker = Checker::new(context, out, &mut program.arms, used, name.clone(), Place::Fn, context.newest);
         let body = checker.function_body(&item.body, signature, &[]);
         program.fns.push(Function {
@@ -146,8 +163,8 @@ fn rules(
         });
     }
     for (meta, item) in &items.externs {
-        let name = item.name.text.clone();
-        let Some(signature) = context.externs.get(&name).filter(|s| s.span == item.name.span) else { continue };
+        let Some((name, signature)) = context.helpers.declared(&item.name) else { continue };
+        let name = name.to_owned();
         program.externs.push(Function {
             name,
             docs: meta.docs.clone(),
@@ -163,7 +180,8 @@ fn unused_helpers(items: &Items, context: &Context<'_>, used: &HashSet<String>, 
     let fns = items.fns.iter().map(|(_, f)| (&f.name, "fn"));
     let externs = items.externs.iter().map(|(_, f)| (&f.name, "extern fn"));
     for (name, what) in fns.chain(externs) {
-        if !used.contains(&name.text) && !context.broken.contains(&name.text) {
+        let is_used = context.helpers.declared(name).is_none_or(|(name, _)| used.contains(name));
+        if !is_used {
             out.push(
                 Diagnostic::new("E0503", name.span, format!("{what} `{}` is never called", name.text))
                     .label("remove it, or call it"),
@@ -192,7 +210,8 @@ impl<'a> Checker<'a> {
         place: Place,
         form: u32,
     ) -> Self {
-        Checker { context, out, arms, used, scopes: Scopes::default(), rule, place, form }
+        let scopes = Scopes::default();
+        Checker { context, out, arms, used, scopes, rule, place, form, rest: None, refolds: 0 }
     }
 
     fn map(&mut self, docs: Vec<String>, map: &ast::Map, signature: &Signature) -> Function {
@@ -210,7 +229,15 @@ impl<'a> Checker<'a> {
 
     fn lower(&mut self, docs: Vec<String>, lower: &ast::Lower) -> Option<tree::Lower> {
         let (signature, inputs) = lower_header::lower_signature(self.context, lower, self.out)?;
-        let body = self.function_body(&lower.body, &signature, &[]);
+        let listed = lower.params.len();
+        self.rest = lower.rest.clone().map(|name| Rest {
+            name,
+            params: signature.params.get(listed..).unwrap_or_default().to_vec(),
+            used: false,
+        });
+        let own = Signature { params: signature.params.iter().take(listed).cloned().collect(), ..signature.clone() };
+        let body = self.function_body(&lower.body, &own, &[]);
+        self.rest_is_used(&body);
         let function = Function {
             name: self.rule.clone(),
             docs,
@@ -226,12 +253,13 @@ impl<'a> Checker<'a> {
     fn function_body(&mut self, body: &ast::Body, signature: &Signature, may_be_unused: &[bool]) -> Expr {
         self.scopes.push();
         for param in &signature.params {
-            self.scopes.bind(&param.name, param.ty.clone(), param.span, Use::Param);
+            self.bind_name(&param.name, param.ty.clone(), param.span, Use::Param);
         }
         let mut checked = match body {
             ast::Body::Expr(expr) => self.expr_as(expr, &signature.returns),
             ast::Body::Block(block) => {
-                let block = self.block(block, Some(&signature.returns));
+                let block = returns::without_returns(block, self.out);
+                let block = self.block(&block, Some(&signature.returns));
                 self.coerce(block, &signature.returns)
             }
         };

@@ -64,7 +64,7 @@ impl<'w> Checker<'w> {
         }
         let inputs = match version {
             Some(version) => {
-                required_attributes(&op, version, name.span, args, self.out);
+                required_attributes(&op, version, name.span, args, &attrs, self.out);
                 let inputs = self.inputs(&op, version, given, &|_| false, span);
                 inputs.into_iter().map(|input| self.without_number(&op, input)).collect()
             }

@@ -52,6 +52,11 @@ impl Scopes {
         Some(local)
     }
 
+    /// Looks a name up.
+    pub fn get(&self, name: &str) -> Option<&Local> {
+        self.0.iter().rev().flat_map(|s| s.iter().rev()).find(|l| l.name == name)
+    }
+
     /// The parameter of this name.
     pub fn param(&mut self, name: &str) -> Option<&mut Local> {
         self.0.first_mut()?.iter_mut().find(|l| l.name == name && l.origin == Use::Param)

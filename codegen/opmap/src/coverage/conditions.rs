@@ -196,7 +196,7 @@ impl<'a> Coverage<'a> {
             Kind::Local(name) => scope.place(name),
             Kind::Extern(name, args) => {
                 let part = match name.as_str() {
-                    "dtype" => Part::Dtype,
+                    "dtype_of" => Part::Dtype,
                     "rank" => Part::Rank,
                     _ => return None,
                 };
@@ -276,11 +276,11 @@ impl<'a> Coverage<'a> {
         }
     }
 
-    /// `contents(x)` and `value(x)` are present if the elements of `x` are known. They may also be absent for known elements:
+    /// `contents(x)` and `value_of(x)` are present if the elements of `x` are known. They may also be absent for known elements:
     /// those of floats, or several.
     fn known_elements(&mut self, value: &'a Expr, present: bool, path: Path<'a>) -> Option<Path<'a>> {
         let Kind::Extern(name, args) = &value.kind else { return Some(path) };
-        if !present || !matches!(name.as_str(), "contents" | "value") {
+        if !present || !matches!(name.as_str(), "contents" | "value_of") {
             return Some(path);
         }
         let place = args.first().and_then(|arg| self.place(arg, &path.scope));

@@ -7,6 +7,7 @@ use super::call::{ranks_of_length, vector};
 use super::dtypes::DtypeSet;
 use super::opsets::Opsets;
 use super::values::{Abs, Kinds, Known, List, Number, Optional, Ranks, Tensor, Truth, Values};
+use crate::tree::short_name;
 use crate::types::Ty;
 
 impl Coverage<'_> {
@@ -33,16 +34,16 @@ impl Coverage<'_> {
                 let (low, high) = tensor()?.ranks.bounds();
                 Abs::Number(Number::between(low, high))
             }
-            ("dtype", _) => Abs::Dtype(tensor()?.dtypes),
-            ("shape", _) => {
+            ("dtype_of", _) => Abs::Dtype(tensor()?.dtypes),
+            ("shape_of", _) => {
                 let (low, high) = tensor()?.ranks.bounds();
                 Abs::List(List::between(low, high, size()))
             }
-            ("dim", [Abs::Tensor(x), Abs::Number(i)]) if i.integer() == Some(-1) => match size() {
+            ("dim_of", [Abs::Tensor(x), Abs::Number(i)]) if i.integer() == Some(-1) => match size() {
                 Abs::Number(size) => Abs::Number(Number { known: x.last, ..size }),
                 other => other,
             },
-            ("dim", _) => size(),
+            ("dim_of", _) => size(),
             ("is_known", _) => {
                 let known = tensor()?.known;
                 Abs::Truth(Truth::may(known.may(), known.may_not(), at))
@@ -52,11 +53,11 @@ impl Coverage<'_> {
                 Some(list @ Abs::List(_)) => list.clone(),
                 _ => return None,
             },
-            ("value", [Abs::Optional(optional)]) => match optional.present.tensor() {
+            ("value_of", [Abs::Optional(optional)]) => match optional.present.tensor() {
                 None => Abs::Optional(Optional::nothing()),
                 Some(tensor) => only_element(tensor, optional.absent),
             },
-            ("value", [Abs::Tensor(tensor)]) => only_element(tensor, false),
+            ("value_of", [Abs::Tensor(tensor)]) => only_element(tensor, false),
             ("number" | "sym", _) => match tensor()?.elements.as_deref() {
                 Some(number @ Abs::Number(_)) => number.clone(),
                 _ => Abs::Number(Number {
@@ -80,7 +81,7 @@ impl Coverage<'_> {
             }),
             ("vector", [list]) => Abs::Tensor(vector(list.clone(), DtypeSet::one("int64"))),
             ("constant", [list, Abs::Dtype(t)]) => Abs::Tensor(vector(list.clone(), *t)),
-            ("full", [Abs::List(size), value, Abs::Dtype(t)]) => Abs::Tensor(Tensor {
+            ("full_of", [Abs::List(size), value, Abs::Dtype(t)]) => Abs::Tensor(Tensor {
                 ranks: ranks_of_length(size),
                 known: value.known().or(Known::MAYBE),
                 ..Tensor::of(*t)

@@ -10,6 +10,9 @@ use super::{Coverage, Path, Seen};
 use crate::tree::{Builtin, Expr, Item, Names};
 use crate::types::Ty;
 
+/// A `fold` over a list of unknown length is walked so often before its state may be anything.
+const MOST_ROUNDS: usize = 4;
+
 impl<'a> Coverage<'a> {
     pub(super) fn list(&mut self, items: &'a [Item], scope: &Scope<'a>, mut at: Opsets) -> Seen {
         let mut list = List::of(Vec::new());
@@ -80,6 +83,42 @@ impl<'a> Coverage<'a> {
                 Seen { value: Abs::List(list), at: done }
             }
         }
+    }
+
+    /// `fold state = init for item in list { body }`. A list of unknown length is walked until nothing new is found.
+    pub(super) fn fold(
+        &mut self,
+        (state, init): (&'a Names, &'a Expr),
+        (item, list): (&'a Names, &'a Expr),
+        body: &'a Expr,
+        scope: &Scope<'a>,
+        at: Opsets,
+    ) -> Seen {
+        let over = self.expr(list, scope, at);
+        let first = self.expr(init, scope, over.at);
+        let Abs::List(over) = over.value else { return Seen { value: self.top(&body.ty, first.at), at: first.at } };
+        let step = |this: &mut Self, now: &Seen, value: &Abs| {
+            let mut inner = scope.clone();
+            bind(&mut inner, state, &now.value);
+            bind(&mut inner, item, value);
+            this.expr(body, &inner, now.at)
+        };
+        let mut now = first;
+        if let Some(items) = &over.items {
+            for item in items.iter() {
+                now = step(self, &now, item);
+            }
+            return now;
+        }
+        for _ in 0..MOST_ROUNDS {
+            let next = now.clone().or(step(self, &now, &over.each));
+            if next.value == now.value {
+                return next;
+            }
+            now = next;
+        }
+        let widest = Seen { value: self.top(&body.ty, now.at), at: now.at };
+        widest.clone().or(step(self, &widest, &over.each))
     }
 
     pub(super) fn slice(

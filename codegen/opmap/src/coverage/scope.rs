@@ -36,7 +36,7 @@ pub(super) enum Part {
     Whole,
     /// The value of an optional, if it is present.
     Present,
-    /// `dtype(x)`
+    /// `dtype_of(x)`
     Dtype,
     /// `rank(x)`
     Rank,

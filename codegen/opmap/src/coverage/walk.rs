@@ -106,13 +106,24 @@ impl<'a> Coverage<'a> {
                 self.since_value(expr.span, *since, reason, at);
                 return Seen::never();
             }
-            Kind::Closure(names, body) => {
+            Kind::Fold { state, init, item, list, body } => {
+                return self.fold((state, init), (item, list), body, scope, at);
+            }
+            Kind::Closure(params, body) => {
                 let mut inner = scope.clone();
-                for name in names {
+                for name in &params.names {
                     inner.bind(name, self.top(&Ty::Tensor, at), None);
+                }
+                if let Some(name) = &params.rest {
+                    inner.bind(name, self.top(&Ty::list(Ty::Tensor), at), None);
                 }
                 let at = self.expr(body, &inner, at).at;
                 return Seen { value: Abs::Any, at };
+            }
+            Kind::Apply(graph, args) => {
+                let seen = self.expr(graph, scope, at);
+                let at = self.list(args, scope, seen.at).at;
+                return Seen { value: self.top(&expr.ty, at), at };
             }
         };
         Seen { value, at }

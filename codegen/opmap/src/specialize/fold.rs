@@ -229,7 +229,7 @@ pub(super) fn read_constant(function: &str, args: &[Expr], like: &Expr) -> Optio
         "contents" | "known_ints" if integers => Some(arg.clone()),
         "sym_ints" if integers || sizes => Some(arg.clone()),
         "is_known" if integers || arg.ty.is_number() => Some(known(true, like)),
-        "value" | "number" | "sym" if arg.ty.is_number() => Some(arg.clone()),
+        "value_of" | "number" | "sym" if arg.ty.is_number() => Some(arg.clone()),
         _ => None,
     }
 }

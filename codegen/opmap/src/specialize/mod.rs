@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 
 use crate::schema::Schemas;
 use crate::tree::{
-    Builtin, Expr, Function, Input, Item, Kind, MatchArm, Names, Node, Outputs, Pattern, Program, Stated, Statement,
-    Text,
+    Builtin, ClosureParams, Expr, Function, Input, Item, Kind, MatchArm, Names, Node, Outputs, Pattern, Program,
+    Stated, Statement, Text,
 };
 use crate::types::Ty;
 use crate::visit;
@@ -165,6 +165,24 @@ impl<'a> Specializer<'a> {
                 let condition = condition.as_ref().map(|c| self.boxed(c, &inner));
                 Kind::Comprehension { element: self.boxed(element, &inner), names, list, condition }
             }
+            Kind::Fold { state, init, item, list, body } => {
+                let (list, init) = (self.boxed(list, scope), self.boxed(init, scope));
+                let (item, inner) = bind_names(item, scope);
+                let (state, inner) = bind_names(state, &inner);
+                Kind::Fold { state, init, item, list, body: self.boxed(body, &inner) }
+            }
+            Kind::Apply(graph, args) => {
+                let graph = self.boxed(graph, scope);
+                let args = self.items(args, scope);
+                if !matches!(graph.kind, Kind::Closure(..)) {
+                    return Expr::new(Kind::Apply(graph, args), expr.ty.clone(), expr.span);
+                }
+                // Only a name can be called.
+                let (name, _) = bind("graph", scope);
+                let local = Box::new(Expr::new(Kind::Local(name.clone()), Ty::Graph, graph.span));
+                let call = Expr::new(Kind::Apply(local, args), expr.ty.clone(), expr.span);
+                return in_block(vec![Statement::Let(Names::One(name), *graph)], call);
+            }
             Kind::Tuple(parts) => Kind::Tuple(self.exprs(parts, scope)),
             Kind::Index(list, index) => {
                 let (list, index) = (self.boxed(list, scope), self.boxed(index, scope));
@@ -180,9 +198,11 @@ impl<'a> Specializer<'a> {
             }
             Kind::Block(statements, result) => return self.block(statements, result, expr, scope),
             Kind::Fail(parts) => Kind::Fail(self.texts(parts, scope)),
-            Kind::Closure(names, body) => {
-                let (names, inner) = bind_all(names, scope);
-                Kind::Closure(names, self.boxed(body, &inner))
+            Kind::Closure(params, body) => {
+                let (names, inner) = bind_all(&params.names, scope);
+                let (rest, inner) = bind_all(params.rest.as_slice(), &inner);
+                let params = ClosureParams { names, rest: rest.into_iter().next() };
+                Kind::Closure(params, self.boxed(body, &inner))
             }
         };
         Expr::new(kind, expr.ty.clone(), expr.span)

@@ -31,12 +31,12 @@ impl Scope {
     }
 }
 
-/// How often a name is used in an expression. Uses in closures and comprehensions count twice, because these may run several times.
+/// How often a name is used in an expression. Uses in closures, comprehensions and folds count twice, because these may run several times.
 pub(super) fn count_uses(expr: &Expr, name: &str) -> usize {
     let mut count = 0;
     visit::walk(expr, &mut |e| match &e.kind {
         Kind::Local(n) if n == name => count += 1,
-        Kind::Closure(..) | Kind::Comprehension { .. } => {
+        Kind::Closure(..) | Kind::Comprehension { .. } | Kind::Fold { .. } => {
             let mut inside = 0;
             visit::walk(e, &mut |e| inside += usize::from(matches!(&e.kind, Kind::Local(n) if n == name)));
             count += inside;

@@ -19,6 +19,7 @@ pub const KEYWORDS: &[&str] = &[
     "map",
     "lower",
     "same",
+    "pub",
     "fn",
     "extern",
     "unsupported",

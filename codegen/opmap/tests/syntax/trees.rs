@@ -8,7 +8,8 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-const RESERVED: &[&str] = &["for", "in", "if", "else", "let", "match", "fail", "since", "ignore", "map"];
+const RESERVED: &[&str] =
+    &["for", "in", "if", "else", "let", "match", "fail", "since", "ignore", "fold", "return", "map"];
 
 fn ident(text: impl Into<String>) -> Ident {
     Ident { text: text.into(), span: Span::default() }
@@ -135,10 +136,17 @@ pub fn expr() -> impl Strategy<Value = Expr> {
             1 => (boxed(), boxed()).prop_map(|(xs, i)| ExprKind::Index(xs, i)),
             1 => (boxed(), option::of(boxed()), option::of(boxed())).prop_map(|(xs, a, b)| ExprKind::Slice(xs, a, b)),
             1 => block(inner.clone()).prop_map(ExprKind::Block),
-            1 => (vec(name(), 0..3), boxed()).prop_map(|(params, body)| ExprKind::Closure(params, body)),
+            1 => (pattern(), boxed(), pattern(), boxed(), block(inner.clone())).prop_map(
+                |(state, init, item, list, body)| ExprKind::Fold { state, init, item, list, body },
+            ),
+            1 => (closure_params(), boxed()).prop_map(|(params, body)| ExprKind::Closure(params, body)),
         ]
         .prop_map(expr_of)
     })
+}
+
+fn closure_params() -> impl Strategy<Value = ClosureParams> {
+    (vec(name(), 0..3), option::of(name())).prop_map(|(names, rest)| ClosureParams { names, rest })
 }
 
 /// Functions with lower-case names.
@@ -205,6 +213,7 @@ fn block(inner: BoxedStrategy<Expr>) -> impl Strategy<Value = Block> {
         3 => (pattern(), inner.clone()).prop_map(|(pattern, value)| StatementKind::Let(pattern, value)),
         1 => (name(), text()).prop_map(|(name, why)| StatementKind::Ignore(name, why)),
         1 => since().prop_map(StatementKind::Since),
+        1 => inner.clone().prop_map(StatementKind::Return),
         2 => inner.clone().prop_map(StatementKind::Expr),
     ];
     let statement = (comments(), any::<bool>(), kind).prop_map(|(comments, blank_before, kind)| Statement {
@@ -304,8 +313,10 @@ fn lower() -> impl Strategy<Value = Lower> {
         vec(capitalised(), 0..3).prop_map(LowerOutputs::Named),
         name().prop_map(LowerOutputs::Variadic),
     ];
-    (onnx_name(), any::<u32>(), vec(name(), 0..20), outputs, body()).prop_map(|(op, before, params, outputs, body)| {
-        Lower { op, before, before_span: Span::default(), params, outputs, body, header_span: Span::default() }
+    let params = (vec(name(), 0..20), option::of(name()));
+    (onnx_name(), any::<u32>(), params, outputs, body()).prop_map(|(op, before, (params, rest), outputs, body)| {
+        let (before_span, header_span) = (Span::default(), Span::default());
+        Lower { op, before, before_span, params, rest, outputs, body, header_span }
     })
 }
 
@@ -320,7 +331,7 @@ fn example_value() -> impl Strategy<Value = ExampleValue> {
             ExampleValue::Literal { dtype, sizes, elements: elements[..count].to_vec() }
         },
     );
-    let closure = (vec(name(), 0..2), name()).prop_map(|(params, result)| {
+    let closure = (closure_params(), name()).prop_map(|(params, result)| {
         let body = expr_of(ExprKind::Block(block_of(expr_of(ExprKind::Name(result)))));
         ExampleValue::Graph(Box::new(expr_of(ExprKind::Closure(params, Box::new(body)))))
     });
@@ -370,14 +381,10 @@ fn item() -> impl Strategy<Value = Item> {
         numbers_span: Span::default(),
         why,
     });
-    let function = (called(), params(false), ty(), body()).prop_map(|(name, params, returns, body)| Fn {
-        name,
-        params,
-        returns,
-        body,
-    });
-    let extern_fn =
-        (called(), params(false), ty()).prop_map(|(name, params, returns)| ExternFn { name, params, returns });
+    let function = (any::<bool>(), called(), params(false), ty(), body())
+        .prop_map(|(public, name, params, returns, body)| Fn { public, name, params, returns, body });
+    let extern_fn = (any::<bool>(), called(), params(false), ty())
+        .prop_map(|(public, name, params, returns)| ExternFn { public, name, params, returns });
     let unsupported = (op_name(), text()).prop_map(|(op, reason)| Unsupported { op, reason });
     let kind = prop_oneof![
         4 => map().prop_map(ItemKind::Map),

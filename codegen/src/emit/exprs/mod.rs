@@ -11,7 +11,7 @@ use quote::quote;
 use super::types::{cloned, converted, dtype, float, int, is_copy, rust_name};
 use super::{Context, ident};
 use aten2onnx_opmap::syntax::ast::UnaryOp;
-use aten2onnx_opmap::tree::{Expr, Item, Kind, Names, Node, Outputs, Statement, Text};
+use aten2onnx_opmap::tree::{Expr, Item, Kind, Names, Node, Outputs, Statement, Text, short_name};
 use aten2onnx_opmap::types::Ty;
 
 /// The statements of a block being written.
@@ -181,7 +181,9 @@ impl<'a> Body<'a> {
             }),
             Kind::Fail(parts) => self.fail(parts),
             Kind::Since(opset, reason) => quote!(return Err(Error::refused(#reason, Some(#opset)))),
-            Kind::Closure(..) => quote!(compile_error!("a graph outside an attribute")),
+            Kind::Fold { state, init, item, list, body } => self.fold(state, init, item, list, body),
+            Kind::Closure(params, body) => self.closure(params, body, expr),
+            Kind::Apply(graph, args) => self.apply(graph, args, &expr.ty),
         }
     }
 
@@ -298,7 +300,7 @@ fn name_for(expr: &Expr) -> Option<&str> {
     match &expr.kind {
         Kind::Node(node) => Some(node_name(node)),
         Kind::Rule(name, _) => name.split("::").nth(1).and_then(|n| n.split('.').next()),
-        Kind::Fn(name, _) | Kind::Extern(name, _) => Some(name),
+        Kind::Fn(name, _) | Kind::Extern(name, _) => Some(short_name(name)),
         Kind::Convert(inner) => name_for(inner),
         _ => None,
     }

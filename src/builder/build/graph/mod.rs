@@ -3,6 +3,7 @@
 pub(crate) mod bodies;
 mod edit;
 mod finish;
+pub(crate) mod function;
 pub(crate) mod live;
 mod names;
 

@@ -1,5 +1,6 @@
 //! A call of an operator, as lowerings receive it.
 
+use crate::build::graph::function::Graph;
 use crate::build::{Builder, LowerFn};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::graph::{Attr, Value};
@@ -112,8 +113,11 @@ impl Call {
     }
 
     /// A GRAPH attribute.
-    pub fn graph(&self, name: &str) -> Option<Attr> {
-        self.attr(name).filter(|a| matches!(a, Attr::Graph(_))).cloned()
+    pub fn graph(&self, name: &str) -> Option<Graph> {
+        match self.attr(name) {
+            Some(Attr::Graph(body)) => Some(Graph::Built(body.clone())),
+            _ => None,
+        }
     }
 
     /// The error for a missing required attribute.

@@ -1,15 +1,14 @@
 //! Attributes of a call of an ONNX operator.
 
 use super::super::lower_header::attr_type;
-use super::super::scope::Use;
 use super::super::wording::{UNWRAP, attribute_fact, kind_name, opsets, quoted, with_article};
 use super::super::{Checker, did_you_mean};
 use crate::diagnostic::Diagnostic;
 use crate::nearest::nearest;
 use crate::schema::onnx::{AttrKind, Attribute, Version};
 use crate::source::Span;
-use crate::syntax::ast::{self, Argument, ExprKind, Ident};
-use crate::tree::{AttrForm, Expr, Kind};
+use crate::syntax::ast::{self, Argument, Ident};
+use crate::tree::{AttrForm, Expr};
 use crate::types::Ty;
 
 impl Checker<'_> {
@@ -81,10 +80,7 @@ impl Checker<'_> {
 
     /// Checks a value without an expected type, so that its names count as used and its errors are reported.
     pub(in crate::check) fn unchecked(&mut self, value: &ast::Expr) {
-        match &value.kind {
-            ExprKind::Closure(params, body) => self.closure(params, body, value.span),
-            _ => self.expr(value, None),
-        };
+        self.expr(value, None);
     }
 
     fn attribute_value(
@@ -95,9 +91,6 @@ impl Checker<'_> {
         value: &ast::Expr,
         ty: &Ty,
     ) -> Option<Expr> {
-        if let (Ty::Graph, ExprKind::Closure(params, body)) = (ty, &value.kind) {
-            return Some(self.closure(params, body, value.span));
-        }
         let checked = self.expr(value, Some(ty));
         let (inner, optional) = match &checked.ty {
             Ty::Optional(inner) => ((**inner).clone(), true),
@@ -132,27 +125,6 @@ impl Checker<'_> {
         self.out.push(diagnostic);
         None
     }
-
-    fn closure(&mut self, params: &[Ident], body: &ast::Expr, span: Span) -> Expr {
-        self.scopes.push();
-        for param in params {
-            self.scopes.bind(&param.text, Ty::Tensor, param.span, Use::Bound);
-        }
-        let body = self.expr(body, None);
-        self.close_scope();
-        let fits = match &body.ty {
-            Ty::Tensor | Ty::Never => true,
-            Ty::List(t) => **t == Ty::Tensor,
-            Ty::Tuple(ts) => ts.iter().all(|t| *t == Ty::Tensor),
-            _ => false,
-        };
-        if !fits {
-            let text = format!("a graph must return tensors, not `{}`", body.ty);
-            return self.poison(Diagnostic::new("E0401", body.span, text));
-        }
-        let names = params.iter().map(|p| p.text.clone()).collect();
-        Expr::new(Kind::Closure(names, Box::new(body)), Ty::Graph, span)
-    }
 }
 
 /// Reports required attributes that are missing.
@@ -161,10 +133,12 @@ pub(in crate::check) fn required_attributes(
     version: &Version,
     span: Span,
     args: &[Argument],
+    attrs: &[(String, AttrForm, Expr)],
     out: &mut Vec<Diagnostic>,
 ) {
     for attribute in version.attributes.iter().filter(|a| a.required) {
-        if args.iter().any(|a| matches!(a, Argument::Named(n, _) if stem(&n.text).0 == attribute.name)) {
+        let named = |a: &Argument| matches!(a, Argument::Named(n, _) if stem(&n.text).0 == attribute.name);
+        if attrs.iter().any(|a| a.0 == attribute.name) || args.iter().any(named) {
             continue;
         }
         let text = format!("`{op}` needs the attribute `{}`", attribute.name);

@@ -41,6 +41,7 @@ impl<'w> Checker<'w> {
         for arg in args {
             match arg {
                 Argument::Positional(e) => given.push(Given { expr: self.input_value(e), spread: false }),
+                Argument::Spread(e) if self.is_rest(arg) => attrs.extend(self.passed_on(&op, version, args, e.span)),
                 Argument::Spread(e) => {
                     given.push(Given { expr: self.expr(e, Some(&Ty::list(Ty::Tensor))), spread: true })
                 }
@@ -56,7 +57,7 @@ impl<'w> Checker<'w> {
                 }
             }
         }
-        required_attributes(&op, version, name.span, args, self.out);
+        required_attributes(&op, version, name.span, args, &attrs, self.out);
         let misplaced =
             |port: &Port| args.iter().any(|a| matches!(a, Argument::Named(n, _) if stem(&n.text).0 == port.name));
         let inputs = self.inputs(&op, version, given, &misplaced, span);

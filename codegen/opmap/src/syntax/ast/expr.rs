@@ -49,6 +49,8 @@ pub enum StatementKind {
     Ignore(Ident, String),
     /// `since 16 "reason";`
     Since(SinceClause),
+    /// `return e;` in a branch of an `if`.
+    Return(Expr),
     /// An expression whose value is not used, such as `if c { fail "..." }`. The semicolon is optional after a brace.
     Expr(Expr),
 }
@@ -105,6 +107,8 @@ pub enum ExprKind {
     List(Vec<ListItem>),
     /// `[e for p in xs if c]`
     Comprehension { element: Box<Expr>, pattern: Pattern, list: Box<Expr>, condition: Option<Box<Expr>> },
+    /// `fold acc = init for x in list { body }`
+    Fold { state: Pattern, init: Box<Expr>, item: Pattern, list: Box<Expr>, body: Block },
     /// `(a, b)`, with two or more elements. Parentheses around one expression are not in the tree.
     Tuple(Vec<Expr>),
     /// `xs[i]`
@@ -118,7 +122,16 @@ pub enum ExprKind {
     /// `since 18 "reason"` in place of a value.
     Since(SinceClause),
     /// `|i, cond| { ... }` or `|| e`
-    Closure(Vec<Ident>, Box<Expr>),
+    Closure(ClosureParams, Box<Expr>),
+}
+
+/// `i, cond, ..rest`
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClosureParams {
+    /// One value each.
+    pub names: Vec<Ident>,
+    /// All other values, as a list.
+    pub rest: Option<Ident>,
 }
 
 /// `c` or `let b = bias`

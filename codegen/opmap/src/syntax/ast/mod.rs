@@ -11,8 +11,8 @@ use super::fact::Fact;
 use crate::source::Span;
 pub use example::{Example, ExampleArg, ExampleSize, ExampleTarget, ExampleValue};
 pub use expr::{
-    Argument, Arm, ArmPattern, BinaryOp, Block, Body, Condition, Expr, ExprKind, ListItem, Pattern, Statement,
-    StatementKind, TextPart, UnaryOp,
+    Argument, Arm, ArmPattern, BinaryOp, Block, Body, ClosureParams, Condition, Expr, ExprKind, ListItem, Pattern,
+    Statement, StatementKind, TextPart, UnaryOp,
 };
 
 /// A name or another text with its place.
@@ -205,6 +205,8 @@ pub struct Lower {
     pub before_span: Span,
     /// Inputs, then attributes with their suffix.
     pub params: Vec<Ident>,
+    /// `..attrs`: the attributes that are not listed.
+    pub rest: Option<Ident>,
     /// The outputs.
     pub outputs: LowerOutputs,
     /// The body.
@@ -262,6 +264,8 @@ pub struct Same {
 /// `fn`
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fn {
+    /// `pub`: other files may call it.
+    pub public: bool,
     /// Its name.
     pub name: Ident,
     /// Its parameters, perhaps with defaults. None is keyword-only.
@@ -275,6 +279,8 @@ pub struct Fn {
 /// `extern fn`
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExternFn {
+    /// `pub`: other files may call it.
+    pub public: bool,
     /// Its name.
     pub name: Ident,
     /// Its parameters.

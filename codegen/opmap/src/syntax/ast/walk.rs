@@ -13,7 +13,7 @@ pub fn walk_body(body: &mut Body, f: &mut dyn FnMut(&mut Expr)) {
 fn walk_block(block: &mut Block, f: &mut dyn FnMut(&mut Expr)) {
     for statement in &mut block.statements {
         match &mut statement.kind {
-            StatementKind::Let(_, expr) | StatementKind::Expr(expr) => walk_expr(expr, f),
+            StatementKind::Let(_, expr) | StatementKind::Return(expr) | StatementKind::Expr(expr) => walk_expr(expr, f),
             StatementKind::Ignore(..) | StatementKind::Since(_) => {}
         }
     }
@@ -66,6 +66,11 @@ pub fn walk_expr(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
                 walk_expr(condition, f);
             }
             walk_expr(element, f);
+        }
+        ExprKind::Fold { init, list, body, .. } => {
+            walk_expr(init, f);
+            walk_expr(list, f);
+            walk_block(body, f);
         }
         ExprKind::Tuple(parts) => parts.iter_mut().for_each(|e| walk_expr(e, f)),
         ExprKind::Slice(list, from, to) => {

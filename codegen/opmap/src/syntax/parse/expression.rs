@@ -9,7 +9,8 @@ use super::{Pair, Parts, Reader, Rule};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::syntax::ast::{
-    Argument, Arm, ArmPattern, BinaryOp, Block, Condition, Expr, ExprKind, ListItem, OnnxName, Pattern, UnaryOp,
+    Argument, Arm, ArmPattern, BinaryOp, Block, ClosureParams, Condition, Expr, ExprKind, Ident, ListItem, OnnxName,
+    Pattern, UnaryOp,
 };
 
 /// From loosest to tightest.
@@ -112,6 +113,7 @@ impl Reader<'_> {
             Rule::name | Rule::word => ExprKind::Name(self.ident(&pair)),
             Rule::if_expr => self.if_expr(pair)?,
             Rule::match_expr => self.match_expr(pair)?,
+            Rule::fold_expr => self.fold(pair)?,
             Rule::fail => ExprKind::Fail(self.fail_text(&Parts::of(pair).one(Rule::string)?)),
             Rule::since_clause => ExprKind::Since(self.since(pair)?),
             Rule::closure => self.closure(pair)?,
@@ -182,11 +184,30 @@ impl Reader<'_> {
 
     fn closure(&self, pair: Pair<'_>) -> Option<ExprKind> {
         let mut parts = Parts::of(pair);
-        let mut params = Vec::new();
-        while let Some(name) = parts.one(Rule::name) {
-            params.push(self.ident(&name));
+        let (mut names, mut rest) = (Vec::new(), None::<Ident>);
+        while let Some(rule) = parts.0.peek().map(Pair::as_rule) {
+            match rule {
+                Rule::expr => break,
+                Rule::rest_name => rest = Some(self.ident(&Parts::of(parts.next()?).next()?)),
+                Rule::name if rest.is_none() => names.push(self.ident(&parts.next()?)),
+                Rule::name => {
+                    let text = format!("`..{}` must be the last parameter", rest?.text);
+                    self.error(Diagnostic::new("E0001", self.span(&parts.next()?), text));
+                    return None;
+                }
+                _ => drop(parts.0.next()),
+            }
         }
-        Some(ExprKind::Closure(params, self.boxed(parts.one(Rule::expr)?)?))
+        Some(ExprKind::Closure(ClosureParams { names, rest }, self.boxed(parts.one(Rule::expr)?)?))
+    }
+
+    fn fold(&self, pair: Pair<'_>) -> Option<ExprKind> {
+        let mut parts = Parts::of(pair);
+        let state = self.binding(parts.one(Rule::binding)?)?;
+        let init = self.boxed(parts.one(Rule::expr)?)?;
+        let item = self.binding(parts.one(Rule::binding)?)?;
+        let list = self.boxed(parts.one(Rule::expr)?)?;
+        Some(ExprKind::Fold { state, init, item, list, body: self.block(parts.one(Rule::block)?)? })
     }
 
     /// Parentheses around one expression are not in the tree, but in its span.

@@ -8,7 +8,7 @@ use crate::syntax::lines::{self, Lines};
 use crate::syntax::scan::{self, Kind, Token};
 
 /// Words that are not names.
-const RESERVED: &[&str] = &["for", "in", "if", "else", "let", "match", "fail", "since", "ignore"];
+const RESERVED: &[&str] = &["for", "in", "if", "else", "let", "match", "fail", "since", "ignore", "fold", "return"];
 
 /// How useful an expectation is to a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,8 +93,10 @@ fn expectations(rules: &[Rule]) -> Vec<String> {
 
 fn begins_operand(rule: Rule) -> bool {
     use Rule::*;
-    matches!(rule, number | string | name | kw_if | kw_match | kw_fail | kw_since | bar | dotted | path_with_namespace)
-        || matches!(rule, open_paren | open_bracket | open_brace | called | negate | not)
+    matches!(
+        rule,
+        number | string | name | kw_if | kw_match | kw_fail | kw_fold | kw_since | bar | dotted | path_with_namespace
+    ) || matches!(rule, open_paren | open_bracket | open_brace | called | negate | not)
 }
 
 /// Help for habits from other languages.
@@ -151,10 +153,10 @@ fn wording(rule: Rule) -> Option<(Weight, &'static str)> {
         fact_keyword => "an item",
         clause => "a word",
         expr | negate | not | paren | list | closure | call | rule_call | if_expr | match_expr => "an expression",
-        fail | condition | named | argument => "an expression",
+        fold_expr | fail | condition | named | argument => "an expression",
         example_value | tensor | literal | example_list | example_arg => "a value",
         element | elements | bound => "a number",
-        statement | let_statement | ignore_statement | since_statement => "a statement",
+        statement | let_statement | ignore_statement | since_statement | return_statement => "a statement",
         pattern | patterns | tuple_pattern | arm => "a pattern",
         block => "a block",
         body_expr => "`=`",
@@ -171,6 +173,7 @@ fn wording(rule: Rule) -> Option<(Weight, &'static str)> {
         string => "a string",
         rows | kw_for => "`for`",
         kw_map | kw_lower | kw_same | kw_unsupported | kw_import_domain | kw_extern | kw_example => "an item",
+        kw_pub => "`pub`",
         kw_fn => "`fn`",
         kw_in | value_range => "`in`",
         kw_if => "`if`",
@@ -178,7 +181,7 @@ fn wording(rule: Rule) -> Option<(Weight, &'static str)> {
         kw_before => "`before`",
         kw_as => "`as`",
         kw_with | with_clause => "`with`",
-        open_paren | params | returns | names | arguments | example_args => "`(`",
+        open_paren | params | lower_params | returns | names | arguments | example_args => "`(`",
         close_paren => "`)`",
         open_bracket | output_list => "`[`",
         close_bracket => "`]`",
@@ -191,7 +194,7 @@ fn wording(rule: Rule) -> Option<(Weight, &'static str)> {
         equals => "`=`",
         arrow => "`->`",
         fat_arrow => "`=>`",
-        range_mark | slice_to | slice_rest | spread => "`..`",
+        range_mark | slice_to | slice_rest | spread | rest_name => "`..`",
         _ => return None,
     };
     Some((Weight::Word, wording))

@@ -16,6 +16,9 @@ pub enum Rule {
     r#returns,
     r#returned,
     r#lower,
+    r#lower_params,
+    r#lower_param,
+    r#rest_name,
     r#names,
     r#output_list,
     r#same,
@@ -50,6 +53,7 @@ pub enum Rule {
     r#let_statement,
     r#ignore_statement,
     r#since_statement,
+    r#return_statement,
     r#since_clause,
     r#binding,
     r#tuple_binding,
@@ -88,8 +92,10 @@ pub enum Rule {
     r#patterns,
     r#pattern,
     r#tuple_pattern,
+    r#fold_expr,
     r#fail,
     r#closure,
+    r#closure_param,
     r#paren,
     r#list,
     r#more_elements,
@@ -137,6 +143,7 @@ pub enum Rule {
     r#kw_map,
     r#kw_lower,
     r#kw_same,
+    r#kw_pub,
     r#kw_fn,
     r#kw_extern,
     r#kw_unsupported,
@@ -148,6 +155,8 @@ pub enum Rule {
     r#kw_if,
     r#kw_else,
     r#kw_let,
+    r#kw_fold,
+    r#kw_return,
     r#kw_match,
     r#kw_fail,
     r#kw_since,
@@ -182,6 +191,9 @@ impl Rule {
             Rule::r#returns,
             Rule::r#returned,
             Rule::r#lower,
+            Rule::r#lower_params,
+            Rule::r#lower_param,
+            Rule::r#rest_name,
             Rule::r#names,
             Rule::r#output_list,
             Rule::r#same,
@@ -216,6 +228,7 @@ impl Rule {
             Rule::r#let_statement,
             Rule::r#ignore_statement,
             Rule::r#since_statement,
+            Rule::r#return_statement,
             Rule::r#since_clause,
             Rule::r#binding,
             Rule::r#tuple_binding,
@@ -254,8 +267,10 @@ impl Rule {
             Rule::r#patterns,
             Rule::r#pattern,
             Rule::r#tuple_pattern,
+            Rule::r#fold_expr,
             Rule::r#fail,
             Rule::r#closure,
+            Rule::r#closure_param,
             Rule::r#paren,
             Rule::r#list,
             Rule::r#more_elements,
@@ -303,6 +318,7 @@ impl Rule {
             Rule::r#kw_map,
             Rule::r#kw_lower,
             Rule::r#kw_same,
+            Rule::r#kw_pub,
             Rule::r#kw_fn,
             Rule::r#kw_extern,
             Rule::r#kw_unsupported,
@@ -314,6 +330,8 @@ impl Rule {
             Rule::r#kw_if,
             Rule::r#kw_else,
             Rule::r#kw_let,
+            Rule::r#kw_fold,
+            Rule::r#kw_return,
             Rule::r#kw_match,
             Rule::r#kw_fail,
             Rule::r#kw_since,
@@ -608,7 +626,7 @@ impl ::pest::Parser<Rule> for Grammar {
                                             .and_then(|state| { super::hidden::skip(state) })
                                             .and_then(|state| { self::r#number(state) })
                                             .and_then(|state| { super::hidden::skip(state) })
-                                            .and_then(|state| { self::r#names(state) })
+                                            .and_then(|state| { self::r#lower_params(state) })
                                             .and_then(|state| { super::hidden::skip(state) })
                                             .and_then(|state| {
                                                 state
@@ -626,6 +644,102 @@ impl ::pest::Parser<Rule> for Grammar {
                                             })
                                             .and_then(|state| { super::hidden::skip(state) })
                                             .and_then(|state| { self::r#body(state) })
+                                    })
+                            },
+                        )
+                }
+                #[inline]
+                #[allow(non_snake_case, unused_variables)]
+                pub fn r#lower_params(
+                    state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                ) -> ::pest::ParseResult<
+                    ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                > {
+                    state
+                        .rule(
+                            Rule::r#lower_params,
+                            |state| {
+                                state
+                                    .sequence(|state| {
+                                        self::r#open_paren(state)
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| {
+                                                state
+                                                    .optional(|state| {
+                                                        state
+                                                            .sequence(|state| {
+                                                                self::r#lower_param(state)
+                                                                    .and_then(|state| { super::hidden::skip(state) })
+                                                                    .and_then(|state| {
+                                                                        state
+                                                                            .sequence(|state| {
+                                                                                state
+                                                                                    .optional(|state| {
+                                                                                        state
+                                                                                            .sequence(|state| {
+                                                                                                self::r#comma(state)
+                                                                                                    .and_then(|state| { super::hidden::skip(state) })
+                                                                                                    .and_then(|state| { self::r#lower_param(state) })
+                                                                                            })
+                                                                                            .and_then(|state| {
+                                                                                                state
+                                                                                                    .repeat(|state| {
+                                                                                                        state
+                                                                                                            .sequence(|state| {
+                                                                                                                super::hidden::skip(state)
+                                                                                                                    .and_then(|state| {
+                                                                                                                        state
+                                                                                                                            .sequence(|state| {
+                                                                                                                                self::r#comma(state)
+                                                                                                                                    .and_then(|state| { super::hidden::skip(state) })
+                                                                                                                                    .and_then(|state| { self::r#lower_param(state) })
+                                                                                                                            })
+                                                                                                                    })
+                                                                                                            })
+                                                                                                    })
+                                                                                            })
+                                                                                    })
+                                                                            })
+                                                                    })
+                                                                    .and_then(|state| { super::hidden::skip(state) })
+                                                                    .and_then(|state| {
+                                                                        state.optional(|state| { self::r#comma(state) })
+                                                                    })
+                                                            })
+                                                    })
+                                            })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#close_paren(state) })
+                                    })
+                            },
+                        )
+                }
+                #[inline]
+                #[allow(non_snake_case, unused_variables)]
+                pub fn r#lower_param(
+                    state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                ) -> ::pest::ParseResult<
+                    ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                > {
+                    let state = state.check_stack_limit()?;
+                    self::r#rest_name(state).or_else(|state| { self::r#word(state) })
+                }
+                #[inline]
+                #[allow(non_snake_case, unused_variables)]
+                pub fn r#rest_name(
+                    state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                ) -> ::pest::ParseResult<
+                    ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                > {
+                    state
+                        .rule(
+                            Rule::r#rest_name,
+                            |state| {
+                                state
+                                    .sequence(|state| {
+                                        self::r#range_mark(state)
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#word(state) })
                                     })
                             },
                         )
@@ -915,7 +1029,10 @@ impl ::pest::Parser<Rule> for Grammar {
                             |state| {
                                 state
                                     .sequence(|state| {
-                                        self::r#kw_extern(state)
+                                        state
+                                            .optional(|state| { self::r#kw_pub(state) })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#kw_extern(state) })
                                             .and_then(|state| { super::hidden::skip(state) })
                                             .and_then(|state| { self::r#kw_fn(state) })
                                             .and_then(|state| { super::hidden::skip(state) })
@@ -943,7 +1060,10 @@ impl ::pest::Parser<Rule> for Grammar {
                             |state| {
                                 state
                                     .sequence(|state| {
-                                        self::r#kw_fn(state)
+                                        state
+                                            .optional(|state| { self::r#kw_pub(state) })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#kw_fn(state) })
                                             .and_then(|state| { super::hidden::skip(state) })
                                             .and_then(|state| { self::r#name(state) })
                                             .and_then(|state| { super::hidden::skip(state) })
@@ -1885,6 +2005,7 @@ impl ::pest::Parser<Rule> for Grammar {
                                 self::r#let_statement(state)
                                     .or_else(|state| { self::r#ignore_statement(state) })
                                     .or_else(|state| { self::r#since_statement(state) })
+                                    .or_else(|state| { self::r#return_statement(state) })
                                     .or_else(|state| {
                                         state
                                             .sequence(|state| {
@@ -1983,6 +2104,28 @@ impl ::pest::Parser<Rule> for Grammar {
                                 state
                                     .sequence(|state| {
                                         self::r#since_clause(state)
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#semicolon(state) })
+                                    })
+                            },
+                        )
+                }
+                #[inline]
+                #[allow(non_snake_case, unused_variables)]
+                pub fn r#return_statement(
+                    state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                ) -> ::pest::ParseResult<
+                    ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                > {
+                    state
+                        .rule(
+                            Rule::r#return_statement,
+                            |state| {
+                                state
+                                    .sequence(|state| {
+                                        self::r#kw_return(state)
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#expr(state) })
                                             .and_then(|state| { super::hidden::skip(state) })
                                             .and_then(|state| { self::r#semicolon(state) })
                                     })
@@ -2672,6 +2815,7 @@ impl ::pest::Parser<Rule> for Grammar {
                         .or_else(|state| { self::r#list(state) })
                         .or_else(|state| { self::r#if_expr(state) })
                         .or_else(|state| { self::r#match_expr(state) })
+                        .or_else(|state| { self::r#fold_expr(state) })
                         .or_else(|state| { self::r#fail(state) })
                         .or_else(|state| { self::r#since_clause(state) })
                         .or_else(|state| { self::r#closure(state) })
@@ -2959,6 +3103,40 @@ impl ::pest::Parser<Rule> for Grammar {
                 }
                 #[inline]
                 #[allow(non_snake_case, unused_variables)]
+                pub fn r#fold_expr(
+                    state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                ) -> ::pest::ParseResult<
+                    ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                > {
+                    state
+                        .rule(
+                            Rule::r#fold_expr,
+                            |state| {
+                                state
+                                    .sequence(|state| {
+                                        self::r#kw_fold(state)
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#binding(state) })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#equals(state) })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#expr(state) })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#kw_for(state) })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#binding(state) })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#kw_in(state) })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#expr(state) })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#block(state) })
+                                    })
+                            },
+                        )
+                }
+                #[inline]
+                #[allow(non_snake_case, unused_variables)]
                 pub fn r#fail(
                     state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
                 ) -> ::pest::ParseResult<
@@ -3002,7 +3180,7 @@ impl ::pest::Parser<Rule> for Grammar {
                                                                     .optional(|state| {
                                                                         state
                                                                             .sequence(|state| {
-                                                                                self::r#name(state)
+                                                                                self::r#closure_param(state)
                                                                                     .and_then(|state| { super::hidden::skip(state) })
                                                                                     .and_then(|state| {
                                                                                         state
@@ -3013,7 +3191,7 @@ impl ::pest::Parser<Rule> for Grammar {
                                                                                                             .sequence(|state| {
                                                                                                                 self::r#comma(state)
                                                                                                                     .and_then(|state| { super::hidden::skip(state) })
-                                                                                                                    .and_then(|state| { self::r#name(state) })
+                                                                                                                    .and_then(|state| { self::r#closure_param(state) })
                                                                                                             })
                                                                                                             .and_then(|state| {
                                                                                                                 state
@@ -3026,7 +3204,7 @@ impl ::pest::Parser<Rule> for Grammar {
                                                                                                                                             .sequence(|state| {
                                                                                                                                                 self::r#comma(state)
                                                                                                                                                     .and_then(|state| { super::hidden::skip(state) })
-                                                                                                                                                    .and_then(|state| { self::r#name(state) })
+                                                                                                                                                    .and_then(|state| { self::r#closure_param(state) })
                                                                                                                                             })
                                                                                                                                     })
                                                                                                                             })
@@ -3051,6 +3229,16 @@ impl ::pest::Parser<Rule> for Grammar {
                                     })
                             },
                         )
+                }
+                #[inline]
+                #[allow(non_snake_case, unused_variables)]
+                pub fn r#closure_param(
+                    state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                ) -> ::pest::ParseResult<
+                    ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                > {
+                    let state = state.check_stack_limit()?;
+                    self::r#rest_name(state).or_else(|state| { self::r#name(state) })
                 }
                 #[inline]
                 #[allow(non_snake_case, unused_variables)]
@@ -4235,6 +4423,8 @@ impl ::pest::Parser<Rule> for Grammar {
                                                         .or_else(|state| { state.match_string("fail") })
                                                         .or_else(|state| { state.match_string("since") })
                                                         .or_else(|state| { state.match_string("ignore") })
+                                                        .or_else(|state| { state.match_string("fold") })
+                                                        .or_else(|state| { state.match_string("return") })
                                                         .and_then(|state| {
                                                             state.lookahead(false, |state| { self::r#tail(state) })
                                                         })
@@ -4694,6 +4884,34 @@ impl ::pest::Parser<Rule> for Grammar {
                 }
                 #[inline]
                 #[allow(non_snake_case, unused_variables)]
+                pub fn r#kw_pub(
+                    state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                ) -> ::pest::ParseResult<
+                    ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                > {
+                    state
+                        .rule(
+                            Rule::r#kw_pub,
+                            |state| {
+                                state
+                                    .atomic(
+                                        ::pest::Atomicity::Atomic,
+                                        |state| {
+                                            state
+                                                .sequence(|state| {
+                                                    state
+                                                        .match_string("pub")
+                                                        .and_then(|state| {
+                                                            state.lookahead(false, |state| { self::r#tail(state) })
+                                                        })
+                                                })
+                                        },
+                                    )
+                            },
+                        )
+                }
+                #[inline]
+                #[allow(non_snake_case, unused_variables)]
                 pub fn r#kw_fn(
                     state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
                 ) -> ::pest::ParseResult<
@@ -4995,6 +5213,62 @@ impl ::pest::Parser<Rule> for Grammar {
                                                 .sequence(|state| {
                                                     state
                                                         .match_string("let")
+                                                        .and_then(|state| {
+                                                            state.lookahead(false, |state| { self::r#tail(state) })
+                                                        })
+                                                })
+                                        },
+                                    )
+                            },
+                        )
+                }
+                #[inline]
+                #[allow(non_snake_case, unused_variables)]
+                pub fn r#kw_fold(
+                    state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                ) -> ::pest::ParseResult<
+                    ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                > {
+                    state
+                        .rule(
+                            Rule::r#kw_fold,
+                            |state| {
+                                state
+                                    .atomic(
+                                        ::pest::Atomicity::Atomic,
+                                        |state| {
+                                            state
+                                                .sequence(|state| {
+                                                    state
+                                                        .match_string("fold")
+                                                        .and_then(|state| {
+                                                            state.lookahead(false, |state| { self::r#tail(state) })
+                                                        })
+                                                })
+                                        },
+                                    )
+                            },
+                        )
+                }
+                #[inline]
+                #[allow(non_snake_case, unused_variables)]
+                pub fn r#kw_return(
+                    state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                ) -> ::pest::ParseResult<
+                    ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                > {
+                    state
+                        .rule(
+                            Rule::r#kw_return,
+                            |state| {
+                                state
+                                    .atomic(
+                                        ::pest::Atomicity::Atomic,
+                                        |state| {
+                                            state
+                                                .sequence(|state| {
+                                                    state
+                                                        .match_string("return")
                                                         .and_then(|state| {
                                                             state.lookahead(false, |state| { self::r#tail(state) })
                                                         })
@@ -5450,6 +5724,9 @@ impl ::pest::Parser<Rule> for Grammar {
                     Rule::r#returns => rules::r#returns(state),
                     Rule::r#returned => rules::r#returned(state),
                     Rule::r#lower => rules::r#lower(state),
+                    Rule::r#lower_params => rules::r#lower_params(state),
+                    Rule::r#lower_param => rules::r#lower_param(state),
+                    Rule::r#rest_name => rules::r#rest_name(state),
                     Rule::r#names => rules::r#names(state),
                     Rule::r#output_list => rules::r#output_list(state),
                     Rule::r#same => rules::r#same(state),
@@ -5484,6 +5761,7 @@ impl ::pest::Parser<Rule> for Grammar {
                     Rule::r#let_statement => rules::r#let_statement(state),
                     Rule::r#ignore_statement => rules::r#ignore_statement(state),
                     Rule::r#since_statement => rules::r#since_statement(state),
+                    Rule::r#return_statement => rules::r#return_statement(state),
                     Rule::r#since_clause => rules::r#since_clause(state),
                     Rule::r#binding => rules::r#binding(state),
                     Rule::r#tuple_binding => rules::r#tuple_binding(state),
@@ -5522,8 +5800,10 @@ impl ::pest::Parser<Rule> for Grammar {
                     Rule::r#patterns => rules::r#patterns(state),
                     Rule::r#pattern => rules::r#pattern(state),
                     Rule::r#tuple_pattern => rules::r#tuple_pattern(state),
+                    Rule::r#fold_expr => rules::r#fold_expr(state),
                     Rule::r#fail => rules::r#fail(state),
                     Rule::r#closure => rules::r#closure(state),
+                    Rule::r#closure_param => rules::r#closure_param(state),
                     Rule::r#paren => rules::r#paren(state),
                     Rule::r#list => rules::r#list(state),
                     Rule::r#more_elements => rules::r#more_elements(state),
@@ -5571,6 +5851,7 @@ impl ::pest::Parser<Rule> for Grammar {
                     Rule::r#kw_map => rules::r#kw_map(state),
                     Rule::r#kw_lower => rules::r#kw_lower(state),
                     Rule::r#kw_same => rules::r#kw_same(state),
+                    Rule::r#kw_pub => rules::r#kw_pub(state),
                     Rule::r#kw_fn => rules::r#kw_fn(state),
                     Rule::r#kw_extern => rules::r#kw_extern(state),
                     Rule::r#kw_unsupported => rules::r#kw_unsupported(state),
@@ -5582,6 +5863,8 @@ impl ::pest::Parser<Rule> for Grammar {
                     Rule::r#kw_if => rules::r#kw_if(state),
                     Rule::r#kw_else => rules::r#kw_else(state),
                     Rule::r#kw_let => rules::r#kw_let(state),
+                    Rule::r#kw_fold => rules::r#kw_fold(state),
+                    Rule::r#kw_return => rules::r#kw_return(state),
                     Rule::r#kw_match => rules::r#kw_match(state),
                     Rule::r#kw_fail => rules::r#kw_fail(state),
                     Rule::r#kw_since => rules::r#kw_since(state),

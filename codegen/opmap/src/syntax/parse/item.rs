@@ -132,9 +132,9 @@ impl Reader<'_> {
         let mut parts = Parts::of(pair);
         let op = self.onnx_name(parts.one(Rule::path)?)?;
         let before = parts.one(Rule::number)?;
-        let params = parts.one(Rule::names)?;
+        let params = parts.one(Rule::lower_params)?;
         let mut end = self.span(&params);
-        let params = self.words(params);
+        let (params, rest) = self.words_and_rest(params)?;
         let mut outputs = LowerOutputs::Single;
         if let Some(names) = parts.one(Rule::names) {
             end = self.span(&names);
@@ -145,7 +145,7 @@ impl Reader<'_> {
         }
         let header_span = crate::source::Span { end: end.end, ..start };
         let (before, before_span) = (self.small_integer(&before), self.span(&before));
-        Some(Lower { op, before, before_span, params, outputs, body: self.body(parts.next()?)?, header_span })
+        Some(Lower { op, before, before_span, params, rest, outputs, body: self.body(parts.next()?)?, header_span })
     }
 
     fn same(&self, pair: Pair<'_>) -> Option<Same> {
@@ -159,17 +159,19 @@ impl Reader<'_> {
 
     fn function(&self, pair: Pair<'_>) -> Option<Fn> {
         let mut parts = Parts::of(pair);
+        let public = parts.one(Rule::kw_pub).is_some();
         let name = self.ident(&parts.one(Rule::name)?);
         let params = self.params(parts.one(Rule::params)?, false)?;
         let returns = self.ty(parts.one(Rule::ty)?)?;
-        Some(Fn { name, params, returns, body: self.body(parts.next()?)? })
+        Some(Fn { public, name, params, returns, body: self.body(parts.next()?)? })
     }
 
     fn extern_fn(&self, pair: Pair<'_>) -> Option<ExternFn> {
         let mut parts = Parts::of(pair);
+        let public = parts.one(Rule::kw_pub).is_some();
         let name = self.ident(&parts.one(Rule::name)?);
         let params = self.params(parts.one(Rule::params)?, false)?;
-        Some(ExternFn { name, params, returns: self.ty(parts.one(Rule::ty)?)? })
+        Some(ExternFn { public, name, params, returns: self.ty(parts.one(Rule::ty)?)? })
     }
 
     fn import_domain(&self, pair: Pair<'_>) -> Option<ImportDomain> {

@@ -59,6 +59,7 @@ impl Reader<'_> {
                 let name = self.ident(&parts.one(Rule::word)?);
                 StatementKind::Ignore(name, self.string(&parts.one(Rule::string)?))
             }
+            Rule::return_statement => StatementKind::Return(self.expr(Parts::of(inner).one(Rule::expr)?)?),
             Rule::since_statement => StatementKind::Since(self.since(Parts::of(inner).one(Rule::since_clause)?)?),
             rule => {
                 let expr = if rule == Rule::expr { self.expr(inner)? } else { self.primary(inner)? };

@@ -49,7 +49,7 @@ fn shape(expr: &Expr) -> String {
         ExprKind::Node(name, args) => format!("Node {} {}", name.name.text, args.len()),
         ExprKind::Rule(op, args) => format!("Rule {} {}", op.name.text, args.len()),
         ExprKind::Call(name, args) => format!("Call {} {}", name.text, args.len()),
-        ExprKind::Closure(params, body) => format!("(Closure {} {})", params.len(), shape(body)),
+        ExprKind::Closure(params, body) => format!("(Closure {} {})", params.names.len(), shape(body)),
         other => format!("{other:?}").split(['(', ' ']).next().unwrap().to_owned(),
     }
 }

@@ -139,6 +139,23 @@ impl Reader<'_> {
         Some(ty)
     }
 
+    /// Words, and the one after `..`, which must be the last.
+    pub(super) fn words_and_rest(&self, pair: Pair<'_>) -> Option<(Vec<Ident>, Option<Ident>)> {
+        let (mut words, mut rest) = (Vec::new(), None::<Ident>);
+        for part in Parts::of(pair) {
+            if let Some(rest) = &rest {
+                let text = format!("`..{}` must be the last parameter", rest.text);
+                self.error(Diagnostic::new("E0001", rest.span, text));
+                return None;
+            }
+            match part.as_rule() {
+                Rule::rest_name => rest = Some(self.ident(&Parts::of(part).next()?)),
+                _ => words.push(self.ident(&part)),
+            }
+        }
+        Some((words, rest))
+    }
+
     pub(super) fn words(&self, pair: Pair<'_>) -> Vec<Ident> {
         Parts::of(pair).map(|word| self.ident(&word)).collect()
     }

@@ -1,8 +1,8 @@
 //! Text on one line: types, literals, and expressions that are readable there.
 
 use crate::syntax::ast::{
-    Argument, ArmPattern, BinaryOp, Block, Condition, Expr, ExprKind, Ident, ListItem, OnnxName, OpName, Param,
-    Pattern, Return, SinceClause, Statement, StatementKind, TextPart, TypeExpr, TypeExprKind, UnaryOp,
+    Argument, ArmPattern, BinaryOp, Block, ClosureParams, Condition, Expr, ExprKind, Ident, ListItem, OnnxName, OpName,
+    Param, Pattern, Return, SinceClause, Statement, StatementKind, TextPart, TypeExpr, TypeExprKind, UnaryOp,
 };
 
 /// Which expressions may be on one line.
@@ -78,6 +78,9 @@ fn bare(expr: &Expr, mode: Mode) -> Option<String> {
             let range = slice_range(start.as_deref(), end.as_deref(), mode)?;
             format!("{}[{range}]", operand(list, POSTFIX, mode)?)
         }
+        ExprKind::Fold { state, init, item, list, body } => {
+            format!("{} {}", fold_head(state, init, item, list, mode)?, block(body, 0, mode)?)
+        }
         ExprKind::Block(inner) => block(inner, 1, mode)?,
         ExprKind::Fail(parts) => fail(parts)?,
         ExprKind::Since(clause) => since(clause),
@@ -109,7 +112,7 @@ fn precedence(expr: &Expr) -> u8 {
         ExprKind::Closure(..) => CLOSURE,
         ExprKind::Coalesce(..) => COALESCE,
         // At the start of a statement they end it, and an operator after them would belong to their last part.
-        ExprKind::If(..) | ExprKind::Match(..) | ExprKind::Block(..) => COALESCE,
+        ExprKind::If(..) | ExprKind::Match(..) | ExprKind::Fold { .. } | ExprKind::Block(..) => COALESCE,
         ExprKind::Binary(op, ..) => binary_precedence(*op),
         ExprKind::Unary(..) => UNARY,
         ExprKind::Int(value) if *value < 0 => UNARY,
@@ -196,6 +199,12 @@ pub(super) fn list_item(item: &ListItem, mode: Mode) -> Option<String> {
     })
 }
 
+/// `fold acc = init for x in xs`
+pub(super) fn fold_head(state: &Pattern, init: &Expr, item: &Pattern, list: &Expr, mode: Mode) -> Option<String> {
+    let start = format!("fold {} = {}", binding(state), expr(init, mode)?);
+    Some(format!("{start} {}", for_clause(item, list, mode)?))
+}
+
 /// `for x in xs`
 pub(super) fn for_clause(pattern: &Pattern, list: &Expr, mode: Mode) -> Option<String> {
     Some(format!("for {} in {}", binding(pattern), expr(list, mode)?))
@@ -225,8 +234,15 @@ pub(super) fn slice_range(start: Option<&Expr>, end: Option<&Expr>, mode: Mode) 
     Some(parts.join(" "))
 }
 
-pub(super) fn closure_params(params: &[Ident]) -> String {
-    if params.is_empty() { "||".to_owned() } else { format!("|{}|", names_list(params)) }
+pub(super) fn closure_params(params: &ClosureParams) -> String {
+    let texts = names_and_rest(&params.names, params.rest.as_ref());
+    if texts.is_empty() { "||".to_owned() } else { format!("|{}|", texts.join(", ")) }
+}
+
+/// The names, and the last one after `..`.
+pub(super) fn names_and_rest(names: &[Ident], rest: Option<&Ident>) -> Vec<String> {
+    let rest = rest.map(|name| format!("..{}", name.text));
+    names.iter().map(|name| name.text.clone()).chain(rest).collect()
 }
 
 pub(super) fn condition(condition: &Condition, mode: Mode) -> Option<String> {
@@ -256,6 +272,14 @@ fn if_expr(test: &Condition, then: &Block, otherwise: Option<&Block>, mode: Mode
 
 /// A branch may be on the line of its `if` if it is one simple expression.
 fn branch(branch: &Block, mode: Mode) -> Option<String> {
+    if let ([Statement { kind: StatementKind::Return(value), comments, .. }], None) =
+        (branch.statements.as_slice(), &branch.result)
+        && comments.is_empty()
+        && branch.trailing.is_empty()
+        && !is_block_like(value)
+    {
+        return Some(format!("{{ return {}; }}", expr(value, mode)?));
+    }
     let nested = branch.result.as_ref().is_some_and(|result| is_block_like(result));
     if nested && mode == Mode::Natural {
         return None;
@@ -293,6 +317,7 @@ fn statement(statement: &Statement, last: bool, mode: Mode) -> Option<String> {
         StatementKind::Let(pattern, value) => format!("let {} = {};", binding(pattern), expr(value, mode)?),
         StatementKind::Ignore(name, why) => ignore(name, why),
         StatementKind::Since(clause) => format!("{};", since(clause)),
+        StatementKind::Return(value) => format!("return {};", expr(value, mode)?),
         StatementKind::Expr(value) => {
             let text = statement_expr(value, mode)?;
             if is_block_like(value) && !last { text } else { text + ";" }

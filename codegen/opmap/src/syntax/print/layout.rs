@@ -80,7 +80,7 @@ impl Writer {
             return self.write(text);
         }
         let fits_below = text.is_some_and(|text| self.indent + STEP + text.chars().count() + tail <= WIDTH);
-        let opens = matches!(expr.kind, ExprKind::Closure(..)) || flat::is_block_like(expr);
+        let opens = matches!(expr.kind, ExprKind::Closure(..) | ExprKind::Fold { .. }) || flat::is_block_like(expr);
         if opens || (!fits_below && begins_with_bracket(expr)) {
             self.write(" ");
             return self.expr(expr, tail);
@@ -137,6 +137,22 @@ impl Writer {
                 let (start, end) = (start.as_deref(), end.as_deref());
                 let range = flat::slice_range(start, end, Mode::Natural);
                 self.subscript(|w| w.slice_range(start, end), range, tail);
+            }
+            ExprKind::Fold { state, init, item, list, body } => {
+                match flat::fold_head(state, init, item, list, Mode::Natural) {
+                    Some(head) if self.fits(&head, 2) => self.write(&head),
+                    _ => {
+                        self.write(&format!("fold {} = ", flat::binding(state)));
+                        self.expr(init, 0);
+                        self.indented(|w| {
+                            w.newline();
+                            w.write(&format!("for {} in ", flat::binding(item)));
+                            w.expr(list, 2);
+                        });
+                    }
+                }
+                self.write(" ");
+                self.block(body);
             }
             ExprKind::Block(block) => self.block(block),
             ExprKind::Closure(params, body) => {
@@ -392,6 +408,11 @@ impl Writer {
                 self.write(";");
             }
             StatementKind::Ignore(name, why) => self.write(&flat::ignore(name, why)),
+            StatementKind::Return(value) => {
+                self.write("return");
+                self.assigned(value, 1);
+                self.write(";");
+            }
             StatementKind::Since(clause) => self.write(&format!("{};", flat::since(clause))),
             StatementKind::Expr(value) => {
                 match flat::statement_expr(value, Mode::Natural) {

@@ -93,7 +93,7 @@ fn print_item(item: &Item) -> String {
         ItemKind::Fn(function) => print_fn(&mut w, function),
         ItemKind::ExternFn(function) => {
             let returns = format!(" -> {}", flat::ty(&function.returns));
-            w.write(&format!("extern fn {}", function.name.text));
+            w.write(&format!("{}extern fn {}", public(function.public), function.name.text));
             header(&mut w, &flat::params(&function.params), &returns, 0, false);
         }
         ItemKind::Unsupported(item) => {
@@ -134,14 +134,18 @@ fn print_lower(w: &mut Writer, lower: &Lower) {
         LowerOutputs::Variadic(name) => format!(" -> [{}]", name.text),
     };
     w.write(&format!("lower {} before {} ", flat::onnx_name(&lower.op), lower.before));
-    let params: Vec<String> = lower.params.iter().map(|name| name.text.clone()).collect();
+    let params = flat::names_and_rest(&lower.params, lower.rest.as_ref());
     header(w, &params, &outputs, 2, true);
     body(w, &lower.body, 0);
 }
 
+fn public(public: bool) -> &'static str {
+    if public { "pub " } else { "" }
+}
+
 fn print_fn(w: &mut Writer, function: &Fn) {
     let returns = format!(" -> {}", flat::ty(&function.returns));
-    w.write(&format!("fn {}", function.name.text));
+    w.write(&format!("{}fn {}", public(function.public), function.name.text));
     header(w, &flat::params(&function.params), &returns, 2, false);
     body(w, &function.body, 0);
 }

@@ -1,0 +1,43 @@
+//! The digest of the model of every example at every opset, to compare two states of the repository: rules that were only rewritten
+//! must give the same bytes. This writes one line for each example and opset, with the digest or the refusal:
+//!
+//! `DIGESTS=before.txt cargo test --features interpreted --test digests -- --ignored`
+#![cfg(feature = "mappings")]
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use aten2onnx::examples::{self, Outcome};
+use aten2onnx_builder::passes::Passes;
+use aten2onnx_onnx::facts::{MAX_OPSET, MIN_OPSET};
+use aten2onnx_opmap::check_dir;
+use aten2onnx_rules::Rules;
+
+/// FNV-1a, which is the same in every build.
+fn digest(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[test]
+#[ignore = "writes a file for a comparison by hand"]
+fn digests_of_all_examples() {
+    let file = std::env::var("DIGESTS").unwrap_or_else(|_| panic!("DIGESTS: the file to write"));
+    let checked = check_dir(&Path::new(env!("CARGO_MANIFEST_DIR")).join("mappings")).unwrap();
+    assert!(checked.diagnostics.is_empty(), "the rules have errors");
+    let rules = Rules::default();
+    let mut lines = Vec::new();
+    for example in &checked.program.examples {
+        for opset in MIN_OPSET..=MAX_OPSET {
+            let mut line = format!("{} | {opset} | ", examples::text(example));
+            match examples::build(example, &checked, &rules, opset, Passes::NONE).0 {
+                Outcome::Built(built) => write!(line, "{:016x} {}", digest(&built.bytes), built.bytes.len()).unwrap(),
+                Outcome::Refused { needs, reason } => write!(line, "refused {needs:?}: {reason}").unwrap(),
+                Outcome::Failed(reason) => write!(line, "failed: {reason}").unwrap(),
+            }
+            lines.push(line.replace('\n', " "));
+        }
+    }
+    lines.sort();
+    std::fs::write(file, lines.join("\n") + "\n").unwrap();
+}
