@@ -2,6 +2,8 @@
 //!
 //! There are no unresolved names, every expression has its type, every conversion is explicit, and operators on tensors are nodes.
 
+use std::collections::BTreeMap;
+
 use crate::effects::Fact;
 use crate::source::Span;
 use crate::syntax::ast::{BinaryOp, ExampleValue, UnaryOp};
@@ -20,6 +22,8 @@ pub struct Program {
     pub fns: Vec<Function>,
     /// Sorted by name.
     pub externs: Vec<Function>,
+    /// What the `extern fn`s that make nodes may do, by name.
+    pub emits: BTreeMap<String, Emits>,
     /// Sorted by overload.
     pub unsupported: Vec<Unsupported>,
     /// Sorted by overload.
@@ -92,6 +96,17 @@ pub fn short_name(helper: &str) -> &str {
 /// Whether a helper is private to its file.
 pub fn is_private(helper: &str) -> bool {
     helper.contains("::")
+}
+
+/// What an `extern fn` may do to the graph.
+#[derive(Debug, Clone, Default)]
+pub struct Emits {
+    /// The operators of the nodes that it may make.
+    pub ops: Vec<String>,
+    /// What it may refuse: the first opset that needs no refusal, and the reason.
+    pub since: Vec<(u32, String)>,
+    /// The declaration.
+    pub span: Span,
 }
 
 /// A parameter.

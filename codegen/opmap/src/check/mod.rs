@@ -5,6 +5,7 @@
 
 mod calls;
 mod declare;
+mod emits;
 mod examples;
 mod exprs;
 pub(crate) mod facts;
@@ -165,6 +166,9 @@ fn rules(
     for (meta, item) in &items.externs {
         let Some((name, signature)) = context.helpers.declared(&item.name) else { continue };
         let name = name.to_owned();
+        if let Some(emits) = emits::check(item, context, out) {
+            program.emits.insert(name.clone(), emits);
+        }
         program.externs.push(Function {
             name,
             docs: meta.docs.clone(),

@@ -9,19 +9,37 @@ use super::scope::Scope;
 use super::values::{Abs, List, Ranks, Tensor};
 use super::walk::converted;
 use crate::schema::onnx::{Port, PortOption, Version};
-use crate::tree::{Expr, Input, Node};
+use crate::source::Span;
+use crate::tree::{Expr, Input};
 use crate::types::Ty;
 
 /// A call of an operator.
 pub(super) struct Call<'a> {
-    pub node: &'a Node,
-    pub expr: &'a Expr,
+    /// The operator.
+    pub op: &'a str,
+    /// The opset whose form the call has.
+    pub form: u32,
+    /// Where it is written.
+    pub site: Span,
+    /// The outputs that are bound.
+    pub bound: Bound,
     /// The values of the inputs, in order.
     pub inputs: Vec<Given>,
     /// The values of the attributes that are given.
     pub attrs: Vec<(&'a str, Abs)>,
     /// The number of outputs that are requested.
     pub outputs: Abs,
+}
+
+/// The outputs of a call that are bound.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Bound {
+    /// One value.
+    One,
+    /// A tuple of this length.
+    Tuple(usize),
+    /// A list.
+    List,
 }
 
 /// The argument for an input.
@@ -54,8 +72,9 @@ impl Given {
         }
     }
 
-    pub(super) fn with_dtypes(&self, dtypes: DtypeSet) -> Given {
-        let with = |tensor: &Tensor| Tensor { dtypes: tensor.dtypes.and(dtypes), ..tensor.clone() };
+    /// With other dtypes.
+    pub(super) fn map_dtypes(&self, f: &dyn Fn(DtypeSet) -> DtypeSet) -> Given {
+        let with = |tensor: &Tensor| Tensor { dtypes: f(tensor.dtypes), ..tensor.clone() };
         match self {
             Given::Tensor(tensor) => Given::Tensor(with(tensor)),
             Given::Optional(tensor) => Given::Optional(with(tensor)),
@@ -132,14 +151,14 @@ impl Call<'_> {
 
 impl<'a> Call<'a> {
     pub(super) fn with_inputs(&self, inputs: Vec<Given>) -> Call<'a> {
-        Call { node: self.node, expr: self.expr, inputs, attrs: self.attrs.clone(), outputs: self.outputs.clone() }
+        Call { inputs, attrs: self.attrs.clone(), outputs: self.outputs.clone(), ..*self }
     }
 }
 
 impl Call<'_> {
-    /// The call with tensors of these dtypes only.
-    pub(super) fn with_dtypes(&self, dtypes: DtypeSet) -> Self {
-        self.with_inputs(self.inputs.iter().map(|given| given.with_dtypes(dtypes)).collect())
+    /// The call with other dtypes of its tensors.
+    pub(super) fn map_dtypes(&self, f: impl Fn(DtypeSet) -> DtypeSet) -> Self {
+        self.with_inputs(self.inputs.iter().map(|given| given.map_dtypes(&f)).collect())
     }
 }
 

@@ -28,6 +28,12 @@ impl DtypeSet {
         DtypeSet(1 << index)
     }
 
+    /// The dtype with this number in ONNX; empty if there is none. 0 stands for no dtype.
+    pub fn of_code(code: i64) -> DtypeSet {
+        let index = usize::try_from(code - 1).ok().filter(|index| *index < DTYPES.len());
+        index.map_or(DtypeSet::NONE, DtypeSet::at)
+    }
+
     /// The dtype of an ONNX type: `tensor(float)`, `seq(tensor(int64))`, `float`.
     pub fn of_onnx_type(ty: &str) -> DtypeSet {
         let inner = ty.rsplit('(').next().unwrap_or(ty).trim_end_matches(')');

@@ -16,6 +16,8 @@ impl Coverage<'_> {
         if args.contains(&Abs::Never) {
             return Abs::Never;
         }
+        // The functions of `lib/` are known here by their names, also the private ones.
+        let name = if name.starts_with("lib/") { short_name(name) } else { name };
         let fact = self
             .of_tensors(name, args, at)
             .or_else(|| self.of_dtypes(name, args, at))
@@ -140,7 +142,7 @@ impl Coverage<'_> {
     }
 
     /// The dtypes of the parts of complex dtypes; others are unchanged.
-    fn parts(&self, set: DtypeSet) -> DtypeSet {
+    pub(super) fn parts(&self, set: DtypeSet) -> DtypeSet {
         let pairs = [("complex64", "float32"), ("complex128", "float64"), ("complex32", "float16")];
         pairs
             .into_iter()

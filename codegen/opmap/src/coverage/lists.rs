@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::opsets::Opsets;
 use super::scope::Scope;
 use super::values::{Abs, List, MOST_ITEMS, Number, Values};
-use super::walk::bind;
+use super::walk::{bind, converted};
 use super::{Coverage, Path, Seen};
 use crate::tree::{Builtin, Expr, Item, Names};
 use crate::types::Ty;
@@ -86,24 +86,27 @@ impl<'a> Coverage<'a> {
     }
 
     /// `fold state = init for item in list { body }`. A list of unknown length is walked until nothing new is found.
+    #[allow(clippy::too_many_arguments)]
     pub(super) fn fold(
         &mut self,
         (state, init): (&'a Names, &'a Expr),
         (item, list): (&'a Names, &'a Expr),
         body: &'a Expr,
+        ty: &Ty,
         scope: &Scope<'a>,
         at: Opsets,
     ) -> Seen {
         let over = self.expr(list, scope, at);
         let first = self.expr(init, scope, over.at);
-        let Abs::List(over) = over.value else { return Seen { value: self.top(&body.ty, first.at), at: first.at } };
+        let Abs::List(over) = over.value else { return Seen { value: self.top(ty, first.at), at: first.at } };
         let step = |this: &mut Self, now: &Seen, value: &Abs| {
             let mut inner = scope.clone();
             bind(&mut inner, state, &now.value);
             bind(&mut inner, item, value);
-            this.expr(body, &inner, now.at)
+            let next = this.expr(body, &inner, now.at);
+            Seen { value: converted(next.value, ty), at: next.at }.or_top(this, ty)
         };
-        let mut now = first;
+        let mut now = Seen { value: converted(first.value, ty), at: first.at };
         if let Some(items) = &over.items {
             for item in items.iter() {
                 now = step(self, &now, item);
@@ -117,7 +120,7 @@ impl<'a> Coverage<'a> {
             }
             now = next;
         }
-        let widest = Seen { value: self.top(&body.ty, now.at), at: now.at };
+        let widest = Seen { value: self.top(ty, now.at), at: now.at };
         widest.clone().or(step(self, &widest, &over.each))
     }
 

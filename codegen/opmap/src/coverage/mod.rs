@@ -7,6 +7,8 @@ mod call;
 mod complete;
 mod conditions;
 pub mod dtypes;
+mod emitted;
+mod example;
 mod facts;
 mod lists;
 mod matching;
@@ -29,6 +31,7 @@ use crate::source::Span;
 use crate::tree::{Expr, Function, Program};
 use crate::types::Ty;
 use dtypes::{DtypeFacts, DtypeSet};
+pub use example::{Examiner, Proof};
 use opsets::Opsets;
 use scope::Scope;
 use values::Abs;
@@ -242,6 +245,7 @@ pub fn check(program: &Program, schemas: &Schemas, out: &mut Vec<Diagnostic>) ->
         let (_, frame) = coverage.root(&lower.function, args, &groups, below);
         report::note_gaps(&frame.gaps, below, &mut gaps);
     }
+    coverage.check_emitted();
     let missing_lowerings = if opsets.complete { complete::missing_lowerings(&coverage, &gaps) } else { Vec::new() };
     coverage.report(gaps, out);
     out.extend(missing_lowerings);

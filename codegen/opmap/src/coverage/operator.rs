@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::call::{Call, Given, fill_numbers, port_at, ranks_of_length};
+use super::call::{Bound, Call, Given, fill_numbers, port_at, ranks_of_length};
 use super::dtypes::DtypeSet;
 use super::opsets::Opsets;
 use super::results::code_dtypes;
@@ -46,7 +46,12 @@ impl<'a> Coverage<'a> {
             Outputs::List(count) => self.expr(count, scope, at).value,
             Outputs::Typed(stated) => return self.stated(stated, scope, at),
         };
-        let mut call = Call { node, expr, inputs, attrs, outputs };
+        let bound = match &node.outputs {
+            Outputs::One => Bound::One,
+            Outputs::Tuple(count) => Bound::Tuple(*count),
+            _ => Bound::List,
+        };
+        let mut call = Call { op: &node.op, form: node.form, site: expr.span, bound, inputs, attrs, outputs };
         let Some(version) = self.form_of(node) else {
             return Seen { value: self.top(&expr.ty, at), at };
         };
@@ -80,24 +85,25 @@ impl<'a> Coverage<'a> {
     }
 
     /// The opsets at which a call can be expressed. The others are noted as refused or as gaps.
-    fn dispatched(&mut self, call: Call<'a>, at: Opsets) -> Opsets {
-        let op = call.node.op.as_str();
+    pub(super) fn dispatched(&mut self, call: Call<'a>, at: Opsets) -> Opsets {
+        let op = call.op;
         if op.contains("::") {
             return at;
         }
         let schemas = self.schemas;
         let versions = schemas.onnx.versions(op);
-        let mut call = call;
+        // Complex numbers are replaced by their parts before.
+        let mut call = call.map_dtypes(|dtypes| self.parts(dtypes));
         let mut left = at;
         let mut done = Opsets::NONE;
-        let forms: Vec<&'a Version> = versions.iter().filter(|v| v.since <= call.node.form).collect();
+        let forms: Vec<&'a Version> = versions.iter().filter(|v| v.since <= call.form).collect();
         for (i, version) in forms.iter().enumerate().rev() {
             let native = left.from(version.since);
             done = done.or(self.native(&call, version, native));
             left = left.below(version.since);
             let Some(newest) = left.last() else { return done };
-            // Complex numbers are replaced by their parts before.
-            call = call.with_dtypes(self.facts.existing_at(newest).without(DtypeSet::complex()));
+            let existing = self.facts.existing_at(newest);
+            call = call.map_dtypes(|dtypes| dtypes.and(existing));
             let older = i.checked_sub(1).and_then(|i| forms.get(i)).copied();
             let lower = self.lowers.get(&(op, version.since)).copied();
             if !schemas.shape_change(op, version.since) {
@@ -126,7 +132,7 @@ impl<'a> Coverage<'a> {
             return match lower {
                 Some(index) => done.or(self.lowered(index, &call, left)),
                 None => {
-                    self.gap(call.expr.span, op, version.since, left);
+                    self.gap(call.site, op, version.since, left);
                     // What follows is walked as if there were a lowering.
                     done.or(left)
                 }
@@ -156,12 +162,11 @@ impl<'a> Coverage<'a> {
         for (i, given) in call.inputs.iter().enumerate() {
             let Some(port) = port_at(&version.inputs, i) else { continue };
             let allowed = DtypeSet::of_onnx_types(version.allowed(port));
-            // Complex numbers are replaced by their parts before.
-            let lacking = given.dtypes().without(allowed).without(DtypeSet::complex());
+            let lacking = given.dtypes().without(allowed);
             if lacking.is_empty() || port.option_is_heterogeneous() {
                 continue;
             }
-            let may_be_cast = call.node.op != "Cast";
+            let may_be_cast = call.op != "Cast";
             let mut cast = allowed.meets(given.dtypes());
             for index in lacking.indices() {
                 if may_be_cast && self.facts.wider_of(index).meets(allowed) {
@@ -250,9 +255,9 @@ fn split_by<'a>(call: &Call<'a>, older: &Version) -> Option<(Option<Call<'a>>, O
         let inputs = call.inputs.iter().enumerate().map(|(i, given)| {
             let set = variables.iter().find(|(name, _)| Some(name) == ty(i).as_ref()).map(|(_, set)| *set);
             match set {
-                Some(set) if inside => given.with_dtypes(set),
+                Some(set) if inside => given.map_dtypes(&|own| own.and(set)),
                 Some(set) if variables.len() == 1 || variables.iter().all(|v| v.0 == variables[0].0) => {
-                    given.with_dtypes(DtypeSet::ALL.without(set))
+                    given.map_dtypes(&|own| own.without(set))
                 }
                 _ => given.clone(),
             }
@@ -327,7 +332,7 @@ fn fits_older(call: &Call<'_>, version: &Version, older: &Version) -> Fits {
             _ => {}
         }
     }
-    if let Outputs::Tuple(count) = call.node.outputs
+    if let Bound::Tuple(count) = call.bound
         && count > 0
         && port_at(&older.outputs, count - 1).is_none()
     {

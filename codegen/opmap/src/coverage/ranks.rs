@@ -109,7 +109,7 @@ pub(super) fn is_broadcasting(op: &str) -> bool {
 /// The ranks of the first result.
 pub(super) fn output_ranks(call: &Call<'_>) -> Ranks {
     let rank = |i: usize| call.tensor(i).map_or(Ranks::ALL, |tensor| tensor.ranks);
-    match call.node.op.as_str() {
+    match call.op {
         op if is_broadcasting(op) && !call.inputs.is_empty() => {
             let all = (0..call.inputs.len()).map(|i| call.tensor(i).map_or(Ranks::ALL, |tensor| tensor.ranks));
             all.reduce(Ranks::broadcast).unwrap_or(Ranks::ALL)
@@ -118,7 +118,7 @@ pub(super) fn output_ranks(call: &Call<'_>) -> Ranks {
         "Shape" => Ranks::one(1),
         "Size" => Ranks::one(0),
         "Range" | "NonZero" => {
-            if call.node.op == "Range" {
+            if call.op == "Range" {
                 Ranks::one(1)
             } else {
                 Ranks::one(2)

@@ -1,12 +1,11 @@
 //! The results of a call of an ONNX operator: their dtypes by its schema, and other facts for some operators.
 
 use super::Coverage;
-use super::call::{Call, Given, port_at};
+use super::call::{Bound, Call, Given, port_at};
 use super::dtypes::DtypeSet;
 use super::ranks::{is_broadcasting, output_ranks};
 use super::values::{Abs, Known, List, Number, Ranks, Tensor, Values};
 use crate::schema::onnx::{AttrValue, Port, Version};
-use crate::tree::Outputs;
 
 impl<'a> Coverage<'a> {
     /// The results of a call by the schema of its form.
@@ -17,11 +16,11 @@ impl<'a> Coverage<'a> {
             let dtypes = port.map_or(this.all, |port| this.output_dtypes(call, version, port));
             Abs::Tensor(Tensor { ranks, known: output_known(call), last: output_last(call), ..Tensor::of(dtypes) })
         };
-        match &call.node.outputs {
-            Outputs::One => one(self, 0),
-            Outputs::Tuple(count) => {
+        match call.bound {
+            Bound::One => one(self, 0),
+            Bound::Tuple(count) => {
                 // Only the first output has the ranks that are computed.
-                let parts: Vec<Abs> = (0..*count)
+                let parts: Vec<Abs> = (0..count)
                     .map(|i| match one(self, i) {
                         Abs::Tensor(tensor) if i > 0 => {
                             Abs::Tensor(Tensor { ranks: Ranks::ALL, last: Known::MAYBE, ..tensor })
@@ -79,7 +78,7 @@ impl<'a> Coverage<'a> {
             }
         });
         let by_value = || call.attr("value").map(Abs::dtypes).filter(|set| !set.is_empty());
-        let by_like = || call.inputs.first().map(Given::dtypes).filter(|_| call.node.op.ends_with("Like"));
+        let by_like = || call.inputs.first().map(Given::dtypes).filter(|_| call.op.ends_with("Like"));
         match stated.or_else(by_value).or_else(by_like) {
             Some(set) => set,
             None if version.attribute("value").is_some() && call.attr("value").is_none() => DtypeSet::one("float32"),
@@ -97,7 +96,7 @@ fn output_known(call: &Call<'_>) -> Known {
 
 /// Whether the size of the last dimension of the first result is known.
 fn output_last(call: &Call<'_>) -> Known {
-    match call.node.op.as_str() {
+    match call.op {
         "Cast" | "Identity" => call.tensor(0).map_or(Known::MAYBE, |x| x.last),
         "Unsqueeze" => {
             let at = call.tensor(1).and_then(|axes| axes.elements.clone());
@@ -127,7 +126,7 @@ pub(super) fn code_dtypes(value: &Abs, allowed: DtypeSet) -> Option<DtypeSet> {
         Abs::Number(number) => match number.integer() {
             // An absent dtype is 0.
             Some(0) => None,
-            Some(code) => usize::try_from(code - 1).ok().map(DtypeSet::at),
+            Some(code) => Some(DtypeSet::of_code(code)),
             None => Some(allowed),
         },
         Abs::Optional(optional) if optional.may_be_present() => code_dtypes(&optional.present, allowed),

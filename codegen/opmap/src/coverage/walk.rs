@@ -31,7 +31,7 @@ impl<'a> Coverage<'a> {
             Kind::None => Abs::Optional(Optional::nothing()),
             Kind::Local(name) => match scope.get(name) {
                 Some(Abs::Truth(truth)) => Abs::Truth(truth.at(at)),
-                Some(value) => value.clone(),
+                Some(value) => value.clone().fit(&expr.ty, self.all, at),
                 None => self.top(&expr.ty, at),
             },
             Kind::Opset => {
@@ -53,6 +53,7 @@ impl<'a> Coverage<'a> {
             }
             Kind::Extern(name, args) => {
                 let (values, at) = self.values(args, scope, at);
+                self.external(name, at);
                 return Seen { value: self.fact(name, &values, &expr.ty, at), at };
             }
             Kind::Builtin(builtin, args) => {
@@ -107,7 +108,7 @@ impl<'a> Coverage<'a> {
                 return Seen::never();
             }
             Kind::Fold { state, init, item, list, body } => {
-                return self.fold((state, init), (item, list), body, scope, at);
+                return self.fold((state, init), (item, list), body, &expr.ty, scope, at);
             }
             Kind::Closure(params, body) => {
                 let mut inner = scope.clone();
@@ -350,6 +351,9 @@ pub(super) fn converted(value: Abs, ty: &Ty) -> Abs {
                 _ => Values::Any,
             };
             Abs::Number(Number { values, kinds: Kinds::FLOAT, ..number })
+        }
+        (Abs::Tuple(parts), Ty::Tuple(types)) if parts.len() == types.len() => {
+            Abs::Tuple(parts.iter().zip(types).map(|(part, ty)| converted(part.clone(), ty)).collect())
         }
         (Abs::List(list), Ty::List(of)) => Abs::List(list.map(|item| converted(item.clone(), of))),
         (value, _) => value,

@@ -287,6 +287,10 @@ pub struct ExternFn {
     pub params: Vec<Param>,
     /// Its result.
     pub returns: TypeExpr,
+    /// `emits [Gather, Slice]`: the operators of the nodes that it may make.
+    pub emits: Vec<OnnxName>,
+    /// `since 11 "why"`: what it may refuse below an opset.
+    pub since: Vec<SinceClause>,
 }
 
 /// `unsupported`

@@ -179,6 +179,7 @@ fn wording(rule: Rule) -> Option<(Weight, &'static str)> {
         kw_if => "`if`",
         kw_else => "`else`",
         kw_before => "`before`",
+        emits | kw_emits => "`emits`",
         kw_as => "`as`",
         kw_with | with_clause => "`with`",
         open_paren | params | lower_params | returns | names | arguments | example_args => "`(`",

@@ -27,6 +27,7 @@ pub enum Rule {
     r#fact,
     r#clause,
     r#extern_fn,
+    r#emits,
     r#function,
     r#params,
     r#param,
@@ -146,6 +147,7 @@ pub enum Rule {
     r#kw_pub,
     r#kw_fn,
     r#kw_extern,
+    r#kw_emits,
     r#kw_unsupported,
     r#kw_import_domain,
     r#fact_keyword,
@@ -202,6 +204,7 @@ impl Rule {
             Rule::r#fact,
             Rule::r#clause,
             Rule::r#extern_fn,
+            Rule::r#emits,
             Rule::r#function,
             Rule::r#params,
             Rule::r#param,
@@ -321,6 +324,7 @@ impl Rule {
             Rule::r#kw_pub,
             Rule::r#kw_fn,
             Rule::r#kw_extern,
+            Rule::r#kw_emits,
             Rule::r#kw_unsupported,
             Rule::r#kw_import_domain,
             Rule::r#fact_keyword,
@@ -1043,6 +1047,98 @@ impl ::pest::Parser<Rule> for Grammar {
                                             .and_then(|state| { self::r#arrow(state) })
                                             .and_then(|state| { super::hidden::skip(state) })
                                             .and_then(|state| { self::r#ty(state) })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| {
+                                                state.optional(|state| { self::r#emits(state) })
+                                            })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| {
+                                                state
+                                                    .sequence(|state| {
+                                                        state
+                                                            .optional(|state| {
+                                                                self::r#since_clause(state)
+                                                                    .and_then(|state| {
+                                                                        state
+                                                                            .repeat(|state| {
+                                                                                state
+                                                                                    .sequence(|state| {
+                                                                                        super::hidden::skip(state)
+                                                                                            .and_then(|state| { self::r#since_clause(state) })
+                                                                                    })
+                                                                            })
+                                                                    })
+                                                            })
+                                                    })
+                                            })
+                                    })
+                            },
+                        )
+                }
+                #[inline]
+                #[allow(non_snake_case, unused_variables)]
+                pub fn r#emits(
+                    state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                ) -> ::pest::ParseResult<
+                    ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                > {
+                    state
+                        .rule(
+                            Rule::r#emits,
+                            |state| {
+                                state
+                                    .sequence(|state| {
+                                        self::r#kw_emits(state)
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#open_bracket(state) })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| {
+                                                state
+                                                    .optional(|state| {
+                                                        state
+                                                            .sequence(|state| {
+                                                                self::r#path(state)
+                                                                    .and_then(|state| { super::hidden::skip(state) })
+                                                                    .and_then(|state| {
+                                                                        state
+                                                                            .sequence(|state| {
+                                                                                state
+                                                                                    .optional(|state| {
+                                                                                        state
+                                                                                            .sequence(|state| {
+                                                                                                self::r#comma(state)
+                                                                                                    .and_then(|state| { super::hidden::skip(state) })
+                                                                                                    .and_then(|state| { self::r#path(state) })
+                                                                                            })
+                                                                                            .and_then(|state| {
+                                                                                                state
+                                                                                                    .repeat(|state| {
+                                                                                                        state
+                                                                                                            .sequence(|state| {
+                                                                                                                super::hidden::skip(state)
+                                                                                                                    .and_then(|state| {
+                                                                                                                        state
+                                                                                                                            .sequence(|state| {
+                                                                                                                                self::r#comma(state)
+                                                                                                                                    .and_then(|state| { super::hidden::skip(state) })
+                                                                                                                                    .and_then(|state| { self::r#path(state) })
+                                                                                                                            })
+                                                                                                                    })
+                                                                                                            })
+                                                                                                    })
+                                                                                            })
+                                                                                    })
+                                                                            })
+                                                                    })
+                                                                    .and_then(|state| { super::hidden::skip(state) })
+                                                                    .and_then(|state| {
+                                                                        state.optional(|state| { self::r#comma(state) })
+                                                                    })
+                                                            })
+                                                    })
+                                            })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#close_bracket(state) })
                                     })
                             },
                         )
@@ -4968,6 +5064,34 @@ impl ::pest::Parser<Rule> for Grammar {
                 }
                 #[inline]
                 #[allow(non_snake_case, unused_variables)]
+                pub fn r#kw_emits(
+                    state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                ) -> ::pest::ParseResult<
+                    ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                > {
+                    state
+                        .rule(
+                            Rule::r#kw_emits,
+                            |state| {
+                                state
+                                    .atomic(
+                                        ::pest::Atomicity::Atomic,
+                                        |state| {
+                                            state
+                                                .sequence(|state| {
+                                                    state
+                                                        .match_string("emits")
+                                                        .and_then(|state| {
+                                                            state.lookahead(false, |state| { self::r#tail(state) })
+                                                        })
+                                                })
+                                        },
+                                    )
+                            },
+                        )
+                }
+                #[inline]
+                #[allow(non_snake_case, unused_variables)]
                 pub fn r#kw_unsupported(
                     state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
                 ) -> ::pest::ParseResult<
@@ -5735,6 +5859,7 @@ impl ::pest::Parser<Rule> for Grammar {
                     Rule::r#fact => rules::r#fact(state),
                     Rule::r#clause => rules::r#clause(state),
                     Rule::r#extern_fn => rules::r#extern_fn(state),
+                    Rule::r#emits => rules::r#emits(state),
                     Rule::r#function => rules::r#function(state),
                     Rule::r#params => rules::r#params(state),
                     Rule::r#param => rules::r#param(state),
@@ -5854,6 +5979,7 @@ impl ::pest::Parser<Rule> for Grammar {
                     Rule::r#kw_pub => rules::r#kw_pub(state),
                     Rule::r#kw_fn => rules::r#kw_fn(state),
                     Rule::r#kw_extern => rules::r#kw_extern(state),
+                    Rule::r#kw_emits => rules::r#kw_emits(state),
                     Rule::r#kw_unsupported => rules::r#kw_unsupported(state),
                     Rule::r#kw_import_domain => rules::r#kw_import_domain(state),
                     Rule::r#fact_keyword => rules::r#fact_keyword(state),

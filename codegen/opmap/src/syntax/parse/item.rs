@@ -171,7 +171,18 @@ impl Reader<'_> {
         let public = parts.one(Rule::kw_pub).is_some();
         let name = self.ident(&parts.one(Rule::name)?);
         let params = self.params(parts.one(Rule::params)?, false)?;
-        Some(ExternFn { public, name, params, returns: self.ty(parts.one(Rule::ty)?)? })
+        let returns = self.ty(parts.one(Rule::ty)?)?;
+        let mut emits = Vec::new();
+        if let Some(list) = parts.one(Rule::emits) {
+            for path in list.into_inner().filter(|part| part.as_rule() == Rule::path) {
+                emits.push(self.onnx_name(path)?);
+            }
+        }
+        let mut since = Vec::new();
+        while let Some(clause) = parts.one(Rule::since_clause) {
+            since.push(self.since(clause)?);
+        }
+        Some(ExternFn { public, name, params, returns, emits, since })
     }
 
     fn import_domain(&self, pair: Pair<'_>) -> Option<ImportDomain> {

@@ -9,6 +9,7 @@ mod fact;
 mod flat;
 mod layout;
 
+use crate::syntax::ast::ExternFn;
 use layout::Writer;
 
 use super::ast::{Body, Comment, Expr, File, Fn, Item, ItemKind, Lower, LowerOutputs, Map, Row};
@@ -94,7 +95,7 @@ fn print_item(item: &Item) -> String {
         ItemKind::ExternFn(function) => {
             let returns = format!(" -> {}", flat::ty(&function.returns));
             w.write(&format!("{}extern fn {}", public(function.public), function.name.text));
-            header(&mut w, &flat::params(&function.params), &returns, 0, false);
+            extern_clauses(&mut w, function, &returns);
         }
         ItemKind::Unsupported(item) => {
             w.write(&format!("unsupported {} {}", flat::op_name(&item.op), flat::string(&item.reason)));
@@ -166,6 +167,26 @@ fn header(w: &mut Writer, params: &[String], after: &str, tail: usize, names: bo
         w.enclosed(("(", ")"), params, |param| Some(param.clone()), |w, param| w.write(param));
     }
     w.write(after);
+}
+
+/// The parameters of an `extern fn` and its clauses: on one line if they fit, else each clause on its own.
+fn extern_clauses(w: &mut Writer, function: &ExternFn, returns: &str) {
+    let params = flat::params(&function.params);
+    let emits: Vec<String> = function.emits.iter().map(flat::onnx_name).collect();
+    let emits = (!emits.is_empty()).then(|| format!("emits [{}]", emits.join(", ")));
+    let clauses: Vec<String> = emits.into_iter().chain(function.since.iter().map(flat::since)).collect();
+    let line = format!("({}){returns} {}", params.join(", "), clauses.join(" "));
+    if clauses.is_empty() || w.fits(&line, 0) {
+        let after = clauses.iter().fold(returns.to_owned(), |line, clause| format!("{line} {clause}"));
+        return header(w, &params, &after, 0, false);
+    }
+    header(w, &params, returns, 0, false);
+    w.indented(|w| {
+        for clause in &clauses {
+            w.newline();
+            w.write(clause);
+        }
+    });
 }
 
 /// A body on the line of its header if it fits there.

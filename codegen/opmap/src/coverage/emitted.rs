@@ -1,0 +1,74 @@
+//! What an `extern fn` declares: the operators that it emits must have a form at every opset at which it does not refuse.
+
+use super::Coverage;
+use super::opsets::Opsets;
+use crate::diagnostic::Diagnostic;
+
+impl<'a> Coverage<'a> {
+    /// Notes what a call of an `extern fn` may refuse.
+    pub(super) fn external(&mut self, name: &str, at: Opsets) {
+        let program = self.program;
+        let Some(emits) = program.emits.get(name) else { return };
+        for (since, reason) in &emits.since {
+            self.refuse(*since, reason, at.below(*since));
+        }
+        if emits.ops.is_empty() {
+            return;
+        }
+        self.frame.lowered = self.frame.lowered.or(self.lowered_somewhere(&emits.ops).and(at));
+    }
+
+    /// The opsets at which one of the operators is not native.
+    fn lowered_somewhere(&self, ops: &[String]) -> Opsets {
+        let schemas = self.schemas;
+        let native = |op: &String, opset: u32| {
+            let versions = schemas.onnx.versions(op);
+            let newer = versions.iter().filter(|v| v.since > opset && schemas.shape_change(op, v.since));
+            newer.into_iter().all(|v| self.sames.contains(&(op.as_str(), v.since)))
+        };
+        let opsets = schemas.opsets.range();
+        let lowered = opsets.filter(|opset| !ops.iter().all(|op| native(op, *opset)));
+        lowered.fold(Opsets::NONE, |all, opset| all.or(Opsets::one(opset)))
+    }
+
+    /// Errors for operators that an `extern fn` may emit where nothing can express them.
+    pub(super) fn check_emitted(&mut self) {
+        let program = self.program;
+        let opsets = Opsets::range(self.schemas.opsets.min, self.schemas.opsets.max);
+        for (name, emits) in &program.emits {
+            let refused = emits.since.iter().map(|(since, _)| *since).max().unwrap_or(0);
+            for op in &emits.ops {
+                let missing = opsets.from(refused).without(self.expressible(op, opsets));
+                let Some(last) = missing.last() else { continue };
+                let needed = last + 1;
+                let text = format!("`{name}` may emit `{op}`, which nothing can express at opsets {}", missing.text());
+                let diagnostic = Diagnostic::new("E0705", emits.span, text).label("declared here");
+                self.out.push(diagnostic.help(format!(
+                    "declare what it refuses below opset {needed} with `since {needed} \"why\"`, or remove `{op}` from `emits`"
+                )));
+            }
+        }
+    }
+
+    /// The opsets at which some call of an operator can be expressed.
+    fn expressible(&mut self, op: &str, at: Opsets) -> Opsets {
+        let schemas = self.schemas;
+        let mut left = at;
+        let mut done = Opsets::NONE;
+        for version in schemas.onnx.versions(op).iter().rev() {
+            if !version.deprecated {
+                done = done.or(left.from(version.since));
+            }
+            left = left.below(version.since);
+            if !schemas.shape_change(op, version.since) || self.sames.contains(&(op, version.since)) {
+                continue;
+            }
+            let Some(lower) = self.program.lower(op, version.since) else { return done };
+            let args = self.any_arguments_of_lowering(lower);
+            let (seen, _) = self.root(&lower.function, args, &self.groups_of(lower), left);
+            done = done.or(seen.at);
+            return done;
+        }
+        done
+    }
+}

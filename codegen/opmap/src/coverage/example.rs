@@ -1,0 +1,277 @@
+//! What the proof says of one example: whether it works at each opset, and the branches that it may take.
+
+use std::rc::Rc;
+
+use super::call::{Bound, Call, Given, fill_numbers, vector};
+use super::dtypes::DtypeSet;
+use super::opsets::Opsets;
+use super::scope::Scope;
+use super::values::{Abs, Kinds, Known, List, Number, Optional, Ranks, Tensor, Text, Truth, Values};
+use super::walk::converted;
+use super::{Coverage, Frame, Verdict};
+use crate::schema::Schemas;
+use crate::schema::onnx::{PortOption, Version};
+use crate::source::Span;
+use crate::syntax::ast::{ExampleSize, ExampleValue};
+use crate::tree::{Example, Map, Program, Target};
+use crate::types::Ty;
+
+/// Asks the proof about examples.
+pub struct Examiner<'a>(Coverage<'a>);
+
+/// What the proof says of an example.
+#[derive(Debug, Clone, Default)]
+pub struct Proof {
+    /// What is refused at which opsets.
+    pub verdict: Verdict,
+    /// The opsets that may reach each branch, by its number.
+    pub arms: Vec<Opsets>,
+}
+
+impl<'a> Examiner<'a> {
+    /// For rules without errors.
+    pub fn new(program: &'a Program, schemas: &'a Schemas) -> Self {
+        Examiner(Coverage::new(program, schemas))
+    }
+
+    /// What the proof says of an example. None if there is no such rule or operator.
+    pub fn examine(&mut self, example: &'a Example) -> Option<Proof> {
+        let coverage = &mut self.0;
+        coverage.memo.clear();
+        coverage.arms.fill(Opsets::NONE);
+        coverage.frame = Frame::default();
+        let program = coverage.program;
+        let at = Opsets::range(coverage.schemas.opsets.min, coverage.schemas.opsets.max);
+        let works = match &example.target {
+            Target::Map(name) => coverage.example_of_map(program.map(name)?, example, at),
+            Target::Lower(op) => coverage.example_of_operator(op, example, at)?,
+        };
+        coverage.refuse_new_dtypes(example, at);
+        let frame = std::mem::take(&mut coverage.frame);
+        let verdict = Verdict { refusals: frame.refusals, works, lowered: frame.lowered };
+        Some(Proof { verdict, arms: coverage.arms.clone() })
+    }
+}
+
+impl<'a> Coverage<'a> {
+    /// A dtype that ONNX does not have yet may be refused by any operator; the builder says so for Cast.
+    fn refuse_new_dtypes(&mut self, example: &Example, at: Opsets) {
+        let mut used = DtypeSet::NONE;
+        example.args.iter().for_each(|(_, value)| used = used.or(dtypes_in(value)));
+        for index in used.indices() {
+            let own = DtypeSet::at(index);
+            let without = at.iter().filter(|opset| !own.is_within(self.facts.existing_at(*opset)));
+            let without = without.fold(Opsets::NONE, |all, opset| all.or(Opsets::one(opset)));
+            let (Some(last), Some(name)) = (without.last(), own.names().next()) else { continue };
+            let since = last + 1;
+            for verb in ["take", "give"] {
+                self.refuse(since, &format!("`Cast` does not {verb} {name} before opset {since}"), without);
+            }
+        }
+    }
+
+    fn example_of_map(&mut self, map: &'a Map, example: &'a Example, at: Opsets) -> Opsets {
+        self.all = self.dtypes_of(map);
+        let mut at = at;
+        if let Some((since, reason)) = &map.since {
+            self.refuse(*since, reason, at.below(*since));
+            at = at.from(*since);
+        }
+        let mut args = Vec::new();
+        for param in &map.function.params {
+            let given = example.args.iter().find(|(name, _)| *name == param.name).map(|(_, value)| value);
+            let value = match (given, &param.default) {
+                (Some(value), _) => argument(value, &param.ty, example, at),
+                (None, Some(default)) => self.expr(default, &Scope::default(), at).value,
+                (None, None) => self.top(&param.ty, at),
+            };
+            args.push(converted(value, &param.ty).fit(&param.ty, self.all, at));
+        }
+        self.call(&map.function, args, None, at).at
+    }
+
+    fn example_of_operator(&mut self, op: &'a str, example: &'a Example, at: Opsets) -> Option<Opsets> {
+        self.all = DtypeSet::ALL;
+        let version = self.schemas.onnx.versions(op).last()?;
+        let given = |name: &str| example.args.iter().find(|a| a.0 == name).map(|a| &a.1);
+        let mut inputs = Vec::new();
+        let mut numbers = Vec::new();
+        for port in &version.inputs {
+            match (given(&port.name), port.option) {
+                (Some(ExampleValue::List(items)), PortOption::Variadic(_)) => {
+                    inputs.extend(items.iter().map(|item| operand(item, example)));
+                }
+                (Some(value), _) => {
+                    if is_number(value, example) {
+                        numbers.push(inputs.len());
+                    }
+                    inputs.push(operand(value, example));
+                }
+                (None, PortOption::Variadic(_)) => {}
+                (None, _) => inputs.push(Given::Absent),
+            }
+        }
+        let outputs = match given("outputs") {
+            Some(ExampleValue::Int(n)) => *n,
+            _ => i64::from(version.min_outputs.max(1)),
+        };
+        let bound = usize::try_from(outputs).map_or(Bound::List, Bound::Tuple);
+        let outputs = Abs::Number(Number::between(outputs, outputs));
+        let attrs = attributes(version, example, at);
+        let mut call = Call { op, form: version.since, site: Span::NOWHERE, bound, inputs, attrs, outputs };
+        fill_numbers(&mut call, version, &numbers);
+        Some(self.dispatched(call, at))
+    }
+}
+
+/// The dtypes of the tensors in a value of an example, and those that it names, by name or by ONNX's number.
+fn dtypes_in(value: &ExampleValue) -> DtypeSet {
+    match value {
+        ExampleValue::Tensor { dtype, .. } | ExampleValue::Literal { dtype, .. } => of_short_name(dtype),
+        ExampleValue::Name(name) => DtypeSet::one(name),
+        ExampleValue::Int(code) => {
+            usize::try_from(code - 1).ok().filter(|i| *i < 27).map_or(DtypeSet::NONE, DtypeSet::at)
+        }
+        ExampleValue::List(items) => items.iter().map(dtypes_in).fold(DtypeSet::NONE, DtypeSet::or),
+        ExampleValue::Node(_, args) => args.iter().map(|arg| dtypes_in(&arg.value)).fold(DtypeSet::NONE, DtypeSet::or),
+        _ => DtypeSet::NONE,
+    }
+}
+
+fn attributes<'a>(version: &'a Version, example: &'a Example, at: Opsets) -> Vec<(&'a str, Abs)> {
+    let mut attrs = Vec::new();
+    for attribute in &version.attributes {
+        let is_it = |name: &str| name.rsplit_once('_').is_some_and(|(stem, _)| stem == attribute.name);
+        let Some((_, value)) = example.args.iter().find(|(name, _)| is_it(name)) else { continue };
+        let is_list = attribute.kind.name().ends_with('S');
+        let value = match value {
+            ExampleValue::Name(name) if DtypeSet::one(name).len() == 1 => {
+                Abs::Number(Number { known: Known::YES, values: Values::Codes(DtypeSet::one(name)), kinds: Kinds::INT })
+            }
+            ExampleValue::Graph(_) => Abs::Any,
+            value => argument(value, if is_list { &Ty::Never } else { &Ty::Scalar }, example, at),
+        };
+        let value = match value {
+            Abs::List(_) | Abs::Any | Abs::Tensor(_) => value,
+            one if is_list => Abs::List(List::of(vec![one])),
+            one => one,
+        };
+        attrs.push((attribute.name.as_str(), value));
+    }
+    attrs
+}
+
+/// The value of an argument of a rule.
+fn argument(value: &ExampleValue, ty: &Ty, example: &Example, at: Opsets) -> Abs {
+    if let Some(tensor) = tensor(value) {
+        return match ty {
+            // A number that the graph computes.
+            Ty::Scalar | Ty::SymInt => number_of(&tensor),
+            Ty::Optional(of) if matches!(**of, Ty::Scalar | Ty::SymInt) => number_of(&tensor),
+            _ => Abs::Tensor(tensor),
+        };
+    }
+    match value {
+        ExampleValue::Int(i) => Abs::Number(Number::between(*i, *i)),
+        ExampleValue::Float(x) => {
+            Abs::Number(Number { known: Known::YES, values: Values::Float(x.to_bits()), kinds: Kinds::FLOAT })
+        }
+        ExampleValue::Bool(b) => match ty {
+            Ty::Bool => Abs::Truth(Truth::always(*b, at)),
+            Ty::Optional(of) if **of == Ty::Bool => Abs::Truth(Truth::always(*b, at)),
+            _ => converted(Abs::Truth(Truth::always(*b, at)), &Ty::Scalar),
+        },
+        ExampleValue::Str(text) => Abs::Text(Text::one(text)),
+        ExampleValue::None => Abs::Optional(Optional::nothing()),
+        ExampleValue::Name(name) if is_symbol(name, example) => symbol(),
+        ExampleValue::Name(name) if DtypeSet::one(name).len() == 1 => Abs::Dtype(DtypeSet::one(name)),
+        ExampleValue::List(items) => {
+            let of = match ty {
+                Ty::List(of) => of,
+                Ty::Optional(of) => match &**of {
+                    Ty::List(of) => of,
+                    _ => &Ty::Never,
+                },
+                _ => &Ty::Never,
+            };
+            Abs::List(List::of(items.iter().map(|item| converted(argument(item, of, example, at), of)).collect()))
+        }
+        _ => Abs::Any,
+    }
+}
+
+/// The value of an input of an operator: numbers and lists are constants.
+fn operand(value: &ExampleValue, example: &Example) -> Given {
+    if let Some(tensor) = tensor(value) {
+        return Given::Tensor(tensor);
+    }
+    match value {
+        ExampleValue::None => Given::Absent,
+        ExampleValue::List(items) => {
+            let list = List::of(items.iter().map(|item| argument(item, &Ty::Never, example, Opsets::NONE)).collect());
+            let is = |f: fn(&ExampleValue) -> bool| items.iter().any(f);
+            let dtype = match () {
+                () if is(|i| matches!(i, ExampleValue::Float(_))) => "float32",
+                () if is(|i| matches!(i, ExampleValue::Str(_))) => "string",
+                () => "int64",
+            };
+            Given::Tensor(vector(Abs::List(list), DtypeSet::one(dtype)))
+        }
+        value if is_number(value, example) => {
+            let number = argument(value, &Ty::Scalar, example, Opsets::NONE);
+            let known = number.known();
+            let elements = Some(Rc::new(number));
+            Given::Tensor(Tensor { ranks: Ranks::one(0), known, elements, ..Tensor::of(DtypeSet::NONE) })
+        }
+        _ => Given::Tensor(Tensor::of(DtypeSet::ALL)),
+    }
+}
+
+fn is_number(value: &ExampleValue, example: &Example) -> bool {
+    match value {
+        ExampleValue::Int(_) | ExampleValue::Float(_) | ExampleValue::Bool(_) => true,
+        ExampleValue::Name(name) => is_symbol(name, example),
+        _ => false,
+    }
+}
+
+fn is_symbol(name: &str, example: &Example) -> bool {
+    example.with.iter().any(|(symbol, _)| symbol == name)
+}
+
+fn symbol() -> Abs {
+    Abs::Number(Number { known: Known::NO, values: Values::Between(0, i64::MAX), kinds: Kinds::INT })
+}
+
+/// A tensor of an example is an input of the graph.
+fn tensor(value: &ExampleValue) -> Option<Tensor> {
+    let (dtype, rank, last) = match value {
+        ExampleValue::Tensor { dtype, sizes, .. } => {
+            let last = if matches!(sizes.last(), Some(ExampleSize::Symbolic(_))) { Known::NO } else { Known::YES };
+            (dtype, sizes.len(), last)
+        }
+        ExampleValue::Literal { dtype, sizes, .. } => (dtype, sizes.len(), Known::YES),
+        _ => return None,
+    };
+    let ranks = Ranks::one(i64::try_from(rank).unwrap_or(i64::MAX));
+    // A tensor without elements is a constant.
+    Some(Tensor { ranks, known: Known::MAYBE, last, ..Tensor::of(of_short_name(dtype)) })
+}
+
+fn number_of(tensor: &Tensor) -> Abs {
+    Abs::Number(Number::any(Known::MAYBE, Kinds::of_dtypes(tensor.dtypes)))
+}
+
+/// The dtype of `f32`, `i64`, `bool`.
+fn of_short_name(short: &str) -> DtypeSet {
+    let long = match short.split_at_checked(1) {
+        _ if short == "bf16" => "bfloat16".to_owned(),
+        _ if short == "str" => "string".to_owned(),
+        Some(("f", bits)) if bits.parse::<u32>().is_ok() => format!("float{bits}"),
+        Some(("i", bits)) if bits.parse::<u32>().is_ok() => format!("int{bits}"),
+        Some(("u", bits)) if bits.parse::<u32>().is_ok() => format!("uint{bits}"),
+        Some(("c", bits)) if bits.parse::<u32>().is_ok() => format!("complex{bits}"),
+        _ => short.to_owned(),
+    };
+    DtypeSet::one(&long)
+}

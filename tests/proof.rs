@@ -1,0 +1,89 @@
+//! The proof against the world: what the rule compiler says of each example at each opset is what happens.
+#![cfg(feature = "mappings")]
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use aten2onnx::examples::{self, Outcome};
+use aten2onnx_builder::passes::Passes;
+use aten2onnx_onnx::facts::{MAX_OPSET, MIN_OPSET};
+use aten2onnx_opmap::coverage::{Examiner, Proof};
+use aten2onnx_rules::Rules;
+use aten2onnx_rules::interpret::MappingFiles;
+
+/// What contradicts the proof in the outcome of an example at an opset.
+fn contradiction(proof: &Proof, opset: u32, outcome: &Outcome) -> Option<String> {
+    let verdict = &proof.verdict;
+    let refusals: Vec<_> = verdict.refusals.iter().filter(|(_, at)| at.has(opset)).map(|(r, _)| r).collect();
+    match outcome {
+        Outcome::Built(_) if verdict.works.has(opset) => None,
+        Outcome::Built(_) => Some("it works, but the proof says that it is refused".to_owned()),
+        Outcome::Refused { needs, reason } => {
+            // The text of an error also names the rule.
+            let is_declared =
+                refusals.iter().any(|refusal| Some(refusal.since) == *needs && reason.contains(&*refusal.reason));
+            let expected: Vec<String> = refusals.iter().map(|r| format!("`{}` since {}", r.reason, r.since)).collect();
+            (!is_declared).then(|| format!("refused until {needs:?}: {reason}\n    the proof expects {expected:?}"))
+        }
+        Outcome::Failed(reason) => Some(format!("failed: {reason}")),
+    }
+}
+
+/// `tests/run --fast` leaves it out, because it takes long.
+mod slow {
+    use super::*;
+
+    #[test]
+    fn every_example_does_what_the_proof_says() {
+        let set = Arc::new(MappingFiles::replacing(&Path::new(env!("CARGO_MANIFEST_DIR")).join("mappings")).unwrap());
+        let mut rules = Rules::default();
+        rules.set_files(set.clone());
+        let checked = set.checked();
+        let mut examiner = Examiner::new(&checked.program, &checked.schemas);
+        let mut contradictions = Vec::new();
+        let (mut covered, mut refused, mut open) = (0, 0, 0);
+        for example in &checked.program.examples {
+            let text = examples::text(example);
+            let proof = examiner.examine(example).unwrap();
+            let mut advised = BTreeSet::new();
+            let mut built = BTreeSet::new();
+            for opset in MIN_OPSET..=MAX_OPSET {
+                let (outcome, arms) = examples::build(example, checked, &rules, opset, Passes::NONE);
+                let is_refused = proof.verdict.refusals.values().any(|at| at.has(opset));
+                match (proof.verdict.works.has(opset), is_refused) {
+                    (true, false) => covered += 1,
+                    (true, true) => open += 1,
+                    (false, _) => refused += 1,
+                }
+                if let Some(what) = contradiction(&proof, opset, &outcome) {
+                    contradictions.push(format!("{text}\n    opset {opset}: {what}"));
+                }
+                let unforeseen = arms.iter().filter_map(|arm| {
+                    let number = arm.checked_sub(set.first_arm())?;
+                    let at = proof.arms.get(number as usize)?;
+                    (!at.has(opset)).then(|| &checked.program.arms[number as usize])
+                });
+                for arm in unforeseen {
+                    contradictions.push(format!(
+                        "{text}\n    opset {opset}: takes the branch `{}` of `{}`, which the proof rules out",
+                        arm.text, arm.rule
+                    ));
+                }
+                match outcome {
+                    Outcome::Built(_) => drop(built.insert(opset)),
+                    Outcome::Refused { needs: Some(needs), .. } => drop(advised.insert(needs)),
+                    _ => {}
+                }
+            }
+            // What an error advises works.
+            for opset in advised.difference(&built) {
+                contradictions.push(format!("{text}\n    an error advises opset {opset}, which does not work either"));
+            }
+        }
+        println!("{covered} covered, {refused} refused, {open} either");
+        assert!(covered > 50_000 && refused > 10, "few examples: {covered} covered, {refused} refused");
+        assert!(contradictions.is_empty(), "{} contradictions\n{}", contradictions.len(), contradictions.join("\n"));
+    }
+}
