@@ -14,6 +14,7 @@ mod matches;
 mod nodes;
 mod operators;
 mod other_domains;
+mod raises;
 mod same;
 mod scope;
 mod types;
@@ -60,6 +61,7 @@ pub(crate) struct Signature {
 pub(crate) enum Place {
     Map,
     Lower,
+    Raise,
     Fn,
 }
 
@@ -74,6 +76,8 @@ pub(crate) struct Checker<'a> {
     pub place: Place,
     /// The opset whose form calls of ONNX operators have.
     pub form: u32,
+    /// What begins the text of each `fail`.
+    pub refusal: String,
 }
 
 /// Checks all items.
@@ -95,6 +99,7 @@ pub fn check(items: &Items, sources: &Sources, schemas: &Schemas, out: &mut Vec<
     rules(items, &context, &mut used, &mut program, out);
     unused_helpers(items, &context, &used, out);
     same::check(items, &context, &mut program, out);
+    raises::check(schemas, &program, out);
     map_header::unsupported(items, &context, &mut program, out);
     facts::check(items, &context, &mut program, out);
     examples::check(items, &context, &mut program, out);
@@ -130,6 +135,14 @@ fn rules(
         let form = lower.before.saturating_sub(1);
         let mut checker = Checker::new(context, out, &mut program.arms, used, name, Place::Lower, form);
         program.lowers.extend(checker.lower(meta.docs.clone(), lower));
+    }
+    for (meta, raise) in &items.raises {
+        let name = format!("{} from {}", raise.op.full(), raise.before);
+        if !declare::is_first(&mut seen, &name, raise.header_span, out) {
+            continue;
+        }
+        let mut checker = Checker::new(context, out, &mut program.arms, used, name, Place::Raise, raise.before);
+        program.raises.extend(checker.lower(meta.docs.clone(), raise));
     }
     for (meta, item) in &items.fns {
         let name = item.name.text.clone();
@@ -175,6 +188,7 @@ fn unused_helpers(items: &Items, context: &Context<'_>, used: &HashSet<String>, 
 fn sort(program: &mut Program) {
     program.maps.sort_by(|a, b| a.function.name.cmp(&b.function.name));
     program.lowers.sort_by(|a, b| (&a.op, a.before).cmp(&(&b.op, b.before)));
+    program.raises.sort_by(|a, b| (&a.op, a.before).cmp(&(&b.op, b.before)));
     program.sames.sort_by(|a, b| (&a.op, a.to).cmp(&(&b.op, b.to)));
     program.fns.sort_by(|a, b| a.name.cmp(&b.name));
     program.externs.sort_by(|a, b| a.name.cmp(&b.name));
@@ -192,7 +206,7 @@ impl<'a> Checker<'a> {
         place: Place,
         form: u32,
     ) -> Self {
-        Checker { context, out, arms, used, scopes: Scopes::default(), rule, place, form }
+        Checker { context, out, arms, used, scopes: Scopes::default(), rule, place, form, refusal: String::new() }
     }
 
     fn map(&mut self, docs: Vec<String>, map: &ast::Map, signature: &Signature) -> Function {
@@ -208,8 +222,13 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// A `lower` or `raise`.
     fn lower(&mut self, docs: Vec<String>, lower: &ast::Lower) -> Option<tree::Lower> {
-        let (signature, inputs) = lower_header::lower_signature(self.context, lower, self.out)?;
+        let (signature, version) = lower_header::lower_signature(self.context, lower, self.place, self.out)?;
+        if self.place == Place::Raise {
+            let (op, from, to) = (lower.op.full(), version.since, lower.before);
+            self.refusal = format!("`{op}` of opset {from} cannot be upgraded to opset {to}: ");
+        }
         let body = self.function_body(&lower.body, &signature, &[]);
         let function = Function {
             name: self.rule.clone(),
@@ -219,7 +238,8 @@ impl<'a> Checker<'a> {
             returns: signature.returns,
             body,
         };
-        Some(tree::Lower { function, op: lower.op.full(), before: lower.before, inputs })
+        let (form, inputs) = (version.since, version.inputs.len());
+        Some(tree::Lower { function, op: lower.op.full(), before: lower.before, form, inputs })
     }
 
     /// Checks a body with its parameters in scope. It must use each parameter that is not in `may_be_unused`, unless it only refuses.

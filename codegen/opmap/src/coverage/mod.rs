@@ -149,6 +149,12 @@ pub fn check(program: &Program, schemas: &Schemas, out: &mut Vec<Diagnostic>) ->
             note_gaps(&reach, opset, &mut gaps);
         }
     }
+    for raise in &program.raises {
+        for opset in raise.before..=opsets.max {
+            let reach = coverage.raise(raise, opset);
+            note_gaps(&reach, opset, &mut gaps);
+        }
+    }
     let missing_lowerings = if opsets.complete { complete::missing_lowerings(&coverage, &gaps) } else { Vec::new() };
     coverage.report(gaps, out);
     out.extend(missing_lowerings);

@@ -3,7 +3,7 @@
 use super::{Coverage, Reach};
 use crate::diagnostic::Diagnostic;
 use crate::specialize::opset_condition;
-use crate::tree::{Expr, Function, Item, Kind, Node, Statement, Text};
+use crate::tree::{Expr, Function, Item, Kind, Lower, Node, Statement, Text};
 use crate::visit;
 
 impl<'a> Coverage<'a> {
@@ -18,6 +18,10 @@ impl<'a> Coverage<'a> {
     pub(super) fn lower(&mut self, index: usize, opset: u32) -> Reach {
         let program = self.program;
         self.function(&program.lowers[index].function, opset)
+    }
+
+    pub(super) fn raise(&mut self, raise: &'a Lower, opset: u32) -> Reach {
+        self.function(&raise.function, opset)
     }
 
     /// A rule or helper. It is walked once for each opset.
