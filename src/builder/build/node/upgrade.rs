@@ -19,16 +19,18 @@ impl Builder {
         inferred: &Inferred,
     ) -> Result<Vec<Value>> {
         let mut upgraded = call.clone();
-        for step in schema.versions.iter().filter(|v| v.since <= version.since) {
-            if step.since <= call.form.since && !step.deprecated {
-                continue;
-            }
+        // A call of a deprecated operator may already have the form of the target.
+        let is_left = |v: &Version| v.since > call.form.since || (version.deprecated && v.since == version.since);
+        for step in schema.versions.iter().filter(|v| v.since <= version.since && is_left(v)) {
             if let Some(raises) = self.raise_of(call.op, step) {
                 return self.raised(&*raises, step.since, &upgraded, inferred);
             }
-            let is_addition = step.extends || self.difference(call.op, step) != Difference::Schema(Change::Shape);
-            if step.deprecated || !is_addition {
-                return Err(not_upgraded(&upgraded, step, "its meaning changed"));
+            if step.deprecated {
+                let what = format!("`{}` is deprecated and has no known replacement", call.op);
+                return Err(Error::unsupported(what));
+            }
+            if !step.extends && self.difference(call.op, step) == Difference::Schema(Change::Shape) {
+                return Err(not_upgraded(&upgraded, step.since));
             }
             upgraded.form = step;
         }
@@ -50,7 +52,7 @@ impl Builder {
     }
 }
 
-fn not_upgraded(call: &Call, step: &Version, reason: &str) -> Error {
-    let (op, form, since) = (call.op, call.form.since, step.since);
-    Error::unsupported(format!("`{op}` of opset {form} cannot be upgraded to opset {since}: {reason}"))
+fn not_upgraded(call: &Call, since: u32) -> Error {
+    let (op, form) = (call.op, call.form.since);
+    Error::unsupported(format!("`{op}` of opset {form} cannot be upgraded to opset {since}: its meaning changed"))
 }
