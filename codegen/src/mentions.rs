@@ -20,7 +20,7 @@ impl Mentions {
         for map in &program.maps {
             mentions.add(&map.function.name, &file(map.function.span));
         }
-        for lower in &program.lowers {
+        for lower in program.lowers.iter().chain(&program.raises) {
             mentions.add(&lower.op, &file(lower.function.span));
         }
         for same in &program.sames {
@@ -34,7 +34,7 @@ impl Mentions {
             fact.what.each_call(&mut |call| mentions.add(&call.op, &file(fact.span)));
         }
         let maps = program.maps.iter().map(|m| &m.function);
-        let lowers = program.lowers.iter().map(|l| &l.function);
+        let lowers = program.lowers.iter().chain(&program.raises).map(|l| &l.function);
         for function in maps.chain(lowers).chain(&program.fns) {
             mentions.body(function, &file(function.span));
         }

@@ -12,13 +12,15 @@ pub struct Stats {
     pub maps: usize,
     /// Lowerings.
     pub lowers: usize,
+    /// Upward rules.
+    pub raises: usize,
     /// Helpers in the language.
     pub helpers: usize,
     /// Helpers in Rust.
     pub externs: usize,
-    /// Rules and lowerings whose whole body is a call of an `extern fn` other than those of the prelude (`lib/`), by name.
+    /// Rules, lowerings and upward rules whose whole body is a call of an `extern fn` other than those of the prelude (`lib/`), by name.
     pub external: Vec<String>,
-    /// The number of lines of the body of each rule and lowering, in ascending order.
+    /// The number of lines of the body of each rule, lowering and upward rule, in ascending order.
     pub lines: Vec<usize>,
 }
 
@@ -27,7 +29,8 @@ impl Stats {
     pub fn of(checked: &Checked) -> Stats {
         let program = &checked.program;
         let maps = program.maps.iter().map(|m| &m.function);
-        let rules: Vec<&Function> = maps.chain(program.lowers.iter().map(|l| &l.function)).collect();
+        let rules: Vec<&Function> =
+            maps.chain(program.lowers.iter().chain(&program.raises).map(|l| &l.function)).collect();
         let line_count = |f: &&Function| checked.sources.text(f.body.span).lines().count();
         let mut lines: Vec<usize> = rules.iter().map(line_count).collect();
         lines.sort_unstable();
@@ -36,6 +39,7 @@ impl Stats {
         Stats {
             maps: program.maps.len(),
             lowers: program.lowers.len(),
+            raises: program.raises.len(),
             helpers: program.fns.len(),
             externs: program.externs.len(),
             external: rules.iter().filter(|f| is_external(&f.body, &is_special)).map(|f| f.name.clone()).collect(),
@@ -43,9 +47,9 @@ impl Stats {
         }
     }
 
-    /// The share of rules and lowerings that only call an `extern fn`, in percent.
+    /// The share of them that only call an `extern fn`, in percent.
     fn external_share(&self) -> f64 {
-        100.0 * self.external.len() as f64 / (self.maps + self.lowers).max(1) as f64
+        100.0 * self.external.len() as f64 / (self.maps + self.lowers + self.raises).max(1) as f64
     }
 
     /// The counts as text.
@@ -53,11 +57,12 @@ impl Stats {
         let median = self.lines.get(self.lines.len() / 2).copied().unwrap_or_default();
         let longest = self.lines.last().copied().unwrap_or_default();
         let mut text = format!(
-            "{} rules, {} lowerings, {} helpers, {} extern fns\n\
+            "{} rules, {} lowerings, {} upward rules, {} helpers, {} extern fns\n\
              lines of a body: median {median}, longest {longest}\n\
              whole body an extern fn: {} ({:.1} %)\n",
             self.maps,
             self.lowers,
+            self.raises,
             self.helpers,
             self.externs,
             self.external.len(),

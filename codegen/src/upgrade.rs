@@ -155,13 +155,16 @@ impl OpsetNews {
 
     fn sections(self, opset: u32) -> Vec<Section> {
         let before = opset.saturating_sub(1);
-        let shape = format!("Changed shape: each needs `lower OP before {opset}` or `same OP {before} as {opset}`");
+        let shape = format!(
+            "Changed shape: each needs `lower OP before {opset}` and, unless it only adds something, `raise OP from {opset}`; or \
+             `same OP {before} as {opset}`"
+        );
         let titled = [
             ("Added: a rule that emits one needs `lower OP before N`".replace('N', &opset.to_string()), self.added),
             (shape, self.shape),
             ("Other types: dtypes are legalised; add a change of meaning, if any, to opsets.toml".into(), self.types),
             ("Other changes: if the meaning changed, add it to opsets.toml".into(), self.texts),
-            ("Deprecated".into(), self.deprecated),
+            (format!("Deprecated: each needs `raise OP from {opset}`"), self.deprecated),
         ];
         let section = |(title, entries): (String, Vec<Entry>)| {
             let mut section = Section::new(title);

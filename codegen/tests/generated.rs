@@ -6,8 +6,9 @@ use std::path::Path;
 use aten2onnx_codegen::generate;
 use aten2onnx_opmap::check_dir;
 
-/// The file and the function: a choice, a list, several outputs, an optional input, a graph as attribute, a lowering.
-const SHOWN: [(&str, &str); 7] = [
+/// The file and the function: a choice, a list, several outputs, an optional input, a graph as attribute, a lowering,
+/// an upward rule.
+const SHOWN: [(&str, &str); 8] = [
     ("aten_activation", "aten_elu"),
     ("aten_arithmetic", "aten_add_Tensor"),
     ("aten_linear", "aten_linear"),
@@ -15,6 +16,7 @@ const SHOWN: [(&str, &str); 7] = [
     ("aten_sorting", "aten_median_dim"),
     ("onnx_activation", "Gelu_before_20"),
     ("onnx_counting", "Range_before_11"),
+    ("onnx_older", "Dropout_from_12"),
 ];
 
 #[test]

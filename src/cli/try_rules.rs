@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use aten2onnx_opmap::tree::Example;
+use aten2onnx_opmap::tree::{Example, Target};
 use rustc_hash::FxHashSet;
 
 use super::report::{self, Stop};
@@ -160,9 +160,17 @@ fn expected_failures(rules: &Path) -> FxHashSet<String> {
     text.lines().filter_map(|line| line.split_once(" => ")).map(|(text, _)| text.to_owned()).collect()
 }
 
+/// The name of an example's rule; for lowerings, the operator.
+fn rule_of(example: &Example) -> String {
+    match &example.target {
+        Target::Map(name) | Target::Lower(name) => name.clone(),
+        Target::Raise(op, from) => format!("{op} from {from}"),
+    }
+}
+
 /// The branches of the requested rules that no example reaches.
 fn unreached(set: &MappingFiles, wanted: &[&Example], reached: &BTreeSet<u32>) -> Vec<String> {
-    let targets: FxHashSet<&str> = wanted.iter().map(|example| examples::target(example)).collect();
+    let targets: FxHashSet<String> = wanted.iter().map(|example| rule_of(example)).collect();
     let of_wanted = |rule: &str| {
         let op = rule.split_once(" before ").map_or(rule, |(op, _)| op);
         targets.contains(op)

@@ -9,7 +9,7 @@ use aten2onnx_opmap::tree::{Example, Target};
 use aten2onnx_opmap::types::Ty;
 
 use aten2onnx_builder::passes::Passes;
-use aten2onnx_builder::{ArgValue, Args, Binding, Builder, In, Out, Scalar};
+use aten2onnx_builder::{ArgValue, Args, Binding, Builder, Form, In, Out, Scalar};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_core::sym::SymInt;
@@ -82,7 +82,8 @@ pub fn graph(example: &Example, checked: &Checked, rules: &Rules, opset: u32) ->
 fn call(cx: &mut Builder, example: &Example, checked: &Checked, rules: &Rules) -> Result<()> {
     match &example.target {
         Target::Map(name) => map(cx, name, example, checked, rules),
-        Target::Lower(op) => lower(cx, op, example, checked),
+        Target::Lower(op) => lower(cx, (op, Form::NEWEST), example, checked),
+        Target::Raise(op, from) => lower(cx, (op, Form::before(*from)), example, checked),
     }
 }
 
@@ -98,8 +99,17 @@ fn model(cx: Builder, opset: u32, passes: Passes) -> Result<Built> {
     Ok(Built { opset, bytes, unversioned })
 }
 
-/// The opset at which the operator itself is the reference: the newest of ONNX Runtime, if it has the newest form.
-pub fn native_opset(op: &str) -> u32 {
+/// The opset at which the operator itself is the reference, if the example calls one: for a `lower` the newest of ONNX Runtime,
+/// if it has the newest form; for a `raise` the last one with the older form.
+pub(super) fn reference_opset(target: &Target) -> Option<u32> {
+    match target {
+        Target::Map(_) => None,
+        Target::Lower(op) => Some(native_opset(op)),
+        Target::Raise(_, from) => Some(from.saturating_sub(1)),
+    }
+}
+
+fn native_opset(op: &str) -> u32 {
     let newest = schema::find(op).and_then(|op| op.versions.last()).map_or(0, |v| v.since);
     if newest <= super::newest_run() { super::newest_run() } else { aten2onnx_onnx::facts::MAX_OPSET }
 }
@@ -111,7 +121,7 @@ pub(super) fn params(example: &Example, checked: &Checked) -> BTreeMap<String, T
             let map = checked.program.map(name);
             map.into_iter().flat_map(|m| &m.function.params).map(|p| (p.name.clone(), p.ty.clone())).collect()
         }
-        Target::Lower(_) => BTreeMap::new(),
+        Target::Lower(_) | Target::Raise(..) => BTreeMap::new(),
     }
 }
 
@@ -292,11 +302,12 @@ fn python_number(cx: &mut Builder, number: &Scalar) -> Result<Value> {
     }
 }
 
-fn lower(cx: &mut Builder, op: &str, example: &Example, checked: &Checked) -> Result<()> {
+/// Calls an operator in a form.
+fn lower(cx: &mut Builder, (op, form): (&str, Form), example: &Example, checked: &Checked) -> Result<()> {
     cx.set_origin(Origin { node_name: "y".into(), rule: op.to_owned(), ..Origin::default() });
     let mut call = Call { cx, example, checked, inputs: 0 };
     let args: Vec<_> = example.args.iter().map(|(name, value)| (name.as_str(), value)).collect();
-    let values = call.node(op, &args)?;
+    let values = call.node(op, form, &args)?;
     for (i, value) in values.into_iter().enumerate() {
         cx.output(&format!("y{i}"), value);
     }
@@ -304,11 +315,12 @@ fn lower(cx: &mut Builder, op: &str, example: &Example, checked: &Checked) -> Re
 }
 
 impl Call<'_> {
-    /// Calls an operator with named arguments.
-    fn node(&mut self, op: &str, args: &[(&str, &ExampleValue)]) -> Result<Vec<Value>> {
+    /// Calls an operator in a form with named arguments.
+    fn node(&mut self, op: &str, form: Form, args: &[(&str, &ExampleValue)]) -> Result<Vec<Value>> {
         let schema = schema::find(op).ok_or_else(|| Error::internal("no such operator"))?;
         let checked = self.checked;
-        let version = checked.schemas.onnx.versions(op).last().ok_or_else(|| Error::internal("no version"))?;
+        let version = form.version(schema).and_then(|v| checked.schemas.onnx.at(op, v.since));
+        let version = version.ok_or_else(|| Error::internal("no version"))?;
         let given = |name: &str| args.iter().find(|a| a.0 == name).map(|a| a.1);
         let mut inputs = Vec::new();
         for port in &version.inputs {
@@ -344,7 +356,7 @@ impl Call<'_> {
             Some(ExampleValue::Int(n)) => usize::try_from(*n).unwrap_or(1),
             _ => (version.min_outputs as usize).max(1),
         };
-        self.cx.node(schema.name, inputs, attrs, outputs)
+        self.cx.node_in(form, schema.name, inputs, attrs, outputs)
     }
 
     /// Builds a body from a closure of operators on its parameters.
@@ -406,7 +418,7 @@ impl Call<'_> {
                 let named = |arg: &'_ ExampleArg| arg.name.as_ref().map_or("", |name| name.text.as_str()).to_owned();
                 let names: Vec<String> = args.iter().map(named).collect();
                 let args: Vec<_> = names.iter().map(String::as_str).zip(args.iter().map(|arg| &arg.value)).collect();
-                let results = self.node(&op.text, &args)?;
+                let results = self.node(&op.text, Form::NEWEST, &args)?;
                 In::Value(*results.first().ok_or_else(|| Error::internal("an operator has no results"))?)
             }
             ExampleValue::List(items) if items.iter().any(|i| matches!(i, ExampleValue::Float(_))) => {

@@ -47,7 +47,7 @@ pub fn text(example: &Example) -> String {
 /// The overload or operator of the example.
 pub fn target(example: &Example) -> &str {
     match &example.target {
-        Target::Map(name) | Target::Lower(name) => name,
+        Target::Map(name) | Target::Lower(name) | Target::Raise(name, _) => name,
     }
 }
 
@@ -56,7 +56,10 @@ pub fn run(id: usize, example: &Example, checked: &Checked, rules: &Rules, passe
     let mut tried = Tried { record: None, failures: Vec::new(), reached: BTreeSet::new(), refused: Vec::new() };
     let mut models: Vec<Built> = Vec::new();
     let mut last = String::new();
-    for opset in MIN_OPSET..=MAX_OPSET {
+    let reference = build::reference_opset(&example.target);
+    // A `raise` does not concern older opsets, except that of the reference.
+    let oldest = if matches!(example.target, Target::Raise(..)) { reference.unwrap_or(MIN_OPSET) } else { MIN_OPSET };
+    for opset in oldest..=MAX_OPSET {
         let (outcome, arms) = build(example, checked, rules, opset, passes);
         tried.reached.extend(arms);
         match outcome {
@@ -73,12 +76,7 @@ pub fn run(id: usize, example: &Example, checked: &Checked, rules: &Rules, passe
             }
         }
     }
-    let native = match &example.target {
-        Target::Map(_) => None,
-        Target::Lower(op) => {
-            models.iter().find(|m| m.opset == build::native_opset(op)).map(|m| (m.opset, m.bytes.clone()))
-        }
-    };
+    let native = models.iter().find(|m| Some(m.opset) == reference).map(|m| (m.opset, m.bytes.clone()));
     if !models.is_empty() {
         tried.record = Some(record::record(id, example, checked, differing(models), native));
     }

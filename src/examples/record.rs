@@ -49,7 +49,7 @@ pub(super) fn record(
     let args = example.args.iter().map(|(name, value)| (name.clone(), argument(value, example, &mut inputs))).collect();
     add_symbolic(example, checked, &mut inputs);
     let op = match &example.target {
-        Target::Map(name) | Target::Lower(name) => name.clone(),
+        Target::Map(name) | Target::Lower(name) | Target::Raise(name, _) => name.clone(),
     };
     Record {
         id,

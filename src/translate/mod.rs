@@ -378,6 +378,7 @@ fn described(event: &Event, rules: &Rules) -> String {
         },
         Event::Node(op) => format!("node {op}"),
         Event::Lower(op, before) => format!("lowered: {op} before {before}"),
+        Event::Raise(op, from) => format!("raised: {op} from {from}"),
     }
 }
 

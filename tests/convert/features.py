@@ -262,6 +262,42 @@ def check_raising():
     source = model([h.make_node("OneHot", ["x", "d", "v"], ["y"], "hot")], [value("x", T.INT64, ("n",))], [value("y", shape=("n", 3))], [nh.from_array(np.int64(3), "d"), nh.from_array(np.array([0, 1], np.float32), "v")], opset=9, ir=4)
     message = convert(source, 13, fails=5)
     assert "`OneHot` of opset 9 cannot be upgraded to opset 11: negative indices count from the end" in message, message
+    rule = SCRATCH / "own.opmap"
+    rule.write_text("raise OneHot from 11 (indices, depth, values, axis_i) = OneHot(indices, depth, values, axis_i = axis_i)\n")
+    same(source, convert(source, 13, "--mappings", rule), {"x": np.array([0, 2])})
+
+
+def check_raising_loops():
+    """Loop 11 differs from Loop 1 in what it allows."""
+    body = h.make_graph([h.make_node("Identity", ["c"], ["c2"]), h.make_node("ReduceSum", ["s"], ["r"], axes=[1], keepdims=0), h.make_node("Add", ["s", "x"], ["s2"])],
+                        "body", [value("i", T.INT64, ()), value("c", T.BOOL, ()), value("s")], [value("c2", T.BOOL, ()), value("s2"), value("r", shape=("n",))])
+    nodes = [h.make_node("Loop", ["count", "", "x"], ["y", "sums"], body=body)]
+    source = model(nodes, [value("x")], [value("y"), value("sums", shape=("k", "n"))], [nh.from_array(np.int64(3), "count")], opset=9, ir=4)
+    for opset in (10, 11, 13, 18, 26):
+        same(source, convert(source, opset), {"x": x()})
+
+
+def check_not_raised():
+    """Calls whose meaning depends on what changed are refused; the same operators without it are not."""
+    def pool(**attributes):
+        return h.make_node("MaxPool", ["x"], ["y"], kernel_shape=[2], **attributes)
+    channels = [nh.from_array(np.ones(3, np.float32), name) for name in ("scale", "bias", "mean", "var")]
+    norm = ["x", "scale", "bias", "mean", "var"]
+    kernel = [nh.from_array(np.ones((3, 2, 3), np.float32), "w")]
+    cases = [
+        (9, 10, h.make_node("Dropout", ["x"], ["y", "mask"]), [], "`Dropout` of opset 7 cannot be upgraded to opset 10: the mask has another type"),
+        (9, 14, h.make_node("BatchNormalization", norm, ["y", "", "", "m", "v"]), channels, "the meaning of its optional outputs changed"),
+        (9, 11, h.make_node("ConvTranspose", ["x", "w"], ["y"], auto_pad="SAME_UPPER", strides=[2]), kernel, "the padding derived from the output shape is on the other side"),
+        (10, 22, pool(ceil_mode=1), [], "windows that start in the padding are dropped"),
+        (18, 21, h.make_node("GroupNormalization", ["x", "scale", "bias"], ["y"], num_groups=3), channels[:2], "scale and bias are per channel, not per group"),
+    ]
+    for opset, target, node, weights, reason in cases:
+        outputs = [value(name, shape=None) for name in node.output if name]
+        source = model([node], [value("x", shape=(1, 3, 5))], outputs, weights, opset=opset, ir=4)
+        message = convert(source, target, fails=5)
+        assert "cannot be upgraded" in message and reason in message, message
+    source = model([pool(strides=[2])], [value("x", shape=(1, 3, 5))], [value("y", shape=None)], opset=10, ir=4)
+    same(source, convert(source, 22), {"x": x(1, 15).reshape(1, 3, 5)})
 
 
 def sequence(name, shape, dtype=T.FLOAT):

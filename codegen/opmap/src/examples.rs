@@ -16,9 +16,10 @@ pub fn json_lines(checked: &Checked) -> String {
 }
 
 fn object(example: &Example, checked: &Checked) -> Value {
-    let (kind, op) = match &example.target {
-        Target::Map(name) => ("map", name),
-        Target::Lower(name) => ("lower", name),
+    let (kind, op, from) = match &example.target {
+        Target::Map(name) => ("map", name, None),
+        Target::Lower(name) => ("lower", name, None),
+        Target::Raise(name, from) => ("raise", name, Some(from)),
     };
     let with: Map<String, Value> = example.with.iter().map(|(name, size)| (name.clone(), json!(size))).collect();
     let args: Vec<Value> =
@@ -26,6 +27,7 @@ fn object(example: &Example, checked: &Checked) -> Value {
     json!({
         "kind": kind,
         "op": op,
+        "from": from,
         "args": args,
         "with": with,
         "text": example.text,

@@ -4,7 +4,8 @@ use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
 /// Errors that an item with a syntax error may cause elsewhere: names without a definition, definitions without a use.
-const OF_UNREAD_ITEMS: &[&str] = &["E0101", "E0104", "E0205", "E0503", "E0603", "E0701", "E0702", "E0801", "E0803"];
+const OF_UNREAD_ITEMS: &[&str] =
+    &["E0101", "E0104", "E0205", "E0503", "E0603", "E0701", "E0702", "E0703", "E0704", "E0801", "E0803"];
 
 /// Errors that another error in the same rule may cause, because the paths after it were not walked.
 const OF_WRONG_RULES: &[&str] = &["E0602", "E0702"];

@@ -17,6 +17,8 @@ pub struct Program {
     /// Sorted by operator, then opset.
     pub lowers: Vec<Lower>,
     /// Sorted by operator, then opset.
+    pub raises: Vec<Lower>,
+    /// Sorted by operator, then opset.
     pub sames: Vec<Same>,
     /// Sorted by name.
     pub fns: Vec<Function>,
@@ -47,6 +49,12 @@ impl Program {
         self.lowers.get(at)
     }
 
+    /// The `raise OP from N`.
+    pub fn raise(&self, op: &str, from: u32) -> Option<&Lower> {
+        let at = self.raises.binary_search_by(|r| (r.op.as_str(), r.before).cmp(&(op, from))).ok()?;
+        self.raises.get(at)
+    }
+
     /// The `fn` of a name.
     pub fn helper(&self, name: &str) -> Option<&Function> {
         let at = self.fns.binary_search_by(|f| f.name.as_str().cmp(name)).ok()?;
@@ -71,10 +79,11 @@ impl Program {
     }
 }
 
-/// What `map`, `lower`, `fn` and `extern fn` have in common.
+/// What `map`, `lower`, `raise`, `fn` and `extern fn` have in common.
 #[derive(Debug, Clone)]
 pub struct Function {
-    /// `aten::elu`, `Gelu before 20`, `to_float`. That of a `fn` without `pub` begins with its file: `aten/pool::windows`.
+    /// `aten::elu`, `Gelu before 20`, `Squeeze from 13`, `to_float`. That of a `fn` without `pub` begins with its file:
+    /// `aten/pool::windows`.
     pub name: String,
     /// Documentation lines.
     pub docs: Vec<String>,
@@ -135,15 +144,17 @@ pub struct Map {
     pub since_span: Option<Span>,
 }
 
-/// A checked `lower`.
+/// A checked `lower` or `raise`.
 #[derive(Debug, Clone)]
 pub struct Lower {
     /// Its parameters are the inputs, then the attributes with their suffixes.
     pub function: Function,
     /// `Gelu`, or `com.microsoft::QuickGelu`.
     pub op: String,
-    /// It replaces `op` below this opset.
+    /// A `lower` replaces `op` below this opset; a `raise` replaces older calls from it on.
     pub before: u32,
+    /// The opset that added the version in the header, whose form the replaced calls have.
+    pub form: u32,
     /// How many of the parameters are inputs.
     pub inputs: usize,
 }
@@ -214,7 +225,7 @@ pub enum Kind {
     Local(String),
     /// The target opset.
     Opset,
-    /// The number of outputs that were requested of a lowering.
+    /// The number of outputs that were requested of a `lower` or `raise`.
     Outputs,
     /// A conversion to the type of the expression (int to SymInt, T to T?, ...).
     Convert(Box<Expr>),
@@ -466,6 +477,8 @@ pub enum Target {
     Map(String),
     /// An ONNX operator, in its newest form.
     Lower(String),
+    /// An ONNX operator in the form before an opset.
+    Raise(String, u32),
 }
 
 impl Expr {

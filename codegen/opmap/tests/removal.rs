@@ -1,4 +1,4 @@
-//! The real rules without one lowering: the error names what needs it.
+//! The real rules without one lowering or upward rule: the error names what needs it.
 #![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
@@ -56,5 +56,11 @@ mod slow {
             report.contains("--> mappings/aten/") && report.contains("neither native nor lowered there"),
             "{report}"
         );
+    }
+    #[test]
+    fn a_missing_upward_rule_is_an_error() {
+        let report = without("raise Squeeze from 13");
+        assert!(report.contains("error[E0704]: `Squeeze` of opset 13 has no `raise`"), "{report}");
+        assert!(report.contains("add `raise Squeeze from 13 (data, axes_i)`"), "{report}");
     }
 }

@@ -29,6 +29,7 @@ pub fn run(mappings: &Path, args: &Args) -> Result<(), Stop> {
     let counts = [
         count(program.maps.len(), "rule"),
         count(program.lowers.len(), "lowering"),
+        count(program.raises.len(), "upward rule"),
         count(program.examples.len(), "example"),
         count(render::distinct(errors), "error"),
     ];

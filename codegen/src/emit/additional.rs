@@ -38,7 +38,8 @@ pub fn emit_additional(checked: &Checked, package: &str) -> Result<String, Strin
     for map in program.maps.iter().filter(|m| own(m.function.span)) {
         add(&map.function, true, function::map(&context, map));
     }
-    let lowers: Vec<&Lower> = program.lowers.iter().filter(|l| own(l.function.span)).collect();
+    let lowers = program.lowers.iter().chain(&program.raises);
+    let lowers: Vec<&Lower> = lowers.filter(|l| own(l.function.span)).collect();
     for lower in &lowers {
         add(&lower.function, true, function::lower(&context, lower));
     }
@@ -58,6 +59,7 @@ pub fn emit_additional(checked: &Checked, package: &str) -> Result<String, Strin
         pub static MAPPINGS: ::aten2onnx::custom::CompiledRules = ::aten2onnx::custom::CompiledRules {
             rules: mappings::RULES,
             lowers: mappings::LOWERS,
+            raises: mappings::RAISES,
             sames: mappings::SAMES,
             unsupported: mappings::UNSUPPORTED,
             complex: mappings::COMPLEX,

@@ -13,14 +13,15 @@ use aten2onnx_opmap::source::Span;
 use aten2onnx_opmap::tree::{Arm, Lower, Map, Param, Target, Unsupported};
 use aten2onnx_opmap::types::Ty;
 
-/// `RULES`, `LOWERS`, `SAMES`, `UNSUPPORTED`, `COMPLEX`, `ARMS` of the rules that are written, and the functions that take a call's
+/// `RULES`, `LOWERS`, `RAISES`, `SAMES`, `UNSUPPORTED`, `COMPLEX`, `ARMS` of the rules that are written, and the functions that take a call's
 /// arguments apart.
 pub(super) fn tables(context: &Context<'_>, matrix: &Matrix) -> TokenStream {
     let program = context.program;
     let own = |span: Span| context.is_written(span);
     let maps: Vec<&Map> = program.maps.iter().filter(|m| own(m.function.span)).collect();
     let (calls, rows) = (maps.iter().map(|m| entry(context, m)), rows(context, matrix, &maps));
-    let lowers = lowers(&mut program.lowers.iter().filter(|l| own(l.function.span)));
+    let lowers = lowers_of(&mut program.lowers.iter().filter(|l| own(l.function.span)));
+    let raises = lowers_of(&mut program.raises.iter().filter(|r| own(r.function.span)));
     let sames: BTreeSet<(&str, u32)> =
         program.sames.iter().filter(|same| own(same.span)).map(|same| (same.op.as_str(), same.to)).collect();
     let sames = sames.iter().map(|(op, to)| quote!((#op, #to)));
@@ -41,10 +42,12 @@ pub(super) fn tables(context: &Context<'_>, matrix: &Matrix) -> TokenStream {
             pub static RULES: &[Rule] = &[#rows];
             /// Every `lower`: operator, opset, function. Sorted.
             pub static LOWERS: &[(&str, u32, LowerFn)] = &[#lowers];
+            /// Every `raise`: operator, opset, function. Sorted.
+            pub static RAISES: &[(&str, u32, LowerFn)] = &[#raises];
             /// Every branch of every rule; the index is its number.
             pub static ARMS: &[Arm] = &[#arms];
         }
-        pub use dispatch::{ARMS, LOWERS, RULES};
+        pub use dispatch::{ARMS, LOWERS, RAISES, RULES};
         /// Every `same`: operator, opset. Sorted.
         pub static SAMES: &[(&str, u32)] = &[#(#sames),*];
         /// What ONNX cannot say, and why, sorted.
@@ -66,7 +69,8 @@ fn rows(context: &Context<'_>, matrix: &Matrix, maps: &[&Map]) -> TokenStream {
     quote!(#(#rows),*)
 }
 
-fn lowers(lowers: &mut dyn Iterator<Item = &Lower>) -> TokenStream {
+/// The rows of `lower` or `raise` items.
+fn lowers_of(lowers: &mut dyn Iterator<Item = &Lower>) -> TokenStream {
     let mut sorted: Vec<&Lower> = lowers.collect();
     sorted.sort_by(|a, b| (&a.op, a.before).cmp(&(&b.op, b.before)));
     let rows = sorted.iter().map(|lower| {

@@ -62,7 +62,7 @@ fn finish(body: &Expr, value: &TokenStream, ok: TokenStream) -> TokenStream {
     }
 }
 
-/// `fn Gelu_before_20(cx, call) -> Result<Vec<Value>>`
+/// `fn Gelu_before_20(cx, call) -> Result<Vec<Value>>`, or `Squeeze_from_13`
 pub(super) fn lower(context: &Context<'_>, lower: &Lower) -> TokenStream {
     let docs = docs(context, &lower.function);
     let name = function_name(&lower.function.name);
@@ -73,7 +73,7 @@ pub(super) fn lower(context: &Context<'_>, lower: &Lower) -> TokenStream {
     }
 }
 
-/// The body of a lowering, which uses `cx` and `call`.
+/// The body of a `lower` or `raise`, which uses `cx` and `call`.
 pub(super) fn lower_body(context: &Context<'_>, lower: &Lower) -> TokenStream {
     let function = &lower.function;
     let mut body = Body::new(context);
@@ -156,7 +156,7 @@ fn attribute(context: &Context<'_>, lower: &Lower, param: &Param) -> TokenStream
 }
 
 fn default_of(context: &Context<'_>, lower: &Lower, stem: &str) -> Option<TokenStream> {
-    let version = context.schemas.onnx.versions(&lower.op).iter().find(|v| v.since == lower.before)?;
+    let version = context.schemas.onnx.versions(&lower.op).iter().find(|v| v.since == lower.form)?;
     let default = version.attributes.iter().find(|a| a.name == stem)?.default.as_ref()?;
     Some(match default {
         AttrValue::Float(f) => super::types::float(f64::from(*f)),

@@ -79,7 +79,7 @@ pub fn emit(
     for map in &program.maps {
         add(&map.function, function::map(&context, map));
     }
-    for lower in &program.lowers {
+    for lower in program.lowers.iter().chain(&program.raises) {
         add(&lower.function, function::lower(&context, lower));
     }
     let mut files = Vec::new();

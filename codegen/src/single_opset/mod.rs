@@ -33,6 +33,7 @@ pub fn generate(checked: &Checked, opset: u32) -> Result<Vec<(String, String)>, 
 fn program_at(program: &Program, schemas: &Schemas, opset: u32) -> Program {
     let mut program = program.clone();
     program.lowers.retain(|lower| lower.before > opset || is_lacked(lower, schemas));
+    program.raises.retain(|raise| raise.before <= opset);
     each_function(&mut program, &mut |function| decide::fold_opset(&mut function.body, opset));
     let needed = needed(&program);
     program.fns.retain(|function| needed.contains(&function.name));
@@ -48,15 +49,17 @@ fn is_lacked(lower: &Lower, schemas: &Schemas) -> bool {
 
 fn each_function(program: &mut Program, f: &mut dyn FnMut(&mut Function)) {
     program.maps.iter_mut().for_each(|map| f(&mut map.function));
-    program.lowers.iter_mut().for_each(|lower| f(&mut lower.function));
+    let lowers = program.lowers.iter_mut().chain(&mut program.raises);
+    lowers.for_each(|lower| f(&mut lower.function));
     program.fns.iter_mut().for_each(f);
 }
 
-/// The helpers that rules and lowerings call, directly or indirectly.
+/// The helpers that rules, lowerings and upward rules call, directly or indirectly.
 fn needed(program: &Program) -> BTreeSet<String> {
     let mut needed = BTreeSet::new();
     let maps = program.maps.iter().map(|map| &map.function.body);
-    let mut open: Vec<&Expr> = maps.chain(program.lowers.iter().map(|lower| &lower.function.body)).collect();
+    let lowers = program.lowers.iter().chain(&program.raises);
+    let mut open: Vec<&Expr> = maps.chain(lowers.map(|lower| &lower.function.body)).collect();
     while let Some(body) = open.pop() {
         visit::walk(body, &mut |expr| {
             if let Kind::Fn(name, _) = &expr.kind

@@ -18,6 +18,8 @@ pub enum Event {
     Node(&'static str),
     /// An operator was lowered below an opset.
     Lower(&'static str, u32),
+    /// An older call of an operator was raised to an opset.
+    Raise(&'static str, u32),
 }
 
 impl Trace {

@@ -15,6 +15,8 @@ pub struct CompiledRules {
     pub rules: &'static [Rule],
     /// Every `lower`: operator, opset, function. Sorted.
     pub lowers: &'static [(&'static str, u32, LowerFn)],
+    /// Every `raise`: operator, opset, function. Sorted.
+    pub raises: &'static [(&'static str, u32, LowerFn)],
     /// Every `same`: operator, opset. Sorted.
     pub sames: &'static [(&'static str, u32)],
     /// Overloads that ONNX cannot express, with the reason. Sorted.
@@ -112,6 +114,7 @@ pub mod functions {
 pub static BUILT_IN: CompiledRules = CompiledRules {
     rules: generated::RULES,
     lowers: generated::LOWERS,
+    raises: generated::RAISES,
     sames: generated::SAMES,
     unsupported: generated::UNSUPPORTED,
     complex: generated::COMPLEX,
@@ -141,16 +144,21 @@ impl CompiledRules {
     pub fn arm(&self, number: u32) -> Option<&'static Arm> {
         self.arms.get(number.checked_sub(self.first_arm)? as usize)
     }
+}
 
-    fn lower(&self, op: &str, before: u32) -> Option<LowerFn> {
-        let at = self.lowers.binary_search_by(|row| (row.0, row.1).cmp(&(op, before))).ok()?;
-        self.lowers.get(at).map(|row| row.2)
-    }
+/// The function of an operator at an opset in a sorted table.
+fn function_of(table: &[(&str, u32, LowerFn)], op: &str, opset: u32) -> Option<LowerFn> {
+    let at = table.binary_search_by(|row| (row.0, row.1).cmp(&(op, opset))).ok()?;
+    table.get(at).map(|row| row.2)
 }
 
 impl Lowerings for &'static CompiledRules {
     fn has(&self, op: &str, before: u32) -> bool {
-        self.lower(op, before).is_some()
+        function_of(self.lowers, op, before).is_some()
+    }
+
+    fn has_raise(&self, op: &str, from: u32) -> bool {
+        function_of(self.raises, op, from).is_some()
     }
 
     fn is_same(&self, op: &str, to: u32) -> bool {
@@ -158,9 +166,16 @@ impl Lowerings for &'static CompiledRules {
     }
 
     fn call(&self, before: u32, cx: &mut Builder, call: &Call) -> Result<Vec<Value>> {
-        match self.lower(call.op, before) {
+        match function_of(self.lowers, call.op, before) {
             Some(lower) => lower(cx, call),
             None => Err(cx.fault(format!("there is no `lower {} before {before}`", call.op))),
+        }
+    }
+
+    fn raise(&self, from: u32, cx: &mut Builder, call: &Call) -> Result<Vec<Value>> {
+        match function_of(self.raises, call.op, from) {
+            Some(raise) => raise(cx, call),
+            None => Err(cx.fault(format!("there is no `raise {} from {from}`", call.op))),
         }
     }
 }

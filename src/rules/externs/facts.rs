@@ -11,6 +11,11 @@ pub fn rank(cx: &mut Builder, x: Value) -> Result<i64> {
     cx.rank(x)
 }
 
+/// The number of dimensions, if it is known.
+pub fn known_rank(cx: &mut Builder, x: Value) -> Result<Option<i64>> {
+    Ok(cx.rank(x).ok())
+}
+
 /// The element type.
 pub fn dtype_of(cx: &mut Builder, x: Value) -> Result<Dtype> {
     Ok(cx.dtype(x))

@@ -23,7 +23,7 @@ impl MappingFiles {
         frame.map(cx, map, values)?.into_outs()
     }
 
-    /// Runs a `lower` on a call whose version is too new.
+    /// Runs a `lower` on a call whose version is too new, or a `raise` on one whose version is too old.
     pub(super) fn call_lower(&self, cx: &mut Builder, lower: &Lower, call: &Call) -> Result<Vec<Value>> {
         let mut frame = Frame::new(self);
         frame.outputs = call.outputs as i64;
@@ -154,7 +154,7 @@ fn input(call: &Call, param: &Param, i: usize) -> Result<Val> {
     })
 }
 
-/// An attribute of a call, or its default in the version that the lowering is written for.
+/// An attribute of a call, or its default in the version in the header of the rule.
 fn attribute(call: &Call, lower: &Lower, param: &Param) -> Result<Val> {
     let stem = param.name.rsplit_once('_').map_or(param.name.as_str(), |(stem, _)| stem);
     let (ty, optional) = match &param.ty {
@@ -182,7 +182,7 @@ fn attribute(call: &Call, lower: &Lower, param: &Param) -> Result<Val> {
 
 fn default_of(lower: &Lower, name: &str) -> Option<Val> {
     let versions = schema::find(&lower.op)?.versions;
-    let version = versions.iter().find(|version| version.since == lower.before)?;
+    let version = versions.iter().find(|version| version.since == lower.form)?;
     Some(match version.attributes.iter().find(|a| a.name == name)?.default? {
         schema::Default::Float(x) => f64::from(x).into(),
         schema::Default::Int(n) => n.into(),

@@ -16,7 +16,7 @@ use std::fmt;
 
 use aten2onnx_opmap::coverage::Status;
 use aten2onnx_opmap::source::FileId;
-use aten2onnx_opmap::tree::{Kind, Map, Program};
+use aten2onnx_opmap::tree::{Kind, Lower, Map, Program};
 use aten2onnx_opmap::{Checked, visit};
 use rustc_hash::FxHashSet;
 
@@ -40,6 +40,8 @@ pub struct MappingFiles {
     maps: FxHashSet<String>,
     /// The lowerings of the files.
     lowers: FxHashSet<(String, u32)>,
+    /// The upward rules of the files.
+    raises: FxHashSet<(String, u32)>,
 }
 
 impl MappingFiles {
@@ -49,9 +51,11 @@ impl MappingFiles {
         let mut maps: FxHashSet<String> =
             (program.maps.iter().filter(|m| own(m.function.span.file))).map(|m| m.function.name.clone()).collect();
         callers(program, &mut maps);
-        let lowers = program.lowers.iter().filter(|l| own(l.function.span.file)).map(|l| (l.op.clone(), l.before));
-        let lowers = lowers.collect();
-        MappingFiles { checked, maps, lowers }
+        let keys = |all: &[Lower]| -> FxHashSet<(String, u32)> {
+            all.iter().filter(|l| own(l.function.span.file)).map(|l| (l.op.clone(), l.before)).collect()
+        };
+        let (lowers, raises) = (keys(&program.lowers), keys(&program.raises));
+        MappingFiles { checked, maps, lowers, raises }
     }
 
     /// The checked files.
@@ -201,6 +205,10 @@ impl Lowerings for MappingFiles {
         self.lowers.contains(&(op.to_owned(), before))
     }
 
+    fn has_raise(&self, op: &str, from: u32) -> bool {
+        self.raises.contains(&(op.to_owned(), from))
+    }
+
     fn is_same(&self, op: &str, to: u32) -> bool {
         self.program().same(op, to)
     }
@@ -211,6 +219,13 @@ impl Lowerings for MappingFiles {
             None => {
                 Err(aten2onnx_core::error::Error::internal(format!("there is no `lower {} before {before}`", call.op)))
             }
+        }
+    }
+
+    fn raise(&self, from: u32, cx: &mut Builder, call: &Call) -> Result<Vec<Value>> {
+        match self.program().raise(call.op, from) {
+            Some(raise) => self.call_lower(cx, raise, call),
+            None => Err(aten2onnx_core::error::Error::internal(format!("there is no `raise {} from {from}`", call.op))),
         }
     }
 }

@@ -18,6 +18,8 @@ use crate::types::Ty;
 /// Checks all examples, and that every rule has one.
 pub(super) fn check(items: &Items, context: &Context<'_>, program: &mut Program, out: &mut Vec<Diagnostic>) {
     let mut shown = HashSet::new();
+    // Those with an error, which is reported already.
+    let broken_raises: HashSet<_> = items.raises.iter().map(|(_, r)| (r.op.full(), r.before)).collect();
     for (meta, example) in &items.examples {
         let (target, params) = match &example.target {
             ExampleTarget::Map(op) => {
@@ -45,14 +47,30 @@ pub(super) fn check(items: &Items, context: &Context<'_>, program: &mut Program,
                 };
                 (Target::Lower(name), operator_params(version))
             }
+            ExampleTarget::Raise(op, at, from) => {
+                let name = op.full();
+                let versions = context.schemas.onnx.versions(&name);
+                let raise = program.raises.iter().find(|r| r.op == name && r.before == *from);
+                let Some((raise, version)) =
+                    raise.and_then(|r| Some((r, versions.iter().find(|v| v.since == r.form)?)))
+                else {
+                    if !broken_raises.contains(&(name.clone(), *from)) {
+                        let text = format!("there is no `raise {name} from {from}`");
+                        out.push(Diagnostic::new("E0801", op.span.to(at.span), text).label("not defined"));
+                    }
+                    continue;
+                };
+                shown.insert(raise.function.name.clone());
+                (Target::Raise(name, *from), operator_params(version))
+            }
         };
-        shown.insert(match &target {
-            Target::Map(name) | Target::Lower(name) => name.clone(),
-        });
+        if let Target::Map(name) | Target::Lower(name) = &target {
+            shown.insert(name.clone());
+        }
         let before = out.len();
         let (span, is_operator) = match &example.target {
             ExampleTarget::Map(op) => (op.span, false),
-            ExampleTarget::Lower(op) => (op.span, true),
+            ExampleTarget::Lower(op) | ExampleTarget::Raise(op, ..) => (op.span, true),
         };
         let call = Call { args: &example.args, span, is_operator, fact: fact(&target, &params) };
         let args = arguments(context, &call, &params, &mut shown, out);
@@ -66,12 +84,15 @@ pub(super) fn check(items: &Items, context: &Context<'_>, program: &mut Program,
     let maps = program.maps.iter().map(|m| (&m.function.name, m.function.span));
     let lowers = program.lowers.iter().map(|l| (&l.op, l.function.span));
     let refuses = |name: &String| program.lowers.iter().filter(|l| l.op == *name).all(|l| l.function.body.refuses());
-    for (name, span) in maps.chain(lowers) {
-        if !shown.contains(name) && (name.contains("::") || !refuses(name)) {
+    let rules = maps.chain(lowers).filter(|(name, _)| name.contains("::") || !refuses(name));
+    let raises = program.raises.iter().filter(|r| !r.function.body.refuses());
+    let raises = raises.map(|r| (&r.function.name, r.function.span, " "));
+    for (name, span, gap) in rules.map(|(name, span)| (name, span, "")).chain(raises) {
+        if !shown.contains(name) {
             out.push(
                 Diagnostic::new("E0803", span, format!("`{name}` has no example"))
                     .label("not tested")
-                    .help(format!("add `example {name}(..)` after it")),
+                    .help(format!("add `example {name}{gap}(..)` after it")),
             );
         }
     }
@@ -103,7 +124,7 @@ fn operator_params(version: &Version) -> Vec<Parameter> {
 
 /// `arguments of aten::elu: self, alpha, scale, input_scale`
 fn fact(target: &Target, params: &[Parameter]) -> String {
-    let (Target::Map(name) | Target::Lower(name)) = target;
+    let (Target::Map(name) | Target::Lower(name) | Target::Raise(name, _)) = target;
     let names = params.iter().map(|p| p.0.as_str()).filter(|name| *name != "outputs");
     format!("arguments of {name}: {}", names.collect::<Vec<_>>().join(", "))
 }

@@ -70,9 +70,9 @@ impl Checker<'_> {
         }
         match name.text.as_str() {
             "opset" => Expr::new(Kind::Opset, Ty::Int, span),
-            "outputs" if self.place == Place::Lower => Expr::new(Kind::Outputs, Ty::Int, span),
+            "outputs" if matches!(self.place, Place::Lower | Place::Raise) => Expr::new(Kind::Outputs, Ty::Int, span),
             "outputs" => self.poison(
-                Diagnostic::new("E0103", span, "`outputs` is only known in lowerings")
+                Diagnostic::new("E0103", span, "`outputs` is only known in a `lower` or `raise`")
                     .label("not in scope")
                     .note("`outputs` is the number of requested outputs of the operator"),
             ),
@@ -413,23 +413,20 @@ impl Checker<'_> {
     }
 
     fn fail(&mut self, parts: &[TextPart], span: Span) -> Expr {
-        let parts = parts
-            .iter()
-            .map(|part| match part {
-                TextPart::Text(text) => Text::Text(text.clone()),
-                TextPart::Expr(expr) => {
-                    let value = self.expr(expr, None);
-                    if value.ty.is_graph() {
-                        let text = format!("{} cannot be part of a message", with_article(&value.ty));
-                        self.out.push(
-                            Diagnostic::new("E0402", value.span, text).label("its value is known only in the graph"),
-                        );
-                    }
-                    Text::Value(value)
+        let refusal = Some(self.refusal.clone()).filter(|text| !text.is_empty()).map(Text::Text);
+        let parts = parts.iter().map(|part| match part {
+            TextPart::Text(text) => Text::Text(text.clone()),
+            TextPart::Expr(expr) => {
+                let value = self.expr(expr, None);
+                if value.ty.is_graph() {
+                    let text = format!("{} cannot be part of a message", with_article(&value.ty));
+                    self.out
+                        .push(Diagnostic::new("E0402", value.span, text).label("its value is known only in the graph"));
                 }
-            })
-            .collect();
-        Expr::new(Kind::Fail(parts), Ty::Never, span)
+                Text::Value(value)
+            }
+        });
+        Expr::new(Kind::Fail(refusal.into_iter().chain(parts).collect()), Ty::Never, span)
     }
 
     /// The source text of a span on one line.

@@ -1,7 +1,7 @@
-//! Headers of `lower` items against ONNX's schemas.
+//! Headers of `lower` and `raise` items against ONNX's schemas.
 
 use super::wording::{opsets, quoted};
-use super::{Context, Signature, did_you_mean};
+use super::{Context, Place, Signature, did_you_mean};
 use crate::diagnostic::Diagnostic;
 use crate::schema::onnx::{AttrKind, PortOption, Version};
 use crate::source::Span;
@@ -24,33 +24,18 @@ pub(super) fn attr_type(kind: AttrKind) -> Option<(char, Ty)> {
     })
 }
 
-/// The parameters of a `lower`, from the schema of the operator at `before`, and the number of inputs.
-pub(super) fn lower_signature(
-    context: &Context<'_>,
+/// The signature of a `lower` or `raise`, and the version that its header has.
+pub(super) fn lower_signature<'a>(
+    context: &'a Context<'_>,
     lower: &ast::Lower,
+    place: Place,
     out: &mut Vec<Diagnostic>,
-) -> Option<(Signature, usize)> {
-    let op = lower.op.full();
-    let onnx = &context.schemas.onnx;
-    let Some(versions) = onnx.ops.get(&op) else {
-        let diagnostic =
-            Diagnostic::new("E0102", lower.op.span, format!("ONNX has no operator `{op}`")).label("unknown");
-        out.push(did_you_mean(diagnostic, onnx.nearest(&op)));
-        return None;
-    };
-    let Some(version) = versions.iter().find(|v| v.since == lower.before) else {
-        out.push(
-            Diagnostic::new("E0203", lower.before_span, format!("`{op}` did not change at opset {}", lower.before))
-                .label("no version of this opset")
-                .note(format!("`{op}` was added or changed at {}", opsets(versions.iter().map(|v| v.since)))),
-        );
-        return None;
-    };
+) -> Option<(Signature, &'a Version)> {
+    let version = header_version(context, lower, place, out)?;
     let wanted = lower_params(version);
-    let fact =
-        format!("{op}-{}: ({})", version.since, wanted.iter().map(|w| w.0.as_str()).collect::<Vec<_>>().join(", "));
-    let inputs = version.inputs.len();
-    check_params(lower, &wanted, inputs, &fact, out)?;
+    let names: Vec<&str> = wanted.iter().map(|w| w.0.as_str()).collect();
+    let fact = format!("{}-{}: ({})", version.name, version.since, names.join(", "));
+    check_params(lower, &wanted, version.inputs.len(), &fact, out)?;
     let mut params: Vec<Param> = Vec::new();
     for ident in &lower.params {
         let ty = wanted.iter().find(|w| w.0 == ident.text).map(|w| w.1.clone())?;
@@ -61,11 +46,38 @@ pub(super) fn lower_signature(
         let span = lower.header_span;
         params.extend(unlisted.map(|(name, ty)| Param { name, ty, size: None, default: None, span }));
     }
-    let returns = lower_returns(lower, version, out)?;
-    Some((Signature { params, returns, span: lower.header_span }, inputs))
+    let returns = lower_returns(lower, version, place, out)?;
+    Some((Signature { params, returns, span: lower.header_span }, version))
 }
 
-/// The names in the header of a `lower`: `data, axes, keepdims_i`.
+/// The version that the header must have: for a `lower` the one of its opset, for a `raise` the one before.
+fn header_version<'a>(
+    context: &'a Context<'_>,
+    lower: &ast::Lower,
+    place: Place,
+    out: &mut Vec<Diagnostic>,
+) -> Option<&'a Version> {
+    let op = lower.op.full();
+    let onnx = &context.schemas.onnx;
+    let Some(versions) = onnx.ops.get(&op) else {
+        let diagnostic =
+            Diagnostic::new("E0102", lower.op.span, format!("ONNX has no operator `{op}`")).label("unknown");
+        out.push(did_you_mean(diagnostic, onnx.nearest(&op)));
+        return None;
+    };
+    let at = versions.iter().position(|v| v.since == lower.before);
+    let label = if at.is_none() { "no version of this opset" } else { "no version before it" };
+    let back = usize::from(place == Place::Raise);
+    let version = at.and_then(|at| versions.get(at.checked_sub(back)?));
+    if version.is_none() {
+        let text = format!("`{op}` did not change at opset {}", lower.before);
+        let fact = format!("`{op}` was added or changed at {}", opsets(versions.iter().map(|v| v.since)));
+        out.push(Diagnostic::new("E0203", lower.before_span, text).label(label).note(fact));
+    }
+    version
+}
+
+/// The names in the header of a `lower` or `raise`: `data, axes, keepdims_i`.
 pub(crate) fn lower_header(version: &Version) -> String {
     lower_params(version).iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
 }
@@ -137,7 +149,7 @@ fn check_params(
     Some(())
 }
 
-fn lower_returns(lower: &ast::Lower, version: &Version, out: &mut Vec<Diagnostic>) -> Option<Ty> {
+fn lower_returns(lower: &ast::Lower, version: &Version, place: Place, out: &mut Vec<Diagnostic>) -> Option<Ty> {
     let names: Vec<&str> = version.outputs.iter().map(|o| o.name.as_str()).collect();
     let variadic = version.outputs.iter().any(|o| matches!(o.option, PortOption::Variadic(_)));
     let fact = format!("outputs of {}-{}: {}", version.name, version.since, quoted(names.iter().copied()));
@@ -150,8 +162,9 @@ fn lower_returns(lower: &ast::Lower, version: &Version, out: &mut Vec<Diagnostic
             None
         }
         LowerOutputs::Single => Some(Ty::Tensor),
-        LowerOutputs::Variadic(name) => {
-            if !variadic || names.first() != Some(&name.text.as_str()) {
+        LowerOutputs::List(given) if variadic || place != Place::Raise => {
+            let name = given.first()?;
+            if !variadic || given.len() > 1 || names.first() != Some(&name.text.as_str()) {
                 let diagnostic = wrong(name.span, format!("`{}` is not a variadic output", name.text));
                 out.push(match variadic {
                     true => diagnostic.label(format!("write `{}`", names.join(", "))),
@@ -163,19 +176,35 @@ fn lower_returns(lower: &ast::Lower, version: &Version, out: &mut Vec<Diagnostic
             }
             Some(Ty::list(Ty::Tensor))
         }
+        LowerOutputs::List(given) => {
+            first_outputs(given, &names, &version.name, &wrong, out)?;
+            Some(Ty::list(Ty::Tensor))
+        }
         LowerOutputs::Named(given) => {
-            for (i, name) in given.iter().enumerate() {
-                let Some(want) = names.get(i) else {
-                    out.push(wrong(name.span, format!("`{}` has no output `{}`", version.name, name.text)));
-                    return None;
-                };
-                if *want != name.text {
-                    let text = format!("the output here is `{want}`, not `{}`", name.text);
-                    out.push(wrong(name.span, text).label(format!("write `{want}`")));
-                    return None;
-                }
-            }
+            first_outputs(given, &names, &version.name, &wrong, out)?;
             Some(if given.len() == 1 { Ty::Tensor } else { Ty::Tuple(vec![Ty::Tensor; given.len()]) })
         }
     }
+}
+
+/// Checks that these are the first outputs of the schema, which has `names`.
+fn first_outputs(
+    given: &[Ident],
+    names: &[&str],
+    op: &str,
+    wrong: &dyn Fn(Span, String) -> Diagnostic,
+    out: &mut Vec<Diagnostic>,
+) -> Option<()> {
+    for (i, name) in given.iter().enumerate() {
+        let Some(want) = names.get(i) else {
+            out.push(wrong(name.span, format!("`{op}` has no output `{}`", name.text)));
+            return None;
+        };
+        if *want != name.text {
+            let text = format!("the output here is `{want}`, not `{}`", name.text);
+            out.push(wrong(name.span, text).label(format!("write `{want}`")));
+            return None;
+        }
+    }
+    Some(())
 }

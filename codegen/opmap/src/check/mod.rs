@@ -18,6 +18,7 @@ mod matches;
 mod nodes;
 mod operators;
 mod other_domains;
+mod raises;
 mod returns;
 mod same;
 mod scope;
@@ -65,6 +66,7 @@ pub(crate) struct Signature {
 pub(crate) enum Place {
     Map,
     Lower,
+    Raise,
     Fn,
 }
 
@@ -83,6 +85,8 @@ pub(crate) struct Checker<'a> {
     pub rest: Option<Rest>,
     /// How many folds around this place are checked a second time.
     pub refolds: u32,
+    /// What begins the text of each `fail`.
+    pub refusal: String,
 }
 
 /// The attributes that `..attrs` in the header of a lowering stands for.
@@ -113,6 +117,7 @@ pub fn check(items: &Items, sources: &Sources, first: FileId, schemas: &Schemas,
     rules(items, &context, &mut used, &mut program, out);
     unused_helpers(items, &context, &used, out);
     same::check(items, &context, &mut program, out);
+    raises::check(schemas, &program, out);
     map_header::unsupported(items, &context, &mut program, out);
     facts::check(items, &context, &mut program, out);
     examples::check(items, &context, &mut program, out);
@@ -148,6 +153,14 @@ fn rules(
         let form = lower.before.saturating_sub(1);
         let mut checker = Checker::new(context, out, &mut program.arms, used, name, Place::Lower, form);
         program.lowers.extend(checker.lower(meta.docs.clone(), lower));
+    }
+    for (meta, raise) in &items.raises {
+        let name = format!("{} from {}", raise.op.full(), raise.before);
+        if !declare::is_first(&mut seen, &name, raise.header_span, out) {
+            continue;
+        }
+        let mut checker = Checker::new(context, out, &mut program.arms, used, name, Place::Raise, raise.before);
+        program.raises.extend(checker.lower(meta.docs.clone(), raise));
     }
     for (meta, item) in &items.fns {
         let Some((name, signature)) = context.helpers.declared(&item.name) else { continue };
@@ -197,6 +210,7 @@ fn unused_helpers(items: &Items, context: &Context<'_>, used: &HashSet<String>, 
 fn sort(program: &mut Program) {
     program.maps.sort_by(|a, b| a.function.name.cmp(&b.function.name));
     program.lowers.sort_by(|a, b| (&a.op, a.before).cmp(&(&b.op, b.before)));
+    program.raises.sort_by(|a, b| (&a.op, a.before).cmp(&(&b.op, b.before)));
     program.sames.sort_by(|a, b| (&a.op, a.to).cmp(&(&b.op, b.to)));
     program.fns.sort_by(|a, b| a.name.cmp(&b.name));
     program.externs.sort_by(|a, b| a.name.cmp(&b.name));
@@ -215,7 +229,8 @@ impl<'a> Checker<'a> {
         form: u32,
     ) -> Self {
         let scopes = Scopes::default();
-        Checker { context, out, arms, used, scopes, rule, place, form, rest: None, refolds: 0 }
+        let refusal = String::new();
+        Checker { context, out, arms, used, scopes, rule, place, form, rest: None, refolds: 0, refusal }
     }
 
     fn map(&mut self, docs: Vec<String>, map: &ast::Map, signature: &Signature) -> Function {
@@ -231,14 +246,19 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// A `lower` or `raise`.
     fn lower(&mut self, docs: Vec<String>, lower: &ast::Lower) -> Option<tree::Lower> {
-        let (signature, inputs) = lower_header::lower_signature(self.context, lower, self.out)?;
+        let (signature, version) = lower_header::lower_signature(self.context, lower, self.place, self.out)?;
         let listed = lower.params.len();
         self.rest = lower.rest.clone().map(|name| Rest {
             name,
             params: signature.params.get(listed..).unwrap_or_default().to_vec(),
             used: false,
         });
+        if self.place == Place::Raise {
+            let (op, from, to) = (lower.op.full(), version.since, lower.before);
+            self.refusal = format!("`{op}` of opset {from} cannot be upgraded to opset {to}: ");
+        }
         let own = Signature { params: signature.params.iter().take(listed).cloned().collect(), ..signature.clone() };
         let body = self.function_body(&lower.body, &own, &[]);
         self.rest_is_used(&body);
@@ -250,7 +270,8 @@ impl<'a> Checker<'a> {
             returns: signature.returns,
             body,
         };
-        Some(tree::Lower { function, op: lower.op.full(), before: lower.before, inputs })
+        let (form, inputs) = (version.since, version.inputs.len());
+        Some(tree::Lower { function, op: lower.op.full(), before: lower.before, form, inputs })
     }
 
     /// Checks a body with its parameters in scope. It must use each parameter that is not in `may_be_unused`, unless it only refuses.

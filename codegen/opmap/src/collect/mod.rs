@@ -22,6 +22,8 @@ pub struct Items {
     /// As written.
     pub lowers: Vec<(Meta, Lower)>,
     /// As written.
+    pub raises: Vec<(Meta, Lower)>,
+    /// As written.
     pub sames: Vec<(Meta, Same)>,
     /// As written.
     pub fns: Vec<(Meta, Fn)>,
@@ -43,8 +45,10 @@ impl Items {
         let own = |span: Span| span.file >= first;
         let maps: HashSet<String> =
             self.maps.iter().filter(|(meta, _)| own(meta.span)).map(|(_, m)| m.op.full()).collect();
-        let lowers: HashSet<(String, u32)> =
-            (self.lowers.iter().filter(|(meta, _)| own(meta.span))).map(|(_, l)| (l.op.full(), l.before)).collect();
+        let of_own = |all: &[(Meta, Lower)]| -> HashSet<(String, u32)> {
+            all.iter().filter(|(meta, _)| own(meta.span)).map(|(_, l)| (l.op.full(), l.before)).collect()
+        };
+        let (lowers, raises) = (of_own(&self.lowers), of_own(&self.raises));
         let sames: HashSet<(String, u32)> =
             self.sames.iter().filter(|(meta, _)| own(meta.span)).map(|(_, s)| (s.op.full(), s.to)).collect();
         let unsupported: HashSet<String> =
@@ -53,6 +57,7 @@ impl Items {
         self.unsupported
             .retain(|(meta, u)| own(meta.span) || !(maps.contains(&u.op.full()) || unsupported.contains(&u.op.full())));
         self.lowers.retain(|(meta, l)| own(meta.span) || !lowers.contains(&(l.op.full(), l.before)));
+        self.raises.retain(|(meta, r)| own(meta.span) || !raises.contains(&(r.op.full(), r.before)));
         self.sames.retain(|(meta, s)| {
             let key = (s.op.full(), s.to);
             own(meta.span) || !(sames.contains(&key) || lowers.contains(&key))
@@ -87,6 +92,7 @@ pub fn collect(files: &[File], out: &mut Vec<Diagnostic>) -> Items {
                 },
                 ItemKind::Example(example) => collect_example(meta, example, family.as_ref(), &mut items, out),
                 ItemKind::Lower(lower) => items.lowers.push((meta, lower.clone())),
+                ItemKind::Raise(raise) => items.raises.push((meta, raise.clone())),
                 ItemKind::Same(same) => items.sames.push((meta, same.clone())),
                 ItemKind::Fn(f) => items.fns.push((meta, f.clone())),
                 ItemKind::ExternFn(f) => items.externs.push((meta, f.clone())),

@@ -42,7 +42,7 @@ impl<'a> Coverage<'a> {
                 let Some(last) = missing.last() else { continue };
                 let needed = last + 1;
                 let text = format!("`{name}` may emit `{op}`, which nothing can express at opsets {}", missing.text());
-                let diagnostic = Diagnostic::new("E0705", emits.span, text).label("declared here");
+                let diagnostic = Diagnostic::new("E0706", emits.span, text).label("declared here");
                 self.out.push(diagnostic.help(format!(
                     "declare what it refuses below opset {needed} with `since {needed} \"why\"`, or remove `{op}` from `emits`"
                 )));
@@ -65,7 +65,7 @@ impl<'a> Coverage<'a> {
             }
             let Some(lower) = self.program.lower(op, version.since) else { return done };
             let args = self.any_arguments_of_lowering(lower);
-            let (seen, _) = self.root(&lower.function, args, &self.groups_of(lower), left);
+            let (seen, _) = self.root(&lower.function, args, &Coverage::groups_of(Some(version)), left);
             done = done.or(seen.at);
             return done;
         }

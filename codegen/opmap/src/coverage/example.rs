@@ -44,7 +44,15 @@ impl<'a> Examiner<'a> {
         let at = Opsets::range(coverage.schemas.opsets.min, coverage.schemas.opsets.max);
         let works = match &example.target {
             Target::Map(name) => coverage.example_of_map(program.map(name)?, example, at),
-            Target::Lower(op) => coverage.example_of_operator(op, example, at)?,
+            Target::Lower(op) => {
+                let version = coverage.schemas.onnx.versions(op).last()?;
+                coverage.example_of_operator(op, version, example, at)
+            }
+            Target::Raise(op, from) => {
+                let versions = coverage.schemas.onnx.versions(op);
+                let version = versions.iter().rev().find(|v| v.since < *from)?;
+                coverage.example_of_operator(op, version, example, at)
+            }
         };
         coverage.refuse_new_dtypes(example, at);
         let frame = std::mem::take(&mut coverage.frame);
@@ -57,7 +65,13 @@ impl<'a> Coverage<'a> {
     /// A dtype that ONNX does not have yet may be refused by any operator; the builder says so for Cast.
     fn refuse_new_dtypes(&mut self, example: &Example, at: Opsets) {
         let mut used = DtypeSet::NONE;
-        example.args.iter().for_each(|(_, value)| used = used.or(dtypes_in(value)));
+        for (name, value) in &example.args {
+            let is_code = name.ends_with("to_i") || name.ends_with("type_i");
+            used = used.or(match value {
+                ExampleValue::Int(code) if is_code => DtypeSet::of_code(*code),
+                value => dtypes_in(value),
+            });
+        }
         for index in used.indices() {
             let own = DtypeSet::at(index);
             let without = at.iter().filter(|opset| !own.is_within(self.facts.existing_at(*opset)));
@@ -90,9 +104,9 @@ impl<'a> Coverage<'a> {
         self.call(&map.function, args, None, at).at
     }
 
-    fn example_of_operator(&mut self, op: &'a str, example: &'a Example, at: Opsets) -> Option<Opsets> {
+    /// A call of an operator in the form of a version.
+    fn example_of_operator(&mut self, op: &'a str, version: &'a Version, example: &'a Example, at: Opsets) -> Opsets {
         self.all = DtypeSet::ALL;
-        let version = self.schemas.onnx.versions(op).last()?;
         let given = |name: &str| example.args.iter().find(|a| a.0 == name).map(|a| &a.1);
         let mut inputs = Vec::new();
         let mut numbers = Vec::new();
@@ -120,18 +134,15 @@ impl<'a> Coverage<'a> {
         let attrs = attributes(version, example, at);
         let mut call = Call { op, form: version.since, site: Span::NOWHERE, bound, inputs, attrs, outputs };
         fill_numbers(&mut call, version, &numbers);
-        Some(self.dispatched(call, at))
+        self.dispatched(call, at)
     }
 }
 
-/// The dtypes of the tensors in a value of an example, and those that it names, by name or by ONNX's number.
+/// The dtypes of the tensors in a value of an example, and those that it names.
 fn dtypes_in(value: &ExampleValue) -> DtypeSet {
     match value {
         ExampleValue::Tensor { dtype, .. } | ExampleValue::Literal { dtype, .. } => of_short_name(dtype),
         ExampleValue::Name(name) => DtypeSet::one(name),
-        ExampleValue::Int(code) => {
-            usize::try_from(code - 1).ok().filter(|i| *i < 27).map_or(DtypeSet::NONE, DtypeSet::at)
-        }
         ExampleValue::List(items) => items.iter().map(dtypes_in).fold(DtypeSet::NONE, DtypeSet::or),
         ExampleValue::Node(_, args) => args.iter().map(|arg| dtypes_in(&arg.value)).fold(DtypeSet::NONE, DtypeSet::or),
         _ => DtypeSet::NONE,

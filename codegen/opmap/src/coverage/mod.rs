@@ -241,9 +241,17 @@ pub fn check(program: &Program, schemas: &Schemas, out: &mut Vec<Diagnostic>) ->
         coverage.all = DtypeSet::ALL;
         let args = coverage.any_arguments_of_lowering(lower);
         let below = all.below(lower.before);
-        let groups = coverage.groups_of(lower);
+        let version = schemas.onnx.versions(&lower.op).iter().find(|v| v.since == lower.before);
+        let groups = Coverage::groups_of(version);
         let (_, frame) = coverage.root(&lower.function, args, &groups, below);
         report::note_gaps(&frame.gaps, below, &mut gaps);
+    }
+    for raise in &program.raises {
+        coverage.all = DtypeSet::ALL;
+        let args = coverage.any_arguments_of_raise(raise);
+        let above = all.from(raise.before);
+        let (_, frame) = coverage.root(&raise.function, args, &[], above);
+        report::note_gaps(&frame.gaps, above, &mut gaps);
     }
     coverage.check_emitted();
     let missing_lowerings = if opsets.complete { complete::missing_lowerings(&coverage, &gaps) } else { Vec::new() };
@@ -320,10 +328,23 @@ impl<'a> Coverage<'a> {
         params.map(|(i, param)| if i < lower.inputs { of(i, &param.ty) } else { self.top(&param.ty, at) }).collect()
     }
 
-    /// The group of each parameter of a lowering: inputs with the same type variable have the same dtype.
-    fn groups_of(&self, lower: &crate::tree::Lower) -> Vec<Option<usize>> {
-        let versions = self.schemas.onnx.versions(&lower.op);
-        let Some(version) = versions.iter().find(|v| v.since == lower.before) else { return Vec::new() };
+    /// Any arguments of a call in an older form.
+    fn any_arguments_of_raise(&self, raise: &crate::tree::Lower) -> Vec<Abs> {
+        let at = Opsets::range(self.schemas.opsets.min, self.schemas.opsets.max);
+        let versions = self.schemas.onnx.versions(&raise.op);
+        let version = versions.iter().rev().find(|v| v.since < raise.before);
+        let of = |i: usize, ty: &Ty| {
+            let port = version.and_then(|v| v.inputs.get(i).or(v.inputs.last()));
+            let allowed = port.zip(version).map_or(DtypeSet::ALL, |(port, v)| DtypeSet::of_onnx_types(v.allowed(port)));
+            Abs::top(ty, if allowed.is_empty() { DtypeSet::ALL } else { allowed }, at)
+        };
+        let params = raise.function.params.iter().enumerate();
+        params.map(|(i, param)| if i < raise.inputs { of(i, &param.ty) } else { self.top(&param.ty, at) }).collect()
+    }
+
+    /// The group of each input of a version: inputs with the same type variable have the same dtype.
+    fn groups_of(version: Option<&crate::schema::onnx::Version>) -> Vec<Option<usize>> {
+        let Some(version) = version else { return Vec::new() };
         let group = |port: &crate::schema::onnx::Port| {
             let variable = version.types.iter().position(|var| var.name == port.ty)?;
             port.homogeneous.then_some(variable)

@@ -12,7 +12,7 @@ use super::walk::converted;
 use super::{Coverage, Seen};
 use crate::schema::dtypes::DTYPES;
 use crate::schema::onnx::{AttrValue, Version};
-use crate::tree::{Expr, Input, Node, Outputs};
+use crate::tree::{Expr, Input, Lower, Node, Outputs};
 use crate::types::Ty;
 
 impl<'a> Coverage<'a> {
@@ -94,8 +94,7 @@ impl<'a> Coverage<'a> {
         let versions = schemas.onnx.versions(op);
         // Complex numbers are replaced by their parts before.
         let mut call = call.map_dtypes(|dtypes| self.parts(dtypes));
-        let mut left = at;
-        let mut done = Opsets::NONE;
+        let (mut left, mut done) = self.raised(&call, at);
         let forms: Vec<&'a Version> = versions.iter().filter(|v| v.since <= call.form).collect();
         for (i, version) in forms.iter().enumerate().rev() {
             let native = left.from(version.since);
@@ -201,18 +200,40 @@ impl<'a> Coverage<'a> {
         self.refuse(since, &reason, at);
     }
 
+    /// A call in a form that newer opsets have changed: the opsets that have its form, and those at which its `raise` works.
+    fn raised(&mut self, call: &Call<'a>, at: Opsets) -> (Opsets, Opsets) {
+        let (schemas, op) = (self.schemas, call.op);
+        let newer = schemas.onnx.versions(op).iter().filter(|v| v.since > call.form);
+        let changes = |v: &&Version| {
+            let same = self.sames.contains(&(op, v.since)) || schemas.extends(op, v.since);
+            schemas.shape_change(op, v.since) && !same
+        };
+        let Some(since) = newer.into_iter().find(changes).map(|v| v.since) else { return (at, Opsets::NONE) };
+        let above = at.from(since);
+        let raise = self.program.raises.iter().find(|raise| raise.op == op && raise.before == since);
+        // A missing one is an error of another pass.
+        let Some(raise) = raise.filter(|_| !above.is_empty()) else { return (at, Opsets::NONE) };
+        let version = schemas.onnx.versions(op).iter().rev().find(|v| v.since < since);
+        (at.below(since), self.replaced(raise, version, call, above))
+    }
+
     /// A call replaced by its lowering.
     fn lowered(&mut self, index: usize, call: &Call<'a>, at: Opsets) -> Opsets {
         let Some(lower) = self.program.lowers.get(index) else { return at };
-        self.frame.lowered = self.frame.lowered.or(at);
         let version = self.schemas.onnx.versions(&lower.op).iter().find(|v| v.since == lower.before);
+        self.replaced(lower, version, call, at)
+    }
+
+    /// A call replaced by a rule whose header has the form of a version.
+    fn replaced(&mut self, lower: &'a Lower, version: Option<&Version>, call: &Call<'a>, at: Opsets) -> Opsets {
+        self.frame.lowered = self.frame.lowered.or(at);
         let params = lower.function.params.iter().enumerate();
         let args = params.map(|(i, param)| match i < lower.inputs {
             true => input_argument(call, i, &param.ty),
             false => self.attribute_argument(call, version, &param.name, &param.ty, at),
         });
         let args: Vec<Abs> = args.collect();
-        let groups = self.groups_of(lower);
+        let groups = Coverage::groups_of(version);
         self.call_grouped(&lower.function, args, Some(call.outputs.clone()), &groups, at).at
     }
 

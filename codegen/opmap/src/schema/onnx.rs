@@ -208,7 +208,11 @@ impl Version {
 /// Whether ports are the older ones, perhaps optional now, and then ports that need no value.
 fn extends_ports(ports: &[Port], older: &[Port]) -> bool {
     let takes = |own: &Port, older: &Port| {
-        let loosened = (own.option, older.option) == (PortOption::Optional, PortOption::Single);
+        let loosened = match (own.option, older.option) {
+            (PortOption::Optional, PortOption::Single) => true,
+            (PortOption::Variadic(least), PortOption::Variadic(older)) => least <= older,
+            _ => false,
+        };
         own.name == older.name && (own.option == older.option || loosened) && own.homogeneous == older.homogeneous
     };
     ports.len() >= older.len()

@@ -18,6 +18,7 @@ use crate::source::{FileId, Span};
 pub const KEYWORDS: &[&str] = &[
     "map",
     "lower",
+    "raise",
     "same",
     "pub",
     "fn",
@@ -33,7 +34,7 @@ pub const KEYWORDS: &[&str] = &[
 ];
 
 /// Words that may begin a line inside an item, even in the first column.
-const CONTINUE: &[&str] = &["else", "for", "since", "with", "before", "as", "in"];
+const CONTINUE: &[&str] = &["else", "for", "since", "with", "before", "from", "as", "in"];
 
 /// A file in pieces.
 #[derive(Debug, Default)]

@@ -311,7 +311,7 @@ fn lower() -> impl Strategy<Value = Lower> {
     let outputs = prop_oneof![
         Just(LowerOutputs::Single),
         vec(capitalised(), 0..3).prop_map(LowerOutputs::Named),
-        name().prop_map(LowerOutputs::Variadic),
+        vec(name(), 1..3).prop_map(LowerOutputs::List),
     ];
     let params = (vec(name(), 0..20), option::of(name()));
     (onnx_name(), any::<u32>(), params, outputs, body()).prop_map(|(op, before, (params, rest), outputs, body)| {
@@ -354,7 +354,11 @@ fn example_value() -> impl Strategy<Value = ExampleValue> {
 }
 
 fn example() -> impl Strategy<Value = Example> {
-    let target = prop_oneof![op_name().prop_map(ExampleTarget::Map), onnx_name().prop_map(ExampleTarget::Lower)];
+    let target = prop_oneof![
+        op_name().prop_map(ExampleTarget::Map),
+        onnx_name().prop_map(ExampleTarget::Lower),
+        (onnx_name(), any::<u32>()).prop_map(|(op, from)| ExampleTarget::Raise(op, ident(from.to_string()), from)),
+    ];
     let arg = (option::of(name()), example_value()).prop_map(|(name, value)| ExampleArg {
         name,
         value,
@@ -390,6 +394,7 @@ fn item() -> impl Strategy<Value = Item> {
     let kind = prop_oneof![
         4 => map().prop_map(ItemKind::Map),
         2 => lower().prop_map(ItemKind::Lower),
+        1 => lower().prop_map(ItemKind::Raise),
         1 => same.prop_map(ItemKind::Same),
         2 => function.prop_map(ItemKind::Fn),
         1 => extern_fn.prop_map(ItemKind::ExternFn),

@@ -1,4 +1,4 @@
-//! Tables of lowerings, which the builder is given.
+//! Tables of lowerings and upward rules, which the builder is given.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use aten2onnx_core::error::Result;
 use aten2onnx_onnx::graph::Value;
 use aten2onnx_onnx::schema::{Change, Version};
 
-/// A generated lowering. Returns the outputs in the order of the schema, possibly fewer.
+/// A generated `lower` or `raise`. Returns the outputs in the order of the schema, possibly fewer.
 pub type LowerFn = fn(&mut Builder, &Call) -> Result<Vec<Value>>;
 
-/// A table of lowerings.
+/// A table of lowerings and upward rules.
 pub trait Lowerings: fmt::Debug + Send + Sync {
     /// Whether there is a `lower OP before N`.
     fn has(&self, op: &str, before: u32) -> bool;
@@ -21,6 +21,12 @@ pub trait Lowerings: fmt::Debug + Send + Sync {
 
     /// Runs the lowering of a call's operator. Returns the outputs in the order of the schema, possibly fewer.
     fn call(&self, before: u32, cx: &mut Builder, call: &Call) -> Result<Vec<Value>>;
+
+    /// Whether there is a `raise OP from N`.
+    fn has_raise(&self, op: &str, from: u32) -> bool;
+
+    /// Runs the upward rule of a call's operator. Returns the outputs in the order of the schema, possibly fewer.
+    fn raise(&self, from: u32, cx: &mut Builder, call: &Call) -> Result<Vec<Value>>;
 }
 
 /// The tables of a builder.
@@ -30,7 +36,7 @@ pub(crate) struct LoweringTables {
     build: Option<Arc<dyn Lowerings>>,
     /// Lowerings that take precedence; the last one added is tried first.
     overrides: Vec<Arc<dyn Lowerings>>,
-    /// The nesting depth of running lowerings.
+    /// The nesting depth of running lowerings and upward rules.
     pub(crate) depth: u32,
 }
 
@@ -80,6 +86,12 @@ impl Builder {
         overriding
             .or_else(|| provided.map(Lowering::Function))
             .or_else(|| self.lowerings.build.as_ref().filter(has).map(of))
+    }
+
+    /// The table with the upward rule to a version.
+    pub(crate) fn raise_of(&self, op: &str, version: &'static Version) -> Option<Arc<dyn Lowerings>> {
+        let mut tables = self.lowerings.overrides.iter().rev().chain(&self.lowerings.build);
+        tables.find(|l| l.has_raise(op, version.since)).cloned()
     }
 
     /// How a version differs from the previous one.

@@ -61,6 +61,11 @@ impl Form {
         Form { before: opset, lower: None }
     }
 
+    /// The version with this form.
+    pub fn version(self, op: &'static Op) -> Option<&'static Version> {
+        op.at(self.before.saturating_sub(1))
+    }
+
     /// The same form with a lowering for opsets before `since`: exporters for one opset call it directly.
     pub fn lowered_by(self, since: u32, lower: LowerFn) -> Form {
         Form { lower: Some((since, lower)), ..self }
@@ -106,7 +111,7 @@ impl Builder {
         outputs: usize,
     ) -> Result<Vec<Value>> {
         let Form { before, lower } = form;
-        let found = schema::find(op).and_then(|s| Some((s, s.at(before.saturating_sub(1))?)));
+        let found = schema::find(op).and_then(|s| Some((s, form.version(s)?)));
         let (schema, form) = found.ok_or_else(|| self.fault(format!("there is no operator `{op}` before {before}")))?;
         let inputs = self.literals(op, form, inputs)?;
         if inputs.iter().flatten().any(|v| self.is_complex(*v)) {
@@ -134,7 +139,7 @@ impl Builder {
         }
         let values = match self.step(schema, &call, &inferred.types)? {
             Step::Native(version) => self.native(schema, version, call, &inferred)?,
-            Step::Upgrade(version) => self.upgraded(schema, version, &call)?,
+            Step::Upgrade(version) => self.upgraded(schema, version, &call, &inferred)?,
             Step::Lower(lower, since) => self.lowered(lower, since, &call, &inferred)?,
             // Nodes left by a failed attempt are unused and dropped at the end.
             Step::Instead(lower, since, version) => match self.lowered(lower, since, &call, &inferred) {
@@ -272,26 +277,44 @@ impl Builder {
         call: &Call,
         inferred: &Inferred,
     ) -> Result<Vec<Value>> {
-        if self.lowerings.depth >= MAX_DEPTH {
-            return Err(self.fault(format!("the lowerings of `{}` are recursive", call.op)));
-        }
         self.trace.event(Event::Lower(call.op, since));
-        self.lowerings.depth += 1;
-        let result = lower.call(since, self, call);
-        self.lowerings.depth -= 1;
-        let mut values = result.map_err(|e| match e.kind {
-            Kind::Internal => e.at(format!("lower {} before {since}", call.op)),
-            _ => e,
-        })?;
+        let rule = format!("lower {} before {since}", call.op);
+        let values = self.nested(&rule, call, |cx| lower.call(since, cx, call))?;
         if values.len() < call.outputs {
             let what = format!("`{}` with {} outputs needs opset {since}", call.op, call.outputs);
             return Err(Error::refused(what, Some(since)));
         }
+        self.as_inferred(values, &rule, call, inferred)
+    }
+
+    /// Runs a rule that replaces a call.
+    fn nested(
+        &mut self,
+        rule: &str,
+        call: &Call,
+        run: impl FnOnce(&mut Builder) -> Result<Vec<Value>>,
+    ) -> Result<Vec<Value>> {
+        if self.lowerings.depth >= MAX_DEPTH {
+            return Err(self.fault(format!("the lowerings of `{}` are recursive", call.op)));
+        }
+        self.lowerings.depth += 1;
+        let result = run(self);
+        self.lowerings.depth -= 1;
+        result.map_err(|e| if e.kind == Kind::Internal { e.at(rule) } else { e })
+    }
+
+    /// The requested values of a rule, with the types and contents that are known of the call that they replace.
+    fn as_inferred(
+        &mut self,
+        mut values: Vec<Value>,
+        rule: &str,
+        call: &Call,
+        inferred: &Inferred,
+    ) -> Result<Vec<Value>> {
         values.truncate(call.outputs);
         for (value, ty) in values.iter().zip(&inferred.types) {
-            self.refine(*value, ty).map_err(|(got, wanted)| {
-                self.fault(format!("`lower {} before {since}` returns {got}, expected {wanted}", call.op))
-            })?;
+            self.refine(*value, ty)
+                .map_err(|(got, wanted)| self.fault(format!("`{rule}` returns {got}, expected {wanted}")))?;
         }
         for (value, content) in values.iter().zip(&inferred.contents) {
             if let (Some(content), None) = (content, self.content(*value)) {

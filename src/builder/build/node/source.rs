@@ -87,7 +87,7 @@ impl Builder {
                 self.keep_name(node);
                 values
             }
-            Step::Upgrade(version) => self.upgraded(schema, version, &call)?,
+            Step::Upgrade(version) => self.upgraded(schema, version, &call, &inferred)?,
             Step::Lower(lower, since) => self.lowered(lower, since, &call, &inferred)?,
             Step::Instead(lower, since, version) => match self.lowered(lower, since, &call, &inferred) {
                 Ok(values) => values,

@@ -21,6 +21,8 @@ pub enum ExampleTarget {
     Map(OpName),
     /// `Gelu`
     Lower(OnnxName),
+    /// `Squeeze from 13`: a call in the form before this opset.
+    Raise(OnnxName, Ident, u32),
 }
 
 /// An argument of an example.

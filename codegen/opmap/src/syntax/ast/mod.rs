@@ -68,6 +68,8 @@ pub enum ItemKind {
     Map(Map),
     /// `lower Gelu before 20 (...) ...`
     Lower(Lower),
+    /// `raise Squeeze from 13 (...) ...`
+    Raise(Lower),
     /// `same Cast 13 as 19 "why"`
     Same(Same),
     /// `fn name(...) -> T ...`
@@ -194,12 +196,12 @@ pub struct Row {
     pub span: Span,
 }
 
-/// `lower`
+/// `lower` or `raise`
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lower {
     /// The operator.
     pub op: OnnxName,
-    /// N of `before N`.
+    /// N of `before N` or `from N`.
     pub before: u32,
     /// Where N is.
     pub before_span: Span,
@@ -211,19 +213,19 @@ pub struct Lower {
     pub outputs: LowerOutputs,
     /// The body.
     pub body: Body,
-    /// From `lower` to the end of the outputs.
+    /// From the keyword to the end of the outputs.
     pub header_span: Span,
 }
 
-/// The outputs of a lowering.
+/// The outputs of a `lower` or `raise`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LowerOutputs {
     /// Nothing is written: the only output.
     Single,
     /// `-> (Y, Mean)`
     Named(Vec<Ident>),
-    /// `-> [outputs]`: the variadic output of this name.
-    Variadic(Ident),
+    /// `-> [outputs]`: as many as are requested. The variadic output of this name, or in a `raise` the outputs of these names.
+    List(Vec<Ident>),
 }
 
 /// `Gelu` or `com.microsoft::QuickGelu`

@@ -15,9 +15,16 @@ const ELEMENT_TYPES: &[&str] =
 impl Reader<'_> {
     pub(super) fn example(&self, pair: Pair<'_>) -> Option<Example> {
         let mut parts = Parts::of(pair);
-        let target = match self.path(parts.one(Rule::path)?)? {
-            Path::Overload(op) => ExampleTarget::Map(op),
-            Path::Onnx(name) => ExampleTarget::Lower(name),
+        let path = parts.one(Rule::path)?;
+        let target = match parts.one(Rule::from_clause) {
+            Some(from) => {
+                let number = Parts::of(from).one(Rule::number)?;
+                ExampleTarget::Raise(self.onnx_name(path)?, self.ident(&number), self.small_integer(&number))
+            }
+            None => match self.path(path)? {
+                Path::Overload(op) => ExampleTarget::Map(op),
+                Path::Onnx(name) => ExampleTarget::Lower(name),
+            },
         };
         let args = Parts::of(parts.one(Rule::example_args)?).map(|arg| self.example_arg(arg)).collect::<Option<_>>()?;
         let with = match parts.one(Rule::with_clause) {

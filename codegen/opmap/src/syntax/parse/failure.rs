@@ -119,7 +119,10 @@ fn hint(item: &str, at: usize, word: &str, rules: &[Rule], expected: &[String]) 
         _ if word.starts_with('\'') => "use double quotes for strings",
         _ if reserved => return Some(format!("`{word}` is a reserved word")),
         _ if expects("a name") && rules.contains(&Rule::alias) => "write a type and a name, such as `Tensor self`",
-        _ if item.starts_with("lower") && rules.contains(&Rule::close_paren) && is_word(word) => {
+        _ if (item.starts_with("lower") || item.starts_with("raise"))
+            && rules.contains(&Rule::close_paren)
+            && is_word(word) =>
+        {
             "write only the names of inputs and attributes; their types come from the schema"
         }
         _ => return None,
@@ -149,7 +152,7 @@ fn wording(rule: Rule) -> Option<(Weight, &'static str)> {
         }
         optional_mark | list_mark | alias => return Some((Weight::Operator, "`?` or `[]`")),
         EOI => "the end of the item",
-        map | lower | same | function | extern_fn | unsupported | import_domain | fact | example => "an item",
+        map | lower | raise | same | function | extern_fn | unsupported | import_domain | fact | example => "an item",
         fact_keyword => "an item",
         clause => "a word",
         expr | negate | not | paren | list | closure | call | rule_call | if_expr | match_expr => "an expression",
@@ -172,7 +175,9 @@ fn wording(rule: Rule) -> Option<(Weight, &'static str)> {
         size | number | sign => "a number",
         string => "a string",
         rows | kw_for => "`for`",
-        kw_map | kw_lower | kw_same | kw_unsupported | kw_import_domain | kw_extern | kw_example => "an item",
+        kw_map | kw_lower | kw_raise | kw_same | kw_unsupported | kw_import_domain | kw_extern | kw_example => {
+            "an item"
+        }
         kw_pub => "`pub`",
         kw_fn => "`fn`",
         kw_in | value_range => "`in`",
@@ -180,6 +185,7 @@ fn wording(rule: Rule) -> Option<(Weight, &'static str)> {
         kw_else => "`else`",
         kw_before => "`before`",
         emits | kw_emits => "`emits`",
+        kw_from | from_clause => "`from`",
         kw_as => "`as`",
         kw_with | with_clause => "`with`",
         open_paren | params | lower_params | returns | names | arguments | example_args => "`(`",

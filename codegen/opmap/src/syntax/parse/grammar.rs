@@ -21,6 +21,7 @@ pub enum Rule {
     r#rest_name,
     r#names,
     r#output_list,
+    r#raise,
     r#same,
     r#unsupported,
     r#import_domain,
@@ -110,6 +111,7 @@ pub enum Rule {
     r#named,
     r#argument_name,
     r#example,
+    r#from_clause,
     r#example_args,
     r#example_arg,
     r#example_value,
@@ -143,6 +145,7 @@ pub enum Rule {
     r#rest,
     r#kw_map,
     r#kw_lower,
+    r#kw_raise,
     r#kw_same,
     r#kw_pub,
     r#kw_fn,
@@ -164,6 +167,7 @@ pub enum Rule {
     r#kw_since,
     r#kw_ignore,
     r#kw_before,
+    r#kw_from,
     r#kw_as,
     r#kw_with,
     r#open_paren,
@@ -198,6 +202,7 @@ impl Rule {
             Rule::r#rest_name,
             Rule::r#names,
             Rule::r#output_list,
+            Rule::r#raise,
             Rule::r#same,
             Rule::r#unsupported,
             Rule::r#import_domain,
@@ -287,6 +292,7 @@ impl Rule {
             Rule::r#named,
             Rule::r#argument_name,
             Rule::r#example,
+            Rule::r#from_clause,
             Rule::r#example_args,
             Rule::r#example_arg,
             Rule::r#example_value,
@@ -320,6 +326,7 @@ impl Rule {
             Rule::r#rest,
             Rule::r#kw_map,
             Rule::r#kw_lower,
+            Rule::r#kw_raise,
             Rule::r#kw_same,
             Rule::r#kw_pub,
             Rule::r#kw_fn,
@@ -341,6 +348,7 @@ impl Rule {
             Rule::r#kw_since,
             Rule::r#kw_ignore,
             Rule::r#kw_before,
+            Rule::r#kw_from,
             Rule::r#kw_as,
             Rule::r#kw_with,
             Rule::r#open_paren,
@@ -423,6 +431,7 @@ impl ::pest::Parser<Rule> for Grammar {
                                 .and_then(|state| {
                                     self::r#map(state)
                                         .or_else(|state| { self::r#lower(state) })
+                                        .or_else(|state| { self::r#raise(state) })
                                         .or_else(|state| { self::r#same(state) })
                                         .or_else(|state| { self::r#extern_fn(state) })
                                         .or_else(|state| { self::r#function(state) })
@@ -831,7 +840,86 @@ impl ::pest::Parser<Rule> for Grammar {
                                             .and_then(|state| { super::hidden::skip(state) })
                                             .and_then(|state| { self::r#word(state) })
                                             .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| {
+                                                state
+                                                    .sequence(|state| {
+                                                        state
+                                                            .optional(|state| {
+                                                                state
+                                                                    .sequence(|state| {
+                                                                        self::r#comma(state)
+                                                                            .and_then(|state| { super::hidden::skip(state) })
+                                                                            .and_then(|state| { self::r#word(state) })
+                                                                    })
+                                                                    .and_then(|state| {
+                                                                        state
+                                                                            .repeat(|state| {
+                                                                                state
+                                                                                    .sequence(|state| {
+                                                                                        super::hidden::skip(state)
+                                                                                            .and_then(|state| {
+                                                                                                state
+                                                                                                    .sequence(|state| {
+                                                                                                        self::r#comma(state)
+                                                                                                            .and_then(|state| { super::hidden::skip(state) })
+                                                                                                            .and_then(|state| { self::r#word(state) })
+                                                                                                    })
+                                                                                            })
+                                                                                    })
+                                                                            })
+                                                                    })
+                                                            })
+                                                    })
+                                            })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| {
+                                                state.optional(|state| { self::r#comma(state) })
+                                            })
+                                            .and_then(|state| { super::hidden::skip(state) })
                                             .and_then(|state| { self::r#close_bracket(state) })
+                                    })
+                            },
+                        )
+                }
+                #[inline]
+                #[allow(non_snake_case, unused_variables)]
+                pub fn r#raise(
+                    state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                ) -> ::pest::ParseResult<
+                    ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                > {
+                    state
+                        .rule(
+                            Rule::r#raise,
+                            |state| {
+                                state
+                                    .sequence(|state| {
+                                        self::r#kw_raise(state)
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#path(state) })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#kw_from(state) })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#number(state) })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#names(state) })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| {
+                                                state
+                                                    .optional(|state| {
+                                                        state
+                                                            .sequence(|state| {
+                                                                self::r#arrow(state)
+                                                                    .and_then(|state| { super::hidden::skip(state) })
+                                                                    .and_then(|state| {
+                                                                        self::r#names(state)
+                                                                            .or_else(|state| { self::r#output_list(state) })
+                                                                    })
+                                                            })
+                                                    })
+                                            })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#body(state) })
                                     })
                             },
                         )
@@ -3792,11 +3880,35 @@ impl ::pest::Parser<Rule> for Grammar {
                                             .and_then(|state| { super::hidden::skip(state) })
                                             .and_then(|state| { self::r#path(state) })
                                             .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| {
+                                                state.optional(|state| { self::r#from_clause(state) })
+                                            })
+                                            .and_then(|state| { super::hidden::skip(state) })
                                             .and_then(|state| { self::r#example_args(state) })
                                             .and_then(|state| { super::hidden::skip(state) })
                                             .and_then(|state| {
                                                 state.optional(|state| { self::r#with_clause(state) })
                                             })
+                                    })
+                            },
+                        )
+                }
+                #[inline]
+                #[allow(non_snake_case, unused_variables)]
+                pub fn r#from_clause(
+                    state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                ) -> ::pest::ParseResult<
+                    ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                > {
+                    state
+                        .rule(
+                            Rule::r#from_clause,
+                            |state| {
+                                state
+                                    .sequence(|state| {
+                                        self::r#kw_from(state)
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#number(state) })
                                     })
                             },
                         )
@@ -4952,6 +5064,34 @@ impl ::pest::Parser<Rule> for Grammar {
                 }
                 #[inline]
                 #[allow(non_snake_case, unused_variables)]
+                pub fn r#kw_raise(
+                    state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                ) -> ::pest::ParseResult<
+                    ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                > {
+                    state
+                        .rule(
+                            Rule::r#kw_raise,
+                            |state| {
+                                state
+                                    .atomic(
+                                        ::pest::Atomicity::Atomic,
+                                        |state| {
+                                            state
+                                                .sequence(|state| {
+                                                    state
+                                                        .match_string("raise")
+                                                        .and_then(|state| {
+                                                            state.lookahead(false, |state| { self::r#tail(state) })
+                                                        })
+                                                })
+                                        },
+                                    )
+                            },
+                        )
+                }
+                #[inline]
+                #[allow(non_snake_case, unused_variables)]
                 pub fn r#kw_same(
                     state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
                 ) -> ::pest::ParseResult<
@@ -5544,6 +5684,34 @@ impl ::pest::Parser<Rule> for Grammar {
                 }
                 #[inline]
                 #[allow(non_snake_case, unused_variables)]
+                pub fn r#kw_from(
+                    state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                ) -> ::pest::ParseResult<
+                    ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                > {
+                    state
+                        .rule(
+                            Rule::r#kw_from,
+                            |state| {
+                                state
+                                    .atomic(
+                                        ::pest::Atomicity::Atomic,
+                                        |state| {
+                                            state
+                                                .sequence(|state| {
+                                                    state
+                                                        .match_string("from")
+                                                        .and_then(|state| {
+                                                            state.lookahead(false, |state| { self::r#tail(state) })
+                                                        })
+                                                })
+                                        },
+                                    )
+                            },
+                        )
+                }
+                #[inline]
+                #[allow(non_snake_case, unused_variables)]
                 pub fn r#kw_as(
                     state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
                 ) -> ::pest::ParseResult<
@@ -5853,6 +6021,7 @@ impl ::pest::Parser<Rule> for Grammar {
                     Rule::r#rest_name => rules::r#rest_name(state),
                     Rule::r#names => rules::r#names(state),
                     Rule::r#output_list => rules::r#output_list(state),
+                    Rule::r#raise => rules::r#raise(state),
                     Rule::r#same => rules::r#same(state),
                     Rule::r#unsupported => rules::r#unsupported(state),
                     Rule::r#import_domain => rules::r#import_domain(state),
@@ -5942,6 +6111,7 @@ impl ::pest::Parser<Rule> for Grammar {
                     Rule::r#named => rules::r#named(state),
                     Rule::r#argument_name => rules::r#argument_name(state),
                     Rule::r#example => rules::r#example(state),
+                    Rule::r#from_clause => rules::r#from_clause(state),
                     Rule::r#example_args => rules::r#example_args(state),
                     Rule::r#example_arg => rules::r#example_arg(state),
                     Rule::r#example_value => rules::r#example_value(state),
@@ -5975,6 +6145,7 @@ impl ::pest::Parser<Rule> for Grammar {
                     Rule::r#rest => rules::r#rest(state),
                     Rule::r#kw_map => rules::r#kw_map(state),
                     Rule::r#kw_lower => rules::r#kw_lower(state),
+                    Rule::r#kw_raise => rules::r#kw_raise(state),
                     Rule::r#kw_same => rules::r#kw_same(state),
                     Rule::r#kw_pub => rules::r#kw_pub(state),
                     Rule::r#kw_fn => rules::r#kw_fn(state),
@@ -5996,6 +6167,7 @@ impl ::pest::Parser<Rule> for Grammar {
                     Rule::r#kw_since => rules::r#kw_since(state),
                     Rule::r#kw_ignore => rules::r#kw_ignore(state),
                     Rule::r#kw_before => rules::r#kw_before(state),
+                    Rule::r#kw_from => rules::r#kw_from(state),
                     Rule::r#kw_as => rules::r#kw_as(state),
                     Rule::r#kw_with => rules::r#kw_with(state),
                     Rule::r#open_paren => rules::r#open_paren(state),

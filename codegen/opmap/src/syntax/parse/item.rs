@@ -13,6 +13,7 @@ impl Reader<'_> {
         Some(match pair.as_rule() {
             Rule::map => ItemKind::Map(self.map(pair)?),
             Rule::lower => ItemKind::Lower(self.lower(pair)?),
+            Rule::raise => ItemKind::Raise(self.lower(pair)?),
             Rule::same => ItemKind::Same(self.same(pair)?),
             Rule::function => ItemKind::Fn(self.function(pair)?),
             Rule::extern_fn => ItemKind::ExternFn(self.extern_fn(pair)?),
@@ -127,6 +128,7 @@ impl Reader<'_> {
         Some(signed(negative, self.primary(inner)?, span))
     }
 
+    /// A `lower` or `raise`.
     fn lower(&self, pair: Pair<'_>) -> Option<Lower> {
         let start = self.span(&pair);
         let mut parts = Parts::of(pair);
@@ -141,7 +143,7 @@ impl Reader<'_> {
             outputs = LowerOutputs::Named(self.words(names));
         } else if let Some(list) = parts.one(Rule::output_list) {
             end = self.span(&list);
-            outputs = LowerOutputs::Variadic(self.ident(&Parts::of(list).one(Rule::word)?));
+            outputs = LowerOutputs::List(self.words(list));
         }
         let header_span = crate::source::Span { end: end.end, ..start };
         let (before, before_span) = (self.small_integer(&before), self.span(&before));

@@ -9,6 +9,7 @@ pub(super) fn example(w: &mut Writer, example: &Example) {
     let target = match &example.target {
         ExampleTarget::Map(op) => flat::op_name(op),
         ExampleTarget::Lower(name) => flat::onnx_name(name),
+        ExampleTarget::Raise(name, _, from) => format!("{} from {from} ", flat::onnx_name(name)),
     };
     let sizes: Vec<String> = example.with.iter().map(|(name, size)| format!("{} = {size}", name.text)).collect();
     let with = if sizes.is_empty() { String::new() } else { format!(" with {}", sizes.join(", ")) };

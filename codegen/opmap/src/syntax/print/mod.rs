@@ -86,7 +86,8 @@ fn print_item(item: &Item) -> String {
     let mut w = Writer::default();
     match &item.kind {
         ItemKind::Map(map) => print_map(&mut w, map),
-        ItemKind::Lower(lower) => print_lower(&mut w, lower),
+        ItemKind::Lower(lower) => print_lower(&mut w, ("lower", "before"), lower),
+        ItemKind::Raise(raise) => print_lower(&mut w, ("raise", "from"), raise),
         ItemKind::Same(same) => {
             let (op, why) = (flat::onnx_name(&same.op), flat::string(&same.why));
             w.write(&format!("same {op} {} as {} {why}", same.from, same.to));
@@ -128,13 +129,14 @@ fn print_map(w: &mut Writer, map: &Map) {
     }
 }
 
-fn print_lower(w: &mut Writer, lower: &Lower) {
+/// A `lower` or `raise`, with the words around its operator.
+fn print_lower(w: &mut Writer, words: (&str, &str), lower: &Lower) {
     let outputs = match &lower.outputs {
         LowerOutputs::Single => String::new(),
         LowerOutputs::Named(names) => format!(" -> ({})", flat::names_list(names)),
-        LowerOutputs::Variadic(name) => format!(" -> [{}]", name.text),
+        LowerOutputs::List(names) => format!(" -> [{}]", flat::names_list(names)),
     };
-    w.write(&format!("lower {} before {} ", flat::onnx_name(&lower.op), lower.before));
+    w.write(&format!("{} {} {} {} ", words.0, flat::onnx_name(&lower.op), words.1, lower.before));
     let params = flat::names_and_rest(&lower.params, lower.rest.as_ref());
     header(w, &params, &outputs, 2, true);
     body(w, &lower.body, 0);
