@@ -1,10 +1,12 @@
 //! The digest of the model of every example at every opset, to compare two states of the repository: rules that were only rewritten
-//! must give the same bytes. This writes one line for each example and opset, with the digest or the refusal:
+//! must give the same bytes. This writes one line for each example and opset, with the digest or the refusal, and one for each
+//! branch that no example reaches:
 //!
 //! `DIGESTS=before.txt cargo test --features interpreted --test digests -- --ignored`
 #![cfg(feature = "mappings")]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -27,10 +29,13 @@ fn digests_of_all_examples() {
     assert!(checked.diagnostics.is_empty(), "the rules have errors");
     let rules = Rules::default();
     let mut lines = Vec::new();
+    let mut reached = BTreeSet::new();
     for example in &checked.program.examples {
         for opset in MIN_OPSET..=MAX_OPSET {
             let mut line = format!("{} | {opset} | ", examples::text(example));
-            match examples::build(example, &checked, &rules, opset, Passes::NONE).0 {
+            let (outcome, arms) = examples::build(example, &checked, &rules, opset, Passes::NONE);
+            reached.extend(arms);
+            match outcome {
                 Outcome::Built(built) => write!(line, "{:016x} {}", digest(&built.bytes), built.bytes.len()).unwrap(),
                 Outcome::Refused { needs, reason } => write!(line, "refused {needs:?}: {reason}").unwrap(),
                 Outcome::Failed(reason) => write!(line, "failed: {reason}").unwrap(),
@@ -38,6 +43,11 @@ fn digests_of_all_examples() {
             lines.push(line.replace('\n', " "));
         }
     }
+    let unreached = (0..).zip(&checked.program.arms).filter(|(i, arm)| !arm.refuses && !reached.contains(i));
+    lines.extend(unreached.map(|(_, arm)| {
+        let place = checked.sources.place(arm.span);
+        format!("{place}: no example of `{}` reaches the branch `{}`", arm.rule, arm.text)
+    }));
     lines.sort();
     std::fs::write(file, lines.join("\n") + "\n").unwrap();
 }

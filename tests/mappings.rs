@@ -43,7 +43,7 @@ fn a_rule_takes_the_place_of_the_one_of_the_build() {
     let rules = "\
 import_domain \"mydomain\" 3
 
-map aten::relu(Tensor self) -> Tensor = mydomain::Rectify(self, mode_s = \"fast\", outputs = tensor(dtype(self), shape(self)))
+map aten::relu(Tensor self) -> Tensor = mydomain::Rectify(self, mode_s = \"fast\", outputs = tensor(dtype_of(self), shape_of(self)))
 ";
     let own = exported("overrides", rules, 18);
     assert_eq!((count(&own, "Relu"), count(&own, "mydomain::Rectify")), (0, 14));

@@ -138,20 +138,3 @@ pub fn with_dims(cx: &mut Builder, x: Value, mask: Value, rank: i64) -> Result<V
 fn reshaped(cx: &mut Builder, x: Value, shape: Value) -> Result<Value> {
     cx.op_with("Reshape", vec![x.into(), shape.into()], "allowzero", Attr::Int(1))
 }
-
-/// Selects one of several results of the same shape, one per dimension, by an axis that the graph computes.
-pub fn result_of_axis(cx: &mut Builder, results: &[Value], axis: Value) -> Result<Value> {
-    let mask = is_meant(cx, axis, results.len() as i64)?;
-    let (first, rest) = results.split_first().ok_or_else(|| cx.fault("a tensor without dimensions has no axis"))?;
-    let mut chosen = *first;
-    for (dim, result) in rest.iter().enumerate() {
-        let is_it = cx.gather(mask, dim as i64 + 1, 0)?;
-        chosen = cx.where_(is_it, *result, chosen)?;
-    }
-    Ok(chosen)
-}
-
-/// Gathers along several dimensions, one after the other.
-pub fn gathered_along(cx: &mut Builder, x: Value, dims: &[i64], indices: &[Value]) -> Result<Value> {
-    dims.iter().zip(indices).try_fold(x, |x, (dim, at)| cx.gather(x, *at, *dim))
-}

@@ -1,11 +1,11 @@
 //! Sequences and optionals for opsets without them: their elements are tracked one by one.
 
 use super::nodes::MakeNodes;
-use aten2onnx_builder::{Builder, Graph, Scalar};
+use aten2onnx_builder::Builder;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
-use aten2onnx_onnx::graph::{Attr, Body, Type, Value};
+use aten2onnx_onnx::graph::{Type, Value};
 
 /// A sequence of these tensors, outside the graph.
 pub fn sequence_of(cx: &mut Builder, items: &[Value], t: Dtype) -> Result<Value> {
@@ -34,6 +34,11 @@ pub fn items(cx: &mut Builder, x: Value) -> Result<Option<Vec<Value>>> {
 /// A copy of a sequence.
 pub fn copied_sequence(cx: &mut Builder, x: Value) -> Result<Value> {
     cx.copied_sequence(x)
+}
+
+/// Whether the value is a sequence, in the graph or not.
+pub fn is_sequence(cx: &mut Builder, x: Value) -> Result<bool> {
+    Ok(matches!(cx.ty(x), Type::Sequence(_)))
 }
 
 /// Whether the value is an optional.
@@ -126,69 +131,4 @@ pub fn split_pieces(cx: &mut Builder, x: Value, split: Option<Value>, dim: i64, 
         start += length;
     }
     Ok(parts)
-}
-
-/// Applies a body to the elements of sequences: one by one if they are known, else in a loop.
-pub fn mapped(cx: &mut Builder, first: Value, others: &[Value], body: &Graph) -> Result<Vec<Value>> {
-    let Graph::Built(body) = body else { return Err(cx.fault("SequenceMap without a body")) };
-    let inputs: Vec<Value> = std::iter::once(first).chain(others.iter().copied()).collect();
-    match cx.items(first) {
-        Some(items) => mapped_one_by_one(cx, &inputs, items.len(), body),
-        None => mapped_in_loop(cx, &inputs, body),
-    }
-}
-
-fn mapped_one_by_one(cx: &mut Builder, inputs: &[Value], count: usize, body: &Body) -> Result<Vec<Value>> {
-    let mut results = vec![Vec::with_capacity(count); body.outputs.len()];
-    for i in 0..count {
-        let mut elements = Vec::with_capacity(inputs.len());
-        for input in inputs {
-            let items = cx.items(*input);
-            let missing = || Error::input(format!("a sequence of SequenceMap has no element {i}"));
-            elements.push(items.map_or(Ok(*input), |items| items.get(i).copied().ok_or_else(missing))?);
-        }
-        for (result, output) in results.iter_mut().zip(cx.inline_body(body, &elements)) {
-            result.push(output);
-        }
-    }
-    let dtypes: Vec<Dtype> = body.outputs.iter().map(|output| cx.dtype(*output)).collect();
-    results.iter().zip(dtypes).map(|(items, t)| sequence_of(cx, items, t)).collect()
-}
-
-fn mapped_in_loop(cx: &mut Builder, inputs: &[Value], body: &Body) -> Result<Vec<Value>> {
-    if cx.opset() < 13 {
-        return super::sequence_loops::mapped_in_tensors(cx, inputs, body);
-    }
-    let count = cx.op("SequenceLength", inputs.iter().take(1).map(|x| (*x).into()).collect())?;
-    let mut params = vec![Type::sized(Dtype::Int64, &[]), Type::sized(Dtype::Bool, &[])];
-    let mut carried = Vec::with_capacity(body.outputs.len());
-    for output in &body.outputs {
-        let t = cx.dtype(*output);
-        carried.push(cx.op_with("SequenceEmpty", Vec::new(), "dtype", Attr::Int(t.onnx().into()))?);
-        params.push(Type::Sequence(Box::new(Type::unranked(t))));
-    }
-    let step = cx.body(&params, |cx, given| {
-        let [index, go_on, sequences @ ..] = given else { return Err(cx.fault("a loop body needs its inputs")) };
-        let outputs = applied_at(cx, inputs, *index, body)?;
-        let mut results = vec![*go_on];
-        for (sequence, output) in sequences.iter().zip(outputs) {
-            results.push(cx.op("SequenceInsert", vec![(*sequence).into(), output.into()])?);
-        }
-        Ok(results)
-    })?;
-    let always = cx.scalar(&Scalar::Bool(true), Dtype::Bool)?;
-    let mut given = vec![count.into(), always.into()];
-    given.extend(carried.iter().map(|sequence| (*sequence).into()));
-    cx.node("Loop", given, vec![("body", step)], carried.len())
-}
-
-/// Applies a body to the elements at an index; inputs that are not sequences are passed unchanged.
-pub(super) fn applied_at(cx: &mut Builder, inputs: &[Value], index: Value, body: &Body) -> Result<Vec<Value>> {
-    let mut elements = Vec::with_capacity(inputs.len());
-    for input in inputs {
-        let is_sequence = matches!(cx.ty(*input), Type::Sequence(_));
-        let at = |cx: &mut Builder| cx.op("SequenceAt", vec![(*input).into(), index.into()]);
-        elements.push(if is_sequence { at(cx)? } else { *input });
-    }
-    Ok(cx.inline_body(body, &elements))
 }

@@ -382,6 +382,11 @@ impl Checker<'_> {
         self.close_scope();
         if refuses && block.result.is_none() {
             result.ty = Ty::Never;
+            // `fail "..";` may end a block in place of a value.
+            let last = statements.pop_if(|last| matches!(last, Statement::Expr(e) if e.is_never()));
+            if let Some(Statement::Expr(refusal)) = last {
+                result = refusal;
+            }
         }
         if statements.is_empty() {
             return result;

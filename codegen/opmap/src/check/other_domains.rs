@@ -17,8 +17,7 @@ use crate::syntax::ast::{self, Argument, ExprKind, Ident, OnnxName};
 use crate::tree::{AttrForm, Expr, Input, Kind, Node, Outputs, Stated};
 use crate::types::Ty;
 
-const OUTPUTS: &str =
-    "add `outputs = tensor(DTYPE, SHAPE)`, such as `tensor(dtype(x), shape(x))`, or several of these in parentheses";
+const OUTPUTS: &str = "add `outputs = tensor(DTYPE, SHAPE)`, such as `tensor(dtype_of(x), shape_of(x))`, or several of these in parentheses";
 
 impl<'w> Checker<'w> {
     pub(super) fn foreign_node(&mut self, domain: &Ident, name: &OnnxName, args: &[Argument], span: Span) -> Expr {
