@@ -52,7 +52,7 @@ mod slow {
         for example in &checked.program.examples {
             let text = examples::text(example);
             let proof = examiner.examine(example).unwrap();
-            let mut advised = BTreeSet::new();
+            let mut advised: BTreeSet<(u32, u32)> = BTreeSet::new();
             let mut built = BTreeSet::new();
             for opset in MIN_OPSET..=MAX_OPSET {
                 let observed = examples::observe(example, checked, &rules, opset);
@@ -83,13 +83,17 @@ mod slow {
                 }
                 match outcome {
                     Outcome::Built(_) => drop(built.insert(opset)),
-                    Outcome::Refused { needs: Some(needs), .. } => drop(advised.insert(needs)),
+                    Outcome::Refused { needs: Some(needs), .. } => drop(advised.insert((opset, needs))),
                     _ => {}
                 }
             }
-            // What an error advises works.
-            for opset in advised.difference(&built) {
-                contradictions.push(format!("{text}\n    an error advises opset {opset}, which does not work either"));
+            // What an error advises is the first opset that works.
+            for (opset, needs) in advised {
+                let first = built.iter().find(|works| **works > opset);
+                if first != Some(&needs) {
+                    contradictions
+                        .push(format!("{text}\n    at opset {opset} an error advises {needs}; first works {first:?}"));
+                }
             }
         }
         let declared = |name: &str| checked.program.emits.get(name).map(|emits| emits.ops.clone()).unwrap_or_default();

@@ -37,7 +37,8 @@ impl<'a> Coverage<'a> {
         let program = self.program;
         let schemas = self.schemas;
         let opsets = Opsets::range(schemas.opsets.min, schemas.opsets.max);
-        for op in &schemas.opsets.implicit {
+        let implicit = schemas.opsets.implicit.iter().filter(|_| schemas.opsets.complete);
+        for op in implicit {
             let missing = opsets.without(self.expressible(op, opsets));
             if !missing.is_empty() {
                 let text =

@@ -41,6 +41,19 @@ impl<'a> Examiner<'a> {
         Examiner { coverage, emitted }
     }
 
+    /// The branches that some call of a rule may reach at some opset, without those of nodes that no rule names.
+    pub fn branches_of(&mut self, overload: &str) -> Vec<Opsets> {
+        let coverage = &mut self.coverage;
+        let Some(map) = coverage.program.map(overload) else { return Vec::new() };
+        coverage.memo.clear();
+        coverage.arms.fill(Opsets::NONE);
+        coverage.all = coverage.dtypes_of(map);
+        let args = coverage.any_arguments(&map.function);
+        let at = Opsets::range(coverage.schemas.opsets.min, coverage.schemas.opsets.max);
+        coverage.root(&map.function, args, &[], at);
+        coverage.arms.clone()
+    }
+
     /// What the proof says of an example. None if there is no such rule or operator.
     pub fn examine(&mut self, example: &'a Example) -> Option<Proof> {
         let coverage = &mut self.coverage;
