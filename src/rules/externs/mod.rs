@@ -3,8 +3,6 @@
 //! Each takes the builder, then the declared arguments, and returns a result or an error. The declarations in the
 //! mapping files contain the documentation.
 
-mod axes;
-mod bits;
 mod bodies;
 mod columns;
 mod complex;
@@ -27,8 +25,6 @@ mod sequences;
 mod shapes;
 mod strings;
 
-pub use axes::*;
-pub use bits::*;
 pub use bodies::*;
 pub use columns::*;
 pub use complex::*;
