@@ -3,20 +3,15 @@
 //! Each takes the builder, then the declared arguments, and returns a result or an error. The declarations in the
 //! mapping files contain the documentation.
 
-mod axes;
-mod bits;
 mod bodies;
 mod complex;
 mod constants;
 mod einsum;
 mod facts;
-mod grid;
 mod nodes;
 mod numbers;
-mod projected;
 mod promotion;
 mod python;
-mod recurrent;
 mod resize;
 mod resize_graph;
 mod resize_plan;
@@ -24,18 +19,14 @@ mod sequences;
 mod shapes;
 mod strings;
 
-pub use axes::*;
-pub use bits::*;
 pub use bodies::*;
 pub use complex::*;
 pub use constants::*;
 pub use einsum::*;
 pub use facts::*;
-pub use grid::*;
 pub use numbers::*;
 pub use promotion::*;
 pub use python::*;
-pub use recurrent::*;
 pub use resize::*;
 pub use resize_plan::{all_regions, resize_factors, resize_target, vector_of};
 pub use sequences::*;

@@ -42,11 +42,3 @@ pub fn without_blanks(_: &mut Builder, text: &str) -> Result<String> {
 pub(super) fn wrap(dim: i64, rank: usize) -> i64 {
     if dim < 0 { dim.saturating_add(rank as i64) } else { dim }
 }
-
-/// A reduction over some dimensions.
-pub(super) fn reduce(cx: &mut Builder, op: &'static str, x: Value, axes: &[i64], keep: bool) -> Result<Value> {
-    if axes.is_empty() {
-        return Ok(x);
-    }
-    cx.op_with(op, vec![x.into(), axes.into()], "keepdims", Attr::Int(keep.into()))
-}
