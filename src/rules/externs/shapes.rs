@@ -1,10 +1,9 @@
 //! Shapes, and what they broadcast to.
 
-use super::nodes::MakeNodes;
 use aten2onnx_builder::Builder;
 use aten2onnx_core::error::Result;
 use aten2onnx_core::sym::SymInt;
-use aten2onnx_onnx::graph::{Attr, Value};
+use aten2onnx_onnx::graph::Value;
 
 /// Reshapes a tensor.
 pub fn reshape(cx: &mut Builder, x: Value, size: &[SymInt]) -> Result<Value> {
