@@ -1,7 +1,6 @@
 //! Resizes a dimension whose sizes, scale or region only the graph knows: coordinates are computed in float64; elements
 //! are gathered and weighted, or multiplied by a weight matrix if their number depends on the scale.
 
-use super::grid::cubic_weight;
 use super::nodes::MakeNodes;
 use super::resize::{HALF, Plan, Side};
 use aten2onnx_builder::{Builder, In, Scalar};
@@ -293,4 +292,19 @@ fn is_place(cx: &mut Builder, places: Value, from: &SymInt) -> Result<Value> {
     let apart = cx.sub(inside, places)?;
     let apart = cx.op("Abs", vec![apart.into()])?;
     cx.op("Less", vec![apart.into(), In::from(0.5)])
+}
+
+/// The weight of cubic interpolation at a distance below 1 (`near`), or from 1 to 2.
+fn cubic_weight(cx: &mut Builder, away: Value, near: bool, a: f64) -> Result<Value> {
+    let coefficients = if near { [a + 2.0, -(a + 3.0), 0.0, 1.0] } else { [a, -5.0 * a, 8.0 * a, -4.0 * a] };
+    let [cube, square, linear, constant] = coefficients;
+    // ((cube * x + square) * x + linear) * x + constant
+    let result = cx.mul(away, cube)?;
+    let result = cx.add(result, square)?;
+    let mut result = cx.mul(result, away)?;
+    if linear != 0.0 {
+        result = cx.add(result, linear)?;
+    }
+    let result = cx.mul(result, away)?;
+    cx.add(result, constant)
 }
