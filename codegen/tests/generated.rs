@@ -39,8 +39,8 @@ fn a_few_rules_become_the_rust_that_was_blessed() {
 /// A function of a generated file, with its documentation.
 fn item(text: &str, function: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
-    let Some(head) = lines.iter().position(|l| l.trim_start_matches("pub ").starts_with(&format!("fn {function}(")))
-    else {
+    let is_head = |line: &str| line.starts_with("pub") && line.contains(&format!(" fn {function}("));
+    let Some(head) = lines.iter().position(|line| is_head(line)) else {
         return String::new();
     };
     let start = lines[..head].iter().rposition(|l| !l.starts_with("///")).map_or(0, |at| at + 1);

@@ -5,14 +5,9 @@ use quote::quote;
 
 use super::exprs::Body;
 use super::function::is_opaque;
+use super::module_of;
 use super::types::function_name;
 use aten2onnx_opmap::tree::{Expr, Param, is_private, short_name};
-
-/// A helper of the same file, or one that another file exports.
-fn helper_path(name: &str) -> TokenStream {
-    let function = function_name(short_name(name));
-    if is_private(name) { quote!(self::#function) } else { quote!(super::#function) }
-}
 
 impl Body<'_> {
     pub(super) fn rule_call(&mut self, name: &str, args: &[Expr]) -> TokenStream {
@@ -27,8 +22,13 @@ impl Body<'_> {
         let program = self.context.program;
         let params = program.helper(name).map(|f| f.params.as_slice());
         let args = self.arguments(params.unwrap_or(&[]), args);
-        let path = helper_path(name);
-        quote!(#path(cx, #(#args),*)?)
+        let function = function_name(short_name(name));
+        // A private helper is named by its module, because its caller may be inlined in another one.
+        let module = program.helper(name).filter(|_| is_private(name)).map(|helper| {
+            let module = super::ident(&module_of(&self.context.sources.file(helper.span.file).path));
+            quote!(#module::)
+        });
+        quote!(super::#module #function(cx, #(#args),*)?)
     }
 
     pub(super) fn extern_call(&mut self, name: &str, args: &[Expr]) -> TokenStream {

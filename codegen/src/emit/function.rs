@@ -12,7 +12,7 @@ use aten2onnx_opmap::types::Ty;
 
 /// `fn to_float(cx, x) -> Result<Value>`
 pub(super) fn helper(context: &Context<'_>, function: &Function) -> TokenStream {
-    let visibility = if is_private(&function.name) { quote!() } else { quote!(pub) };
+    let visibility = if is_private(&function.name) { quote!(pub(super)) } else { quote!(pub) };
     plain(context, function, short_name(&function.name), visibility, None)
 }
 

@@ -69,11 +69,18 @@ impl<'a> Coverage<'a> {
         self.all = super::dtypes::DtypeSet::ALL;
         let emitted = program.emits.values().flat_map(|emits| &emits.ops);
         for op in emitted.chain(&schemas.opsets.implicit) {
-            for lower in program.lowers.iter().filter(|lower| lower.op == *op) {
-                let version = schemas.onnx.versions(op).iter().find(|v| v.since == lower.before);
-                let args = self.any_arguments_of_lowering(lower);
-                self.root(&lower.function, args, &Coverage::groups_of(version), opsets.below(lower.before));
-            }
+            self.walk_lowerings(op, opsets);
+        }
+    }
+
+    /// Walks the lowerings of an operator for any arguments.
+    pub(super) fn walk_lowerings(&mut self, op: &str, at: Opsets) {
+        let (program, schemas) = (self.program, self.schemas);
+        for lower in program.lowers.iter().filter(|lower| lower.op == *op) {
+            let version = schemas.onnx.versions(op).iter().find(|v| v.since == lower.before);
+            let args = self.any_arguments_of_lowering(lower);
+            let groups = Coverage::groups_of(version);
+            self.call_grouped(&lower.function, args, None, &groups, at.below(lower.before));
         }
     }
 

@@ -12,7 +12,7 @@ use super::{Coverage, Frame, Verdict};
 use crate::schema::Schemas;
 use crate::schema::onnx::{PortOption, Version};
 use crate::source::Span;
-use crate::syntax::ast::{ExampleSize, ExampleValue};
+use crate::syntax::ast::{self, ExampleSize, ExampleValue};
 use crate::tree::{Example, Map, Program, Target};
 use crate::types::Ty;
 
@@ -62,6 +62,11 @@ impl<'a> Examiner<'a> {
         coverage.frame = Frame::default();
         let program = coverage.program;
         let at = Opsets::range(coverage.schemas.opsets.min, coverage.schemas.opsets.max);
+        // Operators inside of values: sequences, and the nodes of bodies.
+        let mut inner = Vec::new();
+        example.args.iter().for_each(|(_, value)| inner_operators(value, &mut inner));
+        coverage.all = DtypeSet::ALL;
+        inner.iter().for_each(|op| coverage.walk_lowerings(op, at));
         let works = match &example.target {
             Target::Map(name) => coverage.example_of_map(program.map(name)?, example, at),
             Target::Lower(op) => {
@@ -157,6 +162,27 @@ impl<'a> Coverage<'a> {
         fill_numbers(&mut call, version, &numbers);
         self.dispatched(call, at)
     }
+}
+
+/// The operators that a value of an example calls.
+fn inner_operators(value: &ExampleValue, ops: &mut Vec<String>) {
+    match value {
+        ExampleValue::Node(op, args) => {
+            ops.push(op.text.clone());
+            args.iter().for_each(|arg| inner_operators(&arg.value, ops));
+        }
+        ExampleValue::List(items) => items.iter().for_each(|item| inner_operators(item, ops)),
+        ExampleValue::Graph(body) => nodes_in(body, ops),
+        _ => {}
+    }
+}
+
+fn nodes_in(expr: &ast::Expr, ops: &mut Vec<String>) {
+    ast::walk::walk_expr(&mut expr.clone(), &mut |inner| {
+        if let ast::ExprKind::Node(name, _) = &inner.kind {
+            ops.push(name.name.text.clone());
+        }
+    });
 }
 
 /// The dtypes of the tensors in a value of an example, and those that it names.

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::Coverage;
 use super::call::{ranks_of_length, vector};
 use super::dtypes::DtypeSet;
+use super::numbers::computed;
 use super::opsets::Opsets;
 use super::values::{Abs, Kinds, Known, List, Number, Optional, Ranks, Tensor, Truth, Values};
 use crate::tree::short_name;
@@ -192,7 +193,8 @@ fn of_numbers(name: &str, args: &[Abs]) -> Option<Abs> {
             Abs::Number(Number { kinds: n.kinds.or(Kinds::of_dtypes(*t)), values, ..n.clone() })
         }
         ("product", [list @ Abs::List(_)]) => {
-            Abs::Number(Number { known: list.known(), values: Values::Between(i64::MIN, i64::MAX), kinds: Kinds::INT })
+            let values = Values::Between(i64::MIN, i64::MAX);
+            Abs::Number(Number { known: computed(list.known()), values, kinds: Kinds::INT })
         }
         ("to_scalar", [Abs::Number(n)]) => Abs::Number(n.clone()),
         ("broadcast_all", [Abs::List(shapes)]) => {

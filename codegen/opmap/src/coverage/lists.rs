@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::numbers::computed;
 use super::opsets::Opsets;
 use super::scope::Scope;
 use super::values::{Abs, List, MOST_ITEMS, Number, Values};
@@ -227,12 +228,13 @@ impl Coverage<'_> {
                         (Values::Between(p, q), Values::Between(u, v)) => Values::Between(p.max(u), q.max(v)),
                         _ => Values::Any,
                     };
-                    Some(Abs::Number(Number { known: a.known.with(b.known), values, kinds: a.kinds.or(b.kinds) }))
+                    let known = computed(a.known.with(b.known));
+                    Some(Abs::Number(Number { known, values, kinds: a.kinds.or(b.kinds) }))
                 }
                 (Builtin::MinOf | Builtin::MaxOf | Builtin::Sum, [list @ Abs::List(_)]) => {
                     let top = self.top(ty, at);
                     match top {
-                        Abs::Number(number) => Some(Abs::Number(Number { known: list.known(), ..number })),
+                        Abs::Number(number) => Some(Abs::Number(Number { known: computed(list.known()), ..number })),
                         top => Some(top),
                     }
                 }

@@ -1,7 +1,12 @@
 //! Arithmetic on numbers of which bounds are known.
 
-use super::values::{Abs, Kinds, Number, Values};
+use super::values::{Abs, Kinds, Known, Number, Values};
 use crate::syntax::ast::BinaryOp;
+
+/// Whether the result of arithmetic is known: also that of unknown sizes may be, as `n - n` is.
+pub(super) fn computed(operands: Known) -> Known {
+    if operands.may_not() { Known::MAYBE } else { operands }
+}
 
 /// Arithmetic on known numbers, and `+` of lists.
 pub(super) fn arithmetic(op: BinaryOp, a: &Abs, b: &Abs) -> Abs {
@@ -9,7 +14,7 @@ pub(super) fn arithmetic(op: BinaryOp, a: &Abs, b: &Abs) -> Abs {
         (Abs::Never, _) | (_, Abs::Never) => Abs::Never,
         (Abs::List(x), Abs::List(y)) if op == BinaryOp::Add => Abs::List(x.then(y)),
         (Abs::Number(x), Abs::Number(y)) => {
-            let known = x.known.with(y.known);
+            let known = computed(x.known.with(y.known));
             let kinds = match x.kinds.or(y.kinds) {
                 kinds if op == BinaryOp::Div => kinds.or(Kinds::FLOAT),
                 // The sum of two booleans is an integer.
