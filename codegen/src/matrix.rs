@@ -1,5 +1,6 @@
 //! The support matrix: every overload at every opset, as Markdown, JSON and HTML. `coverage` computes it.
 
+mod groups;
 mod html;
 mod page;
 
@@ -9,7 +10,9 @@ use std::fmt::Write;
 use serde_json::{Map, Value, json};
 
 use aten2onnx_opmap::Checked;
+use aten2onnx_opmap::coverage::by_dtype::{self, by_dtype};
 use aten2onnx_opmap::coverage::{Status, ranges};
+use groups::Group;
 
 /// The content of the matrix.
 #[derive(Debug)]
@@ -34,6 +37,8 @@ struct Row {
     levels: Vec<Level>,
     /// Reasons for refusals, with their opsets.
     reasons: Vec<(String, BTreeSet<u32>)>,
+    /// The levels by dtype, the largest group first.
+    groups: Vec<Group>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,8 +62,14 @@ impl Level {
 
 impl Row {
     fn new(name: &str, location: String, opsets: &[u32], statuses: &[Status]) -> Row {
-        let mut row =
-            Row { name: name.to_owned(), location, dtypes: BTreeSet::new(), levels: Vec::new(), reasons: Vec::new() };
+        let mut row = Row {
+            name: name.to_owned(),
+            location,
+            dtypes: BTreeSet::new(),
+            levels: Vec::new(),
+            reasons: Vec::new(),
+            groups: Vec::new(),
+        };
         for (opset, status) in opsets.iter().zip(statuses) {
             let (level, reasons) = match status {
                 Status::Full => (Level::Full, &[][..]),
@@ -89,13 +100,15 @@ impl Table {
         let opsets: Vec<u32> = (matrix.oldest..=matrix.newest).collect();
         let maps = checked.program.maps.iter();
         let mut proven = page::tested_dtypes(checked);
+        let verdicts = by_dtype(&checked.program, &checked.schemas);
         let rows = maps.filter_map(|map| {
             let function = &map.function;
             let statuses = matrix.rows.get(&function.name)?;
             let line = checked.sources.line(function.span);
             let location = format!("{}:{line}", checked.sources.file(function.span.file).path);
             let dtypes = proven.remove(&function.name).unwrap_or_default();
-            Some(Row { dtypes, ..Row::new(&function.name, location, &opsets, statuses) })
+            let groups = verdicts.get(&function.name).map(|rule| groups::groups(rule, &opsets)).unwrap_or_default();
+            Some(Row { dtypes, groups, ..Row::new(&function.name, location, &opsets, statuses) })
         });
         let unsupported = checked.program.unsupported.iter().map(|u| (u.name.clone(), u.reason.clone()));
         Table { rows: rows.collect(), unsupported: unsupported.collect(), opsets }
@@ -159,12 +172,28 @@ impl Table {
     fn row_json(&self, row: &Row) -> Value {
         let levels = self.opsets.iter().zip(&row.levels).map(|(opset, level)| (opset.to_string(), json!(level.name())));
         let reasons = row.reasons.iter().map(|(reason, opsets)| json!({"reason": reason, "opsets": opsets}));
+        let groups = row.groups.iter().map(|group| {
+            let levels =
+                self.opsets.iter().zip(&group.levels).map(|(o, level)| (o.to_string(), json!(level_name(*level))));
+            json!({"dtypes": group.dtypes, "levels": levels.collect::<Map<_, _>>()})
+        });
         json!({
+            "by_dtype": groups.collect::<Vec<_>>(),
             "name": row.name,
             "location": row.location,
             "levels": levels.collect::<Map<_, _>>(),
             "reasons": reasons.collect::<Vec<_>>(),
         })
+    }
+}
+
+fn level_name(level: by_dtype::Level) -> &'static str {
+    match level {
+        by_dtype::Level::Native => "native",
+        by_dtype::Level::Lowered => "lowered",
+        by_dtype::Level::Partial => "partial",
+        by_dtype::Level::Refused => "none",
+        by_dtype::Level::Absent => "absent",
     }
 }
 

@@ -1,9 +1,11 @@
-//! The length of rules, and the rules that only call a Rust function: a measure of how well the language fits.
+//! The length of rules, and which of them reach Rust that makes nodes: a measure of how well the language fits.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use aten2onnx_opmap::Checked;
-use aten2onnx_opmap::tree::{Expr, Function, Kind};
+use aten2onnx_opmap::tree::{Function, Kind, Program};
+use aten2onnx_opmap::visit;
 
 /// Counts over all rules.
 #[derive(Debug)]
@@ -16,40 +18,65 @@ pub struct Stats {
     pub raises: usize,
     /// Helpers in the language.
     pub helpers: usize,
-    /// Helpers in Rust.
+    /// Functions in Rust.
     pub externs: usize,
-    /// Rules, lowerings and upward rules whose whole body is a call of an `extern fn` other than those of the prelude (`lib/`), by name.
-    pub external: Vec<String>,
+    /// The functions in Rust that make nodes.
+    pub makers: Vec<Maker>,
+    /// Rules, lowerings and upward rules that reach a function in Rust that makes nodes, outside of `lib/`.
+    pub reaching: usize,
     /// The number of lines of the body of each rule, lowering and upward rule, in ascending order.
     pub lines: Vec<usize>,
+}
+
+/// A function in Rust that makes nodes.
+#[derive(Debug)]
+pub struct Maker {
+    /// Its name.
+    pub name: String,
+    /// The first line of its documentation.
+    pub about: String,
+    /// It belongs to `lib/`: it converts values for all rules.
+    pub is_conversion: bool,
+    /// How many rules reach it.
+    pub rules: usize,
 }
 
 impl Stats {
     /// Counts the rules.
     pub fn of(checked: &Checked) -> Stats {
         let program = &checked.program;
-        let maps = program.maps.iter().map(|m| &m.function);
-        let rules: Vec<&Function> =
-            maps.chain(program.lowers.iter().chain(&program.raises).map(|l| &l.function)).collect();
+        let rules: Vec<&Function> = rules(program).collect();
         let line_count = |f: &&Function| checked.sources.text(f.body.span).lines().count();
         let mut lines: Vec<usize> = rules.iter().map(line_count).collect();
         lines.sort_unstable();
-        let is_word = |f: &Function| checked.sources.file(f.span.file).path.contains("lib/");
-        let is_special = |name: &str| program.external(name).is_some_and(|f| !is_word(f));
+        let mut reach = Reach { program, known: BTreeMap::new() };
+        let reached: Vec<BTreeSet<String>> = rules.iter().map(|rule| reach.of(rule)).collect();
+        let is_conversion = |f: &Function| checked.sources.file(f.span.file).path.contains("/lib/");
+        let maker = |f: &Function| Maker {
+            name: f.name.clone(),
+            about: f.docs.first().map(|line| line.trim().to_owned()).unwrap_or_default(),
+            is_conversion: is_conversion(f),
+            rules: reached.iter().filter(|externs| externs.contains(&f.name)).count(),
+        };
+        let makes_nodes = |f: &&Function| program.emits.get(&f.name).is_some_and(|emits| !emits.ops.is_empty());
+        let makers: Vec<Maker> = program.externs.iter().filter(makes_nodes).map(maker).collect();
+        let own: BTreeSet<&str> = makers.iter().filter(|m| !m.is_conversion).map(|m| m.name.as_str()).collect();
+        let reaches = |externs: &&BTreeSet<String>| externs.iter().any(|name| own.contains(name.as_str()));
         Stats {
             maps: program.maps.len(),
             lowers: program.lowers.len(),
             raises: program.raises.len(),
             helpers: program.fns.len(),
             externs: program.externs.len(),
-            external: rules.iter().filter(|f| is_external(&f.body, &is_special)).map(|f| f.name.clone()).collect(),
+            reaching: reached.iter().filter(reaches).count(),
+            makers,
             lines,
         }
     }
 
-    /// The share of them that only call an `extern fn`, in percent.
-    fn external_share(&self) -> f64 {
-        100.0 * self.external.len() as f64 / (self.maps + self.lowers + self.raises).max(1) as f64
+    /// The share of rules that reach Rust that makes nodes, in percent.
+    pub fn share(&self) -> f64 {
+        100.0 * self.reaching as f64 / (self.maps + self.lowers + self.raises).max(1) as f64
     }
 
     /// The counts as text.
@@ -59,27 +86,57 @@ impl Stats {
         let mut text = format!(
             "{} rules, {} lowerings, {} upward rules, {} helpers, {} extern fns\n\
              lines of a body: median {median}, longest {longest}\n\
-             whole body an extern fn: {} ({:.1} %)\n",
+             reach an extern fn that makes nodes: {} ({:.1} %)\n",
             self.maps,
             self.lowers,
             self.raises,
             self.helpers,
             self.externs,
-            self.external.len(),
-            self.external_share(),
+            self.reaching,
+            self.share(),
         );
-        for name in &self.external {
-            let _ = writeln!(text, "  {name}");
+        for maker in self.makers.iter().filter(|maker| !maker.is_conversion) {
+            let _ = writeln!(text, "  {} ({} rules): {}", maker.name, maker.rules, maker.about);
+        }
+        text.push_str("conversions of values in lib/ that may make nodes\n");
+        for maker in self.makers.iter().filter(|maker| maker.is_conversion) {
+            let _ = writeln!(text, "  {} ({} rules): {}", maker.name, maker.rules, maker.about);
         }
         text
     }
 }
 
-/// Whether a body is only a call of a Rust function.
-fn is_external(body: &Expr, is_special: &dyn Fn(&str) -> bool) -> bool {
-    match &body.kind {
-        Kind::Extern(name, _) => is_special(name),
-        Kind::Convert(inner) | Kind::Block(_, inner) => is_external(inner, is_special),
-        _ => false,
+fn rules(program: &Program) -> impl Iterator<Item = &Function> {
+    let maps = program.maps.iter().map(|map| &map.function);
+    let lowers = program.lowers.iter().chain(&program.raises).map(|lower| &lower.function);
+    maps.chain(lowers)
+}
+
+/// The `extern fn`s that a rule reaches by calls of helpers and rules.
+struct Reach<'p> {
+    program: &'p Program,
+    known: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Reach<'_> {
+    fn of(&mut self, function: &Function) -> BTreeSet<String> {
+        if let Some(known) = self.known.get(&function.name) {
+            return known.clone();
+        }
+        let mut externs = BTreeSet::new();
+        let mut called = BTreeSet::new();
+        visit::walk(&function.body, &mut |expr| match &expr.kind {
+            Kind::Extern(name, _) => drop(externs.insert(name.clone())),
+            Kind::Fn(name, _) | Kind::Rule(name, _) => drop(called.insert(name.clone())),
+            _ => {}
+        });
+        // Rules are not recursive.
+        for name in called {
+            let program = self.program;
+            let callee = program.helper(&name).or_else(|| program.map(&name).map(|map| &map.function));
+            externs.extend(callee.map(|callee| self.of(callee)).unwrap_or_default());
+        }
+        self.known.insert(function.name.clone(), externs.clone());
+        externs
     }
 }

@@ -148,8 +148,9 @@ mod slow {
     #[test]
     fn stats_show_that_few_rules_are_rust() {
         let text = said(&run(&mappings(), &["stats"]), 0);
-        let share = text.split_once("whole body an extern fn: ").and_then(|(_, rest)| rest.split_once('(')).unwrap().1;
+        let reach = "reach an extern fn that makes nodes: ";
+        let share = text.split_once(reach).and_then(|(_, rest)| rest.split_once('(')).unwrap().1;
         let share: f64 = share.split_once(" %").unwrap().0.parse().unwrap();
-        assert!(share < 3.0, "{text}");
+        assert!(share < 25.0, "{text}");
     }
 }

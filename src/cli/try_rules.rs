@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use aten2onnx_opmap::coverage::Examiner;
 use aten2onnx_opmap::tree::{Example, Target};
 use rustc_hash::FxHashSet;
 
@@ -73,6 +74,7 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     }
     let unreached = unreached(&set, &wanted, &reached);
     shown.extend(unreached.iter().map(|line| format!("{line}\n")));
+    shown.extend(unreached_in_helpers(&set, &wanted, &reached).iter().map(|line| format!("note: {line}\n")));
     shown.push_str(&format!(
         "{}, {failed} failed, {} not reached, in {}\n",
         text::count(verdicts.len(), "example"),
@@ -166,6 +168,29 @@ fn rule_of(example: &Example) -> String {
         Target::Map(name) | Target::Lower(name) => name.clone(),
         Target::Raise(op, from) => format!("{op} from {from}"),
     }
+}
+
+/// The branches of helpers that some call of the requested rules reaches, and no example of them does. Examples of other rules may.
+fn unreached_in_helpers(set: &MappingFiles, wanted: &[&Example], reached: &BTreeSet<u32>) -> Vec<String> {
+    let checked = set.checked();
+    let program = &checked.program;
+    let mut examiner = Examiner::new(program, &checked.schemas);
+    let mut open = BTreeSet::new();
+    let rules: BTreeSet<String> = wanted.iter().map(|example| rule_of(example)).collect();
+    for rule in &rules {
+        let branches = examiner.branches_of(rule).into_iter().zip(set.first_arm()..);
+        open.extend(branches.filter(|(at, _)| !at.is_empty()).map(|(_, number)| number));
+    }
+    let arms = program.arms.iter().zip(set.first_arm()..);
+    let missing = arms.filter(|(arm, number)| {
+        open.contains(number) && !reached.contains(number) && !arm.refuses && program.helper(&arm.rule).is_some()
+    });
+    missing
+        .map(|(arm, _)| {
+            let place = checked.sources.place(arm.span);
+            format!("{place}: the helper `{}` has the branch `{}`, which no example here reaches", arm.rule, arm.text)
+        })
+        .collect()
 }
 
 /// The branches of the requested rules that no example reaches.

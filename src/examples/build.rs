@@ -60,12 +60,41 @@ pub fn build(
     }
     let made = call(&mut cx, example, checked, rules);
     let arms = cx.trace().reached().iter().copied().collect();
-    let outcome = match made.and_then(|()| model(cx, opset, passes)) {
+    (outcome(made.and_then(|()| model(cx, opset, passes))), arms)
+}
+
+/// What building an example does, for the proof.
+#[derive(Debug)]
+pub struct Observed {
+    /// The result.
+    pub outcome: Outcome,
+    /// The branches that it reached.
+    pub arms: BTreeSet<u32>,
+    /// The operators that each `extern fn` emitted.
+    pub externs: BTreeMap<String, BTreeSet<&'static str>>,
+    /// The operators that the builder emitted without a rule.
+    pub implicit: BTreeSet<&'static str>,
+}
+
+/// Builds an example by ONNX's standard alone, whatever kernels a runtime has, and records what it does.
+pub fn observe(example: &Example, checked: &Checked, rules: &Rules, opset: u32) -> Observed {
+    let mut cx = rules.builder(opset);
+    cx.trace().record_emitted();
+    let made = call(&mut cx, example, checked, rules);
+    let arms = cx.trace().reached().iter().copied().collect();
+    let emitted = cx.trace().emitted();
+    let externs = emitted.map(|emitted| emitted.externs.clone()).unwrap_or_default();
+    let implicit = emitted.map(|emitted| emitted.implicit.clone()).unwrap_or_default();
+    let outcome = outcome(made.and_then(|()| model(cx, opset, Passes::NONE)));
+    Observed { outcome, arms, externs, implicit }
+}
+
+fn outcome(made: Result<Built>) -> Outcome {
+    match made {
         Ok(built) => Outcome::Built(built),
         Err(e) if e.kind == Kind::Unsupported => Outcome::Refused { needs: e.needs_opset, reason: e.to_string() },
         Err(e) => Outcome::Failed(e.to_string()),
-    };
-    (outcome, arms)
+    }
 }
 
 /// The graph of an example as an export builds it.
@@ -356,6 +385,7 @@ impl Call<'_> {
             Some(ExampleValue::Int(n)) => usize::try_from(*n).unwrap_or(1),
             _ => (version.min_outputs as usize).max(1),
         };
+        self.cx.trace().announce_node();
         self.cx.node_in(form, schema.name, inputs, attrs, outputs)
     }
 
@@ -398,6 +428,7 @@ fn evaluated(cx: &mut Builder, expr: &Expr, known: &BTreeMap<&str, Value>) -> Re
                     _ => In::Value(evaluated(cx, arg, known)?),
                 });
             }
+            cx.trace().announce_node();
             cx.node1(op, inputs, Vec::new())
         }
         other => Err(Error::internal(format!("unsupported in bodies of examples: {other:?}"))),

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use aten2onnx_opmap::Checked;
 use aten2onnx_opmap::tree::{Example, Target};
 
-pub use build::{Built, Outcome, build, graph};
+pub use build::{Built, Observed, Outcome, build, graph, observe};
 pub use judge::Judge;
 pub use record::{Failure, Record, Verdict};
 

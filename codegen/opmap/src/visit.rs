@@ -108,6 +108,17 @@ pub fn children_mut(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
     visit_children!(expr, f, iter_mut, input_expr_mut, output_exprs_mut, mut);
 }
 
+/// What a `fold` appends to its state, if its body is `state + ..` or `[..state, ..]`. Such a fold takes linear time.
+pub fn appended<'e>(state: &Names, body: &'e Expr) -> Option<&'e [Item]> {
+    let (Names::One(name), Kind::List(items)) = (state, &body.kind) else { return None };
+    let (Item::Spread(first), rest) = items.split_first()? else { return None };
+    let is_state = matches!(&first.kind, Kind::Local(local) if local == name);
+    let used_again = rest.iter().any(|item| match item {
+        Item::One(e) | Item::Spread(e) => free_names(e).contains_key(name),
+    });
+    (is_state && !used_again).then_some(rest)
+}
+
 /// The names that an expression uses and does not bind itself, with their types.
 pub fn free_names(expr: &Expr) -> BTreeMap<String, Ty> {
     let mut free = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! `stats`: the length of rules, and how many of them are written in Rust.
+//! `stats`: the length of rules, and how many of them reach Rust that makes nodes.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use aten2onnx_codegen::stats::Stats;
 
 use super::report::{Stop, print, sound_rules};
 
-/// Print the number of rules and their lines, and the rules that only call an `extern fn`
+/// Print the number of rules and their lines, and the functions in Rust that make nodes, with the number of rules that reach them
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

@@ -1,6 +1,6 @@
 //! Graphs as values: closures, and calls of graphs.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::exprs::Body;
@@ -20,25 +20,26 @@ impl Body<'_> {
             quote!(let #local = #owned;)
         });
         let clones: Vec<_> = clones.collect();
+        let inputs = self.fresh("inputs");
         let block = self.scoped(|b| {
             captured.iter().for_each(|(name, _)| b.bind(name, false));
-            b.closure_body(params, body)
+            b.closure_body(&inputs, params, body)
         });
-        quote!({ #(#clones)* Graph::function(move |cx: &mut Builder, inputs: &[Value]| #block) })
+        quote!({ #(#clones)* Graph::function(move |cx: &mut Builder, #inputs: &[Value]| #block) })
     }
 
-    /// The statements of a closure, and its outputs.
-    pub(super) fn closure_body(&mut self, params: &ClosureParams, body: &Expr) -> TokenStream {
+    /// The statements of a closure whose inputs are in the variable `inputs`, and its outputs.
+    pub(super) fn closure_body(&mut self, inputs: &Ident, params: &ClosureParams, body: &Expr) -> TokenStream {
         let count = params.names.len();
         let names = self.bound(&params.names);
-        let inputs = match &params.rest {
-            None => quote!(let [#(#names),*] = support::arguments::<#count>(inputs)?;),
+        let bound = match &params.rest {
+            None => quote!(let [#(#names),*] = support::arguments::<#count>(#inputs)?;),
             Some(rest) => {
                 let rest = self.bound(std::slice::from_ref(rest));
-                quote!(let ([#(#names),*], #(#rest)*) = support::arguments_and_rest::<#count>(inputs)?;)
+                quote!(let ([#(#names),*], #(#rest)*) = support::arguments_and_rest::<#count>(#inputs)?;)
             }
         };
-        self.statements.push(inputs);
+        self.statements.push(bound);
         match &body.ty {
             Ty::Tuple(tys) if !matches!(body.kind, Kind::Tuple(_)) => {
                 let value = self.owned(body);

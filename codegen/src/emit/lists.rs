@@ -7,6 +7,7 @@ use super::exprs::Body;
 use super::types::{is_copy, owned_type};
 use aten2onnx_opmap::tree::{Builtin, Expr, Item, Kind, Names};
 use aten2onnx_opmap::types::Ty;
+use aten2onnx_opmap::visit;
 
 impl Body<'_> {
     pub(super) fn list(&mut self, items: &[Item]) -> TokenStream {
@@ -84,6 +85,15 @@ impl Body<'_> {
         let mut pattern = quote!(_);
         let block = self.scoped(|b| {
             pattern = b.names(item);
+            if let Some(items) = visit::appended(state, body) {
+                let items = items.iter().map(|item| match item {
+                    Item::One(_) => (b.item(item), quote!(push)),
+                    Item::Spread(_) => (b.item(item), quote!(extend)),
+                });
+                let appends = items.map(|(value, append)| quote!(#folded.#append(#value);));
+                let appends: Vec<_> = appends.collect();
+                return quote!(#(#appends)*);
+            }
             let state = b.names(state);
             b.statements.push(quote!(let #state = #folded;));
             let next = b.owned(body);

@@ -202,9 +202,10 @@ impl<'a> Body<'a> {
         let types = self.fresh(&format!("{name}_inputs"));
         let op = &node.op;
         self.statements.push(quote!(let #types = cx.body_params(#op, #name, &#inputs, &#attrs)?;));
-        let block = self.scoped(|b| b.closure_body(params, body));
+        let given = self.fresh("inputs");
+        let block = self.scoped(|b| b.closure_body(&given, params, body));
         let graph = self.fresh(name);
-        self.statements.push(quote!(let #graph = cx.body(&#types, |cx: &mut Builder, inputs: &[Value]| #block)?;));
+        self.statements.push(quote!(let #graph = cx.body(&#types, |cx: &mut Builder, #given: &[Value]| #block)?;));
         quote!(#graph)
     }
 }

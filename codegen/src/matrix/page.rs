@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::{Level, Row, Table, cell, ranges};
+use super::groups::Group;
+use super::{Row, Table, cell, ranges};
 use aten2onnx_opmap::Checked;
+use aten2onnx_opmap::coverage::by_dtype::Level;
 use aten2onnx_opmap::syntax::ast::ExampleValue;
 use aten2onnx_opmap::tree::Target;
 
@@ -33,16 +35,31 @@ impl Table {
         let mut notes = Vec::new();
         let mut lines = String::new();
         for row in &self.rows {
-            let dtypes = row.dtypes.iter().cloned().collect::<Vec<_>>().join(" ");
-            let full = self.span(row, Level::Full);
-            let partial = self.span(row, Level::Partial);
-            let _ = writeln!(lines, "| `{}` | {dtypes} | {full} | {partial}{} |", row.name, marks(row, &mut notes));
+            let tested = row.dtypes.iter().cloned().collect::<Vec<_>>().join(" ");
+            let mut first = format!("| `{}` | {tested}", row.name);
+            let last = marks(row, &mut notes);
+            for (i, group) in row.groups.iter().enumerate() {
+                let of = match (row.groups.len(), i) {
+                    (1, _) => String::new(),
+                    (_, 0) => "others".to_owned(),
+                    _ => group.dtypes.iter().map(|name| short(name)).collect::<Vec<_>>().join(" "),
+                };
+                let [native, lowered, partial, none] = [Level::Native, Level::Lowered, Level::Partial, Level::Refused]
+                    .map(|level| self.span(group, level));
+                let partial = if partial.is_empty() { partial } else { format!("{partial}{last}") };
+                let none = if none.is_empty() { none } else { format!("{none}{last}") };
+                let _ = writeln!(lines, "{first} | {of} | {native} | {lowered} | {partial} | {none} |");
+                "| |".clone_into(&mut first);
+            }
         }
         let mut text = format!(
             "# Operators\n\n<!-- Made by `cargo run -p aten2onnx-codegen -- matrix --format page --out docs/operators.md`. -->\n\n\
              {} overloads of PyTorch have a rule, and {} cannot be expressed in ONNX. In-place and `out=` variants follow from these.\n\
-             *Tested with* lists the dtypes of the examples that tests compare with PyTorch. Other dtypes are cast where ONNX lacks them.\n\
-             *Partial* lists the opsets at which some arguments are refused. The numbers refer to the reasons below.\n\n\
+             *Tested with* lists the dtypes of the examples that tests compare with PyTorch. *Dtype* is that of the first tensor; it is empty if all\n\
+             dtypes are the same. *Native* lists the opsets at which the nodes are those that the rule names, *lowered* those at which some are\n\
+             replaced by others or cast, *partly* those at which some arguments are refused, and *refused* those at which all are. The numbers\n\
+             refer to the reasons below. Dtypes that an opset lacks (bfloat16 before 13, float8 before 19) are left out there.\n\
+             The table follows from the proof of the rules: see [proof.md](proof.md).\n\n\
              Some results depend on the implementation, in PyTorch and in ONNX runtimes:\n\n\
              - *Equal elements.* The indices of `topk`, `kthvalue`, `mode`, `median`, and of `sort` and `argsort` without `stable=True`, may refer\n  \
              to any of several equal elements. Exported models take the first one, at every size. PyTorch decides differently from 17 elements\n  \
@@ -52,7 +69,7 @@ impl Table {
              `kthvalue` find it.\n\
              - *Float16.* Where PyTorch's CPU kernels round to float16 after each step (transposed convolutions, `index_put` with `accumulate`),\n  \
              runtimes round once, which is closer to the exact result.\n\n\
-             | overload | tested with | opsets | partial |\n|---|---|---|---|\n{lines}",
+             | overload | tested with | dtype | native | lowered | partly | refused |\n|---|---|---|---|---|---|---|\n{lines}",
             self.rows.len(),
             self.unsupported.len()
         );
@@ -70,11 +87,24 @@ impl Table {
     }
 
     /// The opsets of one level. `13+` if they include the newest.
-    fn span(&self, row: &Row, level: Level) -> String {
-        let at = row.opsets_of(level, &self.opsets);
+    fn span(&self, group: &Group, level: Level) -> String {
+        let here = self.opsets.iter().zip(&group.levels).filter(|(_, own)| **own == level);
+        let at = ranges(&here.map(|(opset, _)| *opset).collect());
         let newest = self.opsets.last().map(u32::to_string).unwrap_or_default();
-        at.strip_suffix(&format!(" to {newest}")).map_or_else(|| at.clone(), |from| format!("{from}+"))
+        match at.strip_suffix(&format!(" to {newest}")) {
+            Some(from) => format!("{from}+"),
+            None if at == newest => format!("{newest}+"),
+            None => at,
+        }
     }
+}
+
+/// The name of a dtype as examples write it: `f32`.
+fn short(name: &str) -> String {
+    let kinds =
+        [("bfloat16", "bf16"), ("float8", "float8"), ("float", "f"), ("uint", "u"), ("int", "i"), ("complex", "c")];
+    let kind = kinds.into_iter().find(|(long, _)| name.starts_with(long));
+    kind.map_or_else(|| name.to_owned(), |(long, short)| name.replacen(long, short, 1))
 }
 
 /// The numbers of a row's reasons in the notes.

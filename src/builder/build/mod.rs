@@ -4,6 +4,7 @@
 
 mod args;
 mod complex;
+mod emitted;
 mod fold;
 mod graph;
 mod node;

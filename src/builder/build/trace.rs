@@ -2,11 +2,14 @@
 
 use rustc_hash::FxHashSet;
 
+use crate::build::emitted::Emitted;
+
 /// The record of running rules.
 #[derive(Debug, Default)]
 pub struct Trace {
     reached: FxHashSet<u32>,
     events: Option<Vec<Event>>,
+    emitted: Option<Box<Emitted>>,
 }
 
 /// A step of a rule.
@@ -26,6 +29,49 @@ impl Trace {
     /// Records every step from now on.
     pub fn enable(&mut self) {
         self.events.get_or_insert_with(Vec::new);
+    }
+
+    /// Records which operators each `extern fn` and the builder emit, from now on.
+    pub fn record_emitted(&mut self) {
+        self.emitted.get_or_insert_with(Box::default);
+    }
+
+    /// The operators that were emitted, if [`Trace::record_emitted`] was called.
+    pub fn emitted(&self) -> Option<&Emitted> {
+        self.emitted.as_deref()
+    }
+
+    /// Says that the next node is one that a rule names.
+    pub fn announce_node(&mut self) {
+        if let Some(emitted) = &mut self.emitted {
+            emitted.announce();
+        }
+    }
+
+    /// Says that an `extern fn` begins.
+    pub fn enter_extern(&mut self, name: &str) {
+        if let Some(emitted) = &mut self.emitted {
+            emitted.enter_extern(name);
+        }
+    }
+
+    /// Says that the last `extern fn` ends.
+    pub fn leave_extern(&mut self) {
+        if let Some(emitted) = &mut self.emitted {
+            emitted.leave_extern();
+        }
+    }
+
+    pub(crate) fn enter_node(&mut self, op: &'static str) {
+        if let Some(emitted) = &mut self.emitted {
+            emitted.enter_node(op);
+        }
+    }
+
+    pub(crate) fn leave_node(&mut self) {
+        if let Some(emitted) = &mut self.emitted {
+            emitted.leave_node();
+        }
     }
 
     /// The steps since the last call.

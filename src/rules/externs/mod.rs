@@ -4,15 +4,12 @@
 //! mapping files contain the documentation.
 
 mod bodies;
-mod columns;
 mod complex;
 mod constants;
 mod einsum;
 mod facts;
-mod indexing;
 mod nodes;
 mod numbers;
-mod pool;
 mod promotion;
 mod python;
 mod resize;
@@ -23,14 +20,11 @@ mod shapes;
 mod strings;
 
 pub use bodies::*;
-pub use columns::*;
 pub use complex::*;
 pub use constants::*;
 pub use einsum::*;
 pub use facts::*;
-pub use indexing::*;
 pub use numbers::*;
-pub use pool::*;
 pub use promotion::*;
 pub use python::*;
 pub use resize::*;

@@ -32,9 +32,6 @@ pub(super) trait MakeNodes {
     /// Concatenates along a dimension; a single tensor is returned unchanged.
     fn concat(&mut self, xs: Vec<Value>, axis: i64) -> Result<Value>;
 
-    /// The elements `from` to `to` along a dimension.
-    fn part(&mut self, x: Value, axis: i64, from: &SymInt, to: &SymInt) -> Result<Value>;
-
     /// Permutes the dimensions.
     fn transpose(&mut self, x: Value, order: &[i64]) -> Result<Value>;
 
@@ -87,11 +84,6 @@ impl MakeNodes for Builder {
             [only] => Ok(*only),
             _ => self.op_with("Concat", vec![xs.into()], "axis", Attr::Int(axis)),
         }
-    }
-
-    fn part(&mut self, x: Value, axis: i64, from: &SymInt, to: &SymInt) -> Result<Value> {
-        let one = |n: &SymInt| In::Ints(vec![n.clone()]);
-        self.op("Slice", vec![x.into(), one(from), one(to), vec![axis].into()])
     }
 
     fn transpose(&mut self, x: Value, order: &[i64]) -> Result<Value> {

@@ -86,7 +86,8 @@ pub fn resize_spelled(
         if side.is_unchanged(cropping) {
             continue;
         }
-        result = match side.known() {
+        let spelled = |(from, to, ..): &(i64, i64, _, _)| mode == "nearest" || from.saturating_mul(*to) <= MAX_WEIGHTS;
+        result = match side.known().filter(spelled) {
             Some((from, to, factor, region)) => plan.known(cx, result, axis as i64, from, to, factor, region)?,
             None => plan.in_graph(cx, result, axis as i64, &side)?,
         };
@@ -202,9 +203,6 @@ impl Plan<'_> {
         places: &[f64],
         scale: f64,
     ) -> Result<Value> {
-        if from.saturating_mul(to) > MAX_WEIGHTS {
-            return Err(Error::refused("an interpolation of this size needs opset 18", Some(18)));
-        }
         let (rows, columns) = (from as usize, to as usize);
         let mut weights = vec![0.0; rows * columns];
         for (column, place) in places.iter().enumerate() {

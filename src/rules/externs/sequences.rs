@@ -1,10 +1,8 @@
 //! Sequences and optionals for opsets without them: their elements are tracked one by one.
 
-use super::nodes::MakeNodes;
 use aten2onnx_builder::Builder;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
-use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Type, Value};
 
 /// A sequence of these tensors, outside the graph.
@@ -46,89 +44,9 @@ pub fn is_optional(cx: &mut Builder, x: Value) -> Result<bool> {
     Ok(matches!(cx.ty(x), Type::Optional(_)))
 }
 
-/// The element at a position. If only the graph knows the position, all elements must have one shape.
-pub fn item_at(cx: &mut Builder, items: &[Value], position: Value) -> Result<Value> {
-    if let Some([at]) = cx.constant_ints(position).as_deref() {
-        let index = position_of(*at, items.len(), items.len())?;
-        return items.get(index).copied().ok_or_else(|| outside(*at, items.len()));
-    }
-    let shapes = items.iter().map(|item| cx.shape(*item)).collect::<Result<Vec<_>>>()?;
-    let Some(first) = shapes.first().filter(|first| shapes.iter().all(|shape| shape == *first)) else {
-        let what = "selecting one of several elements of different shapes in the graph needs opset 11";
-        return Err(Error::refused(what, Some(11)));
-    };
-    if first.iter().any(|n| n.has_anonymous()) {
-        let what = "selecting one of several elements of unknown sizes in the graph needs opset 11";
-        return Err(Error::refused(what, Some(11)));
-    }
-    let stacked = items.iter().map(|item| cx.unsqueeze(*item, &[0])).collect::<Result<Vec<_>>>()?;
-    let all = cx.concat(stacked, 0)?;
-    let position = super::reshape(cx, position, &[])?;
-    cx.gather(all, position, 0)
-}
-
-/// Inserts an element at the end or before a position.
-pub fn items_with(cx: &mut Builder, items: &[Value], item: Value, position: Option<Value>) -> Result<Vec<Value>> {
-    let at = known_position(cx, position, items.len(), items.len() + 1, "inserting at a position")?;
-    let mut items = items.to_vec();
-    items.insert(at.unwrap_or(items.len()), item);
-    Ok(items)
-}
-
-/// Removes the element at a position, or the last one.
-pub fn items_without(cx: &mut Builder, items: &[Value], position: Option<Value>) -> Result<Vec<Value>> {
-    let at = known_position(cx, position, items.len(), items.len(), "removing at a position")?;
-    let mut items = items.to_vec();
-    let at = at.or(items.len().checked_sub(1)).ok_or_else(|| outside(-1, 0))?;
-    items.remove(at);
-    Ok(items)
-}
-
-/// A position below `end`; None if none is given.
-fn known_position(
-    cx: &Builder,
-    position: Option<Value>,
-    count: usize,
-    end: usize,
-    what: &str,
-) -> Result<Option<usize>> {
-    let Some(position) = position else { return Ok(None) };
-    match cx.constant_ints(position).as_deref() {
-        Some([at]) => position_of(*at, count, end).map(Some),
-        _ => Err(Error::refused(format!("{what} that the graph computes needs opset 11"), Some(11))),
-    }
-}
-
-fn position_of(at: i64, count: usize, end: usize) -> Result<usize> {
-    let front = if at < 0 { at + count as i64 } else { at };
-    usize::try_from(front).ok().filter(|i| *i < end).ok_or_else(|| outside(at, count))
-}
-
-fn outside(at: i64, count: usize) -> Error {
-    Error::input(format!("position {at} is outside a sequence of {count} elements"))
-}
-
-/// Splits a tensor along a dimension: into single elements, parts of one length, or parts of given lengths.
-pub fn split_pieces(cx: &mut Builder, x: Value, split: Option<Value>, dim: i64, keep: bool) -> Result<Vec<Value>> {
-    let refused =
-        |what: &str| Error::refused(format!("splitting with {what} unknown at export time needs opset 11"), Some(11));
-    let total = cx.dim(x, dim)?;
-    let lengths = match split {
-        Some(split) if cx.rank(split)? == 1 => cx.constant_ints(split).ok_or_else(|| refused("lengths"))?,
-        _ => {
-            let total = total.known().ok_or_else(|| refused("a size"))?;
-            let each = split.map_or(Some(1), |split| cx.constant_ints(split)?.first().copied());
-            let each = each.filter(|n| *n > 0).ok_or_else(|| refused("a length"))?;
-            (0..total).step_by(usize::try_from(each).unwrap_or(1)).map(|start| each.min(total - start)).collect()
-        }
-    };
-    let mut parts = Vec::with_capacity(lengths.len());
-    let mut start = 0;
-    for length in lengths {
-        let part = cx.part(x, dim, &SymInt::from(start), &SymInt::from(start + length))?;
-        let single = !keep && split.is_none();
-        parts.push(if single { cx.op("Squeeze", vec![part.into(), vec![dim].into()])? } else { part });
-        start += length;
-    }
-    Ok(parts)
+/// Whether tensors have the same sizes, each of which is known or has a name.
+pub fn are_alike(cx: &mut Builder, xs: &[Value]) -> Result<bool> {
+    let shapes = xs.iter().map(|x| cx.shape(*x)).collect::<Result<Vec<_>>>()?;
+    let Some(first) = shapes.first() else { return Ok(false) };
+    Ok(shapes.iter().all(|shape| shape == first) && !first.iter().any(|size| size.has_anonymous()))
 }

@@ -1,10 +1,9 @@
 //! Shapes, and what they broadcast to.
 
-use super::nodes::MakeNodes;
 use aten2onnx_builder::Builder;
 use aten2onnx_core::error::Result;
 use aten2onnx_core::sym::SymInt;
-use aten2onnx_onnx::graph::{Attr, Value};
+use aten2onnx_onnx::graph::Value;
 
 /// Reshapes a tensor.
 pub fn reshape(cx: &mut Builder, x: Value, size: &[SymInt]) -> Result<Value> {
@@ -41,12 +40,4 @@ pub fn without_blanks(_: &mut Builder, text: &str) -> Result<String> {
 /// Normalizes a dimension to count from the front.
 pub(super) fn wrap(dim: i64, rank: usize) -> i64 {
     if dim < 0 { dim.saturating_add(rank as i64) } else { dim }
-}
-
-/// A reduction over some dimensions.
-pub(super) fn reduce(cx: &mut Builder, op: &'static str, x: Value, axes: &[i64], keep: bool) -> Result<Value> {
-    if axes.is_empty() {
-        return Ok(x);
-    }
-    cx.op_with(op, vec![x.into(), axes.into()], "keepdims", Attr::Int(keep.into()))
 }

@@ -58,7 +58,10 @@ impl<'r> Frame<'r> {
         let params = self.rules.program().external(name).map(|f| f.params.as_slice()).ok_or_else(missing)?;
         let mut values = self.values(cx, args)?.into_iter();
         let taken = params.iter().zip(values.by_ref()).filter(|(p, _)| !is_opaque(&p.ty)).map(|(_, v)| v).collect();
-        function(cx, &mut ExternArgs::new(taken))
+        cx.trace().enter_extern(name);
+        let result = function(cx, &mut ExternArgs::new(taken));
+        cx.trace().leave_extern();
+        result
     }
 
     fn values(&mut self, cx: &mut Builder, args: &'r [Expr]) -> Result<Vec<Val>> {

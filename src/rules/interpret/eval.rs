@@ -3,6 +3,7 @@
 use aten2onnx_opmap::syntax::ast::{BinaryOp, UnaryOp};
 use aten2onnx_opmap::tree::{Expr, Item, Kind, MatchArm, Names, Pattern, Statement, Text};
 use aten2onnx_opmap::types::Ty;
+use aten2onnx_opmap::visit;
 
 use super::MappingFiles;
 use super::value::{FromVal, Val, mismatch};
@@ -81,7 +82,7 @@ impl<'r> Frame<'r> {
                 cx.arm(self.rules.arm(arms[usize::from(absent)]));
                 if absent { self.branch(cx, other) } else { Ok(value) }
             }
-            Kind::List(items) => self.list(cx, items),
+            Kind::List(items) => self.list(cx, items).map(Val::List),
             Kind::Comprehension { element, names, list, condition } => {
                 self.comprehension(cx, element, names, list, condition.as_deref())
             }
@@ -213,7 +214,7 @@ impl<'r> Frame<'r> {
         })
     }
 
-    pub(super) fn list(&mut self, cx: &mut Builder, items: &'r [Item]) -> Result<Val> {
+    pub(super) fn list(&mut self, cx: &mut Builder, items: &'r [Item]) -> Result<Vec<Val>> {
         let mut all = Vec::with_capacity(items.len());
         for item in items {
             match item {
@@ -221,7 +222,7 @@ impl<'r> Frame<'r> {
                 Item::Spread(e) => all.extend(self.items(cx, e)?),
             }
         }
-        Ok(Val::List(all))
+        Ok(all)
     }
 
     fn comprehension(
@@ -257,6 +258,13 @@ impl<'r> Frame<'r> {
     ) -> Result<Val> {
         let mut value = self.eval(cx, init)?;
         for element in self.items(cx, list)? {
+            if let (Val::List(all), Some(items)) = (&mut value, visit::appended(state, body)) {
+                all.extend(self.scoped(|frame| {
+                    frame.bind_names(item, element)?;
+                    frame.list(cx, items)
+                })?);
+                continue;
+            }
             value = self.scoped(|frame| {
                 frame.bind_names(item, element)?;
                 frame.bind_names(state, value)?;

@@ -45,7 +45,7 @@ impl<'r> Frame<'r> {
     /// The results of a graph for these inputs, as the type says.
     pub(super) fn apply(&mut self, cx: &mut Builder, graph: &'r Expr, args: &'r [Item], ty: &Ty) -> Result<Val> {
         let graph = self.eval(cx, graph)?;
-        let inputs = Vec::from_val(self.list(cx, args)?)?;
+        let inputs: Vec<Value> = self.list(cx, args)?.into_iter().map(Value::from_val).collect::<Result<_>>()?;
         let results = match &graph {
             Val::Closure(closure) => self.run(cx, closure, &inputs)?,
             Val::Graph(graph) => cx.apply(graph, &inputs)?,

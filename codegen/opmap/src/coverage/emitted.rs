@@ -3,6 +3,7 @@
 use super::Coverage;
 use super::opsets::Opsets;
 use crate::diagnostic::Diagnostic;
+use crate::source::Span;
 
 impl<'a> Coverage<'a> {
     /// Notes what a call of an `extern fn` may refuse.
@@ -34,7 +35,18 @@ impl<'a> Coverage<'a> {
     /// Errors for operators that an `extern fn` may emit where nothing can express them.
     pub(super) fn check_emitted(&mut self) {
         let program = self.program;
-        let opsets = Opsets::range(self.schemas.opsets.min, self.schemas.opsets.max);
+        let schemas = self.schemas;
+        let opsets = Opsets::range(schemas.opsets.min, schemas.opsets.max);
+        let implicit = schemas.opsets.implicit.iter().filter(|_| schemas.opsets.complete);
+        for op in implicit {
+            let missing = opsets.without(self.expressible(op, opsets));
+            if !missing.is_empty() {
+                let text =
+                    format!("the builder may emit `{op}`, which nothing can express at opsets {}", missing.text());
+                let diagnostic = Diagnostic::new("E0706", Span::NOWHERE, text);
+                self.out.push(diagnostic.help("`implicit` in opsets.toml lists it: write the missing `lower`"));
+            }
+        }
         for (name, emits) in &program.emits {
             let refused = emits.since.iter().map(|(since, _)| *since).max().unwrap_or(0);
             for op in &emits.ops {
@@ -46,6 +58,21 @@ impl<'a> Coverage<'a> {
                 self.out.push(diagnostic.help(format!(
                     "declare what it refuses below opset {needed} with `since {needed} \"why\"`, or remove `{op}` from `emits`"
                 )));
+            }
+        }
+    }
+
+    /// Walks the lowerings of all operators that no rule names, for any arguments.
+    pub(super) fn walk_emitted(&mut self) {
+        let (program, schemas) = (self.program, self.schemas);
+        let opsets = Opsets::range(schemas.opsets.min, schemas.opsets.max);
+        self.all = super::dtypes::DtypeSet::ALL;
+        let emitted = program.emits.values().flat_map(|emits| &emits.ops);
+        for op in emitted.chain(&schemas.opsets.implicit) {
+            for lower in program.lowers.iter().filter(|lower| lower.op == *op) {
+                let version = schemas.onnx.versions(op).iter().find(|v| v.since == lower.before);
+                let args = self.any_arguments_of_lowering(lower);
+                self.root(&lower.function, args, &Coverage::groups_of(version), opsets.below(lower.before));
             }
         }
     }

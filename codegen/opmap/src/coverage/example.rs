@@ -17,7 +17,11 @@ use crate::tree::{Example, Map, Program, Target};
 use crate::types::Ty;
 
 /// Asks the proof about examples.
-pub struct Examiner<'a>(Coverage<'a>);
+pub struct Examiner<'a> {
+    coverage: Coverage<'a>,
+    /// The opsets that may reach each branch through nodes that no rule names.
+    emitted: Vec<Opsets>,
+}
 
 /// What the proof says of an example.
 #[derive(Debug, Clone, Default)]
@@ -31,12 +35,28 @@ pub struct Proof {
 impl<'a> Examiner<'a> {
     /// For rules without errors.
     pub fn new(program: &'a Program, schemas: &'a Schemas) -> Self {
-        Examiner(Coverage::new(program, schemas))
+        let mut coverage = Coverage::new(program, schemas);
+        coverage.walk_emitted();
+        let emitted = coverage.arms.clone();
+        Examiner { coverage, emitted }
+    }
+
+    /// The branches that some call of a rule may reach at some opset, without those of nodes that no rule names.
+    pub fn branches_of(&mut self, overload: &str) -> Vec<Opsets> {
+        let coverage = &mut self.coverage;
+        let Some(map) = coverage.program.map(overload) else { return Vec::new() };
+        coverage.memo.clear();
+        coverage.arms.fill(Opsets::NONE);
+        coverage.all = coverage.dtypes_of(map);
+        let args = coverage.any_arguments(&map.function);
+        let at = Opsets::range(coverage.schemas.opsets.min, coverage.schemas.opsets.max);
+        coverage.root(&map.function, args, &[], at);
+        coverage.arms.clone()
     }
 
     /// What the proof says of an example. None if there is no such rule or operator.
     pub fn examine(&mut self, example: &'a Example) -> Option<Proof> {
-        let coverage = &mut self.0;
+        let coverage = &mut self.coverage;
         coverage.memo.clear();
         coverage.arms.fill(Opsets::NONE);
         coverage.frame = Frame::default();
@@ -57,7 +77,8 @@ impl<'a> Examiner<'a> {
         coverage.refuse_new_dtypes(example, at);
         let frame = std::mem::take(&mut coverage.frame);
         let verdict = Verdict { refusals: frame.refusals, works, lowered: frame.lowered };
-        Some(Proof { verdict, arms: coverage.arms.clone() })
+        let arms = coverage.arms.iter().zip(&self.emitted).map(|(own, emitted)| own.or(*emitted)).collect();
+        Some(Proof { verdict, arms })
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! The support matrix is a result of this pass.
 
+pub mod by_dtype;
 mod call;
 mod complete;
 mod conditions;
@@ -28,7 +29,7 @@ use std::rc::Rc;
 use crate::diagnostic::Diagnostic;
 use crate::schema::Schemas;
 use crate::source::Span;
-use crate::tree::{Expr, Function, Program};
+use crate::tree::{Expr, Function, Map, Program};
 use crate::types::Ty;
 use dtypes::{DtypeFacts, DtypeSet};
 pub use example::{Examiner, Proof};
@@ -217,16 +218,12 @@ pub fn check(program: &Program, schemas: &Schemas, out: &mut Vec<Diagnostic>) ->
         coverage.all = coverage.dtypes_of(map);
         let args = coverage.any_arguments(&map.function);
         let (seen, frame) = coverage.root(&map.function, args, &[], all);
-        let mut verdict = Verdict { refusals: frame.refusals, works: seen.at, lowered: frame.lowered };
-        let mut needed = false;
-        if let Some((since, reason)) = &map.since {
+        let needed = map.since.as_ref().is_some_and(|(since, _)| {
             let last = since.saturating_sub(1);
-            let gap = frame.gaps.values().any(|at| at.has(last));
-            needed = !verdict.works.has(last) || gap;
-            let below = all.below(*since);
-            verdict = verdict.without(below);
-            verdict.refusals.insert(Refusal { since: *since, reason: reason.as_str().into() }, below);
-        }
+            !seen.at.has(last) || frame.gaps.values().any(|at| at.has(last))
+        });
+        let verdict = Verdict { refusals: frame.refusals, works: seen.at, lowered: frame.lowered };
+        let verdict = verdict.with_since(map, all);
         let above = map.since.as_ref().map_or(all, |(since, _)| all.from(*since));
         report::note_gaps(&frame.gaps, above, &mut gaps);
         if let Some((since, _)) = map.since.as_ref().filter(|_| !needed) {
@@ -261,6 +258,15 @@ pub fn check(program: &Program, schemas: &Schemas, out: &mut Vec<Diagnostic>) ->
 }
 
 impl Verdict {
+    /// The verdict with the `since` of a rule's header.
+    fn with_since(self, map: &Map, all: Opsets) -> Verdict {
+        let Some((since, reason)) = &map.since else { return self };
+        let below = all.below(*since);
+        let mut verdict = self.without(below);
+        verdict.refusals.insert(Refusal { since: *since, reason: reason.as_str().into() }, below);
+        verdict
+    }
+
     fn without(self, opsets: Opsets) -> Verdict {
         let left = self.refusals.into_iter().map(|(refusal, at)| (refusal, at.without(opsets)));
         Verdict {
@@ -293,7 +299,7 @@ impl<'a> Coverage<'a> {
     }
 
     /// The dtypes that the tensors of a rule's calls may have.
-    fn dtypes_of(&self, map: &crate::tree::Map) -> DtypeSet {
+    fn dtypes_of(&self, map: &Map) -> DtypeSet {
         let name = map.function.name.as_str();
         let complex = name.starts_with("complex::") || self.program.takes_complex(name);
         if complex { DtypeSet::real().or(DtypeSet::complex()) } else { DtypeSet::real() }
@@ -350,6 +356,12 @@ impl<'a> Coverage<'a> {
             port.homogeneous.then_some(variable)
         };
         version.inputs.iter().map(group).collect()
+    }
+
+    /// The verdict on a rule for these arguments.
+    fn verdict(&mut self, map: &'a Map, args: Vec<Abs>, at: Opsets) -> Verdict {
+        let (seen, frame) = self.root(&map.function, args, &[], at);
+        Verdict { refusals: frame.refusals, works: seen.at, lowered: frame.lowered }.with_since(map, at)
     }
 
     /// Walks a rule from outside.

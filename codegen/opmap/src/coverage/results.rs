@@ -99,9 +99,10 @@ fn output_last(call: &Call<'_>) -> Known {
     match call.op {
         "Cast" | "Identity" => call.tensor(0).map_or(Known::MAYBE, |x| x.last),
         "Unsqueeze" => {
-            let at = call.tensor(1).and_then(|axes| axes.elements.clone());
-            let is_last = at.is_some_and(|at| *at == Abs::List(List::of(vec![Abs::Number(Number::between(-1, -1))])));
-            if is_last { Known::YES } else { Known::MAYBE }
+            // A new last dimension has the size 1.
+            let at = call.tensor(1).and_then(|axes| only_number(axes.elements.as_deref()?));
+            let rank = call.tensor(0).and_then(|x| x.ranks.only());
+            if at == Some(-1) || (at.is_some() && at == rank) { Known::YES } else { Known::MAYBE }
         }
         "Gather" => {
             let axis = call.attr("axis").and_then(|axis| if let Abs::Number(n) = axis { n.integer() } else { None });
@@ -116,6 +117,15 @@ fn output_last(call: &Call<'_>) -> Known {
             call.inputs.iter().filter_map(Given::tensor).map(last).fold(Known::YES, Known::with)
         }
         _ => Known::MAYBE,
+    }
+}
+
+/// The number in a list of one known number.
+fn only_number(list: &Abs) -> Option<i64> {
+    let Abs::List(list) = list else { return None };
+    match list.items.as_deref()? {
+        [Abs::Number(number)] => number.integer(),
+        _ => None,
     }
 }
 

@@ -177,6 +177,12 @@ impl Ranks {
         self.0 == 0
     }
 
+    /// The rank, if there is only one.
+    pub fn only(self) -> Option<i64> {
+        let (low, high) = self.bounds();
+        (low == high && !self.is_empty()).then_some(low)
+    }
+
     /// The least and the largest.
     pub fn bounds(self) -> (i64, i64) {
         if self.is_empty() {

@@ -21,6 +21,9 @@ pub struct Opsets {
     /// Every operator that was added or changed in between must have a lowering.
     #[serde(default)]
     pub complete: bool,
+    /// The operators of nodes that no rule names.
+    #[serde(default)]
+    pub implicit: Vec<String>,
     /// By opset, for all from `min` to `max`.
     #[serde(deserialize_with = "by_opset")]
     pub opsets: BTreeMap<u32, Opset>,
@@ -161,6 +164,9 @@ impl Opsets {
             if schemas.change(&change.op, change.since).is_none() {
                 return Err(format!("{1} has no version {0}", change.since, change.op));
             }
+        }
+        if let Some(op) = self.implicit.iter().find(|op| schemas.versions(op).is_empty()) {
+            return Err(format!("there is no operator {op}"));
         }
         for axes in &self.negative_axes {
             if let Some(op) = axes.ops.iter().find(|op| schemas.versions(op).is_empty()) {

@@ -110,6 +110,20 @@ impl Builder {
         attrs: Vec<(&'static str, Attr)>,
         outputs: usize,
     ) -> Result<Vec<Value>> {
+        self.trace.enter_node(op);
+        let values = self.node_of(form, op, inputs, attrs, outputs);
+        self.trace.leave_node();
+        values
+    }
+
+    fn node_of(
+        &mut self,
+        form: Form,
+        op: &'static str,
+        inputs: Vec<In>,
+        attrs: Vec<(&'static str, Attr)>,
+        outputs: usize,
+    ) -> Result<Vec<Value>> {
         let Form { before, lower } = form;
         let found = schema::find(op).and_then(|s| Some((s, form.version(s)?)));
         let (schema, form) = found.ok_or_else(|| self.fault(format!("there is no operator `{op}` before {before}")))?;

@@ -1,0 +1,104 @@
+//! The verdict on a rule for each dtype of its first tensor.
+
+use std::collections::BTreeMap;
+
+use super::dtypes::DtypeSet;
+use super::opsets::Opsets;
+use super::values::{Abs, List, Optional, Tensor};
+use super::{Coverage, Status, Verdict};
+use crate::schema::Schemas;
+use crate::tree::{Map, Program};
+use crate::types::Ty;
+
+/// How an opset expresses the calls of a rule with one dtype.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// Every operator is written as the rule names it.
+    Native,
+    /// Some operators are replaced by others, or their inputs are cast.
+    Lowered,
+    /// Some calls are refused.
+    Partial,
+    /// Every call is refused.
+    Refused,
+    /// The opset has no such dtype.
+    Absent,
+}
+
+/// The verdicts on a rule.
+#[derive(Debug, Clone)]
+pub struct ByDtype {
+    /// By dtype, in PyTorch's names. A rule without tensors has one entry, with an empty name.
+    pub rows: Vec<(&'static str, Verdict)>,
+    existing: Vec<(&'static str, Opsets)>,
+}
+
+impl ByDtype {
+    /// How an opset expresses calls with a dtype of the rows.
+    pub fn level(&self, dtype: &str, opset: u32) -> Level {
+        let exists = self.existing.iter().find(|row| row.0 == dtype).is_none_or(|row| row.1.has(opset));
+        let Some((_, verdict)) = self.rows.iter().find(|row| row.0 == dtype).filter(|_| exists) else {
+            return Level::Absent;
+        };
+        match verdict.status(opset) {
+            Status::Full if verdict.lowered.has(opset) => Level::Lowered,
+            Status::Full => Level::Native,
+            Status::Partial(_) => Level::Partial,
+            Status::No(_) => Level::Refused,
+        }
+    }
+}
+
+/// The verdicts on all rules, by overload.
+pub fn by_dtype(program: &Program, schemas: &Schemas) -> BTreeMap<String, ByDtype> {
+    let mut coverage = Coverage::new(program, schemas);
+    let opsets = Opsets::range(schemas.opsets.min, schemas.opsets.max);
+    // Nothing is noted of branches.
+    coverage.arms.clear();
+    program.maps.iter().map(|map| (map.function.name.clone(), coverage.of_map(map, opsets))).collect()
+}
+
+impl<'a> Coverage<'a> {
+    fn of_map(&mut self, map: &'a Map, opsets: Opsets) -> ByDtype {
+        self.all = self.dtypes_of(map);
+        let first = map.function.params.iter().position(|param| holds_tensors(&param.ty));
+        let Some(first) = first else {
+            let args = self.any_arguments(&map.function);
+            return ByDtype { rows: vec![("", self.verdict(map, args, opsets))], existing: Vec::new() };
+        };
+        let (mut rows, mut existing) = (Vec::new(), Vec::new());
+        for index in self.all.indices() {
+            let own = DtypeSet::at(index);
+            let Some(name) = own.names().next() else { continue };
+            let here = opsets.iter().filter(|opset| own.is_within(self.facts.existing_at(*opset)));
+            let here = here.fold(Opsets::NONE, |all, opset| all.or(Opsets::one(opset)));
+            let mut args = self.any_arguments(&map.function);
+            if let Some(arg) = args.get_mut(first) {
+                *arg = with_dtypes(arg, own);
+            }
+            rows.push((name, self.verdict(map, args, here)));
+            existing.push((name, here));
+        }
+        ByDtype { rows, existing }
+    }
+}
+
+fn holds_tensors(ty: &Ty) -> bool {
+    match ty {
+        Ty::List(of) | Ty::Optional(of) => holds_tensors(of),
+        ty => *ty == Ty::Tensor,
+    }
+}
+
+/// The value with tensors of other dtypes.
+fn with_dtypes(value: &Abs, dtypes: DtypeSet) -> Abs {
+    match value {
+        Abs::Tensor(tensor) => Abs::Tensor(Tensor { dtypes, ..tensor.clone() }),
+        Abs::List(list) => Abs::List(List::any(with_dtypes(&list.each, dtypes))),
+        Abs::Optional(optional) => Abs::Optional(Optional {
+            absent: optional.absent,
+            present: std::rc::Rc::new(with_dtypes(&optional.present, dtypes)),
+        }),
+        other => other.clone(),
+    }
+}
