@@ -18,10 +18,9 @@ pub fn empty_sequence(cx: &mut Builder, code: i64) -> Result<Value> {
 }
 
 /// An optional with a value, outside the graph.
-pub fn optional_of(cx: &mut Builder, x: Option<Value>) -> Result<Value> {
-    let item = x.ok_or_else(|| Error::refused("an optional without a value needs opset 15", Some(15)))?;
-    let ty = Type::Optional(Box::new(cx.ty(item).clone()));
-    Ok(cx.bundle(ty, &[item]))
+pub fn optional_of(cx: &mut Builder, x: Value) -> Result<Value> {
+    let ty = Type::Optional(Box::new(cx.ty(x).clone()));
+    Ok(cx.bundle(ty, &[x]))
 }
 
 /// The elements of a sequence or optional, if each is known.

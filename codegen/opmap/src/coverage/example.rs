@@ -36,6 +36,7 @@ impl<'a> Examiner<'a> {
     /// For rules without errors.
     pub fn new(program: &'a Program, schemas: &'a Schemas) -> Self {
         let mut coverage = Coverage::new(program, schemas);
+        coverage.any_dtype = true;
         coverage.walk_emitted();
         let emitted = coverage.arms.clone();
         Examiner { coverage, emitted }

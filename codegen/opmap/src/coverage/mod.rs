@@ -164,6 +164,8 @@ struct Coverage<'a> {
     facts: DtypeFacts,
     lowers: HashMap<(&'a str, u32), usize>,
     sames: HashSet<(&'a str, u32)>,
+    /// Values may have dtypes that an opset lacks: a model that is converted has them until a node is refused.
+    any_dtype: bool,
     /// The dtypes of values of which nothing is known.
     all: DtypeSet,
     memo: HashMap<Key, Outcome>,
@@ -285,6 +287,7 @@ impl<'a> Coverage<'a> {
             facts: DtypeFacts::new(schemas),
             lowers: program.lowers.iter().enumerate().map(|(i, l)| ((l.op.as_str(), l.before), i)).collect(),
             sames: program.sames.iter().map(|s| (s.op.as_str(), s.to)).collect(),
+            any_dtype: false,
             all: DtypeSet::real(),
             memo: HashMap::new(),
             stack: Vec::new(),
@@ -362,6 +365,11 @@ impl<'a> Coverage<'a> {
     fn verdict(&mut self, map: &'a Map, args: Vec<Abs>, at: Opsets) -> Verdict {
         let (seen, frame) = self.root(&map.function, args, &[], at);
         Verdict { refusals: frame.refusals, works: seen.at, lowered: frame.lowered }.with_since(map, at)
+    }
+
+    /// The dtypes that values may have at an opset.
+    fn existing_at(&self, opset: u32) -> DtypeSet {
+        if self.any_dtype { DtypeSet::ALL } else { self.facts.existing_at(opset) }
     }
 
     /// Walks a rule from outside.

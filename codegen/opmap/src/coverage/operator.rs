@@ -11,7 +11,7 @@ use super::values::{Abs, Kinds, Known, List, Number, Optional, Ranks, Tensor, Va
 use super::walk::converted;
 use super::{Coverage, Seen};
 use crate::schema::dtypes::DTYPES;
-use crate::schema::onnx::{AttrValue, Version};
+use crate::schema::onnx::{AttrValue, Port, Version};
 use crate::tree::{Expr, Input, Lower, Node, Outputs};
 use crate::types::Ty;
 
@@ -101,14 +101,17 @@ impl<'a> Coverage<'a> {
             done = done.or(self.native(&call, version, native));
             left = left.below(version.since);
             let Some(newest) = left.last() else { return done };
-            let existing = self.facts.existing_at(newest);
+            let existing = self.existing_at(newest);
             call = call.map_dtypes(|dtypes| dtypes.and(existing));
             let older = i.checked_sub(1).and_then(|i| forms.get(i)).copied();
             let lower = self.lowers.get(&(op, version.since)).copied();
             if !schemas.shape_change(op, version.since) {
                 let (Some(index), Some(older)) = (lower, older) else { continue };
                 // Only the dtypes differ: the lowering is for those that the older version does not support.
-                let Some((taken, others)) = split_by(&call, older) else { continue };
+                let Some((taken, others)) = split_by(&call, version, older, (self.all, self.existing_at(newest)))
+                else {
+                    continue;
+                };
                 if let Some(others) = others {
                     done = done.or(self.lowered(index, &others, left));
                 }
@@ -193,7 +196,7 @@ impl<'a> Coverage<'a> {
         let newer = schemas.onnx.versions(&version.name).iter().filter(|v| v.since > version.since);
         // A dtype that no version takes is an error of the call, whatever the opset is.
         let Some(since) = newer.into_iter().find(takes).map(|v| v.since) else { return };
-        let exists = |opset: &u32| DtypeSet::at(dtype).is_within(self.facts.existing_at(*opset));
+        let exists = |opset: &u32| DtypeSet::at(dtype).is_within(self.existing_at(*opset));
         let at = at.iter().filter(exists).fold(Opsets::NONE, |all, opset| all.or(Opsets::one(opset)));
         let name = DTYPES.get(dtype).map_or("", |d| d.2);
         let reason = format!("`{}` does not take {name} before opset {since}", version.name);
@@ -253,7 +256,12 @@ impl<'a> Coverage<'a> {
 
 /// The call with only the dtypes that a version takes, and the one with the others.
 #[allow(clippy::type_complexity)]
-fn split_by<'a>(call: &Call<'a>, older: &Version) -> Option<(Option<Call<'a>>, Option<Call<'a>>)> {
+fn split_by<'a>(
+    call: &Call<'a>,
+    version: &Version,
+    older: &Version,
+    (any, existing): (DtypeSet, DtypeSet),
+) -> Option<(Option<Call<'a>>, Option<Call<'a>>)> {
     let allowed = |i: usize| {
         let port = port_at(&older.inputs, i)?;
         (!port.option_is_heterogeneous()).then(|| DtypeSet::of_onnx_types(older.allowed(port)))
@@ -265,6 +273,9 @@ fn split_by<'a>(call: &Call<'a>, older: &Version) -> Option<(Option<Call<'a>>, O
         .filter_map(|(i, given)| Some((i, given.dtypes(), allowed(i)?)))
         .filter(|(_, dtypes, allowed)| !dtypes.is_within(*allowed))
         .collect();
+    if let Some(both) = split_by_body(call, version, older, (any, existing)) {
+        return Some(both);
+    }
     let outputs = output_codes(call, older);
     if lacking.is_empty() && outputs.is_none() {
         return None;
@@ -296,6 +307,34 @@ fn split_by<'a>(call: &Call<'a>, older: &Version) -> Option<(Option<Call<'a>>, O
         None => (Some(taken), Some(others)),
     };
     Some((taken.filter(possible), others.filter(possible)))
+}
+
+/// The same for what has no dtypes of its own here: values of mixed types, results of bodies, and, in a model that is converted
+/// (`any` has all dtypes), sequences and optionals. Both versions may have to take them.
+#[allow(clippy::type_complexity)]
+fn split_by_body<'a>(
+    call: &Call<'a>,
+    version: &Version,
+    older: &Version,
+    (any, existing): (DtypeSet, DtypeSet),
+) -> Option<(Option<Call<'a>>, Option<Call<'a>>)> {
+    let copy = || call.with_inputs(call.inputs.clone());
+    let allowed = |port: &Port| DtypeSet::of_onnx_types(older.allowed(port));
+    let mixed = call.inputs.iter().enumerate().filter_map(|(i, given)| {
+        let port = port_at(&older.inputs, i).filter(|port| port.option_is_heterogeneous())?;
+        Some((given.dtypes(), allowed(port)))
+    });
+    let mixed: Vec<(DtypeSet, DtypeSet)> = mixed.filter(|(dtypes, allowed)| !dtypes.is_within(*allowed)).collect();
+    let of_body =
+        older.outputs.iter().any(|port| port.option_is_heterogeneous() && !any.and(existing).is_within(allowed(port)));
+    let types =
+        |v: &Version| v.types.iter().flat_map(|var| &var.allowed).filter(|ty| !ty.starts_with("tensor(")).count();
+    let of_sequences = any == DtypeSet::ALL && types(version) > types(older);
+    if mixed.is_empty() && !of_body && !of_sequences {
+        return None;
+    }
+    let none_fits = mixed.iter().any(|(dtypes, allowed)| !dtypes.meets(*allowed));
+    Some(((!none_fits).then(copy), Some(copy())))
 }
 
 /// How many of the dtypes that an attribute states an older version gives.
