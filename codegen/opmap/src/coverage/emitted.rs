@@ -37,7 +37,8 @@ impl<'a> Coverage<'a> {
         let program = self.program;
         let schemas = self.schemas;
         let opsets = Opsets::range(schemas.opsets.min, schemas.opsets.max);
-        let implicit = schemas.opsets.implicit.iter().filter(|_| schemas.opsets.complete);
+        let is_known = |op: &&String| schemas.opsets.complete && !schemas.onnx.versions(op).is_empty();
+        let implicit = schemas.opsets.implicit.iter().filter(is_known);
         for op in implicit {
             let missing = opsets.without(self.expressible(op, opsets));
             if !missing.is_empty() {
@@ -97,10 +98,14 @@ impl<'a> Coverage<'a> {
             if !schemas.shape_change(op, version.since) || self.sames.contains(&(op, version.since)) {
                 continue;
             }
-            let Some(lower) = self.program.lower(op, version.since) else { return done };
+            let Some(lower) = self.program.lower(op, version.since) else {
+                // With `complete`, a missing lowering is an error of its own.
+                return if schemas.opsets.complete { done.or(left) } else { done };
+            };
             let args = self.any_arguments_of_lowering(lower);
-            let (seen, _) = self.root(&lower.function, args, &Coverage::groups_of(Some(version)), left);
-            done = done.or(seen.at);
+            let (seen, frame) = self.root(&lower.function, args, &Coverage::groups_of(Some(version)), left);
+            // Gaps are errors of their own.
+            done = done.or(if frame.gaps.is_empty() { seen.at } else { left });
             return done;
         }
         done

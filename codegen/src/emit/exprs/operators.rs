@@ -48,6 +48,10 @@ impl Body<'_> {
             }
             BinaryOp::In => {
                 let (item, list) = (self.reference(a, "item"), self.reference(b, "list"));
+                if a.ty == Ty::Str {
+                    // A text is a `&str` or a `String`.
+                    return quote!((#list).iter().any(|own| own == #item));
+                }
                 quote!((#list).contains(#item))
             }
             BinaryOp::Eq | BinaryOp::Ne => self.equal(op, a, b),
