@@ -52,7 +52,7 @@ impl ByDtype {
 /// The verdicts on all rules, by overload.
 pub fn by_dtype(program: &Program, schemas: &Schemas) -> BTreeMap<String, ByDtype> {
     let mut coverage = Coverage::new(program, schemas);
-    let opsets = Opsets::range(schemas.opsets.min, schemas.opsets.max);
+    let opsets = coverage.opsets;
     // Nothing is noted of branches.
     coverage.arms.clear();
     program.maps.iter().map(|map| (map.function.name.clone(), coverage.of_map(map, opsets))).collect()
@@ -70,8 +70,7 @@ impl<'a> Coverage<'a> {
         for index in self.all.indices() {
             let own = DtypeSet::at(index);
             let Some(name) = own.names().next() else { continue };
-            let here = opsets.iter().filter(|opset| own.is_within(self.facts.existing_at(*opset)));
-            let here = here.fold(Opsets::NONE, |all, opset| all.or(Opsets::one(opset)));
+            let here: Opsets = opsets.iter().filter(|opset| own.is_within(self.facts.existing_at(*opset))).collect();
             let mut args = self.any_arguments(&map.function);
             if let Some(arg) = args.get_mut(first) {
                 *arg = with_dtypes(arg, own);

@@ -354,7 +354,7 @@ pub(super) fn opset_comparison(op: BinaryOp, a: &Expr, b: &Expr, at: Opsets) -> 
         BinaryOp::Gt => opset > n,
         _ => opset >= n,
     };
-    let yes = at.iter().filter(|opset| holds(i64::from(*opset))).fold(Opsets::NONE, |all, o| all.or(Opsets::one(o)));
+    let yes = at.iter().filter(|opset| holds(i64::from(*opset))).collect::<Opsets>();
     Some(Truth { yes, no: at.without(yes) })
 }
 

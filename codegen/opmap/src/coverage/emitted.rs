@@ -13,10 +13,15 @@ impl<'a> Coverage<'a> {
         for (since, reason) in &emits.since {
             self.refuse(*since, reason, at.below(*since));
         }
-        if emits.ops.is_empty() {
-            return;
-        }
-        self.frame.lowered = self.frame.lowered.or(self.lowered_somewhere(&emits.ops).and(at));
+        let lowered = match self.lowered_externs.get(name) {
+            Some(lowered) => *lowered,
+            None => {
+                let lowered = self.lowered_somewhere(&emits.ops);
+                self.lowered_externs.insert(name.to_owned(), lowered);
+                lowered
+            }
+        };
+        self.frame.lowered = self.frame.lowered.or(lowered.and(at));
     }
 
     /// The opsets at which one of the operators is not native.
@@ -27,16 +32,14 @@ impl<'a> Coverage<'a> {
             let newer = versions.iter().filter(|v| v.since > opset && schemas.shape_change(op, v.since));
             newer.into_iter().all(|v| self.sames.contains(&(op.as_str(), v.since)))
         };
-        let opsets = schemas.opsets.range();
-        let lowered = opsets.filter(|opset| !ops.iter().all(|op| native(op, *opset)));
-        lowered.fold(Opsets::NONE, |all, opset| all.or(Opsets::one(opset)))
+        schemas.opsets.range().filter(|opset| !ops.iter().all(|op| native(op, *opset))).collect()
     }
 
     /// Errors for operators that an `extern fn` may emit where nothing can express them.
     pub(super) fn check_emitted(&mut self) {
         let program = self.program;
         let schemas = self.schemas;
-        let opsets = Opsets::range(schemas.opsets.min, schemas.opsets.max);
+        let opsets = self.opsets;
         let is_known = |op: &&String| schemas.opsets.complete && !schemas.onnx.versions(op).is_empty();
         let implicit = schemas.opsets.implicit.iter().filter(is_known);
         for op in implicit {
@@ -66,7 +69,7 @@ impl<'a> Coverage<'a> {
     /// Walks the lowerings of all operators that no rule names, for any arguments.
     pub(super) fn walk_emitted(&mut self) {
         let (program, schemas) = (self.program, self.schemas);
-        let opsets = Opsets::range(schemas.opsets.min, schemas.opsets.max);
+        let opsets = self.opsets;
         self.all = super::dtypes::DtypeSet::ALL;
         let emitted = program.emits.values().flat_map(|emits| &emits.ops);
         for op in emitted.chain(&schemas.opsets.implicit) {
@@ -76,9 +79,9 @@ impl<'a> Coverage<'a> {
 
     /// Walks the lowerings of an operator for any arguments.
     pub(super) fn walk_lowerings(&mut self, op: &str, at: Opsets) {
-        let (program, schemas) = (self.program, self.schemas);
+        let program = self.program;
         for lower in program.lowers.iter().filter(|lower| lower.op == *op) {
-            let version = schemas.onnx.versions(op).iter().find(|v| v.since == lower.before);
+            let version = self.version_of_lowering(lower);
             let args = self.any_arguments_of_lowering(lower);
             let groups = Coverage::groups_of(version);
             self.call_grouped(&lower.function, args, None, &groups, at.below(lower.before));

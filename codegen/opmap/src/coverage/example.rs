@@ -50,7 +50,7 @@ impl<'a> Examiner<'a> {
         coverage.arms.fill(Opsets::NONE);
         coverage.all = coverage.dtypes_of(map);
         let args = coverage.any_arguments(&map.function);
-        let at = Opsets::range(coverage.schemas.opsets.min, coverage.schemas.opsets.max);
+        let at = coverage.opsets;
         coverage.root(&map.function, args, &[], at);
         coverage.arms.clone()
     }
@@ -62,7 +62,7 @@ impl<'a> Examiner<'a> {
         coverage.arms.fill(Opsets::NONE);
         coverage.frame = Frame::default();
         let program = coverage.program;
-        let at = Opsets::range(coverage.schemas.opsets.min, coverage.schemas.opsets.max);
+        let at = coverage.opsets;
         // Operators inside of values: sequences, and the nodes of bodies.
         let mut inner = Vec::new();
         example.args.iter().for_each(|(_, value)| inner_operators(value, &mut inner));
@@ -101,8 +101,7 @@ impl<'a> Coverage<'a> {
         }
         for index in used.indices() {
             let own = DtypeSet::at(index);
-            let without = at.iter().filter(|opset| !own.is_within(self.facts.existing_at(*opset)));
-            let without = without.fold(Opsets::NONE, |all, opset| all.or(Opsets::one(opset)));
+            let without: Opsets = at.iter().filter(|opset| !own.is_within(self.facts.existing_at(*opset))).collect();
             let (Some(last), Some(name)) = (without.last(), own.names().next()) else { continue };
             let since = last + 1;
             for verb in ["take", "give"] {

@@ -11,6 +11,9 @@ use super::values::{Abs, Kinds, Known, List, Number, Optional, Ranks, Tensor, Tr
 use crate::tree::short_name;
 use crate::types::Ty;
 
+/// The dtypes of complex numbers, and those of their parts.
+const COMPLEX: [(&str, &str); 3] = [("complex64", "float32"), ("complex128", "float64"), ("complex32", "float16")];
+
 impl Coverage<'_> {
     /// The result of an `extern fn`.
     pub(super) fn fact(&self, name: &str, args: &[Abs], ty: &Ty, at: Opsets) -> Abs {
@@ -144,19 +147,14 @@ impl Coverage<'_> {
 
     /// The dtypes of the parts of complex dtypes; others are unchanged.
     pub(super) fn parts(&self, set: DtypeSet) -> DtypeSet {
-        let pairs = [("complex64", "float32"), ("complex128", "float64"), ("complex32", "float16")];
-        pairs
-            .into_iter()
-            .filter(|(complex, _)| set.meets(DtypeSet::one(complex)))
-            .fold(set.without(DtypeSet::complex()), |all, (_, part)| all.or(DtypeSet::one(part)))
+        let met = COMPLEX.into_iter().filter(|(complex, _)| set.meets(DtypeSet::one(complex)));
+        met.fold(set.without(DtypeSet::complex()), |all, (_, part)| all.or(DtypeSet::one(part)))
     }
 
+    /// The complex dtypes with parts of these dtypes.
     fn combined_parts(&self, set: DtypeSet) -> DtypeSet {
-        let pairs = [("complex64", "float32"), ("complex128", "float64"), ("complex32", "float16")];
-        pairs
-            .into_iter()
-            .filter(|(_, part)| set.meets(DtypeSet::one(part)))
-            .fold(set.and(DtypeSet::complex()), |all, (complex, _)| all.or(DtypeSet::one(complex)))
+        let met = COMPLEX.into_iter().filter(|(_, part)| set.meets(DtypeSet::one(part)));
+        met.fold(set.and(DtypeSet::complex()), |all, (complex, _)| all.or(DtypeSet::one(complex)))
     }
 }
 

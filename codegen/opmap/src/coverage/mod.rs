@@ -28,9 +28,9 @@ use std::rc::Rc;
 
 use crate::diagnostic::Diagnostic;
 use crate::schema::Schemas;
+use crate::schema::onnx::{Port, Version};
 use crate::source::Span;
-use crate::tree::{Expr, Function, Map, Program};
-use crate::types::Ty;
+use crate::tree::{Expr, Function, Lower, Map, Program};
 use dtypes::{DtypeFacts, DtypeSet};
 pub use example::{Examiner, Proof};
 use opsets::Opsets;
@@ -161,6 +161,8 @@ struct Outcome {
 struct Coverage<'a> {
     program: &'a Program,
     schemas: &'a Schemas,
+    /// All supported opsets.
+    opsets: Opsets,
     facts: DtypeFacts,
     lowers: HashMap<(&'a str, u32), usize>,
     sames: HashSet<(&'a str, u32)>,
@@ -169,6 +171,8 @@ struct Coverage<'a> {
     /// The dtypes of values of which nothing is known.
     all: DtypeSet,
     memo: HashMap<Key, Outcome>,
+    /// The opsets at which an `extern fn` emits something that is not native, by name.
+    lowered_externs: HashMap<String, Opsets>,
     stack: Vec<(&'a str, Opsets)>,
     frame: Frame,
     /// Greater than 0 while a path is walked again only to learn about values.
@@ -212,8 +216,8 @@ impl Verdict {
 /// Checks the coverage of all rules and returns the support matrix.
 pub fn check(program: &Program, schemas: &Schemas, out: &mut Vec<Diagnostic>) -> Matrix {
     let opsets = &schemas.opsets;
-    let all = Opsets::range(opsets.min, opsets.max);
     let mut coverage = Coverage::new(program, schemas);
+    let all = coverage.opsets;
     let mut matrix = Matrix { oldest: opsets.min, newest: opsets.max, rows: BTreeMap::new() };
     let mut gaps = report::Gaps::new();
     for map in &program.maps {
@@ -240,7 +244,7 @@ pub fn check(program: &Program, schemas: &Schemas, out: &mut Vec<Diagnostic>) ->
         coverage.all = DtypeSet::ALL;
         let args = coverage.any_arguments_of_lowering(lower);
         let below = all.below(lower.before);
-        let version = schemas.onnx.versions(&lower.op).iter().find(|v| v.since == lower.before);
+        let version = coverage.version_of_lowering(lower);
         let groups = Coverage::groups_of(version);
         let (_, frame) = coverage.root(&lower.function, args, &groups, below);
         report::note_gaps(&frame.gaps, below, &mut gaps);
@@ -284,12 +288,14 @@ impl<'a> Coverage<'a> {
         Coverage {
             program,
             schemas,
+            opsets: Opsets::range(schemas.opsets.min, schemas.opsets.max),
             facts: DtypeFacts::new(schemas),
             lowers: program.lowers.iter().enumerate().map(|(i, l)| ((l.op.as_str(), l.before), i)).collect(),
             sames: program.sames.iter().map(|s| (s.op.as_str(), s.to)).collect(),
             any_dtype: false,
             all: DtypeSet::real(),
             memo: HashMap::new(),
+            lowered_externs: HashMap::new(),
             stack: Vec::new(),
             frame: Frame::default(),
             quiet: 0,
@@ -310,51 +316,53 @@ impl<'a> Coverage<'a> {
 
     /// Any arguments of a call.
     fn any_arguments(&self, function: &Function) -> Vec<Abs> {
-        let at = Opsets::range(self.schemas.opsets.min, self.schemas.opsets.max);
-        function.params.iter().map(|param| self.top(&param.ty, at)).collect()
+        function.params.iter().map(|param| self.top(&param.ty, self.opsets)).collect()
     }
 
-    /// Any arguments of a call of an operator.
-    fn any_arguments_of_lowering(&self, lower: &crate::tree::Lower) -> Vec<Abs> {
-        let at = Opsets::range(self.schemas.opsets.min, self.schemas.opsets.max);
-        let versions = self.schemas.onnx.versions(&lower.op);
-        let version = versions.iter().find(|v| v.since == lower.before);
-        let older = versions.iter().rev().find(|v| v.since < lower.before);
+    /// The version whose form the header of a lowering has.
+    fn version_of_lowering(&self, lower: &Lower) -> Option<&'a Version> {
+        self.schemas.onnx.versions(&lower.op).iter().find(|v| v.since == lower.before)
+    }
+
+    /// The version before that of a rule.
+    fn version_before(&self, rule: &Lower) -> Option<&'a Version> {
+        self.schemas.onnx.versions(&rule.op).iter().rev().find(|v| v.since < rule.before)
+    }
+
+    /// Any arguments of a call of an operator. If only types changed, the lowering is for dtypes that the older version lacks.
+    fn any_arguments_of_lowering(&self, lower: &Lower) -> Vec<Abs> {
+        let version = self.version_of_lowering(lower);
         let only_types = !self.schemas.shape_change(&lower.op, lower.before);
-        let of = |i: usize, ty: &Ty| {
-            let port = version.and_then(|v| v.inputs.get(i).or(v.inputs.last()));
-            let allowed = port.zip(version).map_or(DtypeSet::ALL, |(port, v)| DtypeSet::of_onnx_types(v.allowed(port)));
-            let lacking = older.filter(|_| only_types).map_or(DtypeSet::NONE, |older| {
-                let port = older.inputs.get(i).or(older.inputs.last());
-                port.map_or(DtypeSet::NONE, |port| DtypeSet::of_onnx_types(older.allowed(port)))
-            });
-            let one_variable = version.is_some_and(|v| v.types.len() == 1);
-            let dtypes =
-                if one_variable && !allowed.without(lacking).is_empty() { allowed.without(lacking) } else { allowed };
-            Abs::top(ty, if dtypes.is_empty() { DtypeSet::ALL } else { dtypes }, at)
-        };
-        let params = lower.function.params.iter().enumerate();
-        params.map(|(i, param)| if i < lower.inputs { of(i, &param.ty) } else { self.top(&param.ty, at) }).collect()
+        let one_variable = version.is_some_and(|v| v.types.len() == 1);
+        let older = self.version_before(lower).filter(|_| only_types && one_variable);
+        self.any_arguments_of_version(lower, |i| {
+            let allowed = allowed_at(version, i);
+            let new = allowed.without(older.map_or(DtypeSet::NONE, |older| allowed_at(Some(older), i)));
+            if new.is_empty() { allowed } else { new }
+        })
     }
 
     /// Any arguments of a call in an older form.
-    fn any_arguments_of_raise(&self, raise: &crate::tree::Lower) -> Vec<Abs> {
-        let at = Opsets::range(self.schemas.opsets.min, self.schemas.opsets.max);
-        let versions = self.schemas.onnx.versions(&raise.op);
-        let version = versions.iter().rev().find(|v| v.since < raise.before);
-        let of = |i: usize, ty: &Ty| {
-            let port = version.and_then(|v| v.inputs.get(i).or(v.inputs.last()));
-            let allowed = port.zip(version).map_or(DtypeSet::ALL, |(port, v)| DtypeSet::of_onnx_types(v.allowed(port)));
-            Abs::top(ty, if allowed.is_empty() { DtypeSet::ALL } else { allowed }, at)
-        };
-        let params = raise.function.params.iter().enumerate();
-        params.map(|(i, param)| if i < raise.inputs { of(i, &param.ty) } else { self.top(&param.ty, at) }).collect()
+    fn any_arguments_of_raise(&self, raise: &Lower) -> Vec<Abs> {
+        let version = self.version_before(raise);
+        self.any_arguments_of_version(raise, |i| allowed_at(version, i))
+    }
+
+    /// Any arguments of a rule whose inputs have these dtypes.
+    fn any_arguments_of_version(&self, rule: &Lower, dtypes: impl Fn(usize) -> DtypeSet) -> Vec<Abs> {
+        let params = rule.function.params.iter().enumerate();
+        params
+            .map(|(i, param)| match dtypes(i) {
+                dtypes if i < rule.inputs && !dtypes.is_empty() => Abs::top(&param.ty, dtypes, self.opsets),
+                _ => self.top(&param.ty, self.opsets),
+            })
+            .collect()
     }
 
     /// The group of each input of a version: inputs with the same type variable have the same dtype.
-    fn groups_of(version: Option<&crate::schema::onnx::Version>) -> Vec<Option<usize>> {
+    fn groups_of(version: Option<&Version>) -> Vec<Option<usize>> {
         let Some(version) = version else { return Vec::new() };
-        let group = |port: &crate::schema::onnx::Port| {
+        let group = |port: &Port| {
             let variable = version.types.iter().position(|var| var.name == port.ty)?;
             port.homogeneous.then_some(variable)
         };
@@ -522,6 +530,12 @@ impl<'a> Coverage<'a> {
             self.out.push(diagnostic.note(format!("the cycle: {}", cycle.join(" -> "))));
         }
     }
+}
+
+/// The dtypes that an input of a version takes. All if there is no such version or input.
+fn allowed_at(version: Option<&Version>, i: usize) -> DtypeSet {
+    let port = version.and_then(|v| call::port_at(&v.inputs, i));
+    port.zip(version).map_or(DtypeSet::ALL, |(port, v)| DtypeSet::of_onnx_types(v.allowed(port)))
 }
 
 /// `9 to 12, 15`

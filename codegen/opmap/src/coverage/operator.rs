@@ -197,7 +197,7 @@ impl<'a> Coverage<'a> {
         // A dtype that no version takes is an error of the call, whatever the opset is.
         let Some(since) = newer.into_iter().find(takes).map(|v| v.since) else { return };
         let exists = |opset: &u32| DtypeSet::at(dtype).is_within(self.existing_at(*opset));
-        let at = at.iter().filter(exists).fold(Opsets::NONE, |all, opset| all.or(Opsets::one(opset)));
+        let at = at.iter().filter(exists).collect();
         let name = DTYPES.get(dtype).map_or("", |d| d.2);
         let reason = format!("`{}` does not take {name} before opset {since}", version.name);
         self.refuse(since, &reason, at);
@@ -223,7 +223,7 @@ impl<'a> Coverage<'a> {
     /// A call replaced by its lowering.
     fn lowered(&mut self, index: usize, call: &Call<'a>, at: Opsets) -> Opsets {
         let Some(lower) = self.program.lowers.get(index) else { return at };
-        let version = self.schemas.onnx.versions(&lower.op).iter().find(|v| v.since == lower.before);
+        let version = self.version_of_lowering(lower);
         self.replaced(lower, version, call, at)
     }
 

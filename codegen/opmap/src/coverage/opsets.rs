@@ -6,6 +6,12 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Opsets(u32);
 
+impl FromIterator<u32> for Opsets {
+    fn from_iter<T: IntoIterator<Item = u32>>(opsets: T) -> Opsets {
+        opsets.into_iter().fold(Opsets::NONE, |all, opset| all.or(Opsets::one(opset)))
+    }
+}
+
 impl Opsets {
     /// No opset.
     pub const NONE: Opsets = Opsets(0);
@@ -17,7 +23,7 @@ impl Opsets {
 
     /// All opsets from `low` to `high`.
     pub fn range(low: u32, high: u32) -> Opsets {
-        (low..=high).fold(Opsets::NONE, |all, opset| all.or(Opsets::one(opset)))
+        (low..=high).collect()
     }
 
     /// Those below an opset.

@@ -28,7 +28,7 @@ impl Specializer<'_> {
     }
 
     /// The body of a lowering, for one call.
-    pub fn inlined(&mut self, lower: &Lower, node: &Node) -> Expr {
+    fn inlined(&mut self, lower: &Lower, node: &Node) -> Expr {
         let mut scope = Scope { inlined: true, ..Scope::default() };
         if let Outputs::List(count) = &node.outputs {
             scope.outputs = Some((**count).clone());

@@ -1,7 +1,7 @@
 //! Rules as they are at one opset. Calls of operators that the opset lacks become the bodies of their lowerings, and conditions
 //! that are known are decided.
 //!
-//! `coverage` uses it to find which refusals a call can reach. The command `expand` prints the result.
+//! The command `expand` prints the result.
 
 mod condition;
 mod fold;
