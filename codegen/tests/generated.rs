@@ -18,7 +18,7 @@ const SHOWN: [(&str, &str); 11] = [
     ("aten_sorting", "aten_median_dim"),
     ("onnx_activation", "Gelu_before_20"),
     ("onnx_counting", "Range_before_11"),
-    ("onnx_older", "Dropout_from_12"),
+    ("onnx_older", "MaxPool_from_22"),
     ("onnx_sequence", "wide_body"),
 ];
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::dtypes::DtypeSet;
 use super::opsets::Opsets;
 use super::scope::{Part, Place, Scope, narrowed};
-use super::values::{Abs, Number, Tensor, Text, Truth, Values};
+use super::values::{Abs, Known, Number, Tensor, Text, Truth, Values};
 use super::{Coverage, Path};
 use crate::syntax::ast::{BinaryOp, UnaryOp};
 use crate::tree::{Builtin, Expr, Kind, Names, Statement};
@@ -104,15 +104,21 @@ impl<'a> Coverage<'a> {
                         return self.plainly(condition, outcome, scope, at);
                     };
                     let origin = self.place(value, &inner);
-                    let value = self.peek(value, &inner, at);
-                    inner.bind(name, value, origin);
+                    let seen = self.peek(value, &inner, at);
+                    inner.bind_to(name, seen, origin, value);
                 }
                 self.assumed(result, outcome, &inner, at, depth)
             }
-            Kind::Local(_) => {
+            Kind::Local(name) => {
                 let path = self.plainly(condition, outcome, scope, at)?;
                 let to = Abs::Truth(Truth::always(outcome, path.at));
-                narrow(path, self.place(condition, scope), &to)
+                let mut path = narrow(path, self.place(condition, scope), &to)?;
+                if let Some((condition, before)) = path.scope.condition(name) {
+                    let told = self.assumed(condition, outcome, &before, path.at, depth)?;
+                    path.at = told.at;
+                    return path.scope.learn(&told.scope).then_some(path);
+                }
+                Some(path)
             }
             _ => self.plainly(condition, outcome, scope, at),
         }
@@ -452,16 +458,20 @@ fn is_in(a: &Abs, b: &Abs, at: Opsets) -> Truth {
 
 /// Whether every dtype of a set is an element for certain.
 fn covers(items: &[Abs], value: &Abs) -> bool {
-    let Abs::Dtype(set) = value else { return false };
-    singles(items).is_some_and(|all| set.is_within(all))
+    stated(value).zip(singles(items)).is_some_and(|(set, all)| set.is_within(all))
 }
 
-/// The dtypes of a list of single dtypes.
+/// The dtypes of a list of single dtypes, or of their numbers.
 fn singles(items: &[Abs]) -> Option<DtypeSet> {
-    items.iter().try_fold(DtypeSet::NONE, |all, item| match item {
-        Abs::Dtype(set) if set.len() == 1 => Some(all.or(*set)),
+    items.iter().try_fold(DtypeSet::NONE, |all, item| stated(item).filter(|set| set.len() == 1).map(|set| all.or(set)))
+}
+
+/// The dtypes that a value states, or their numbers.
+fn stated(value: &Abs) -> Option<DtypeSet> {
+    match value {
+        Abs::Dtype(set) | Abs::Number(Number { known: Known::YES, values: Values::Codes(set), .. }) => Some(*set),
         _ => None,
-    })
+    }
 }
 
 /// What a comparison with an outcome says about its left side.
@@ -470,7 +480,13 @@ fn constraint(op: BinaryOp, outcome: bool, value: &Abs, other: &Abs) -> Option<A
         let Abs::List(list) = other else { return None };
         return match outcome {
             true => Some((*list.each).clone()),
-            false => Some(Abs::Dtype(DtypeSet::ALL.without(singles(list.items.as_ref()?)?))),
+            false => {
+                let left = DtypeSet::ALL.without(singles(list.items.as_ref()?)?);
+                Some(match value {
+                    Abs::Number(number) => Abs::Number(Number { values: Values::Codes(left), ..number.clone() }),
+                    _ => Abs::Dtype(left),
+                })
+            }
         };
     }
     let op = if outcome { op } else { negated(op) };

@@ -2,6 +2,8 @@
 
 use super::dtypes::DtypeSet;
 use super::values::{Abs, List, Number, Optional, Ranks, Tensor, Values};
+use crate::tree::Expr;
+use crate::types::Ty;
 use std::rc::Rc;
 
 /// Names and values; the last one of a name counts.
@@ -20,6 +22,8 @@ struct Binding<'a> {
     origin: Option<Place>,
     /// Tensors of one group have the same dtype.
     group: Option<usize>,
+    /// The expression that it was bound to, if that is a condition.
+    condition: Option<&'a Expr>,
 }
 
 /// A part of the value of a name, which a condition may say something about.
@@ -48,13 +52,37 @@ impl<'a> Scope<'a> {
     /// Adds a name.
     pub fn bind(&mut self, name: &'a str, value: Abs, origin: Option<Place>) {
         if name != "_" {
-            self.bindings.push(Binding { name, value, origin, group: None });
+            self.bindings.push(Binding { name, value, origin, group: None, condition: None });
         }
+    }
+
+    /// Adds a name that is bound to an expression.
+    pub fn bind_to(&mut self, name: &'a str, value: Abs, origin: Option<Place>, expr: &'a Expr) {
+        if name != "_" {
+            let condition = (expr.ty == Ty::Bool).then_some(expr);
+            self.bindings.push(Binding { name, value, origin, group: None, condition });
+        }
+    }
+
+    /// The condition that a name was bound to, with what is known now of the names before it.
+    pub fn condition(&self, name: &str) -> Option<(&'a Expr, Scope<'a>)> {
+        let at = self.bindings.iter().rposition(|b| b.name == name)?;
+        let condition = self.bindings.get(at)?.condition?;
+        let bindings = self.bindings.iter().take(at).cloned().collect();
+        Some((condition, Scope { bindings, outputs: self.outputs.clone() }))
+    }
+
+    /// Takes over what is known of the first names. False if some name has no value left.
+    pub fn learn(&mut self, first: &Scope<'a>) -> bool {
+        for (own, other) in self.bindings.iter_mut().zip(&first.bindings) {
+            own.value = other.value.clone();
+        }
+        (0..first.bindings.len()).all(|binding| self.tell_others(Place { binding, part: Part::Whole }))
     }
 
     /// Adds tensors that have the same dtype as all others of their group.
     pub fn bind_in_group(&mut self, name: &'a str, value: Abs, group: Option<usize>) {
-        self.bindings.push(Binding { name, value, origin: None, group });
+        self.bindings.push(Binding { name, value, origin: None, group, condition: None });
     }
 
     /// The value of a name.

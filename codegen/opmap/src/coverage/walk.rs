@@ -263,7 +263,7 @@ impl<'a> Coverage<'a> {
                     match names {
                         Names::One(name) => {
                             let origin = self.place(e, &scope);
-                            scope.bind(name, seen.value, origin);
+                            scope.bind_to(name, seen.value, origin, e);
                         }
                         names => bind(&mut scope, names, &seen.value),
                     }
