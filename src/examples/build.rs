@@ -9,7 +9,7 @@ use aten2onnx_opmap::tree::{Example, Target};
 use aten2onnx_opmap::types::Ty;
 
 use aten2onnx_builder::passes::Passes;
-use aten2onnx_builder::{ArgValue, Args, Binding, Builder, Form, In, Out, Scalar};
+use aten2onnx_builder::{ArgValue, Args, Binding, Builder, ExternRecord, Form, In, Out, Scalar};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_core::sym::SymInt;
@@ -70,8 +70,8 @@ pub struct Observed {
     pub outcome: Outcome,
     /// The branches that it reached.
     pub arms: BTreeSet<u32>,
-    /// The operators that each `extern fn` emitted.
-    pub externs: BTreeMap<String, BTreeSet<&'static str>>,
+    /// What each `extern fn` emitted and refused.
+    pub externs: BTreeMap<String, ExternRecord>,
     /// The operators that the builder emitted without a rule.
     pub implicit: BTreeSet<&'static str>,
 }

@@ -1,12 +1,24 @@
-//! Records which operators each `extern fn` and the builder itself emit. The declarations in the mapping files are tested against it.
+//! Records which operators each `extern fn` and the builder itself emit, and what an `extern fn` refuses. The declarations in the
+//! mapping files are tested against it.
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use aten2onnx_core::error::Error;
+
+/// What an `extern fn` did.
+#[derive(Debug, Clone, Default)]
+pub struct ExternRecord {
+    /// The operators that it emitted.
+    pub ops: BTreeSet<&'static str>,
+    /// What it refused: the opset that would work, and the reason.
+    pub refusals: BTreeSet<(u32, String)>,
+}
 
 /// The operators that were called, by who called them.
 #[derive(Debug, Default)]
 pub struct Emitted {
     /// By the name of the `extern fn`.
-    pub externs: BTreeMap<String, BTreeSet<&'static str>>,
+    pub externs: BTreeMap<String, ExternRecord>,
     /// By the builder: sizes and numbers that the graph computes, casts, bundles of values.
     pub implicit: BTreeSet<&'static str>,
     running: Vec<Running>,
@@ -34,8 +46,12 @@ impl Emitted {
         self.running.push(Running { name: name.to_owned(), nested: self.nested });
     }
 
-    pub(crate) fn leave_extern(&mut self) {
-        self.running.pop();
+    pub(crate) fn leave_extern(&mut self, error: Option<&Error>) {
+        let Some(running) = self.running.pop() else { return };
+        let refused = error.and_then(|error| Some((error.needs_opset?, error.message.clone())));
+        if let (Some(refused), Some(record)) = (refused, self.externs.get_mut(&running.name)) {
+            record.refusals.insert(refused);
+        }
     }
 
     pub(crate) fn enter_node(&mut self, op: &'static str) {
@@ -43,7 +59,7 @@ impl Emitted {
         let innermost = self.running.last().filter(|running| running.nested == self.nested);
         match innermost.and_then(|running| self.externs.get_mut(&running.name)) {
             _ if is_of_rule => {}
-            Some(ops) => drop(ops.insert(op)),
+            Some(record) => drop(record.ops.insert(op)),
             None => drop(self.implicit.insert(op)),
         }
         self.nested += 1;

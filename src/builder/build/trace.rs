@@ -1,5 +1,6 @@
 //! Records which arms of which rules were tried and reached, for coverage and `--trace`.
 
+use aten2onnx_core::error::Error;
 use rustc_hash::FxHashSet;
 
 use crate::build::emitted::Emitted;
@@ -55,10 +56,10 @@ impl Trace {
         }
     }
 
-    /// Says that the last `extern fn` ends.
-    pub fn leave_extern(&mut self) {
+    /// Says that the last `extern fn` ends, with this error if it fails.
+    pub fn leave_extern(&mut self, error: Option<&Error>) {
         if let Some(emitted) = &mut self.emitted {
-            emitted.leave_extern();
+            emitted.leave_extern(error);
         }
     }
 

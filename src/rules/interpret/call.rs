@@ -5,7 +5,6 @@ use aten2onnx_opmap::types::Ty;
 
 use super::MappingFiles;
 use super::eval::Frame;
-use super::tables::EXTERNS;
 use super::value::{ExternArgs, Val};
 use aten2onnx_builder::{Args, Builder, Call, Out};
 use aten2onnx_core::error::{Error, Result};
@@ -53,14 +52,13 @@ impl<'r> Frame<'r> {
 
     pub(super) fn extern_call(&mut self, cx: &mut Builder, name: &str, args: &'r [Expr]) -> Result<Val> {
         let missing = || Error::internal(format!("there is no `extern fn {name}`"));
-        let (_, function) =
-            EXTERNS.binary_search_by(|row| row.0.cmp(name)).ok().and_then(|at| EXTERNS.get(at)).ok_or_else(missing)?;
+        let function = self.rules.extern_fn(name).ok_or_else(missing)?;
         let params = self.rules.program().external(name).map(|f| f.params.as_slice()).ok_or_else(missing)?;
         let mut values = self.values(cx, args)?.into_iter();
         let taken = params.iter().zip(values.by_ref()).filter(|(p, _)| !is_opaque(&p.ty)).map(|(_, v)| v).collect();
         cx.trace().enter_extern(name);
         let result = function(cx, &mut ExternArgs::new(taken));
-        cx.trace().leave_extern();
+        cx.trace().leave_extern(result.as_ref().err());
         result
     }
 

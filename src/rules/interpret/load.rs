@@ -8,8 +8,8 @@ use aten2onnx_opmap::schema::Schemas;
 use aten2onnx_opmap::source::Sources;
 use aten2onnx_opmap::{Checked, check_with_base, render};
 
-use super::MappingFiles;
-use super::tables::{EXTERNS, MAPPINGS};
+use super::tables::MAPPINGS;
+use super::{ExternFn, MappingFiles, extern_of_build};
 use aten2onnx_core::error::{Error, Kind, Result};
 
 impl MappingFiles {
@@ -19,6 +19,14 @@ impl MappingFiles {
     /// # Errors
     /// A file that cannot be read, or all diagnostics of the checker.
     pub fn load(paths: &[PathBuf]) -> Result<MappingFiles> {
+        MappingFiles::load_with(paths, &[])
+    }
+
+    /// Like `load`, with the functions behind the `extern fn`s of the files, by name.
+    ///
+    /// # Errors
+    /// As for `load`.
+    pub fn load_with(paths: &[PathBuf], externs: &[(&str, ExternFn)]) -> Result<MappingFiles> {
         let mut own = Sources::default();
         for path in paths {
             read(path, &mut own)?;
@@ -33,7 +41,7 @@ impl MappingFiles {
         let mut checked = check_with_base(base, own, schemas);
         // Examples are not required here; `try` reports missing ones.
         checked.diagnostics.retain(|d| d.code != "E0803");
-        without_errors(checked)
+        without_errors(checked, externs)
     }
 
     /// Loads all rules and schemas of a folder instead of the built-in ones.
@@ -43,7 +51,7 @@ impl MappingFiles {
     pub fn replacing(mappings: &Path) -> Result<MappingFiles> {
         let schemas = Schemas::load(mappings).map_err(Error::input)?;
         let own = Sources::read_dir(mappings).map_err(|error| Error::from(error).at(mappings.display().to_string()))?;
-        without_errors(check_with_base(Sources::default(), own, schemas))
+        without_errors(check_with_base(Sources::default(), own, schemas), &[])
     }
 }
 
@@ -77,7 +85,7 @@ fn read(path: &Path, sources: &mut Sources) -> Result<()> {
 }
 
 /// The rules, if they have no errors.
-fn without_errors(checked: Checked) -> Result<MappingFiles> {
+fn without_errors(checked: Checked, externs: &[(&str, ExternFn)]) -> Result<MappingFiles> {
     if !checked.diagnostics.is_empty() {
         let count = render::distinct(&checked.diagnostics);
         let errors = if count == 1 { "an error".to_owned() } else { format!("{count} errors") };
@@ -85,7 +93,7 @@ fn without_errors(checked: Checked) -> Result<MappingFiles> {
         let error = Error::input(format!("the mapping files have {errors}\n\n{}", text.trim_end()));
         return Err(error.help("`aten2onnx explain-error CODE` explains an error"));
     }
-    let known = |name: &str| EXTERNS.binary_search_by(|row| row.0.cmp(name)).is_ok();
+    let known = |name: &str| externs.iter().any(|row| row.0 == name) || extern_of_build(name).is_some();
     if let Some(function) = checked.program.externs.iter().find(|f| !known(&f.name)) {
         let place = checked.sources.place(function.span);
         let error = Error::unsupported(format!("this program has no function for `extern fn {}`", function.name));
@@ -93,5 +101,5 @@ fn without_errors(checked: Checked) -> Result<MappingFiles> {
             .at(place)
             .help("an `extern fn` is written in Rust, so it can only be used in mapping files that are compiled"));
     }
-    Ok(MappingFiles::new(checked))
+    Ok(MappingFiles::new(checked, externs))
 }

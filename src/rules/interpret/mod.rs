@@ -24,6 +24,7 @@ use rustc_hash::FxHashSet;
 pub(crate) use load::of_build;
 pub use value::{ExternArgs, FromVal, Val};
 
+use self::tables::EXTERNS;
 use crate::compiled::Support;
 use aten2onnx_builder::{Args, Builder, Call, Lowerings, Out};
 use aten2onnx_core::error::Result;
@@ -42,10 +43,12 @@ pub struct MappingFiles {
     lowers: FxHashSet<(String, u32)>,
     /// The upward rules of the files.
     raises: FxHashSet<(String, u32)>,
+    /// Functions behind `extern fn`s of the files, besides those of the build.
+    externs: Vec<(String, ExternFn)>,
 }
 
 impl MappingFiles {
-    fn new(checked: Checked) -> MappingFiles {
+    fn new(checked: Checked, externs: &[(&str, ExternFn)]) -> MappingFiles {
         let own = |file: FileId| is_run(&checked, file);
         let program = &checked.program;
         let mut maps: FxHashSet<String> =
@@ -55,7 +58,14 @@ impl MappingFiles {
             all.iter().filter(|l| own(l.function.span.file)).map(|l| (l.op.clone(), l.before)).collect()
         };
         let (lowers, raises) = (keys(&program.lowers), keys(&program.raises));
-        MappingFiles { checked, maps, lowers, raises }
+        let externs = externs.iter().map(|(name, function)| ((*name).to_owned(), *function)).collect();
+        MappingFiles { checked, maps, lowers, raises, externs }
+    }
+
+    /// The function behind an `extern fn`.
+    fn extern_fn(&self, name: &str) -> Option<ExternFn> {
+        let own = self.externs.iter().find(|row| row.0 == name);
+        own.map(|row| row.1).or_else(|| extern_of_build(name))
     }
 
     /// The checked files.
@@ -104,6 +114,12 @@ impl MappingFiles {
         let arm = self.program().arms.get(arm.checked_sub(self.first_arm())? as usize)?;
         Some((self.checked.sources.place(arm.span), &arm.text))
     }
+}
+
+/// The function behind an `extern fn` of the build.
+fn extern_of_build(name: &str) -> Option<ExternFn> {
+    let at = EXTERNS.binary_search_by(|row| row.0.cmp(name)).ok()?;
+    EXTERNS.get(at).map(|row| row.1)
 }
 
 /// Whether the rules of a file are run from here: those of the build are compiled, unless the whole build is interpreted.
