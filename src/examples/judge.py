@@ -57,6 +57,8 @@ def make_input(spec, rng):
 
 def to_torch(array):
     import torch
+    if isinstance(array, torch.Tensor):
+        return array.clone()
     if array.dtype == ml_dtypes.bfloat16:
         return torch.from_numpy(array.view(np.uint16).copy()).view(torch.bfloat16)
     return torch.from_numpy(np.array(array))
@@ -96,12 +98,10 @@ def run_python(namespace, name, record, inputs):
     return [np.array(function(*[v.item() if hasattr(v, "item") else v for v in values]))], False
 
 
-def run_torch(record, inputs):
-    """Returns the results of PyTorch, and whether they are random."""
+def find_operator(overload):
+    """The operator of PyTorch that a rule names."""
     import torch
-    namespace, _, rest = record["op"].partition("::")
-    if namespace in PYTHON:
-        return run_python(namespace, rest, record, inputs)
+    namespace, _, rest = overload.partition("::")
     namespace = {"complex": "aten"}.get(namespace, namespace)
     name, _, overload = rest.partition(".")
     if namespace == "torchvision":
@@ -116,16 +116,31 @@ def run_torch(record, inputs):
         import torch.nn.modules.linear_cross_entropy  # noqa: F401
     if namespace == "quantized_decomposed":
         from torch.ao.quantization.fx import _decomposed  # noqa: F401
-    op = getattr(getattr(getattr(torch.ops, namespace), name), overload or "default")
+    return getattr(getattr(getattr(torch.ops, namespace), name), overload or "default")
+
+
+def operator_arguments(op, record, inputs):
+    """The arguments of a record by name."""
     # A number in place of a Tensor is what torch.export writes for `x + 1`. PyTorch accepts it. A single number in place of a sized
     # list is repeated, as the front end does.
     lists = {a.name: a.N for a in op._schema.arguments if "List" in str(a.type)}
     args = {}
-    for name_, value in record["args"]:
+    for name, value in record["args"]:
         v = python_value(value, inputs)
-        if name_ in lists and isinstance(v, (int, float)) and not isinstance(v, bool):
-            v = [v] * (lists[name_] or 1)
-        args[name_] = v
+        if name in lists and isinstance(v, (int, float)) and not isinstance(v, bool):
+            v = [v] * (lists[name] or 1)
+        args[name] = v
+    return args
+
+
+def run_torch(record, inputs):
+    """Returns the results of PyTorch, and whether they are random."""
+    import torch
+    namespace, _, rest = record["op"].partition("::")
+    if namespace in PYTHON:
+        return run_python(namespace, rest, record, inputs)
+    op = find_operator(record["op"])
+    args = operator_arguments(op, record, inputs)
     try:
         out = op(**args)
     except RuntimeError:
@@ -145,7 +160,7 @@ def run_torch(record, inputs):
         elif isinstance(x, (bool, int, float)):
             flat.append(np.array(x))
     collect(out)
-    random = torch.Tag.nondeterministic_seeded in op.tags or "empty" in name
+    random = torch.Tag.nondeterministic_seeded in op.tags or "empty" in rest.partition(".")[0]
     return flat, random
 
 

@@ -7,6 +7,7 @@ use aten2onnx_opmap::schema::Schemas;
 use aten2onnx_opmap::schema::aten::{AtenSchemas, Value, default_value, parse_schema};
 use aten2onnx_opmap::schema::dtypes::DTYPES;
 use aten2onnx_opmap::schema::facts::{Dtypes, IgnoredArguments, Opsets, Promotion};
+use aten2onnx_opmap::schema::kernels::Kernels;
 use aten2onnx_opmap::schema::onnx::{AttrKind, AttrValue, Change, OnnxSchemas, PortOption};
 use proptest::prelude::*;
 
@@ -241,8 +242,20 @@ fn broken_facts_are_refused() {
     assert_eq!(Dtypes::parse("[wider]\nbool = [\"int5\"]\n").unwrap_err(), "`int5` is not a dtype");
     assert!(IgnoredArguments::parse("[[argument]]\nname = \"x\"\n").is_err());
     assert_eq!(Promotion::parse("\npromote bool\n").unwrap_err(), "line 2: not a rule of promotion: `promote bool`");
+    assert_eq!(Kernels::parse("\naten::relu int8 int5\n").unwrap_err(), "line 2: there is no dtype `int5`");
     let unknown = "min = 9\nmax = 9\ndefault = 9\n[opsets]\n9 = { onnx = \"1\", ir = 4 }\n[[change]]\nop = \"Relu\"\nsince = 15\nkind = \"meaning\"\nwhy = \"\"\n";
     assert_eq!(Opsets::parse(unknown).unwrap().check(&onnx()).unwrap_err(), "Relu has no version 15");
+}
+
+#[test]
+fn kernels_are_those_of_rules() {
+    let checked = aten2onnx_opmap::check_dir(&mappings()).unwrap();
+    let kernels = &checked.schemas.kernels;
+    let stale: Vec<&str> = kernels.overloads().filter(|name| checked.program.map(name).is_none()).collect();
+    assert!(stale.is_empty(), "kernels.txt has overloads without rules: run tools/schemas/dump_kernels.py\n{stale:?}");
+    let floats = ["float16", "bfloat16", "float32", "float64"].map(str::to_owned);
+    assert_eq!(kernels.dtypes("aten::elu"), Some(&floats[..]));
+    assert_eq!(kernels.dtypes("aten::no_such_overload"), None);
 }
 
 #[test]
@@ -343,6 +356,7 @@ proptest! {
     ) {
         let _ = OnnxSchemas::parse(&onnx);
         let _ = Promotion::parse(&promotion);
+        let _ = Kernels::parse(&promotion);
         for line in aten.lines() {
             if let Ok(schema) = parse_schema(line) {
                 schema.args.iter().for_each(|a| drop(default_value(&a.ty, a.default.as_deref().unwrap_or_default())));

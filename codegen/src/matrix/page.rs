@@ -58,7 +58,8 @@ impl Table {
              *Tested with* lists the dtypes of the examples that tests compare with PyTorch. *Dtype* is that of the first tensor; it is empty if all\n\
              dtypes are the same. *Native* lists the opsets at which the nodes are those that the rule names, *lowered* those at which some are\n\
              replaced by others or cast, *partly* those at which some arguments are refused, and *refused* those at which all are. The numbers\n\
-             refer to the reasons below. Dtypes that an opset lacks (bfloat16 before 13, float8 before 19) are left out there.\n\
+             refer to the reasons below. Dtypes that an opset lacks (bfloat16 before 13, float8 before 19) are left out there, and so are those that\n\
+             PyTorch's CPU kernels do not take.\n\
              The table follows from the proof of the rules: see [proof.md](proof.md).\n\n\
              Some results depend on the implementation, in PyTorch and in ONNX runtimes:\n\n\
              - *Equal elements.* The indices of `topk`, `kthvalue`, `mode`, `median`, and of `sort` and `argsort` without `stable=True`, may refer\n  \

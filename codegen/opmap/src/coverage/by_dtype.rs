@@ -1,13 +1,14 @@
-//! The verdict on a rule for each dtype of its first tensor.
+//! The verdict on a rule for each dtype of its first tensor that PyTorch takes.
 
 use std::collections::BTreeMap;
 
 use super::dtypes::DtypeSet;
+use super::example::dtypes_in;
 use super::opsets::Opsets;
 use super::values::{Abs, List, Optional, Tensor};
 use super::{Coverage, Status, Verdict};
 use crate::schema::Schemas;
-use crate::tree::{Map, Program};
+use crate::tree::{Map, Program, Target};
 use crate::types::Ty;
 
 /// How an opset expresses the calls of a rule with one dtype.
@@ -67,7 +68,7 @@ impl<'a> Coverage<'a> {
             return ByDtype { rows: vec![("", self.verdict(map, args, opsets))], existing: Vec::new() };
         };
         let (mut rows, mut existing) = (Vec::new(), Vec::new());
-        for index in self.all.indices() {
+        for index in self.all.and(self.taken_by(map, first)).indices() {
             let own = DtypeSet::at(index);
             let Some(name) = own.names().next() else { continue };
             let here: Opsets = opsets.iter().filter(|opset| own.is_within(self.facts.existing_at(*opset))).collect();
@@ -79,6 +80,18 @@ impl<'a> Coverage<'a> {
             existing.push((name, here));
         }
         ByDtype { rows, existing }
+    }
+
+    /// The dtypes of this parameter that PyTorch's kernels take, and those of examples. All if nothing is known of the kernels.
+    fn taken_by(&self, map: &Map, param: usize) -> DtypeSet {
+        let name = map.function.name.as_str();
+        let Some(names) = self.schemas.kernels.dtypes(name) else { return DtypeSet::ALL };
+        let of_kernels = names.iter().fold(DtypeSet::NONE, |all, name| all.or(DtypeSet::one(name)));
+        let own = Target::Map(name.to_owned());
+        let examples = self.program.examples.iter().filter(|example| example.target == own);
+        let param = map.function.params.get(param).map(|param| param.name.as_str());
+        let values = examples.flat_map(|example| &example.args).filter(|(name, _)| Some(name.as_str()) == param);
+        values.fold(of_kernels, |all, (_, value)| all.or(dtypes_in(value)))
     }
 }
 

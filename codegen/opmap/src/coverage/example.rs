@@ -186,7 +186,7 @@ fn nodes_in(expr: &ast::Expr, ops: &mut Vec<String>) {
 }
 
 /// The dtypes of the tensors in a value of an example, and those that it names.
-fn dtypes_in(value: &ExampleValue) -> DtypeSet {
+pub(super) fn dtypes_in(value: &ExampleValue) -> DtypeSet {
     match value {
         ExampleValue::Tensor { dtype, .. } | ExampleValue::Literal { dtype, .. } => of_short_name(dtype),
         ExampleValue::Name(name) => DtypeSet::one(name),

@@ -4,6 +4,7 @@ pub mod aten;
 mod aten_parse;
 pub mod dtypes;
 pub mod facts;
+pub mod kernels;
 pub mod onnx;
 pub mod onnx_diff;
 mod onnx_parse;
@@ -52,6 +53,8 @@ pub struct Schemas {
     pub ignored: facts::IgnoredArguments,
     /// `schemas/promotion.txt`
     pub promotion: facts::Promotion,
+    /// `schemas/kernels.txt`
+    pub kernels: kernels::Kernels,
     /// `targets/onnxruntime.toml`
     pub onnxruntime: targets::Target,
     /// The other files of `targets/`.
@@ -92,6 +95,7 @@ impl Schemas {
             dtypes: parse(read, "dtypes.toml", facts::Dtypes::parse)?,
             ignored: parse(read, "ignored_arguments.toml", facts::IgnoredArguments::parse)?,
             promotion: parse(read, "schemas/promotion.txt", facts::Promotion::parse)?,
+            kernels: parse(read, "schemas/kernels.txt", kernels::Kernels::parse)?,
             onnxruntime: parse(read, targets::KERNELS, targets::Target::parse)?,
             runtimes: names
                 .filter(|name| targets::is_runtime(name))
