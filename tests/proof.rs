@@ -65,21 +65,19 @@ fn an_operator_that_is_not_declared_is_found() {
     let mut checked = aten2onnx_opmap::check_dir(&Path::new(env!("CARGO_MANIFEST_DIR")).join("mappings")).unwrap();
     let examples = checked.program.examples.clone();
     let mut emitted = BTreeSet::new();
-    for example in examples.iter().filter(|example| examples::target(example) == "Resize") {
+    for example in examples.iter().filter(|example| examples::target(example) == "AffineGrid") {
         let mut observed = examples::observe(example, &checked, &rules, MIN_OPSET);
-        emitted.extend(observed.externs.remove("resize_spelled").unwrap_or_default());
+        emitted.extend(observed.externs.remove("reshape").unwrap_or_default());
     }
-    assert!(emitted.contains("MatMul"), "{emitted:?}");
-    let externs = BTreeMap::from([("resize_spelled".to_owned(), emitted)]);
+    assert!(emitted.contains("Reshape"), "{emitted:?}");
+    let externs = BTreeMap::from([("reshape".to_owned(), emitted)]);
     let found = |checked: &Checked| {
-        wrong_declarations(checked, &externs, &BTreeSet::new())
-            .iter()
-            .any(|line| line.contains("extern fn resize_spelled"))
+        wrong_declarations(checked, &externs, &BTreeSet::new()).iter().any(|line| line.contains("extern fn reshape"))
     };
     // One is missing, then one too many.
-    checked.program.emits.get_mut("resize_spelled").unwrap().ops.retain(|op| op != "MatMul");
+    checked.program.emits.get_mut("reshape").unwrap().ops.retain(|op| op != "Reshape");
     assert!(found(&checked));
-    checked.program.emits.get_mut("resize_spelled").unwrap().ops.extend(["MatMul".to_owned(), "Loop".to_owned()]);
+    checked.program.emits.get_mut("reshape").unwrap().ops.extend(["Reshape".to_owned(), "Loop".to_owned()]);
     assert!(found(&checked));
 }
 
