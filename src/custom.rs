@@ -1,7 +1,7 @@
 //! Items for crates with custom mapping files: those that `extern fn`s use, and those that generated code refers to.
 //! See docs/custom-operators.md.
 
-pub use aten2onnx_builder::{Builder, In, Scalar};
+pub use aten2onnx_builder::{Builder, Graph, In, Scalar};
 pub use aten2onnx_onnx::graph::{Attr, Value};
 pub use aten2onnx_rules::CompiledRules;
 

@@ -141,6 +141,9 @@ mod slow {
         assert!(old.contains("Erf(") && !old.contains("Gelu("), "{old}");
         let new = said(&run(&mappings(), &["expand", "aten::gelu", "--opset", "20"]), 0);
         assert!(new.contains("Gelu("), "{new}");
+        let raised = said(&run(&mappings(), &["expand", "Squeeze", "--opset", "18"]), 0);
+        assert!(raised.contains("// a call in a form before 13: mappings/onnx/older.opmap:"), "{raised}");
+        assert!(raised.contains("\nraise Squeeze from 13 ("), "{raised}");
         let wrong = said(&run(&mappings(), &["expand", "aten::gellu"]), 2);
         assert!(wrong.contains("did you mean `aten::gelu`"), "{wrong}");
     }

@@ -4,6 +4,7 @@ use super::{Known, Translation};
 use crate::program::{Arg, Graph, Node, NodeOutput};
 use aten2onnx_builder::{In, Out};
 use aten2onnx_core::error::{Error, Result};
+use aten2onnx_onnx::facts::CONTROL;
 use aten2onnx_onnx::graph::{Attr, Type, Value};
 
 /// Operators that only run their graph.
@@ -79,7 +80,7 @@ impl Translation<'_> {
             0 => Vec::new(),
             _ => {
                 let attrs = vec![("else_branch", else_branch), ("then_branch", then_branch)];
-                self.builder.node("If", vec![condition.into()], attrs, count)?
+                self.builder.node(declared("If"), vec![condition.into()], attrs, count)?
             }
         }
         .into_iter();
@@ -118,7 +119,7 @@ impl Translation<'_> {
             starts.push(self.known_value(known)?.into());
         }
         let attr = self.body_of(body, count, &more, Round::Loop(condition))?;
-        let values = self.builder.node("Loop", starts, vec![("body", attr)], count)?;
+        let values = self.builder.node(declared("Loop"), starts, vec![("body", attr)], count)?;
         Ok(values.into_iter().map(Known::Tensor).collect())
     }
 
@@ -161,7 +162,7 @@ impl Translation<'_> {
             inputs.push(self.known_value(known)?.into());
         }
         let attrs = vec![("body", attr), ("num_scan_inputs", Attr::Int(slices as i64))];
-        let values = self.builder.node("Scan", inputs, attrs, body.outputs.len())?;
+        let values = self.builder.node(declared("Scan"), inputs, attrs, body.outputs.len())?;
         Ok(values.into_iter().map(Known::Tensor).collect())
     }
 
@@ -179,18 +180,19 @@ impl Translation<'_> {
             let (zero, one, end) = (vec![0_i64], vec![1_i64], vec![i64::MAX]);
             let list = |numbers: &[i64]| In::from(numbers.to_vec());
             let first = vec![value.into(), list(&zero), list(&one), list(&zero)];
-            let first = self.builder.node1("Slice", first, vec![])?;
+            let first = self.builder.node1(declared("Slice"), first, vec![])?;
             let rest = vec![value.into(), list(&one), list(&end), list(&zero)];
-            rests.push(In::from(self.builder.node1("Slice", rest, vec![])?));
-            starts.push(In::from(self.builder.node1("Squeeze", vec![first.into(), list(&zero)], vec![])?));
+            rests.push(In::from(self.builder.node1(declared("Slice"), rest, vec![])?));
+            starts.push(In::from(self.builder.node1(declared("Squeeze"), vec![first.into(), list(&zero)], vec![])?));
             firsts.push(first);
         }
         let attrs = vec![("body", attr), ("num_scan_inputs", Attr::Int(count as i64))];
         let inputs = starts.into_iter().chain(rests).collect();
-        let values = self.builder.node("Scan", inputs, attrs, 2 * count)?;
+        let values = self.builder.node(declared("Scan"), inputs, attrs, 2 * count)?;
         let mut results = Vec::with_capacity(count);
         for (first, rest) in firsts.into_iter().zip(values.into_iter().skip(count)) {
-            let joined = self.builder.node1("Concat", vec![vec![first, rest].into()], vec![("axis", Attr::Int(0))])?;
+            let joined =
+                self.builder.node1(declared("Concat"), vec![vec![first, rest].into()], vec![("axis", Attr::Int(0))])?;
             results.push(Known::Tensor(joined));
         }
         Ok(results)
@@ -281,4 +283,10 @@ fn graphs<const N: usize>(node: &Node) -> Result<[&Graph; N]> {
     let graphs: Vec<&Graph> = graphs.collect();
     let count = graphs.len();
     graphs.try_into().map_err(|_| Error::input(format!("expected {N} nested graphs, found {count}")))
+}
+
+/// An operator of which the rule compiler proved that it exists at every opset, or is lowered.
+fn declared(op: &'static str) -> &'static str {
+    debug_assert!(CONTROL.contains(&op), "`control` in mappings/opsets.toml must list {op}");
+    op
 }

@@ -1,6 +1,7 @@
 //! The front end for `.pt2` files and the passes after it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod control;
 mod fuzz;
 mod hostile;
 mod live;

@@ -34,7 +34,8 @@ macro_rules! snapshots {
 mod as_read {
     use super::*;
     snapshots! { read:
-        static_conv dynamic_shapes derived_dim tied_weights strided_weights complex_net bf16_net cond while_loop
+        static_conv dynamic_shapes derived_dim tied_weights strided_weights complex_net bf16_net cond while_loop scans
+        associative_scan
         buffer_mutation buffer_mutation_decomposed no_grad_autocast constant_outputs lists nested_inputs symint_input
         unbacked lstm v27_static_conv v27_noncontig_weight v28_static_conv v215_static_conv cond_symclosure effects
     }

@@ -1,5 +1,5 @@
-//! The facts beside the schemas as static tables of the exporter: `MIN_OPSET`, `MAX_OPSET`, `DEFAULT_OPSET`, `NEWEST_FORM`, `IR_VERSIONS`,
-//! `NEGATIVE_AXES`, `WIDER`; and those of PyTorch's type promotion: `PROMOTE`, `COMBINE`, `NUMBERS`.
+//! The facts beside the schemas as static tables of the exporter: `MIN_OPSET`, `MAX_OPSET`, `DEFAULT_OPSET`, `NEWEST_FORM`, `CONTROL`,
+//! `IR_VERSIONS`, `NEGATIVE_AXES`, `WIDER`; and those of PyTorch's type promotion: `PROMOTE`, `COMBINE`, `NUMBERS`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -55,6 +55,8 @@ fn opsets(schemas: &Schemas, only: Option<u32>, text: &mut String) {
     }
     // Also in an exporter for one opset: the oldest and the newest IR version do not depend on it.
     let irs: Vec<String> = opsets.opsets.iter().map(|(opset, o)| format!("({opset}, {})", o.ir)).collect();
+    text.push_str("/// The operators that higher-order operators become: `control` in `opsets.toml`.\n");
+    let _ = writeln!(text, "pub static CONTROL: &[&str] = &{:?};\n", opsets.control);
     text.push_str("/// (opset, the IR version that came with it), ascending.\n");
     let _ = writeln!(text, "pub static IR_VERSIONS: &[(u32, u32)] = &[{}];\n", irs.join(", "));
 }

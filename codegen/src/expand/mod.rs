@@ -71,7 +71,7 @@ impl<'a> Expander<'a> {
             return Ok(format!("// {}\nunsupported {op} {:?}\n", self.place(item.span), item.reason));
         }
         if !checked.schemas.onnx.versions(op).is_empty() {
-            return Ok(self.operator(op, opset));
+            return Ok(self.operator(op, opset) + &self.raises(op, opset));
         }
         let maps = checked.program.maps.iter().map(|m| m.function.name.as_str());
         let operators = checked.schemas.onnx.ops.keys().map(String::as_str);
@@ -113,6 +113,17 @@ impl<'a> Expander<'a> {
             }
             (None, None) => format!("// {op} has no form at opset {}\n", opset),
         }
+    }
+
+    /// What calls in older forms become, such as those of a model that is converted.
+    fn raises(&self, op: &str, opset: u32) -> String {
+        let raises = self.checked.program.raises.iter().filter(|raise| raise.op == op && raise.before <= opset);
+        let shown = raises.map(|raise| {
+            let place = self.place(raise.function.span);
+            let text = self.function(&raise.function.name, opset).text;
+            format!("\n// a call in a form before {}: {place}\n{text}", raise.before)
+        });
+        shown.collect()
     }
 
     /// The refusals of a rule at the opset, from the support matrix.
@@ -160,7 +171,8 @@ impl<'a> Expander<'a> {
         let program = &self.checked.program;
         let maps = program.maps.iter().map(|m| &m.function);
         let lowers = program.lowers.iter().map(|l| &l.function);
-        let found = maps.chain(lowers).chain(&program.fns).find(|f| f.name == name);
+        let raises = program.raises.iter().map(|r| &r.function);
+        let found = maps.chain(lowers).chain(raises).chain(&program.fns).find(|f| f.name == name);
         let Some((function, mut kind)) = found.and_then(|f| Some((f, self.item(f)?))) else {
             return Expanded { text: String::new(), called: BTreeSet::new(), typed: BTreeSet::new() };
         };
@@ -168,7 +180,7 @@ impl<'a> Expander<'a> {
         let body = Unparser { program }.body(&specializer.body(function));
         match &mut kind {
             ItemKind::Map(map) => map.body = body,
-            ItemKind::Lower(lower) => {
+            ItemKind::Lower(lower) | ItemKind::Raise(lower) => {
                 lower.body = body;
                 // `..attrs` is written out.
                 let ident = |name: &str| Ident { text: name.to_owned(), span: function.span };
@@ -190,7 +202,9 @@ impl<'a> Expander<'a> {
         let map = items.maps.iter().find(|(_, m)| m.op.full() == name).map(|(_, m)| ItemKind::Map(m.clone()));
         let lower = || items.lowers.iter().find(|(_, l)| format!("{} before {}", l.op.full(), l.before) == name);
         let function = || items.fns.iter().find(|(_, f)| f.name.span == of.span);
+        let raise = || items.raises.iter().find(|(_, l)| format!("{} from {}", l.op.full(), l.before) == name);
         map.or_else(|| lower().map(|(_, l)| ItemKind::Lower(l.clone())))
+            .or_else(|| raise().map(|(_, l)| ItemKind::Raise(l.clone())))
             .or_else(|| function().map(|(_, f)| ItemKind::Fn(f.clone())))
     }
 

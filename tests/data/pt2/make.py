@@ -163,6 +163,34 @@ def while_loop():
 
 
 @sample
+def scans():
+    class M(nn.Module):
+        def forward(self, x):
+            from torch._higher_order_ops.map import map as map_over
+            from torch._higher_order_ops.scan import scan
+
+            last, sums = scan(lambda c, row: (c + row, c * row), torch.zeros(3), x)
+            return last, sums, map_over(lambda row: row.exp(), x)
+
+    return export(M(), (torch.randn(4, 3),))
+
+
+@sample
+def associative_scan():
+    """PyTorch spells it out on the CPU; a fake tensor needs no GPU."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    class M(nn.Module):
+        def forward(self, x):
+            from torch._higher_order_ops.associative_scan import associative_scan
+
+            return associative_scan(lambda a, b: a * b, x, dim=0)
+
+    with FakeTensorMode():
+        return export(M(), (torch.empty(4, 3, device="cuda"),))
+
+
+@sample
 def buffer_mutation():
     class M(nn.Module):
         def __init__(self):

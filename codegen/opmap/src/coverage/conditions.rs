@@ -14,6 +14,9 @@ use crate::types::Ty;
 /// Conditions inside helpers are followed up to this depth of calls.
 const MOST_CALLS: u32 = 4;
 
+/// How many parts of a condition are followed: `a || b` follows `a` twice, so a deep condition has exponentially many.
+pub(super) const MOST_STEPS: u32 = 10_000;
+
 impl<'a> Coverage<'a> {
     /// The scope in which a condition has an outcome, and the opsets at which it may have it. None if it cannot have it.
     pub(super) fn assume(
@@ -23,6 +26,9 @@ impl<'a> Coverage<'a> {
         scope: &Scope<'a>,
         at: Opsets,
     ) -> Option<Path<'a>> {
+        if self.quiet == 0 {
+            self.steps_left = MOST_STEPS;
+        }
         self.quiet += 1;
         let path = self.assumed(condition, outcome, scope, at, 0);
         self.quiet -= 1;
@@ -40,6 +46,11 @@ impl<'a> Coverage<'a> {
         if at.is_empty() {
             return None;
         }
+        let Some(left) = self.steps_left.checked_sub(1) else {
+            // Without more steps the condition says nothing.
+            return Some(Path { scope: scope.clone(), at });
+        };
+        self.steps_left = left;
         match &condition.kind {
             Kind::Convert(inner) => self.assumed(inner, outcome, scope, at, depth),
             Kind::Unary(UnaryOp::Not, inner) => self.assumed(inner, !outcome, scope, at, depth),

@@ -41,14 +41,15 @@ impl<'a> Coverage<'a> {
         let schemas = self.schemas;
         let opsets = self.opsets;
         let is_known = |op: &&String| schemas.opsets.complete && !schemas.onnx.versions(op).is_empty();
-        let implicit = schemas.opsets.implicit.iter().filter(is_known);
-        for op in implicit {
+        for op in schemas.opsets.without_rules().filter(is_known) {
             let missing = opsets.without(self.expressible(op, opsets));
             if !missing.is_empty() {
                 let text =
-                    format!("the builder may emit `{op}`, which nothing can express at opsets {}", missing.text());
+                    format!("the exporter may emit `{op}`, which nothing can express at opsets {}", missing.text());
                 let diagnostic = Diagnostic::new("E0706", Span::NOWHERE, text);
-                self.out.push(diagnostic.help("`implicit` in opsets.toml lists it: write the missing `lower`"));
+                self.out.push(
+                    diagnostic.help("opsets.toml lists it as `implicit` or `control`: write the missing `lower`"),
+                );
             }
         }
         for (name, emits) in &program.emits {
@@ -72,7 +73,7 @@ impl<'a> Coverage<'a> {
         let opsets = self.opsets;
         self.all = super::dtypes::DtypeSet::ALL;
         let emitted = program.emits.values().flat_map(|emits| &emits.ops);
-        for op in emitted.chain(&schemas.opsets.implicit) {
+        for op in emitted.chain(schemas.opsets.without_rules()) {
             self.walk_lowerings(op, opsets);
         }
     }

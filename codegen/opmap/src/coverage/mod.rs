@@ -177,6 +177,8 @@ struct Coverage<'a> {
     frame: Frame,
     /// Greater than 0 while a path is walked again only to learn about values.
     quiet: u32,
+    /// How many more parts of the condition are followed.
+    steps_left: u32,
     /// The opsets that reach each branch, by its number.
     arms: Vec<Opsets>,
     /// The rules and helpers that were walked.
@@ -299,6 +301,7 @@ impl<'a> Coverage<'a> {
             stack: Vec::new(),
             frame: Frame::default(),
             quiet: 0,
+            steps_left: conditions::MOST_STEPS,
             arms: vec![Opsets::NONE; program.arms.len()],
             walked: HashSet::new(),
             since_values: BTreeMap::new(),

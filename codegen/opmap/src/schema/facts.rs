@@ -24,6 +24,9 @@ pub struct Opsets {
     /// The operators of nodes that no rule names.
     #[serde(default)]
     pub implicit: Vec<String>,
+    /// The operators that higher-order operators become.
+    #[serde(default)]
+    pub control: Vec<String>,
     /// By opset, for all from `min` to `max`.
     #[serde(deserialize_with = "by_opset")]
     pub opsets: BTreeMap<u32, Opset>,
@@ -158,6 +161,11 @@ impl Opsets {
         self.min..=self.max
     }
 
+    /// The operators of all nodes that no rule names.
+    pub fn without_rules(&self) -> impl Iterator<Item = &String> {
+        self.implicit.iter().chain(&self.control)
+    }
+
     /// An error for entries whose operators or versions do not exist.
     pub fn check(&self, schemas: &OnnxSchemas) -> Result<(), String> {
         for change in &self.changes {
@@ -165,7 +173,7 @@ impl Opsets {
                 return Err(format!("{1} has no version {0}", change.since, change.op));
             }
         }
-        if let Some(op) = self.implicit.iter().find(|op| schemas.versions(op).is_empty()) {
+        if let Some(op) = self.without_rules().find(|op| schemas.versions(op).is_empty()) {
             return Err(format!("there is no operator {op}"));
         }
         for axes in &self.negative_axes {
