@@ -33,8 +33,8 @@ pub struct Stats {
 pub struct Maker {
     /// Its name.
     pub name: String,
-    /// The first line of its documentation.
-    pub about: String,
+    /// Why it is not a rule.
+    pub because: String,
     /// It belongs to `lib/`: it converts values for all rules.
     pub is_conversion: bool,
     /// How many rules reach it.
@@ -54,7 +54,7 @@ impl Stats {
         let is_conversion = |f: &Function| checked.sources.file(f.span.file).path.contains("/lib/");
         let maker = |f: &Function| Maker {
             name: f.name.clone(),
-            about: f.docs.first().map(|line| line.trim().to_owned()).unwrap_or_default(),
+            because: program.emits.get(&f.name).map(|emits| emits.because.clone()).unwrap_or_default(),
             is_conversion: is_conversion(f),
             rules: reached.iter().filter(|externs| externs.contains(&f.name)).count(),
         };
@@ -86,7 +86,8 @@ impl Stats {
         let mut text = format!(
             "{} rules, {} lowerings, {} upward rules, {} helpers, {} extern fns\n\
              lines of a body: median {median}, longest {longest}\n\
-             reach an extern fn that makes nodes: {} ({:.1} %)\n",
+             reach an extern fn that makes nodes, outside of lib/: {} ({:.1} %)\n\
+             extern fns that make nodes, the rules that reach them, and why they are not rules\n",
             self.maps,
             self.lowers,
             self.raises,
@@ -95,12 +96,8 @@ impl Stats {
             self.reaching,
             self.share(),
         );
-        for maker in self.makers.iter().filter(|maker| !maker.is_conversion) {
-            let _ = writeln!(text, "  {} ({} rules): {}", maker.name, maker.rules, maker.about);
-        }
-        text.push_str("conversions of values in lib/ that may make nodes\n");
-        for maker in self.makers.iter().filter(|maker| maker.is_conversion) {
-            let _ = writeln!(text, "  {} ({} rules): {}", maker.name, maker.rules, maker.about);
+        for maker in &self.makers {
+            let _ = writeln!(text, "  {} ({} rules): {}", maker.name, maker.rules, maker.because);
         }
         text
     }

@@ -151,9 +151,11 @@ mod slow {
     #[test]
     fn stats_show_that_few_rules_are_rust() {
         let text = said(&run(&mappings(), &["stats"]), 0);
-        let reach = "reach an extern fn that makes nodes: ";
-        let share = text.split_once(reach).and_then(|(_, rest)| rest.split_once('(')).unwrap().1;
-        let share: f64 = share.split_once(" %").unwrap().0.parse().unwrap();
-        assert!(share < 25.0, "{text}");
+        // All of them are conversions in lib/, and each has its reason.
+        assert!(text.contains("reach an extern fn that makes nodes, outside of lib/: 0 (0.0 %)"), "{text}");
+        let (_, list) = text.split_once("why they are not rules\n").unwrap();
+        assert!(list.lines().count() > 5, "{text}");
+        let has_reason = |line: &str| line.split_once(" rules): ").is_some_and(|(_, reason)| !reason.is_empty());
+        assert!(list.lines().all(has_reason), "{text}");
     }
 }

@@ -31,15 +31,15 @@ fn interpreted() -> (Arc<MappingFiles>, Rules) {
 #[test]
 fn an_operator_that_is_not_declared_is_found() {
     let (set, rules) = interpreted();
-    let examples = set.checked().program.examples.iter().filter(|example| examples::target(example) == "Resize");
+    let examples = set.checked().program.examples.iter().filter(|example| examples::target(example) == "AffineGrid");
     let survey = Survey::of(examples, &set, &rules);
-    assert!(survey.externs["resize_spelled"].ops.contains("MatMul"));
-    let externs = [("resize_spelled".to_owned(), survey.externs["resize_spelled"].clone())].into();
+    assert!(survey.externs["reshape"].ops.contains("Reshape"));
+    let externs = [("reshape".to_owned(), survey.externs["reshape"].clone())].into();
     let mut checked = aten2onnx_opmap::check_dir(&Path::new(env!("CARGO_MANIFEST_DIR")).join("mappings")).unwrap();
     // One is missing, then one too many.
-    checked.program.emits.get_mut("resize_spelled").unwrap().ops.retain(|op| op != "MatMul");
+    checked.program.emits.get_mut("reshape").unwrap().ops.retain(|op| op != "Reshape");
     assert_eq!(wrong_externs(&checked, &externs).len(), 1);
-    checked.program.emits.get_mut("resize_spelled").unwrap().ops.extend(["MatMul".to_owned(), "Loop".to_owned()]);
+    checked.program.emits.get_mut("reshape").unwrap().ops.extend(["Reshape".to_owned(), "Loop".to_owned()]);
     assert_eq!(wrong_externs(&checked, &externs).len(), 1);
 }
 
@@ -57,7 +57,7 @@ fn faults_of_picky(since: &str) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("picky.opmap");
     let text = format!(
-        "extern fn picky(Tensor x) -> Tensor emits [Relu] {since}\n\
+        "extern fn picky(Tensor x) -> Tensor emits [Relu] because \"a test\" {since}\n\
          map mylib::picky(Tensor x) -> Tensor = picky(x)\n\
          example mylib::picky(f32[2])\n"
     );

@@ -112,6 +112,8 @@ pub fn is_private(helper: &str) -> bool {
 pub struct Emits {
     /// The operators of the nodes that it may make.
     pub ops: Vec<String>,
+    /// Why it is not a rule; empty if it makes no nodes.
+    pub because: String,
     /// What it may refuse: the first opset that needs no refusal, and the reason.
     pub since: Vec<(u32, String)>,
     /// The declaration.

@@ -49,6 +49,11 @@ pub fn known_float(_: &mut Builder, x: &Scalar) -> Result<Option<f64>> {
     Ok(x.as_float())
 }
 
+/// The numbers as floats, if all are known and real.
+pub fn known_floats(_: &mut Builder, xs: &[Scalar]) -> Result<Option<Vec<f64>>> {
+    Ok(xs.iter().map(Scalar::as_float).collect())
+}
+
 /// The number of parts of this size, of which the last may be smaller; None if the bounds do not determine it.
 pub fn count_of_parts(cx: &mut Builder, total: &SymInt, size: i64) -> Result<Option<i64>> {
     let parts = |n: i64| if size > 0 { SymInt::from(n).ceil_div(&SymInt::from(size)).known() } else { Some(1) };

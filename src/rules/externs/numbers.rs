@@ -83,3 +83,8 @@ pub fn rounded_up(_: &mut Builder, x: f64) -> Result<f64> {
     let near = x as f32;
     Ok(f64::from(if f64::from(near) < x { near.next_up() } else { near }))
 }
+
+/// The nearest float32 number.
+pub fn nearest_float32(_: &mut Builder, x: f64) -> Result<f64> {
+    Ok(f64::from(x as f32))
+}

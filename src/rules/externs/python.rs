@@ -1,12 +1,22 @@
 //! Numbers with Python's semantics.
 
-use aten2onnx_builder::{Builder, Scalar, ScalarOp};
+use aten2onnx_builder::{Builder, Scalar};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::Result;
+use aten2onnx_core::sym::SymInt;
 
-/// Division that rounds down.
-pub fn floor_div(cx: &mut Builder, a: &Scalar, b: &Scalar) -> Result<Scalar> {
-    cx.scalar_op(ScalarOp::FloorDiv, a, b)
+/// The numbers as sizes, if all are integers that are known or expressions of sizes.
+pub fn as_sizes(_: &mut Builder, xs: &[Scalar]) -> Result<Option<Vec<SymInt>>> {
+    Ok(xs.iter().map(as_size).collect())
+}
+
+fn as_size(x: &Scalar) -> Option<SymInt> {
+    match x {
+        Scalar::Sym(n) => Some(n.clone()),
+        Scalar::Int(n) => Some(SymInt::from(*n)),
+        Scalar::Bool(b) => Some(SymInt::from(i64::from(*b))),
+        _ => None,
+    }
 }
 
 /// The dtype of a number: bool, int64 or float64, or that of its tensor if the graph computes it.

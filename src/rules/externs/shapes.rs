@@ -36,8 +36,3 @@ pub fn broadcast_all(_: &mut Builder, shapes: &[Vec<SymInt>]) -> Result<Vec<SymI
 pub fn without_blanks(_: &mut Builder, text: &str) -> Result<String> {
     Ok(text.split_whitespace().collect())
 }
-
-/// Normalizes a dimension to count from the front.
-pub(super) fn wrap(dim: i64, rank: usize) -> i64 {
-    if dim < 0 { dim.saturating_add(rank as i64) } else { dim }
-}

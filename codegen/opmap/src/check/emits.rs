@@ -1,4 +1,4 @@
-//! The clauses of an `extern fn`: the operators that it may emit, and what it may refuse.
+//! The clauses of an `extern fn`: the operators that it may emit, why it is not a rule, and what it may refuse.
 
 use super::{Context, did_you_mean};
 use crate::diagnostic::Diagnostic;
@@ -7,10 +7,12 @@ use crate::tree::Emits;
 
 /// Checks the clauses. None if there are none.
 pub(super) fn check(function: &ast::ExternFn, context: &Context<'_>, out: &mut Vec<Diagnostic>) -> Option<Emits> {
+    check_reason(function, out);
     if function.emits.is_empty() && function.since.is_empty() {
         return None;
     }
-    let mut emits = Emits { span: function.name.span, ..Emits::default() };
+    let because = function.because.as_ref().map(|because| because.reason.clone()).unwrap_or_default();
+    let mut emits = Emits { because, span: function.name.span, ..Emits::default() };
     for name in &function.emits {
         let op = name.full();
         if context.schemas.onnx.versions(&op).is_empty() {
@@ -36,4 +38,30 @@ pub(super) fn check(function: &ast::ExternFn, context: &Context<'_>, out: &mut V
         emits.since.push((clause.opset, clause.reason.clone()));
     }
     Some(emits)
+}
+
+/// A function that makes nodes says why it is not a rule, and only such a function.
+fn check_reason(function: &ast::ExternFn, out: &mut Vec<Diagnostic>) {
+    let name = &function.name.text;
+    let diagnostic = match &function.because {
+        None if !function.emits.is_empty() => {
+            let text = format!("`{name}` makes nodes, but does not say why it is not a rule");
+            Diagnostic::new("E0707", function.name.span, text)
+                .label("needs a reason")
+                .help("write it as a `fn`, or add `because \"what rules cannot do\"` after `emits`")
+        }
+        Some(because) if function.emits.is_empty() => {
+            let text = format!("`{name}` gives a reason for making nodes, but makes none");
+            Diagnostic::new("E0707", because.span, text)
+                .label("for no nodes")
+                .help("list the operators in `emits`, or remove `because`")
+        }
+        Some(because) if because.reason.trim().is_empty() => {
+            Diagnostic::new("E0707", because.span, format!("the reason why `{name}` is not a rule is empty"))
+                .label("empty")
+                .help("say what the function does that rules cannot")
+        }
+        _ => return,
+    };
+    out.push(diagnostic);
 }

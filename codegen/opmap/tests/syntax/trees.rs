@@ -387,9 +387,19 @@ fn item() -> impl Strategy<Value = Item> {
     });
     let function = (any::<bool>(), called(), params(false), ty(), body())
         .prop_map(|(public, name, params, returns, body)| Fn { public, name, params, returns, body });
-    let extern_fn = (any::<bool>(), called(), params(false), ty()).prop_map(|(public, name, params, returns)| {
-        ExternFn { public, name, params, returns, emits: Vec::new(), since: Vec::new() }
-    });
+    let because = text().prop_map(|reason| Because { reason, span: Span::default() });
+    let clauses = (vec(onnx_name(), 0..3), option::of(because), vec(since(), 0..2));
+    let extern_fn = (any::<bool>(), called(), params(false), ty(), clauses).prop_map(
+        |(public, name, params, returns, (emits, because, since))| ExternFn {
+            public,
+            name,
+            params,
+            returns,
+            emits,
+            because,
+            since,
+        },
+    );
     let unsupported = (op_name(), text()).prop_map(|(op, reason)| Unsupported { op, reason });
     let kind = prop_oneof![
         4 => map().prop_map(ItemKind::Map),

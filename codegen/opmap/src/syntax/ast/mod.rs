@@ -278,6 +278,15 @@ pub struct Fn {
     pub body: Body,
 }
 
+/// `because "why"`
+#[derive(Debug, Clone, PartialEq)]
+pub struct Because {
+    /// Why the function is not a rule.
+    pub reason: String,
+    /// The string.
+    pub span: Span,
+}
+
 /// `extern fn`
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExternFn {
@@ -291,6 +300,8 @@ pub struct ExternFn {
     pub returns: TypeExpr,
     /// `emits [Gather, Slice]`: the operators of the nodes that it may make.
     pub emits: Vec<OnnxName>,
+    /// `because "why"`: why a function that makes nodes is not a rule.
+    pub because: Option<Because>,
     /// `since 11 "why"`: what it may refuse below an opset.
     pub since: Vec<SinceClause>,
 }

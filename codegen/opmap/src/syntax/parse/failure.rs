@@ -185,6 +185,7 @@ fn wording(rule: Rule) -> Option<(Weight, &'static str)> {
         kw_else => "`else`",
         kw_before => "`before`",
         emits | kw_emits => "`emits`",
+        because | kw_because => "`because`",
         kw_from | from_clause => "`from`",
         kw_as => "`as`",
         kw_with | with_clause => "`with`",

@@ -28,6 +28,7 @@ pub enum Rule {
     r#fact,
     r#clause,
     r#extern_fn,
+    r#because,
     r#emits,
     r#function,
     r#params,
@@ -151,6 +152,7 @@ pub enum Rule {
     r#kw_fn,
     r#kw_extern,
     r#kw_emits,
+    r#kw_because,
     r#kw_unsupported,
     r#kw_import_domain,
     r#fact_keyword,
@@ -209,6 +211,7 @@ impl Rule {
             Rule::r#fact,
             Rule::r#clause,
             Rule::r#extern_fn,
+            Rule::r#because,
             Rule::r#emits,
             Rule::r#function,
             Rule::r#params,
@@ -332,6 +335,7 @@ impl Rule {
             Rule::r#kw_fn,
             Rule::r#kw_extern,
             Rule::r#kw_emits,
+            Rule::r#kw_because,
             Rule::r#kw_unsupported,
             Rule::r#kw_import_domain,
             Rule::r#fact_keyword,
@@ -1141,6 +1145,10 @@ impl ::pest::Parser<Rule> for Grammar {
                                             })
                                             .and_then(|state| { super::hidden::skip(state) })
                                             .and_then(|state| {
+                                                state.optional(|state| { self::r#because(state) })
+                                            })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| {
                                                 state
                                                     .sequence(|state| {
                                                         state
@@ -1159,6 +1167,26 @@ impl ::pest::Parser<Rule> for Grammar {
                                                             })
                                                     })
                                             })
+                                    })
+                            },
+                        )
+                }
+                #[inline]
+                #[allow(non_snake_case, unused_variables)]
+                pub fn r#because(
+                    state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                ) -> ::pest::ParseResult<
+                    ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                > {
+                    state
+                        .rule(
+                            Rule::r#because,
+                            |state| {
+                                state
+                                    .sequence(|state| {
+                                        self::r#kw_because(state)
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#string(state) })
                                     })
                             },
                         )
@@ -5232,6 +5260,34 @@ impl ::pest::Parser<Rule> for Grammar {
                 }
                 #[inline]
                 #[allow(non_snake_case, unused_variables)]
+                pub fn r#kw_because(
+                    state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                ) -> ::pest::ParseResult<
+                    ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                > {
+                    state
+                        .rule(
+                            Rule::r#kw_because,
+                            |state| {
+                                state
+                                    .atomic(
+                                        ::pest::Atomicity::Atomic,
+                                        |state| {
+                                            state
+                                                .sequence(|state| {
+                                                    state
+                                                        .match_string("because")
+                                                        .and_then(|state| {
+                                                            state.lookahead(false, |state| { self::r#tail(state) })
+                                                        })
+                                                })
+                                        },
+                                    )
+                            },
+                        )
+                }
+                #[inline]
+                #[allow(non_snake_case, unused_variables)]
                 pub fn r#kw_unsupported(
                     state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
                 ) -> ::pest::ParseResult<
@@ -6028,6 +6084,7 @@ impl ::pest::Parser<Rule> for Grammar {
                     Rule::r#fact => rules::r#fact(state),
                     Rule::r#clause => rules::r#clause(state),
                     Rule::r#extern_fn => rules::r#extern_fn(state),
+                    Rule::r#because => rules::r#because(state),
                     Rule::r#emits => rules::r#emits(state),
                     Rule::r#function => rules::r#function(state),
                     Rule::r#params => rules::r#params(state),
@@ -6151,6 +6208,7 @@ impl ::pest::Parser<Rule> for Grammar {
                     Rule::r#kw_fn => rules::r#kw_fn(state),
                     Rule::r#kw_extern => rules::r#kw_extern(state),
                     Rule::r#kw_emits => rules::r#kw_emits(state),
+                    Rule::r#kw_because => rules::r#kw_because(state),
                     Rule::r#kw_unsupported => rules::r#kw_unsupported(state),
                     Rule::r#kw_import_domain => rules::r#kw_import_domain(state),
                     Rule::r#fact_keyword => rules::r#fact_keyword(state),

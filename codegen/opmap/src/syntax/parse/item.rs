@@ -4,7 +4,8 @@ use super::expression::signed;
 use super::{Pair, Parts, Reader, Rule};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::ast::{
-    Body, Expr, ExprKind, ExternFn, Fn, Ident, ImportDomain, ItemKind, Lower, LowerOutputs, Map, Row, Same, Unsupported,
+    Because, Body, Expr, ExprKind, ExternFn, Fn, Ident, ImportDomain, ItemKind, Lower, LowerOutputs, Map, Row, Same,
+    Unsupported,
 };
 use crate::syntax::lines;
 
@@ -180,11 +181,15 @@ impl Reader<'_> {
                 emits.push(self.onnx_name(path)?);
             }
         }
+        let because = parts.one(Rule::because).and_then(|clause| {
+            let text = Parts::of(clause).one(Rule::string)?;
+            Some(Because { reason: self.string(&text), span: self.span(&text) })
+        });
         let mut since = Vec::new();
         while let Some(clause) = parts.one(Rule::since_clause) {
             since.push(self.since(clause)?);
         }
-        Some(ExternFn { public, name, params, returns, emits, since })
+        Some(ExternFn { public, name, params, returns, emits, because, since })
     }
 
     fn import_domain(&self, pair: Pair<'_>) -> Option<ImportDomain> {

@@ -176,7 +176,8 @@ fn extern_clauses(w: &mut Writer, function: &ExternFn, returns: &str) {
     let params = flat::params(&function.params);
     let emits: Vec<String> = function.emits.iter().map(flat::onnx_name).collect();
     let emits = (!emits.is_empty()).then(|| format!("emits [{}]", emits.join(", ")));
-    let clauses: Vec<String> = emits.into_iter().chain(function.since.iter().map(flat::since)).collect();
+    let because = function.because.as_ref().map(|b| format!("because {}", flat::string(&b.reason)));
+    let clauses: Vec<String> = emits.into_iter().chain(because).chain(function.since.iter().map(flat::since)).collect();
     let line = format!("({}){returns} {}", params.join(", "), clauses.join(" "));
     if clauses.is_empty() || w.fits(&line, 0) {
         let after = clauses.iter().fold(returns.to_owned(), |line, clause| format!("{line} {clause}"));
