@@ -117,12 +117,12 @@ def run_python(namespace, name, record, inputs):
     return [np.array(function(*[v.item() if hasattr(v, "item") else v for v in values]))], False
 
 
-def run_torch(record, inputs):
-    """Returns the results of PyTorch, and whether they are random."""
+def operator(name):
+    """The operator of PyTorch, and the name without its overload; None for a function of Python."""
     import torch
-    namespace, _, rest = record["op"].partition("::")
+    namespace, _, rest = name.partition("::")
     if namespace in PYTHON:
-        return run_python(namespace, rest, record, inputs)
+        return None
     namespace = {"complex": "aten"}.get(namespace, namespace)
     name, _, overload = rest.partition(".")
     if namespace == "torchvision":
@@ -137,16 +137,31 @@ def run_torch(record, inputs):
         import torch.nn.modules.linear_cross_entropy  # noqa: F401
     if namespace == "quantized_decomposed":
         from torch.ao.quantization.fx import _decomposed  # noqa: F401
-    op = getattr(getattr(getattr(torch.ops, namespace), name), overload or "default")
-    # A number in place of a Tensor is what torch.export writes for `x + 1`. PyTorch accepts it. A single number in place of a sized
-    # list is repeated, as the front end does.
+    return getattr(getattr(getattr(torch.ops, namespace), name), overload or "default"), name
+
+
+def arguments(op, record, inputs):
+    """The arguments of a record. A number in place of a Tensor is what torch.export writes for `x + 1`; PyTorch accepts it. A single
+    number in place of a sized list is repeated, as the front end does."""
     lists = {a.name: a.N for a in op._schema.arguments if "List" in str(a.type)}
     args = {}
-    for name_, value in record["args"]:
+    for name, value in record["args"]:
         v = python_value(value, inputs)
-        if name_ in lists and isinstance(v, (int, float)) and not isinstance(v, bool):
-            v = [v] * (lists[name_] or 1)
-        args[name_] = v
+        if name in lists and isinstance(v, (int, float)) and not isinstance(v, bool):
+            v = [v] * (lists[name] or 1)
+        args[name] = v
+    return args
+
+
+def run_torch(record, inputs):
+    """Returns the results of PyTorch, and whether they are random."""
+    import torch
+    found = operator(record["op"])
+    if found is None:
+        namespace, _, name = record["op"].partition("::")
+        return run_python(namespace, name, record, inputs)
+    op, name = found
+    args = arguments(op, record, inputs)
     try:
         out = op(**args)
     except RuntimeError:

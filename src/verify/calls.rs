@@ -136,12 +136,28 @@ pub(super) fn call_of(
     args.iter().for_each(|(_, value)| symbols(value, &mut used));
     with.retain(|(name, _)| used.contains(name.as_str()));
     let elements: i64 = args.iter().map(|(_, value)| elements(value, &with)).fold(0, i64::saturating_add);
-    if elements > MOST_ELEMENTS {
+    if elements > MOST_ELEMENTS || (is_of_python(name) && !args.iter().all(|(_, value)| is_python_number(value))) {
         return None;
     }
     let text = example_line(name, header, &args, &with);
     drop(used);
     Some(Example { target: target.clone(), args, with, text, span: aten2onnx_opmap::source::Span::NOWHERE })
+}
+
+/// Whether it is a function of Python's numbers, as torch.export records them for sizes.
+fn is_of_python(name: &str) -> bool {
+    ["_operator::", "math::", "torch::"].iter().any(|namespace| name.starts_with(namespace))
+}
+
+/// A number that is computed in the graph has the dtype of a number of Python.
+fn is_python_number(value: &ExampleValue) -> bool {
+    match value {
+        ExampleValue::Tensor { dtype, sizes, .. } => {
+            sizes.is_empty() && matches!(dtype.as_str(), "i64" | "f64" | "bool")
+        }
+        ExampleValue::Literal { .. } => false,
+        _ => true,
+    }
 }
 
 fn symbols<'v>(value: &'v ExampleValue, used: &mut FxHashSet<&'v str>) {

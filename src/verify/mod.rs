@@ -35,6 +35,8 @@ pub use report::{Found, Report, Row};
 const AT_ONCE: usize = 64;
 /// Faults of one kind of an overload that are told.
 const MOST_FAULTS: usize = 4;
+/// Calls of an overload that may make PyTorch crash before the others are left out.
+const MOST_CRASHES: usize = 50;
 /// Reasons for refusals that are kept.
 const MOST_REASONS: usize = 12;
 
@@ -143,7 +145,7 @@ impl<'a, 'o> Work<'a, 'o> {
         let most_invalid = self.settings.typed * 8 + 1000;
         while self.row.typed + self.row.refused.values().sum::<usize>() < self.settings.typed && !is_late() {
             let batch: Vec<Example> = std::iter::from_fn(|| self.calls.next()).take(AT_ONCE).collect();
-            if batch.is_empty() || invalid_in_a_row > most_invalid {
+            if batch.is_empty() || invalid_in_a_row > most_invalid || self.row.crashed > MOST_CRASHES {
                 self.row.exhausted = true;
                 return Ok(());
             }
@@ -170,7 +172,7 @@ impl<'a, 'o> Work<'a, 'o> {
                 *count += 1;
                 if let Some(fault) = self.exporter.survives(&call, opset) {
                     let exporter = self.exporter;
-                    return self.found(call, fault, &mut |_, call| Ok(exporter.survives(call, opset).is_some()));
+                    return self.found(call, fault, &mut |_, call| Ok(exporter.survives(call, opset)));
                 }
                 return Ok(());
             }
@@ -195,17 +197,26 @@ impl<'a, 'o> Work<'a, 'o> {
                 *reasons.entry(if is_full { "other reasons".to_owned() } else { reason }).or_default() += 1;
             }
             Made::Wrong(fault) => {
+                if self.oracle.doubts(self.record(0, &call, Vec::new()))? {
+                    self.row.invalid += 1;
+                    return Ok(());
+                }
                 let kind = fault.kind;
                 self.found(call, fault, &mut |work, call| {
-                    let record = work.record(0, call, Vec::new());
-                    let answers = work.oracle.types(&[record])?;
-                    let Some(Some(Answer::Types { types, .. })) = answers.first() else { return Ok(false) };
-                    let (made, _) = work.exporter.typed(call, types, opset);
-                    Ok(matches!(made, Made::Wrong(fault) if fault.kind == kind))
+                    Ok(work.wrong_type(call, opset)?.filter(|fault| fault.kind == kind))
                 })?;
             }
         }
         Ok(())
+    }
+
+    /// What is wrong with the types of a call that PyTorch takes.
+    fn wrong_type(&mut self, call: &Example, opset: u32) -> Result<Option<Fault>> {
+        let answers = self.oracle.types(&[self.record(0, call, Vec::new())])?;
+        let Some(Some(Answer::Types { types, .. })) = answers.first() else { return Ok(None) };
+        let (Made::Wrong(fault), _) = self.exporter.typed(call, types, opset) else { return Ok(None) };
+        let doubts = self.oracle.doubts(self.record(0, call, Vec::new()))?;
+        Ok((!doubts).then_some(fault))
     }
 
     /// Calls of level sampled: the values at each opset.
@@ -235,21 +246,21 @@ impl<'a, 'o> Work<'a, 'o> {
                     all.iter().for_each(|opset| *self.row.sampled.entry(*opset).or_default() += 1);
                     continue;
                 };
-                let fault = Fault { kind: FaultKind::Value, opset: failure.opset, what: failure.what };
-                let opset = fault.opset;
-                self.found(call.clone(), fault, &mut |work, call| work.is_wrong(call, opset))?;
+                let opset = failure.opset;
+                let fault = Fault { kind: FaultKind::Value, opset, what: failure.what };
+                self.found(call.clone(), fault, &mut |work, call| work.wrong_value(call, opset))?;
             }
         }
         Ok(())
     }
 
-    /// Whether the values of a call are wrong at an opset, though PyTorch takes it.
-    fn is_wrong(&mut self, call: &Example, opset: u32) -> Result<bool> {
-        let Ok(Some(model)) = self.exporter.model(call, opset) else { return Ok(false) };
+    /// What is wrong with the values of a call that PyTorch takes, at an opset.
+    fn wrong_value(&mut self, call: &Example, opset: u32) -> Result<Option<Fault>> {
+        let Ok(Some(model)) = self.exporter.model(call, opset) else { return Ok(None) };
         let record = self.record(0, call, vec![model]);
-        let verdicts = self.oracle.judge(&[record])?;
-        let Some(Some(verdict)) = verdicts.first() else { return Ok(false) };
-        Ok(verdict.failures.iter().any(|failure| failure.opset == opset))
+        let verdict = self.oracle.judge(&[record])?.into_iter().next().flatten();
+        let failure = verdict.and_then(|verdict| verdict.failures.into_iter().find(|failure| failure.opset == opset));
+        Ok(failure.map(|failure| Fault { kind: FaultKind::Value, opset, what: failure.what }))
     }
 
     /// The calls whose values are compared: those that reached a branch first, then others from everywhere.
@@ -277,10 +288,9 @@ impl<'a, 'o> Work<'a, 'o> {
                 Err(fault) => {
                     let (kind, exporter) = (fault.kind, self.exporter);
                     self.found(call.clone(), fault, &mut |work, call| {
-                        let record = work.record(0, call, Vec::new());
-                        let is_valid =
-                            matches!(work.oracle.types(&[record])?.first(), Some(Some(Answer::Types { .. })));
-                        Ok(is_valid && exporter.model(call, opset).is_err_and(|fault| fault.kind == kind))
+                        let answers = work.oracle.types(&[work.record(0, call, Vec::new())])?;
+                        let is_valid = matches!(answers.first(), Some(Some(Answer::Types { .. })));
+                        Ok(exporter.model(call, opset).err().filter(|fault| is_valid && fault.kind == kind))
                     })?;
                 }
             }
@@ -297,9 +307,9 @@ impl<'a, 'o> Work<'a, 'o> {
         &mut self,
         call: Example,
         fault: Fault,
-        is_wrong: &mut dyn FnMut(&mut Self, &Example) -> Result<bool>,
+        wrong: &mut dyn FnMut(&mut Self, &Example) -> Result<Option<Fault>>,
     ) -> Result<()> {
-        let like = |known: &Found| known.fault.kind == fault.kind && known.fault.opset == fault.opset;
+        let like = |known: &Found| known.fault.kind == fault.kind;
         let alike = self.row.faults.iter().filter(|known| like(known)).count();
         let same = self.row.faults.iter_mut().find(|known| like(known) && gist(&known.fault.what) == gist(&fault.what));
         if let Some(known) = same {
@@ -313,9 +323,12 @@ impl<'a, 'o> Work<'a, 'o> {
             return Ok(());
         }
         let params = self.exporter.checked.program.map(self.name).map_or(&[][..], |map| &map.function.params);
-        let small = shrink::shrunk(call, params, &mut |call| is_wrong(self, call))?;
-        // What the small call does may be told in other words.
-        if let Some(known) = self.row.faults.iter_mut().find(|known| known.example == small.text) {
+        let (small, fault) = shrink::shrunk(call, params, fault, &mut |call| wrong(self, call))?;
+        let same = |known: &&mut Found| {
+            known.example == small.text
+                || (known.fault.kind == fault.kind && gist(&known.fault.what) == gist(&fault.what))
+        };
+        if let Some(known) = self.row.faults.iter_mut().find(same) {
             known.calls += 1;
             return Ok(());
         }

@@ -2,8 +2,10 @@
 
     oracle.py [MODULE ...]
 
-Reads a line of JSON with a list of questions, writes a line with a list of answers, until the input ends.
+Reads a line of JSON with a list of questions, writes a line with a list of answers, until the input ends; `null` if a question made the process
+crash that answers them.
 `{"types": RECORD}` is answered by `{"types": [["float32", [2, 3]], ..], "random": false}`, or by `{"refused": "why"}` where PyTorch refuses the call.
+`{"doubt": RECORD}` is answered by `{"doubt": "why"}` if PyTorch contradicts itself about the call, else by `{"doubt": null}`.
 `{"judge": RECORD}` is answered by the verdict of judge.py. Records are those of judge.py, which lies in the same folder.
 """
 import contextlib
@@ -31,6 +33,8 @@ def types(record):
     try:
         inputs = [judge.make_input(spec, rng) for spec in record["inputs"]]
         results, random = judge.run_torch(record, inputs)
+        if any(result.dtype == object for result in results):
+            return {"refused": "a result is an integer beyond 64 bits"}
         if sum(result.size for result in results) > MOST_ELEMENTS:
             return {"refused": "the results are too large to be compared"}
         return {"types": [[result.dtype.name, list(result.shape)] for result in results], "random": random}
@@ -38,9 +42,50 @@ def types(record):
         return {"refused": judge.first_line(error)}
 
 
+def doubt(record):
+    """Why a call is not taken as valid although a kernel gives an answer: kernels of the CPU do not check everything."""
+    import torch
+    import torch._decomp
+    rng = np.random.default_rng(zlib.crc32(record["text"].encode()))
+    inputs = judge.make_inputs(record, rng)
+    found = judge.operator(record["op"])
+    if found is None:
+        return {"doubt": None}
+    op, _ = found
+    args = judge.arguments(op, record, inputs)
+    want = flat(op(**args))
+    metas = torch.utils._pytree.tree_map(lambda x: x.to("meta") if isinstance(x, torch.Tensor) else x, args)
+    decomposed = torch._decomp.decomposition_table.get(op)
+    for what, run in [("meta kernel", lambda: op(**metas)), ("decomposition", decomposed and (lambda: decomposed(**args)))]:
+        if run is None:
+            continue
+        try:
+            have = flat(run())
+        except NotImplementedError:
+            continue
+        except Exception as error:
+            if "meta" in str(error).lower() and what == "meta kernel":
+                continue
+            return {"doubt": f"PyTorch's {what} refuses it: {judge.first_line(error)}"}
+        if have != want and len(have) == len(want):
+            return {"doubt": f"PyTorch's {what} gives {have}, its kernel {want}"}
+    return {"doubt": None}
+
+
+def flat(results):
+    import torch
+    leaves = torch.utils._pytree.tree_leaves(results)
+    return [(str(x.dtype), list(x.shape)) for x in leaves if isinstance(x, torch.Tensor)]
+
+
 def answer(question):
     (kind, record), = question.items()
     faulthandler.dump_traceback_later(MOST_SECONDS, exit=True, file=open(os.devnull, "w"))
+    if kind == "doubt":
+        try:
+            return doubt(record)
+        except Exception:
+            return {"doubt": None}
     return types(record) if kind == "types" else json.loads(judge.judge(json.dumps(record)))
 
 
@@ -50,17 +95,45 @@ def limit_memory():
     resource.setrlimit(resource.RLIMIT_AS, (used + MOST_MEMORY, resource.RLIM_INFINITY))
 
 
+def answer_all(source, target):
+    """Runs in a process of its own, which a kernel may crash."""
+    with contextlib.suppress(OSError, ValueError):
+        limit_memory()
+    for line in source:
+        print(json.dumps([answer(question) for question in json.loads(line)]), file=target, flush=True)
+
+
+def worker():
+    """Starts a process that has done the imports already: its number, and files for questions and answers."""
+    (question_out, question_in), (answer_out, answer_in) = os.pipe(), os.pipe()
+    number = os.fork()
+    if number == 0:
+        os.close(question_in)
+        os.close(answer_out)
+        # What libraries print must not get between the answers.
+        os.dup2(2, 1)
+        answer_all(os.fdopen(question_out), os.fdopen(answer_in, "w"))
+        os._exit(0)
+    os.close(question_out)
+    os.close(answer_in)
+    return number, os.fdopen(question_in, "w"), os.fdopen(answer_out)
+
+
 def main(*modules):
     warnings.simplefilter("ignore")
     judge.warm_up(modules)
-    with contextlib.suppress(OSError, ValueError):
-        limit_memory()
-    # What libraries print must not get between the answers.
-    out = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
-    print("ready", file=out, flush=True)
+    print("ready", flush=True)
+    number, questions, answers = worker()
     for line in sys.stdin:
-        print(json.dumps([answer(question) for question in json.loads(line)]), file=out, flush=True)
+        try:
+            print(line, end="", file=questions, flush=True)
+            answered = answers.readline()
+        except BrokenPipeError:
+            answered = ""
+        if not answered:
+            os.waitpid(number, 0)
+            number, questions, answers = worker()
+        print(answered.rstrip("\n") or "null", flush=True)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,12 @@ pub(super) enum Answer {
     Refused { refused: String },
 }
 
+/// Why a call is not taken as valid.
+#[derive(Debug, Deserialize)]
+struct Doubt {
+    doubt: Option<String>,
+}
+
 #[derive(Debug)]
 struct Process {
     child: Child,
@@ -57,6 +63,12 @@ impl<'a> Oracle<'a> {
         self.ask("types", records)
     }
 
+    /// Whether PyTorch contradicts itself about a call that a kernel of it takes, or crashes.
+    pub fn doubts(&mut self, record: Record) -> Result<bool> {
+        let answers: Vec<Option<Doubt>> = self.ask("doubt", &[record])?;
+        Ok(answers.into_iter().next().flatten().is_none_or(|answer| answer.doubt.is_some()))
+    }
+
     /// What the models do, compared with PyTorch; None for one that makes the process crash.
     pub fn judge(&mut self, records: &[Record]) -> Result<Vec<Option<Verdict>>> {
         self.ask("judge", records)
@@ -78,7 +90,7 @@ impl<'a> Oracle<'a> {
         Ok(vec![None])
     }
 
-    /// None if the process ended.
+    /// None if a question made Python crash.
     fn asked<T: for<'de> Deserialize<'de>>(&mut self, kind: &str, records: &[Record]) -> Result<Option<Vec<T>>> {
         if self.process.is_none() {
             self.process = Some(self.started()?);
@@ -90,7 +102,7 @@ impl<'a> Oracle<'a> {
         let mut answers = String::new();
         let done = process.questions.write_all(line.as_bytes()).and_then(|()| process.answers.read_line(&mut answers));
         if matches!(done, Ok(length) if length > 0) {
-            return serde_json::from_str(&answers).map(Some).map_err(faulty);
+            return serde_json::from_str(&answers).map_err(faulty);
         }
         let _ = process.child.wait();
         self.process = None;

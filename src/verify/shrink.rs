@@ -1,9 +1,11 @@
 //! The smallest call that is wrong in the same way.
 
+use aten2onnx_core::error::Result;
 use aten2onnx_opmap::syntax::ast::{ExampleSize, ExampleValue};
 use aten2onnx_opmap::tree::{Example, Param};
 
 use super::calls::call_of;
+use super::check::Fault;
 use super::mutate::{dtype_of, set_dtype, visit};
 
 /// The largest number of calls that are tried.
@@ -13,26 +15,27 @@ const MOST_TRIES: usize = 120;
 pub(super) fn shrunk(
     call: Example,
     params: &[Param],
-    is_wrong: &mut dyn FnMut(&Example) -> aten2onnx_core::error::Result<bool>,
-) -> aten2onnx_core::error::Result<Example> {
+    fault: Fault,
+    wrong: &mut dyn FnMut(&Example) -> Result<Option<Fault>>,
+) -> Result<(Example, Fault)> {
     let header: Vec<&str> = params.iter().map(|param| param.name.as_str()).collect();
-    let mut smallest = call;
+    let mut smallest = (call, fault);
     let mut tries = 0;
     'again: loop {
-        for simpler in simpler(&smallest, params) {
+        for simpler in simpler(&smallest.0, params) {
             let name = crate::examples::target(&simpler).to_owned();
             let Some(simpler) = call_of(&simpler.target.clone(), &name, &header, simpler.args, simpler.with) else {
                 continue;
             };
-            if simpler.text == smallest.text {
+            if simpler.text == smallest.0.text {
                 continue;
             }
             tries += 1;
             if tries > MOST_TRIES {
                 return Ok(smallest);
             }
-            if is_wrong(&simpler)? {
-                smallest = simpler;
+            if let Some(fault) = wrong(&simpler)? {
+                smallest = (simpler, fault);
                 continue 'again;
             }
         }
