@@ -139,6 +139,13 @@ pub(super) fn call_of(
     if elements > MOST_ELEMENTS || (is_of_python(name) && !args.iter().all(|(_, value)| is_python_number(value))) {
         return None;
     }
+    let is_choice = |(name, value): &(String, ExampleValue)| match value {
+        ExampleValue::Int(n) => domain::is_choice(name, *n),
+        _ => true,
+    };
+    if !args.iter().all(is_choice) {
+        return None;
+    }
     let text = example_line(name, header, &args, &with);
     drop(used);
     Some(Example { target: target.clone(), args, with, text, span: aten2onnx_opmap::source::Span::NOWHERE })

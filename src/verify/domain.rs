@@ -36,6 +36,15 @@ const ELEMENTS: [f64; 16] = [
 /// The bounds of random elements.
 const RANGES: [(f64, f64); 6] = [(0.1, 0.9), (-1.0, 1.0), (1.0, 4.0), (-100.0, 100.0), (0.0, 1.0), (0.0, 3.0)];
 
+/// Integers that stand for a choice and that PyTorch does not check: other values are no valid calls.
+const CHOICES: [(&str, std::ops::RangeInclusive<i64>); 4] =
+    [("normalization", 0..=2), ("reduction", 0..=2), ("interpolation_mode", 0..=2), ("padding_mode", 0..=2)];
+
+/// Whether a number is one that a parameter can have.
+pub(super) fn is_choice(parameter: &str, number: i64) -> bool {
+    CHOICES.iter().all(|(name, choices)| *name != parameter || choices.contains(&number))
+}
+
 fn one<T: Copy>(rng: &mut Rng, of: &[T], otherwise: T) -> T {
     rng.choice(of).copied().unwrap_or(otherwise)
 }

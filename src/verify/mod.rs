@@ -247,6 +247,10 @@ impl<'a, 'o> Work<'a, 'o> {
                     continue;
                 };
                 let opset = failure.opset;
+                if self.oracle.doubts(self.record(0, call, Vec::new()))? {
+                    self.row.invalid += 1;
+                    continue;
+                }
                 let fault = Fault { kind: FaultKind::Value, opset, what: failure.what };
                 self.found(call.clone(), fault, &mut |work, call| work.wrong_value(call, opset))?;
             }
@@ -260,7 +264,9 @@ impl<'a, 'o> Work<'a, 'o> {
         let record = self.record(0, call, vec![model]);
         let verdict = self.oracle.judge(&[record])?.into_iter().next().flatten();
         let failure = verdict.and_then(|verdict| verdict.failures.into_iter().find(|failure| failure.opset == opset));
-        Ok(failure.map(|failure| Fault { kind: FaultKind::Value, opset, what: failure.what }))
+        let Some(failure) = failure else { return Ok(None) };
+        let doubts = self.oracle.doubts(self.record(0, call, Vec::new()))?;
+        Ok((!doubts).then_some(Fault { kind: FaultKind::Value, opset, what: failure.what }))
     }
 
     /// The calls whose values are compared: those that reached a branch first, then others from everywhere.
