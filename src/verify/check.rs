@@ -1,5 +1,6 @@
 //! Whether a call is exported right: the types of its results, and their values.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -59,11 +60,25 @@ pub(super) struct Exporter<'a> {
     pub rules: &'a Rules,
 }
 
+thread_local! {
+    /// Where the last panic of this thread happened.
+    static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Notes where a panic happens, in place of printing it: here it is a result.
+pub(super) fn note_panics() {
+    std::panic::set_hook(Box::new(|info| {
+        let place = info.location().map(ToString::to_string).unwrap_or_default();
+        PLACE.with(|last| *last.borrow_mut() = place);
+    }));
+}
+
 fn quietly<T>(opset: u32, run: impl FnOnce() -> T) -> Result<T, Fault> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-        Fault { kind: FaultKind::Panic, opset, what: text.unwrap_or_default() }
+        let what = format!("{}, in {}", text.unwrap_or_default(), PLACE.with(|place| place.borrow().clone()));
+        Fault { kind: FaultKind::Panic, opset, what }
     })
 }
 

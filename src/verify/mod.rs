@@ -84,8 +84,7 @@ pub fn run(
         if is_late { None } else { open.pop_front() }
     };
     let hook = std::panic::take_hook();
-    // A panic of the exporter is a result here.
-    std::panic::set_hook(Box::new(|_| {}));
+    check::note_panics();
     let work = || -> Result<()> {
         let exporter = Exporter { checked: set.checked(), rules: &rules };
         let mut oracle = Oracle::new(&settings.python, folder.path(), &settings.imports);
