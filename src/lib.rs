@@ -22,6 +22,7 @@
 //! | programs | `program`, `options` | the ATen program that front ends return; options |
 //! | stages | `frontend`, `prepare`, `translate`, `convert` | from files to programs, to functional programs, to ONNX; from ONNX to ONNX |
 //! | uses | `export`, `examples` | whole exports; the examples of rules |
+//! | checks | `verify` | calls of rules that nobody wrote, compared with PyTorch |
 //! | interfaces | `cli`, `custom` | the command `aten2onnx`; crates with custom rules |
 
 #[cfg(feature = "cli")]
@@ -40,6 +41,9 @@ pub mod prepare;
 pub mod program;
 #[doc(hidden)]
 pub mod translate;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod verify;
 
 pub use aten2onnx_core::dtype::Dtype;
 pub use aten2onnx_core::sym::SymInt;

@@ -1,6 +1,6 @@
 //! The command line: a thin layer over the library. Models and tables go to stdout, everything else to stderr.
 //!
-//! Exit codes: 0 success, 1 a failing example (`try`), 2 wrong usage, 3 a file that cannot be read or written, 4 a
+//! Exit codes: 0 success, 1 a failing example (`try`) or call (`verify`), 2 wrong usage, 3 a file that cannot be read or written, 4 a
 //! damaged input, 5 a model that needs what the target lacks, 70 an internal error, 130 interrupted, 141 a closed
 //! output pipe.
 
@@ -15,6 +15,7 @@ mod report;
 mod targets;
 mod text;
 mod try_rules;
+mod verify_rules;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -51,6 +52,7 @@ enum Command {
     Targets(targets::Args),
     ExplainError(explain::Args),
     Try(try_rules::Args),
+    Verify(verify_rules::Args),
 }
 
 /// Runs the command line of this process.
@@ -76,6 +78,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Targets(args) => targets::run(&args),
         Command::ExplainError(args) => explain::run(&args),
         Command::Try(args) => try_rules::run(&args),
+        Command::Verify(args) => verify_rules::run(&args),
     };
     report::exit_code(done)
 }

@@ -137,7 +137,8 @@ fn is_same_file(shown: &str, wanted: &str) -> bool {
 
 fn judge(args: &Args, records: &[Record], verdicts: &mut [Outcome]) -> Result<()> {
     let folder = tempfile::tempdir()?;
-    let judge = Judge { python: python(args), imports: args.import.clone(), folder: folder.path().to_owned() };
+    let judge =
+        Judge { python: python(args.python.as_ref()), imports: args.import.clone(), folder: folder.path().to_owned() };
     for (id, verdict) in judge.judge(records)? {
         if let Some(told) = verdicts.get_mut(id) {
             told.failures.extend(verdict.lines());
@@ -146,9 +147,10 @@ fn judge(args: &Args, records: &[Record], verdicts: &mut [Outcome]) -> Result<()
     Ok(())
 }
 
-fn python(args: &Args) -> PathBuf {
+/// The interpreter: as given, or that of the project's environment, or of the machine.
+pub(super) fn python(given: Option<&PathBuf>) -> PathBuf {
     let local = Path::new(".venv/bin/python");
-    match &args.python {
+    match given {
         Some(python) => python.clone(),
         None if local.exists() => local.to_owned(),
         None => PathBuf::from("python3"),

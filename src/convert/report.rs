@@ -46,7 +46,7 @@ impl Problems {
     /// Returns an error that lists all problems, if there are any.
     pub fn report(&self, opset: u32) -> Result<()> {
         self.listed(opset).map_err(|error| match error.kind {
-            Kind::Internal if error.help.is_none() => {
+            Kind::Internal | Kind::Input if error.help.is_none() => {
                 error.help("`onnx.checker.check_model(.., full_check=True)` checks whether the model itself is valid")
             }
             _ => error,

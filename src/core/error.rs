@@ -59,6 +59,15 @@ impl Error {
         Error::new(Kind::Input, message)
     }
 
+    /// An error for a model whose sizes or dtypes contradict its operators. Whether the model or a rule is wrong cannot be
+    /// told from here.
+    pub fn contradiction(message: impl Into<String>) -> Self {
+        Error::input(message).help(
+            "run the model in PyTorch or ONNX Runtime: if it refuses these sizes or dtypes too, the file is damaged; \
+             if it runs, please report a fault of the rule",
+        )
+    }
+
     /// An error for something that the target cannot express.
     pub fn unsupported(message: impl Into<String>) -> Self {
         Error::new(Kind::Unsupported, message)

@@ -60,7 +60,7 @@ pub fn build(
     }
     let made = call(&mut cx, example, checked, rules);
     let arms = cx.trace().reached().iter().copied().collect();
-    (outcome(made.and_then(|()| model(cx, opset, passes))), arms)
+    (outcome(made.and_then(|_| model(cx, opset, passes))), arms)
 }
 
 /// What building an example does, for the proof.
@@ -85,8 +85,26 @@ pub fn observe(example: &Example, checked: &Checked, rules: &Rules, opset: u32) 
     let emitted = cx.trace().emitted();
     let externs = emitted.map(|emitted| emitted.externs.clone()).unwrap_or_default();
     let implicit = emitted.map(|emitted| emitted.implicit.clone()).unwrap_or_default();
-    let outcome = outcome(made.and_then(|()| model(cx, opset, Passes::NONE)));
+    let outcome = outcome(made.and_then(|_| model(cx, opset, Passes::NONE)));
     Observed { outcome, arms, externs, implicit }
+}
+
+/// The dtypes and shapes of the results of a call, without a model.
+#[derive(Debug)]
+pub struct Typed {
+    /// Of each result: its dtype, and its sizes if their number is known; or why there is none.
+    pub results: Result<Vec<(Dtype, Option<Vec<SymInt>>)>>,
+    /// The branches that it reached.
+    pub arms: BTreeSet<u32>,
+}
+
+/// The types that a rule gives to its results.
+pub fn types(example: &Example, checked: &Checked, rules: &Rules, opset: u32) -> Typed {
+    let mut cx = rules.builder(opset);
+    let made = call(&mut cx, example, checked, rules);
+    let arms = cx.trace().reached().iter().copied().collect();
+    let of = |value: &Value| (cx.dtype(*value), cx.shape(*value).ok());
+    Typed { results: made.map(|values| values.iter().map(of).collect()), arms }
 }
 
 fn outcome(made: Result<Built>) -> Outcome {
@@ -108,7 +126,8 @@ pub fn graph(example: &Example, checked: &Checked, rules: &Rules, opset: u32) ->
     cx.finish()
 }
 
-fn call(cx: &mut Builder, example: &Example, checked: &Checked, rules: &Rules) -> Result<()> {
+/// Calls the rule or the operator; its results are outputs of the graph.
+fn call(cx: &mut Builder, example: &Example, checked: &Checked, rules: &Rules) -> Result<Vec<Value>> {
     match &example.target {
         Target::Map(name) => map(cx, name, example, checked, rules),
         Target::Lower(op) => lower(cx, (op, Form::NEWEST), example, checked),
@@ -287,7 +306,7 @@ fn holds_tensors(ty: &Ty) -> bool {
     }
 }
 
-fn map(cx: &mut Builder, name: &str, example: &Example, checked: &Checked, rules: &Rules) -> Result<()> {
+fn map(cx: &mut Builder, name: &str, example: &Example, checked: &Checked, rules: &Rules) -> Result<Vec<Value>> {
     let rule = rules.find(name).ok_or_else(|| Error::internal("no such rule"))?;
     let params = params(example, checked);
     let mut call = Call { cx, example, checked, inputs: 0 };
@@ -303,21 +322,25 @@ fn map(cx: &mut Builder, name: &str, example: &Example, checked: &Checked, rules
     }
     cx.set_origin(Origin { node_name: "y".into(), rule: name.to_owned(), ..Origin::default() });
     let outs = rule.call(cx, &Args::new(args))?;
-    let mut count = 0;
+    let mut all = Vec::new();
     for out in outs {
-        let values = match out {
-            Out::Tensor(value) => vec![value],
-            Out::Tensors(values) => values,
-            Out::SymInt(size) => vec![cx.sym_value(&size)?],
-            Out::Scalar(number) => vec![python_number(cx, &number)?],
-            Out::None => Vec::new(),
-        };
-        for value in values {
-            cx.output(&format!("y{count}"), value);
-            count += 1;
+        match out {
+            Out::Tensor(value) => all.push(value),
+            Out::Tensors(values) => all.extend(values),
+            Out::SymInt(size) => all.push(cx.sym_value(&size)?),
+            Out::Scalar(number) => all.push(python_number(cx, &number)?),
+            Out::None => {}
         }
     }
-    Ok(())
+    Ok(outputs(cx, all))
+}
+
+/// Makes values the outputs of the graph.
+fn outputs(cx: &mut Builder, values: Vec<Value>) -> Vec<Value> {
+    for (i, value) in values.iter().enumerate() {
+        cx.output(&format!("y{i}"), *value);
+    }
+    values
 }
 
 /// A number in the dtype of Python numbers.
@@ -332,15 +355,12 @@ fn python_number(cx: &mut Builder, number: &Scalar) -> Result<Value> {
 }
 
 /// Calls an operator in a form.
-fn lower(cx: &mut Builder, (op, form): (&str, Form), example: &Example, checked: &Checked) -> Result<()> {
+fn lower(cx: &mut Builder, (op, form): (&str, Form), example: &Example, checked: &Checked) -> Result<Vec<Value>> {
     cx.set_origin(Origin { node_name: "y".into(), rule: op.to_owned(), ..Origin::default() });
     let mut call = Call { cx, example, checked, inputs: 0 };
     let args: Vec<_> = example.args.iter().map(|(name, value)| (name.as_str(), value)).collect();
     let values = call.node(op, form, &args)?;
-    for (i, value) in values.into_iter().enumerate() {
-        cx.output(&format!("y{i}"), value);
-    }
-    Ok(())
+    Ok(outputs(cx, values))
 }
 
 impl Call<'_> {

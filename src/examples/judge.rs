@@ -7,9 +7,10 @@ use std::process::Command;
 use super::{Record, Verdict};
 use aten2onnx_core::error::{Error, Kind, Result};
 
-/// Its program, and replacements for PyTorch kernels that need another device.
-const PROGRAM: &str = include_str!("judge.py");
-const STAND_INS: &str = include_str!("stand_ins.py");
+/// Its program.
+pub const JUDGE: &str = include_str!("judge.py");
+/// Replacements for PyTorch kernels that need another device.
+pub const STAND_INS: &str = include_str!("stand_ins.py");
 
 /// How to run the judge.
 #[derive(Debug, Clone)]
@@ -38,7 +39,7 @@ impl Judge {
         write(&cases, &lines.join("\n"))?;
         // Its worker processes load it by path.
         let program = file("judge.py");
-        write(&program, PROGRAM)?;
+        write(&program, JUDGE)?;
         write(&file("stand_ins.py"), STAND_INS)?;
         let mut command = Command::new(&self.python);
         command.arg(&program).args([&cases, &verdicts]).args(&self.imports);

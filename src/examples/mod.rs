@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 use aten2onnx_opmap::Checked;
 use aten2onnx_opmap::tree::{Example, Target};
 
-pub use build::{Built, Observed, Outcome, build, graph, observe};
-pub use judge::Judge;
-pub use record::{Failure, Record, Verdict};
+pub use build::{Built, Observed, Outcome, Typed, build, graph, observe, types};
+pub use judge::{JUDGE, Judge, STAND_INS};
+pub use record::{Failure, Record, Verdict, record};
 
 use aten2onnx_builder::passes::Passes;
 use aten2onnx_onnx::facts::{MAX_OPSET, MIN_OPSET};

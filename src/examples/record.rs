@@ -20,6 +20,8 @@ pub struct Record {
     pub inputs: Vec<Json>,
     pub models: Vec<Json>,
     pub native: Option<Json>,
+    /// Whether the elements of each input all differ, as far as the dtype has so many values; results are then compared exactly.
+    pub distinct: bool,
 }
 
 /// The result of the judge.
@@ -38,7 +40,8 @@ pub struct Failure {
     pub what: String,
 }
 
-pub(super) fn record(
+/// The data for the judge.
+pub fn record(
     id: usize,
     example: &Example,
     checked: &Checked,
@@ -59,6 +62,7 @@ pub(super) fn record(
         inputs,
         models: models.iter().map(|m| model(m.opset, &m.bytes)).collect(),
         native: native.map(|(opset, bytes)| model(opset, &bytes)),
+        distinct: false,
     }
 }
 

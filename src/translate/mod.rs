@@ -227,7 +227,7 @@ impl Translation<'_> {
     fn bind_outputs(&mut self, node: &Node, outs: Vec<Out>, graph: &program::Graph) -> Result<()> {
         if outs.len() < node.outputs.len() {
             let message = format!("the rule returns {} results, the program has {}", outs.len(), node.outputs.len());
-            return Err(self.builder.fault(message));
+            return Err(self.builder.contradiction(message));
         }
         for (output, out) in node.outputs.iter().zip(outs) {
             match (output, out) {
@@ -240,7 +240,7 @@ impl Translation<'_> {
                     if names.len() != values.len() {
                         let message =
                             format!("the rule returns a list of {}, the program has {}", values.len(), names.len());
-                        return Err(self.builder.fault(message));
+                        return Err(self.builder.contradiction(message));
                     }
                     for (name, value) in names.iter().zip(values) {
                         self.bind_tensor(node, name, value, graph)?;
@@ -252,7 +252,9 @@ impl Translation<'_> {
                 (NodeOutput::Sym(name), Out::Scalar(number)) => self.bind_number(name, number, graph)?,
                 (NodeOutput::Sym(name), Out::Tensor(value)) => self.bind_number(name, Scalar::Value(value), graph)?,
                 (output, out) => {
-                    return Err(self.builder.fault(format!("returns {out:?} where the program has {output:?}")));
+                    return Err(self
+                        .builder
+                        .contradiction(format!("returns {out:?} where the program has {output:?}")));
                 }
             }
         }

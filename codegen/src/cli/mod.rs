@@ -15,6 +15,7 @@ mod matrix;
 mod report;
 mod stats;
 mod try_rules;
+mod verify;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -55,6 +56,7 @@ enum Command {
     Examples(examples::Args),
     Stats(stats::Args),
     Try(try_rules::Args),
+    Verify(verify::Args),
 }
 
 /// Runs the command line of this process.
@@ -74,6 +76,7 @@ pub fn main() -> ExitCode {
         Command::Examples(args) => examples::run(mappings, args),
         Command::Stats(_) => stats::run(mappings),
         Command::Try(args) => try_rules::run(mappings, args),
+        Command::Verify(args) => verify::run(mappings, args),
     };
     report::exit_code(done)
 }

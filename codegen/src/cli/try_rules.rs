@@ -15,13 +15,18 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(mappings: &Path, args: &Args) -> Result<(), Stop> {
+    exporter(mappings, "try", &args.wanted)
+}
+
+/// Runs a command of the exporter that was built with this program, on the rules in a folder.
+pub fn exporter(mappings: &Path, command: &str, args: &[String]) -> Result<(), Stop> {
     let here = std::env::current_exe().map_err(|e| format!("the path of this program is unknown: {e}"))?;
     let exporter = here.with_file_name(format!("aten2onnx{}", std::env::consts::EXE_SUFFIX));
     if !exporter.exists() {
         let text = format!("{} does not exist: run `cargo build`", exporter.display());
         return Err(Stop::Unable(text));
     }
-    let status = Command::new(&exporter).arg("try").arg("--rules").arg(mappings).args(&args.wanted).status();
+    let status = Command::new(&exporter).arg(command).arg("--rules").arg(mappings).args(args).status();
     match status.map_err(|e| format!("{}: {e}", exporter.display()))?.code() {
         Some(0) => Ok(()),
         _ => Err(Stop::Wrong),

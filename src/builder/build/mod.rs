@@ -130,9 +130,19 @@ impl Builder {
 
     /// An internal error that names the current rule.
     pub fn fault(&self, message: impl std::fmt::Display) -> Error {
+        Error::internal(self.of_rule(message))
+    }
+
+    /// An error for sizes or dtypes that contradict an operator; it names the current rule.
+    pub fn contradiction(&self, message: impl std::fmt::Display) -> Error {
+        Error::contradiction(self.of_rule(message))
+    }
+
+    /// A message with the current rule.
+    pub(crate) fn of_rule(&self, message: impl std::fmt::Display) -> String {
         match self.origin().map(|o| o.rule.as_str()) {
-            Some(rule) if !rule.is_empty() => Error::internal(format!("{message} (in the rule for `{rule}`)")),
-            _ => Error::internal(message.to_string()),
+            Some(rule) if !rule.is_empty() => format!("{message} (in the rule for `{rule}`)"),
+            _ => message.to_string(),
         }
     }
 }

@@ -98,7 +98,7 @@ impl<'a> Ctx<'a> {
     /// The error for a call that violates the contract of the operator.
     pub fn error(&self, what: impl std::fmt::Display) -> Error {
         let inputs: Vec<String> = self.inputs.iter().map(|i| i.map_or("-".into(), |i| i.ty.to_string())).collect();
-        Error::internal(format!("{} at opset {}: {what} (inputs: {})", self.op, self.opset, inputs.join(", ")))
+        Error::contradiction(format!("{} at opset {}: {what} (inputs: {})", self.op, self.opset, inputs.join(", ")))
     }
 
     // Inputs.

@@ -77,7 +77,7 @@ fn integers_out_of_range_wrap_as_in_pytorch() {
 }
 
 #[test]
-fn fractions_and_dtypes_that_do_not_fit_are_faults() {
+fn fractions_and_dtypes_that_do_not_fit_contradict_the_call() {
     let mut cx = builder(26);
     cx.set_origin(Origin { rule: "aten::x".into(), ..Origin::default() });
     let i = cx.input("i", Type::sized(Int32, &[2]));
@@ -85,7 +85,7 @@ fn fractions_and_dtypes_that_do_not_fit_are_faults() {
     assert_eq!(fraction.message, "0.5 does not fit int32 (in the rule for `aten::x`)");
     let x = cx.input("x", Type::sized(Float32, &[2]));
     let mixed = cx.node1("Add", vec![i.into(), x.into()], vec![]).unwrap_err();
-    assert_eq!(mixed.kind, Kind::Internal);
+    assert_eq!(mixed.kind, Kind::Input);
     assert!(mixed.message.contains("`aten::x`") && mixed.message.contains("int32"), "{mixed}");
     assert_eq!(cx.node1("NoSuchThing", vec![], vec![]).unwrap_err().kind, Kind::Internal);
 }
@@ -470,7 +470,7 @@ fn older_forms_stand_where_they_mean_the_same() {
     assert_eq!(cx.shape(y).unwrap(), [n(2), n(3)]);
     let error =
         cx.node1_in(Form::before(13), "Squeeze", vec![x.into()], vec![("axes", Attr::Ints(vec![0]))]).unwrap_err();
-    assert_eq!(error.kind, Kind::Internal);
+    assert_eq!(error.kind, Kind::Input);
 }
 
 #[test]

@@ -13,4 +13,4 @@ mod print;
 mod scan;
 
 pub use parse::parse_file;
-pub use print::print_file;
+pub use print::{example_line, print_file};

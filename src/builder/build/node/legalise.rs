@@ -132,7 +132,7 @@ impl Builder {
                 Some((other, name)) if other != dtype => {
                     let what =
                         format!("takes {other} for `{name}` and {dtype} for `{}`: both are {}", port.name, set.name);
-                    return Err(call.fault(self, what));
+                    return Err(self.contradiction(format!("`{}` {what}", call.op)));
                 }
                 _ => *slot = Some((dtype, port.name)),
             }

@@ -198,10 +198,10 @@ impl Builder {
         infer::TypedInput { ty: self.ty(value), constant: view, content: self.content(value) }
     }
 
-    /// Adds the current rule to an internal error without one.
+    /// Adds the current rule to an error about a call.
     fn in_rule(&self, error: Error) -> Error {
         match error.kind {
-            Kind::Internal => Error { message: self.fault(&error.message).message, ..error },
+            Kind::Internal | Kind::Input => Error { message: self.of_rule(&error.message), ..error },
             _ => error,
         }
     }
@@ -314,7 +314,7 @@ impl Builder {
         self.lowerings.depth += 1;
         let result = run(self);
         self.lowerings.depth -= 1;
-        result.map_err(|e| if e.kind == Kind::Internal { e.at(rule) } else { e })
+        result.map_err(|e| if matches!(e.kind, Kind::Internal | Kind::Input) { e.at(rule) } else { e })
     }
 
     /// The requested values of a rule, with the types and contents that are known of the call that they replace.
@@ -328,7 +328,7 @@ impl Builder {
         values.truncate(call.outputs);
         for (value, ty) in values.iter().zip(&inferred.types) {
             self.refine(*value, ty)
-                .map_err(|(got, wanted)| self.fault(format!("`{rule}` returns {got}, expected {wanted}")))?;
+                .map_err(|(got, wanted)| self.contradiction(format!("`{rule}` returns {got}, expected {wanted}")))?;
         }
         for (value, content) in values.iter().zip(&inferred.contents) {
             if let (Some(content), None) = (content, self.content(*value)) {

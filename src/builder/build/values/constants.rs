@@ -68,7 +68,7 @@ impl Builder {
         }
         let mut bytes = Vec::with_capacity(numbers.len() * 8);
         for number in numbers {
-            bytes.extend(encode::encode(number, dtype).map_err(|what| self.fault(what))?);
+            bytes.extend(encode::encode(number, dtype).map_err(|what| self.contradiction(what))?);
         }
         self.constant(dtype, sizes, bytes)
     }

@@ -99,8 +99,7 @@ impl Builder {
     /// Refines a type with the one PyTorch recorded. Another dtype or rank is an error of the rule.
     pub fn set_type(&mut self, value: Value, recorded: &Type) -> Result<()> {
         self.refine(value, recorded).map_err(|(inferred, recorded)| {
-            let fault = self.fault(format!("returns {inferred} where PyTorch recorded {recorded}"));
-            fault.help("load and run the program in PyTorch: if it computes the former, the archive is inconsistent")
+            self.contradiction(format!("returns {inferred} where PyTorch recorded {recorded}"))
         })
     }
 

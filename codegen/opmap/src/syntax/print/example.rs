@@ -99,3 +99,17 @@ fn float(value: f64) -> String {
         _ => format!("{value:?}"),
     }
 }
+
+/// The text of an example on one line: `example aten::elu(f32[n], alpha = 0.5) with n = 4`. Arguments have names, except for the
+/// first ones of the header.
+pub fn example_line(target: &str, header: &[&str], args: &[(String, ExampleValue)], with: &[(String, i64)]) -> String {
+    let leading = args.iter().zip(header).take_while(|((name, _), param)| name == *param).count();
+    let texts = args.iter().enumerate().map(|(i, (name, given))| match i < leading {
+        true => value(given),
+        false => format!("{name} = {}", value(given)),
+    });
+    let texts: Vec<String> = texts.collect();
+    let sizes: Vec<String> = with.iter().map(|(name, size)| format!("{name} = {size}")).collect();
+    let with = if sizes.is_empty() { String::new() } else { format!(" with {}", sizes.join(", ")) };
+    format!("example {target}({}){with}", texts.join(", "))
+}

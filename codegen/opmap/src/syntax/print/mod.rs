@@ -10,6 +10,7 @@ mod flat;
 mod layout;
 
 use crate::syntax::ast::ExternFn;
+pub use example::example_line;
 use layout::Writer;
 
 use super::ast::{Body, Comment, Expr, File, Fn, Item, ItemKind, Lower, LowerOutputs, Map, Row};

@@ -1,0 +1,248 @@
+//! Makes calls of a rule: from its header, and by changing its examples and the calls that PyTorch took.
+
+use std::collections::BTreeMap;
+
+use aten2onnx_opmap::syntax::ast::{ExampleSize, ExampleValue};
+use aten2onnx_opmap::syntax::example_line;
+use aten2onnx_opmap::tree::{Example, Expr, Kind, Param, Pattern, Program, Target};
+use aten2onnx_opmap::visit;
+use fastrand::Rng;
+use rustc_hash::FxHashSet;
+
+use super::domain;
+use super::mutate::Mutation;
+
+/// The largest number of elements of all tensors of a call.
+const MOST_ELEMENTS: i64 = 50_000;
+/// How many calls in a row may be known already before the domain counts as exhausted.
+const MOST_REPEATED: usize = 2_000;
+/// How many calls are kept to be changed.
+const MOST_KEPT: usize = 400;
+
+/// The constants in the rule and what it calls, which are likely to decide between its branches.
+#[derive(Debug, Default)]
+pub(super) struct Pool {
+    pub ints: Vec<i64>,
+    pub texts: Vec<String>,
+    /// The values that examples give to a parameter.
+    pub given: BTreeMap<String, Vec<ExampleValue>>,
+}
+
+/// A source of calls of one rule.
+#[derive(Debug)]
+pub(super) struct Calls<'a> {
+    target: Target,
+    name: &'a str,
+    header: Vec<&'a str>,
+    params: &'a [Param],
+    pool: Pool,
+    kept: Vec<Example>,
+    /// Examples that were not returned yet.
+    fresh: Vec<Example>,
+    seen: FxHashSet<String>,
+    rng: Rng,
+}
+
+impl<'a> Calls<'a> {
+    /// Of the rule for an overload. The same seed gives the same calls.
+    pub fn new(program: &'a Program, name: &'a str, seed: u64) -> Option<Calls<'a>> {
+        let function = &program.map(name)?.function;
+        let target = Target::Map(name.to_owned());
+        let own: Vec<Example> = program.examples.iter().filter(|example| example.target == target).cloned().collect();
+        let hash = name.bytes().fold(seed ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        Some(Calls {
+            target,
+            name,
+            header: function.params.iter().map(|param| param.name.as_str()).collect(),
+            params: &function.params,
+            pool: pool(program, &function.body, &own),
+            kept: own.clone(),
+            fresh: own,
+            seen: FxHashSet::default(),
+            rng: Rng::with_seed(hash),
+        })
+    }
+
+    /// A call that was not made before; None if hardly any is left.
+    pub fn next(&mut self) -> Option<Example> {
+        for _ in 0..MOST_REPEATED {
+            let Some(call) = self.made() else { continue };
+            if self.seen.insert(call.text.clone()) {
+                return Some(call);
+            }
+        }
+        None
+    }
+
+    /// Keeps a call to make others of it.
+    pub fn keep(&mut self, call: Example) {
+        if self.kept.len() < MOST_KEPT {
+            self.kept.push(call);
+            return;
+        }
+        let at = self.rng.usize(..self.kept.len());
+        if let Some(place) = self.kept.get_mut(at) {
+            *place = call;
+        }
+    }
+
+    fn made(&mut self) -> Option<Example> {
+        if let Some(example) = self.fresh.pop() {
+            return self.call(example.args, example.with);
+        }
+        if self.kept.is_empty() || self.rng.u8(..8) == 0 {
+            let args = self.any_arguments();
+            return self.call(args, Vec::new());
+        }
+        let from = self.rng.usize(..self.kept.len());
+        let mut changed = self.kept.get(from)?.clone();
+        let times = *self.rng.choice(&[1, 1, 1, 2, 2, 3, 5])?;
+        for _ in 0..times {
+            Mutation { params: self.params, pool: &self.pool, rng: &mut self.rng }.apply(&mut changed);
+        }
+        self.call(changed.args, changed.with)
+    }
+
+    /// A call with these arguments, in the order of the header; None if it is too large.
+    pub fn call(&self, args: Vec<(String, ExampleValue)>, with: Vec<(String, i64)>) -> Option<Example> {
+        call_of(&self.target, self.name, &self.header, args, with)
+    }
+
+    fn any_arguments(&mut self) -> Vec<(String, ExampleValue)> {
+        let mut args = Vec::new();
+        for param in self.params {
+            if param.default.is_some() && self.rng.bool() {
+                continue;
+            }
+            let value = Mutation { params: self.params, pool: &self.pool, rng: &mut self.rng }.any(param);
+            args.push((param.name.clone(), value));
+        }
+        args
+    }
+}
+
+/// A call with these arguments, in the order of the header; None if it is too large.
+pub(super) fn call_of(
+    target: &Target,
+    name: &str,
+    header: &[&str],
+    mut args: Vec<(String, ExampleValue)>,
+    mut with: Vec<(String, i64)>,
+) -> Option<Example> {
+    args.sort_by_key(|(name, _)| header.iter().position(|param| param == name));
+    let mut used = FxHashSet::default();
+    args.iter().for_each(|(_, value)| symbols(value, &mut used));
+    with.retain(|(name, _)| used.contains(name.as_str()));
+    let elements: i64 = args.iter().map(|(_, value)| elements(value, &with)).fold(0, i64::saturating_add);
+    if elements > MOST_ELEMENTS || (is_of_python(name) && !args.iter().all(|(_, value)| is_python_number(value))) {
+        return None;
+    }
+    let is_choice = |(name, value): &(String, ExampleValue)| match value {
+        ExampleValue::Int(n) => domain::is_choice(name, *n),
+        _ => true,
+    };
+    if !args.iter().all(is_choice) {
+        return None;
+    }
+    let text = example_line(name, header, &args, &with);
+    drop(used);
+    Some(Example { target: target.clone(), args, with, text, span: aten2onnx_opmap::source::Span::NOWHERE })
+}
+
+/// Whether it is a function of Python's numbers, as torch.export records them for sizes.
+fn is_of_python(name: &str) -> bool {
+    ["_operator::", "math::", "torch::"].iter().any(|namespace| name.starts_with(namespace))
+}
+
+/// A number that is computed in the graph has the dtype of a number of Python.
+fn is_python_number(value: &ExampleValue) -> bool {
+    match value {
+        ExampleValue::Tensor { dtype, sizes, .. } => {
+            sizes.is_empty() && matches!(dtype.as_str(), "i64" | "f64" | "bool")
+        }
+        ExampleValue::Literal { .. } => false,
+        _ => true,
+    }
+}
+
+fn symbols<'v>(value: &'v ExampleValue, used: &mut FxHashSet<&'v str>) {
+    match value {
+        ExampleValue::Tensor { sizes, .. } => used.extend(sizes.iter().filter_map(|size| match size {
+            ExampleSize::Symbolic(name) => Some(name.as_str()),
+            ExampleSize::Known(_) => None,
+        })),
+        ExampleValue::Name(name) => drop(used.insert(name)),
+        ExampleValue::List(items) => items.iter().for_each(|item| symbols(item, used)),
+        _ => {}
+    }
+}
+
+fn elements(value: &ExampleValue, with: &[(String, i64)]) -> i64 {
+    match value {
+        ExampleValue::Tensor { sizes, .. } => sizes.iter().map(|s| size_of(s, with)).fold(1, i64::saturating_mul),
+        ExampleValue::List(items) => items.iter().map(|item| elements(item, with)).fold(0, i64::saturating_add),
+        _ => 0,
+    }
+}
+
+/// The size of a dimension when the call runs.
+pub(super) fn size_of(size: &ExampleSize, with: &[(String, i64)]) -> i64 {
+    match size {
+        ExampleSize::Known(n) => *n,
+        ExampleSize::Symbolic(name) => with.iter().find(|(symbol, _)| symbol == name).map_or(0, |(_, n)| *n),
+    }
+}
+
+/// The constants of a rule and the helpers that it calls, and the arguments of its examples.
+fn pool(program: &Program, body: &Expr, examples: &[Example]) -> Pool {
+    let mut pool = Pool::default();
+    let (mut called, mut open) = (FxHashSet::default(), vec![body]);
+    while let Some(body) = open.pop() {
+        visit::walk(body, &mut |expr| match &expr.kind {
+            Kind::Int(n) => pool.ints.push(*n),
+            Kind::Str(text) => pool.texts.push(text.clone()),
+            Kind::Match { arms, .. } => {
+                arms.iter().flat_map(|arm| &arm.patterns).for_each(|pattern| literals(pattern, &mut pool));
+            }
+            Kind::Fn(name, _) if called.insert(name.as_str()) => open.extend(program.helper(name).map(|f| &f.body)),
+            Kind::Rule(name, _) if called.insert(name.as_str()) => {
+                open.extend(program.map(name).map(|map| &map.function.body));
+            }
+            _ => {}
+        });
+    }
+    pool.ints.sort_unstable();
+    pool.ints.dedup();
+    pool.texts.sort_unstable();
+    pool.texts.dedup();
+    for (name, value) in examples.iter().flat_map(|example| &example.args) {
+        let given = pool.given.entry(name.clone()).or_default();
+        if !given.contains(value) {
+            given.push(value.clone());
+        }
+    }
+    pool
+}
+
+/// The constants in a pattern.
+fn literals(pattern: &Pattern, pool: &mut Pool) {
+    match pattern {
+        Pattern::Literal(literal) => visit::walk(literal, &mut |expr| match &expr.kind {
+            Kind::Int(n) => pool.ints.push(*n),
+            Kind::Str(text) => pool.texts.push(text.clone()),
+            _ => {}
+        }),
+        Pattern::Tuple(parts) => parts.iter().for_each(|part| literals(part, pool)),
+        _ => {}
+    }
+}
+
+/// A tensor with random sizes.
+pub(super) fn any_tensor(rng: &mut Rng) -> ExampleValue {
+    let rank = domain::rank(rng);
+    let sizes = (0..rank).map(|_| ExampleSize::Known(domain::size(rng).min(8))).collect();
+    let range = (rng.u8(..4) == 0).then(|| domain::range(rng));
+    ExampleValue::Tensor { dtype: domain::dtype(rng).to_owned(), sizes, range }
+}

@@ -1,0 +1,367 @@
+//! Changes a call in one place: a size everywhere, a dtype, a rank, elements, a number, an argument that is left out.
+
+use aten2onnx_opmap::syntax::ast::{ExampleSize, ExampleValue};
+use aten2onnx_opmap::tree::{Example, Param};
+use aten2onnx_opmap::types::Ty;
+use fastrand::Rng;
+
+use super::calls::{Pool, any_tensor, size_of};
+use super::domain;
+
+/// Elements are written out for tensors up to this many.
+const MOST_WRITTEN: i64 = 24;
+
+/// Changes of calls of one rule.
+pub(super) struct Mutation<'m> {
+    pub params: &'m [Param],
+    pub pool: &'m Pool,
+    pub rng: &'m mut Rng,
+}
+
+impl Mutation<'_> {
+    /// Changes a call.
+    pub fn apply(&mut self, call: &mut Example) {
+        match self.rng.u8(..20) {
+            0..=3 => self.resize(call),
+            4..=6 => self.retype(call),
+            7..=8 => self.rerank(call),
+            9..=10 => self.name_size(call),
+            11..=12 => self.elements(call),
+            13 => self.leave_out(call),
+            14 => self.add(call),
+            _ => self.change_argument(call),
+        }
+    }
+
+    /// Changes a size in all places that have it, or in one.
+    fn resize(&mut self, call: &mut Example) {
+        let with = call.with.clone();
+        let mut sizes = Vec::new();
+        visit(call, &mut |value| {
+            if let ExampleValue::Tensor { sizes: own, .. } = value {
+                sizes.extend(own.iter().map(|size| size_of(size, &with)));
+            }
+        });
+        let Some(old) = self.rng.choice(&sizes).copied() else { return };
+        let new = domain::size(self.rng);
+        if self.rng.u8(..4) == 0 {
+            let index = self.rng.usize(..sizes.len().max(1));
+            let mut at = 0;
+            return visit(call, &mut |value| {
+                let ExampleValue::Tensor { sizes, .. } = value else { return };
+                for size in sizes {
+                    if at == index {
+                        *size = ExampleSize::Known(new);
+                    }
+                    at += 1;
+                }
+            });
+        }
+        call.with.iter_mut().filter(|(_, n)| *n == old).for_each(|(_, n)| *n = new);
+        let also_numbers = self.rng.u8(..3) == 0;
+        visit(call, &mut |value| match value {
+            ExampleValue::Tensor { sizes, .. } => {
+                sizes.iter_mut().filter(|size| **size == ExampleSize::Known(old)).for_each(|size| {
+                    *size = ExampleSize::Known(new);
+                });
+            }
+            ExampleValue::Int(n) if also_numbers && *n == old => *n = new,
+            _ => {}
+        });
+    }
+
+    /// Changes the dtype of all tensors that have one, or of one tensor.
+    fn retype(&mut self, call: &mut Example) {
+        let mut dtypes = Vec::new();
+        visit(call, &mut |value| dtypes.extend(dtype_of(value).cloned()));
+        let Some(old) = self.rng.choice(&dtypes).cloned() else { return };
+        let new = domain::dtype(self.rng).to_owned();
+        let only = (self.rng.u8(..3) == 0).then(|| self.rng.usize(..dtypes.len().max(1)));
+        let mut at = 0;
+        visit(call, &mut |value| {
+            let Some(dtype) = dtype_of(value) else { return };
+            let wanted = only.map_or(*dtype == old, |only| only == at);
+            at += 1;
+            if wanted {
+                set_dtype(value, &new);
+            }
+        });
+    }
+
+    /// Adds a dimension in front of all tensors or of one, or takes one away.
+    fn rerank(&mut self, call: &mut Example) {
+        let mut count = 0;
+        visit(call, &mut |value| count += usize::from(matches!(value, ExampleValue::Tensor { .. })));
+        if count == 0 {
+            return;
+        }
+        let only = self.rng.bool().then(|| self.rng.usize(..count));
+        let added = self.rng.bool().then(|| ExampleSize::Known(domain::size(self.rng).min(5)));
+        let mut at = 0;
+        visit(call, &mut |value| {
+            let ExampleValue::Tensor { sizes, .. } = value else { return };
+            let wanted = only.is_none_or(|only| only == at);
+            at += 1;
+            match &added {
+                _ if !wanted => {}
+                Some(size) if sizes.len() < 6 => sizes.insert(0, size.clone()),
+                None if !sizes.is_empty() => drop(sizes.remove(0)),
+                _ => {}
+            }
+        });
+    }
+
+    /// Makes a size symbolic wherever it occurs, or a symbolic one known.
+    fn name_size(&mut self, call: &mut Example) {
+        if let Some((name, size)) = self.rng.choice(&call.with).cloned()
+            && self.rng.bool()
+        {
+            return visit(call, &mut |value| match value {
+                ExampleValue::Tensor { sizes, .. } => {
+                    let symbol = ExampleSize::Symbolic(name.clone());
+                    sizes.iter_mut().filter(|own| **own == symbol).for_each(|own| *own = ExampleSize::Known(size));
+                }
+                ExampleValue::Name(text) if *text == name => *value = ExampleValue::Int(size),
+                _ => {}
+            });
+        }
+        let mut sizes = Vec::new();
+        visit(call, &mut |value| {
+            if let ExampleValue::Tensor { sizes: own, .. } = value {
+                sizes.extend(own.iter().filter_map(|size| match size {
+                    ExampleSize::Known(n) => Some(*n),
+                    ExampleSize::Symbolic(_) => None,
+                }));
+            }
+        });
+        // torch.export takes sizes of 0 and 1 as they are.
+        sizes.retain(|size| *size > 1);
+        let Some(size) = self.rng.choice(&sizes).copied() else { return };
+        let taken = |name: &str| call.with.iter().any(|(other, _)| other == name);
+        let Some(name) = ["n", "m", "k", "p"].into_iter().find(|name| !taken(name)) else { return };
+        call.with.push((name.to_owned(), size));
+        visit(call, &mut |value| {
+            let ExampleValue::Tensor { sizes, .. } = value else { return };
+            sizes.iter_mut().filter(|own| **own == ExampleSize::Known(size)).for_each(|own| {
+                *own = ExampleSize::Symbolic(name.to_owned());
+            });
+        });
+    }
+
+    /// Gives a tensor special elements, or bounds.
+    fn elements(&mut self, call: &mut Example) {
+        let mut count = 0;
+        visit(call, &mut |value| count += usize::from(dtype_of(value).is_some()));
+        if count == 0 {
+            return;
+        }
+        let index = self.rng.usize(..count);
+        let mut at = 0;
+        let rng = &mut *self.rng;
+        visit(call, &mut |value| {
+            if dtype_of(value).is_none() {
+                return;
+            }
+            at += 1;
+            if at - 1 == index {
+                *value = other_elements(rng, value);
+            }
+        });
+    }
+
+    fn leave_out(&mut self, call: &mut Example) {
+        let optional = |name: &str| self.params.iter().any(|param| param.name == name && param.default.is_some());
+        let places: Vec<usize> = (0..call.args.len()).filter(|i| optional(&call.args[*i].0)).collect();
+        if let Some(place) = self.rng.choice(&places) {
+            call.args.remove(*place);
+        }
+    }
+
+    fn add(&mut self, call: &mut Example) {
+        let missing: Vec<&Param> =
+            self.params.iter().filter(|param| call.args.iter().all(|(name, _)| *name != param.name)).collect();
+        if let Some(param) = self.rng.choice(&missing).copied() {
+            let value = self.any(param);
+            call.args.push((param.name.clone(), value));
+        }
+    }
+
+    fn change_argument(&mut self, call: &mut Example) {
+        let plain = |name: &str| self.params.iter().find(|param| param.name == name && param.ty != Ty::Tensor);
+        let places: Vec<(usize, &Param)> =
+            call.args.iter().enumerate().filter_map(|(i, (name, _))| Some((i, plain(name)?))).collect();
+        let Some((place, param)) = self.rng.choice(&places).copied() else { return self.resize(call) };
+        let Some((_, value)) = call.args.get(place) else { return };
+        let new = if self.rng.u8(..3) == 0 { self.any(param) } else { self.near(value, &param.ty) };
+        if let Some(argument) = call.args.get_mut(place) {
+            argument.1 = new;
+        }
+    }
+
+    /// A value of the parameter.
+    pub fn any(&mut self, param: &Param) -> ExampleValue {
+        if let Some(value) = self.pool.given.get(&param.name).and_then(|given| self.rng.choice(given))
+            && self.rng.bool()
+        {
+            return match value {
+                // Its symbolic sizes may have other values here.
+                ExampleValue::Tensor { .. } | ExampleValue::Name(_) => known(value),
+                other => other.clone(),
+            };
+        }
+        self.of(&param.ty)
+    }
+
+    /// A value of a type.
+    fn of(&mut self, ty: &Ty) -> ExampleValue {
+        match ty {
+            Ty::Tensor => any_tensor(self.rng),
+            Ty::Int | Ty::SymInt => ExampleValue::Int(self.int()),
+            Ty::Float => ExampleValue::Float(domain::float(self.rng)),
+            Ty::Bool => ExampleValue::Bool(self.rng.bool()),
+            Ty::Scalar => match self.rng.u8(..5) {
+                0..=1 => ExampleValue::Int(domain::int(self.rng)),
+                2 => ExampleValue::Bool(self.rng.bool()),
+                _ => ExampleValue::Float(domain::float(self.rng)),
+            },
+            Ty::Str => {
+                self.rng.choice(&self.pool.texts).map_or(ExampleValue::None, |text| ExampleValue::Str(text.clone()))
+            }
+            Ty::ScalarType => {
+                let names = [
+                    "float32",
+                    "float64",
+                    "float16",
+                    "bfloat16",
+                    "int64",
+                    "int32",
+                    "uint8",
+                    "int8",
+                    "bool",
+                    "complex64",
+                ];
+                ExampleValue::Name((*self.rng.choice(names).unwrap_or(&"float32")).to_owned())
+            }
+            Ty::List(item) => {
+                let count = *self.rng.choice(&[0, 1, 1, 2, 2, 2, 3, 4]).unwrap_or(&1);
+                ExampleValue::List((0..count).map(|_| self.of(item)).collect())
+            }
+            Ty::Optional(inner) if self.rng.u8(..3) > 0 => self.of(inner),
+            _ => ExampleValue::None,
+        }
+    }
+
+    fn int(&mut self) -> i64 {
+        match self.rng.choice(&self.pool.ints) {
+            Some(n) if self.rng.u8(..3) == 0 => *n,
+            _ => domain::int(self.rng),
+        }
+    }
+
+    /// A value like another one.
+    fn near(&mut self, value: &ExampleValue, ty: &Ty) -> ExampleValue {
+        let inner = if let Ty::Optional(inner) = ty { inner } else { ty };
+        match (value, inner) {
+            (ExampleValue::Int(n), _) if self.rng.bool() => {
+                ExampleValue::Int(n.saturating_add(*self.rng.choice(&[-1, 1, 2, -2]).unwrap_or(&1)))
+            }
+            (ExampleValue::Int(n), _) if self.rng.u8(..4) == 0 => ExampleValue::Int(n.saturating_neg()),
+            (ExampleValue::Float(x), _) if self.rng.bool() => {
+                ExampleValue::Float(x * *self.rng.choice(&[-1.0, 0.5, 2.0, 1.1]).unwrap_or(&1.0))
+            }
+            (ExampleValue::Bool(b), _) => ExampleValue::Bool(!b),
+            (ExampleValue::List(items), Ty::List(item)) => self.near_list(items, item),
+            _ => self.of(ty),
+        }
+    }
+
+    fn near_list(&mut self, items: &[ExampleValue], item: &Ty) -> ExampleValue {
+        let mut items = items.to_vec();
+        let at = self.rng.usize(..items.len() + 1);
+        match (self.rng.u8(..6), items.get(at)) {
+            (0, _) => items.insert(at, self.of(item)),
+            (1, Some(_)) => drop(items.remove(at)),
+            (2, Some(_)) => items.swap(at, 0),
+            (_, Some(old)) => {
+                let new = self.near(old, item);
+                items[at] = new;
+            }
+            _ => items.push(self.of(item)),
+        }
+        ExampleValue::List(items)
+    }
+}
+
+/// A value without symbolic sizes.
+fn known(value: &ExampleValue) -> ExampleValue {
+    match value {
+        ExampleValue::Tensor { dtype, sizes, range } => {
+            let known = |size: &ExampleSize| match size {
+                ExampleSize::Known(n) => ExampleSize::Known(*n),
+                ExampleSize::Symbolic(_) => ExampleSize::Known(3),
+            };
+            ExampleValue::Tensor { dtype: dtype.clone(), sizes: sizes.iter().map(known).collect(), range: *range }
+        }
+        ExampleValue::Name(name) if aten2onnx_core::dtype::Dtype::from_torch_name(name).is_none() => {
+            ExampleValue::Int(3)
+        }
+        other => other.clone(),
+    }
+}
+
+fn other_elements(rng: &mut Rng, value: &ExampleValue) -> ExampleValue {
+    let (dtype, sizes) = match value {
+        ExampleValue::Tensor { dtype, sizes, .. } => {
+            let known: Option<Vec<i64>> =
+                sizes.iter().map(|size| if let ExampleSize::Known(n) = size { Some(*n) } else { None }).collect();
+            let count = known.as_ref().map_or(0, |sizes| sizes.iter().product::<i64>());
+            match known {
+                Some(known) if !known.is_empty() && (1..=MOST_WRITTEN).contains(&count) && rng.u8(..3) > 0 => {
+                    (dtype, known)
+                }
+                _ => {
+                    let range = (rng.u8(..4) > 0).then(|| domain::range(rng));
+                    return ExampleValue::Tensor { dtype: dtype.clone(), sizes: sizes.clone(), range };
+                }
+            }
+        }
+        ExampleValue::Literal { dtype, sizes, .. } => (dtype, sizes.clone()),
+        other => return other.clone(),
+    };
+    if dtype.starts_with('c') {
+        return value.clone();
+    }
+    let count = sizes.iter().product::<i64>();
+    let elements = (0..count).map(|_| domain::element(rng, dtype)).collect();
+    ExampleValue::Literal { dtype: dtype.clone(), sizes, elements }
+}
+
+/// Calls `f` on all values of a call, also those in lists.
+pub(super) fn visit(call: &mut Example, f: &mut dyn FnMut(&mut ExampleValue)) {
+    fn inside(value: &mut ExampleValue, f: &mut dyn FnMut(&mut ExampleValue)) {
+        f(value);
+        if let ExampleValue::List(items) = value {
+            items.iter_mut().for_each(|item| inside(item, f));
+        }
+    }
+    call.args.iter_mut().for_each(|(_, value)| inside(value, f));
+}
+
+pub(super) fn dtype_of(value: &ExampleValue) -> Option<&String> {
+    match value {
+        ExampleValue::Tensor { dtype, .. } | ExampleValue::Literal { dtype, .. } => Some(dtype),
+        _ => None,
+    }
+}
+
+/// Changes a dtype; elements that it cannot hold become random ones.
+pub(super) fn set_dtype(value: &mut ExampleValue, new: &str) {
+    match value {
+        ExampleValue::Tensor { dtype, .. } => new.clone_into(dtype),
+        ExampleValue::Literal { sizes, .. } => {
+            let sizes = sizes.iter().map(|n| ExampleSize::Known(*n)).collect();
+            *value = ExampleValue::Tensor { dtype: new.to_owned(), sizes, range: None };
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,139 @@
+"""Answers questions about calls of PyTorch's operators, for `aten2onnx-codegen verify`.
+
+    oracle.py [MODULE ...]
+
+Reads a line of JSON with a list of questions, writes a line with a list of answers, until the input ends; `null` if a question made the process
+crash that answers them.
+`{"types": RECORD}` is answered by `{"types": [["float32", [2, 3]], ..], "random": false}`, or by `{"refused": "why"}` where PyTorch refuses the call.
+`{"doubt": RECORD}` is answered by `{"doubt": "why"}` if PyTorch contradicts itself about the call, else by `{"doubt": null}`.
+`{"judge": RECORD}` is answered by the verdict of judge.py. Records are those of judge.py, which lies in the same folder.
+"""
+import contextlib
+import faulthandler
+import json
+import os
+import resource
+import sys
+import warnings
+import zlib
+
+import judge
+import numpy as np
+
+# Results with more elements are not compared.
+MOST_ELEMENTS = 1_000_000
+# Bytes of memory beyond those after the imports.
+MOST_MEMORY = 4 << 30
+# Seconds for one question. Whoever needs more counts as crashed.
+MOST_SECONDS = 60
+
+
+def types(record):
+    rng = np.random.default_rng(zlib.crc32(record["text"].encode()))
+    try:
+        inputs = [judge.make_input(spec, rng) for spec in record["inputs"]]
+        results, random = judge.run_torch(record, inputs)
+        if any(result.dtype == object for result in results):
+            return {"refused": "a result is an integer beyond 64 bits"}
+        if sum(result.size for result in results) > MOST_ELEMENTS:
+            return {"refused": "the results are too large to be compared"}
+        return {"types": [[result.dtype.name, list(result.shape)] for result in results], "random": random}
+    except Exception as error:
+        return {"refused": judge.first_line(error)}
+
+
+def doubt(record):
+    """Why a call is not taken as valid although a kernel gives an answer: kernels of the CPU do not check everything."""
+    import torch
+    import torch._decomp
+    rng = np.random.default_rng(zlib.crc32(record["text"].encode()))
+    inputs = judge.make_inputs(record, rng)
+    if record["op"].partition("::")[0] in judge.PYTHON:
+        return {"doubt": None}
+    op = judge.find_operator(record["op"])
+    args = judge.operator_arguments(op, record, inputs)
+    want = flat(op(**args))
+    metas = torch.utils._pytree.tree_map(lambda x: x.to("meta") if isinstance(x, torch.Tensor) else x, args)
+    decomposed = torch._decomp.decomposition_table.get(op)
+    for what, run in [("meta kernel", lambda: op(**metas)), ("decomposition", decomposed and (lambda: decomposed(**args)))]:
+        if run is None:
+            continue
+        try:
+            have = flat(run())
+        except NotImplementedError:
+            continue
+        except Exception as error:
+            if "meta" in str(error).lower() and what == "meta kernel":
+                continue
+            return {"doubt": f"PyTorch's {what} refuses it: {judge.first_line(error)}"}
+        if have != want and len(have) == len(want):
+            return {"doubt": f"PyTorch's {what} gives {have}, its kernel {want}"}
+    return {"doubt": None}
+
+
+def flat(results):
+    import torch
+    leaves = torch.utils._pytree.tree_leaves(results)
+    return [(str(x.dtype), list(x.shape)) for x in leaves if isinstance(x, torch.Tensor)]
+
+
+def answer(question):
+    (kind, record), = question.items()
+    faulthandler.dump_traceback_later(MOST_SECONDS, exit=True, file=open(os.devnull, "w"))
+    if kind == "doubt":
+        try:
+            return doubt(record)
+        except Exception:
+            return {"doubt": None}
+    return types(record) if kind == "types" else json.loads(judge.judge(json.dumps(record)))
+
+
+def limit_memory():
+    with open("/proc/self/statm") as f:
+        used = int(f.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    resource.setrlimit(resource.RLIMIT_AS, (used + MOST_MEMORY, resource.RLIM_INFINITY))
+
+
+def answer_all(source, target):
+    """Runs in a process of its own, which a kernel may crash."""
+    with contextlib.suppress(OSError, ValueError):
+        limit_memory()
+    for line in source:
+        print(json.dumps([answer(question) for question in json.loads(line)]), file=target, flush=True)
+
+
+def worker():
+    """Starts a process that has done the imports already: its number, and files for questions and answers."""
+    (question_out, question_in), (answer_out, answer_in) = os.pipe(), os.pipe()
+    number = os.fork()
+    if number == 0:
+        os.close(question_in)
+        os.close(answer_out)
+        # What libraries print must not get between the answers.
+        os.dup2(2, 1)
+        answer_all(os.fdopen(question_out), os.fdopen(answer_in, "w"))
+        os._exit(0)
+    os.close(question_out)
+    os.close(answer_in)
+    return number, os.fdopen(question_in, "w"), os.fdopen(answer_out)
+
+
+def main(*modules):
+    warnings.simplefilter("ignore")
+    judge.warm_up(modules)
+    print("ready", flush=True)
+    number, questions, answers = worker()
+    for line in sys.stdin:
+        try:
+            print(line, end="", file=questions, flush=True)
+            answered = answers.readline()
+        except BrokenPipeError:
+            answered = ""
+        if not answered:
+            os.waitpid(number, 0)
+            number, questions, answers = worker()
+        print(answered.rstrip("\n") or "null", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,131 @@
+//! What is known of each overload after a run: how many calls of which level, and what was wrong.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use aten2onnx_core::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+use super::check::{Fault, FaultKind};
+
+/// The results by overload.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Report {
+    /// The seed of the run.
+    pub seed: u64,
+    /// By overload.
+    pub rows: BTreeMap<String, Row>,
+}
+
+/// What is known of an overload.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Row {
+    /// Different calls that PyTorch takes whose results have PyTorch's dtypes and shapes.
+    pub typed: usize,
+    /// Whether hardly any other call is left in the domain.
+    pub exhausted: bool,
+    /// By opset: calls whose values were compared.
+    pub sampled: BTreeMap<u32, usize>,
+    /// Calls that only move data, compared element by element with inputs whose elements all differ.
+    pub exact: usize,
+    /// Whether every sampled call only moves data.
+    pub moves: bool,
+    /// Calls that PyTorch refuses.
+    pub invalid: usize,
+    /// Calls that make PyTorch crash.
+    pub crashed: usize,
+    /// Calls that PyTorch takes and the rule refuses, by reason.
+    pub refused: BTreeMap<String, usize>,
+    /// The branches of the rule that calls reached, and how many it has.
+    pub arms: (usize, usize),
+    /// What is wrong.
+    pub faults: Vec<Found>,
+}
+
+/// A fault with the smallest call that shows it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Found {
+    /// As a line of a mapping file.
+    pub example: String,
+    /// What is wrong.
+    #[serde(flatten)]
+    pub fault: Fault,
+    /// How many calls were wrong in this way.
+    pub calls: usize,
+}
+
+impl Row {
+    /// The number of calls that were wrong.
+    pub fn wrong(&self) -> usize {
+        self.faults.iter().map(|found| found.calls).sum()
+    }
+
+    /// A line for a table.
+    pub fn line(&self, name: &str) -> String {
+        let sampled = self.sampled.values().copied().min().unwrap_or(0);
+        let state = if self.faults.is_empty() { "ok   " } else { "WRONG" };
+        let mut parts = vec![format!("typed {}", self.typed), format!("sampled {sampled}")];
+        if self.moves {
+            parts.push(format!("exact {}", self.exact));
+        }
+        parts.push(format!("branches {}/{}", self.arms.0, self.arms.1));
+        let refused: usize = self.refused.values().sum();
+        if refused > 0 {
+            parts.push(format!("refused {refused}"));
+        }
+        if !self.faults.is_empty() {
+            parts.push(format!("wrong {}", self.wrong()));
+        }
+        format!("{state} {name}: {}", parts.join(", "))
+    }
+
+    /// The faults, each with its call.
+    pub fn lines(&self) -> Vec<String> {
+        let shown = |found: &Found| {
+            let opset = if found.fault.opset > 0 { format!(" at opset {}", found.fault.opset) } else { String::new() };
+            format!("    {}\n        {}{opset}: {}", found.example, kind(found.fault.kind), found.fault.what)
+        };
+        self.faults.iter().map(shown).collect()
+    }
+}
+
+fn kind(kind: FaultKind) -> &'static str {
+    match kind {
+        FaultKind::Panic => "panic",
+        FaultKind::Internal => "internal error",
+        FaultKind::Input => "refused as a wrong input",
+        FaultKind::Type => "wrong type",
+        FaultKind::Value => "wrong value",
+    }
+}
+
+impl Report {
+    /// Reads the report of an earlier run; an empty one if there is no file, or if the seed was another one.
+    ///
+    /// # Errors
+    /// The file is not a report.
+    pub fn read(path: &Path, seed: u64) -> Result<Report> {
+        let fresh = Report { seed, rows: BTreeMap::new() };
+        let Ok(text) = std::fs::read_to_string(path) else { return Ok(fresh) };
+        let report: Report = serde_json::from_str(&text).map_err(|error| {
+            Error::input(format!("no report of `verify`: {error}"))
+                .at(path.display().to_string())
+                .help("name another file, or remove this one")
+        })?;
+        Ok(if report.seed == seed { report } else { fresh })
+    }
+
+    /// Writes it, in one step.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let text = serde_json::to_string_pretty(self).map_err(|error| Error::internal(error.to_string()))?;
+        let at = |error: std::io::Error| Error::from(error).at(path.display().to_string());
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let file = tempfile::NamedTempFile::new_in(folder).map_err(at)?;
+        std::fs::write(file.path(), text).map_err(at)?;
+        file.persist(path).map_err(|error| at(error.error))?;
+        Ok(())
+    }
+}
