@@ -39,7 +39,7 @@ fn rows(settings: &Settings, set: &Arc<MappingFiles>) -> BTreeMap<String, Row> {
 fn changed(rule: &str, to: &str) -> (tempfile::TempDir, Arc<MappingFiles>) {
     let folder = tempfile::tempdir().unwrap();
     let mut found = false;
-    copy(&common::root().join("mappings"), folder.path(), &mut |text| {
+    copy(&common::root().join("mappings"), folder.path(), &mut |text: &str| {
         found |= text.contains(rule);
         text.replace(rule, to)
     });
@@ -65,15 +65,77 @@ fn copy(from: &Path, to: &Path, edit: &mut dyn FnMut(&str) -> String) {
     }
 }
 
+/// The faults of a rule after a change of its text: their kinds and smallest calls.
+fn faults(op: &str, rule: &str, to: &str) -> Vec<(FaultKind, String)> {
+    let (_folder, set) = changed(rule, to);
+    let row = rows(&settings(&[op], 150, 20), &set).remove(op).unwrap();
+    row.faults.into_iter().map(|found| (found.fault.kind, found.example)).collect()
+}
+
 mod python {
     use super::*;
 
     #[test]
+    fn a_wrong_shape_is_found_and_shrunk() {
+        let found = faults(
+            "aten::t",
+            "map aten::t(Tensor self) -> Tensor = transpose_of(self)",
+            "map aten::t(Tensor self) -> Tensor = self",
+        );
+        let shapes = found.iter().find(|(kind, _)| *kind == FaultKind::Type);
+        let (_, example) = shapes.unwrap_or_else(|| panic!("{found:?}"));
+        // The smallest matrix that is not its own transpose in shape.
+        assert!(
+            [
+                "example aten::t(f32[2, 1])",
+                "example aten::t(f32[1, 2])",
+                "example aten::t(f32[0, 1])",
+                "example aten::t(f32[1, 0])"
+            ]
+            .contains(&example.as_str()),
+            "{example}"
+        );
+    }
+
+    #[test]
     fn a_wrong_value_is_found_and_shrunk() {
-        let relu = "map aten::relu(Tensor self) -> Tensor";
-        let (_folder, set) = changed(relu, relu);
-        let row = &rows(&settings(&["aten::relu"], 200, 20), &set)["aten::relu"];
-        assert!(row.faults.is_empty(), "{:?}", row.faults);
-        assert!(row.typed >= 200 && row.sampled.values().all(|calls| *calls > 0), "{row:?}");
+        let rule = "map aten::flip(Tensor self, int[] dims) -> Tensor = flipped(self, axes_of(self, dims))";
+        let found = faults("aten::flip", rule, &rule.replace("dims))", "dims)[.. 0])"));
+        let values = found.iter().find(|(kind, _)| *kind == FaultKind::Value);
+        let (_, example) = values.unwrap_or_else(|| panic!("{found:?}"));
+        assert!(example.starts_with("example aten::flip(") && example.len() < 45, "{example}");
+    }
+
+    #[test]
+    fn the_same_seed_makes_the_same_calls_and_a_slice_of_the_rules_has_no_fault() {
+        let slice = [
+            "aten::cat",
+            "aten::clamp",
+            "aten::constant_pad_nd",
+            "aten::flip",
+            "aten::permute",
+            "aten::relu",
+            "aten::slice.Tensor",
+            "aten::sum.dim_IntList",
+            "aten::t",
+            "aten::transpose.int",
+            "aten::where.self",
+        ];
+        let set = Arc::new(MappingFiles::replacing(&common::root().join("mappings")).unwrap());
+        let first = rows(&settings(&slice, 100, 10), &set);
+        for (name, row) in &first {
+            assert!(row.faults.is_empty(), "{name}\n{}", row.lines().join("\n"));
+            assert!(
+                row.typed + row.refused.values().sum::<usize>() >= 100 && row.sampled.values().all(|calls| *calls > 0),
+                "{name}: {row:?}"
+            );
+        }
+        assert!(
+            ["aten::flip", "aten::permute", "aten::t"].iter().all(|name| first[*name].moves && first[*name].exact > 0)
+        );
+        let second = rows(&settings(&slice[..3], 100, 10), &set);
+        for (name, row) in second {
+            assert_eq!(serde_json::to_string(&row).unwrap(), serde_json::to_string(&first[&name]).unwrap());
+        }
     }
 }

@@ -55,12 +55,13 @@ def doubt(record):
     want = flat(op(**args))
     metas = torch.utils._pytree.tree_map(lambda x: x.to("meta") if isinstance(x, torch.Tensor) else x, args)
     decomposed = torch._decomp.decomposition_table.get(op)
-    for what, run in [("meta kernel", lambda: op(**metas)), ("decomposition", decomposed and (lambda: decomposed(**args)))]:
+    for what, run in [("meta kernel", lambda: op(**metas)), ("decomposition", decomposed and (lambda: decomposed(*by_place(op, args), **by_name(op, args))))]:
         if run is None:
             continue
         try:
             have = flat(run())
-        except NotImplementedError:
+        except (NotImplementedError, TypeError):
+            # There is no such kernel, or it does not take all arguments.
             continue
         except Exception as error:
             if "meta" in str(error).lower() and what == "meta kernel":
@@ -69,6 +70,17 @@ def doubt(record):
         if have != want and len(have) == len(want):
             return {"doubt": f"PyTorch's {what} gives {have}, its kernel {want}"}
     return {"doubt": None}
+
+
+def by_place(op, args):
+    """The arguments before the first that must have a name. Decompositions call them otherwise than the schema."""
+    places = [argument for argument in op._schema.arguments if not argument.kwarg_only]
+    last = max((i for i, argument in enumerate(places) if argument.name in args), default=-1)
+    return [args.get(argument.name, argument.default_value) for argument in places[:last + 1]]
+
+
+def by_name(op, args):
+    return {argument.name: args[argument.name] for argument in op._schema.arguments if argument.kwarg_only and argument.name in args}
 
 
 def flat(results):

@@ -34,10 +34,9 @@ impl Builder {
         if self.limits.opset >= 14 {
             return self.node1("Reshape", vec![x.into(), sizes.into()], vec![("allowzero", Attr::Int(1))]);
         }
-        if sizes.iter().any(|n| *n == -1) {
-            return Err(Error::refused("a reshape of a tensor without elements needs opset 14", Some(14)));
-        }
-        self.empty(self.dtype(x), sizes)
+        // Beside a 0 the size for -1 is 0 too: any other one would fit as well, and PyTorch refuses to choose.
+        let sizes: Vec<SymInt> = sizes.iter().map(|n| if *n == -1 { SymInt::from(0) } else { n.clone() }).collect();
+        self.empty(self.dtype(x), &sizes)
     }
 
     /// An empty tensor: all of the same shape are equal. If only some sizes are known, ONNX Runtime's inference fails
