@@ -130,17 +130,14 @@ fn difference(call: &Example, have: &[(Dtype, Option<Vec<SymInt>>)], wanted: &[(
         return Some(format!("{} results, wanted {}", have.len(), wanted.len()));
     }
     let symbols: HashMap<String, i64> = call.with.iter().cloned().collect();
-    let pairs = have.iter().zip(wanted).enumerate();
-    let differs =
-        |(i, ((dtype, sizes), (name, want))): (usize, (&(Dtype, Option<Vec<SymInt>>), &(String, Vec<i64>)))| {
-            if dtype.torch_name() != name {
-                return Some(format!("result {i}: dtype {}, wanted {name}", dtype.torch_name()));
-            }
-            let sizes = sizes.as_ref()?;
-            let fits = |(have, want): (&SymInt, &i64)| have.eval(&symbols).is_none_or(|have| have == *want);
-            let same = sizes.len() == want.len() && sizes.iter().zip(want).all(fits);
-            let shown: Vec<String> = sizes.iter().map(ToString::to_string).collect();
-            (!same).then(|| format!("result {i}: shape [{}], wanted {want:?}", shown.join(", ")))
-        };
-    pairs.into_iter().find_map(differs)
+    have.iter().zip(wanted).enumerate().find_map(|(i, ((dtype, sizes), (name, want)))| {
+        if dtype.torch_name() != name {
+            return Some(format!("result {i}: dtype {}, wanted {name}", dtype.torch_name()));
+        }
+        let sizes = sizes.as_ref()?;
+        let fits = |(have, want): (&SymInt, &i64)| have.eval(&symbols).is_none_or(|have| have == *want);
+        let same = sizes.len() == want.len() && sizes.iter().zip(want).all(fits);
+        let shown: Vec<String> = sizes.iter().map(ToString::to_string).collect();
+        (!same).then(|| format!("result {i}: shape [{}], wanted {want:?}", shown.join(", ")))
+    })
 }

@@ -178,7 +178,9 @@ impl<'a, 'o> Work<'a, 'o> {
         };
         self.is_random |= random;
         let (made, arms) = self.exporter.typed(&call, &wanted, opset);
-        let is_first = arms.iter().fold(false, |first, arm| self.reached.insert(*arm) || first);
+        let known = self.reached.len();
+        self.reached.extend(arms);
+        let is_first = self.reached.len() > known;
         match made {
             Made::Right => {
                 self.row.typed += 1;

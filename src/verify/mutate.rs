@@ -240,7 +240,7 @@ impl Mutation<'_> {
                     "bool",
                     "complex64",
                 ];
-                ExampleValue::Name((*self.rng.choice(names).unwrap_or(&"float32")).to_owned())
+                ExampleValue::Name(self.rng.choice(names).unwrap_or("float32").to_owned())
             }
             Ty::List(item) => {
                 let count = *self.rng.choice(&[0, 1, 1, 2, 2, 2, 3, 4]).unwrap_or(&1);
