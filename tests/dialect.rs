@@ -45,6 +45,11 @@ mod python {
     }
 
     #[test]
+    fn gradients_are_those_of_pytorch() {
+        judge("gradients.py", &[]);
+    }
+
+    #[test]
     fn random_numbers_are_distributed_as_those_of_pytorch() {
         judge("random_numbers.py", &[]);
     }

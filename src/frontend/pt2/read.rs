@@ -158,15 +158,14 @@ fn constant(value: ConstantValue<'_>) -> Arg {
 /// None for a token, which is not a value.
 fn output_kind(spec: OutputSpec<'_>) -> Result<Option<OutputKind>> {
     Ok(Some(match spec {
-        OutputSpec::UserOutput(_) | OutputSpec::LossOutput(_) => OutputKind::User,
+        OutputSpec::UserOutput(_)
+        | OutputSpec::LossOutput(_)
+        | OutputSpec::GradientToParameter(_)
+        | OutputSpec::GradientToUserInput(_) => OutputKind::User,
         OutputSpec::BufferMutation { buffer_name } => OutputKind::BufferMutation(buffer_name.into_string()),
         // Parameters are state, like buffers.
         OutputSpec::ParameterMutation { parameter_name } => OutputKind::BufferMutation(parameter_name.into_string()),
         OutputSpec::UserInputMutation { user_input_name } => OutputKind::InputMutation(user_input_name.into_string()),
-        OutputSpec::GradientToParameter(_) | OutputSpec::GradientToUserInput(_) => {
-            let error = Error::unsupported("the program computes gradients");
-            return Err(error.help("export the model for inference"));
-        }
         OutputSpec::Token(_) => return Ok(None),
     }))
 }

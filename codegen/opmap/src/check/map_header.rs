@@ -56,13 +56,18 @@ pub(super) fn against_schema(context: &Context<'_>, map: &ast::Map, name: &str, 
     let have: Vec<(String, Option<&str>)> =
         map.returns.iter().map(|r| (type_text(&r.ty), r.name.as_ref().map(|n| n.text.as_str()))).collect();
     let want: Vec<(String, Option<&str>)> = schema.returns.iter().map(|r| (r.ty.clone(), r.name.as_deref())).collect();
-    if have != want {
+    if have.len() != want.len() || have.iter().zip(&want).any(|(have, want)| !same_result(have, want)) {
         let results = want.iter().map(|(ty, name)| name.map_or(ty.clone(), |name| format!("{ty} {name}")));
         let results = results.collect::<Vec<_>>().join(", ");
         let wanted = if want.len() == 1 { results } else { format!("({results})") };
         let text = format!("the results of `{name}` differ from those of the schema");
         out.push(Diagnostic::new("E0201", returns_span(map), text).label(format!("write `{wanted}`")).note(fact));
     }
+}
+
+/// Whether a result is that of the schema. `Tensor?` says that PyTorch leaves it undefined for some arguments, which schemas do not show.
+fn same_result(have: &(String, Option<&str>), want: &(String, Option<&str>)) -> bool {
+    have.1 == want.1 && (have.0 == want.0 || want.0 == "Tensor" && have.0 == "Tensor?")
 }
 
 /// Whether a parameter before the one at `index` is after `*`.
