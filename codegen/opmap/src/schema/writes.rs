@@ -63,8 +63,7 @@ impl AtenSchemas {
             kept(schema).map(|arg| &arg.ty).eq(shared(schema, other).map(|arg| &arg.ty))
                 && (is_out || other.args.len() == kept(schema).count())
         };
-        let fits =
-            |other: &&Schema| !other.mutates() && has(other) && other.returns.iter().all(|r| r.ty == "Tensor");
+        let fits = |other: &&Schema| !other.mutates() && has(other) && other.returns.iter().all(|r| r.ty == "Tensor");
         let written = schema.args.iter().filter(|arg| arg.mutated()).count();
         let gives = |other: &&Schema| other.returns.len() == if is_out { written } else { 1 };
         let mut candidates: Vec<&Schema> = self.overloads(&op).into_iter().filter(fits).filter(gives).collect();
@@ -73,9 +72,8 @@ impl AtenSchemas {
         let overload = |name: &str| name.split_once('.').map(|(_, overload)| overload.to_owned());
         let same_overload = candidates.iter().find(|other| overload(&other.name) == overload(&schema.name));
         let same_names = || {
-            let names = |other: &&&Schema| {
-                shared(schema, other).map(|arg| &arg.name).eq(kept(schema).map(|arg| &arg.name))
-            };
+            let names =
+                |other: &&&Schema| shared(schema, other).map(|arg| &arg.name).eq(kept(schema).map(|arg| &arg.name));
             candidates.iter().find(names)
         };
         same_overload.or_else(same_names).or(candidates.first()).copied()
