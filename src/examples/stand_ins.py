@@ -24,6 +24,8 @@ def cudnn_attention(query, key, value, attn_bias, compute_log_sumexp, dropout_p=
 
 def scaled_mm(self, mat2, scale_a, scale_b, bias=None, scale_result=None, out_dtype=None, use_fast_accum=False):
     """PyTorch only takes float8, which examples cannot have."""
+    if self.dim() != 2 or mat2.dim() != 2 or scale_a.dtype != torch.float32 or scale_b.dtype != torch.float32:
+        raise ValueError("expected two matrices and two scales in float32")
     product = (self.double() @ mat2.double()) * scale_a * scale_b
     return (product if bias is None else product + bias).to(out_dtype or self.dtype)
 
