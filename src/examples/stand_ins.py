@@ -22,7 +22,16 @@ def cudnn_attention(query, key, value, attn_bias, compute_log_sumexp, dropout_p=
     return flash_attention(query, key, value, dropout_p, is_causal, return_debug_mask, scale=scale, bias=attn_bias)
 
 
+def scaled_mm(self, mat2, scale_a, scale_b, bias=None, scale_result=None, out_dtype=None, use_fast_accum=False):
+    """PyTorch only takes float8, which examples cannot have."""
+    if self.dim() != 2 or mat2.dim() != 2 or scale_a.dtype != torch.float32 or scale_b.dtype != torch.float32:
+        raise ValueError("expected two matrices and two scales in float32")
+    product = (self.double() @ mat2.double()) * scale_a * scale_b
+    return (product if bias is None else product + bias).to(out_dtype or self.dtype)
+
+
 STAND_INS = {
+    "aten::_scaled_mm": scaled_mm,
     "aten::_softmax": lambda self, dim, half_to_float: torch.softmax(self, dim, dtype=torch.float32),
     "aten::_log_softmax": lambda self, dim, half_to_float: torch.log_softmax(self, dim, dtype=torch.float32),
     "aten::mm.dtype": lambda self, mat2, out_dtype: torch.mm(self.to(out_dtype), mat2.to(out_dtype)),

@@ -100,6 +100,8 @@ pub struct Writes {
     pub functional: Option<&'static str>,
     /// Arguments that the functional operator names differently, with its names.
     pub renamed: &'static [(&'static str, &'static str)],
+    /// Whether the functional operator is told the dtype, which is that of the argument.
+    pub takes_dtype: bool,
     /// Whether everything is overwritten.
     pub whole: bool,
     /// Whether every element gets the same value.
@@ -258,6 +260,7 @@ const WRITES: Writes = Writes {
     lists: false,
     functional: None,
     renamed: &[],
+    takes_dtype: false,
     whole: false,
     constant: false,
     resizes: false,

@@ -127,6 +127,16 @@ def lists(m, a):
     return roots, torch._foreach_norm(tensors), torch._foreach_pow(tensors, 2), torch._foreach_maximum(tensors, 0.25)
 
 
+def created_in_an_argument(m, a):
+    """Calls operators that create tensors with `out=`, which decides the dtype."""
+    torch.arange(0.5, 3.5, out=m.mean)
+    torch.zeros(8, 3, out=m.cache[1])
+    torch.full((3,), 2.5, out=m.narrow)
+    torch.eye(5, 3, out=m.window)
+    whole = torch.linspace(0.9, 2.2, 4, out=torch.empty(4, dtype=torch.int64))
+    return a * m.mean, m.cache + 1, m.window * 2, whole, torch.logspace(0, 2, 3, out=torch.empty(0))
+
+
 def nothing_is_written(m, a):
     return a * m.mean.clone().add_(1)
 
@@ -182,7 +192,7 @@ class Tied(nn.Module):
 
 def cases():
     functions = [running_mean, cache_at, cache_in_slice, cache_by_index, sliding_window, through_a_view, state_is_an_output,
-                 half_precision, transposed_state, parameter, lists, input_is_an_output, nothing_is_written, windows]
+                 half_precision, transposed_state, parameter, lists, input_is_an_output, created_in_an_argument, nothing_is_written, windows]
     for function in functions:
         for kind, others in [("", {}), ("_dynamic", {"shapes": (ROWS,), "others": [(x(6, seed=2),), (x(3, seed=3),)]}), ("_decomposed", {"decomposed": True})]:
             yield f"{function.__name__}{kind}", lambda f=function, o=others: Case(State(f), x(), steps=3, tolerance=tolerance(f), **o)

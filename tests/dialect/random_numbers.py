@@ -66,6 +66,7 @@ CASES = {
     "uniform_": (Called(lambda x: torch.empty_like(x).uniform_(-3, 5)), MANY),
     "normal": (Called(lambda x: torch.normal(x, 2.0)), MANY),
     "multinomial": (Called(lambda x: torch.multinomial(x.exp(), 3)), MANY),
+    "multinomial_again": (Called(lambda x: torch.multinomial(x.exp(), 3, True)), MANY),
     "randperm": (Called(lambda x: torch.randperm(600).float() * x[0]), MANY),
     "exponential_": (Called(lambda x: torch.empty_like(x).exponential_(0.7)), MANY),
     "gumbel_softmax": (Called(lambda x: F.gumbel_softmax(x, 0.5)), MANY),

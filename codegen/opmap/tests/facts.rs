@@ -102,6 +102,22 @@ fn schemas_tell_what_is_written_and_what_each_element_gets() {
 }
 
 #[test]
+fn what_creates_a_tensor_in_an_argument_has_a_functional_form() {
+    let aten = &SCHEMAS.aten;
+    let functional = |name: &str| {
+        let schema = aten.get(name).unwrap();
+        let writes = aten.writes(schema).unwrap();
+        (writes.functional.map(|form| form.name.as_str()), writes.takes_dtype(schema))
+    };
+    assert_eq!(functional("aten::arange.start_out"), (Some("aten::arange.start_step"), true));
+    assert_eq!(functional("aten::zeros.out"), (Some("aten::zeros"), true));
+    assert_eq!(functional("aten::eye.m_out"), (Some("aten::eye.m"), true));
+    assert_eq!(functional("aten::empty.out"), (Some("aten::empty.memory_format"), true));
+    assert_eq!(functional("aten::sum.out"), (Some("aten::sum"), false));
+    assert_eq!(functional("aten::add.out"), (Some("aten::add.Tensor"), false));
+}
+
+#[test]
 fn facts_belong_to_the_files_of_the_build() {
     let checked = check_with_base(sources(""), sources("view aten::expand repeats\n"), SCHEMAS.clone());
     let text = render::render(&checked.sources, &checked.diagnostics, false);

@@ -135,6 +135,7 @@ fn writes(found: &Writes<'_>, schema: &Schema, fact: Option<&Write>) -> String {
             let _ = write!(text, "renamed: &{args:?}, ");
         }
     }
+    flags(&mut text, &[("takes_dtype", found.takes_dtype(schema))]);
     if let Some(write) = fact {
         flags(&mut text, &[("whole", write.whole), ("constant", write.constant), ("resizes", write.resizes)]);
         if let Some(value) = &write.value {

@@ -192,11 +192,14 @@ pub fn copied(
     nodes
 }
 
-/// The node without its `out=` arguments, with these results.
-pub fn without_out(node: &Node, writes: &Writes, results: Vec<String>) -> Node {
+/// The node without its `out=` arguments, with these results; `dtype` is that of the first argument.
+pub fn without_out(node: &Node, writes: &Writes, results: Vec<String>, dtype: Option<Dtype>) -> Node {
     let mut node = node.clone();
     node.args.retain(|(name, _)| !writes.args.contains(&name.as_str()));
     rename_args(&mut node);
+    if let Some(dtype) = dtype.filter(|_| writes.takes_dtype) {
+        node.args.push(("dtype".to_owned(), Arg::Dtype(dtype)));
+    }
     node.target = functional_sibling(&node.target);
     if let Some(first) = results.first() {
         node.name.clone_from(first);

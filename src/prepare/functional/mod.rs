@@ -289,7 +289,8 @@ impl Pass<'_> {
             outs.push(out.clone());
         }
         let raw: Vec<String> = outs.iter().map(|out| self.fresh_name(out, "raw")).collect();
-        self.done.push(inplace::without_out(node, writes, raw.clone()));
+        let dtype = outs.first().and_then(|out| self.tensors.get(out)).map(|meta| meta.dtype);
+        self.done.push(inplace::without_out(node, writes, raw.clone(), dtype));
         let results: Vec<String> = tensor_results(node).map(str::to_owned).collect();
         for (index, (out, raw)) in outs.iter().zip(raw).enumerate() {
             let result = results.get(index).cloned().unwrap_or_else(|| self.fresh_name(out, "written"));

@@ -59,19 +59,21 @@ impl AtenSchemas {
     /// first overload.
     fn functional<'s>(&'s self, schema: &Schema, is_out: bool) -> Option<&'s Schema> {
         let op = if is_out { schema.op().to_owned() } else { functional_name(schema.op())? };
-        let fits = |other: &&Schema| {
-            let types = other.args.iter().map(|arg| &arg.ty);
-            !other.mutates()
-                && kept(schema).map(|arg| &arg.ty).eq(types)
-                && other.returns.iter().all(|r| r.ty == "Tensor")
+        let has = |other: &Schema| {
+            kept(schema).map(|arg| &arg.ty).eq(shared(schema, other).map(|arg| &arg.ty))
+                && (is_out || other.args.len() == kept(schema).count())
         };
+        let fits = |other: &&Schema| !other.mutates() && has(other) && other.returns.iter().all(|r| r.ty == "Tensor");
         let written = schema.args.iter().filter(|arg| arg.mutated()).count();
         let gives = |other: &&Schema| other.returns.len() == if is_out { written } else { 1 };
-        let candidates: Vec<&Schema> = self.overloads(&op).into_iter().filter(fits).filter(gives).collect();
+        let mut candidates: Vec<&Schema> = self.overloads(&op).into_iter().filter(fits).filter(gives).collect();
+        // One with exactly the same arguments is preferred.
+        candidates.sort_by_key(|other| other.args.len());
         let overload = |name: &str| name.split_once('.').map(|(_, overload)| overload.to_owned());
         let same_overload = candidates.iter().find(|other| overload(&other.name) == overload(&schema.name));
         let same_names = || {
-            let names = |other: &&&Schema| other.args.iter().map(|arg| &arg.name).eq(kept(schema).map(|arg| &arg.name));
+            let names =
+                |other: &&&Schema| shared(schema, other).map(|arg| &arg.name).eq(kept(schema).map(|arg| &arg.name));
             candidates.iter().find(names)
         };
         same_overload.or_else(same_names).or(candidates.first()).copied()
@@ -93,7 +95,7 @@ impl AtenSchemas {
                 && rest.iter().all(|arg| arg.default.is_some())
         };
         let other = self.overloads(&format!("aten::{op}")).into_iter().find(fits)?;
-        Some(Renamed { schema: other, args: renamed(schema.args.iter(), other) })
+        Some(Renamed { schema: other, args: differing(schema.args.iter().zip(&other.args)) })
     }
 }
 
@@ -101,8 +103,26 @@ impl<'s> Writes<'s> {
     /// The functional form. `schema` is the operator that these writes belong to.
     pub fn functional_form(&self, schema: &'s Schema) -> Option<Renamed<'s>> {
         let other = self.functional?;
-        Some(Renamed { schema: other, args: renamed(kept(schema), other) })
+        let pairs = kept(schema).zip(shared(schema, other));
+        Some(Renamed { schema: other, args: differing(pairs) })
     }
+
+    /// Whether the functional form creates a tensor of a dtype that it is told, which here is that of the argument.
+    pub fn takes_dtype(&self, schema: &Schema) -> bool {
+        let has = |schema: &Schema| schema.args.iter().any(|arg| arg.name == "dtype");
+        self.form == Form::Out && self.functional.is_some_and(has) && !has(schema)
+    }
+}
+
+/// The arguments of a functional form without those that an `out=` argument replaces.
+fn shared<'a>(schema: &'a Schema, functional: &'a Schema) -> impl Iterator<Item = &'a Arg> {
+    let is_replaced = |arg: &Arg| {
+        matches!(arg.name.as_str(), "dtype" | "layout" | "device" | "pin_memory")
+            && arg.keyword_only
+            && arg.default.is_some()
+            && !schema.args.iter().any(|own| own.name == arg.name)
+    };
+    functional.args.iter().filter(move |arg| !is_replaced(arg))
 }
 
 /// The arguments that the functional form has too.
@@ -121,7 +141,7 @@ fn functional_name(op: &str) -> Option<String> {
 }
 
 /// Arguments that another operator calls otherwise.
-fn renamed<'s>(args: impl Iterator<Item = &'s Arg>, other: &'s Schema) -> Vec<(&'s str, &'s str)> {
-    let pairs = args.zip(&other.args).map(|(own, other)| (own.name.as_str(), other.name.as_str()));
-    pairs.filter(|(own, other)| own != other).collect()
+fn differing<'s>(pairs: impl Iterator<Item = (&'s Arg, &'s Arg)>) -> Vec<(&'s str, &'s str)> {
+    let names = pairs.map(|(own, other)| (own.name.as_str(), other.name.as_str()));
+    names.filter(|(own, other)| own != other).collect()
 }
