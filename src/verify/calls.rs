@@ -36,6 +36,8 @@ pub(super) struct Calls<'a> {
     header: Vec<&'a str>,
     params: &'a [Param],
     pool: Pool,
+    /// Whether the rule is used for complex numbers.
+    takes_complex: bool,
     kept: Vec<Example>,
     /// Examples that were not returned yet.
     fresh: Vec<Example>,
@@ -58,6 +60,7 @@ impl<'a> Calls<'a> {
             header: function.params.iter().map(|param| param.name.as_str()).collect(),
             params: &function.params,
             pool: pool(program, &function.body, &own),
+            takes_complex: takes_complex(program, name, &own),
             kept: own.clone(),
             fresh: own,
             seen: FxHashSet::default(),
@@ -107,7 +110,8 @@ impl<'a> Calls<'a> {
 
     /// A call with these arguments, in the order of the header; None if it is too large.
     pub fn call(&self, args: Vec<(String, ExampleValue)>, with: Vec<(String, i64)>) -> Option<Example> {
-        call_of(&self.target, self.name, &self.header, args, with)
+        let call = call_of(&self.target, self.name, &self.header, args, with)?;
+        (self.takes_complex || !call.has_complex()).then_some(call)
     }
 
     fn any_arguments(&mut self) -> Vec<(String, ExampleValue)> {
@@ -121,6 +125,13 @@ impl<'a> Calls<'a> {
         }
         args
     }
+}
+
+/// Complex numbers have rules of their own (`complex::exp`), or the general one if an example covers them.
+fn takes_complex(program: &Program, name: &str, examples: &[Example]) -> bool {
+    let own = name.strip_prefix("aten::").map(|op| format!("complex::{op}"));
+    own.is_none_or(|own| program.map(&own).is_none()) && examples.iter().any(Example::has_complex)
+        || name.starts_with("complex::")
 }
 
 /// A call with these arguments, in the order of the header; None if it is too large.

@@ -92,6 +92,10 @@ impl Exporter<'_> {
         let arms = typed.arms.into_iter().collect();
         let made = match typed.results {
             Err(error) => refused(&error, opset),
+            // torch.export fixes their number, and with it the size.
+            Ok(types) if types.len() != wanted.len() && !call.with.is_empty() => {
+                Made::Refused("the number of results depends on a symbolic size".to_owned())
+            }
             Ok(types) => match difference(call, &types, wanted) {
                 None => Made::Right,
                 Some(what) => Made::Wrong(Fault { kind: FaultKind::Type, opset, what }),

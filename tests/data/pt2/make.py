@@ -187,7 +187,9 @@ def associative_scan():
             return associative_scan(lambda a, b: a * b, x, dim=0)
 
     with FakeTensorMode():
-        return export(M(), (torch.empty(4, 3, device="cuda"),))
+        program = export(M(), (torch.empty(4, 3, device="cuda"),))
+    program.example_inputs = ((torch.randn(4, 3),), {})
+    return program
 
 
 @sample

@@ -6,6 +6,7 @@ use crate::build::{Builder, In, Scope};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::graph::{Attr, Body, Node, Source, Type, Value};
+use aten2onnx_onnx::schema::{self, Version};
 
 impl Builder {
     /// Builds a body for a `_g` attribute; `params` are the types of its inputs.
@@ -123,6 +124,19 @@ impl Builder {
         self.bind_sizes(copy, false);
         places.insert(value, copy);
         copy
+    }
+
+    /// An error if Identity does not take the dtype at this opset.
+    pub(crate) fn check_copied(&self, value: Value) -> Result<()> {
+        let Some(schema) = schema::find("Identity") else { return Ok(()) };
+        let set = |version: &'static Version| version.types.first();
+        let ty = self.ty(value);
+        match schema.at(self.limits.opset).and_then(set) {
+            Some(set) if ty.is_tensor() && !ty.is_unknown() && !set.has(ty.dtype()) => {
+                Err(self.refused_dtype(schema, ty.dtype(), "take", |version| version.types.first()))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// An Identity node, or an equivalent for sequences at opsets where Identity does not take them.

@@ -54,7 +54,12 @@ impl Builder {
             self.check_visible(value)?;
             self.check_in_graph(value)?;
             let is_node = matches!(self.data(value).source, Source::Node);
-            let output = if is_node && seen.insert(value) { value } else { self.copy(value) };
+            let output = if is_node && seen.insert(value) {
+                value
+            } else {
+                self.check_copied(value)?;
+                self.copy(value)
+            };
             own.push(output);
         }
         Ok(own)
