@@ -112,7 +112,7 @@ impl<'a> Oracle<'a> {
     fn started(&self) -> Result<Process> {
         let mut command = Command::new(self.python);
         command.arg(self.folder.join("oracle.py")).args(self.imports);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).env("TORCH_CPP_LOG_LEVEL", "ERROR");
         let needed = |error: Error| {
             error
                 .at(self.python.display().to_string())
