@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use aten2onnx_core::error::{Error, Result};
+use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_rules::interpret::MappingFiles;
 
 use super::report::{self, Stop};
@@ -73,6 +73,15 @@ fn duration(text: &str) -> std::result::Result<Duration, String> {
     Ok(Duration::from_secs(number.saturating_mul(seconds)))
 }
 
+/// What the threads have told.
+struct Told {
+    report: Report,
+    done: usize,
+    wrong: usize,
+    /// Why nothing more can be printed.
+    stop: Option<Stop>,
+}
+
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Stop> {
     let set = Arc::new(match &args.rules {
@@ -94,25 +103,32 @@ pub fn run(args: &Args) -> Result<(), Stop> {
         imports: args.import.clone(),
         jobs: args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
     };
-    let told = Mutex::new((earlier, 0, 0));
-    verify::run(&settings, &set, &|name, row| {
+    let told = Mutex::new(Told { report: earlier, done: 0, wrong: 0, stop: None });
+    let done = verify::run(&settings, &set, &|name, row| {
         let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-        told.1 += 1;
-        told.2 += usize::from(!row.faults.is_empty());
-        show(name, &row)?;
-        told.0.rows.insert(name.to_owned(), row);
-        args.report.as_ref().map_or(Ok(()), |path| told.0.write(path))
-    })?;
-    let (_, done, wrong) = told.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let left = settings.wanted.len() - done;
+        told.done += 1;
+        told.wrong += usize::from(!row.faults.is_empty());
+        if let Err(stop) = show(name, &row) {
+            told.stop = Some(stop);
+            return Err(Error::new(Kind::Stopped, "nothing more can be printed"));
+        }
+        told.report.rows.insert(name.to_owned(), row);
+        args.report.as_ref().map_or(Ok(()), |path| told.report.write(path))
+    });
+    let told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(stop) = told.stop {
+        return Err(stop);
+    }
+    done?;
+    let left = settings.wanted.len() - told.done;
     let left = if left > 0 { format!(", {left} not begun in this time") } else { String::new() };
-    report::print(&format!("{}, {wrong} with faults{left}\n", super::text::count(done, "rule")))?;
-    if wrong > 0 { Err(Stop::Failed) } else { Ok(()) }
+    report::print(&format!("{}, {} with faults{left}\n", super::text::count(told.done, "rule"), told.wrong))?;
+    if told.wrong > 0 { Err(Stop::Failed) } else { Ok(()) }
 }
 
-fn show(name: &str, row: &Row) -> Result<()> {
+fn show(name: &str, row: &Row) -> Result<(), Stop> {
     let lines: String = row.lines().iter().map(|line| format!("{line}\n")).collect();
-    report::print(&format!("{}\n{lines}", row.line(name))).map_err(|_| Error::internal("nothing can be written"))
+    report::print(&format!("{}\n{lines}", row.line(name)))
 }
 
 /// The overloads that are checked.

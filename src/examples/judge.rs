@@ -8,9 +8,9 @@ use super::{Record, Verdict};
 use aten2onnx_core::error::{Error, Kind, Result};
 
 /// Its program.
-pub const JUDGE: &str = include_str!("judge.py");
+const PROGRAM: &str = include_str!("judge.py");
 /// Replacements for PyTorch kernels that need another device.
-pub const STAND_INS: &str = include_str!("stand_ins.py");
+const STAND_INS: &str = include_str!("stand_ins.py");
 
 /// How to run the judge.
 #[derive(Debug, Clone)]
@@ -37,16 +37,10 @@ impl Judge {
         std::fs::create_dir_all(&self.folder).map_err(|error| io_error(error, &self.folder))?;
         let lines: Vec<String> = records.iter().map(serde_json::to_string).collect::<Result<_, _>>().map_err(faulty)?;
         write(&cases, &lines.join("\n"))?;
-        // Its worker processes load it by path.
-        let program = file("judge.py");
-        write(&program, JUDGE)?;
-        write(&file("stand_ins.py"), STAND_INS)?;
+        let program = write_programs(&self.folder)?;
         let mut command = Command::new(&self.python);
         command.arg(&program).args([&cases, &verdicts]).args(&self.imports);
-        let status = command.status().map_err(|error| {
-            io_error(error, &self.python)
-                .help("an interpreter with torch, onnx and onnxruntime is needed: set ATEN2ONNX_PYTHON")
-        })?;
+        let status = command.status().map_err(|error| no_python(error.into(), &self.python))?;
         if !status.success() {
             return Err(
                 Error::new(Kind::Io, format!("the judge failed: {status}")).at(self.python.display().to_string())
@@ -63,7 +57,29 @@ impl Judge {
     }
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
+/// Writes the judge and what it imports into a folder: its worker processes load it by path. Returns its path.
+///
+/// # Errors
+/// A file cannot be written.
+pub fn write_programs(folder: &Path) -> Result<PathBuf> {
+    let program = folder.join("judge.py");
+    write(&program, PROGRAM)?;
+    write(&folder.join("stand_ins.py"), STAND_INS)?;
+    Ok(program)
+}
+
+/// The error of an interpreter that cannot be used.
+pub fn no_python(error: Error, python: &Path) -> Error {
+    error
+        .at(python.display().to_string())
+        .help("an interpreter with torch, onnx and onnxruntime is needed: set ATEN2ONNX_PYTHON")
+}
+
+/// Writes a file.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).map_err(|error| io_error(error, path))
 }
 

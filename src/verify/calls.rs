@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use aten2onnx_opmap::source::Span;
 use aten2onnx_opmap::syntax::ast::{ExampleSize, ExampleValue};
 use aten2onnx_opmap::syntax::example_line;
 use aten2onnx_opmap::tree::{Example, Expr, Kind, Param, Pattern, Program, Target};
@@ -10,6 +11,7 @@ use fastrand::Rng;
 use rustc_hash::FxHashSet;
 
 use super::domain;
+use super::edit::size_of;
 use super::mutate::Mutation;
 
 /// The largest number of elements of all tensors of a call.
@@ -31,7 +33,6 @@ pub(super) struct Pool {
 /// A source of calls of one rule.
 #[derive(Debug)]
 pub(super) struct Calls<'a> {
-    target: Target,
     name: &'a str,
     header: Vec<&'a str>,
     params: &'a [Param],
@@ -55,7 +56,6 @@ impl<'a> Calls<'a> {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
         });
         Some(Calls {
-            target,
             name,
             header: function.params.iter().map(|param| param.name.as_str()).collect(),
             params: &function.params,
@@ -110,7 +110,7 @@ impl<'a> Calls<'a> {
 
     /// A call with these arguments, in the order of the header; None if it is too large.
     pub fn call(&self, args: Vec<(String, ExampleValue)>, with: Vec<(String, i64)>) -> Option<Example> {
-        let call = call_of(&self.target, self.name, &self.header, args, with)?;
+        let call = call_of(self.name, &self.header, args, with)?;
         (self.takes_complex || !call.has_complex()).then_some(call)
     }
 
@@ -134,9 +134,8 @@ fn takes_complex(program: &Program, name: &str, examples: &[Example]) -> bool {
         || name.starts_with("complex::")
 }
 
-/// A call with these arguments, in the order of the header; None if it is too large.
+/// A call of an overload with these arguments, in the order of the header; None if it is too large.
 pub(super) fn call_of(
-    target: &Target,
     name: &str,
     header: &[&str],
     mut args: Vec<(String, ExampleValue)>,
@@ -159,7 +158,7 @@ pub(super) fn call_of(
     }
     let text = example_line(name, header, &args, &with);
     drop(used);
-    Some(Example { target: target.clone(), args, with, text, span: aten2onnx_opmap::source::Span::NOWHERE })
+    Some(Example { target: Target::Map(name.to_owned()), args, with, text, span: Span::NOWHERE })
 }
 
 /// Whether it is a function of Python's numbers, as torch.export records them for sizes.
@@ -195,14 +194,6 @@ fn elements(value: &ExampleValue, with: &[(String, i64)]) -> i64 {
         ExampleValue::Tensor { sizes, .. } => sizes.iter().map(|s| size_of(s, with)).fold(1, i64::saturating_mul),
         ExampleValue::List(items) => items.iter().map(|item| elements(item, with)).fold(0, i64::saturating_add),
         _ => 0,
-    }
-}
-
-/// The size of a dimension when the call runs.
-pub(super) fn size_of(size: &ExampleSize, with: &[(String, i64)]) -> i64 {
-    match size {
-        ExampleSize::Known(n) => *n,
-        ExampleSize::Symbolic(name) => with.iter().find(|(symbol, _)| symbol == name).map_or(0, |(_, n)| *n),
     }
 }
 

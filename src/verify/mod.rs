@@ -7,6 +7,7 @@
 mod calls;
 mod check;
 mod domain;
+mod edit;
 mod moves;
 mod mutate;
 mod oracle;
@@ -73,15 +74,15 @@ pub fn run(
     done: &(dyn Fn(&str, Row) -> Result<()> + Sync),
 ) -> Result<()> {
     let folder = tempfile::tempdir()?;
-    oracle::write_programs(folder.path())?;
+    oracle::write_program(folder.path())?;
     let mut rules = Rules::default();
     rules.set_files(set.clone());
     let start = Instant::now();
     let open: Mutex<VecDeque<&String>> = Mutex::new(settings.wanted.iter().collect());
+    let is_late = || settings.budget.is_some_and(|budget| start.elapsed() > budget);
     let next = || {
-        let is_late = settings.budget.is_some_and(|budget| start.elapsed() > budget);
         let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
-        if is_late { None } else { open.pop_front() }
+        if is_late() { None } else { open.pop_front() }
     };
     let hook = std::panic::take_hook();
     check::note_panics();
@@ -90,7 +91,7 @@ pub fn run(
         let mut oracle = Oracle::new(&settings.python, folder.path(), &settings.imports);
         while let Some(name) = next() {
             let mut work = Work::new(settings, exporter, &mut oracle, name)?;
-            work.typed(&|| settings.budget.is_some_and(|budget| start.elapsed() > budget))?;
+            work.typed(&is_late)?;
             work.sampled()?;
             done(name, work.finished(set))?;
         }

@@ -5,8 +5,9 @@ use aten2onnx_opmap::tree::{Example, Param};
 use aten2onnx_opmap::types::Ty;
 use fastrand::Rng;
 
-use super::calls::{Pool, any_tensor, size_of};
+use super::calls::{Pool, any_tensor};
 use super::domain;
+use super::edit::{dtype_of, known_sizes, make_known, replace_size, set_dtype, size_of, sizes, values, visit};
 
 /// Elements are written out for tensors up to this many.
 const MOST_WRITTEN: i64 = 24;
@@ -35,17 +36,11 @@ impl Mutation<'_> {
 
     /// Changes a size in all places that have it, or in one.
     fn resize(&mut self, call: &mut Example) {
-        let with = call.with.clone();
-        let mut sizes = Vec::new();
-        visit(call, &mut |value| {
-            if let ExampleValue::Tensor { sizes: own, .. } = value {
-                sizes.extend(own.iter().map(|size| size_of(size, &with)));
-            }
-        });
-        let Some(old) = self.rng.choice(&sizes).copied() else { return };
+        let all: Vec<i64> = sizes(call).map(|size| size_of(size, &call.with)).collect();
+        let Some(old) = self.rng.choice(&all).copied() else { return };
         let new = domain::size(self.rng);
         if self.rng.u8(..4) == 0 {
-            let index = self.rng.usize(..sizes.len().max(1));
+            let index = self.rng.usize(..all.len().max(1));
             let mut at = 0;
             return visit(call, &mut |value| {
                 let ExampleValue::Tensor { sizes, .. } = value else { return };
@@ -59,12 +54,8 @@ impl Mutation<'_> {
         }
         call.with.iter_mut().filter(|(_, n)| *n == old).for_each(|(_, n)| *n = new);
         let also_numbers = self.rng.u8(..3) == 0;
+        replace_size(call, &ExampleSize::Known(old), &ExampleSize::Known(new));
         visit(call, &mut |value| match value {
-            ExampleValue::Tensor { sizes, .. } => {
-                sizes.iter_mut().filter(|size| **size == ExampleSize::Known(old)).for_each(|size| {
-                    *size = ExampleSize::Known(new);
-                });
-            }
             ExampleValue::Int(n) if also_numbers && *n == old => *n = new,
             _ => {}
         });
@@ -72,8 +63,7 @@ impl Mutation<'_> {
 
     /// Changes the dtype of all tensors that have one, or of one tensor.
     fn retype(&mut self, call: &mut Example) {
-        let mut dtypes = Vec::new();
-        visit(call, &mut |value| dtypes.extend(dtype_of(value).cloned()));
+        let dtypes: Vec<String> = values(call).into_iter().filter_map(dtype_of).cloned().collect();
         let Some(old) = self.rng.choice(&dtypes).cloned() else { return };
         let new = domain::dtype(self.rng).to_owned();
         let only = (self.rng.u8(..3) == 0).then(|| self.rng.usize(..dtypes.len().max(1)));
@@ -90,8 +80,7 @@ impl Mutation<'_> {
 
     /// Adds a dimension in front of all tensors or of one, or takes one away.
     fn rerank(&mut self, call: &mut Example) {
-        let mut count = 0;
-        visit(call, &mut |value| count += usize::from(matches!(value, ExampleValue::Tensor { .. })));
+        let count = values(call).iter().filter(|value| matches!(value, ExampleValue::Tensor { .. })).count();
         if count == 0 {
             return;
         }
@@ -116,42 +105,21 @@ impl Mutation<'_> {
         if let Some((name, size)) = self.rng.choice(&call.with).cloned()
             && self.rng.bool()
         {
-            return visit(call, &mut |value| match value {
-                ExampleValue::Tensor { sizes, .. } => {
-                    let symbol = ExampleSize::Symbolic(name.clone());
-                    sizes.iter_mut().filter(|own| **own == symbol).for_each(|own| *own = ExampleSize::Known(size));
-                }
-                ExampleValue::Name(text) if *text == name => *value = ExampleValue::Int(size),
-                _ => {}
-            });
+            return make_known(call, &name, size);
         }
-        let mut sizes = Vec::new();
-        visit(call, &mut |value| {
-            if let ExampleValue::Tensor { sizes: own, .. } = value {
-                sizes.extend(own.iter().filter_map(|size| match size {
-                    ExampleSize::Known(n) => Some(*n),
-                    ExampleSize::Symbolic(_) => None,
-                }));
-            }
-        });
+        let mut sizes = known_sizes(call);
         // torch.export takes sizes of 0 and 1 as they are.
         sizes.retain(|size| *size > 1);
         let Some(size) = self.rng.choice(&sizes).copied() else { return };
         let taken = |name: &str| call.with.iter().any(|(other, _)| other == name);
         let Some(name) = ["n", "m", "k", "p"].into_iter().find(|name| !taken(name)) else { return };
         call.with.push((name.to_owned(), size));
-        visit(call, &mut |value| {
-            let ExampleValue::Tensor { sizes, .. } = value else { return };
-            sizes.iter_mut().filter(|own| **own == ExampleSize::Known(size)).for_each(|own| {
-                *own = ExampleSize::Symbolic(name.to_owned());
-            });
-        });
+        replace_size(call, &ExampleSize::Known(size), &ExampleSize::Symbolic(name.to_owned()));
     }
 
     /// Gives a tensor special elements, or bounds.
     fn elements(&mut self, call: &mut Example) {
-        let mut count = 0;
-        visit(call, &mut |value| count += usize::from(dtype_of(value).is_some()));
+        let count = values(call).into_iter().filter_map(dtype_of).count();
         if count == 0 {
             return;
         }
@@ -334,34 +302,4 @@ fn other_elements(rng: &mut Rng, value: &ExampleValue) -> ExampleValue {
     let count = sizes.iter().product::<i64>();
     let elements = (0..count).map(|_| domain::element(rng, dtype)).collect();
     ExampleValue::Literal { dtype: dtype.clone(), sizes, elements }
-}
-
-/// Calls `f` on all values of a call, also those in lists.
-pub(super) fn visit(call: &mut Example, f: &mut dyn FnMut(&mut ExampleValue)) {
-    fn inside(value: &mut ExampleValue, f: &mut dyn FnMut(&mut ExampleValue)) {
-        f(value);
-        if let ExampleValue::List(items) = value {
-            items.iter_mut().for_each(|item| inside(item, f));
-        }
-    }
-    call.args.iter_mut().for_each(|(_, value)| inside(value, f));
-}
-
-pub(super) fn dtype_of(value: &ExampleValue) -> Option<&String> {
-    match value {
-        ExampleValue::Tensor { dtype, .. } | ExampleValue::Literal { dtype, .. } => Some(dtype),
-        _ => None,
-    }
-}
-
-/// Changes a dtype; elements that it cannot hold become random ones.
-pub(super) fn set_dtype(value: &mut ExampleValue, new: &str) {
-    match value {
-        ExampleValue::Tensor { dtype, .. } => new.clone_into(dtype),
-        ExampleValue::Literal { sizes, .. } => {
-            let sizes = sizes.iter().map(|n| ExampleSize::Known(*n)).collect();
-            *value = ExampleValue::Tensor { dtype: new.to_owned(), sizes, range: None };
-        }
-        _ => {}
-    }
 }

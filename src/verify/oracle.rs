@@ -1,14 +1,14 @@
 //! The process of Python that knows what PyTorch does. If a call makes it crash, another one takes over.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use aten2onnx_core::error::{Error, Kind, Result};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use crate::examples::{JUDGE, Record, STAND_INS, Verdict};
+use crate::examples::{self, Record, Verdict};
 
 const PROGRAM: &str = include_str!("oracle.py");
 
@@ -44,13 +44,10 @@ pub(super) struct Oracle<'a> {
     process: Option<Process>,
 }
 
-/// Writes the programs into a folder.
-pub(super) fn write_programs(folder: &Path) -> Result<()> {
-    for (name, text) in [("oracle.py", PROGRAM), ("judge.py", JUDGE), ("stand_ins.py", STAND_INS)] {
-        let path: PathBuf = folder.join(name);
-        std::fs::write(&path, text).map_err(|error| Error::from(error).at(path.display().to_string()))?;
-    }
-    Ok(())
+/// Writes its program into a folder.
+pub(super) fn write_program(folder: &Path) -> Result<()> {
+    examples::write_programs(folder)?;
+    examples::write(&folder.join("oracle.py"), PROGRAM)
 }
 
 impl<'a> Oracle<'a> {
@@ -113,11 +110,7 @@ impl<'a> Oracle<'a> {
         let mut command = Command::new(self.python);
         command.arg(self.folder.join("oracle.py")).args(self.imports);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).env("TORCH_CPP_LOG_LEVEL", "ERROR");
-        let needed = |error: Error| {
-            error
-                .at(self.python.display().to_string())
-                .help("an interpreter with torch, onnx and onnxruntime is needed: set ATEN2ONNX_PYTHON")
-        };
+        let needed = |error: Error| examples::no_python(error, self.python);
         let mut child = command.spawn().map_err(|error| needed(error.into()))?;
         let missing = || Error::internal("a child process has no pipes");
         let questions = child.stdin.take().ok_or_else(missing)?;

@@ -6,7 +6,7 @@ use aten2onnx_opmap::tree::{Example, Param};
 
 use super::calls::call_of;
 use super::check::Fault;
-use super::mutate::{dtype_of, set_dtype, visit};
+use super::edit::{dtype_of, known_sizes, make_known, random_elements, replace_size, set_dtype, values, visit};
 
 /// The largest number of calls that are tried.
 const MOST_TRIES: usize = 120;
@@ -23,10 +23,8 @@ pub(super) fn shrunk(
     let mut tries = 0;
     'again: loop {
         for simpler in simpler(&smallest.0, params) {
-            let name = crate::examples::target(&simpler).to_owned();
-            let Some(simpler) = call_of(&simpler.target.clone(), &name, &header, simpler.args, simpler.with) else {
-                continue;
-            };
+            let name = crate::examples::target(&smallest.0);
+            let Some(simpler) = call_of(name, &header, simpler.args, simpler.with) else { continue };
             if simpler.text == smallest.0.text {
                 continue;
             }
@@ -54,19 +52,10 @@ fn simpler(call: &Example, params: &[Param]) -> Vec<Example> {
     }
     for (name, size) in &call.with {
         let mut known = call.clone();
-        visit(&mut known, &mut |value| match value {
-            ExampleValue::Tensor { sizes, .. } => {
-                let symbol = ExampleSize::Symbolic(name.clone());
-                sizes.iter_mut().filter(|own| **own == symbol).for_each(|own| *own = ExampleSize::Known(*size));
-            }
-            ExampleValue::Name(text) if text == name => *value = ExampleValue::Int(*size),
-            _ => {}
-        });
+        make_known(&mut known, name, *size);
         all.push(known);
     }
-    let mut count = 0;
-    visit(&mut call.clone(), &mut |_| count += 1);
-    for index in 0..count {
+    for index in 0..values(call).len() {
         for step in 0..6 {
             let mut changed = call.clone();
             let mut at = 0;
@@ -83,22 +72,13 @@ fn simpler(call: &Example, params: &[Param]) -> Vec<Example> {
         }
     }
     // Equal sizes shrink together.
-    let mut sizes = Vec::new();
-    visit(&mut call.clone(), &mut |value| {
-        if let ExampleValue::Tensor { sizes: own, .. } = value {
-            sizes.extend(own.iter().filter_map(|size| if let ExampleSize::Known(n) = size { Some(*n) } else { None }));
-        }
-    });
+    let mut sizes = known_sizes(call);
     sizes.sort_unstable();
     sizes.dedup();
     for size in sizes.into_iter().rev().filter(|size| *size > 1) {
         for new in [1, 2, size / 2, size - 1].into_iter().filter(|new| *new < size) {
             let mut changed = call.clone();
-            visit(&mut changed, &mut |value| {
-                let ExampleValue::Tensor { sizes, .. } = value else { return };
-                let same = sizes.iter_mut().filter(|own| **own == ExampleSize::Known(size));
-                same.for_each(|own| *own = ExampleSize::Known(new));
-            });
+            replace_size(&mut changed, &ExampleSize::Known(size), &ExampleSize::Known(new));
             all.push(changed);
         }
     }
@@ -137,8 +117,7 @@ fn simplify(value: &mut ExampleValue, step: u8) -> bool {
         }
         (4, _) if dtype_of(&old).is_some() => set_dtype(value, "f32"),
         (5, ExampleValue::Literal { dtype, sizes, .. }) => {
-            let sizes = sizes.iter().map(|n| ExampleSize::Known(*n)).collect();
-            *value = ExampleValue::Tensor { dtype: dtype.clone(), sizes, range: None };
+            *value = random_elements(dtype, sizes);
         }
         (2, ExampleValue::Tensor { sizes, .. }) if sizes.len() > 1 => drop(sizes.pop()),
         (0, ExampleValue::Int(n)) => *n = 0,
