@@ -7,16 +7,7 @@ use aten2onnx_core::sym::SymInt;
 
 /// The numbers as sizes, if all are integers that are known or expressions of sizes.
 pub fn as_sizes(_: &mut Builder, xs: &[Scalar]) -> Result<Option<Vec<SymInt>>> {
-    Ok(xs.iter().map(as_size).collect())
-}
-
-fn as_size(x: &Scalar) -> Option<SymInt> {
-    match x {
-        Scalar::Sym(n) => Some(n.clone()),
-        Scalar::Int(n) => Some(SymInt::from(*n)),
-        Scalar::Bool(b) => Some(SymInt::from(i64::from(*b))),
-        _ => None,
-    }
+    Ok(xs.iter().map(Scalar::as_size).collect())
 }
 
 /// The dtype of a number: bool, int64 or float64, or that of its tensor if the graph computes it.

@@ -32,7 +32,7 @@ impl Builder {
         if a.is_known() && b.is_known() {
             return known(op, &a, &b).ok_or_else(|| self.fault(format!("{op:?} of {a:?} and {b:?} is undefined")));
         }
-        if let (Some(x), Some(y)) = (as_sym(&a), as_sym(&b)) {
+        if let (Some(x), Some(y)) = (a.as_size(), b.as_size()) {
             let result = match op {
                 ScalarOp::Add => Some(x.add(&y)),
                 ScalarOp::Sub => Some(x.sub(&y)),
@@ -104,15 +104,6 @@ impl Builder {
         let floor = self.node1("Floor", vec![quotient.into()], vec![])?;
         let whole = self.node1("Mul", vec![floor.into(), b.into()], vec![])?;
         self.node1("Sub", vec![a.into(), whole.into()], vec![])
-    }
-}
-
-fn as_sym(x: &Scalar) -> Option<SymInt> {
-    match x {
-        Scalar::Sym(n) => Some(n.clone()),
-        Scalar::Int(n) => Some(SymInt::from(*n)),
-        Scalar::Bool(b) => Some(SymInt::from(i64::from(*b))),
-        _ => None,
     }
 }
 

@@ -21,6 +21,16 @@ pub enum Scalar {
 }
 
 impl Scalar {
+    /// The integer, known or symbolic; booleans are 0 and 1.
+    pub fn as_size(&self) -> Option<SymInt> {
+        match self {
+            Scalar::Sym(n) => Some(n.clone()),
+            Scalar::Int(n) => Some(SymInt::from(*n)),
+            Scalar::Bool(b) => Some(SymInt::from(i64::from(*b))),
+            _ => None,
+        }
+    }
+
     /// The integer, if it is known and has no fraction; booleans are 0 and 1.
     pub fn as_int(&self) -> Option<i64> {
         match self {

@@ -11,8 +11,7 @@ pub(super) fn example(w: &mut Writer, example: &Example) {
         ExampleTarget::Lower(name) => flat::onnx_name(name),
         ExampleTarget::Raise(name, _, from) => format!("{} from {from} ", flat::onnx_name(name)),
     };
-    let sizes: Vec<String> = example.with.iter().map(|(name, size)| format!("{} = {size}", name.text)).collect();
-    let with = if sizes.is_empty() { String::new() } else { format!(" with {}", sizes.join(", ")) };
+    let with = with_clause(example.with.iter().map(|(name, size)| (name.text.as_str(), *size)));
     let args: Vec<String> = example.args.iter().map(arg).collect();
     w.write(&format!("example {target}"));
     let line = format!("({})", args.join(", "));
@@ -25,10 +24,20 @@ pub(super) fn example(w: &mut Writer, example: &Example) {
 }
 
 fn arg(arg: &ExampleArg) -> String {
-    match &arg.name {
-        Some(name) => format!("{} = {}", name.text, value(&arg.value)),
-        None => value(&arg.value),
+    named(arg.name.as_ref().map(|name| name.text.as_str()), &arg.value)
+}
+
+fn named(name: Option<&str>, given: &ExampleValue) -> String {
+    match name {
+        Some(name) => format!("{name} = {}", value(given)),
+        None => value(given),
     }
+}
+
+/// ` with n = 4, m = 2`, or nothing.
+fn with_clause<'e>(sizes: impl Iterator<Item = (&'e str, i64)>) -> String {
+    let sizes: Vec<String> = sizes.map(|(name, size)| format!("{name} = {size}")).collect();
+    if sizes.is_empty() { String::new() } else { format!(" with {}", sizes.join(", ")) }
 }
 
 fn value(example: &ExampleValue) -> String {
@@ -104,12 +113,7 @@ fn float(value: f64) -> String {
 /// first ones of the header.
 pub fn example_line(target: &str, header: &[&str], args: &[(String, ExampleValue)], with: &[(String, i64)]) -> String {
     let leading = args.iter().zip(header).take_while(|((name, _), param)| name == *param).count();
-    let texts = args.iter().enumerate().map(|(i, (name, given))| match i < leading {
-        true => value(given),
-        false => format!("{name} = {}", value(given)),
-    });
-    let texts: Vec<String> = texts.collect();
-    let sizes: Vec<String> = with.iter().map(|(name, size)| format!("{name} = {size}")).collect();
-    let with = if sizes.is_empty() { String::new() } else { format!(" with {}", sizes.join(", ")) };
-    format!("example {target}({}){with}", texts.join(", "))
+    let texts = args.iter().enumerate().map(|(i, (name, given))| named((i >= leading).then_some(name), given));
+    let with = with_clause(with.iter().map(|(name, size)| (name.as_str(), *size)));
+    format!("example {target}({}){with}", texts.collect::<Vec<_>>().join(", "))
 }
