@@ -9,6 +9,9 @@ use aten2onnx_core::error::{Error, Kind, Result};
 
 /// Its program.
 const PROGRAM: &str = include_str!("judge.py");
+/// What may differ: the table, and how it is read.
+const DIFFERENCES: [(&str, &str); 2] =
+    [("differences.toml", include_str!("differences.toml")), ("differences.py", include_str!("differences.py"))];
 /// Replacements for PyTorch kernels that need another device.
 const STAND_INS: &str = include_str!("stand_ins.py");
 
@@ -65,6 +68,7 @@ pub fn write_programs(folder: &Path) -> Result<PathBuf> {
     let program = folder.join("judge.py");
     write(&program, PROGRAM)?;
     write(&folder.join("stand_ins.py"), STAND_INS)?;
+    DIFFERENCES.iter().try_for_each(|(name, text)| write(&folder.join(name), text))?;
     Ok(program)
 }
 
