@@ -21,6 +21,8 @@ from concurrent.futures.process import BrokenProcessPool
 import ml_dtypes
 import numpy as np
 
+import unique
+
 NUMPY = {
     "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64, "i8": np.int8, "i16": np.int16,
     "i32": np.int32, "i64": np.int64, "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64, "bool": np.bool_,
@@ -275,20 +277,13 @@ def differs(want, have, random, exactly=False):
 
 def fault(record, inputs, want, have, random):
     """Returns why results are wrong, or None; and which entry of the table of differences accepts them, or None."""
-    if len(have) != len(want):
-        return f"{len(have)} outputs, wanted {len(want)}", None
-    for i, (w, h) in enumerate(zip(want, have)):
-        what = differs(w, h, random, record.get("distinct", False))
-        if what:
-            break
-    else:
-        return None, None
-    if record.get("excused"):
+    what = compared(record["op"], want, have, random, record.get("distinct", False))
+    if what and record.get("excused"):
         import differences
         entry = differences.excuse(record, inputs, [plain_parts(w) for w in want], have, close)
         if entry:
             return None, entry
-    return f"output {i}: {what}", None
+    return what, None
 
 
 def judge(line):
@@ -318,6 +313,26 @@ def judge(line):
         if what:
             verdict["failures"].append({"opset": model["opset"], "what": what})
     return json.dumps(verdict)
+
+
+def compared(op, want, have, random, exactly=False):
+    """Returns why the results of an operator are wrong, or None."""
+    if len(have) != len(want):
+        return f"{len(have)} outputs, wanted {len(want)}"
+    several = unique.has(op)
+    pairs = [(f"output {i}", w, h, random or several) for i, (w, h) in enumerate(zip(want, have))]
+    wrong = first_difference(pairs, exactly)
+    if wrong or random or not several:
+        return wrong
+    return first_difference([(*part, False) for part in unique.parts(op, want, have)], False)
+
+
+def first_difference(pairs, exactly):
+    for name, want, have, random in pairs:
+        found = differs(want, have, random, exactly)
+        if found:
+            return f"{name}: {found}"
+    return None
 
 
 def first_line(error):

@@ -48,6 +48,7 @@ def work(binary):
 
 def verdicts(binary, folder, task, samples, judge):
     name, by_dtype = task["op"], {}
+    overload = "aten::" + samples.INFOS[name].name.replace(".", "_")
     for dtype, index, dynamic in samples.plan(name, task["samples"]):
         if dtype not in by_dtype:
             by_dtype[dtype] = samples.samples(samples.INFOS[name], dtype)
@@ -66,7 +67,7 @@ def verdicts(binary, folder, task, samples, judge):
             yield {**about, "status": "skip", "what": str(why).strip().split("\n")[0][:200]}
             continue
         for opset in opsets:
-            status, what = tried(binary, pt2, opset, dtype, runs, judge)
+            status, what = tried(binary, overload, pt2, opset, dtype, runs, judge)
             yield {**about, "opset": opset, "status": status, "what": what, "text": text}
 
 
@@ -88,7 +89,7 @@ def prepared(samples, info, sample, dynamic, folder):
     return path, runs + ([others] if others else []), sample.text()
 
 
-def tried(binary, pt2, opset, dtype, runs, judge):
+def tried(binary, op, pt2, opset, dtype, runs, judge):
     """Exports and runs the program. Returns the status and a message."""
     path = pt2.with_suffix(".onnx")
     path.unlink(missing_ok=True)
@@ -104,12 +105,9 @@ def tried(binary, pt2, opset, dtype, runs, judge):
         # ONNX Runtime has hardly any kernels for bfloat16.
         if where != "runtime" and dtype != "bfloat16":
             return "wrong", "ONNX Runtime has no kernel for it"
-        if len(have) != len(answer):
-            return "wrong", f"{len(have)} outputs, wanted {len(answer)}"
-        for i, (want, got) in enumerate(zip(answer, have)):
-            what = judge.differs(judge.to_numpy(want), got, random=False)
-            if what:
-                return "wrong", f"output {i}: {what}" + (" (at other sizes)" if inputs is not runs[0][0] else "")
+        what = judge.compared(op, list(map(judge.to_numpy, answer)), have, random=False)
+        if what:
+            return "wrong", what + (" (at other sizes)" if inputs is not runs[0][0] else "")
     return "ok", ""
 
 
