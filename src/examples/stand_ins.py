@@ -71,7 +71,16 @@ def gru_cell_backward(grad_hy, workspace, has_bias):
     return own, old, grad_hy * update, *([own.sum(0), old.sum(0)] if has_bias else [])
 
 
+def rms_norm_backward(grad_out, input, normalized_shape, rstd, weight, output_mask):
+    normal = input * rstd
+    scaled = grad_out if weight is None else grad_out * weight
+    over = list(range(input.dim() - len(normalized_shape), input.dim()))
+    own = (scaled - normal * (scaled * normal).mean(over, keepdim=True)) * rstd
+    return masked((own, (grad_out * normal).flatten(0, input.dim() - len(over) - 1).sum(0)), output_mask)
+
+
 STAND_INS = {
+    "aten::_fused_rms_norm_backward": rms_norm_backward,
     "aten::linear_backward": linear_backward,
     "aten::matmul_backward": lambda grad, self, other, mask: masked(gradients(torch.matmul, [grad], self, other), mask),
     "aten::max_pool2d_backward": lambda grad_output, self, *args, **kwargs:
