@@ -3,8 +3,8 @@
     judge.py RECORDS VERDICTS [MODULE ...]
 
 Reads records (JSON lines) from RECORDS and writes a verdict for each to VERDICTS:
-    {"id": 3, "failures": [{"opset": 11, "what": "..."}], "ran": [9, 13]}
-A record passes if its list of failures is empty. The `args` of a record refer to its `inputs` by index; `models` are hexadecimal ModelProtos.
+    {"id": 3, "failures": [{"opset": 11, "what": "..."}], "accepted": ["equal-elements"], "ran": [9, 13]}
+A record passes if its list of failures is empty. If it is `excused`, differences that differences.toml lists are accepted. The `args` of a record refer to its `inputs` by index; `models` are hexadecimal ModelProtos.
 Each MODULE is imported first; these define custom operators.
 """
 import importlib
@@ -237,39 +237,59 @@ def from_ort(value):
     return value.numpy()
 
 
+def plain_parts(array):
+    """An array without complex numbers, which models do not have either."""
+    return np.stack([array.real, array.imag], -1) if np.iscomplexobj(array) else array
+
+
+def close(want, have, scale=1, exactly=False):
+    """Which elements are as wanted, within the tolerance of their dtype times a scale."""
+    if exactly:
+        return (have == want) | (want != want)
+    if want.dtype.kind not in "fV" and want.dtype != ml_dtypes.bfloat16:
+        return have == want
+    rtol = {2: 1e-2, 4: 1e-4, 8: 1e-6}[want.dtype.itemsize] * scale
+    if want.dtype == ml_dtypes.bfloat16:
+        rtol = 3e-2 * scale
+    w, h = want.astype(np.float64), have.astype(np.float64)
+    finite = np.abs(w[np.isfinite(w)])
+    # A larger scale is one of rounding, which the largest element determines.
+    largest = float(finite.max()) if finite.size else 1.0
+    with np.errstate(all="ignore"):
+        return np.isclose(h, w, rtol, rtol * max(largest if scale > 1 else min(1.0, largest), 1e-30), equal_nan=True)
+
+
 def differs(want, have, random, exactly=False):
     """Returns why an output is wrong, or None."""
-    if np.iscomplexobj(want):
-        want = np.stack([want.real, want.imag], -1)
+    want = plain_parts(want)
     if have.dtype != want.dtype:
         return f"dtype {have.dtype}, wanted {want.dtype}"
     if have.shape != want.shape:
         return f"shape {list(have.shape)}, wanted {list(want.shape)}"
     if random or want.size == 0:
         return None
-    if exactly:
-        good = (have == want) | (want != want)
-    elif want.dtype.kind not in "fV" and want.dtype != ml_dtypes.bfloat16:
-        good = have == want
-    else:
-        rtol = {2: 1e-2, 4: 1e-4, 8: 1e-6}[want.dtype.itemsize]
-        if want.dtype == ml_dtypes.bfloat16:
-            rtol = 3e-2
-        w, h = want.astype(np.float64), have.astype(np.float64)
-        finite = np.abs(w[np.isfinite(w)])
-        scale = min(1.0, float(finite.max())) if finite.size else 1.0
-        with np.errstate(all="ignore"):
-            good = np.isclose(h, w, rtol, rtol * max(scale, 1e-30), equal_nan=True)
+    good = np.asarray(close(want, have, exactly=exactly))
     if np.all(good):
         return None
-    at = tuple(int(i) for i in np.argwhere(~np.asarray(good))[0])
-    return f"{int((~np.asarray(good)).sum())} of {want.size} values differ, at {list(at)}: {have[at]}, wanted {want[at]}"
+    at = tuple(int(i) for i in np.argwhere(~good)[0])
+    return f"{int((~good).sum())} of {want.size} values differ, at {list(at)}: {have[at]}, wanted {want[at]}"
+
+
+def fault(record, inputs, want, have, random):
+    """Returns why results are wrong, or None; and which entry of the table of differences accepts them, or None."""
+    what = compared(record["op"], want, have, random, record.get("distinct", False))
+    if what and record.get("excused"):
+        import differences
+        entry = differences.excuse(record, inputs, [plain_parts(w) for w in want], have, close)
+        if entry:
+            return None, entry
+    return what, None
 
 
 def judge(line):
     warnings.simplefilter("ignore")
     record = json.loads(line)
-    verdict = {"id": record["id"], "failures": [], "ran": []}
+    verdict = {"id": record["id"], "failures": [], "accepted": [], "ran": []}
     try:
         inputs = make_inputs(record)
         if record.get("native"):
@@ -284,7 +304,9 @@ def judge(line):
     for model in record["models"]:
         try:
             have, _ = run_model(bytes.fromhex(model["hex"]), model["opset"], inputs)
-            what = compared(record["op"], want, have, random, record.get("distinct", False))
+            what, entry = fault(record, inputs, want, have, random)
+            if entry:
+                verdict["accepted"].append(entry)
         except Exception as error:
             what = first_line(error)
         verdict["ran"].append(model["opset"])

@@ -9,9 +9,14 @@ use aten2onnx_core::error::{Error, Kind, Result};
 
 /// Its program.
 const PROGRAM: &str = include_str!("judge.py");
-/// What the judge imports: replacements for PyTorch kernels that need another device, and what is unique in results.
-const IMPORTED: [(&str, &str); 2] =
-    [("stand_ins.py", include_str!("stand_ins.py")), ("unique.py", include_str!("unique.py"))];
+/// What the judge imports: replacements for PyTorch kernels that need another device, what is unique in results, and what may
+/// differ: the table, and how it is read.
+const IMPORTED: [(&str, &str); 4] = [
+    ("stand_ins.py", include_str!("stand_ins.py")),
+    ("unique.py", include_str!("unique.py")),
+    ("differences.toml", include_str!("differences.toml")),
+    ("differences.py", include_str!("differences.py")),
+];
 
 /// How to run the judge.
 #[derive(Debug, Clone)]

@@ -243,6 +243,9 @@ impl<'a, 'o> Work<'a, 'o> {
                     self.row.crashed += 1;
                     continue;
                 };
+                for entry in verdict.accepted {
+                    *self.row.accepted.entry(entry).or_default() += 1;
+                }
                 let Some(failure) = verdict.failures.into_iter().next() else {
                     self.row.exact += usize::from(moves);
                     all.iter().for_each(|opset| *self.row.sampled.entry(*opset).or_default() += 1);
@@ -307,7 +310,7 @@ impl<'a, 'o> Work<'a, 'o> {
     }
 
     fn record(&self, id: usize, call: &Example, models: Vec<Built>) -> Record {
-        record(id, call, self.exporter.checked, models, None)
+        Record { excused: true, ..record(id, call, self.exporter.checked, models, None) }
     }
 
     /// Notes a fault; shrinks the first calls of each kind.

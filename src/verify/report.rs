@@ -36,6 +36,9 @@ pub struct Row {
     pub crashed: usize,
     /// Calls that PyTorch takes and the rule refuses, by reason.
     pub refused: BTreeMap<String, usize>,
+    /// Results that differ and are accepted, by the entry of the table of differences.
+    #[serde(default)]
+    pub accepted: BTreeMap<String, usize>,
     /// The branches of the rule that calls reached, and how many it has.
     pub arms: (usize, usize),
     /// What is wrong.
@@ -73,6 +76,7 @@ impl Row {
         if refused > 0 {
             parts.push(format!("refused {refused}"));
         }
+        parts.extend(self.accepted.iter().map(|(entry, results)| format!("{entry} {results}")));
         if !self.faults.is_empty() {
             parts.push(format!("wrong {}", self.wrong()));
         }
