@@ -19,7 +19,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Overloads, such as aten::gather
+    /// Overloads, such as aten::gather, or ONNX operators that have lowerings, such as Gelu
     #[arg(value_name = "OP", required_unless_present = "all")]
     wanted: Vec<String>,
     /// All rules
@@ -135,16 +135,22 @@ fn show(name: &str, row: &Row) -> Result<(), Stop> {
 fn wanted(args: &Args, set: &MappingFiles, earlier: &Report) -> Result<Vec<String>> {
     let checked = set.checked();
     let all = checked.program.maps.iter().map(|map| &map.function);
-    let own: Vec<String> = all
-        .filter(|function| args.rules.is_some() || args.mappings.is_empty() || checked.is_own(function.span.file))
-        .map(|function| function.name.clone())
+    let lowers = checked.program.lowers.iter().map(|lower| (&lower.function, &lower.op));
+    let mut own: Vec<String> = all
+        .map(|function| (function, &function.name))
+        .chain(lowers)
+        .filter(|(function, _)| args.rules.is_some() || args.mappings.is_empty() || checked.is_own(function.span.file))
+        .map(|(_, name)| name.clone())
         .collect();
+    own.dedup();
     if args.all {
         return Ok(own.into_iter().filter(|name| !earlier.rows.contains_key(name)).collect());
     }
     if let Some(missing) = args.wanted.iter().find(|name| !own.contains(name)) {
         let error = Error::unsupported(format!("there is no rule for `{missing}`"));
-        return Err(error.help("name overloads, such as `aten::add.Tensor`; `aten2onnx ops` lists them"));
+        let help =
+            "name overloads, such as `aten::add.Tensor`, which `aten2onnx ops` lists, or operators, such as `Gelu`";
+        return Err(error.help(help));
     }
     Ok(args.wanted.clone())
 }

@@ -8,13 +8,14 @@ use fastrand::Rng;
 use super::calls::{Pool, any_tensor};
 use super::domain;
 use super::edit::{dtype_of, known_sizes, make_known, replace_size, set_dtype, size_of, sizes, values, visit};
+use super::rule::Rule;
 
 /// Elements are written out for tensors up to this many.
 const MOST_WRITTEN: i64 = 24;
 
 /// Changes of calls of one rule.
 pub(super) struct Mutation<'m> {
-    pub params: &'m [Param],
+    pub rule: &'m Rule<'m>,
     pub pool: &'m Pool,
     pub rng: &'m mut Rng,
 }
@@ -138,8 +139,9 @@ impl Mutation<'_> {
     }
 
     fn leave_out(&mut self, call: &mut Example) {
-        let optional = |name: &str| self.params.iter().any(|param| param.name == name && param.default.is_some());
-        let places: Vec<usize> = (0..call.args.len()).filter(|i| optional(&call.args[*i].0)).collect();
+        let places: Vec<usize> = (0..call.args.len())
+            .filter(|i| call.args.get(*i).is_some_and(|(name, _)| self.rule.is_optional(name)))
+            .collect();
         if let Some(place) = self.rng.choice(&places) {
             call.args.remove(*place);
         }
@@ -147,7 +149,7 @@ impl Mutation<'_> {
 
     fn add(&mut self, call: &mut Example) {
         let missing: Vec<&Param> =
-            self.params.iter().filter(|param| call.args.iter().all(|(name, _)| *name != param.name)).collect();
+            self.rule.params.iter().filter(|param| call.args.iter().all(|(name, _)| *name != param.name)).collect();
         if let Some(param) = self.rng.choice(&missing).copied() {
             let value = self.any(param);
             call.args.push((param.name.clone(), value));
@@ -155,7 +157,7 @@ impl Mutation<'_> {
     }
 
     fn change_argument(&mut self, call: &mut Example) {
-        let plain = |name: &str| self.params.iter().find(|param| param.name == name && param.ty != Ty::Tensor);
+        let plain = |name: &str| self.rule.params.iter().find(|param| param.name == name && param.ty != Ty::Tensor);
         let places: Vec<(usize, &Param)> =
             call.args.iter().enumerate().filter_map(|(i, (name, _))| Some((i, plain(name)?))).collect();
         let Some((place, param)) = self.rng.choice(&places).copied() else { return self.resize(call) };
