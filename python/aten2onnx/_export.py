@@ -31,6 +31,7 @@ def export(
     output_names: Sequence[str] | None = None,
     dynamic_shapes: Any = None,
     dynamic_axes: Mapping[str, Any] | None = None,
+    model_name: str | None = None,
     external_data: bool | str = "auto",
     provenance: str = "compact",
     target: str | None = None,
@@ -60,6 +61,7 @@ def export(
         output_names: Names for the outputs, in order.
         dynamic_shapes: The dynamic dimensions of the inputs, as for torch.export.export. A string makes a dimension dynamic and names it.
         dynamic_axes: The same in the form of the older exporter, by input name: `{"x": {0: "batch"}}` or `{"x": [0]}`.
+        model_name: The program to export, of a `.pt2` package that has several.
         external_data: Where the weights go: "auto" (into the model up to protobuf's limit of 2 GiB, else beside it), "always" or True (beside
             it, in `f` + ".data"), "never" or False (into the model), or "link" (for `.pt2` files: the model refers to that file).
         provenance: What nodes record about their origin: "none", "compact" (the module and the operator, in their names) or "full" (also
@@ -112,7 +114,7 @@ def export(
     try:
         with _progress.shown(progress) as shown:
             if isinstance(model, (str, os.PathLike)):
-                program = _from_file(model, rules, options, made, shown)
+                program = _from_file(model, model_name, rules, options, made, shown)
             else:
                 arguments = (args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict)
                 program = _from_torch(model, arguments, rules, options, made, shown)
@@ -175,10 +177,12 @@ def exported_program(
     return name, exported, _shapes.names(exported, dynamic_shapes)
 
 
-def _from_file(path: Any, rules: Rules, options: dict[str, Any], report: Report, shown: _progress.Progress) -> ONNXProgram:
+def _from_file(
+    path: Any, model_name: str | None, rules: Rules, options: dict[str, Any], report: Report, shown: _progress.Progress
+) -> ONNXProgram:
     shown.step("reading")
     with report.timed("read"):
-        program = Program.read(os.fspath(path))
+        program = Program.read(os.fspath(path), model_name)
     report.torch_version = program.torch_version
     shown.step("translating")
     with report.timed("translate"):

@@ -31,7 +31,7 @@ class Rules:
 @final
 class Program:
     @staticmethod
-    def read(path: str) -> Program: ...
+    def read(path: str, model: str | None = None) -> Program: ...
     @staticmethod
     def live(
         name: str, json: bytes, state: Mapping[str, Mapping[str, Any]], constants: Mapping[str, Mapping[str, Any]]

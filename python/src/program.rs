@@ -26,10 +26,11 @@ pub struct Program {
 
 #[pymethods]
 impl Program {
-    /// Reads a `.pt2` file.
+    /// Reads a `.pt2` file: the program of this name if it has several.
     #[staticmethod]
-    fn read(py: Python<'_>, path: PathBuf) -> PyResult<Program> {
-        let program = work::run(py, None, |_| pt2::read(&path))?;
+    #[pyo3(signature = (path, model=None))]
+    fn read(py: Python<'_>, path: PathBuf, model: Option<&str>) -> PyResult<Program> {
+        let program = work::run(py, None, |_| pt2::read_model(&path, model))?;
         Ok(Program { program })
     }
 

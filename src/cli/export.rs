@@ -56,7 +56,7 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     let start = Instant::now();
     let output = output(args)?;
     let options = options(args)?;
-    let program = read(&args.input)?;
+    let program = read(&args.input, args.options.model.as_deref())?;
     let exported = export_program(program, &options)?;
     if !args.quiet {
         exported.notes.iter().for_each(|text| report::note(text));
@@ -106,13 +106,13 @@ fn output(args: &Args) -> Result<PathBuf> {
 }
 
 /// Reads the program of a file or of stdin.
-pub fn read(path: &Path) -> Result<Program> {
+pub fn read(path: &Path, model: Option<&str>) -> Result<Program> {
     if !is_stream(path) {
-        return pt2::read(path);
+        return pt2::read_model(path, model);
     }
     let mut bytes = Vec::new();
     io::stdin().lock().read_to_end(&mut bytes).map_err(|error| Error::from(error).at("stdin"))?;
-    pt2::read_bytes("stdin", bytes)
+    pt2::read_bytes("stdin", bytes, model)
 }
 
 /// Writes to the file, or to the given stream.

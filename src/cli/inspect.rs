@@ -24,6 +24,9 @@ pub struct Args {
     /// The .pt2 file; `-` for stdin
     #[arg(value_name = "IN.pt2")]
     input: PathBuf,
+    /// The program to show, of a package that has several
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
@@ -37,7 +40,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Stop> {
     let rules = args.mappings.rules()?;
-    let program = export::read(&args.input)?;
+    let program = export::read(&args.input, args.model.as_deref())?;
     let inspection = inspect::inspect(&program, &rules, args.opset);
     if args.json {
         // Serializing text and numbers cannot fail.

@@ -67,6 +67,13 @@ impl Exporter {
         self
     }
 
+    /// The program to export, of a `.pt2` package that has several.
+    #[must_use]
+    pub fn model(mut self, name: impl Into<String>) -> Exporter {
+        self.options.model = Some(name.into());
+        self
+    }
+
     /// How the graph is optimized: 0 leaves it as the rules build it, 1 (the default) runs all passes.
     #[must_use]
     pub fn opt_level(mut self, level: u8) -> Exporter {
@@ -162,7 +169,7 @@ impl Exporter {
 
     /// Reads a `.pt2` file and builds the model without writing it. Weights are not read.
     pub fn read(&self, source: impl AsRef<Path>) -> Result<Exported> {
-        export_program(crate::frontend::pt2::read(source.as_ref())?, &self.options)
+        export_program(crate::frontend::pt2::read_model(source.as_ref(), self.options.model.as_deref())?, &self.options)
     }
 
     /// Exports a `.pt2` file to an `.onnx` file.

@@ -57,6 +57,9 @@ pub struct Options {
     /// The target of the model.
     #[cfg_attr(feature = "cli", command(flatten))]
     pub output: OutputOptions,
+    /// The program to export, of a `.pt2` package that has several; without it an error lists them
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
+    pub model: Option<String>,
     /// The optimization level: 0 leaves the graph as the rules build it, 1 runs all passes
     #[cfg_attr(feature = "cli", arg(short = 'O', value_name = "LEVEL", default_value_t = 1, value_parser = levels()))]
     pub opt_level: u8,
@@ -127,6 +130,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             output: OutputOptions::default(),
+            model: None,
             opt_level: 1,
             provenance: Provenance::Compact,
             dims: Vec::new(),

@@ -116,7 +116,7 @@ fn a_path_that_is_no_file_is_an_error() {
 #[test]
 fn a_file_in_memory_is_read_like_one_on_disk() {
     let bytes = std::fs::read(sample("lists")).unwrap();
-    let program = pt2::read_bytes("lists.pt2", bytes).unwrap();
+    let program = pt2::read_bytes("lists.pt2", bytes, None).unwrap();
     assert_eq!(print::program(&program), print::program(&read("lists")));
 }
 
