@@ -10,9 +10,11 @@ src/examples/differences.toml lists is avoided. An export may be refused if the 
 """
 import argparse
 import collections
+import contextlib
 import copy
 import fnmatch
 import functools
+import io
 import json
 import logging
 import multiprocessing
@@ -293,13 +295,19 @@ def is_close(want, have, factor=1):
     return bool(torch.all((want - have).abs() <= 1e-5 * factor * scale))
 
 
+def as_tensor(array):
+    """A copy as a tensor. NumPy has two names for some types, of which torch knows one."""
+    import numpy as np
+    import torch
+    return torch.from_numpy(np.array(array, dtype=f"{array.dtype.kind}{array.dtype.itemsize}" if array.dtype.kind in "iu" else None))
+
+
 def check(task):
     """Runs the program of a seed. Returns the seed, the outcome and a message."""
     binary, seed, opsets = task
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     import judge
-    import numpy as np
     import onnx
     import samples  # noqa: F401
     import torch
@@ -313,7 +321,8 @@ def check(task):
     with tempfile.TemporaryDirectory() as folder:
         pt2, path = Path(folder) / "model.pt2", Path(folder) / "model.onnx"
         try:
-            with torch.no_grad():
+            # torch prints graphs if it fails.
+            with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()):
                 exported = torch.export.export(program, tuple(x.clone() for x in program.inputs), dynamic_shapes=shapes, strict=False)
                 torch.export.save(exported, str(pt2))
             again = pytree.tree_leaves(exported.module()(*[x.clone() for x in program.inputs]))
@@ -357,7 +366,7 @@ def check(task):
                             return seed, "wrong", f"{where}: output {i}: {got.dtype}{list(got.shape)}, wanted {want.dtype}{list(want.shape)}\n    {program}"
                         continue
                     factor = 2000 if any(k == torch.float16 for k in program.kinds) else 30
-                    if sure and not is_close(torch.from_numpy(np.array(want)), torch.from_numpy(np.array(got)), factor):
+                    if sure and not is_close(as_tensor(want), as_tensor(got), factor):
                         return seed, "wrong", f"{where}: output {i}: {got.ravel()[:6]}, wanted {want.ravel()[:6]}\n    {program}"
         return (seed, "refused", refused) if refused else (seed, "right", "")
 
