@@ -49,6 +49,9 @@ pub struct Args {
     /// Write the results to this JSON file; rules that it has already are left out
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+    /// Write the level that each rule reached to this JSON file, which docs/operators.md shows
+    #[arg(long, value_name = "FILE", requires = "report")]
+    levels: Option<PathBuf>,
     /// How many rules are checked at once
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
@@ -118,6 +121,9 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     let told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some(stop) = told.stop {
         return Err(stop);
+    }
+    if let Some(path) = &args.levels {
+        told.report.write_levels(path)?;
     }
     done?;
     let left = settings.wanted.len() - told.done;

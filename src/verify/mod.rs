@@ -14,6 +14,7 @@ mod oracle;
 mod report;
 mod rule;
 mod shrink;
+mod uniform;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
@@ -22,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_opmap::Checked;
-use aten2onnx_opmap::tree::Example;
+use aten2onnx_opmap::tree::{Example, Target};
 use aten2onnx_rules::Rules;
 use aten2onnx_rules::interpret::MappingFiles;
 
@@ -33,6 +34,7 @@ pub use check::{Fault, FaultKind};
 use oracle::{Answer, Oracle};
 pub use report::{Found, Report, Row};
 use rule::Rule;
+pub use uniform::Uniform;
 
 /// How many calls are asked about at once.
 const AT_ONCE: usize = 64;
@@ -194,6 +196,10 @@ impl<'a, 'o> Work<'a, 'o> {
                     self.valid.push(call.clone());
                 }
                 self.calls.keep(call);
+            }
+            // What ONNX's text alone forbids, a runtime may run.
+            Made::Wrong(fault) if fault.kind == FaultKind::Input && !matches!(call.target, Target::Map(_)) => {
+                self.row.invalid += 1;
             }
             Made::Refused(reason) => {
                 let reasons = &mut self.row.refused;
@@ -359,6 +365,7 @@ impl<'a, 'o> Work<'a, 'o> {
             .filter(|(arm, _)| rule.as_ref().is_some_and(|rule| rule.has_arm(&arm.rule)) && !arm.refuses)
             .map(|(_, number)| (number, self.reached.contains(&number)))
             .collect();
+        self.row.uniform = rule.as_ref().map(|rule| uniform::uniform(&set.checked().program, rule)).unwrap_or_default();
         self.row.arms = (own.values().filter(|reached| **reached).count(), own.len());
         self.row
     }

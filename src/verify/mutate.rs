@@ -1,7 +1,7 @@
 //! Changes a call in one place: a size everywhere, a dtype, a rank, elements, a number, an argument that is left out.
 
 use aten2onnx_opmap::syntax::ast::{ExampleSize, ExampleValue};
-use aten2onnx_opmap::tree::{Example, Param};
+use aten2onnx_opmap::tree::{Example, Param, Target};
 use aten2onnx_opmap::types::Ty;
 use fastrand::Rng;
 
@@ -148,11 +148,12 @@ impl Mutation<'_> {
     }
 
     fn add(&mut self, call: &mut Example) {
+        let is_map = matches!(self.rule.target, Target::Map(_));
         let missing: Vec<&Param> =
             self.rule.params.iter().filter(|param| call.args.iter().all(|(name, _)| *name != param.name)).collect();
         if let Some(param) = self.rng.choice(&missing).copied() {
-            let value = self.any(param);
-            call.args.push((param.name.clone(), value));
+            let value = if is_map { Some(self.any(param)) } else { self.given(param) };
+            call.args.extend(value.map(|value| (param.name.clone(), value)));
         }
     }
 
@@ -162,7 +163,14 @@ impl Mutation<'_> {
             call.args.iter().enumerate().filter_map(|(i, (name, _))| Some((i, plain(name)?))).collect();
         let Some((place, param)) = self.rng.choice(&places).copied() else { return self.resize(call) };
         let Some((_, value)) = call.args.get(place) else { return };
-        let new = if self.rng.u8(..3) == 0 { self.any(param) } else { self.near(value, &param.ty) };
+        // What values the attributes of an operator may have is in the text of the standard alone, and in the examples.
+        let new = if !matches!(self.rule.target, Target::Map(_)) {
+            self.given(param).unwrap_or(ExampleValue::None)
+        } else if self.rng.u8(..3) == 0 {
+            self.any(param)
+        } else {
+            self.near(value, &param.ty)
+        };
         if let Some(argument) = call.args.get_mut(place) {
             argument.1 = new;
         }
@@ -170,16 +178,20 @@ impl Mutation<'_> {
 
     /// A value of the parameter.
     pub fn any(&mut self, param: &Param) -> ExampleValue {
-        if let Some(value) = self.pool.given.get(&param.name).and_then(|given| self.rng.choice(given))
-            && self.rng.bool()
-        {
-            return match value {
-                // Its symbolic sizes may have other values here.
-                ExampleValue::Tensor { .. } | ExampleValue::Name(_) => known(value),
-                other => other.clone(),
-            };
+        match self.given(param) {
+            Some(value) if self.rng.bool() => value,
+            _ => self.of(&param.ty),
         }
-        self.of(&param.ty)
+    }
+
+    /// A value that an example gives to the parameter.
+    fn given(&mut self, param: &Param) -> Option<ExampleValue> {
+        let value = self.pool.given.get(&param.name).and_then(|given| self.rng.choice(given))?;
+        Some(match value {
+            // Its symbolic sizes may have other values here.
+            ExampleValue::Tensor { .. } | ExampleValue::Name(_) => known(value),
+            other => other.clone(),
+        })
     }
 
     /// A value of a type.

@@ -34,20 +34,41 @@ def types(record):
             return {"refused": "a result is an integer beyond 64 bits"}
         if sum(result.size for result in results) > MOST_ELEMENTS:
             return {"refused": "the results are too large to be compared"}
-        return {"types": [[result.dtype.name, list(result.shape)] for result in results], "random": random}
+        return {"types": [[dtype_name(result), list(result.shape)] for result in results], "random": random}
     except Exception as error:
         return {"refused": judge.first_line(error)}
+
+
+def dtype_name(array):
+    return "string" if array.dtype.kind in "OUS" else array.dtype.name
 
 
 def run_native(record):
     """The results of the operator that lowerings stand for, and whether they are random."""
     first, second = (run_reference(record, judge.run_model) for _ in range(2))
+    for result, shape in zip(first, inferred_shapes(bytes.fromhex(record["native"]["hex"]))):
+        if len(shape) != result.ndim or any(known not in (None, size) for known, size in zip(shape, result.shape)):
+            raise ValueError(f"the runtime gives {list(result.shape)}, shape inference {shape}: the inputs contradict the operator")
     return first, any(a.shape != b.shape or a.dtype != object and not np.array_equal(a, b, equal_nan=a.dtype.kind in "fc") for a, b in zip(first, second))
+
+
+def inferred_shapes(model):
+    """The shapes of the results by onnx's shape inference, with None for sizes that it does not know; none if it knows a rank nowhere."""
+    import onnx
+    inferred = onnx.load_from_string(model)
+    types = [output.type.tensor_type for output in onnx.shape_inference.infer_shapes(inferred).graph.output]
+    if not all(ty.HasField("shape") for ty in types):
+        return []
+    return [[dim.dim_value if dim.HasField("dim_value") else None for dim in ty.shape.dim] for ty in types]
 
 
 def run_reference(record, run):
     native = record["native"]
-    return run(bytes.fromhex(native["hex"]), native["opset"], judge.make_inputs(record))[0]
+    inputs = judge.make_inputs(record)
+    results, where = run(bytes.fromhex(native["hex"]), native["opset"], inputs)
+    if where == "reference" and any(x.dtype.name == "bfloat16" for x in inputs):
+        raise ValueError("the reference evaluator does not keep bfloat16")
+    return results
 
 
 def evaluate(model, opset, inputs):

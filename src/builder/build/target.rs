@@ -8,6 +8,9 @@ use aten2onnx_onnx::targets::{ONNXRUNTIME_LACKS, Target};
 
 use crate::build::Builder;
 
+/// In place of dtypes: the runtime has no kernel for an operator, which has no inputs.
+pub(crate) const ABSENT: u64 = u64::MAX;
+
 /// The limits of the target.
 #[derive(Default)]
 pub(crate) struct Limits {
@@ -77,7 +80,12 @@ impl Builder {
     fn avoid_missing(&mut self, is_missing: impl Fn(Dtype, &[Dtype]) -> bool) {
         for (op, since, dtypes) in ONNXRUNTIME_LACKS {
             let in_force = schema::find(op).and_then(|op| op.at(self.limits.opset));
-            if in_force.is_some_and(|version| version.since == *since) {
+            if in_force.is_none_or(|version| version.since != *since) {
+                continue;
+            }
+            if dtypes.is_empty() {
+                self.limits.avoided.insert(op, ABSENT);
+            } else {
                 let avoided: Vec<Dtype> = dtypes.iter().copied().filter(|dtype| is_missing(*dtype, dtypes)).collect();
                 self.avoid(op, &avoided);
             }
