@@ -262,7 +262,8 @@ def a_step(r, names, values):
             continue
         j = r.choice(alike)
         places.append((j, None if whole and values[j].dim() == own.dim() else tuple(own.shape)))
-    if not fits(name, [values[place[0]] if place else own for own, place in zip(sample.inputs, places)]):
+    given = [to_shape(values[at], shape) if shape is not None else values[at] for at, shape in filter(None, places)]
+    if not fits(name, given + [own for own, place in zip(sample.inputs, places) if place is None]):
         return None
     in_place = samples.INFOS[name].inplace_variant is not None and whole and places[0][1] is None and r.random() < 0.25
     return Step(name, sample, places, in_place)
@@ -348,8 +349,8 @@ def check(task):
                 continue
             if done.returncode:
                 return seed, "failed", f"at opset {opset}: {done.stderr.strip()[:500]}\n    {program}"
-            for inputs, wanted in runs:
-                where = f"at opset {opset}" + (" at a second size" if inputs is not program.inputs else "")
+            for i, (inputs, wanted) in enumerate(runs):
+                where = f"at opset {opset}" + " at a second size" * i
                 try:
                     model = onnx.load(path)
                     names = [i.name for i in model.graph.input]
