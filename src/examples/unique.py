@@ -54,4 +54,9 @@ def parts(op, want, have):
         # LAPACK got infinities or NaN, for which it has no defined results.
         return []
     wanted, found = find(*want), find(*whole)
-    return [(name, w, found[name].astype(w.dtype)) for name, w in wanted.items()]
+    return [(name, w, apart(found[name].astype(w.dtype))) for name, w in wanted.items()]
+
+
+def apart(x):
+    """Complex numbers as models give them."""
+    return np.stack([x.real, x.imag], -1) if np.iscomplexobj(x) else x
