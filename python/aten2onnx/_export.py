@@ -39,6 +39,7 @@ def export(
     fallback: str | bool | None = None,
     keep_mutations: bool = False,
     keep_assertions: bool = False,
+    exact_nan: bool = False,
     optimize: bool = True,
     verify: bool = False,
     report: bool | str | os.PathLike[str] | None = None,
@@ -73,6 +74,7 @@ def export(
             which you provide kernels. By default such operators are an error.
         keep_mutations: Whether buffers that the model writes to become inputs, and the new values of buffers and inputs become
             outputs. By default writes are dropped with a note.
+        exact_nan: Whether maxima, minima, max pools and top k keep NaN as PyTorch does, which takes a second pass over their inputs.
         keep_assertions: Whether to list the assertions that are left out in the notes of the report.
         optimize: Whether to run the optimization passes.
         verify: Whether to compare the results with PyTorch's in ONNX Runtime.
@@ -107,6 +109,7 @@ def export(
         "output_names": list(output_names or ()),
         "keep_mutations": keep_mutations,
         "keep_assertions": keep_assertions,
+        "exact_nan": exact_nan,
         "fallback": _others.fallback(fallback) or "none",
     }
     made = Report(_name(model))

@@ -86,6 +86,13 @@ def to_torch(array):
     return torch.from_numpy(np.array(array))
 
 
+def spread(tensor):
+    """The same tensor with gaps between its elements, and its dimensions in another order in memory."""
+    import torch
+    turned = tensor.permute(*reversed(range(tensor.dim())))
+    return torch.stack([turned, turned], -1)[..., 0].permute(*reversed(range(tensor.dim())))
+
+
 def to_numpy(tensor):
     import torch
     tensor = tensor.detach().resolve_conj().resolve_neg().contiguous()
@@ -94,14 +101,14 @@ def to_numpy(tensor):
     return tensor.numpy()
 
 
-def python_value(value, inputs):
+def python_value(value, inputs, strided=False):
     """Converts an argument for PyTorch."""
     import torch
     (kind, x), = value.items()
     if kind == "tensor":
-        return to_torch(inputs[x])
+        return spread(to_torch(inputs[x])) if strided else to_torch(inputs[x])
     if kind == "list":
-        return [python_value(v, inputs) for v in x]
+        return [python_value(v, inputs, strided) for v in x]
     if kind == "dtype":
         return getattr(torch, x)
     if kind == "float":
@@ -145,10 +152,12 @@ def operator_arguments(op, record, inputs):
     """The arguments of a record by name."""
     # A number in place of a Tensor is what torch.export writes for `x + 1`. PyTorch accepts it. A single number in place of a sized
     # list is repeated, as the front end does.
+    # What operators on memory do depends on strides.
+    strided = record.get("strided") and "stride" not in record["op"]
     lists = {a.name: a.N for a in op._schema.arguments if "List" in str(a.type)}
     args = {}
     for name, value in record["args"]:
-        v = python_value(value, inputs)
+        v = python_value(value, inputs, strided)
         if name in lists and isinstance(v, (int, float)) and not isinstance(v, bool):
             v = [v] * (lists[name] or 1)
         args[name] = v

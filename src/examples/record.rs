@@ -24,6 +24,8 @@ pub struct Record {
     pub distinct: bool,
     /// Whether differences that `differences.toml` lists are accepted.
     pub excused: bool,
+    /// Whether PyTorch gets tensors whose elements do not lie side by side.
+    pub strided: bool,
 }
 
 /// The result of the judge.
@@ -69,6 +71,7 @@ pub fn record(
         native: native.map(|(opset, bytes)| model(opset, &bytes)),
         distinct: false,
         excused: false,
+        strided: false,
     }
 }
 

@@ -123,6 +123,13 @@ impl Exporter {
         self
     }
 
+    /// Keeps NaN in maxima, minima, max pools and top k as PyTorch does, which takes a second pass over their inputs.
+    #[must_use]
+    pub fn exact_nan(mut self) -> Exporter {
+        self.options.exact_nan = true;
+        self
+    }
+
     /// Adds rules from mapping files, or all files of a folder: they define custom operators and override built-in
     /// rules. A second call replaces the first.
     ///

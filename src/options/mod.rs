@@ -84,6 +84,9 @@ pub struct Options {
     /// List the assertions of the model that are dropped, because ONNX has none
     #[cfg_attr(feature = "cli", arg(long))]
     pub keep_assertions: bool,
+    /// Keep NaN in maxima, minima, max pools and top k as PyTorch does, which takes a second pass over their inputs
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub exact_nan: bool,
     /// Show which branches the rule of this operator took, and the resulting nodes
     #[cfg_attr(feature = "cli", arg(long, value_name = "aten::OP"))]
     pub trace: Vec<String>,
@@ -138,6 +141,7 @@ impl Default for Options {
             output_names: Vec::new(),
             keep_mutations: false,
             keep_assertions: false,
+            exact_nan: false,
             trace: Vec::new(),
             fallback: Fallback::None,
             on_trace: None,

@@ -10,9 +10,11 @@ src/examples/differences.toml lists is avoided. An export may be refused if the 
 """
 import argparse
 import collections
+import contextlib
 import copy
 import fnmatch
 import functools
+import io
 import json
 import logging
 import multiprocessing
@@ -260,7 +262,8 @@ def a_step(r, names, values):
             continue
         j = r.choice(alike)
         places.append((j, None if whole and values[j].dim() == own.dim() else tuple(own.shape)))
-    if not fits(name, [values[place[0]] if place else own for own, place in zip(sample.inputs, places)]):
+    given = [to_shape(values[at], shape) if shape is not None else values[at] for at, shape in filter(None, places)]
+    if not fits(name, given + [own for own, place in zip(sample.inputs, places) if place is None]):
         return None
     in_place = samples.INFOS[name].inplace_variant is not None and whole and places[0][1] is None and r.random() < 0.25
     return Step(name, sample, places, in_place)
@@ -293,13 +296,19 @@ def is_close(want, have, factor=1):
     return bool(torch.all((want - have).abs() <= 1e-5 * factor * scale))
 
 
+def as_tensor(array):
+    """A copy as a tensor. NumPy has two names for some types, of which torch knows one."""
+    import numpy as np
+    import torch
+    return torch.from_numpy(np.array(array, dtype=f"{array.dtype.kind}{array.dtype.itemsize}" if array.dtype.kind in "iu" else None))
+
+
 def check(task):
     """Runs the program of a seed. Returns the seed, the outcome and a message."""
     binary, seed, opsets = task
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     import judge
-    import numpy as np
     import onnx
     import samples  # noqa: F401
     import torch
@@ -313,7 +322,8 @@ def check(task):
     with tempfile.TemporaryDirectory() as folder:
         pt2, path = Path(folder) / "model.pt2", Path(folder) / "model.onnx"
         try:
-            with torch.no_grad():
+            # torch prints graphs if it fails.
+            with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()):
                 exported = torch.export.export(program, tuple(x.clone() for x in program.inputs), dynamic_shapes=shapes, strict=False)
                 torch.export.save(exported, str(pt2))
             again = pytree.tree_leaves(exported.module()(*[x.clone() for x in program.inputs]))
@@ -339,8 +349,8 @@ def check(task):
                 continue
             if done.returncode:
                 return seed, "failed", f"at opset {opset}: {done.stderr.strip()[:500]}\n    {program}"
-            for inputs, wanted in runs:
-                where = f"at opset {opset}" + (" at a second size" if inputs is not program.inputs else "")
+            for i, (inputs, wanted) in enumerate(runs):
+                where = f"at opset {opset}" + " at a second size" * i
                 try:
                     model = onnx.load(path)
                     names = [i.name for i in model.graph.input]
@@ -357,7 +367,7 @@ def check(task):
                             return seed, "wrong", f"{where}: output {i}: {got.dtype}{list(got.shape)}, wanted {want.dtype}{list(want.shape)}\n    {program}"
                         continue
                     factor = 2000 if any(k == torch.float16 for k in program.kinds) else 30
-                    if sure and not is_close(torch.from_numpy(np.array(want)), torch.from_numpy(np.array(got)), factor):
+                    if sure and not is_close(as_tensor(want), as_tensor(got), factor):
                         return seed, "wrong", f"{where}: output {i}: {got.ravel()[:6]}, wanted {want.ravel()[:6]}\n    {program}"
         return (seed, "refused", refused) if refused else (seed, "right", "")
 

@@ -20,6 +20,8 @@ pub(crate) struct Limits {
     pub(crate) avoided: FxHashMap<&'static str, u64>,
     /// Operators that the runtime does not have.
     pub(crate) lacking: FxHashSet<&'static str>,
+    /// Whether maxima, minima, pools and orders keep NaN as PyTorch does.
+    pub(crate) exact_nan: bool,
     /// Whether nodes of a converted model also change where the runtime has no kernel.
     pub(crate) for_runtime: bool,
 }
@@ -35,6 +37,17 @@ impl Builder {
     /// The target opset.
     pub fn opset(&self) -> i64 {
         self.limits.opset.into()
+    }
+
+    /// Whether maxima, minima, pools and orders keep NaN as PyTorch does, at the price of looking for it. ONNX leaves open
+    /// what they do with it.
+    pub fn exact_nan(&self) -> bool {
+        self.limits.exact_nan
+    }
+
+    /// Sets whether NaN is kept.
+    pub fn set_exact_nan(&mut self, exact: bool) {
+        self.limits.exact_nan = exact;
     }
 
     /// Declares that the runtime has no kernel for an operator on these dtypes. The operator then computes in a wider
