@@ -63,6 +63,21 @@ def lstm_cell_backward(*args, **kwargs):
     return gates, gates, cell, *bias, *bias
 
 
+def lstm_cell(input_gates, hidden_gates, cx, input_bias=None, hidden_bias=None):
+    sums = input_gates + hidden_gates + (0 if input_bias is None else input_bias + hidden_bias)
+    i, f, c, o = sums.chunk(4, 1)
+    cy = f.sigmoid() * cx + i.sigmoid() * c.tanh()
+    return o.sigmoid() * cy.tanh(), cy, torch.cat([i.sigmoid(), f.sigmoid(), c.tanh(), o.sigmoid()], 1)
+
+
+def gru_cell(input_gates, hidden_gates, hx, input_bias=None, hidden_bias=None):
+    own = (input_gates + (0 if input_bias is None else input_bias)).chunk(3, 1)
+    old = (hidden_gates + (0 if hidden_bias is None else hidden_bias)).chunk(3, 1)
+    reset, update = (own[0] + old[0]).sigmoid(), (own[1] + old[1]).sigmoid()
+    new = (own[2] + reset * old[2]).tanh()
+    return (hx - new) * update + new, torch.cat([reset, update, new, hx, old[2]], 1)
+
+
 def gru_cell_backward(grad_hy, workspace, has_bias):
     reset, update, new, hx, hidden = workspace.chunk(5, 1)
     for_new = grad_hy * (1 - update) * (1 - new * new)
@@ -85,6 +100,8 @@ STAND_INS = {
     "aten::matmul_backward": lambda grad, self, other, mask: masked(gradients(torch.matmul, [grad], self, other), mask),
     "aten::max_pool2d_backward": lambda grad_output, self, *args, **kwargs:
         gradients(lambda x: torch.max_pool2d(x, *args, **kwargs), [grad_output], self)[0],
+    "aten::_thnn_fused_lstm_cell": lstm_cell,
+    "aten::_thnn_fused_gru_cell": gru_cell,
     "aten::_thnn_fused_lstm_cell_backward": lstm_cell_backward,
     "aten::_thnn_fused_lstm_cell_backward_impl": lstm_cell_backward_impl,
     "aten::_thnn_fused_gru_cell_backward": gru_cell_backward,
