@@ -31,13 +31,15 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = crate::options::parse_opset)]
     opset: Option<u32>,
     #[command(flatten)]
+    source: crate::options::SourceOptions,
+    #[command(flatten)]
     mappings: Mappings,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Stop> {
     let rules = args.mappings.rules()?;
-    let program = export::read(&args.input)?;
+    let program = export::read(&args.input, &args.source, &rules)?;
     let inspection = inspect::inspect(&program, &rules, args.opset);
     if args.json {
         // Serializing text and numbers cannot fail.
