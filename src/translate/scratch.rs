@@ -12,7 +12,7 @@ use crate::options::Fallback;
 use crate::program::Node;
 use aten2onnx_builder::{Binding, Builder, Out, Scalar};
 use aten2onnx_core::dtype::Dtype;
-use aten2onnx_core::error::{Error, Result};
+use aten2onnx_core::error::Result;
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_core::weights::Weight;
 use aten2onnx_onnx::facts::MAX_OPSET;
@@ -173,7 +173,7 @@ impl Translation<'_> {
             true => rules.complex_rule_for(&node.target).ok_or_else(|| preflight::no_complex_rule(rules, &node.target)),
             false => rules.rule_for(&node.target).ok_or_else(|| preflight::no_rule(rules, &node.target)),
         };
-        rule.and_then(|rule| rule.call(self.builder, &args)).map_err(Error::from)
+        rule.and_then(|rule| rule.call(self.builder, &args))
     }
 }
 

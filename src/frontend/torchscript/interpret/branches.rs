@@ -62,13 +62,22 @@ impl Interpreter<'_, '_> {
             }
         }
         both.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut is_broken = false;
         for (name, a, b) in both {
             let item = self.united(&mut union, &a, &b).unwrap_or_else(|error| {
                 // Nobody may read it.
+                is_broken = true;
                 let error = self.located(error.at(format!("the variable `{name}` after an `if`")));
                 Item::new(Value::Broken(Rc::new(error)), a.ty)
             });
             locals.push((name, item));
+        }
+        if let Some(usual) = self.for_usual_sizes(flag).filter(|_| is_broken) {
+            let place = self.place();
+            self.note(format!(
+                "the model does something else for tensors of size 0 or 1{place}, which the exported model does not"
+            ));
+            return self.block(if usual { yes } else { no });
         }
         self.united_heap(&mut union, first.changes, second.changes)?;
         self.finish_branch(flag, union)?;
@@ -96,11 +105,21 @@ impl Interpreter<'_, '_> {
     }
 
     fn note_assertion(&mut self) {
+        let place = self.place();
+        self.note(format!(
+            "the model raises an exception under a condition that depends on its inputs{place}; the exported model does \
+             not check it"
+        ));
+    }
+
+    /// The current line in parentheses, for notes.
+    fn place(&mut self) -> String {
         let line = self.source_line();
-        let line = line.map(|line| format!(" ({})", aten2onnx_onnx::without_folders(&line))).unwrap_or_default();
-        let note = format!(
-            "the model raises an exception under a condition that depends on its inputs{line}; the exported model does not check it"
-        );
+        line.map(|line| format!(" ({})", aten2onnx_onnx::without_folders(&line))).unwrap_or_default()
+    }
+
+    /// Adds a note once.
+    pub(super) fn note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }

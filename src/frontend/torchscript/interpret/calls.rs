@@ -314,7 +314,7 @@ impl Interpreter<'_, '_> {
             && args.is_empty()
         {
             let tensor = self.eval(object)?;
-            return self.to_list(&tensor, ty);
+            return self.listed(&tensor, ty);
         }
         let item = self.eval(value)?;
         let target = match (&item.value, &ty) {

@@ -35,6 +35,7 @@ use super::sources::Sources;
 use super::syntax::Name;
 use super::values::{Cell, CellData, Heap, Item, Object, Value};
 use aten2onnx_core::error::{Error, Result};
+use aten2onnx_core::sym::SymInt;
 pub use operators::weights_are_missing;
 use recorder::Recorder;
 pub use strides::contiguous;
@@ -65,6 +66,8 @@ pub struct Interpreter<'a, 'r> {
     depth: usize,
     /// Whether the last error was raised by the model.
     raised: bool,
+    /// What booleans compare, for those that compare sizes.
+    comparisons: FxHashMap<Name, (String, SymInt, SymInt)>,
     /// Constants of classes, which objects share.
     finals: FxHashMap<(Name, Name), Item>,
 }
@@ -96,6 +99,7 @@ impl<'a, 'r> Interpreter<'a, 'r> {
             steps: 0,
             depth: 0,
             raised: false,
+            comparisons: FxHashMap::default(),
             finals: FxHashMap::default(),
         }
     }

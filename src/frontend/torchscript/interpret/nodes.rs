@@ -42,7 +42,7 @@ impl Interpreter<'_, '_> {
         let writes = effects::writes(target);
         let items = match writes.map(|writes| &writes.form) {
             Some(Form::InPlace) => vec![self.in_place(&mut node)?],
-            Some(Form::Out) => vec![self.into_out(&mut node)?],
+            Some(Form::Out) => vec![self.written_out(&mut node)?],
             _ => self.results(&mut node, returns)?,
         };
         self.recorder.push(node)?;
@@ -323,7 +323,7 @@ impl Interpreter<'_, '_> {
     }
 
     /// An operator that writes its result into the argument `out`.
-    fn into_out(&mut self, node: &mut Node) -> Result<Item> {
+    fn written_out(&mut self, node: &mut Node) -> Result<Item> {
         let out = node.args.iter().find_map(|(name, arg)| match arg {
             Arg::Tensor(tensor) if name == "out" => Some(tensor.clone()),
             _ => None,

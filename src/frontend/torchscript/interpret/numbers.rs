@@ -8,6 +8,7 @@ use crate::frontend::torchscript::types::Type;
 use crate::frontend::torchscript::values::{Item, Key, Sym, Value};
 use crate::program::{Arg, Node, NodeOutput};
 use crate::translate::scratch::Inferred;
+use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
 
@@ -37,8 +38,8 @@ impl Interpreter<'_, '_> {
                 _,
             ) => self.unary(short, &a)?,
             ("__not__", _) => self.not(&a)?,
-            ("Int" | "IntImplicit", _) => self.to_int(&a)?,
-            ("Float" | "FloatImplicit", _) => self.to_float(&a)?,
+            ("Int" | "IntImplicit", _) => self.as_int(&a)?,
+            ("Float" | "FloatImplicit", _) => self.as_float(&a)?,
             ("Bool", _) => self.truth(&a)?,
             ("ScalarImplicit" | "_unwrap_optional", _) => a,
             ("divmod", 2) => {
@@ -155,6 +156,32 @@ impl Interpreter<'_, '_> {
         self.is_nonnegative(&a.sub(b)).then_some(false)
     }
 
+    /// What a comparison of sizes is if no size is 0 or 1.
+    pub(super) fn for_usual_sizes(&self, flag: &Value) -> Option<bool> {
+        let Value::Sym(sym) = flag else { return None };
+        let Sym::Bool(name) = &**sym else { return None };
+        let (op, a, b) = self.comparisons.get(name)?;
+        let usual = |size: &SymInt| {
+            let shifted =
+                size.substitute_with(&|symbol| self.recorder.least(symbol).map(|_| SymInt::symbol(symbol) + 2));
+            shifted.is_nonnegative(&|symbol| self.recorder.least(symbol).is_some())
+        };
+        let less = |a: &SymInt, b: &SymInt| match (usual(&(b.sub(a) - 1)), usual(&a.sub(b))) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        };
+        match op.as_str() {
+            "lt" => less(a, b),
+            "gt" => less(b, a),
+            "le" => less(b, a).map(|less| !less),
+            "ge" => less(a, b).map(|less| !less),
+            "eq" if less(a, b) == Some(true) || less(b, a) == Some(true) => Some(false),
+            "ne" if less(a, b) == Some(true) || less(b, a) == Some(true) => Some(true),
+            _ => None,
+        }
+    }
+
     /// Whether an expression is at least 0 for certain.
     fn is_nonnegative(&self, size: &SymInt) -> bool {
         if let Some((low, _)) = self.recorder.scratch.bounds(size) {
@@ -240,7 +267,7 @@ impl Interpreter<'_, '_> {
     }
 
     /// `int(x)`
-    pub(super) fn to_int(&mut self, value: &Value) -> Result<Value> {
+    pub(super) fn as_int(&mut self, value: &Value) -> Result<Value> {
         match value {
             Value::Int(_) => Ok(value.clone()),
             Value::Bool(flag) => Ok(Value::Int(i64::from(*flag))),
@@ -257,7 +284,7 @@ impl Interpreter<'_, '_> {
     }
 
     /// `float(x)`
-    pub(super) fn to_float(&mut self, value: &Value) -> Result<Value> {
+    pub(super) fn as_float(&mut self, value: &Value) -> Result<Value> {
         match value {
             Value::Int(number) => Ok(Value::Float(*number as f64)),
             Value::Bool(flag) => Ok(Value::Float(f64::from(u8::from(*flag)))),
@@ -300,7 +327,13 @@ impl Interpreter<'_, '_> {
             "floor" | "ceil" => (format!("math::{op}"), Type::Int),
             "sqrt" | "sin" | "cos" | "tan" | "sinh" | "cosh" | "tanh" | "asin" | "acos" | "atan" | "exp" | "log"
             | "log2" => (format!("math::{op}"), Type::Float),
-            _ => return Err(Error::unsupported(format!("`{op}` of {}", value.kind()))),
+            _ => {
+                // There are more functions of tensors than of numbers.
+                let tensor = self.scalar_tensor(value, Dtype::Float64)?;
+                let name = Arg::Tensor(tensor.name.to_string());
+                let result = self.tensor_node(&format!("aten::{op}"), vec![("self", name)])?;
+                return self.number_of(&result);
+            }
         };
         let ty = if op == "abs" && value.as_size().is_some() { Type::Int } else { ty };
         self.number_node(&target, &[value], ty)
@@ -318,6 +351,7 @@ impl Interpreter<'_, '_> {
     /// The same with arguments.
     pub(super) fn named_number_node(&mut self, target: &str, args: Vec<(String, Arg)>, ty: Type) -> Result<Value> {
         let name = self.recorder.fresh(target.rsplit(':').next().unwrap_or("number"));
+        let sizes: Vec<SymInt> = args.iter().filter_map(|(_, arg)| self.recorder.size(arg)).collect();
         let outputs = vec![NodeOutput::Sym(name.to_string())];
         let frame = self.frames.last();
         let module = frame.and_then(|frame| frame.module.as_deref()).map(str::to_owned);
@@ -332,6 +366,10 @@ impl Interpreter<'_, '_> {
         }
         let value = self.number_result(&name, None, &ty);
         self.recorder.push(node)?;
+        if let ([a, b], Some(op)) = (sizes.as_slice(), target.strip_prefix("_operator::").filter(|_| ty == Type::Bool))
+        {
+            self.comparisons.insert(name, (op.to_owned(), a.clone(), b.clone()));
+        }
         Ok(value)
     }
 }

@@ -95,7 +95,7 @@ impl Interpreter<'_, '_> {
             return Ok(Tensor { quantized: None, ..tensor.clone() });
         }
         self.recorder.meta(tensor)?;
-        self.dequantized(&tensor.name.to_string(), &Rc::clone(quantized))
+        self.dequantized(&tensor.name, &Rc::clone(quantized))
     }
 
     /// Converts integers to the floats that they stand for.
@@ -166,9 +166,9 @@ impl Interpreter<'_, '_> {
 
     /// Rounds floats to what a quantized tensor can hold.
     fn quantized(&mut self, tensor: &Tensor, by: Quantized) -> Result<Item> {
-        let (target, args) = self.rounding("quantize", &tensor.name.to_string(), &by)?;
+        let (target, args) = self.rounding("quantize", &tensor.name, &by)?;
         let integers = self.tensor_node(target, args)?;
-        let floats = self.dequantized(&integers.name.to_string(), &by)?;
+        let floats = self.dequantized(&integers.name, &by)?;
         let by = Quantized { is_raw: false, ..by };
         Ok(Item::tensor(Tensor { quantized: Some(Rc::new(by)), ..floats }))
     }
@@ -211,7 +211,7 @@ impl Interpreter<'_, '_> {
                 }
                 Value::Tensor(tensor @ Tensor { quantized: Some(by), .. }) => {
                     let by = Rc::clone(by);
-                    let (target, args) = self.rounding("quantize", &tensor.name.to_string(), &by)?;
+                    let (target, args) = self.rounding("quantize", &tensor.name, &by)?;
                     self.tensor_node(target, args).map(|tensor| Some(Item::tensor(tensor)))
                 }
                 _ => Ok(None),

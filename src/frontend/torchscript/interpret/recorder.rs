@@ -248,6 +248,15 @@ impl<'r> Recorder<'r> {
         })
     }
 
+    /// The size that an argument of a node stands for.
+    pub fn size(&self, arg: &Arg) -> Option<SymInt> {
+        match arg {
+            Arg::Int(number) => Some(SymInt::from(*number)),
+            Arg::Sym(name) => self.sym_ints.get(name).cloned(),
+            _ => None,
+        }
+    }
+
     /// The name of a symbolic number; an expression becomes a node.
     pub fn named(&mut self, sym: &Sym) -> Result<Name> {
         match sym {

@@ -32,7 +32,11 @@ impl Interpreter<'_, '_> {
                 return Ok(Some(Value::None));
             }
             ("aten", "__is__" | "__isnot__") => {
-                let same = call.value(0).is_same(call.value(1));
+                // Each mention of a member is another object to libtorch.
+                let same = match (call.value(0), call.value(1)) {
+                    (Value::Enum(a), Value::Enum(b)) => Rc::ptr_eq(a, b),
+                    (a, b) => a.is_same(b),
+                };
                 return Ok(Some(Value::Bool(same == (short == "__is__"))));
             }
             ("aten", "_unwrap_optional") => return Ok(Some(call.value(0).clone())),

@@ -40,14 +40,14 @@ impl Interpreter<'_, '_> {
             {
                 let number = self.numeric(call.value(0))?;
                 let value = match call.name() {
-                    "aten::Int" | "aten::IntImplicit" => self.to_int(&number)?,
-                    "aten::Float" | "aten::FloatImplicit" => self.to_float(&number)?,
+                    "aten::Int" | "aten::IntImplicit" => self.as_int(&number)?,
+                    "aten::Float" | "aten::FloatImplicit" => self.as_float(&number)?,
                     "aten::Bool" => self.truth(&number)?,
                     _ => number,
                 };
                 Ok(Some(Item::new(value, call.returns())))
             }
-            "prim::tolist" => self.to_list(call.item(0)?, Type::list(Type::Any)).map(Some),
+            "prim::tolist" => self.listed(call.item(0)?, Type::list(Type::Any)).map(Some),
             // A list whose elements are the slices of a tensor.
             "aten::stack" | "aten::cat" | "aten::concat" => match call.value(0) {
                 Value::List(cell) => match self.heap.get(*cell).map(|data| (**data).clone()) {
@@ -120,7 +120,7 @@ impl Interpreter<'_, '_> {
     }
 
     /// A tensor as a list.
-    pub(super) fn to_list(&mut self, item: &Item, ty: Type) -> Result<Item> {
+    pub(super) fn listed(&mut self, item: &Item, ty: Type) -> Result<Item> {
         let Value::Tensor(tensor) = &item.value else {
             return Err(Error::unsupported(format!("`tolist` of {}", item.value.kind())));
         };
@@ -148,7 +148,7 @@ impl Interpreter<'_, '_> {
             let args =
                 vec![("self", Arg::Tensor(tensor.name.to_string())), ("dim", Arg::Int(0)), ("index", Arg::Int(index))];
             let slice = Item::tensor(self.tensor_node("aten::select.int", args)?);
-            items.push(self.nested(|this| this.to_list(&slice, element.clone()))?);
+            items.push(self.nested(|this| this.listed(&slice, element.clone()))?);
         }
         Ok(self.list_of(element, items)?.typed(ty))
     }
