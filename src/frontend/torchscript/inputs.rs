@@ -246,6 +246,7 @@ impl Interpreter<'_, '_> {
             Size::Known(size) => SymInt::from(*size),
             Size::Named(name) => {
                 self.recorder.input_symbols.insert(name.clone());
+                self.recorder.size_symbols.insert(name.clone());
                 self.recorder.scratch.declare_range(name, Some(1), None);
                 SymInt::symbol(name.as_str())
             }

@@ -151,7 +151,7 @@ fn run(this: &mut Interpreter<'_, '_>, archive: &Archive, root: &Item, options: 
     let result = this.call_root(&class, &method, root, args, hooks)?;
     let changed = this.changed_attributes(&before);
     let mut program = this.program(found, &result, changed)?;
-    for symbol in &this.recorder.input_symbols {
+    for symbol in &this.recorder.size_symbols {
         program.ranges.insert(symbol.clone(), (Some(1), None));
     }
     Ok(program)

@@ -8,6 +8,7 @@
 
 mod branches;
 mod calls;
+mod constants;
 mod expressions;
 mod lists;
 mod loops;

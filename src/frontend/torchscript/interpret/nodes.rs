@@ -291,7 +291,9 @@ impl Interpreter<'_, '_> {
         let (strides, storage_offset) = strides.unwrap_or_default();
         let memory = memory.unwrap_or_else(|| self.recorder.memory());
         self.recorder.scratch.name(&name, handle);
-        Ok(self.recorder.define(&name, TensorMeta { dtype, sizes, strides, storage_offset }, memory))
+        let tensor = self.recorder.define(&name, TensorMeta { dtype, sizes, strides, storage_offset }, memory);
+        self.recorder.evaluate(node, &name);
+        Ok(tensor)
     }
 
     /// The memory of a tensor by name.

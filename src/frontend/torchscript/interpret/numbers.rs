@@ -11,6 +11,7 @@ use crate::translate::scratch::Inferred;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
+use rustc_hash::FxHashMap;
 
 impl Interpreter<'_, '_> {
     /// An operator on numbers; None if it is not one.
@@ -124,6 +125,23 @@ impl Interpreter<'_, '_> {
             ("__or__", Value::Bool(false), other) | ("__or__", other, Value::Bool(false)) => return Ok(other.clone()),
             _ => {}
         }
+        if a.as_size().is_some() && b.as_size().is_some() && !(is_bool(a) && is_bool(b)) {
+            let bits = match op {
+                "__and__" => Some("aten::bitwise_and.Tensor"),
+                "__or__" => Some("aten::bitwise_or.Tensor"),
+                "__xor__" => Some("aten::bitwise_xor.Tensor"),
+                "__lshift__" => Some("aten::bitwise_left_shift.Tensor"),
+                "__rshift__" => Some("aten::bitwise_right_shift.Tensor"),
+                _ => None,
+            };
+            // Sizes have no bits.
+            if let Some(target) = bits {
+                let (a, b) = (self.scalar_tensor(a, Dtype::Int64)?, self.scalar_tensor(b, Dtype::Int64)?);
+                let (a, b) = (Arg::Tensor(a.name.to_string()), Arg::Tensor(b.name.to_string()));
+                let result = self.tensor_node(target, vec![("self", a), ("other", b)])?;
+                return self.number_of(&result);
+            }
+        }
         let target = match op {
             "add" | "sub" | "mul" | "floordiv" | "pow" | "lt" | "le" | "gt" | "ge" | "eq" | "ne" => {
                 format!("_operator::{op}")
@@ -161,25 +179,22 @@ impl Interpreter<'_, '_> {
         let Value::Sym(sym) = flag else { return None };
         let Sym::Bool(name) = &**sym else { return None };
         let (op, a, b) = self.comparisons.get(name)?;
-        let usual = |size: &SymInt| {
-            let shifted =
-                size.substitute_with(&|symbol| self.recorder.least(symbol).map(|_| SymInt::symbol(symbol) + 2));
-            shifted.is_nonnegative(&|symbol| self.recorder.least(symbol).is_some())
+        // Two sets of usual sizes must agree.
+        let decided = |scale: i64| {
+            let symbols = a.symbols().into_iter().chain(b.symbols());
+            let sizes: FxHashMap<String, i64> =
+                symbols.enumerate().map(|(index, symbol)| (symbol, scale + index as i64)).collect();
+            let (a, b) = (a.eval(&sizes)?, b.eval(&sizes)?);
+            Some(match op.as_str() {
+                "lt" => a < b,
+                "gt" => a > b,
+                "le" => a <= b,
+                "ge" => a >= b,
+                "eq" => a == b,
+                _ => a != b,
+            })
         };
-        let less = |a: &SymInt, b: &SymInt| match (usual(&(b.sub(a) - 1)), usual(&a.sub(b))) {
-            (true, _) => Some(true),
-            (_, true) => Some(false),
-            _ => None,
-        };
-        match op.as_str() {
-            "lt" => less(a, b),
-            "gt" => less(b, a),
-            "le" => less(b, a).map(|less| !less),
-            "ge" => less(a, b).map(|less| !less),
-            "eq" if less(a, b) == Some(true) || less(b, a) == Some(true) => Some(false),
-            "ne" if less(a, b) == Some(true) || less(b, a) == Some(true) => Some(true),
-            _ => None,
-        }
+        decided(64).filter(|flag| decided(1000) == Some(*flag))
     }
 
     /// Whether an expression is at least 0 for certain.

@@ -164,7 +164,12 @@ impl Interpreter<'_, '_> {
                 return Ok(item);
             }
             if let Some(value) = self.number_function(&call)? {
-                return Ok(Item::new(coerced(value, &call.returns()), call.returns()));
+                let returns = call.returns();
+                let value = match (&value, &returns) {
+                    (Value::Sym(_), Type::Float) => self.as_float(&value)?,
+                    _ => coerced(value, &returns),
+                };
+                return Ok(Item::new(value, returns));
             }
         }
         self.node_of(&call)

@@ -43,8 +43,9 @@ pub struct Recorder<'r> {
     sharing: FxHashMap<Memory, Vec<Name>>,
     memory_by_name: FxHashMap<Name, Memory>,
     symbols: u32,
-    /// Symbols that the user named.
+    /// Symbols of inputs, and those among them that are sizes.
     pub input_symbols: FxHashSet<String>,
+    pub size_symbols: FxHashSet<String>,
     nodes: usize,
 }
 
@@ -95,6 +96,7 @@ impl<'r> Recorder<'r> {
             memory_by_name: FxHashMap::default(),
             symbols: 0,
             input_symbols: FxHashSet::default(),
+            size_symbols: FxHashSet::default(),
             nodes: 0,
         }
     }
@@ -185,7 +187,7 @@ impl<'r> Recorder<'r> {
     /// The least value of a symbol, if it is known. Sizes that the user names are at least 1, as torch.export has it.
     pub fn least(&self, symbol: &str) -> Option<i64> {
         match self.sources.get(symbol) {
-            Some(Source::Size(..)) if self.input_symbols.contains(symbol) => Some(1),
+            Some(Source::Size(..)) if self.size_symbols.contains(symbol) => Some(1),
             Some(Source::Size(..)) => Some(0),
             _ => None,
         }
