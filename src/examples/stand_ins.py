@@ -22,6 +22,22 @@ def cudnn_attention(query, key, value, attn_bias, compute_log_sumexp, dropout_p=
     return flash_attention(query, key, value, dropout_p, is_causal, return_debug_mask, scale=scale, bias=attn_bias)
 
 
+def flash_attention_backward(grad_out, query, key, value, out, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal,
+                             philox_seed, philox_offset, *, scale=None):
+    return torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward(
+        grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, scale=scale)
+
+
+def efficient_attention_backward(grad_out_, query, key, value, attn_bias, out, logsumexp, philox_seed, philox_offset, dropout_p,
+                                 grad_input_mask, is_causal=False, *, scale=None):
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
+    bias = attn_bias.masked_fill(attn_bias.new_ones(attn_bias.shape, dtype=torch.bool).triu(1), -torch.inf) if is_causal else attn_bias
+    weights = (query @ key.mT * scale + bias - logsumexp[:, :, :query.shape[2], None]).exp()
+    slopes = weights * (grad_out_ @ value.mT - (grad_out_ * out).sum(-1, keepdim=True))
+    bias = slopes.sum_to_size(attn_bias.shape)
+    return masked((slopes @ key * scale, slopes.mT @ query * scale, weights.mT @ grad_out_, bias), grad_input_mask)
+
+
 def scaled_mm(self, mat2, scale_a, scale_b, bias=None, scale_result=None, out_dtype=None, use_fast_accum=False):
     """PyTorch only takes float8, which examples cannot have."""
     if self.dim() != 2 or mat2.dim() != 2 or scale_a.dtype != torch.float32 or scale_b.dtype != torch.float32:
@@ -95,6 +111,8 @@ def rms_norm_backward(grad_out, input, normalized_shape, rstd, weight, output_ma
 
 
 STAND_INS = {
+    "aten::_scaled_dot_product_flash_attention_backward": flash_attention_backward,
+    "aten::_scaled_dot_product_efficient_attention_backward": efficient_attention_backward,
     "aten::_fused_rms_norm_backward": rms_norm_backward,
     "aten::linear_backward": linear_backward,
     "aten::matmul_backward": lambda grad, self, other, mask: masked(gradients(torch.matmul, [grad], self, other), mask),
