@@ -26,26 +26,37 @@ def eigen(values, vectors):
 
 
 UNIQUE = {
-    "linalg_svd": singular,
-    "_linalg_svd": singular,
-    "svd": lambda u, s, v: singular(u, s, transposed(v)),
-    "linalg_eigh": eigen,
-    "_linalg_eigh": eigen,
+    "aten::linalg_svd": singular,
+    "aten::_linalg_svd": singular,
+    "prims::svd": singular,
+    "aten::svd": lambda u, s, v: singular(u, s, transposed(v)),
+    "aten::linalg_eigh": eigen,
+    "aten::_linalg_eigh": eigen,
 }
 
 
 def has(op):
     """Whether the results of an operator are not unique."""
-    return op.partition("::")[2] in UNIQUE
+    return as_real(op) in UNIQUE
+
+
+def as_real(op):
+    """Rules for complex numbers have a namespace of their own."""
+    return op.replace("complex::", "aten::")
 
 
 def parts(op, want, have):
     """What is unique in the results: names with what PyTorch and a model give for it."""
-    find = UNIQUE[op.partition("::")[2]]
+    find = UNIQUE[as_real(op)]
     # Models have the parts of complex numbers in a last dimension.
     whole = [h[..., 0] + 1j * h[..., 1] if np.iscomplexobj(w) else h for w, h in zip(want, have)]
     if any(np.isnan(w).any() for w in want):
         # LAPACK got infinities or NaN, for which it has no defined results.
         return []
     wanted, found = find(*want), find(*whole)
-    return [(name, w, found[name].astype(w.dtype)) for name, w in wanted.items()]
+    return [(name, w, apart(found[name].astype(w.dtype))) for name, w in wanted.items()]
+
+
+def apart(x):
+    """Complex numbers as models give them."""
+    return np.stack([x.real, x.imag], -1) if np.iscomplexobj(x) else x

@@ -30,8 +30,11 @@ MOST_SECONDS = 60
 def types(record):
     try:
         results, random = run_native(record) if record.get("native") else judge.run_torch(record, judge.make_inputs(record))
-        if any(result.dtype == object for result in results):
+        of_python = record["op"].partition("::")[0] in judge.PYTHON
+        if any(result.dtype == object or of_python and result.dtype == np.uint64 for result in results):
             return {"refused": "a result is an integer beyond 64 bits"}
+        if of_python and any(np.iscomplexobj(result) for result in results):
+            return {"refused": "torch.export has no complex numbers of Python"}
         if sum(result.size for result in results) > MOST_ELEMENTS:
             return {"refused": "the results are too large to be compared"}
         return {"types": [[dtype_name(result), list(result.shape)] for result in results], "random": random}
