@@ -20,7 +20,8 @@
 //! | floor | modules | contents |
 //! |---|---|---|
 //! | programs | `program`, `options` | the ATen program that front ends return; options |
-//! | stages | `frontend`, `prepare`, `translate`, `convert` | from files to programs, to functional programs, to ONNX; from ONNX to ONNX |
+//! | stages | `prepare`, `translate`, `convert` | to functional programs, to ONNX; from ONNX to ONNX |
+//! | readers | `frontend` | from files to programs |
 //! | uses | `export`, `examples` | whole exports; the examples of rules |
 //! | checks | `verify` | calls of rules that nobody wrote, compared with PyTorch |
 //! | interfaces | `cli`, `custom` | the command `aten2onnx`; crates with custom rules |

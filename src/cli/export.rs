@@ -10,12 +10,13 @@ use super::mappings::Mappings;
 use super::report::{self, Stop, stopped};
 use super::text;
 use crate::export::export_program;
-use crate::frontend::pt2;
-use crate::options::Options;
+use crate::frontend;
+use crate::options::{Options, SourceOptions};
 use crate::program::Program;
 use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_onnx::Summary;
 use aten2onnx_onnx::{Written, write::Progress};
+use aten2onnx_rules::Rules;
 
 /// Larger models get a progress bar.
 const LONG: u64 = 256 << 20;
@@ -56,7 +57,7 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     let start = Instant::now();
     let output = output(args)?;
     let options = options(args)?;
-    let program = read(&args.input, args.options.model.as_deref())?;
+    let program = read(&args.input, &options.source, &options.output.rules)?;
     let exported = export_program(program, &options)?;
     if !args.quiet {
         exported.notes.iter().for_each(|text| report::note(text));
@@ -106,13 +107,13 @@ fn output(args: &Args) -> Result<PathBuf> {
 }
 
 /// Reads the program of a file or of stdin.
-pub fn read(path: &Path, model: Option<&str>) -> Result<Program> {
+pub fn read(path: &Path, options: &SourceOptions, rules: &Rules) -> Result<Program> {
     if !is_stream(path) {
-        return pt2::read_model(path, model);
+        return frontend::read(path, options, rules);
     }
     let mut bytes = Vec::new();
     io::stdin().lock().read_to_end(&mut bytes).map_err(|error| Error::from(error).at("stdin"))?;
-    pt2::read_bytes("stdin", bytes, model)
+    frontend::read_bytes("stdin", bytes, options, rules)
 }
 
 /// Writes to the file, or to the given stream.

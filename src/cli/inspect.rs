@@ -24,9 +24,6 @@ pub struct Args {
     /// The .pt2 file; `-` for stdin
     #[arg(value_name = "IN.pt2")]
     input: PathBuf,
-    /// The program to show, of a package that has several
-    #[arg(long, value_name = "NAME")]
-    model: Option<String>,
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
@@ -34,13 +31,15 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = crate::options::parse_opset)]
     opset: Option<u32>,
     #[command(flatten)]
+    source: crate::options::SourceOptions,
+    #[command(flatten)]
     mappings: Mappings,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Stop> {
     let rules = args.mappings.rules()?;
-    let program = export::read(&args.input, args.model.as_deref())?;
+    let program = export::read(&args.input, &args.source, &rules)?;
     let inspection = inspect::inspect(&program, &rules, args.opset);
     if args.json {
         // Serializing text and numbers cannot fail.

@@ -141,7 +141,8 @@ fn show(name: &str, row: &Row) -> Result<(), Stop> {
 fn wanted(args: &Args, set: &MappingFiles, earlier: &Report) -> Result<Vec<String>> {
     let checked = set.checked();
     let all = checked.program.maps.iter().map(|map| &map.function);
-    let lowers = checked.program.lowers.iter().map(|lower| (&lower.function, &lower.op));
+    let lowers = checked.program.lowers.iter().filter(|lower| verify::can_check(&checked.program, &lower.op));
+    let lowers = lowers.map(|lower| (&lower.function, &lower.op));
     let mut own: Vec<String> = all
         .map(|function| (function, &function.name))
         .chain(lowers)

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::export_program;
 use crate::options::{DimName, Fallback, Options, Rename, WhichDim};
-use aten2onnx_core::error::Result;
+use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::{Exported, Summary};
 use aten2onnx_onnx::{ExternalData, Ir, Provenance};
 use aten2onnx_rules::CompiledRules;
@@ -70,7 +70,7 @@ impl Exporter {
     /// The program to export, of a `.pt2` package that has several.
     #[must_use]
     pub fn model(mut self, name: impl Into<String>) -> Exporter {
-        self.options.model = Some(name.into());
+        self.options.source.model = Some(name.into());
         self
     }
 
@@ -174,12 +174,38 @@ impl Exporter {
         self
     }
 
-    /// Reads a `.pt2` file and builds the model without writing it. Weights are not read.
-    pub fn read(&self, source: impl AsRef<Path>) -> Result<Exported> {
-        export_program(crate::frontend::pt2::read_model(source.as_ref(), self.options.model.as_deref())?, &self.options)
+    /// Describes an input of a TorchScript file that does not record it: `.input("x:f32[batch,3]")`, `.input("n=4")`.
+    ///
+    /// # Errors
+    /// The text is no description.
+    pub fn input(mut self, text: &str) -> Result<Exporter> {
+        self.options.source.inputs.push(text.parse().map_err(Error::unsupported)?);
+        Ok(self)
     }
 
-    /// Exports a `.pt2` file to an `.onnx` file.
+    /// Makes a size of a recorded input of a TorchScript file symbolic: `.dynamic("x.0=batch")`.
+    ///
+    /// # Errors
+    /// The text names no size.
+    pub fn dynamic(mut self, text: &str) -> Result<Exporter> {
+        self.options.source.dynamic.push(text.parse().map_err(Error::unsupported)?);
+        Ok(self)
+    }
+
+    /// The method of a TorchScript file; by default `forward`.
+    #[must_use]
+    pub fn method(mut self, name: impl Into<String>) -> Exporter {
+        self.options.source.method = Some(name.into());
+        self
+    }
+
+    /// Reads a `.pt2` file or a TorchScript file, and builds the model without writing it. Weights are not read.
+    pub fn read(&self, source: impl AsRef<Path>) -> Result<Exported> {
+        let program = crate::frontend::read(source.as_ref(), &self.options.source, &self.options.output.rules)?;
+        export_program(program, &self.options)
+    }
+
+    /// Exports a `.pt2` file or a TorchScript file to an `.onnx` file.
     pub fn export(&self, source: impl AsRef<Path>, destination: impl AsRef<Path>) -> Result<Summary> {
         let start = Instant::now();
         let exported = self.read(source)?;

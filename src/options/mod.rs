@@ -3,6 +3,7 @@
 //!
 //! To add an option, add a documented field here and use it. See CONTRIBUTING.md.
 
+mod inputs;
 mod names;
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ use aten2onnx_onnx::facts::{DEFAULT_OPSET, MAX_OPSET, MIN_OPSET};
 use aten2onnx_onnx::targets::{self, Target};
 use aten2onnx_onnx::{ExternalData, Ir, Provenance};
 use aten2onnx_rules::Rules;
+pub use inputs::{DynamicSize, InputSpec, Literal, Size, Spec};
 pub use names::{DimName, Rename, WhichDim};
 use serde::Deserialize;
 
@@ -48,6 +50,28 @@ fn opset_help() -> String {
     format!("The opset of the model [default: {DEFAULT_OPSET}, or the nearest one that the target supports]")
 }
 
+/// Which program of a file is meant, and what a TorchScript file does not say of its inputs.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct SourceOptions {
+    /// The program of a `.pt2` package that has several; without it an error lists them
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
+    pub model: Option<String>,
+    /// Describe an input of a TorchScript model: a tensor, a list, a dictionary, a number, a constant
+    #[cfg_attr(feature = "cli", arg(long = "input", value_name = "x:f32[batch,3]|n=4"))]
+    #[serde(deserialize_with = "read::texts")]
+    pub inputs: Vec<InputSpec>,
+    /// Make a size of a recorded input of a TorchScript model symbolic
+    #[cfg_attr(feature = "cli", arg(long, value_name = "x.0=batch"))]
+    #[serde(deserialize_with = "read::texts")]
+    pub dynamic: Vec<DynamicSize>,
+    /// The method of a TorchScript model [default: forward]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
+    pub method: Option<String>,
+}
+
 /// The options of an export.
 #[derive(Debug, Clone, Deserialize)]
 #[cfg_attr(feature = "cli", derive(clap::Args))]
@@ -57,9 +81,9 @@ pub struct Options {
     /// The target of the model.
     #[cfg_attr(feature = "cli", command(flatten))]
     pub output: OutputOptions,
-    /// The program to export, of a `.pt2` package that has several; without it an error lists them
-    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
-    pub model: Option<String>,
+    /// The program of the file, and its inputs.
+    #[cfg_attr(feature = "cli", command(flatten))]
+    pub source: SourceOptions,
     /// The optimization level: 0 leaves the graph as the rules build it, 1 runs all passes
     #[cfg_attr(feature = "cli", arg(short = 'O', value_name = "LEVEL", default_value_t = 1, value_parser = levels()))]
     pub opt_level: u8,
@@ -133,7 +157,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             output: OutputOptions::default(),
-            model: None,
+            source: SourceOptions::default(),
             opt_level: 1,
             provenance: Provenance::Compact,
             dims: Vec::new(),

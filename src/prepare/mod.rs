@@ -10,7 +10,7 @@ mod vmap;
 mod wrappers;
 
 use aten2onnx_core::error::Result;
-pub use functional::writes;
+pub use functional::{functional_sibling, functionalise, writes};
 
 use crate::program::{Program, validate};
 

@@ -3,6 +3,7 @@
 use super::{Known, Translation};
 use crate::program::{Arg, Graph, Node, NodeOutput};
 use aten2onnx_builder::{In, Out};
+use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::facts::CONTROL;
 use aten2onnx_onnx::graph::{Attr, Type, Value};
@@ -21,7 +22,7 @@ const CALLS: &[&str] = &[
 /// Whether it can be translated.
 pub(super) fn is_known(operator: &str) -> bool {
     CALLS.contains(&operator)
-        || matches!(operator, "cond" | "while_loop" | "scan" | "map" | "map_impl" | "associative_scan")
+        || matches!(operator, "cond" | "loop" | "while_loop" | "scan" | "map" | "map_impl" | "associative_scan")
 }
 
 impl Translation<'_> {
@@ -29,6 +30,7 @@ impl Translation<'_> {
         self.builder.set_origin(super::origin(node));
         let results = match operator {
             "cond" => self.cond(node)?,
+            "loop" => self.counted_loop(node)?,
             "while_loop" => self.while_loop(node)?,
             "scan" => self.scan(node)?,
             "map" | "map_impl" => self.map(node)?,
@@ -121,6 +123,72 @@ impl Translation<'_> {
         let attr = self.body_of(body, count, &more, Round::Loop(condition))?;
         let values = self.builder.node(declared("Loop"), starts, vec![("body", attr)], count)?;
         Ok(values.into_iter().map(Known::Tensor).collect())
+    }
+
+    /// `loop(body, count?, condition?, carried, more)` is ONNX's Loop: `body(index, carried.., more..) -> (condition?,
+    /// carried.., slices..)`. Slices of all rounds are stacked.
+    fn counted_loop(&mut self, node: &Node) -> Result<Vec<Known>> {
+        let [graph] = graphs(node)?;
+        let mut lists = self.operands_after_graphs(node)?.into_iter();
+        let (count, flag) = (lists.next().unwrap_or_default(), lists.next().unwrap_or_default());
+        let carried = lists.next().unwrap_or_default();
+        let more: Vec<Known> = lists.flatten().collect();
+        let has_condition = !matches!(flag.as_slice(), [] | [Known::Constant(Arg::None)]);
+        let (symbols, shared) = (Some(self.symbols.clone().unwrap_or_default()), self.shared);
+        let mut typed = Translation { builder: &mut *self.builder, env: Default::default(), shared, symbols };
+        let mut params = Vec::with_capacity(carried.len());
+        for index in 0..carried.len() {
+            params.push(typed.parameter(graph, index + 1)?);
+        }
+        let dtypes: Vec<Dtype> = params.iter().map(Type::dtype).collect();
+        let mut starts: Vec<In> = vec![
+            self.optional_number(count, Dtype::Int64)?,
+            if has_condition { self.optional_number(flag, Dtype::Bool)? } else { In::None },
+        ];
+        for (known, dtype) in carried.into_iter().zip(&dtypes) {
+            let value = self.known_value(known)?;
+            starts.push(self.builder.cast(value, *dtype)?.into());
+        }
+        let symbols = self.symbols.clone();
+        let all: Vec<Type> =
+            [Type::sized(Dtype::Int64, &[]), Type::sized(Dtype::Bool, &[])].into_iter().chain(params).collect();
+        let body = self.builder.body(&all, |cx, values| {
+            let mut inner = Translation { builder: cx, env: Default::default(), shared, symbols };
+            let (own, rest) = values.split_at(values.len().min(2));
+            let [index, flag] = own else {
+                return Err(Error::internal("a loop without its own parameters"));
+            };
+            let bound = std::iter::once(index).chain(rest).enumerate();
+            let bound = bound.map(|(at, value)| Translation::bound_parameter(graph, at, *value));
+            let operands = bound.chain(more.iter().cloned()).collect();
+            let results = inner.call(graph, operands)?;
+            let mut outs = if has_condition { Vec::new() } else { vec![*flag] };
+            for (at, known) in results.into_iter().enumerate() {
+                let value = inner.known_value(known)?;
+                let at = at.checked_sub(usize::from(has_condition));
+                let dtype = at.map_or(Some(&Dtype::Bool), |at| dtypes.get(at));
+                outs.push(match dtype {
+                    Some(dtype) => inner.builder.cast(value, *dtype)?,
+                    None => value,
+                });
+            }
+            Ok(outs)
+        })?;
+        let count = node.outputs.len();
+        let values = self.builder.node(declared("Loop"), starts, vec![("body", body)], count)?;
+        Ok(values.into_iter().map(Known::Tensor).collect())
+    }
+
+    /// A number as the input of a node, which may be left out.
+    fn optional_number(&mut self, known: Vec<Known>, dtype: Dtype) -> Result<In> {
+        match known.into_iter().next() {
+            None | Some(Known::Constant(Arg::None)) => Ok(In::None),
+            Some(known) => {
+                let value = self.known_value(known)?;
+                let value = self.builder.cast(value, dtype)?;
+                self.builder.reshape(value, &[]).map(In::from)
+            }
+        }
     }
 
     /// `combine(carried.., slices.., more..) -> (carried.., results..)` along the first dimension.

@@ -11,6 +11,7 @@ mod fallback;
 mod nested;
 mod numbers;
 mod preflight;
+pub mod scratch;
 mod symbolic;
 
 use default_dtype::default_float;

@@ -92,7 +92,7 @@ impl Translation<'_> {
     }
 
     /// Computes a number by its rule.
-    fn computed(&mut self, node: &Node) -> Result<Scalar> {
+    pub(super) fn computed(&mut self, node: &Node) -> Result<Scalar> {
         let rules = self.shared.rules;
         let rule = rules.rule_for(&node.target).ok_or_else(|| no_rule(rules, &node.target))?;
         let args = self.number_arguments(node)?;

@@ -68,6 +68,11 @@ pub struct Settings {
     pub jobs: usize,
 }
 
+/// Whether calls of an overload or operator can be made.
+pub fn can_check(program: &aten2onnx_opmap::tree::Program, name: &str) -> bool {
+    Rule::find(program, name).is_some()
+}
+
 /// Checks the overloads. `done` is told of each.
 ///
 /// # Errors

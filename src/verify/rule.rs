@@ -20,7 +20,8 @@ impl<'a> Rule<'a> {
             return Some(Rule { target, params: &map.function.params, bodies: vec![&map.function.body] });
         }
         let lowers: Vec<_> = program.lowers.iter().filter(|lower| lower.op == name).collect();
-        let newest = lowers.last()?;
+        // Operators with bodies are programs: most changes of a call would make a loop that never ends.
+        let newest = lowers.last().filter(|lower| lower.function.params.iter().all(|param| param.ty != Ty::Graph))?;
         let bodies = lowers.iter().map(|lower| &lower.function.body).collect();
         Some(Rule { target: Target::Lower(name.to_owned()), params: &newest.function.params, bodies })
     }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use aten2onnx::export::export_program;
+use aten2onnx::frontend::archive::Archive;
 use aten2onnx::frontend::pt2;
-use aten2onnx::frontend::pt2::archive::Archive;
 use aten2onnx::options::Options;
 use aten2onnx::program::Program;
 use aten2onnx_core::weights::{MappedFile, Memory, Storage, Weight};

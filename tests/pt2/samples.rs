@@ -127,3 +127,15 @@ fn every_name_that_is_read_after_the_passes_is_defined() {
     assert!(!written);
     assert!(program.graph.outputs.iter().all(|output| matches!(output.value, Arg::Tensor(_))));
 }
+
+#[test]
+fn nan_is_looked_for_if_that_is_asked() {
+    let count = |exporter: aten2onnx::Exporter| {
+        let mut found = 0;
+        let exported = exporter.read(sample("lists")).unwrap_or_else(|error| panic!("{error}"));
+        exported.graph.body.visit(&mut |node| found += usize::from(node.op == "IsNaN"));
+        found
+    };
+    assert_eq!(count(aten2onnx::Exporter::new()), 0);
+    assert!(count(aten2onnx::Exporter::new().exact_nan()) > 0);
+}

@@ -1,31 +1,26 @@
 //! The front end for `.pt2` files, as `torch.export.save` writes them.
 //!
-//! In the order of data flow: [`archive`] finds the entries, `schema` reads the JSON, `symexpr` its symbolic
-//! expressions, `payload` the weights (`pickle` and `tensors` for torch 2.8 and older), `graph` and `read` build the
+//! In the order of data flow: [`Archive`] finds the entries, `schema` reads the JSON, `symexpr` its symbolic
+//! expressions, `payload` the weights (pickles for torch 2.8 and older), `graph` and `read` build the
 //! program, and [`crate::program::validate`] checks that its values are defined. Weights stay in the mapped file. The
 //! archive is not trusted: any input results in a program or an error, in time and memory linear in the size of its
 //! JSON.
 
-#[doc(hidden)]
-pub mod archive;
 mod graph;
 mod metadata;
 mod payload;
-#[doc(hidden)]
-pub mod pickle;
 mod read;
 mod schema;
 mod symexpr;
 mod symfunctions;
-mod tensors;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use archive::Archive;
 use payload::{Payloads, Weights};
 
+use crate::frontend::archive::Archive;
 use crate::program::Program;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::weights::{MappedFile, Weight};
@@ -99,7 +94,7 @@ fn read_file(file: Arc<MappedFile>, model: Option<&str>) -> Result<Program> {
     Ok(program)
 }
 
-fn read_archive(archive: &Archive, model: Option<&str>) -> Result<Program> {
+pub(super) fn read_archive(archive: &Archive, model: Option<&str>) -> Result<Program> {
     let help = "save the model with `torch.export.save(torch.export.export(..), \"model.pt2\")`";
     match Form::of(archive) {
         Form::Pt2 => packaged(archive, model),

@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::archive::Archive;
 use super::graph::{dtype, layout};
 use super::schema::{self, PayloadConfig, PayloadMeta, parse};
-use super::tensors::{PICKLE, SavedTensor, saved_tensors};
+use crate::frontend::archive::Archive;
+use crate::frontend::saved::{PICKLE, SavedTensor, saved_tensors};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::weights::{Storage, Weight};

@@ -1,6 +1,6 @@
 //! Converts an exported program to a [`Program`]: the signature describes each input and output.
 
-use super::archive::Archive;
+use crate::frontend::archive::Archive;
 
 use super::graph::{GraphReader, split};
 use super::payload::Weights;

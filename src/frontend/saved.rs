@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::archive::Archive;
-use super::pickle::{Call, Id, Object, Pickle};
+use crate::frontend::archive::Archive;
+use crate::frontend::pickle::{Call, Id, Object, Pickle};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 
@@ -45,7 +45,8 @@ pub fn saved_tensors(archive: &Archive) -> Result<FxHashMap<String, Result<Saved
     Ok(tensors)
 }
 
-fn tensor(pickle: &Pickle<'_>, id: Id, depth: u32) -> Result<SavedTensor> {
+/// The tensor that an object of a pickle describes. `depth` is that of nested parameters, 0 at first.
+pub fn tensor(pickle: &Pickle<'_>, id: Id, depth: u32) -> Result<SavedTensor> {
     let Object::Call(Call { callable, args, .. }) = pickle.get(id) else {
         return Err(Error::unsupported("it is not a tensor"));
     };
@@ -79,7 +80,8 @@ fn tensor(pickle: &Pickle<'_>, id: Id, depth: u32) -> Result<SavedTensor> {
     }
 }
 
-fn view(
+/// A view of a storage; without a dtype, that of the storage.
+pub fn view(
     pickle: &Pickle<'_>,
     storage: Id,
     dtype: Option<Dtype>,
@@ -128,6 +130,9 @@ fn dtype_of_storage(class: &str) -> Option<Dtype> {
         "BoolStorage" => Dtype::Bool,
         "ComplexFloatStorage" => Dtype::Complex64,
         "ComplexDoubleStorage" => Dtype::Complex128,
+        "QInt8Storage" => Dtype::Int8,
+        "QUInt8Storage" => Dtype::Uint8,
+        "QInt32Storage" => Dtype::Int32,
         _ => return None,
     })
 }

@@ -1,8 +1,10 @@
 //! Reads the zip archive of a model: checks its directory, and returns entries as ranges of the mapped file.
 //!
-//! Nothing is copied or decompressed, because torch stores entries uncompressed. The directory is not trusted: names,
-//! ranges and local headers are checked before anything is read.
+//! Nothing is copied, because torch stores data uncompressed. Only the code in TorchScript archives is compressed: it is
+//! inflated within a limit. The directory is not trusted: names, ranges and local headers are checked before anything is
+//! read.
 
+use std::borrow::Cow;
 use std::io::Cursor;
 use std::sync::Arc;
 
@@ -31,9 +33,18 @@ struct Entry {
     /// The first byte in the file.
     start: usize,
     len: usize,
-    /// Whether it is not compressed.
-    stored: bool,
+    /// The number of bytes when inflated, as the directory states it.
+    full_len: u64,
+    packing: Packing,
     encrypted: bool,
+}
+
+/// How an entry is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Packing {
+    Stored,
+    Deflated,
+    Other,
 }
 
 impl Archive {
@@ -78,6 +89,25 @@ impl Archive {
         Ok(self.file.bytes().get(start..start + len).unwrap_or_default())
     }
 
+    /// The bytes of an entry, inflated if it is compressed to at most `limit` bytes.
+    pub fn inflated(&self, entry: &str, limit: usize) -> Result<Cow<'_, [u8]>> {
+        let found = self.found(entry)?;
+        if found.packing != Packing::Deflated {
+            return self.bytes(entry).map(Cow::Borrowed);
+        }
+        let full_len = usize::try_from(found.full_len).ok().filter(|len| *len <= limit);
+        let Some(full_len) = full_len else {
+            let error =
+                Error::unsupported(format!("it inflates to {} bytes; at most {limit} are read", found.full_len));
+            return Err(self.error(entry, error));
+        };
+        let packed = self.file.bytes().get(found.start..found.start + found.len).unwrap_or_default();
+        match miniz_oxide::inflate::decompress_to_vec_with_limit(packed, full_len) {
+            Ok(bytes) if bytes.len() == full_len => Ok(Cow::Owned(bytes)),
+            _ => Err(self.error(entry, Error::input("its compressed data is damaged"))),
+        }
+    }
+
     /// The trimmed text of a short entry; None if it does not exist.
     pub fn text(&self, entry: &str) -> Result<Option<&str>> {
         if !self.contains(entry) {
@@ -99,18 +129,23 @@ impl Archive {
         if self.place.is_empty() { error } else { error.at(self.place.clone()) }
     }
 
-    fn stored(&self, entry: &str) -> Result<Entry> {
+    fn found(&self, entry: &str) -> Result<Entry> {
         let found = self.entries.get(entry);
         let found = found.ok_or_else(|| self.error(entry, Error::input("the archive does not have this entry")))?;
         if found.encrypted {
             return Err(self.error(entry, Error::input("it is encrypted, which is not supported")));
         }
-        if !found.stored {
-            let error = Error::input("it is compressed, which torch never does: the archive was repacked");
+        Ok(*found)
+    }
+
+    fn stored(&self, entry: &str) -> Result<Entry> {
+        let found = self.found(entry)?;
+        if found.packing != Packing::Stored {
+            let error = Error::input("it is compressed, which torch never does with data: the archive was repacked");
             let help = "unpack the archive and repack it without compression: `zip -0 -r model.pt2 folder`";
             return Err(self.error(entry, error.help(help)));
         }
-        Ok(*found)
+        Ok(found)
     }
 }
 
@@ -142,16 +177,25 @@ fn contents(bytes: &[u8], start: usize) -> Result<(String, FxHashMap<String, Ent
             (from.checked_add(len)? <= bytes.len()).then_some((from, len))
         });
         let (from, len) = range.ok_or_else(|| in_entry("it exceeds the end of the file"))?;
-        let stored = entry.compression() == CompressionMethod::Stored;
-        if stored && entry.size() != entry.compressed_size() {
+        let packing = packing(entry.compression());
+        if packing == Packing::Stored && entry.size() != entry.compressed_size() {
             return Err(in_entry("it is not compressed, but its sizes differ"));
         }
-        found.push((name.to_owned(), Entry { start: start + from, len, stored, encrypted: entry.encrypted() }));
+        let (full_len, encrypted) = (entry.size(), entry.encrypted());
+        found.push((name.to_owned(), Entry { start: start + from, len, full_len, packing, encrypted }));
     }
     let root = root_folder(&found);
     let entries = found.into_iter().filter_map(|(name, entry)| Some((name.strip_prefix(&root)?.to_owned(), entry)));
     let entries = entries.collect();
     Ok((root, entries))
+}
+
+fn packing(method: CompressionMethod) -> Packing {
+    match method {
+        CompressionMethod::Stored => Packing::Stored,
+        CompressionMethod::DEFLATE => Packing::Deflated,
+        _ => Packing::Other,
+    }
 }
 
 /// torch puts all entries into one folder with an arbitrary name; torch 2.7 and older used none.

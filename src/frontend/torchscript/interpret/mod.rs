@@ -1,0 +1,231 @@
+//! Runs a method with values that are known or symbolic, and records the operators on tensors as a program.
+//!
+//! Modules, strings, flags and most numbers are known, so configuration code folds away and loops of known length
+//! unroll. `statements` and `expressions` follow the tree; `operators` chooses overloads, runs those on numbers
+//! (`numbers`), strings (`strings`), lists (`lists`) and properties (`reflect`), and makes nodes of the others (`nodes`);
+//! `branches` and `loops` turn what depends on data into nested graphs, whose results `merge` unites. Work is bounded by
+//! a number of steps, of nodes, and of nested calls.
+
+mod branches;
+mod calls;
+mod constants;
+mod expressions;
+mod lists;
+mod loops;
+mod merge;
+mod names;
+mod nodes;
+mod numbers;
+mod operators;
+pub mod outputs;
+mod packed;
+pub mod recorder;
+mod reflect;
+mod statements;
+mod strides;
+mod strings;
+mod tensors;
+
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
+use super::code::{ClassCode, Code, FunctionCode, readable};
+use super::schemas::Schemas;
+use super::sources::Sources;
+use super::syntax::Name;
+use super::values::{Cell, CellData, Heap, Item, Object, Value};
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_core::sym::SymInt;
+pub use operators::weights_are_missing;
+use recorder::Recorder;
+pub use strides::contiguous;
+
+/// The most statements that are run.
+const MAX_STEPS: usize = 20_000_000;
+/// The deepest nesting of calls, blocks and expressions together; libtorch forbids recursion.
+const MAX_DEPTH: usize = 2_500;
+/// The deepest nesting of calls.
+const MAX_CALLS: usize = 256;
+/// The most objects on the heap.
+const MAX_OBJECTS: usize = 10_000_000;
+
+/// The state of a run.
+pub struct Interpreter<'a, 'r> {
+    pub code: Code<'a>,
+    pub heap: Heap,
+    pub recorder: Recorder<'r>,
+    pub notes: Vec<String>,
+    /// `CONSTANTS.cN`
+    pub constants: Vec<Item>,
+    /// The version of the archive, which decides what some operators mean.
+    pub version: u64,
+    pub sources: Sources<'a>,
+    schemas: Schemas,
+    frames: Vec<Frame>,
+    steps: usize,
+    depth: usize,
+    /// Whether the last error was raised by the model.
+    raised: bool,
+    /// What booleans compare, for those that compare sizes.
+    comparisons: FxHashMap<Name, (String, SymInt, SymInt)>,
+    /// Constants of classes, which objects share.
+    finals: FxHashMap<(Name, Name), Item>,
+}
+
+/// A running function.
+struct Frame {
+    function: Rc<FunctionCode>,
+    locals: FxHashMap<Name, Item>,
+    /// The path and class of the module whose method it is, or of its caller's.
+    module: Option<Name>,
+    class: Option<Name>,
+    /// The offset of the current expression.
+    at: usize,
+}
+
+impl<'a, 'r> Interpreter<'a, 'r> {
+    /// A run that has not started.
+    pub fn new(code: Code<'a>, heap: Heap, recorder: Recorder<'r>, sources: Sources<'a>, version: u64) -> Self {
+        Interpreter {
+            code,
+            heap,
+            recorder,
+            notes: Vec::new(),
+            constants: Vec::new(),
+            version,
+            sources,
+            schemas: Schemas::default(),
+            frames: Vec::new(),
+            steps: 0,
+            depth: 0,
+            raised: false,
+            comparisons: FxHashMap::default(),
+            finals: FxHashMap::default(),
+        }
+    }
+
+    /// The object of a cell.
+    fn object(&self, cell: Cell) -> Result<&Object> {
+        match self.heap.get(cell).map(|data| &**data) {
+            Some(CellData::Object(object)) => Ok(object),
+            _ => Err(Error::internal("expected an object")),
+        }
+    }
+
+    /// Adds an object to the heap.
+    fn add(&mut self, data: CellData) -> Result<Cell> {
+        match self.heap.len() < MAX_OBJECTS {
+            true => Ok(self.heap.add(data)),
+            false => Err(Error::unsupported(format!("the model makes more than {MAX_OBJECTS} objects"))),
+        }
+    }
+
+    fn frame(&self) -> Result<&Frame> {
+        self.frames.last().ok_or_else(|| Error::internal("no function runs"))
+    }
+
+    fn frame_mut(&mut self) -> Result<&mut Frame> {
+        self.frames.last_mut().ok_or_else(|| Error::internal("no function runs"))
+    }
+
+    /// Counts a step.
+    fn step(&mut self) -> Result<()> {
+        self.steps += 1;
+        match self.steps <= MAX_STEPS {
+            true => Ok(()),
+            false => Err(Error::unsupported(format!("the model runs more than {MAX_STEPS} statements"))),
+        }
+    }
+
+    /// Runs something nested.
+    fn nested<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.depth >= MAX_DEPTH {
+            return Err(Error::unsupported(format!("the code is nested deeper than {MAX_DEPTH} levels")));
+        }
+        self.depth += 1;
+        let result = run(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// The line of the author that runs now, as `File "x.py", line 3, in forward`.
+    fn source_line(&mut self) -> Option<String> {
+        // A library function has lines of the library only; the caller's are of more use.
+        for frame in self.frames.iter().rev() {
+            if let Some(line) = self.sources.line(&frame.function.file, frame.at) {
+                return Some(line);
+            }
+        }
+        None
+    }
+
+    /// Adds where the model is to an error.
+    fn located(&mut self, error: Error) -> Error {
+        if !error.place.is_empty() {
+            return error;
+        }
+        let line = self.source_line();
+        let Some(frame) = self.frames.last() else { return error };
+        let mut name = readable(&frame.function.owner);
+        if frame.class.as_ref() == Some(&frame.function.owner) || &*frame.function.tree.name == "forward" {
+            name = format!("{name}.{}", frame.function.tree.name);
+        }
+        let path = frame.module.as_deref().filter(|path| !path.is_empty());
+        let mut place = match path {
+            Some(path) => format!("module `{path}`, {name}"),
+            None => name,
+        };
+        if let Some(line) = line {
+            place = format!("{place}, {}", aten2onnx_onnx::without_folders(&line));
+        }
+        error.at(place)
+    }
+
+    /// Runs a method of the root module, and its hooks around it.
+    pub fn call_root(
+        &mut self,
+        class: &Rc<ClassCode>,
+        method: &Rc<FunctionCode>,
+        root: &Item,
+        mut args: Vec<(Name, Item)>,
+        with_hooks: bool,
+    ) -> Result<Item> {
+        let hooks = |names: &[Name]| -> Vec<Rc<FunctionCode>> {
+            names.iter().filter(|_| with_hooks).filter_map(|name| class.method(name)).collect()
+        };
+        for hook in hooks(&class.tree.pre_hooks) {
+            let given = Item::tuple(args.iter().map(|(_, item)| item.clone()).collect());
+            let result = self.call_function(&hook, Some(root.clone()), vec![given], Vec::new())?;
+            let new = match &result.value {
+                Value::None => continue,
+                Value::Tuple(tuple) => tuple.items.clone(),
+                _ => vec![result.clone()],
+            };
+            for ((_, old), new) in args.iter_mut().zip(new) {
+                *old = new;
+            }
+        }
+        let given = Item::tuple(args.iter().map(|(_, item)| item.clone()).collect());
+        let mut result = self.call_function(method, Some(root.clone()), Vec::new(), args)?;
+        for hook in hooks(&class.tree.hooks) {
+            let new = self.call_function(&hook, Some(root.clone()), vec![given.clone(), result.clone()], Vec::new())?;
+            if !matches!(new.value, Value::None) {
+                result = new;
+            }
+        }
+        Ok(result)
+    }
+
+    /// Runs the `__setstate__` of objects, in the order in which they were read.
+    pub fn set_states(&mut self, states: Vec<(Cell, Item)>) -> Result<()> {
+        for (cell, state) in states {
+            let class = Rc::clone(&self.object(cell)?.class);
+            let method = class.method("__setstate__");
+            let method = method.ok_or_else(|| Error::internal("a class without `__setstate__`"))?;
+            let this = Item::new(Value::Object(cell), super::types::Type::Class(Rc::clone(&class.name)));
+            self.call_function(&method, Some(this), vec![state], Vec::new())?;
+        }
+        Ok(())
+    }
+}

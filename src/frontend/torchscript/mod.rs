@@ -1,0 +1,182 @@
+//! The front end for TorchScript archives, as `torch.jit.save` writes them; libtorch is not needed.
+//!
+//! In the order of data flow: `code` finds and parses the code (`lexer`, `parser`, `syntax`), `objects` builds the
+//! modules of the pickle on a heap (`values`), and `interpret` runs a method: what depends on inputs becomes a program.
+//! `types`, `schemas` and `resolve` choose the overloads of operators, `versions` knows what they meant in old archives,
+//! `quantized` reads packed weights, `inputs` what the method is given, and `sources` the lines of the author. Types and
+//! sizes of results come from the rules ([`crate::translate::scratch`]). The archive is not trusted: nothing of a pickle
+//! is executed, and time, memory and depth are bounded.
+
+mod code;
+mod inputs;
+mod interpret;
+mod lexer;
+mod objects;
+mod parser;
+mod quantized;
+mod resolve;
+mod schemas;
+mod sources;
+mod syntax;
+mod types;
+mod values;
+mod versions;
+
+use std::rc::Rc;
+
+use crate::frontend::archive::Archive;
+use crate::frontend::pickle::Pickle;
+use crate::options::SourceOptions;
+use crate::program::Program;
+use crate::translate::scratch::Scratch;
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_rules::Rules;
+
+use code::{ClassCode, Code, readable};
+use interpret::Interpreter;
+use interpret::recorder::Recorder;
+use objects::{Reader, States, Weights};
+use sources::Sources;
+use types::Type;
+use values::{CellData, Heap, Item, Value};
+
+/// The stack of the thread that reads an archive: its depth is bounded by counters, not by the caller's stack.
+const STACK: usize = 512 << 20;
+/// The largest pickle that is read if it is compressed.
+const MAX_PICKLE: usize = 1 << 30;
+
+/// Reads a method of an archive.
+///
+/// # Errors
+/// A damaged archive, an input that is not described, or something that a model of ONNX cannot do.
+pub fn read(archive: &Archive, options: &SourceOptions, rules: &Rules) -> Result<Program> {
+    std::thread::scope(|scope| {
+        let reader = std::thread::Builder::new().stack_size(STACK);
+        let thread = reader.spawn_scoped(scope, || read_here(archive, options, rules)).map_err(Error::from)?;
+        thread.join().unwrap_or_else(|_| Err(Error::internal("the reader of TorchScript panicked")))
+    })
+}
+
+fn read_here(archive: &Archive, options: &SourceOptions, rules: &Rules) -> Result<Program> {
+    let version = check(archive)?;
+    let mut code = Code::new(archive);
+    let (mut heap, mut weights, mut states) = (Heap::default(), Weights::default(), States::new());
+    let mut objects = |entry: &str, folder: &'static str, path: &str| -> Result<Option<Item>> {
+        if !archive.contains(entry) {
+            return Ok(None);
+        }
+        let bytes = archive.inflated(entry, MAX_PICKLE)?;
+        let pickle = Pickle::read(&bytes).map_err(|error| archive.error(entry, error))?;
+        let mut reader = Reader::new(archive, folder, &pickle, &mut code, &mut heap, &mut weights, &mut states);
+        reader.root(path).map(Some).map_err(|error| archive.error(entry, error))
+    };
+    let constants = objects("constants.pkl", "constants/", "constants")?;
+    let root = objects("data.pkl", "data/", "")?.ok_or_else(|| Error::input("the archive has no `data.pkl`"))?;
+    let memories = weights.next_memory();
+    let mut scratch = Scratch::new(rules);
+    scratch.set_default_float(aten2onnx_core::dtype::Dtype::Float32);
+    let recorder = Recorder::new(scratch, weights.found, memories);
+    let mut interpreter = Interpreter::new(code, heap, recorder, Sources::new(archive), version);
+    interpreter.constants = match constants.map(|item| item.value) {
+        Some(Value::Tuple(tuple)) => tuple.items.clone(),
+        _ => Vec::new(),
+    };
+    if version > versions::NEWEST {
+        let newest = versions::NEWEST;
+        interpreter.notes.push(format!(
+            "the archive has version {version}, which is newer than {newest}: its operators may mean something else"
+        ));
+    }
+    interpreter.set_states(states)?;
+    run(&mut interpreter, archive, &root, options)
+}
+
+/// Refuses what is not a TorchScript archive of today's form; returns its version.
+fn check(archive: &Archive) -> Result<u64> {
+    if archive.contains("model.json") {
+        let error = Error::unsupported("it is a TorchScript archive of torch 1.0 or 1.1 (`model.json`)");
+        return Err(error.help("load it with `torch.jit.load` of a torch up to 2.0 and save it again"));
+    }
+    if archive.names().any(|name| name.starts_with(".data/ts_code/")) {
+        let error = Error::unsupported("it is a torch.package archive");
+        return Err(error.help("load the model with `torch.package.PackageImporter` and save it with `torch.jit.save`"));
+    }
+    if archive.text("byteorder")? == Some("big") {
+        return Err(archive.error("byteorder", Error::unsupported("it was written on a big-endian machine")));
+    }
+    let version = match archive.text("version")? {
+        Some(version) => Some(version),
+        None => archive.text(".data/version")?,
+    };
+    version.map_or(Ok(3), |version| version.parse().map_err(|_| Error::input(format!("its version is {version:?}"))))
+}
+
+/// Runs a method of the root module.
+fn run(this: &mut Interpreter<'_, '_>, archive: &Archive, root: &Item, options: &SourceOptions) -> Result<Program> {
+    let Value::Object(cell) = root.value else {
+        return Err(Error::input("the archive has no module"));
+    };
+    let class = match this.heap.get(cell).map(|data| &**data) {
+        Some(CellData::Object(object)) => Rc::clone(&object.class),
+        _ => return Err(Error::internal("expected an object")),
+    };
+    // A call of the module runs its hooks, a call of `forward` does not.
+    let has_hooks = !class.tree.pre_hooks.is_empty() || !class.tree.hooks.is_empty();
+    let (name, hooks) = match options.method.as_deref() {
+        None if has_hooks => {
+            this.notes
+                .push("the hooks of the model are part of the export; `--method forward` leaves them out".to_owned());
+            ("forward", true)
+        }
+        None => ("forward", false),
+        Some("__call__") => ("forward", true),
+        Some(name) => (name, false),
+    };
+    let method = class.method(name).ok_or_else(|| no_method(&class, name))?;
+    if calls(&method.tree.body, "ops.prim.ConstantMKLDNNTensor") {
+        return Err(interpret::weights_are_missing());
+    }
+    let specs = inputs::specs(archive, &method.tree, name, options)?;
+    let mut found = Vec::new();
+    let mut args = Vec::new();
+    for param in method.tree.params.iter().skip(1) {
+        let Some((_, spec)) = specs.iter().find(|(name, _)| **name == *param.name) else { continue };
+        let ty = match &param.ty {
+            Some(ty) => Type::read(ty)?,
+            None => Type::Tensor,
+        };
+        args.push((Rc::clone(&param.name), this.input(&param.name, spec, &ty, &mut found)?));
+    }
+    let before = this.attributes();
+    let result = this.call_root(&class, &method, root, args, hooks)?;
+    let changed = this.changed_attributes(&before);
+    let mut program = this.program(found, &result, changed)?;
+    for symbol in &this.recorder.size_symbols {
+        program.ranges.insert(symbol.clone(), (Some(1), None));
+    }
+    Ok(program)
+}
+
+/// Whether a statement assigns the result of a call of this function.
+fn calls(body: &[syntax::Stmt], path: &str) -> bool {
+    use syntax::{ExprKind, StmtKind};
+    body.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Assign { values, .. } => values.iter().any(|value| match &value.kind {
+            ExprKind::Call { callee, args, .. } => {
+                let is_it = |expr: &syntax::Expr| matches!(&expr.kind, ExprKind::Call { callee, .. } if callee.path().as_deref() == Some(path));
+                callee.path().as_deref() == Some(path) || args.iter().any(is_it)
+            }
+            _ => false,
+        }),
+        _ => false,
+    })
+}
+
+fn no_method(class: &ClassCode, name: &str) -> Error {
+    let methods: Vec<String> = class.tree.methods.iter().map(|method| inputs::signature(method)).collect();
+    let error = Error::unsupported(format!("the module `{}` has no method `{name}`", readable(&class.name)));
+    match methods.is_empty() {
+        true => error,
+        false => error.help(format!("choose one with `--method NAME`: {}", methods.join("; "))),
+    }
+}

@@ -1,0 +1,23 @@
+//! TorchScript archives against PyTorch: every sample is exported and run in ONNX Runtime.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod samples;
+
+mod python {
+    use super::{common, samples};
+
+    /// `TORCHSCRIPT="lstm_traced nms_roi"` chooses some samples, `TORCHSCRIPT_OPSETS="18"` the opsets.
+    #[test]
+    fn samples_give_the_numbers_of_pytorch() {
+        let wanted = std::env::var("TORCHSCRIPT").unwrap_or_default();
+        let names: Vec<&str> = wanted.split_whitespace().collect();
+        let opsets = std::env::var("TORCHSCRIPT_OPSETS").unwrap_or_else(|_| "11 18".to_owned());
+        let opsets: Vec<u32> = opsets.split_whitespace().map(|opset| opset.parse().unwrap()).collect();
+        let folder = tempfile::tempdir().unwrap();
+        samples::export(&names, &opsets, folder.path());
+        let arguments = [samples::folder().to_str().unwrap().to_owned(), folder.path().to_str().unwrap().to_owned()];
+        common::judge("torchscript/judge.py", &arguments[0], &[&arguments[1]]);
+    }
+}
