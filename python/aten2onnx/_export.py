@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import _capture, _others, _progress, _shapes
+from . import _capture, _others, _progress, _script, _shapes
 from ._decompose import decomposed
 from ._errors import CaptureError, Error, InputError, UnsupportedError, in_python, require
 from ._live import LiveProgram
@@ -44,6 +44,7 @@ def export(
     verify: bool = False,
     report: bool | str | os.PathLike[str] | None = None,
     ir_version: int | str = "lowest",
+    method: str | None = None,
     strict: bool | None = None,
     progress: bool | None = None,
     dump_exported_program: bool = False,
@@ -53,8 +54,9 @@ def export(
     """Exports a PyTorch model to ONNX. The arguments are those of `torch.onnx.export`.
 
     Args:
-        model: A module, an ExportedProgram of torch.export, or the path of a `.pt2` file (which does not need PyTorch).
-        args: Example inputs of the module.
+        model: A module, an ExportedProgram of torch.export, a ScriptModule or ScriptFunction, or the path of a `.pt2` file or of a
+            TorchScript file (which do not need PyTorch).
+        args: Example inputs of the module. A TorchScript file may have recorded them.
         f: The output: a path or an object with `write`. If omitted, call `save` of the result.
         kwargs: Example inputs by name.
         opset_version: The opset of the model, `MIN_OPSET` to `MAX_OPSET` (default: 18, or the nearest that the target supports).
@@ -80,6 +82,7 @@ def export(
         verify: Whether to compare the results with PyTorch's in ONNX Runtime.
         report: A path for the report (JSON if it ends in `.json`, else Markdown), or True for `f` + ".report.md".
         ir_version: The IR version: "lowest" that can hold the model, "release" for that of the opset's ONNX release, or a number.
+        method: The method of a TorchScript model (default: forward).
         strict: The mode of torch.export (default: non-strict, then strict if that fails).
         progress: Whether to show the progress (default: in terminals and notebooks, if the export takes long).
         dump_exported_program: Whether to save the translated program in `artifacts_dir`.
@@ -116,8 +119,10 @@ def export(
     rules = own_rules(mappings)
     try:
         with _progress.shown(progress) as shown:
-            if isinstance(model, (str, os.PathLike)):
-                program = _from_file(model, model_name, rules, options, made, shown)
+            if isinstance(model, (str, os.PathLike)) or _script.is_script(model):
+                described = _script.source(args, kwargs, dynamic_shapes, dynamic_axes, input_names)
+                options["source"] = {**described, "method": method, "model": model_name}
+                program = _from_file(model, rules, options, made, shown)
             else:
                 arguments = (args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict)
                 program = _from_torch(model, arguments, rules, options, made, shown)
@@ -158,7 +163,7 @@ def exported_program(
     if isinstance(model, torch.export.ExportedProgram):
         return name, model, _shapes.names(model, dynamic_shapes)
     if isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
-        raise UnsupportedError("TorchScript modules are not supported", help="pass the nn.Module that it was made from")
+        raise UnsupportedError("a TorchScript module is no program of torch.export", help="pass it to `aten2onnx.export`")
     if not isinstance(model, torch.nn.Module):
         raise InputError(
             f"cannot export an object of type `{type(model).__name__}`",
@@ -180,18 +185,23 @@ def exported_program(
     return name, exported, _shapes.names(exported, dynamic_shapes)
 
 
-def _from_file(
-    path: Any, model_name: str | None, rules: Rules, options: dict[str, Any], report: Report, shown: _progress.Progress
-) -> ONNXProgram:
+def _from_file(path: Any, rules: Rules, options: dict[str, Any], report: Report, shown: _progress.Progress) -> ONNXProgram:
     shown.step("reading")
     with report.timed("read"):
-        program = Program.read(os.fspath(path), model_name)
+        program = _read(path, rules, options.get("source", {}))
     report.torch_version = program.torch_version
     shown.step("translating")
     with report.timed("translate"):
         model = program.export(rules, json.dumps(options))
     report.of_model(model)
     return ONNXProgram(model, report)
+
+
+def _read(model: Any, rules: Rules, source: dict[str, Any]) -> Program:
+    """Reads a file, or a TorchScript module that is saved to memory."""
+    if _script.is_script(model):
+        return Program.read_bytes(_name(model), _script.saved(model), rules, json.dumps(source))
+    return Program.read(os.fspath(model), rules, json.dumps(source))
 
 
 def _from_torch(model: Any, arguments: tuple[Any, ...], rules: Rules, options: dict[str, Any], report: Report, shown: _progress.Progress) -> ONNXProgram:

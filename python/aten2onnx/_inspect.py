@@ -6,8 +6,8 @@ import json
 import os
 from typing import Any
 
+from . import _script
 from ._errors import require
-from ._native import Program
 from ._support import Paths, rules
 
 
@@ -65,16 +65,19 @@ def inspect(
     """Shows the inputs, outputs, weights and operators of a model, and the opsets that it can be exported to.
 
     Args:
-        model: The path of a `.pt2` file, an ExportedProgram or a module.
-        args: Example inputs of a module.
+        model: The path of a `.pt2` file or of a TorchScript file, an ExportedProgram or a module.
+        args: Example inputs of a module, or of a TorchScript file that does not record them.
         kwargs: Example inputs by name.
         opset: If given, only this opset is checked.
         mappings: Mapping files or folders, as in `export`.
         model_name: The program to show, of a package that has several.
         options: For modules: `dynamic_shapes`, `dynamic_axes`, `input_names`, `output_names` and `strict`, as in `export`.
     """
-    if isinstance(model, (str, os.PathLike)):
-        program = Program.read(os.fspath(model), model_name)
+    if isinstance(model, (str, os.PathLike)) or _script.is_script(model):
+        from ._export import _read
+
+        axes = [options.get(name) for name in ("dynamic_shapes", "dynamic_axes", "input_names")]
+        program = _read(model, rules(mappings), {**_script.source(args, kwargs, *axes), "model": model_name})
     else:
         require("torch", "inspecting a model that is not a `.pt2` file")
         from ._export import exported_program

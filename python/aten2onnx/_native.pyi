@@ -31,7 +31,9 @@ class Rules:
 @final
 class Program:
     @staticmethod
-    def read(path: str, model: str | None = None) -> Program: ...
+    def read(path: str, rules: Rules, source: str = "{}") -> Program: ...
+    @staticmethod
+    def read_bytes(name: str, data: bytes, rules: Rules, source: str = "{}") -> Program: ...
     @staticmethod
     def live(
         name: str, json: bytes, state: Mapping[str, Mapping[str, Any]], constants: Mapping[str, Mapping[str, Any]]

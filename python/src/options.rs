@@ -1,6 +1,6 @@
 //! The options of an export and of a conversion, as Python gives them: JSON.
 
-use aten2onnx::options::{ConvertOptions, Options, from_json};
+use aten2onnx::options::{ConvertOptions, Options, SourceOptions, from_json};
 use aten2onnx::{ExternalData, Rules};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -13,6 +13,11 @@ pub fn export(json: &str, rules: Rules) -> PyResult<Options> {
     let mut options: Options = from_json(json).map_err(PyValueError::new_err)?;
     options.output.rules = rules;
     Ok(options)
+}
+
+/// What is said of a TorchScript file.
+pub fn source(json: &str) -> PyResult<SourceOptions> {
+    from_json(json).map_err(PyValueError::new_err)
 }
 
 /// The options of a conversion.

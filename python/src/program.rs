@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use aten2onnx::export::{export_program, inspect};
-use aten2onnx::frontend::pt2;
+use aten2onnx::frontend::{self, pt2};
 use aten2onnx::prepare::{Keep, prepare};
 use aten2onnx::translate::{Blocker, preflight};
 use aten2onnx::{cli, program};
@@ -26,11 +26,21 @@ pub struct Program {
 
 #[pymethods]
 impl Program {
-    /// Reads a `.pt2` file: the program of this name if it has several.
+    /// Reads a `.pt2` file or a TorchScript file, for which `source` describes the inputs.
     #[staticmethod]
-    #[pyo3(signature = (path, model=None))]
-    fn read(py: Python<'_>, path: PathBuf, model: Option<&str>) -> PyResult<Program> {
-        let program = work::run(py, None, |_| pt2::read_model(&path, model))?;
+    #[pyo3(signature = (path, rules, source="{}"))]
+    fn read(py: Python<'_>, path: PathBuf, rules: &Rules, source: &str) -> PyResult<Program> {
+        let source = options::source(source)?;
+        let program = work::run(py, None, |_| frontend::read(&path, &source, &rules.rules))?;
+        Ok(Program { program })
+    }
+
+    /// The same of a file in memory.
+    #[staticmethod]
+    #[pyo3(signature = (name, data, rules, source="{}"))]
+    fn read_bytes(py: Python<'_>, name: &str, data: Vec<u8>, rules: &Rules, source: &str) -> PyResult<Program> {
+        let source = options::source(source)?;
+        let program = work::run(py, None, |_| frontend::read_bytes(name, data, &source, &rules.rules))?;
         Ok(Program { program })
     }
 

@@ -263,8 +263,6 @@ def test_is_in_onnx_export() -> None:
 def test_wrapped_modules(net, args) -> None:
     same(aten2onnx.export(torch.compile(net), args)(*args), net(*args))
     same(aten2onnx.export(nn.DataParallel(net).eval(), args)(*args), net(*args))
-    with pytest.warns(DeprecationWarning), pytest.raises(aten2onnx.UnsupportedError, match="TorchScript"):
-        aten2onnx.export(torch.jit.trace(net, args), args)
     with pytest.raises(aten2onnx.InputError, match="cannot export an object of type `int`"):
         aten2onnx.export(7)
 

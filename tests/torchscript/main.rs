@@ -3,7 +3,23 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod fuzz;
+mod hostile;
 mod samples;
+
+#[test]
+fn damaged_archives_are_errors() {
+    fuzz::run(100);
+}
+
+mod slow {
+    use super::fuzz;
+
+    #[test]
+    fn many_damaged_archives_are_errors() {
+        fuzz::run(2_000);
+    }
+}
 
 mod python {
     use super::{common, samples};

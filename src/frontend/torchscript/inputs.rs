@@ -25,15 +25,25 @@ pub fn traced(archive: &Archive, method: &str) -> Result<Option<Vec<Spec>>> {
         return Ok(None);
     }
     let pickle = Pickle::read(archive.bytes(ENTRY)?).map_err(|error| archive.error(ENTRY, error))?;
-    let entries = pickle.dict(pickle.root()).unwrap_or_default();
+    let entries = pickle.dict(untagged(&pickle, pickle.root())).unwrap_or_default();
     let found = entries.iter().find(|(key, _)| pickle.str(*key) == Some(method));
     let Some((_, inputs)) = found else { return Ok(None) };
-    let items = match pickle.get(*inputs) {
+    let items = match pickle.get(untagged(&pickle, *inputs)) {
         Object::List(items) | Object::Tuple(items) => items,
         _ => return Ok(None),
     };
     let specs = items.iter().map(|item| recorded(&pickle, *item, 0)).collect::<Result<Vec<Spec>>>();
     specs.map(Some).map_err(|error| archive.error(ENTRY, error))
+}
+
+/// The value of `restore_type_tag(value, tag)`.
+fn untagged(pickle: &Pickle<'_>, id: Id) -> Id {
+    match pickle.get(id) {
+        Object::Call(call) if pickle.global(call.callable) == Some(("torch.jit._pickle", "restore_type_tag")) => {
+            pickle.tuple(call.args).and_then(<[Id]>::first).copied().unwrap_or(id)
+        }
+        _ => id,
+    }
 }
 
 fn recorded(pickle: &Pickle<'_>, id: Id, depth: usize) -> Result<Spec> {
@@ -86,12 +96,15 @@ pub fn specs(
         found.push((param.name.to_string(), spec));
     }
     for given in &options.inputs {
-        if !params.iter().any(|param| *param.name == *given.name) {
+        // A number is a position.
+        let position = given.name.parse::<usize>().ok().and_then(|at| params.get(at));
+        let name = position.map_or_else(|| given.name.clone(), |param| param.name.to_string());
+        if !params.iter().any(|param| *param.name == *name) {
             let error = Error::unsupported(format!("the method has no input `{}`", given.name));
             return Err(error.help(format!("it is {}", signature(function))));
         }
-        found.retain(|(name, _)| *name != given.name);
-        found.push((given.name.clone(), given.spec.clone()));
+        found.retain(|(known, _)| *known != name);
+        found.push((name, given.spec.clone()));
     }
     for dynamic in &options.dynamic {
         let (first, rest) = dynamic.path.split_first().ok_or_else(|| Error::internal("an empty path"))?;

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use indexmap::IndexMap;
 
 use super::Interpreter;
+use super::lists::MAX_LENGTH;
 use crate::frontend::torchscript::syntax::{Expr, ExprKind, Name};
 use crate::frontend::torchscript::types::Type;
 use crate::frontend::torchscript::values::{CellData, Item, Key, Tuple, Value};
@@ -78,6 +79,10 @@ impl Interpreter<'_, '_> {
 
     /// A list with elements of this type.
     pub(super) fn list_of(&mut self, of: Type, items: Vec<Item>) -> Result<Item> {
+        if items.len() > MAX_LENGTH {
+            return Err(Error::unsupported("a list is too long"));
+        }
+        self.charge(items.len())?;
         let cell = self.add(CellData::List(items))?;
         Ok(Item::new(Value::List(cell), Type::list(of)))
     }

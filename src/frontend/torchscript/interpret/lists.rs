@@ -15,7 +15,7 @@ use crate::program::Arg;
 use aten2onnx_core::error::{Error, Result};
 
 /// The longest list that is built.
-const MAX_LENGTH: usize = 1_000_000;
+pub(super) const MAX_LENGTH: usize = 1_000_000;
 
 impl Interpreter<'_, '_> {
     /// The elements of a list or tuple.
@@ -23,7 +23,11 @@ impl Interpreter<'_, '_> {
         match &item.value {
             Value::Tuple(tuple) => Ok(tuple.items.clone()),
             Value::List(cell) => match self.heap.get(*cell).map(|data| &**data) {
-                Some(CellData::List(items)) => Ok(items.clone()),
+                Some(CellData::List(items)) => {
+                    let items = items.clone();
+                    self.charge(items.len())?;
+                    Ok(items)
+                }
                 Some(CellData::Stacked(_)) => Err(Error::unsupported(
                     "the elements of a list are used one by one, whose number is only known at run time",
                 )),
@@ -123,7 +127,11 @@ impl Interpreter<'_, '_> {
             }
             "add_" => {
                 let more = self.elements(call.item(1)?)?;
-                self.list_mut(cell)?.extend(more);
+                let list = self.list_mut(cell)?;
+                if list.len() + more.len() > MAX_LENGTH {
+                    return Err(Error::unsupported("a list is too long"));
+                }
+                list.extend(more);
                 this
             }
             "mul_" => {
@@ -282,6 +290,7 @@ impl Interpreter<'_, '_> {
             _ => (Type::Any, Type::Any),
         };
         let Some(CellData::Dict(entries)) = self.heap.get(cell).map(|data| (**data).clone()) else { return Ok(None) };
+        self.charge(entries.len())?;
         let wanted = call.args.get(1).and_then(Option::as_ref);
         let missing = || Error::input("a dictionary has no such key");
         Ok(Some(match (short, wanted) {

@@ -41,8 +41,8 @@ pub use operators::weights_are_missing;
 use recorder::Recorder;
 pub use strides::contiguous;
 
-/// The most statements that are run.
-const MAX_STEPS: usize = 20_000_000;
+/// The most statements and calls that are run; long lists count as several.
+const MAX_STEPS: usize = 3_000_000;
 /// The deepest nesting of calls, blocks and expressions together; libtorch forbids recursion.
 const MAX_DEPTH: usize = 2_500;
 /// The deepest nesting of calls.
@@ -131,7 +131,12 @@ impl<'a, 'r> Interpreter<'a, 'r> {
 
     /// Counts a step.
     fn step(&mut self) -> Result<()> {
-        self.steps += 1;
+        self.charge(0)
+    }
+
+    /// Counts work on so many elements.
+    fn charge(&mut self, elements: usize) -> Result<()> {
+        self.steps = self.steps.saturating_add(1 + elements / 64);
         match self.steps <= MAX_STEPS {
             true => Ok(()),
             false => Err(Error::unsupported(format!("the model runs more than {MAX_STEPS} statements"))),

@@ -1,0 +1,65 @@
+"""TorchScript: files and live modules."""
+
+from __future__ import annotations
+
+from typing import Dict, List, Optional
+
+import aten2onnx
+import pytest
+import torch
+from torch import nn
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::torch.jit.TracerWarning")
+
+
+class Chooses(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 3)
+
+    def forward(self, x: torch.Tensor, more: List[torch.Tensor], scale: Optional[float] = None) -> Dict[str, torch.Tensor]:
+        y = self.linear(x)
+        if bool(y.sum() > 0):
+            y = y * 2
+        for item in more:
+            y = y + item
+        return {"y": y if scale is None else y * scale}
+
+
+def inputs(batch: int) -> tuple:
+    return torch.randn(batch, 4), [torch.randn(batch, 3), torch.randn(3)]
+
+
+def test_a_live_script_module() -> None:
+    model = Chooses().eval()
+    program = aten2onnx.export(torch.jit.script(model), inputs(2), dynamic_shapes=({0: "batch"}, [{0: "batch"}, None]))
+    for batch in (2, 5):
+        x, more = inputs(batch)
+        torch.testing.assert_close(program(x, *more)[0], model(x, more)["y"])
+
+
+def test_a_file_with_recorded_inputs(tmp_path) -> None:
+    model = nn.Sequential(nn.Linear(4, 3), nn.ReLU()).eval()
+    torch.jit.trace(model, torch.randn(2, 4)).save(tmp_path / "model.pt")
+    x = torch.randn(2, 4)
+    torch.testing.assert_close(aten2onnx.export(tmp_path / "model.pt")(x)[0], model(x))
+    program = aten2onnx.export(tmp_path / "model.pt", (torch.randn(2, 4),), dynamic_axes={"0": {0: "batch"}})
+    x = torch.randn(7, 4)
+    torch.testing.assert_close(program(x)[0], model(x))
+
+
+def test_a_function() -> None:
+    @torch.jit.script
+    def twice(x: torch.Tensor, n: int) -> torch.Tensor:
+        for i in range(n):
+            x = x * 2
+        return x
+
+    program = aten2onnx.export(twice, (torch.ones(3), 4))
+    assert program(torch.ones(3))[0].tolist() == [16.0] * 3
+
+
+def test_a_missing_description_is_asked_for(tmp_path) -> None:
+    torch.jit.script(Chooses()).save(tmp_path / "model.pt")
+    with pytest.raises(aten2onnx.UnsupportedError, match="does not say what the inputs"):
+        aten2onnx.export(tmp_path / "model.pt")

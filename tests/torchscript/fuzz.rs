@@ -1,0 +1,148 @@
+//! Damaged archives: bytes of the zip, of pickles and of code are changed. No input may cause a panic, an internal error,
+//! or work without bounds. `FUZZ=10000` sets the number of inputs, `FUZZ_SEED` the first.
+
+use std::collections::BTreeMap;
+use std::io::{Cursor, Write};
+
+use aten2onnx::Rules;
+use aten2onnx::error::Kind;
+use aten2onnx::frontend::archive::Archive;
+use aten2onnx::options::SourceOptions;
+use aten2onnx::weights::MappedFile;
+
+use super::samples;
+
+/// A sample with its inputs described, so that it runs.
+struct Sample {
+    entries: BTreeMap<String, Vec<u8>>,
+    source: SourceOptions,
+}
+
+fn sample(name: &str, inputs: &[&str]) -> Sample {
+    let bytes = std::fs::read(samples::folder().join(format!("{name}.pt"))).unwrap();
+    let archive = Archive::of_file(MappedFile::from_bytes(name, bytes)).unwrap();
+    let names = archive.names().filter(|name| !name.ends_with("debug_pkl")).map(str::to_owned);
+    let entries = names.map(|name| {
+        let bytes = archive.inflated(&name, 1 << 30).unwrap().into_owned();
+        (name, bytes)
+    });
+    let mut source = SourceOptions::default();
+    source.inputs = inputs.iter().map(|text| text.parse().unwrap()).collect();
+    Sample { entries: entries.collect(), source }
+}
+
+/// A number that follows from the last one.
+fn next(state: &mut u64) -> usize {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*state >> 33) as usize
+}
+
+fn zipped(entries: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    for (name, bytes) in entries {
+        writer.start_file(format!("m/{name}"), options).unwrap();
+        writer.write_all(bytes).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+/// Changes code by words and lines, other entries by bytes.
+fn damage(name: &str, bytes: &[u8], state: &mut u64) -> Vec<u8> {
+    if !name.ends_with(".py") {
+        let mut bytes = bytes.to_vec();
+        for _ in 0..=next(state) % 3 {
+            let at = next(state) % bytes.len().max(1);
+            match next(state) % 4 {
+                0 => bytes.truncate(at),
+                1 => bytes.insert(at.min(bytes.len()), next(state) as u8),
+                _ => {
+                    if let Some(byte) = bytes.get_mut(at) {
+                        *byte = next(state) as u8;
+                    }
+                }
+            }
+        }
+        return bytes;
+    }
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for _ in 0..=next(state) % 3 {
+        let (a, b) = (next(state) % lines.len().max(1), next(state) % lines.len().max(1));
+        match next(state) % 5 {
+            0 => lines.swap(a, b),
+            1 => {
+                let line = lines[a].clone();
+                lines.insert(b, line);
+            }
+            2 => {
+                lines.remove(a);
+                lines.push(String::new());
+            }
+            _ => {
+                const WORDS: [&str; 14] = [
+                    "-1",
+                    "0",
+                    "9223372036854775807",
+                    "None",
+                    "x",
+                    "(",
+                    ")",
+                    "[",
+                    "]",
+                    ",",
+                    "inf",
+                    "\"s\"",
+                    "torch.size",
+                    "True",
+                ];
+                let mut words: Vec<&str> = lines[a].split(' ').collect();
+                let at = next(state) % words.len();
+                words[at] = WORDS[next(state) % WORDS.len()];
+                lines[a] = words.join(" ");
+            }
+        }
+    }
+    lines.join("\n").into_bytes()
+}
+
+/// Reads as many damaged archives as asked for.
+pub fn run(default: u64) {
+    let number = |name: &str, default: u64| std::env::var(name).ok().map_or(default, |text| text.parse().unwrap());
+    let samples = [
+        sample("script_for", &["x:f32[3,4]", "n:int"]),
+        sample("early_return", &["x:f32[b,2]"]),
+        sample("rnn_loop", &["x:f32[t,b,3]"]),
+        sample("dict_model", &["feats:{a:f32[2],b:f32[2]}"]),
+        sample("traced_cnn", &[]),
+        sample("quantized_scripted", &["x:f32[1,3,8,8]"]),
+        sample("script_class", &["a:f32[2]", "b:f32[2]"]),
+        sample("slice_write", &["x:f32[3,4]", "idx:i64[2]"]),
+        sample("tuple_namedtuple", &["x:f32[2,3]"]),
+        sample("weight_layouts", &["x:f32[2,6]"]),
+    ];
+    let rules = Rules::default();
+    let first = number("FUZZ_SEED", 0);
+    let mut read = 0;
+    for seed in first..first + number("FUZZ", default) {
+        let mut state = seed;
+        next(&mut state);
+        let sample = &samples[next(&mut state) % samples.len()];
+        let mut entries = sample.entries.clone();
+        let keys: Vec<&String> =
+            sample.entries.keys().filter(|name| name.ends_with(".py") || name.ends_with(".pkl")).collect();
+        let key = keys[next(&mut state) % keys.len()].clone();
+        let bytes = damage(&key, &entries[&key], &mut state);
+        entries.insert(key, bytes);
+        let mut file = zipped(&entries);
+        if next(&mut state) % 8 == 0 {
+            let at = next(&mut state) % file.len();
+            file[at] = next(&mut state) as u8;
+        }
+        match aten2onnx::frontend::read_bytes("damaged.pt", file, &sample.source, &rules) {
+            Ok(_) => read += 1,
+            Err(error) => assert!(error.kind != Kind::Internal, "seed {seed}: {error}"),
+        }
+    }
+    println!("{read} of the damaged archives are still whole");
+}
