@@ -310,7 +310,7 @@ impl Interpreter<'_, '_> {
         let result: Name = Rc::from(node.name.as_str());
         node.outputs = vec![NodeOutput::Tensor(result.to_string())];
         // Those that only change the view of the tensor have another type.
-        if effects::view(&sibling).is_some() && sibling != node.target {
+        if effects::view(&sibling).is_some_and(|view| view.is_marked) && sibling != node.target {
             let probe = Node { target: sibling, ..node.clone() };
             let found = self.recorder.scratch.call(&probe).map_err(|error| self.at_operator(error, &node.target))?;
             if let Some(Inferred::Tensor(handle)) = found.into_iter().next() {
