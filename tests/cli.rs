@@ -47,6 +47,20 @@ fn missing_and_damaged_files_have_their_codes() {
 }
 
 #[test]
+fn a_program_of_a_package_is_chosen_by_name() {
+    const PACKAGE: &str = "tests/data/pt2/multi_model.pt2";
+    let (code, text) = failure(&["inspect", PACKAGE]);
+    assert_eq!(code, 4);
+    assert!(text.contains("choose one of `dec/er`, `enc`") && text.contains("`--model NAME`"), "{text}");
+    let shown = |name: &str| String::from_utf8(aten2onnx(&["inspect", PACKAGE, "--model", name]).stdout).unwrap();
+    assert_ne!(shown("enc"), shown("dec/er"));
+    let folder = tempfile::tempdir().unwrap();
+    let target = path(folder.path(), "enc.onnx");
+    assert!(aten2onnx(&["export", PACKAGE, "--model", "enc", "-o", &target]).status.success());
+    assert!(fs::metadata(&target).unwrap().len() > 0);
+}
+
+#[test]
 fn a_model_from_stdin_needs_a_name() {
     let (code, text) = failure(&["export", "-"]);
     assert_eq!(code, 3);

@@ -40,6 +40,11 @@ mod python {
     }
 
     #[test]
+    fn what_does_not_depend_on_signs_of_vectors_is_that_of_pytorch() {
+        judge("judge.py", &["--theme", "vectors", "--opsets", "9,13,18,23"]);
+    }
+
+    #[test]
     fn archives_of_every_version_of_torch_give_its_numbers() {
         judge("judge.py", &["--theme", "samples", "--opsets", "9,18"]);
     }

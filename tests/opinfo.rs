@@ -1,4 +1,5 @@
-//! PyTorch's own samples of its operators against PyTorch: see `tests/opinfo/opinfo.py`.
+//! PyTorch's own samples of its operators against PyTorch: see `tests/opinfo/opinfo.py`; and random programs of them, see
+//! `tests/opinfo/programs.py`, of which CI runs a few and `--ignored` 5,000.
 //!
 //! CI takes one sample of every seventh operator. With `--ignored` it is one of every operator (half an hour), or what `OPINFO` says:
 //! `OPINFO="--samples 8"` takes eight of each dtype at four opsets, which takes hours, and `OPINFO="--ops add,sort"` some
@@ -18,6 +19,21 @@ mod python {
     #[test]
     fn samples_of_some_operators_give_the_numbers_of_pytorch() {
         judge("--slice 7");
+    }
+
+    fn programs(options: &[&str]) {
+        common::judge("opinfo/programs.py", env!("CARGO_BIN_EXE_aten2onnx"), options);
+    }
+
+    #[test]
+    fn some_random_programs_give_the_numbers_of_pytorch() {
+        programs(&["--count", "24"]);
+    }
+
+    #[ignore = "it takes hours"]
+    #[test]
+    fn random_programs_give_the_numbers_of_pytorch() {
+        programs(&["--count", "5000"]);
     }
 
     #[ignore = "it takes half an hour"]

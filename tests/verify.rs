@@ -107,6 +107,19 @@ mod python {
     }
 
     #[test]
+    fn differences_of_the_table_are_accepted_and_no_others() {
+        let set = Arc::new(MappingFiles::replacing(&common::root().join("mappings")).unwrap());
+        let row = rows(&settings(&["aten::kthvalue"], 150, 30), &set).remove("aten::kthvalue").unwrap();
+        assert!(row.faults.is_empty() && row.accepted["equal-elements"] > 0, "{row:?}");
+        let found = faults(
+            "aten::kthvalue",
+            "ordered(self, k, dim, False);\n    if rank",
+            "ordered(self, k, dim, True);\n    if rank",
+        );
+        assert!(found.iter().any(|(kind, _)| *kind == FaultKind::Value), "{found:?}");
+    }
+
+    #[test]
     fn the_same_seed_makes_the_same_calls_and_a_slice_of_the_rules_has_no_fault() {
         let slice = [
             "aten::cat",

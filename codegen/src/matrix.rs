@@ -4,7 +4,7 @@ mod groups;
 mod html;
 mod page;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use serde_json::{Map, Value, json};
@@ -39,6 +39,8 @@ struct Row {
     reasons: Vec<(String, BTreeSet<u32>)>,
     /// The levels by dtype, the largest group first.
     groups: Vec<Group>,
+    /// How far `verify` checked it: `exact 1000/100`.
+    verified: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +71,7 @@ impl Row {
             levels: Vec::new(),
             reasons: Vec::new(),
             groups: Vec::new(),
+            verified: String::new(),
         };
         for (opset, status) in opsets.iter().zip(statuses) {
             let (level, reasons) = match status {
@@ -93,6 +96,20 @@ impl Row {
     }
 }
 
+/// The level of a rule, its calls at level typed, and those of which values were compared at each opset.
+fn verified(reached: &Value) -> String {
+    let count = |name: &str| reached.get(name).and_then(Value::as_u64).unwrap_or(0);
+    let uniform = |name: &str| reached.get("uniform").and_then(|uniform| uniform.get(name)).and_then(Value::as_bool);
+    let level = match (count("wrong"), count("exact"), count("sampled")) {
+        (1.., _, _) => return "faults".to_owned(),
+        (_, 1.., _) => "exact",
+        (_, _, 1..) => "sampled",
+        _ => "typed",
+    };
+    let marks = [("size", "s"), ("rank", "r")].map(|(name, mark)| if uniform(name) == Some(true) { mark } else { "" });
+    format!("{level} {}/{} {}", count("typed"), count("sampled"), marks.concat()).trim_end().to_owned()
+}
+
 impl Table {
     /// The matrix of rules without errors.
     pub fn new(checked: &Checked) -> Table {
@@ -112,6 +129,18 @@ impl Table {
         });
         let unsupported = checked.program.unsupported.iter().map(|u| (u.name.clone(), u.reason.clone()));
         Table { rows: rows.collect(), unsupported: unsupported.collect(), opsets }
+    }
+
+    /// Adds how far rules are verified: the JSON that `aten2onnx verify --levels` writes.
+    ///
+    /// # Errors
+    /// It is not such JSON.
+    pub fn add_verified(&mut self, levels: &str) -> serde_json::Result<()> {
+        let levels: BTreeMap<String, Value> = serde_json::from_str(levels)?;
+        for row in &mut self.rows {
+            row.verified = levels.get(&row.name).map(verified).unwrap_or_default();
+        }
+        Ok(())
     }
 
     /// The number of overloads with a level at the opset of this index.

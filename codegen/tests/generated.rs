@@ -14,7 +14,7 @@ const SHOWN: [(&str, &str); 11] = [
     ("aten_cumulative", "running_log_sum"),
     ("aten_linear", "aten_linear"),
     ("aten_linear", "chain"),
-    ("aten_norm", "aten_layer_norm"),
+    ("aten_layer_norm", "aten_layer_norm"),
     ("aten_sorting", "aten_median_dim"),
     ("onnx_activation", "Gelu_before_20"),
     ("onnx_counting", "Range_before_11"),

@@ -31,6 +31,7 @@ def export(
     output_names: Sequence[str] | None = None,
     dynamic_shapes: Any = None,
     dynamic_axes: Mapping[str, Any] | None = None,
+    model_name: str | None = None,
     external_data: bool | str = "auto",
     provenance: str = "compact",
     target: str | None = None,
@@ -38,6 +39,7 @@ def export(
     fallback: str | bool | None = None,
     keep_mutations: bool = False,
     keep_assertions: bool = False,
+    exact_nan: bool = False,
     optimize: bool = True,
     verify: bool = False,
     report: bool | str | os.PathLike[str] | None = None,
@@ -62,6 +64,7 @@ def export(
         output_names: Names for the outputs, in order.
         dynamic_shapes: The dynamic dimensions of the inputs, as for torch.export.export. A string makes a dimension dynamic and names it.
         dynamic_axes: The same in the form of the older exporter, by input name: `{"x": {0: "batch"}}` or `{"x": [0]}`.
+        model_name: The program to export, of a `.pt2` package that has several.
         external_data: Where the weights go: "auto" (into the model up to protobuf's limit of 2 GiB, else beside it), "always" or True (beside
             it, in `f` + ".data"), "never" or False (into the model), or "link" (for `.pt2` files: the model refers to that file).
         provenance: What nodes record about their origin: "none", "compact" (the module and the operator, in their names) or "full" (also
@@ -73,6 +76,7 @@ def export(
             which you provide kernels. By default such operators are an error.
         keep_mutations: Whether buffers that the model writes to become inputs, and the new values of buffers and inputs become
             outputs. By default writes are dropped with a note.
+        exact_nan: Whether maxima, minima, max pools and top k keep NaN as PyTorch does, which takes a second pass over their inputs.
         keep_assertions: Whether to list the assertions that are left out in the notes of the report.
         optimize: Whether to run the optimization passes.
         verify: Whether to compare the results with PyTorch's in ONNX Runtime.
@@ -108,6 +112,7 @@ def export(
         "output_names": list(output_names or ()),
         "keep_mutations": keep_mutations,
         "keep_assertions": keep_assertions,
+        "exact_nan": exact_nan,
         "fallback": _others.fallback(fallback) or "none",
     }
     made = Report(_name(model))
@@ -115,7 +120,8 @@ def export(
     try:
         with _progress.shown(progress) as shown:
             if isinstance(model, (str, os.PathLike)) or _script.is_script(model):
-                options["source"] = {**_script.source(args, kwargs, dynamic_shapes, dynamic_axes, input_names), "method": method}
+                described = _script.source(args, kwargs, dynamic_shapes, dynamic_axes, input_names)
+                options["source"] = {**described, "method": method, "model": model_name}
                 program = _from_file(model, rules, options, made, shown)
             else:
                 arguments = (args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict)

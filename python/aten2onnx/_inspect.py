@@ -52,7 +52,15 @@ class Inspection:
     __repr__ = __str__
 
 
-def inspect(model: Any, args: Any = (), *, kwargs: dict[str, Any] | None = None, opset: int | None = None, mappings: Paths = (), **options: Any
+def inspect(
+    model: Any,
+    args: Any = (),
+    *,
+    kwargs: dict[str, Any] | None = None,
+    opset: int | None = None,
+    mappings: Paths = (),
+    model_name: str | None = None,
+    **options: Any,
 ) -> Inspection:
     """Shows the inputs, outputs, weights and operators of a model, and the opsets that it can be exported to.
 
@@ -62,13 +70,14 @@ def inspect(model: Any, args: Any = (), *, kwargs: dict[str, Any] | None = None,
         kwargs: Example inputs by name.
         opset: If given, only this opset is checked.
         mappings: Mapping files or folders, as in `export`.
+        model_name: The program to show, of a package that has several.
         options: For modules: `dynamic_shapes`, `dynamic_axes`, `input_names`, `output_names` and `strict`, as in `export`.
     """
     if isinstance(model, (str, os.PathLike)) or _script.is_script(model):
         from ._export import _read
 
         axes = [options.get(name) for name in ("dynamic_shapes", "dynamic_axes", "input_names")]
-        program = _read(model, rules(mappings), _script.source(args, kwargs, *axes))
+        program = _read(model, rules(mappings), {**_script.source(args, kwargs, *axes), "model": model_name})
     else:
         require("torch", "inspecting a model that is not a `.pt2` file")
         from ._export import exported_program

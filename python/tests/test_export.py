@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import io
+import typing
+from pathlib import Path
 
 import aten2onnx
 import numpy
@@ -183,6 +185,27 @@ def test_files_that_are_not_paths(net, args) -> None:
     buffer = io.BytesIO()
     program = aten2onnx.export(net, args, buffer)
     assert buffer.getvalue() == program.model_bytes
+
+
+def test_a_program_of_a_package_is_chosen_by_name() -> None:
+    package = Path(__file__).parents[2] / "tests/data/pt2/multi_model.pt2"
+    with pytest.raises(aten2onnx.InputError, match="choose one of `dec/er`, `enc`"):
+        aten2onnx.export(package)
+    sizes = [aten2onnx.export(package, model_name=name).model_proto.graph.initializer[0].dims for name in ("enc", "dec/er")]
+    assert sizes[0] != sizes[1]
+
+
+def test_outputs_may_be_named_tuples_of_any_class() -> None:
+    class Pair(typing.NamedTuple):
+        values: torch.Tensor
+        places: torch.Tensor
+
+    class Largest(nn.Module):
+        def forward(self, x):
+            return Pair(x * 2, x + 1), torch.max(x, 1)
+
+    program = aten2onnx.export(Largest().eval(), (torch.randn(3, 4),), verify=True)
+    assert len(program.model_proto.graph.output) == 4
 
 
 def test_a_pt2_file_runs_on_arrays(mobilenet) -> None:

@@ -19,7 +19,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Overloads, such as aten::gather
+    /// Overloads, such as aten::gather, or ONNX operators that have lowerings, such as Gelu
     #[arg(value_name = "OP", required_unless_present = "all")]
     wanted: Vec<String>,
     /// All rules
@@ -49,6 +49,9 @@ pub struct Args {
     /// Write the results to this JSON file; rules that it has already are left out
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+    /// Write the level that each rule reached to this JSON file, which docs/operators.md shows
+    #[arg(long, value_name = "FILE", requires = "report")]
+    levels: Option<PathBuf>,
     /// How many rules are checked at once
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
@@ -119,6 +122,9 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     if let Some(stop) = told.stop {
         return Err(stop);
     }
+    if let Some(path) = &args.levels {
+        told.report.write_levels(path)?;
+    }
     done?;
     let left = settings.wanted.len() - told.done;
     let left = if left > 0 { format!(", {left} not begun in this time") } else { String::new() };
@@ -135,16 +141,23 @@ fn show(name: &str, row: &Row) -> Result<(), Stop> {
 fn wanted(args: &Args, set: &MappingFiles, earlier: &Report) -> Result<Vec<String>> {
     let checked = set.checked();
     let all = checked.program.maps.iter().map(|map| &map.function);
-    let own: Vec<String> = all
-        .filter(|function| args.rules.is_some() || args.mappings.is_empty() || checked.is_own(function.span.file))
-        .map(|function| function.name.clone())
+    let lowers = checked.program.lowers.iter().filter(|lower| verify::can_check(&checked.program, &lower.op));
+    let lowers = lowers.map(|lower| (&lower.function, &lower.op));
+    let mut own: Vec<String> = all
+        .map(|function| (function, &function.name))
+        .chain(lowers)
+        .filter(|(function, _)| args.rules.is_some() || args.mappings.is_empty() || checked.is_own(function.span.file))
+        .map(|(_, name)| name.clone())
         .collect();
+    own.dedup();
     if args.all {
         return Ok(own.into_iter().filter(|name| !earlier.rows.contains_key(name)).collect());
     }
     if let Some(missing) = args.wanted.iter().find(|name| !own.contains(name)) {
         let error = Error::unsupported(format!("there is no rule for `{missing}`"));
-        return Err(error.help("name overloads, such as `aten::add.Tensor`; `aten2onnx ops` lists them"));
+        let help =
+            "name overloads, such as `aten::add.Tensor`, which `aten2onnx ops` lists, or operators, such as `Gelu`";
+        return Err(error.help(help));
     }
     Ok(args.wanted.clone())
 }

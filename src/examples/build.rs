@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use aten2onnx_opmap::Checked;
 use aten2onnx_opmap::schema::onnx::{AttrKind, PortOption};
 use aten2onnx_opmap::syntax::ast::{Argument, ExampleArg, ExampleSize, ExampleValue, Expr, ExprKind};
-use aten2onnx_opmap::tree::{Example, Target};
+use aten2onnx_opmap::tree::{EXACT_NAN, Example, Target};
 use aten2onnx_opmap::types::Ty;
 
 use aten2onnx_builder::passes::Passes;
@@ -128,6 +128,7 @@ pub fn graph(example: &Example, checked: &Checked, rules: &Rules, opset: u32) ->
 
 /// Calls the rule or the operator; its results are outputs of the graph.
 fn call(cx: &mut Builder, example: &Example, checked: &Checked, rules: &Rules) -> Result<Vec<Value>> {
+    cx.set_exact_nan(example.with.iter().any(|(name, value)| name == EXACT_NAN && *value != 0));
     match &example.target {
         Target::Map(name) => map(cx, name, example, checked, rules),
         Target::Lower(op) => lower(cx, (op, Form::NEWEST), example, checked),
@@ -149,7 +150,8 @@ fn model(cx: Builder, opset: u32, passes: Passes) -> Result<Built> {
 
 /// The opset at which the operator itself is the reference, if the example calls one: for a `lower` the newest of ONNX Runtime,
 /// if it has the newest form; for a `raise` the last one with the older form.
-pub(super) fn reference_opset(target: &Target) -> Option<u32> {
+/// The opset at which the operator itself is what an example is compared with; None for PyTorch.
+pub fn reference_opset(target: &Target) -> Option<u32> {
     match target {
         Target::Map(_) => None,
         Target::Lower(op) => Some(native_opset(op)),

@@ -3,8 +3,8 @@
     judge.py RECORDS VERDICTS [MODULE ...]
 
 Reads records (JSON lines) from RECORDS and writes a verdict for each to VERDICTS:
-    {"id": 3, "failures": [{"opset": 11, "what": "..."}], "ran": [9, 13]}
-A record passes if its list of failures is empty. The `args` of a record refer to its `inputs` by index; `models` are hexadecimal ModelProtos.
+    {"id": 3, "failures": [{"opset": 11, "what": "..."}], "accepted": ["equal-elements"], "ran": [9, 13]}
+A record passes if its list of failures is empty. If it is `excused`, differences that differences.toml lists are accepted. The `args` of a record refer to its `inputs` by index; `models` are hexadecimal ModelProtos.
 Each MODULE is imported first; these define custom operators.
 """
 import importlib
@@ -20,6 +20,8 @@ from concurrent.futures.process import BrokenProcessPool
 
 import ml_dtypes
 import numpy as np
+
+import unique
 
 NUMPY = {
     "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64, "i8": np.int8, "i16": np.int16,
@@ -84,6 +86,13 @@ def to_torch(array):
     return torch.from_numpy(np.array(array))
 
 
+def spread(tensor):
+    """The same tensor with gaps between its elements, and its dimensions in another order in memory."""
+    import torch
+    turned = tensor.permute(*reversed(range(tensor.dim())))
+    return torch.stack([turned, turned], -1)[..., 0].permute(*reversed(range(tensor.dim())))
+
+
 def to_numpy(tensor):
     import torch
     tensor = tensor.detach().resolve_conj().resolve_neg().contiguous()
@@ -92,14 +101,14 @@ def to_numpy(tensor):
     return tensor.numpy()
 
 
-def python_value(value, inputs):
+def python_value(value, inputs, strided=False):
     """Converts an argument for PyTorch."""
     import torch
     (kind, x), = value.items()
     if kind == "tensor":
-        return to_torch(inputs[x])
+        return spread(to_torch(inputs[x])) if strided else to_torch(inputs[x])
     if kind == "list":
-        return [python_value(v, inputs) for v in x]
+        return [python_value(v, inputs, strided) for v in x]
     if kind == "dtype":
         return getattr(torch, x)
     if kind == "float":
@@ -143,10 +152,12 @@ def operator_arguments(op, record, inputs):
     """The arguments of a record by name."""
     # A number in place of a Tensor is what torch.export writes for `x + 1`. PyTorch accepts it. A single number in place of a sized
     # list is repeated, as the front end does.
+    # What operators on memory do depends on strides.
+    strided = record.get("strided") and "stride" not in record["op"]
     lists = {a.name: a.N for a in op._schema.arguments if "List" in str(a.type)}
     args = {}
     for name, value in record["args"]:
-        v = python_value(value, inputs)
+        v = python_value(value, inputs, strided)
         if name in lists and isinstance(v, (int, float)) and not isinstance(v, bool):
             v = [v] * (lists[name] or 1)
         args[name] = v
@@ -189,7 +200,23 @@ def run_model(model_bytes, opset, inputs):
     import onnx
     model = onnx.load_from_string(model_bytes)
     names = [i.name for i in model.graph.input]
-    return run_fed(model, model_bytes, opset, {f"x{i}": a for i, a in enumerate(inputs) if f"x{i}" in names})
+    feeds = {f"x{i}": a for i, a in enumerate(inputs) if f"x{i}" in names}
+    try:
+        return run_fed(model, model_bytes, opset, feeds)
+    except Exception as error:
+        if type(error).__name__ != "RuntimeImplementationError":
+            raise
+        older = before_last_version(model)
+        return run_fed(older, older.SerializeToString(), older.opset_import[0].version, feeds)
+
+
+def before_last_version(model):
+    """The model at the last opset before the newest version of its operator, which nothing runs. Some versions only add types."""
+    import onnx
+    found = onnx.ModelProto.FromString(model.SerializeToString())
+    newest = max(onnx.defs.get_schema(node.op_type, found.opset_import[0].version).since_version for node in found.graph.node)
+    found.opset_import[0].version = newest - 1
+    return found
 
 
 def run_fed(model, model_bytes, opset, feeds, optimise=False):
@@ -235,39 +262,59 @@ def from_ort(value):
     return value.numpy()
 
 
+def plain_parts(array):
+    """An array without complex numbers, which models do not have either."""
+    return np.stack([array.real, array.imag], -1) if np.iscomplexobj(array) else array
+
+
+def close(want, have, scale=1, exactly=False):
+    """Which elements are as wanted, within the tolerance of their dtype times a scale."""
+    if exactly:
+        return (have == want) | (want != want)
+    if want.dtype.kind not in "fV" and want.dtype != ml_dtypes.bfloat16:
+        return have == want
+    rtol = {2: 1e-2, 4: 1e-4, 8: 1e-6}[want.dtype.itemsize] * scale
+    if want.dtype == ml_dtypes.bfloat16:
+        rtol = 3e-2 * scale
+    w, h = want.astype(np.float64), have.astype(np.float64)
+    finite = np.abs(w[np.isfinite(w)])
+    # A larger scale is one of rounding, which the largest element determines.
+    largest = float(finite.max()) if finite.size else 1.0
+    with np.errstate(all="ignore"):
+        return np.isclose(h, w, rtol, rtol * max(largest if scale > 1 else min(1.0, largest), 1e-30), equal_nan=True)
+
+
 def differs(want, have, random, exactly=False):
     """Returns why an output is wrong, or None."""
-    if np.iscomplexobj(want):
-        want = np.stack([want.real, want.imag], -1)
+    want = plain_parts(want)
     if have.dtype != want.dtype:
         return f"dtype {have.dtype}, wanted {want.dtype}"
     if have.shape != want.shape:
         return f"shape {list(have.shape)}, wanted {list(want.shape)}"
     if random or want.size == 0:
         return None
-    if exactly:
-        good = (have == want) | (want != want)
-    elif want.dtype.kind not in "fV" and want.dtype != ml_dtypes.bfloat16:
-        good = have == want
-    else:
-        rtol = {2: 1e-2, 4: 1e-4, 8: 1e-6}[want.dtype.itemsize]
-        if want.dtype == ml_dtypes.bfloat16:
-            rtol = 3e-2
-        w, h = want.astype(np.float64), have.astype(np.float64)
-        finite = np.abs(w[np.isfinite(w)])
-        scale = min(1.0, float(finite.max())) if finite.size else 1.0
-        with np.errstate(all="ignore"):
-            good = np.isclose(h, w, rtol, rtol * max(scale, 1e-30), equal_nan=True)
+    good = np.asarray(close(want, have, exactly=exactly))
     if np.all(good):
         return None
-    at = tuple(int(i) for i in np.argwhere(~np.asarray(good))[0])
-    return f"{int((~np.asarray(good)).sum())} of {want.size} values differ, at {list(at)}: {have[at]}, wanted {want[at]}"
+    at = tuple(int(i) for i in np.argwhere(~good)[0])
+    return f"{int((~good).sum())} of {want.size} values differ, at {list(at)}: {have[at]}, wanted {want[at]}"
+
+
+def fault(record, inputs, want, have, random):
+    """Returns why results are wrong, or None; and which entry of the table of differences accepts them, or None."""
+    what = compared(record["op"], want, have, random, record.get("distinct", False))
+    if what and record.get("excused"):
+        import differences
+        entry = differences.excuse(record, inputs, [plain_parts(w) for w in want], have, close)
+        if entry:
+            return None, entry
+    return what, None
 
 
 def judge(line):
     warnings.simplefilter("ignore")
     record = json.loads(line)
-    verdict = {"id": record["id"], "failures": [], "ran": []}
+    verdict = {"id": record["id"], "failures": [], "accepted": [], "ran": []}
     try:
         inputs = make_inputs(record)
         if record.get("native"):
@@ -282,16 +329,35 @@ def judge(line):
     for model in record["models"]:
         try:
             have, _ = run_model(bytes.fromhex(model["hex"]), model["opset"], inputs)
-            what = None if len(have) == len(want) else f"{len(have)} outputs, wanted {len(want)}"
-            for i, (w, h) in enumerate(zip(want, have)):
-                found = what is None and differs(w, h, random, record.get("distinct", False))
-                what = f"output {i}: {found}" if found else what
+            what, entry = fault(record, inputs, want, have, random)
+            if entry:
+                verdict["accepted"].append(entry)
         except Exception as error:
             what = first_line(error)
         verdict["ran"].append(model["opset"])
         if what:
             verdict["failures"].append({"opset": model["opset"], "what": what})
     return json.dumps(verdict)
+
+
+def compared(op, want, have, random, exactly=False):
+    """Returns why the results of an operator are wrong, or None."""
+    if len(have) != len(want):
+        return f"{len(have)} outputs, wanted {len(want)}"
+    several = unique.has(op)
+    pairs = [(f"output {i}", w, h, random or several) for i, (w, h) in enumerate(zip(want, have))]
+    wrong = first_difference(pairs, exactly)
+    if wrong or random or not several:
+        return wrong
+    return first_difference([(*part, False) for part in unique.parts(op, want, have)], False)
+
+
+def first_difference(pairs, exactly):
+    for name, want, have, random in pairs:
+        found = differs(want, have, random, exactly)
+        if found:
+            return f"{name}: {found}"
+    return None
 
 
 def first_line(error):

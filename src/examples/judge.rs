@@ -9,8 +9,14 @@ use aten2onnx_core::error::{Error, Kind, Result};
 
 /// Its program.
 const PROGRAM: &str = include_str!("judge.py");
-/// Replacements for PyTorch kernels that need another device.
-const STAND_INS: &str = include_str!("stand_ins.py");
+/// What the judge imports: replacements for PyTorch kernels that need another device, what is unique in results, and what may
+/// differ: the table, and how it is read.
+const IMPORTED: [(&str, &str); 4] = [
+    ("stand_ins.py", include_str!("stand_ins.py")),
+    ("unique.py", include_str!("unique.py")),
+    ("differences.toml", include_str!("differences.toml")),
+    ("differences.py", include_str!("differences.py")),
+];
 
 /// How to run the judge.
 #[derive(Debug, Clone)]
@@ -64,7 +70,7 @@ impl Judge {
 pub fn write_programs(folder: &Path) -> Result<PathBuf> {
     let program = folder.join("judge.py");
     write(&program, PROGRAM)?;
-    write(&folder.join("stand_ins.py"), STAND_INS)?;
+    IMPORTED.iter().try_for_each(|(name, text)| write(&folder.join(name), text))?;
     Ok(program)
 }
 

@@ -22,6 +22,10 @@ pub struct Record {
     pub native: Option<Json>,
     /// Whether the elements of each input all differ, as far as the dtype has so many values; results are then compared exactly.
     pub distinct: bool,
+    /// Whether differences that `differences.toml` lists are accepted.
+    pub excused: bool,
+    /// Whether PyTorch gets tensors whose elements do not lie side by side.
+    pub strided: bool,
 }
 
 /// The result of the judge.
@@ -30,6 +34,9 @@ pub struct Record {
 pub struct Verdict {
     pub id: usize,
     pub failures: Vec<Failure>,
+    /// The entries of `differences.toml` by which differences were accepted.
+    #[serde(default)]
+    pub accepted: Vec<String>,
 }
 
 /// A wrong model.
@@ -63,6 +70,8 @@ pub fn record(
         models: models.iter().map(|m| model(m.opset, &m.bytes)).collect(),
         native: native.map(|(opset, bytes)| model(opset, &bytes)),
         distinct: false,
+        excused: false,
+        strided: false,
     }
 }
 

@@ -67,6 +67,13 @@ impl Exporter {
         self
     }
 
+    /// The program to export, of a `.pt2` package that has several.
+    #[must_use]
+    pub fn model(mut self, name: impl Into<String>) -> Exporter {
+        self.options.source.model = Some(name.into());
+        self
+    }
+
     /// How the graph is optimized: 0 leaves it as the rules build it, 1 (the default) runs all passes.
     #[must_use]
     pub fn opt_level(mut self, level: u8) -> Exporter {
@@ -113,6 +120,13 @@ impl Exporter {
     #[must_use]
     pub fn keep_assertions(mut self) -> Exporter {
         self.options.keep_assertions = true;
+        self
+    }
+
+    /// Keeps NaN in maxima, minima, max pools and top k as PyTorch does, which takes a second pass over their inputs.
+    #[must_use]
+    pub fn exact_nan(mut self) -> Exporter {
+        self.options.exact_nan = true;
         self
     }
 

@@ -37,7 +37,7 @@ fn read_file(file: Arc<MappedFile>, options: &SourceOptions, rules: &Rules) -> R
         refuse_by_name(file.bytes()).and_then(|()| Archive::of_file(file)).and_then(|archive| {
             match Form::of(&archive) {
                 Form::TorchScript => torchscript::read(&archive, options, rules),
-                _ => pt2::read_archive(&archive, None),
+                _ => pt2::read_archive(&archive, options.model.as_deref()),
             }
         });
     let mut program = program.map_err(|error| error.at(path.clone()))?;

@@ -50,12 +50,15 @@ fn opset_help() -> String {
     format!("The opset of the model [default: {DEFAULT_OPSET}, or the nearest one that the target supports]")
 }
 
-/// What a user says of a TorchScript file, which may not describe its inputs.
+/// Which program of a file is meant, and what a TorchScript file does not say of its inputs.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct SourceOptions {
+    /// The program of a `.pt2` package that has several; without it an error lists them
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
+    pub model: Option<String>,
     /// Describe an input of a TorchScript model: a tensor, a list, a dictionary, a number, a constant
     #[cfg_attr(feature = "cli", arg(long = "input", value_name = "x:f32[batch,3]|n=4"))]
     #[serde(deserialize_with = "read::texts")]
@@ -78,7 +81,7 @@ pub struct Options {
     /// The target of the model.
     #[cfg_attr(feature = "cli", command(flatten))]
     pub output: OutputOptions,
-    /// The inputs of a TorchScript model.
+    /// The program of the file, and its inputs.
     #[cfg_attr(feature = "cli", command(flatten))]
     pub source: SourceOptions,
     /// The optimization level: 0 leaves the graph as the rules build it, 1 runs all passes
@@ -105,6 +108,9 @@ pub struct Options {
     /// List the assertions of the model that are dropped, because ONNX has none
     #[cfg_attr(feature = "cli", arg(long))]
     pub keep_assertions: bool,
+    /// Keep NaN in maxima, minima, max pools and top k as PyTorch does, which takes a second pass over their inputs
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub exact_nan: bool,
     /// Show which branches the rule of this operator took, and the resulting nodes
     #[cfg_attr(feature = "cli", arg(long, value_name = "aten::OP"))]
     pub trace: Vec<String>,
@@ -159,6 +165,7 @@ impl Default for Options {
             output_names: Vec::new(),
             keep_mutations: false,
             keep_assertions: false,
+            exact_nan: false,
             trace: Vec::new(),
             fallback: Fallback::None,
             on_trace: None,

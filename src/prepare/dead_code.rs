@@ -91,8 +91,7 @@ fn is_kept(node: &Node, read: &FxHashSet<String>) -> bool {
     !is_assertion(node) && (has_none || writes(node))
 }
 
-/// Replaces an operator of which only one result is used: singular values and eigenvalues can be exported, but their
-/// vectors cannot, because their signs depend on LAPACK.
+/// Replaces an operator of which only one result is used: singular values and eigenvalues are cheaper than their vectors.
 fn rewrite(node: &mut Node, read: &FxHashSet<String>, tensors: &FxHashMap<String, TensorMeta>) {
     let Some(operator) = effects::operator(&node.target).filter(|operator| !operator.rewrites.is_empty()) else {
         return;

@@ -1,5 +1,6 @@
 //! Prepares a program for translation: names are defined once, nothing is written, and nothing is unused.
 
+mod answers;
 mod dead_code;
 mod foreach;
 mod functional;
@@ -39,5 +40,6 @@ pub fn prepare(program: &mut Program, keep: Keep) -> Result<()> {
     split_sizes::name_sizes(program);
     functional::functionalise(program, keep.mutations)?;
     dead_code::drop(program);
+    answers::report(program);
     Ok(())
 }

@@ -180,6 +180,8 @@ pub enum Trait {
     Gives(Dtype),
     /// torch.export may record wrong sizes for its results.
     RecordsOtherSizes,
+    /// Several results are correct.
+    SeveralAnswers,
     /// Its results are sizes of a tensor, which torch.export records.
     GivesSizes,
     /// Its result is a number read from a tensor.

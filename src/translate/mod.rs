@@ -55,6 +55,7 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
         Some(target) => builder.set_target(target),
         None => builder.avoid_missing_kernels(),
     }
+    builder.set_exact_nan(options.exact_nan);
     if !options.trace.is_empty() {
         builder.trace().enable();
     }

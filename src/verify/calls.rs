@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use aten2onnx_opmap::source::Span;
 use aten2onnx_opmap::syntax::ast::{ExampleSize, ExampleValue};
 use aten2onnx_opmap::syntax::example_line;
-use aten2onnx_opmap::tree::{Example, Expr, Kind, Param, Pattern, Program, Target};
+use aten2onnx_opmap::tree::{EXACT_NAN, Example, Expr, Kind, Pattern, Program, Target};
 use aten2onnx_opmap::visit;
 use fastrand::Rng;
 use rustc_hash::FxHashSet;
@@ -13,6 +13,7 @@ use rustc_hash::FxHashSet;
 use super::domain;
 use super::edit::size_of;
 use super::mutate::Mutation;
+use super::rule::Rule;
 
 /// The largest number of elements of all tensors of a call.
 const MOST_ELEMENTS: i64 = 50_000;
@@ -33,9 +34,7 @@ pub(super) struct Pool {
 /// A source of calls of one rule.
 #[derive(Debug)]
 pub(super) struct Calls<'a> {
-    name: &'a str,
-    header: Vec<&'a str>,
-    params: &'a [Param],
+    rule: Rule<'a>,
     pool: Pool,
     /// Whether the rule is used for complex numbers.
     takes_complex: bool,
@@ -47,24 +46,22 @@ pub(super) struct Calls<'a> {
 }
 
 impl<'a> Calls<'a> {
-    /// Of the rule for an overload. The same seed gives the same calls.
-    pub fn new(program: &'a Program, name: &'a str, seed: u64) -> Option<Calls<'a>> {
-        let function = &program.map(name)?.function;
-        let target = Target::Map(name.to_owned());
-        let own: Vec<Example> = program.examples.iter().filter(|example| example.target == target).cloned().collect();
+    /// Of the rule for an overload, or of the lowerings of an operator. The same seed gives the same calls.
+    pub fn new(program: &'a Program, name: &str, seed: u64) -> Option<Calls<'a>> {
+        let rule = Rule::find(program, name)?;
+        let target = &rule.target;
+        let own: Vec<Example> = program.examples.iter().filter(|example| example.target == *target).cloned().collect();
         let hash = name.bytes().fold(seed ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
         });
         Some(Calls {
-            name,
-            header: function.params.iter().map(|param| param.name.as_str()).collect(),
-            params: &function.params,
-            pool: pool(program, &function.body, &own),
+            pool: pool(program, rule.bodies.clone(), &own),
             takes_complex: takes_complex(program, name, &own),
             kept: own.clone(),
             fresh: own,
             seen: FxHashSet::default(),
             rng: Rng::with_seed(hash),
+            rule,
         })
     }
 
@@ -95,32 +92,33 @@ impl<'a> Calls<'a> {
         if let Some(example) = self.fresh.pop() {
             return self.call(example.args, example.with);
         }
-        if self.kept.is_empty() || self.rng.u8(..8) == 0 {
+        let is_map = matches!(self.rule.target, Target::Map(_));
+        if is_map && (self.kept.is_empty() || self.rng.u8(..8) == 0) {
             let args = self.any_arguments();
             return self.call(args, Vec::new());
         }
-        let from = self.rng.usize(..self.kept.len());
+        let from = self.rng.usize(..self.kept.len().max(1));
         let mut changed = self.kept.get(from)?.clone();
         let times = *self.rng.choice(&[1, 1, 1, 2, 2, 3, 5])?;
         for _ in 0..times {
-            Mutation { params: self.params, pool: &self.pool, rng: &mut self.rng }.apply(&mut changed);
+            Mutation { rule: &self.rule, pool: &self.pool, rng: &mut self.rng }.apply(&mut changed);
         }
         self.call(changed.args, changed.with)
     }
 
     /// A call with these arguments, in the order of the header; None if it is too large.
     pub fn call(&self, args: Vec<(String, ExampleValue)>, with: Vec<(String, i64)>) -> Option<Example> {
-        let call = call_of(self.name, &self.header, args, with)?;
+        let call = call_of(&self.rule, args, with)?;
         (self.takes_complex || !call.has_complex()).then_some(call)
     }
 
     fn any_arguments(&mut self) -> Vec<(String, ExampleValue)> {
         let mut args = Vec::new();
-        for param in self.params {
+        for param in self.rule.params {
             if param.default.is_some() && self.rng.bool() {
                 continue;
             }
-            let value = Mutation { params: self.params, pool: &self.pool, rng: &mut self.rng }.any(param);
+            let value = Mutation { rule: &self.rule, pool: &self.pool, rng: &mut self.rng }.any(param);
             args.push((param.name.clone(), value));
         }
         args
@@ -134,17 +132,17 @@ fn takes_complex(program: &Program, name: &str, examples: &[Example]) -> bool {
         || name.starts_with("complex::")
 }
 
-/// A call of an overload with these arguments, in the order of the header; None if it is too large.
+/// A call of a rule with these arguments, in the order of the header; None if it is too large.
 pub(super) fn call_of(
-    name: &str,
-    header: &[&str],
+    rule: &Rule<'_>,
     mut args: Vec<(String, ExampleValue)>,
     mut with: Vec<(String, i64)>,
 ) -> Option<Example> {
+    let (header, name) = (rule.header(), rule.name());
     args.sort_by_key(|(name, _)| header.iter().position(|param| param == name));
     let mut used = FxHashSet::default();
     args.iter().for_each(|(_, value)| symbols(value, &mut used));
-    with.retain(|(name, _)| used.contains(name.as_str()));
+    with.retain(|(name, _)| used.contains(name.as_str()) || name == EXACT_NAN);
     let elements: i64 = args.iter().map(|(_, value)| elements(value, &with)).fold(0, i64::saturating_add);
     if elements > MOST_ELEMENTS || (is_of_python(name) && !args.iter().all(|(_, value)| is_python_number(value))) {
         return None;
@@ -156,9 +154,9 @@ pub(super) fn call_of(
     if !args.iter().all(is_choice) {
         return None;
     }
-    let text = example_line(name, header, &args, &with);
+    let text = example_line(name, header.get(..rule.places()).unwrap_or(&header), &args, &with);
     drop(used);
-    Some(Example { target: Target::Map(name.to_owned()), args, with, text, span: Span::NOWHERE })
+    Some(Example { target: rule.target.clone(), args, with, text, span: Span::NOWHERE })
 }
 
 /// Whether it is a function of Python's numbers, as torch.export records them for sizes.
@@ -198,9 +196,9 @@ fn elements(value: &ExampleValue, with: &[(String, i64)]) -> i64 {
 }
 
 /// The constants of a rule and the helpers that it calls, and the arguments of its examples.
-fn pool(program: &Program, body: &Expr, examples: &[Example]) -> Pool {
+fn pool<'p>(program: &'p Program, mut open: Vec<&'p Expr>, examples: &[Example]) -> Pool {
     let mut pool = Pool::default();
-    let (mut called, mut open) = (FxHashSet::default(), vec![body]);
+    let mut called = FxHashSet::default();
     while let Some(body) = open.pop() {
         visit::walk(body, &mut |expr| match &expr.kind {
             Kind::Int(n) => pool.ints.push(*n),

@@ -13,6 +13,7 @@ use aten2onnx_opmap::tree::Example;
 use aten2onnx_rules::Rules;
 use serde::{Deserialize, Serialize};
 
+use super::moves;
 use crate::examples::{self, Built, Outcome};
 
 /// What is wrong with a call.
@@ -107,6 +108,15 @@ impl Exporter<'_> {
     /// Whether the exporter gives an answer at all for a call that PyTorch refuses.
     pub fn survives(self, call: &Example, opset: u32) -> Option<Fault> {
         quietly(opset, || examples::types(call, self.checked, self.rules, opset)).err()
+    }
+
+    /// The operator itself that lowerings are compared with: its opset and its model.
+    pub fn native(self, call: &Example) -> Option<(u32, Vec<u8>)> {
+        let opset = examples::reference_opset(&call.target)?;
+        let built = self.model(call, opset).ok().flatten()?;
+        // The operator does not take these dtypes: the builder casts around it.
+        let casts = moves::operators(&built.bytes).iter().any(|op| op == "Cast");
+        (!casts || call.text.contains("Cast")).then_some((opset, built.bytes))
     }
 
     /// The model of a call.

@@ -35,6 +35,12 @@ const MOVERS: [(&str, &[usize]); 26] = [
     ("SplitToSequence", &[0]),
 ];
 
+/// The operators of a model's nodes.
+pub(super) fn operators(bytes: &[u8]) -> Vec<String> {
+    let Ok(model) = ModelProto::decode(bytes) else { return Vec::new() };
+    model.graph.iter().flat_map(|graph| &graph.node).map(|node| node.op_type().to_owned()).collect()
+}
+
 /// Whether all results of a model are moved elements of inputs, at least one of them of an input.
 pub(super) fn only_moves(bytes: &[u8]) -> bool {
     let Ok(model) = ModelProto::decode(bytes) else { return false };

@@ -1,20 +1,21 @@
 //! Changes a call in one place: a size everywhere, a dtype, a rank, elements, a number, an argument that is left out.
 
 use aten2onnx_opmap::syntax::ast::{ExampleSize, ExampleValue};
-use aten2onnx_opmap::tree::{Example, Param};
+use aten2onnx_opmap::tree::{Example, Param, Target};
 use aten2onnx_opmap::types::Ty;
 use fastrand::Rng;
 
 use super::calls::{Pool, any_tensor};
 use super::domain;
 use super::edit::{dtype_of, known_sizes, make_known, replace_size, set_dtype, size_of, sizes, values, visit};
+use super::rule::Rule;
 
 /// Elements are written out for tensors up to this many.
 const MOST_WRITTEN: i64 = 24;
 
 /// Changes of calls of one rule.
 pub(super) struct Mutation<'m> {
-    pub params: &'m [Param],
+    pub rule: &'m Rule<'m>,
     pub pool: &'m Pool,
     pub rng: &'m mut Rng,
 }
@@ -138,29 +139,38 @@ impl Mutation<'_> {
     }
 
     fn leave_out(&mut self, call: &mut Example) {
-        let optional = |name: &str| self.params.iter().any(|param| param.name == name && param.default.is_some());
-        let places: Vec<usize> = (0..call.args.len()).filter(|i| optional(&call.args[*i].0)).collect();
+        let places: Vec<usize> = (0..call.args.len())
+            .filter(|i| call.args.get(*i).is_some_and(|(name, _)| self.rule.is_optional(name)))
+            .collect();
         if let Some(place) = self.rng.choice(&places) {
             call.args.remove(*place);
         }
     }
 
     fn add(&mut self, call: &mut Example) {
+        let is_map = matches!(self.rule.target, Target::Map(_));
         let missing: Vec<&Param> =
-            self.params.iter().filter(|param| call.args.iter().all(|(name, _)| *name != param.name)).collect();
+            self.rule.params.iter().filter(|param| call.args.iter().all(|(name, _)| *name != param.name)).collect();
         if let Some(param) = self.rng.choice(&missing).copied() {
-            let value = self.any(param);
-            call.args.push((param.name.clone(), value));
+            let value = if is_map { Some(self.any(param)) } else { self.given(param) };
+            call.args.extend(value.map(|value| (param.name.clone(), value)));
         }
     }
 
     fn change_argument(&mut self, call: &mut Example) {
-        let plain = |name: &str| self.params.iter().find(|param| param.name == name && param.ty != Ty::Tensor);
+        let plain = |name: &str| self.rule.params.iter().find(|param| param.name == name && param.ty != Ty::Tensor);
         let places: Vec<(usize, &Param)> =
             call.args.iter().enumerate().filter_map(|(i, (name, _))| Some((i, plain(name)?))).collect();
         let Some((place, param)) = self.rng.choice(&places).copied() else { return self.resize(call) };
         let Some((_, value)) = call.args.get(place) else { return };
-        let new = if self.rng.u8(..3) == 0 { self.any(param) } else { self.near(value, &param.ty) };
+        // What values the attributes of an operator may have is in the text of the standard alone, and in the examples.
+        let new = if !matches!(self.rule.target, Target::Map(_)) {
+            self.given(param).unwrap_or(ExampleValue::None)
+        } else if self.rng.u8(..3) == 0 {
+            self.any(param)
+        } else {
+            self.near(value, &param.ty)
+        };
         if let Some(argument) = call.args.get_mut(place) {
             argument.1 = new;
         }
@@ -168,16 +178,20 @@ impl Mutation<'_> {
 
     /// A value of the parameter.
     pub fn any(&mut self, param: &Param) -> ExampleValue {
-        if let Some(value) = self.pool.given.get(&param.name).and_then(|given| self.rng.choice(given))
-            && self.rng.bool()
-        {
-            return match value {
-                // Its symbolic sizes may have other values here.
-                ExampleValue::Tensor { .. } | ExampleValue::Name(_) => known(value),
-                other => other.clone(),
-            };
+        match self.given(param) {
+            Some(value) if self.rng.bool() => value,
+            _ => self.of(&param.ty),
         }
-        self.of(&param.ty)
+    }
+
+    /// A value that an example gives to the parameter.
+    fn given(&mut self, param: &Param) -> Option<ExampleValue> {
+        let value = self.pool.given.get(&param.name).and_then(|given| self.rng.choice(given))?;
+        Some(match value {
+            // Its symbolic sizes may have other values here.
+            ExampleValue::Tensor { .. } | ExampleValue::Name(_) => known(value),
+            other => other.clone(),
+        })
     }
 
     /// A value of a type.

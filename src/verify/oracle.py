@@ -17,6 +17,7 @@ import sys
 import warnings
 
 import judge
+import numpy as np
 
 # Results with more elements are not compared.
 MOST_ELEMENTS = 1_000_000
@@ -28,20 +29,76 @@ MOST_SECONDS = 60
 
 def types(record):
     try:
-        results, random = judge.run_torch(record, judge.make_inputs(record))
-        if any(result.dtype == object for result in results):
+        results, random = run_native(record) if record.get("native") else judge.run_torch(record, judge.make_inputs(record))
+        of_python = record["op"].partition("::")[0] in judge.PYTHON
+        if any(result.dtype == object or of_python and result.dtype == np.uint64 for result in results):
             return {"refused": "a result is an integer beyond 64 bits"}
+        if of_python and any(np.iscomplexobj(result) for result in results):
+            return {"refused": "torch.export has no complex numbers of Python"}
         if sum(result.size for result in results) > MOST_ELEMENTS:
             return {"refused": "the results are too large to be compared"}
-        return {"types": [[result.dtype.name, list(result.shape)] for result in results], "random": random}
+        return {"types": [[dtype_name(result), list(result.shape)] for result in results], "random": random}
     except Exception as error:
         return {"refused": judge.first_line(error)}
+
+
+def dtype_name(array):
+    return "string" if array.dtype.kind in "OUS" else array.dtype.name
+
+
+def run_native(record):
+    """The results of the operator that lowerings stand for, and whether they are random."""
+    first, second = (run_reference(record, judge.run_model) for _ in range(2))
+    for result, shape in zip(first, inferred_shapes(bytes.fromhex(record["native"]["hex"]))):
+        if len(shape) != result.ndim or any(known not in (None, size) for known, size in zip(shape, result.shape)):
+            raise ValueError(f"the runtime gives {list(result.shape)}, shape inference {shape}: the inputs contradict the operator")
+    return first, any(a.shape != b.shape or a.dtype != object and not np.array_equal(a, b, equal_nan=a.dtype.kind in "fc") for a, b in zip(first, second))
+
+
+def inferred_shapes(model):
+    """The shapes of the results by onnx's shape inference, with None for sizes that it does not know; none if it knows a rank nowhere."""
+    import onnx
+    inferred = onnx.load_from_string(model)
+    types = [output.type.tensor_type for output in onnx.shape_inference.infer_shapes(inferred).graph.output]
+    if not all(ty.HasField("shape") for ty in types):
+        return []
+    return [[dim.dim_value if dim.HasField("dim_value") else None for dim in ty.shape.dim] for ty in types]
+
+
+def run_reference(record, run):
+    native = record["native"]
+    inputs = judge.make_inputs(record)
+    results, where = run(bytes.fromhex(native["hex"]), native["opset"], inputs)
+    if where == "reference" and any(x.dtype.name == "bfloat16" for x in inputs):
+        raise ValueError("the reference evaluator does not keep bfloat16")
+    return results
+
+
+def evaluate(model, opset, inputs):
+    """What onnx's reference evaluator gives for a model."""
+    import onnx.reference
+    evaluator = onnx.reference.ReferenceEvaluator(onnx.load_from_string(model))
+    feeds = {name: inputs[int(name[1:])] for name in evaluator.input_names}
+    return [np.asarray(x) for x in evaluator.run(None, feeds)], "reference"
+
+
+def native_doubt(record):
+    """Why the results of an ONNX operator are not certain: its reference evaluator contradicts the runtime."""
+    want = run_reference(record, judge.run_model)
+    try:
+        have = run_reference(record, evaluate)
+    except Exception as error:
+        return {"doubt": f"the reference evaluator refuses it: {judge.first_line(error)}"}
+    what = judge.compared(record["op"], want, have, False)
+    return {"doubt": f"the reference evaluator gives another result: {what}" if what else None}
 
 
 def doubt(record):
     """Why a call is not taken as valid although a kernel gives an answer: kernels of the CPU do not check everything."""
     import torch
     import torch._decomp
+    if record.get("native"):
+        return native_doubt(record)
     if record["op"].partition("::")[0] in judge.PYTHON:
         return {"doubt": None}
     op = judge.find_operator(record["op"])

@@ -7,6 +7,7 @@ use aten2onnx_core::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::check::{Fault, FaultKind};
+use super::uniform::Uniform;
 
 /// The results by overload.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -28,6 +29,9 @@ pub struct Row {
     pub sampled: BTreeMap<u32, usize>,
     /// Calls that only move data, compared element by element with inputs whose elements all differ.
     pub exact: usize,
+    /// Whether its decisions depend on sizes and ranks.
+    #[serde(default)]
+    pub uniform: Uniform,
     /// Whether every sampled call only moves data.
     pub moves: bool,
     /// Calls that PyTorch refuses.
@@ -36,6 +40,9 @@ pub struct Row {
     pub crashed: usize,
     /// Calls that PyTorch takes and the rule refuses, by reason.
     pub refused: BTreeMap<String, usize>,
+    /// Results that differ and are accepted, by the entry of the table of differences.
+    #[serde(default)]
+    pub accepted: BTreeMap<String, usize>,
     /// The branches of the rule that calls reached, and how many it has.
     pub arms: (usize, usize),
     /// What is wrong.
@@ -68,11 +75,15 @@ impl Row {
         if self.moves {
             parts.push(format!("exact {}", self.exact));
         }
+        if !self.uniform.text().is_empty() {
+            parts.push(self.uniform.text().to_owned());
+        }
         parts.push(format!("branches {}/{}", self.arms.0, self.arms.1));
         let refused: usize = self.refused.values().sum();
         if refused > 0 {
             parts.push(format!("refused {refused}"));
         }
+        parts.extend(self.accepted.iter().map(|(entry, results)| format!("{entry} {results}")));
         if !self.faults.is_empty() {
             parts.push(format!("wrong {}", self.wrong()));
         }
@@ -121,11 +132,56 @@ impl Report {
     /// The file cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
         let text = serde_json::to_string_pretty(self).map_err(|error| Error::internal(error.to_string()))?;
-        let at = |error: std::io::Error| Error::from(error).at(path.display().to_string());
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let file = tempfile::NamedTempFile::new_in(folder).map_err(at)?;
-        std::fs::write(file.path(), text).map_err(at)?;
-        file.persist(path).map_err(|error| at(error.error))?;
-        Ok(())
+        replace(path, &text)
     }
+
+    /// Writes the level that each rule reached, a line each: for docs/operators.md. Rules of an earlier file that are not in this
+    /// report stay.
+    ///
+    /// # Errors
+    /// The file cannot be read or written.
+    pub fn write_levels(&self, path: &Path) -> Result<()> {
+        let earlier = std::fs::read_to_string(path).unwrap_or_else(|_| "{}".to_owned());
+        let mut levels: BTreeMap<String, Reached> = serde_json::from_str(&earlier)
+            .map_err(|error| Error::input(format!("no levels of `verify`: {error}")).at(path.display().to_string()))?;
+        levels.extend(self.rows.iter().map(|(name, row)| (name.clone(), row.reached())));
+        let line = |(name, reached): (&String, &Reached)| Ok(format!("{}: {}", json(name)?, json(reached)?));
+        let lines: Vec<String> = levels.iter().map(line).collect::<Result<_>>()?;
+        replace(path, &format!("{{\n{}\n}}\n", lines.join(",\n")))
+    }
+}
+
+/// How far a rule is verified, for docs/operators.md.
+#[derive(Debug, Serialize, Deserialize)]
+struct Reached {
+    typed: usize,
+    /// At the opset with the fewest.
+    sampled: usize,
+    /// 0 if the rule does more than moving data.
+    exact: usize,
+    /// Calls that are wrong.
+    wrong: usize,
+    uniform: Uniform,
+}
+
+impl Row {
+    fn reached(&self) -> Reached {
+        let sampled = self.sampled.values().copied().min().unwrap_or(0);
+        let exact = if self.moves { self.exact } else { 0 };
+        Reached { typed: self.typed, sampled, exact, wrong: self.wrong(), uniform: self.uniform }
+    }
+}
+
+fn json(value: &impl Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| Error::internal(error.to_string()))
+}
+
+/// Writes a file in one step.
+fn replace(path: &Path, text: &str) -> Result<()> {
+    let at = |error: std::io::Error| Error::from(error).at(path.display().to_string());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let file = tempfile::NamedTempFile::new_in(folder).map_err(at)?;
+    std::fs::write(file.path(), text).map_err(at)?;
+    file.persist(path).map_err(|error| at(error.error))?;
+    Ok(())
 }

@@ -2,11 +2,12 @@
 
 use aten2onnx_core::error::Result;
 use aten2onnx_opmap::syntax::ast::{ExampleSize, ExampleValue};
-use aten2onnx_opmap::tree::{Example, Param};
+use aten2onnx_opmap::tree::Example;
 
 use super::calls::call_of;
 use super::check::Fault;
 use super::edit::{dtype_of, known_sizes, make_known, random_elements, replace_size, set_dtype, values, visit};
+use super::rule::Rule;
 
 /// The largest number of calls that are tried.
 const MOST_TRIES: usize = 120;
@@ -14,17 +15,15 @@ const MOST_TRIES: usize = 120;
 /// Makes a call smaller as long as it stays wrong.
 pub(super) fn shrunk(
     call: Example,
-    params: &[Param],
+    rule: &Rule<'_>,
     fault: Fault,
     wrong: &mut dyn FnMut(&Example) -> Result<Option<Fault>>,
 ) -> Result<(Example, Fault)> {
-    let header: Vec<&str> = params.iter().map(|param| param.name.as_str()).collect();
     let mut smallest = (call, fault);
     let mut tries = 0;
     'again: loop {
-        for simpler in simpler(&smallest.0, params) {
-            let name = crate::examples::target(&smallest.0);
-            let Some(simpler) = call_of(name, &header, simpler.args, simpler.with) else { continue };
+        for simpler in simpler(&smallest.0, rule) {
+            let Some(simpler) = call_of(rule, simpler.args, simpler.with) else { continue };
             if simpler.text == smallest.0.text {
                 continue;
             }
@@ -42,10 +41,10 @@ pub(super) fn shrunk(
 }
 
 /// Simpler calls, those with the largest step first.
-fn simpler(call: &Example, params: &[Param]) -> Vec<Example> {
+fn simpler(call: &Example, rule: &Rule<'_>) -> Vec<Example> {
     let mut all = Vec::new();
-    let optional = |name: &str| params.iter().any(|param| param.name == name && param.default.is_some());
-    for place in (0..call.args.len()).filter(|i| optional(&call.args[*i].0)) {
+    let optional = |place: &usize| call.args.get(*place).is_some_and(|(name, _)| rule.is_optional(name));
+    for place in (0..call.args.len()).filter(optional) {
         let mut without = call.clone();
         without.args.remove(place);
         all.push(without);

@@ -34,7 +34,7 @@ import torch
 logging.getLogger("torch").setLevel(logging.CRITICAL)
 
 RTOL = 1e-4
-THEMES = ["control_flow", "symbolic", "mutations", "signature", "samples", "dtypes"]
+THEMES = ["control_flow", "symbolic", "mutations", "signature", "samples", "dtypes", "vectors"]
 
 
 def flat(result):

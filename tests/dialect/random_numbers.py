@@ -104,9 +104,9 @@ def main():
         pt2, onnx = Path(folder, "model.pt2"), Path(folder, "model.onnx")
         for case, (module, x) in CASES.items():
             torch.export.save(torch.export.export(module, (x,)), pt2)
-            for opset in ("9", "18"):
+            for opset in ("9", "18", "23"):
                 done = subprocess.run([binary, "export", pt2, "-o", onnx, "--opset", opset], capture_output=True, text=True, check=False)
-                found = done.stderr.strip() if done.returncode else differs(module, x, session(onnx))
+                found = done.stderr.strip() if done.returncode else differs(module, x, session(str(onnx)))
                 if found:
                     print(f"WRONG {case} at {opset}: {found}")
                     wrong += 1

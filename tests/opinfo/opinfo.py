@@ -5,7 +5,7 @@
 By default a short run: one sample of each operator, whose dtype and opset depend on the name. --slice takes only every Nth operator.
 --samples takes N samples of each dtype, with fixed and with symbolic sizes, at each opset. The outcome is `ok`, `refused` (an error says
 that the model is not supported), `wrong`, or `crashed` (a panic, or any other error). expected_failures.txt lists the samples that may be
-refused or wrong. Exits with 1 if another sample fails, if a sample fails in another way, if an expected failure passes, or if few are ok.
+refused or wrong; what is wrong must be in src/examples/differences.toml. Exits with 1 if another sample fails, if a sample fails in another way, if an expected failure passes, or if few are ok.
 """
 import argparse
 import collections
@@ -16,9 +16,11 @@ import subprocess
 import sys
 import tempfile
 import threading
+import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).parent
+DIFFERENCES = HERE / "../../src/examples/differences.toml"
 OPSETS = [9, 13, 18, 23]
 # The exit code of `aten2onnx` for models that it does not support.
 REFUSED = 5
@@ -46,6 +48,7 @@ def work(binary):
 
 def verdicts(binary, folder, task, samples, judge):
     name, by_dtype = task["op"], {}
+    overload = "aten::" + samples.INFOS[name].name.replace(".", "_")
     for dtype, index, dynamic in samples.plan(name, task["samples"]):
         if dtype not in by_dtype:
             by_dtype[dtype] = samples.samples(samples.INFOS[name], dtype)
@@ -64,7 +67,7 @@ def verdicts(binary, folder, task, samples, judge):
             yield {**about, "status": "skip", "what": str(why).strip().split("\n")[0][:200]}
             continue
         for opset in opsets:
-            status, what = tried(binary, pt2, opset, dtype, runs, judge)
+            status, what = tried(binary, overload, pt2, opset, dtype, runs, judge)
             yield {**about, "opset": opset, "status": status, "what": what, "text": text}
 
 
@@ -86,7 +89,7 @@ def prepared(samples, info, sample, dynamic, folder):
     return path, runs + ([others] if others else []), sample.text()
 
 
-def tried(binary, pt2, opset, dtype, runs, judge):
+def tried(binary, op, pt2, opset, dtype, runs, judge):
     """Exports and runs the program. Returns the status and a message."""
     path = pt2.with_suffix(".onnx")
     path.unlink(missing_ok=True)
@@ -102,12 +105,9 @@ def tried(binary, pt2, opset, dtype, runs, judge):
         # ONNX Runtime has hardly any kernels for bfloat16.
         if where != "runtime" and dtype != "bfloat16":
             return "wrong", "ONNX Runtime has no kernel for it"
-        if len(have) != len(answer):
-            return "wrong", f"{len(have)} outputs, wanted {len(answer)}"
-        for i, (want, got) in enumerate(zip(answer, have)):
-            what = judge.differs(judge.to_numpy(want), got, random=False)
-            if what:
-                return "wrong", f"output {i}: {what}" + (" (at other sizes)" if inputs is not runs[0][0] else "")
+        what = judge.compared(op, list(map(judge.to_numpy, answer)), have, random=False)
+        if what:
+            return "wrong", what + (" (at other sizes)" if inputs is not runs[0][0] else "")
     return "ok", ""
 
 
@@ -253,6 +253,9 @@ def main():
     lines = (HERE / "expected_failures.txt").read_text().splitlines()
     expected = [Expected(line) for line in lines if line and not line.startswith("#")]
     wrong = judged(results, expected, complete=args.samples is not None and not args.ops and args.slice == 1)
+    table = {entry["id"] for entry in tomllib.loads(DIFFERENCES.read_text())["difference"]}
+    wrong += [f"expected_failures.txt: `{e.line}` names no entry of {DIFFERENCES.name}"
+              for e in expected if e.status == "wrong" and e.reason.partition(": ")[0] not in table]
     unknown = {op for e in expected for op in e.op.split(",")} - all_names
     wrong += [f"expected_failures.txt: there is no operator `{op}`" for op in unknown]
     good = len({v["op"] for v in results if v["status"] == "ok"})

@@ -11,7 +11,7 @@ use super::{sample, sample_names};
 
 /// Everything that the front end does.
 fn run(bytes: Vec<u8>) {
-    if let Ok(mut program) = pt2::read_bytes("damaged.pt2", bytes)
+    if let Ok(mut program) = pt2::read_bytes("damaged.pt2", bytes, None)
         && prepare(&mut program, Keep::default()).is_ok()
     {
         validate::names(&program).unwrap();

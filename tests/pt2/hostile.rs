@@ -8,7 +8,7 @@ use super::sample;
 use super::zip::{Entry, write, write_claiming};
 
 fn read(bytes: Vec<u8>) -> Result<Program, Error> {
-    pt2::read_bytes("hostile.pt2", bytes)
+    pt2::read_bytes("hostile.pt2", bytes, None)
 }
 
 /// The error's text without the file's name.

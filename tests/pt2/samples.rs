@@ -116,7 +116,7 @@ fn a_path_that_is_no_file_is_an_error() {
 #[test]
 fn a_file_in_memory_is_read_like_one_on_disk() {
     let bytes = std::fs::read(sample("lists")).unwrap();
-    let program = pt2::read_bytes("lists.pt2", bytes).unwrap();
+    let program = pt2::read_bytes("lists.pt2", bytes, None).unwrap();
     assert_eq!(print::program(&program), print::program(&read("lists")));
 }
 
@@ -126,4 +126,16 @@ fn every_name_that_is_read_after_the_passes_is_defined() {
     let written = program.graph.nodes.iter().flat_map(|node| &node.outputs).any(|output| *output == NodeOutput::None);
     assert!(!written);
     assert!(program.graph.outputs.iter().all(|output| matches!(output.value, Arg::Tensor(_))));
+}
+
+#[test]
+fn nan_is_looked_for_if_that_is_asked() {
+    let count = |exporter: aten2onnx::Exporter| {
+        let mut found = 0;
+        let exported = exporter.read(sample("lists")).unwrap_or_else(|error| panic!("{error}"));
+        exported.graph.body.visit(&mut |node| found += usize::from(node.op == "IsNaN"));
+        found
+    };
+    assert_eq!(count(aten2onnx::Exporter::new()), 0);
+    assert!(count(aten2onnx::Exporter::new().exact_nan()) > 0);
 }

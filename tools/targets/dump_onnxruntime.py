@@ -8,6 +8,8 @@ The source is the kernel registry of the installed onnxruntime.
 - float16 is not listed if there is a float32 kernel, because the runtime then computes in float32.
 - bfloat16 is listed unless it has its own kernel.
 - The dtypes in INEXACT are always listed.
+- A kernel without a last version is only used for the version at which it starts.
+- An operator without inputs that has no kernel is listed without dtypes.
 """
 import collections
 import functools
@@ -21,6 +23,8 @@ from onnxruntime.capi import onnxruntime_pybind11_state as state
 
 TARGET = Path(__file__).resolve().parents[2] / "mappings/targets/onnxruntime.toml"
 OLDEST, NEWEST = 9, 26
+# The last version of a kernel without an end.
+OPEN = 2**31 - 1
 TORCH = {"float": "float32", "double": "float64"}
 # Kernels that round where PyTorch does not: Attention rounds the products of queries and keys to float16.
 INEXACT = {"Attention": ["float16"]}
@@ -67,9 +71,15 @@ def loads_as_function(op):
     return False
 
 
+def fits(kernel, version):
+    """Whether the runtime takes a kernel for a version. A kernel without an end is only taken for the version at which it starts."""
+    first, last = kernel.version_range
+    return first == version or first < version <= last < OPEN
+
+
 def missing(schema, found):
     """Returns the dtypes without a kernel, of the first type variable that allows several types."""
-    fitting = [k for k in found if k.version_range[0] <= schema.since_version <= k.version_range[1]]
+    fitting = [k for k in found if fits(k, schema.since_version)]
     choices = {c.type_param_str: set(c.allowed_type_strs) for c in schema.type_constraints if len(c.allowed_type_strs) > 1}
     variable = next((i.type_str for i in schema.inputs if i.type_str in choices), None)
     if variable is None:
@@ -83,6 +93,11 @@ def missing(schema, found):
         return []
     taken = {t for k in fitting for t in k.type_constraints[variable]}
     return with_halves([d for d in wanted if f"tensor({d})" not in taken], allowed, taken, schema.name)
+
+
+def is_absent(schema, found):
+    """Whether there is no kernel of an operator without inputs, which is listed without dtypes."""
+    return not schema.inputs and not any(fits(k, schema.since_version) for k in found) and not loads_as_function(schema.name)
 
 
 def with_halves(names, allowed, taken, op):
@@ -106,7 +121,7 @@ def text():
         if not in_force:
             continue
         names = [TORCH.get(d, d) for d in missing(schema, found[schema.name])]
-        if names:
+        if names or is_absent(schema, found[schema.name]):
             listed = ", ".join(f'"{n}"' for n in names)
             lines += ["", "[[lacks]]", f'op = "{schema.name}"', f"since = {schema.since_version}", f"dtypes = [{listed}]"]
     return "\n".join(lines) + "\n"

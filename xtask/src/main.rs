@@ -2,6 +2,7 @@
 #![expect(clippy::print_stderr, clippy::print_stdout, reason = "a program")]
 
 mod api;
+mod differences;
 mod grammar;
 mod graph;
 mod proto;
@@ -18,6 +19,12 @@ use clap::Parser;
 enum Task {
     /// Writes docs/api.txt: the public interface of the library
     Api {
+        /// Only say whether the file is as it would be written
+        #[arg(long)]
+        check: bool,
+    },
+    /// Writes docs/differences.md: where a model may give other numbers than PyTorch
+    Differences {
         /// Only say whether the file is as it would be written
         #[arg(long)]
         check: bool,
@@ -45,6 +52,7 @@ enum Task {
 fn main() -> ExitCode {
     let done = match Task::parse() {
         Task::Api { check } => generated(api::TARGET, api::generate, "api", check),
+        Task::Differences { check } => generated(differences::TARGET, differences::generate, "differences", check),
         Task::Grammar { check } => generated(grammar::TARGET, grammar::generate, "grammar", check),
         Task::Layers { check } => generated(graph::TARGET, graph::generate, "layers", check),
         Task::Proto { check } => generated(proto::TARGET, proto::generate, "proto", check),

@@ -129,6 +129,8 @@ pub enum Trait {
     Gives(String),
     /// torch.export may record other sizes of its results than they have.
     RecordsOtherSizes,
+    /// Several results are correct, as the vectors of a decomposition are.
+    SeveralAnswers,
 }
 
 /// A value that a fact names.

@@ -442,6 +442,9 @@ pub enum Builtin {
     Float,
 }
 
+/// What an example may set beside its sizes: `with exact_nan = 1` runs it as with the option `--exact-nan`.
+pub const EXACT_NAN: &str = "exact_nan";
+
 /// An example with a known target and named arguments.
 #[derive(Debug, Clone)]
 pub struct Example {

@@ -17,6 +17,9 @@ pub struct Args {
     /// Write to a file instead of stdout
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// How far the rules are verified: the file of `aten2onnx verify --levels`; none if it does not exist
+    #[arg(long, value_name = "FILE", default_value = "docs/verified.json")]
+    verified: PathBuf,
     /// Write nothing, and exit with 1 if the file is out of date
     #[arg(long, requires = "out")]
     check: bool,
@@ -37,7 +40,11 @@ enum Format {
 /// Runs the command.
 pub fn run(mappings: &Path, args: &Args) -> Result<(), Stop> {
     let checked = sound_rules(mappings)?;
-    let table = matrix::Table::new(&checked);
+    let mut table = matrix::Table::new(&checked);
+    if args.verified.exists() {
+        let added = table.add_verified(&read(&args.verified)?);
+        added.map_err(|error| Stop::from(format!("{}: {error}", args.verified.display())))?;
+    }
     let text = match args.format {
         Format::Md => table.markdown(),
         Format::Json => table.json(),

@@ -8,6 +8,9 @@ use aten2onnx_onnx::targets::{ONNXRUNTIME_LACKS, Target};
 
 use crate::build::Builder;
 
+/// In place of dtypes: the runtime has no kernel for an operator, which has no inputs.
+pub(crate) const ABSENT: u64 = u64::MAX;
+
 /// The limits of the target.
 #[derive(Default)]
 pub(crate) struct Limits {
@@ -17,6 +20,8 @@ pub(crate) struct Limits {
     pub(crate) avoided: FxHashMap<&'static str, u64>,
     /// Operators that the runtime does not have.
     pub(crate) lacking: FxHashSet<&'static str>,
+    /// Whether maxima, minima, pools and orders keep NaN as PyTorch does.
+    pub(crate) exact_nan: bool,
     /// Whether nodes of a converted model also change where the runtime has no kernel.
     pub(crate) for_runtime: bool,
 }
@@ -32,6 +37,17 @@ impl Builder {
     /// The target opset.
     pub fn opset(&self) -> i64 {
         self.limits.opset.into()
+    }
+
+    /// Whether maxima, minima, pools and orders keep NaN as PyTorch does, at the price of looking for it. ONNX leaves open
+    /// what they do with it.
+    pub fn exact_nan(&self) -> bool {
+        self.limits.exact_nan
+    }
+
+    /// Sets whether NaN is kept.
+    pub fn set_exact_nan(&mut self, exact: bool) {
+        self.limits.exact_nan = exact;
     }
 
     /// Declares that the runtime has no kernel for an operator on these dtypes. The operator then computes in a wider
@@ -64,7 +80,12 @@ impl Builder {
     fn avoid_missing(&mut self, is_missing: impl Fn(Dtype, &[Dtype]) -> bool) {
         for (op, since, dtypes) in ONNXRUNTIME_LACKS {
             let in_force = schema::find(op).and_then(|op| op.at(self.limits.opset));
-            if in_force.is_some_and(|version| version.since == *since) {
+            if in_force.is_none_or(|version| version.since != *since) {
+                continue;
+            }
+            if dtypes.is_empty() {
+                self.limits.avoided.insert(op, ABSENT);
+            } else {
                 let avoided: Vec<Dtype> = dtypes.iter().copied().filter(|dtype| is_missing(*dtype, dtypes)).collect();
                 self.avoid(op, &avoided);
             }

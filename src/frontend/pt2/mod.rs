@@ -35,9 +35,9 @@ pub fn read_model(path: &Path, model: Option<&str>) -> Result<Program> {
     read_file(MappedFile::open(path)?, model)
 }
 
-/// Reads the program of a `.pt2` file in memory; `path` is used in messages.
-pub fn read_bytes(path: impl Into<PathBuf>, bytes: Vec<u8>) -> Result<Program> {
-    read_file(MappedFile::from_bytes(path, bytes), None)
+/// Reads a program of a `.pt2` file in memory, as [`read_model`] does; `path` is used in messages.
+pub fn read_bytes(path: impl Into<PathBuf>, bytes: Vec<u8>, model: Option<&str>) -> Result<Program> {
+    read_file(MappedFile::from_bytes(path, bytes), model)
 }
 
 /// Reads a program that was not saved: the JSON of its graph, as in a `.pt2` file, and the tensors of the state dict
@@ -173,11 +173,17 @@ fn select_model(archive: &Archive, asked: Option<&str>) -> Result<String> {
     match (asked, models.as_slice()) {
         (_, []) => {
             let error = Error::input("the archive has no exported program (no entry models/*.json)");
-            Err(error
-                .help("archives compiled by AOTInductor only contain machine code; save the exported program itself"))
+            let aoti = archive.names().any(|name| name.starts_with("data/aotinductor/"));
+            Err(error.help(if aoti {
+                "archives compiled by AOTInductor only contain machine code; save the exported program itself"
+            } else {
+                "`torch.export.save` stops here if an output is a named tuple whose class was not registered with \
+                 `torch.utils._pytree._register_namedtuple`; or export the module itself with `aten2onnx.export` in Python"
+            }))
         }
         (None, [only]) => Ok((*only).to_owned()),
-        (None, _) => Err(Error::input(format!("the archive has several models; choose one of {}", listed()))),
+        (None, _) => Err(Error::input(format!("the archive has several models; choose one of {}", listed()))
+            .help("name it: `--model NAME`, or `Exporter::model`, or `model_name` in Python")),
         (Some(name), _) => Err(Error::input(format!("the archive has no model `{name}`, only {}", listed()))),
     }
 }

@@ -9,6 +9,11 @@ pub fn is_float(_: &mut Builder, t: Dtype) -> Result<bool> {
     Ok(t.is_float())
 }
 
+/// Whether maxima, minima, pools and orders keep NaN as PyTorch does.
+pub fn exact_nan(cx: &mut Builder) -> Result<bool> {
+    Ok(cx.exact_nan())
+}
+
 /// Whether a dtype is an integer type; bool is not.
 pub fn is_int(_: &mut Builder, t: Dtype) -> Result<bool> {
     Ok(t.is_int())

@@ -307,6 +307,20 @@ fn constants_fold_to_the_bit() {
 }
 
 #[test]
+fn constants_without_elements_may_have_any_other_sizes() {
+    let mut cx = builder(26);
+    let huge = cx.constant(Int64, &[0, 1 << 60, 1 << 60], Vec::new()).unwrap();
+    let t = one(&mut cx, "Transpose", vec![huge.into()], vec![]);
+    assert_eq!(cx.ty(t), &Type::sized(Int64, &[1 << 60, 1 << 60, 0]));
+    let c = one(&mut cx, "Concat", vec![t.into(), t.into()], vec![("axis", Attr::Int(2))]);
+    assert_eq!(cx.ty(c), &Type::sized(Int64, &[1 << 60, 1 << 60, 0]));
+    let g = one(&mut cx, "Gather", vec![t.into(), ints(&[1, 0])], vec![("axis", Attr::Int(0))]);
+    assert_eq!(cx.ty(g), &Type::sized(Int64, &[2, 1 << 60, 0]));
+    let r = one(&mut cx, "Slice", vec![huge.into(), ints(&[1]), ints(&[i64::MAX]), ints(&[1]), ints(&[2])], vec![]);
+    assert!(cx.ty(r).is_tensor());
+}
+
+#[test]
 fn wrapped_numbers_keep_their_value_and_their_kind() {
     let mut cx = builder(26);
     let args = Args::new(vec![("other".into(), 0.1.into()), ("n".into(), s("n").into())]);

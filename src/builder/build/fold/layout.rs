@@ -23,12 +23,17 @@ fn sizes(x: &Constant) -> Option<Vec<usize>> {
     x.sizes.iter().map(|n| usize::try_from(*n).ok()).collect()
 }
 
-fn strides(sizes: &[usize]) -> Vec<usize> {
-    let mut strides = vec![1; sizes.len()];
+/// The product, unless it is too large: a tensor without elements may have any other sizes.
+fn product(sizes: &[usize]) -> Option<usize> {
+    sizes.iter().try_fold(1usize, |so_far, size| so_far.checked_mul(*size))
+}
+
+fn strides(sizes: &[usize]) -> Option<Vec<i64>> {
+    let mut strides = vec![1i64; sizes.len()];
     for i in (1..sizes.len()).rev() {
-        strides[i - 1] = strides[i] * sizes[i].max(1);
+        strides[i - 1] = strides[i].checked_mul(i64::try_from(sizes[i].max(1)).ok()?)?;
     }
-    strides
+    Some(strides)
 }
 
 /// The positions visited in row-major order over `sizes` with these strides.
@@ -53,10 +58,10 @@ pub(crate) fn broadcast(from: &[i64], to: &[i64]) -> Option<Vec<usize>> {
     let from: Vec<usize> = from.iter().map(|n| usize::try_from(*n).ok()).collect::<Option<_>>()?;
     let added = to.len().checked_sub(from.len())?;
     let mut steps = vec![0i64; added];
-    for ((size, stride), wanted) in from.iter().zip(strides(&from)).zip(to.get(added..)?) {
+    for ((size, stride), wanted) in from.iter().zip(strides(&from)?).zip(to.get(added..)?) {
         steps.push(match size {
             1 => 0,
-            n if n == wanted => stride as i64,
+            n if n == wanted => stride,
             _ => return None,
         });
     }
@@ -70,9 +75,9 @@ pub(crate) fn expand(x: &Constant, to: &[i64]) -> Option<Vec<u8>> {
 pub(crate) fn transpose(x: &Constant, perm: Option<&Attr>) -> Option<Vec<u8>> {
     let sizes = sizes(x)?;
     let perm = permutation(perm, sizes.len())?;
-    let strides = strides(&sizes);
+    let strides = strides(&sizes)?;
     let permuted: Vec<usize> = perm.iter().map(|axis| sizes.get(*axis).copied()).collect::<Option<_>>()?;
-    let steps: Vec<i64> = perm.iter().map(|axis| Some(*strides.get(*axis)? as i64)).collect::<Option<_>>()?;
+    let steps: Vec<i64> = perm.iter().map(|axis| strides.get(*axis).copied()).collect::<Option<_>>()?;
     pick(x, strided_positions(&permuted, &steps, 0)?.into_iter())
 }
 
@@ -84,12 +89,15 @@ fn axis_of(axis: i64, rank: usize) -> Option<usize> {
 pub(crate) fn concat(inputs: &[&Constant], axis: i64) -> Option<Vec<u8>> {
     let first = inputs.first()?;
     let axis = axis_of(axis, first.sizes.len())?;
-    let outer: usize = sizes(first)?.get(..axis)?.iter().product();
+    let outer = product(sizes(first)?.get(..axis)?)?;
     let mut bytes = Vec::new();
+    if inputs.iter().all(|input| input.bytes().is_empty()) {
+        return Some(bytes);
+    }
     for row in 0..outer {
         for input in inputs {
             let width = usize::try_from(input.dtype.bits() / 8).ok().filter(|w| *w > 0)?;
-            let inner = sizes(input)?.get(axis..)?.iter().product::<usize>() * width;
+            let inner = product(sizes(input)?.get(axis..)?)?.checked_mul(width)?;
             bytes.extend_from_slice(input.bytes().get(row * inner..(row + 1) * inner)?);
         }
     }
@@ -101,9 +109,12 @@ pub(crate) fn gather(x: &Constant, indices: &Constant, axis: i64) -> Option<Vec<
     let axis = axis_of(axis, sizes.len())?;
     let indices = encode::decode(indices.dtype, indices.bytes())?;
     let indices: Vec<usize> = indices.iter().map(|i| axis_of(i.as_int()?, *sizes.get(axis)?)).collect::<Option<_>>()?;
-    let outer: usize = sizes.get(..axis)?.iter().product();
-    let inner: usize = sizes.get(axis + 1..)?.iter().product();
-    let row = sizes.get(axis)? * inner;
+    if x.bytes().is_empty() {
+        return Some(Vec::new());
+    }
+    let outer = product(sizes.get(..axis)?)?;
+    let inner = product(sizes.get(axis + 1..)?)?;
+    let row = sizes.get(axis)?.checked_mul(inner)?;
     let positions =
         (0..outer).flat_map(|o| indices.iter().flat_map(move |i| (0..inner).map(move |k| o * row + i * inner + k)));
     pick(x, positions)
@@ -120,7 +131,7 @@ pub(crate) fn slice(x: &Constant, bounds: &[&Constant], result: &[i64]) -> Optio
     let axes = list(2)?.unwrap_or_else(|| (0..starts.len() as i64).collect());
     let by = list(3)?.unwrap_or_else(|| vec![1; starts.len()]);
     let sizes = sizes(x)?;
-    let mut steps: Vec<i64> = strides(&sizes).into_iter().map(|s| s as i64).collect();
+    let mut steps = strides(&sizes)?;
     let mut start = 0i64;
     for ((first, axis), step) in starts.iter().zip(&axes).zip(&by) {
         let axis = axis_of(*axis, sizes.len())?;
@@ -128,7 +139,7 @@ pub(crate) fn slice(x: &Constant, bounds: &[&Constant], result: &[i64]) -> Optio
         let last = if *step < 0 { size - 1 } else { size };
         let first = if *first < 0 { first.checked_add(size)? } else { *first }.clamp(0, last.max(0));
         let stride = steps.get_mut(axis)?;
-        start += first * *stride;
+        start = start.checked_add(first.checked_mul(*stride)?)?;
         *stride = stride.checked_mul(*step)?;
     }
     let result: Vec<usize> = result.iter().map(|n| usize::try_from(*n).ok()).collect::<Option<_>>()?;

@@ -1,4 +1,5 @@
-//! Negative axes: old opsets only accept axes that count from the front (`negative_axes` in opsets.toml).
+//! Negative axes: old opsets only accept axes that count from the front (`negative_axes` in opsets.toml), and ONNX Runtime's
+//! reductions of tensors without elements too.
 
 use crate::build::{Builder, Call};
 use aten2onnx_core::error::Result;
@@ -14,6 +15,12 @@ impl Builder {
         call: &mut Call,
         attrs: &mut [(&'static str, Attr)],
     ) -> Result<()> {
+        if self.may_reduce_nothing(call)? {
+            if let Some((_, attr)) = attrs.iter_mut().find(|(name, _)| *name == "axes") {
+                self.nonnegative_attr(call, attr)?;
+            }
+            return self.nonnegative_input(version, call, "axes");
+        }
         let target = self.target_of(call.op);
         let start = NEGATIVE_AXES.partition_point(|row| row.0 < call.op);
         for (op, since, name, is_input) in &NEGATIVE_AXES[start..] {
@@ -30,6 +37,16 @@ impl Builder {
             }
         }
         Ok(())
+    }
+
+    /// Whether it is a reduction of a tensor that may have a size of 0. ONNX Runtime 1.31.1 gives the shape of the input for
+    /// it if an axis is negative.
+    fn may_reduce_nothing(&self, call: &Call) -> Result<bool> {
+        if !call.op.starts_with("Reduce") {
+            return Ok(false);
+        }
+        let sizes = self.ty(call.input(0)?).shape();
+        Ok(sizes.is_some_and(|sizes| !sizes.iter().all(|size| self.is_positive(size))))
     }
 
     fn nonnegative_attr(&self, call: &Call, attr: &mut Attr) -> Result<()> {

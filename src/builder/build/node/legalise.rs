@@ -1,5 +1,6 @@
 //! Dtypes that a version does not support: the node is wrapped in casts to a dtype that holds every value.
 
+use crate::build::target::ABSENT;
 use crate::build::{Builder, Call};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
@@ -96,8 +97,9 @@ impl Builder {
 
     /// Whether the runtime has no kernel for a call, not even for wider dtypes.
     pub(crate) fn has_no_kernel(&self, version: &'static Version, call: &Call) -> bool {
-        self.limits.avoided.contains_key(call.op)
-            && self.tensors(version, call).filter(|(_, _, port, set)| is_variable(port, set)).any(
+        let Some(avoided) = self.limits.avoided.get(call.op) else { return false };
+        *avoided == ABSENT
+            || self.tensors(version, call).filter(|(_, _, port, set)| is_variable(port, set)).any(
                 |(_, value, port, set)| {
                     let dtype = self.dtype(value);
                     !self.has_kernel(call.op, dtype) && self.wider_kernel(call, port, set, dtype).is_none()
@@ -109,7 +111,8 @@ impl Builder {
     pub(crate) fn avoids(&self, version: &'static Version, call: &Call) -> bool {
         let mut tensors =
             self.tensors(version, call).filter(|(_, _, port, set)| is_variable(port, set)).map(|(_, v, ..)| v);
-        self.limits.for_runtime && tensors.any(|value| !self.has_kernel(call.op, self.dtype(value)))
+        let is_absent = self.limits.avoided.get(call.op) == Some(&ABSENT);
+        self.limits.for_runtime && (is_absent || tensors.any(|value| !self.has_kernel(call.op, self.dtype(value))))
     }
 
     fn has_kernel(&self, op: &str, dtype: Dtype) -> bool {

@@ -37,6 +37,7 @@ pub(super) const FACT: &[&str] = &[
     "gives int64",
     "gives float64",
     "records other sizes",
+    "several answers",
 ];
 
 /// The property that a clause of a `fact` states.
@@ -48,6 +49,7 @@ pub(super) fn parse(text: &str) -> Option<Trait> {
         "gives memory" => Trait::GivesMemory,
         "ignores autocast" => Trait::IgnoresAutocast,
         "records other sizes" => Trait::RecordsOtherSizes,
+        "several answers" => Trait::SeveralAnswers,
         _ => match text.strip_prefix("gives ")? {
             dtype @ ("bool" | "int64" | "float64") => Trait::Gives(dtype.to_owned()),
             _ => return None,
@@ -64,6 +66,7 @@ pub(super) fn text(one: &Trait) -> &'static str {
         Trait::GivesMemory => "gives memory",
         Trait::IgnoresAutocast => "ignores autocast",
         Trait::RecordsOtherSizes => "records other sizes",
+        Trait::SeveralAnswers => "several answers",
         Trait::Gives(_) => "gives a dtype",
     }
 }

@@ -1,0 +1,79 @@
+//! Writes docs/differences.md: the table of src/examples/differences.toml for readers.
+
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+
+use toml::{Table, Value};
+
+/// The generated file.
+pub const TARGET: &str = "docs/differences.md";
+
+const SOURCE: &str = "src/examples/differences.toml";
+
+const HEAD: &str = "\
+# Where a model may give other numbers than PyTorch
+
+<!-- Written by `cargo run -p xtask -- differences` from src/examples/differences.toml. -->
+
+A model gives PyTorch's results up to rounding: 1e-4 relative in float32, 1e-6 in float64, 1e-2 in float16, 3e-2 in bfloat16;
+integers and bools are equal. This page lists all exceptions that are known. The tests read the same table: a
+difference that it does not list is a failure, so please report one that you find.
+
+";
+
+/// The text of the page.
+pub fn generate(root: &Path) -> Result<String, Box<dyn Error>> {
+    let table: Table = fs::read_to_string(root.join(SOURCE))?.parse()?;
+    let entries = table.get("difference").and_then(Value::as_array).ok_or("there is no `difference`")?;
+    let sections: Vec<String> = entries.iter().map(section).collect::<Result<_, _>>()?;
+    Ok(format!("{HEAD}{}", sections.join("\n")))
+}
+
+fn section(entry: &Value) -> Result<String, Box<dyn Error>> {
+    let text = |name: &str| entry.get(name).and_then(Value::as_str).ok_or(format!("an entry has no `{name}`"));
+    let list = |name: &str| {
+        let items = entry.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        items.iter().filter_map(Value::as_str).collect::<Vec<_>>()
+    };
+    let operators: Vec<String> = list("operators").iter().map(|operator| format!("`{operator}`")).collect();
+    let when: Vec<String> = list("when").into_iter().map(condition).collect::<Result<_, _>>()?;
+    let when = if when.is_empty() { "any inputs".to_owned() } else { when.join(", ") };
+    Ok(format!(
+        "## {}\n\n{}\n\n- Operators: {}\n- With: {when}\n- Accepted: {}\n- Name in the tests: `{}`\n",
+        text("title")?,
+        text("why")?,
+        operators.join(", "),
+        accepted(text("accept")?)?,
+        text("id")?,
+    ))
+}
+
+fn condition(name: &str) -> Result<String, String> {
+    Ok(match name {
+        "nan" => "a NaN in a tensor",
+        "infinite" => "an infinite or NaN element or number",
+        "singular" => "a matrix that is singular as far as its dtype can tell",
+        "half" => "float16 or bfloat16",
+        "bytes" => "uint8",
+        "falling" => "offsets that are not sorted",
+        "unsorted" => "`sorted=False`",
+        other => return Err(format!("unknown condition `{other}`")),
+    }
+    .to_owned())
+}
+
+fn accepted(name: &str) -> Result<String, String> {
+    if let Some(number) = name.strip_prefix("within ") {
+        return Ok(format!("elements that differ by at most {number}"));
+    }
+    Ok(match name {
+        "equals" => "other positions of equal elements",
+        "any order" => "the same elements with their positions, in any order",
+        "not finite" => "differences in elements that are infinite or NaN in one of the two",
+        "rounding" => "8 times the usual tolerance, as measured by the largest element",
+        "anything" => "any elements; dtype and shape are PyTorch's",
+        other => return Err(format!("unknown comparison `{other}`")),
+    }
+    .to_owned())
+}
