@@ -67,6 +67,9 @@ fn damage(name: &str, bytes: &[u8], state: &mut u64) -> Vec<u8> {
     }
     let text = String::from_utf8_lossy(bytes).into_owned();
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    if lines.is_empty() {
+        return b"x".to_vec();
+    }
     for _ in 0..=next(state) % 3 {
         let (a, b) = (next(state) % lines.len().max(1), next(state) % lines.len().max(1));
         match next(state) % 5 {

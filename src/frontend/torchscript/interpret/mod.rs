@@ -167,7 +167,9 @@ impl<'a, 'r> Interpreter<'a, 'r> {
 
     /// Adds where the model is to an error.
     fn located(&mut self, error: Error) -> Error {
-        if !error.place.is_empty() {
+        // Operators and variables do not say where they are.
+        let is_vague = |place: &String| place.starts_with('`') || place.starts_with("the ");
+        if error.place.first().is_some_and(|place| !is_vague(place)) {
             return error;
         }
         let line = self.source_line();

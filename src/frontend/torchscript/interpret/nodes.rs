@@ -17,7 +17,7 @@ use crate::program::{Arg, FloatArg, IntArg, Node, NodeOutput, TensorMeta};
 use crate::translate::scratch::{Handle, Inferred};
 use aten2onnx_builder::Scalar;
 use aten2onnx_core::dtype::Dtype;
-use aten2onnx_core::error::{Error, Result};
+use aten2onnx_core::error::{Error, Kind as ErrorKind, Result};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_rules::effects::{self, Form};
 
@@ -310,7 +310,7 @@ impl Interpreter<'_, '_> {
         let result: Name = Rc::from(node.name.as_str());
         node.outputs = vec![NodeOutput::Tensor(result.to_string())];
         // Those that only change the view of the tensor have another type.
-        if effects::view(&sibling).is_some() && sibling != node.target {
+        if effects::view(&sibling).is_some_and(|view| view.is_marked) && sibling != node.target {
             let probe = Node { target: sibling, ..node.clone() };
             let found = self.recorder.scratch.call(&probe).map_err(|error| self.at_operator(error, &node.target))?;
             if let Some(Inferred::Tensor(handle)) = found.into_iter().next() {
@@ -346,8 +346,10 @@ impl Interpreter<'_, '_> {
         Err(error.help("write a rule for it in a mapping file: `--mappings my_ops.opmap`"))
     }
 
-    fn at_operator(&self, error: Error, target: &str) -> Error {
-        error.at(format!("`{target}`"))
+    /// An error of a rule. What a damaged archive gives it was never checked, so it is no fault of the rule.
+    pub(super) fn at_operator(&self, error: Error, target: &str) -> Error {
+        let kind = if error.kind == ErrorKind::Internal { ErrorKind::Input } else { error.kind };
+        Error { kind, ..error }.at(format!("`{target}`"))
     }
 }
 

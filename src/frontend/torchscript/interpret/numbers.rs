@@ -371,7 +371,7 @@ impl Interpreter<'_, '_> {
         let frame = self.frames.last();
         let module = frame.and_then(|frame| frame.module.as_deref()).map(str::to_owned);
         let node = Node { name: name.to_string(), target: target.to_owned(), args, outputs, module, ..Node::default() };
-        let inferred = self.recorder.scratch.call(&node).map_err(|error| error.at(format!("`{target}`")))?;
+        let inferred = self.recorder.scratch.call(&node).map_err(|error| self.at_operator(error, target))?;
         let number = match inferred.into_iter().next() {
             Some(Inferred::Number(number)) => number,
             _ => None,
