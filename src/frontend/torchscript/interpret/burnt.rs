@@ -3,7 +3,7 @@
 use super::recorder::Recorder;
 use crate::program::{Arg, IntArg, Node};
 use aten2onnx_core::error::{Error, Result};
-use aten2onnx_core::sym::SymInt;
+use aten2onnx_core::sym::{Atom, SymInt};
 use aten2onnx_onnx::graph::Type;
 
 impl Recorder<'_> {
@@ -55,10 +55,15 @@ impl Recorder<'_> {
         }
     }
 
-    /// Whether an expression depends on sizes that the user named, and on nothing else.
+    /// Whether an expression is a polynomial of sizes that the user named: with a division it may be 0 for all that fit.
     fn is_of_inputs(&self, size: &SymInt) -> bool {
-        let symbols = size.symbols();
-        !symbols.is_empty() && symbols.iter().all(|symbol| self.size_symbols.contains(symbol))
+        let is_named = |atom: &Atom| matches!(atom, Atom::Symbol(symbol) if self.size_symbols.contains(&**symbol));
+        let mut depends = false;
+        let all = size.terms().all(|(_, factors)| {
+            depends |= !factors.is_empty();
+            factors.iter().all(|(atom, _)| is_named(atom))
+        });
+        all && depends
     }
 }
 
