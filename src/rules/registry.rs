@@ -172,6 +172,15 @@ impl<'r> RuleRef<'r> {
         }
     }
 
+    /// The names of its parameters; None for compiled rules, which only know them when they are called.
+    pub fn params(&self) -> Option<Vec<&'r str>> {
+        match self {
+            RuleRef::Compiled(_) => None,
+            #[cfg(feature = "mappings")]
+            RuleRef::Interpreted(rule) => Some(rule.params().collect()),
+        }
+    }
+
     /// The support at an opset.
     pub fn support(&self, opset: u32) -> Support {
         match self {

@@ -140,6 +140,11 @@ impl<'r> Scratch<'r> {
         self.ranges.insert(symbol.to_owned(), (low, high));
     }
 
+    /// The names of the parameters of a rule in a mapping file.
+    pub fn params(&self, target: &str) -> Option<Vec<String>> {
+        Some(self.rules.rule_for(target)?.params()?.into_iter().map(str::to_owned).collect())
+    }
+
     /// Runs the rule of an operator on the named values.
     ///
     /// # Errors

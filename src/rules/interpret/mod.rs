@@ -183,6 +183,11 @@ impl<'r> InterpretedRule<'r> {
         self.rules.checked.sources.place(self.map.function.span)
     }
 
+    /// The names of its parameters.
+    pub fn params(&self) -> impl Iterator<Item = &'r str> {
+        self.map.function.params.iter().map(|param| param.name.as_str())
+    }
+
     /// Whether it may be called with complex numbers.
     pub fn takes_complex(&self) -> bool {
         self.rules.program().takes_complex(self.name())

@@ -7,6 +7,7 @@
 //! a number of steps, of nodes, and of nested calls.
 
 mod branches;
+mod burnt;
 mod calls;
 mod constants;
 mod expressions;

@@ -21,6 +21,9 @@ use aten2onnx_core::error::{Error, Kind as ErrorKind, Result};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_rules::effects::{self, Form};
 
+/// An operator of a mapping file has at most so many results.
+const MAX_RESULTS: usize = 64;
+
 impl Interpreter<'_, '_> {
     /// The node of a call, and its results.
     pub(super) fn node_of(&mut self, call: &Call) -> Result<Item> {
@@ -201,6 +204,7 @@ impl Interpreter<'_, '_> {
             node.outputs = vec![NodeOutput::None];
             return Ok(Vec::new());
         }
+        self.recorder.check_literals(node)?;
         let inferred = self
             .recorder
             .scratch
@@ -340,10 +344,22 @@ impl Interpreter<'_, '_> {
         Ok(Item::tensor(self.recorder.define(&result, meta, memory)))
     }
 
-    /// An operator that libtorch does not have.
-    pub(super) fn custom(&mut self, name: &str, _args: Vec<Item>, _named: Vec<(Name, Item)>) -> Result<Item> {
-        let error = Error::unsupported(format!("the operator `{name}` is not one of PyTorch's"));
-        Err(error.help("write a rule for it in a mapping file: `--mappings my_ops.opmap`"))
+    /// An operator that libtorch does not have: a rule of a mapping file names its arguments.
+    pub(super) fn custom(&mut self, name: &str, args: Vec<Item>, named: Vec<(Name, Item)>) -> Result<Item> {
+        let Some(params) = self.recorder.scratch.params(name) else {
+            let error = Error::unsupported(format!("the operator `{name}` is not one of PyTorch's"));
+            return Err(error.help("write a rule for it in a mapping file: `--mappings my_ops.opmap`"));
+        };
+        let positional = params.into_iter().map(|param| Rc::from(param.as_str())).zip(args);
+        let mut given = Vec::new();
+        for (param, item) in positional.chain(named) {
+            let (kind, keyword_only) = (Kind::Plain, false);
+            let ty = item.ty.clone();
+            let param = Param { name: param.to_string(), ty, kind, repeats: None, has_default: false, keyword_only };
+            given.push((param.name.clone(), self.argument(&param, &item)?));
+        }
+        // The rule says how many results there are.
+        self.emit(name, given, &vec![Type::Tensor; MAX_RESULTS])
     }
 
     /// An error of a rule. What a damaged archive gives it was never checked, so it is no fault of the rule.

@@ -153,7 +153,9 @@ impl Interpreter<'_, '_> {
         let (_, short) = call.name().split_once("::").unwrap_or(("", call.name()));
         let is_container = matches!(call.args.first().and_then(Option::as_ref).map(|item| &item.value),
             Some(Value::List(_) | Value::Dict(_)) if !on_tensors || is_list_function(short));
-        if (is_container || short == "dict") && let Some(item) = self.container_function(&call)? {
+        if (is_container || short == "dict")
+            && let Some(item) = self.container_function(&call)?
+        {
             return Ok(item);
         }
         if !on_tensors && !call.found.schema.returns_tensors() {
