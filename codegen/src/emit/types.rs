@@ -154,10 +154,13 @@ pub(super) fn dtype(name: &str) -> TokenStream {
     quote!(Dtype::#variant)
 }
 
+/// The parameters of generated functions, which names of rules must not hide.
+const PARAMETERS: [&str; 3] = ["args", "call", "cx"];
+
 /// A name of opmap as a name in Rust.
 pub fn rust_name(name: &str) -> String {
     let keyword = syn::parse_str::<syn::Ident>(name).is_err();
-    if keyword { format!("{name}_") } else { name.to_owned() }
+    if keyword || PARAMETERS.contains(&name) { format!("{name}_") } else { name.to_owned() }
 }
 
 /// `aten::add.Tensor` is `aten_add_Tensor`; `Gelu before 20` is `Gelu_before_20`.
