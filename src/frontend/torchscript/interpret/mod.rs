@@ -6,12 +6,14 @@
 //! `branches` and `loops` turn what depends on data into nested graphs, whose results `merge` unites. Work is bounded by
 //! a number of steps, of nodes, and of nested calls.
 
+mod arithmetic;
 mod branches;
 mod burnt;
 mod calls;
 mod constants;
 mod expressions;
 mod lists;
+mod loop_nodes;
 mod loops;
 mod merge;
 mod names;
