@@ -93,6 +93,12 @@ impl Interpreter<'_, '_> {
     }
 
     fn loop_body(&mut self, body: &[Stmt]) -> Result<()> {
+        self.rounds += 1;
+        if self.rounds > super::MAX_ROUNDS {
+            let error =
+                Error::unsupported(format!("the loops of the model have more than {} rounds", super::MAX_ROUNDS));
+            return Err(error.help("give what they run over as an input, so that they stay loops: `--input NAME:int`"));
+        }
         match self.block(body)? {
             None => Ok(()),
             Some(_) => Err(Error::unsupported("a `return` is inside of a loop")),
