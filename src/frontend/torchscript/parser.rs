@@ -608,8 +608,14 @@ mod tests {
         assert!(matches!(&body[4].kind, StmtKind::Return(Some(_))));
     }
 
+    /// Archives are read on a thread with a large stack.
     #[test]
     fn deep_nesting_is_an_error() {
+        let thread = std::thread::Builder::new().stack_size(64 << 20).spawn(nested_deeply);
+        thread.unwrap().join().unwrap();
+    }
+
+    fn nested_deeply() {
         for open in ["(", "[", "-", "{1: ", "f("] {
             assert!(expression(&open.repeat(100_000)).is_err());
         }

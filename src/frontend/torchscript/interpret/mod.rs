@@ -6,12 +6,14 @@
 //! `branches` and `loops` turn what depends on data into nested graphs, whose results `merge` unites. Work is bounded by
 //! a number of steps, of nodes, and of nested calls.
 
+mod arithmetic;
 mod branches;
 mod burnt;
 mod calls;
 mod constants;
 mod expressions;
 mod lists;
+mod loop_nodes;
 mod loops;
 mod merge;
 mod names;
@@ -44,6 +46,8 @@ pub use strides::contiguous;
 
 /// The most statements and calls that are run; long lists count as several.
 const MAX_STEPS: usize = 3_000_000;
+/// The most rounds of all loops that are unrolled.
+const MAX_ROUNDS: usize = 30_000;
 /// The deepest nesting of calls, blocks and expressions together; libtorch forbids recursion.
 const MAX_DEPTH: usize = 2_500;
 /// The deepest nesting of calls.
@@ -65,6 +69,7 @@ pub struct Interpreter<'a, 'r> {
     schemas: Schemas,
     frames: Vec<Frame>,
     steps: usize,
+    rounds: usize,
     depth: usize,
     /// Whether the last error was raised by the model.
     raised: bool,
@@ -99,6 +104,7 @@ impl<'a, 'r> Interpreter<'a, 'r> {
             schemas: Schemas::default(),
             frames: Vec::new(),
             steps: 0,
+            rounds: 0,
             depth: 0,
             raised: false,
             comparisons: FxHashMap::default(),
