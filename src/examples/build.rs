@@ -55,7 +55,7 @@ pub fn build(
 ) -> (Outcome, BTreeSet<u32>) {
     let mut cx = rules.builder(opset);
     // The native operator is the reference, so its own lowering must not be used there.
-    if matches!(example.target, Target::Map(_)) {
+    if reference_opset(&example.target) != Some(opset) {
         cx.avoid_missing_kernels();
     }
     let made = call(&mut cx, example, checked, rules);
@@ -148,9 +148,8 @@ fn model(cx: Builder, opset: u32, passes: Passes) -> Result<Built> {
     Ok(Built { opset, bytes, unversioned })
 }
 
-/// The opset at which the operator itself is the reference, if the example calls one: for a `lower` the newest of ONNX Runtime,
-/// if it has the newest form; for a `raise` the last one with the older form.
-/// The opset at which the operator itself is what an example is compared with; None for PyTorch.
+/// The opset at which the operator itself is what an example is compared with: for a `lower` the newest of ONNX Runtime, if it
+/// has the newest form; for a `raise` the last one with the older form. `None` if the example is compared with PyTorch.
 pub fn reference_opset(target: &Target) -> Option<u32> {
     match target {
         Target::Map(_) => None,
