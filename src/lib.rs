@@ -24,7 +24,7 @@
 //! | readers | `frontend` | from files to programs |
 //! | uses | `export`, `examples` | whole exports; the examples of rules |
 //! | checks | `verify` | calls of rules that nobody wrote, compared with PyTorch |
-//! | interfaces | `cli`, `custom` | the command `aten2onnx`; crates with custom rules |
+//! | interfaces | `cli`, `custom`, `tch` | the command `aten2onnx`; crates with custom rules; models of the crate `tch` |
 
 #[cfg(feature = "cli")]
 #[doc(hidden)]
@@ -40,6 +40,8 @@ pub mod options;
 #[doc(hidden)]
 pub mod prepare;
 pub mod program;
+#[cfg(feature = "tch")]
+pub mod tch;
 #[doc(hidden)]
 pub mod translate;
 #[cfg(feature = "cli")]

@@ -239,6 +239,9 @@ impl<'a, 'o> Work<'a, 'o> {
         let chosen = self.chosen();
         self.row.moves = !chosen.is_empty() && !self.is_random;
         for batch in chosen.chunks(AT_ONCE / 4) {
+            if self.has_enough_samples() {
+                break;
+            }
             let mut records = Vec::new();
             let mut opsets = Vec::new();
             for (i, call) in batch.iter().enumerate() {
@@ -287,14 +290,21 @@ impl<'a, 'o> Work<'a, 'o> {
         Ok((!doubts).then_some(Fault { kind: FaultKind::Value, opset, what: failure.what }))
     }
 
-    /// The calls whose values are compared: those that reached a branch first, then others from everywhere.
+    /// Whether each opset has as many calls as wanted. Some are doubtful, and some exist at newer opsets only.
+    fn has_enough_samples(&self) -> bool {
+        let count = |opset: &u32| self.row.sampled.get(opset).copied().unwrap_or(0);
+        self.settings.opsets.iter().all(|opset| count(opset) >= self.settings.sampled)
+    }
+
+    /// The calls whose values are compared: those that reached a branch first, others from everywhere, and then as many again
+    /// in case that some of these do not count.
     fn chosen(&mut self) -> Vec<Example> {
-        let most = self.settings.sampled.min(self.valid.len());
-        let first = self.first.min(most);
-        let others = self.valid.len() - self.first;
-        let step = others as f64 / (most - first).max(1) as f64;
-        let rest = (0..most - first).filter_map(|i| self.valid.get(self.first + (i as f64 * step) as usize));
-        self.valid.iter().take(first).chain(rest).cloned().collect()
+        let (first, others) = self.valid.split_at(self.first.min(self.valid.len()));
+        let most = self.settings.sampled.saturating_sub(first.len()).max(1);
+        let step = others.len().div_ceil(most).max(1);
+        let rounds = (0..step.min(2)).flat_map(|round| others.iter().skip(round).step_by(step));
+        let first = first.iter().take(self.settings.sampled);
+        first.chain(rounds).cloned().collect()
     }
 
     /// The models that differ, and the opsets that have one.

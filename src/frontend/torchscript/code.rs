@@ -10,7 +10,7 @@ use crate::frontend::archive::Archive;
 use aten2onnx_core::error::{Error, Result};
 
 /// The most bytes of code that are read of an archive. A large trace has a few MiB.
-const MAX_CODE: usize = 512 << 20;
+pub const MAX_CODE: usize = 512 << 20;
 
 /// The code of an archive.
 #[derive(Debug)]

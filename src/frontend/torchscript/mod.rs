@@ -2,7 +2,7 @@
 //!
 //! In the order of data flow: `code` finds and parses the code (`lexer`, `parser`, `syntax`), `objects` builds the
 //! modules of the pickle on a heap (`values`), and `interpret` runs a method: what depends on inputs becomes a program.
-//! `types`, `schemas` and `resolve` choose the overloads of operators, `versions` knows what they meant in old archives,
+//! `traces` makes one function of several traces at other sizes, `types`, `schemas` and `resolve` choose the overloads of operators, `versions` knows what they meant in old archives,
 //! `quantized` reads packed weights, `inputs` what the method is given, and `sources` the lines of the author. Types and
 //! sizes of results come from the rules ([`crate::translate::scratch`]). The archive is not trusted: nothing of a pickle
 //! is executed, and time, memory and depth are bounded.
@@ -18,6 +18,7 @@ mod resolve;
 mod schemas;
 mod sources;
 mod syntax;
+mod traces;
 mod types;
 mod values;
 mod versions;
@@ -30,6 +31,7 @@ use crate::options::SourceOptions;
 use crate::program::Program;
 use crate::translate::scratch::Scratch;
 use aten2onnx_core::error::{Error, Result};
+use aten2onnx_core::weights::Weight;
 use aten2onnx_rules::Rules;
 
 use code::{ClassCode, Code, readable};
@@ -37,8 +39,10 @@ use interpret::Interpreter;
 use interpret::recorder::Recorder;
 use objects::{Reader, States, Weights};
 use sources::Sources;
+#[doc(hidden)]
+pub use traces::{Sizes, Traces};
 use types::Type;
-use values::{CellData, Heap, Item, Value};
+use values::{CellData, Heap, Item, Tensor, Value};
 
 /// The stack of the thread that reads an archive: its depth is bounded by counters, not by the caller's stack.
 const STACK: usize = 512 << 20;
@@ -50,45 +54,76 @@ const MAX_PICKLE: usize = 1 << 30;
 /// # Errors
 /// A damaged archive, an input that is not described, or something that a model of ONNX cannot do.
 pub fn read(archive: &Archive, options: &SourceOptions, rules: &Rules) -> Result<Program> {
+    on_a_large_stack(|| {
+        let Opened { mut interpreter, root, .. } = Opened::new(archive, rules, &[])?;
+        run(&mut interpreter, archive, &root, options)
+    })
+}
+
+/// Reads traces of one function at several sizes as one program.
+///
+/// # Errors
+/// The traces differ by more than their sizes, or something that a model of ONNX cannot do.
+#[doc(hidden)]
+pub fn read_traces(traces: &Traces, rules: &Rules) -> Result<Program> {
+    let Some(archive) = traces.archives.first() else { return Err(Error::internal("there is no trace")) };
+    on_a_large_stack(|| {
+        let Opened { mut interpreter, root, lent } = Opened::new(archive, rules, &traces.weights)?;
+        run_traces(&mut interpreter, traces, &root, lent)
+    })
+}
+
+fn on_a_large_stack(read: impl FnOnce() -> Result<Program> + Send) -> Result<Program> {
     std::thread::scope(|scope| {
         let reader = std::thread::Builder::new().stack_size(STACK);
-        let thread = reader.spawn_scoped(scope, || read_here(archive, options, rules)).map_err(Error::from)?;
+        let thread = reader.spawn_scoped(scope, read).map_err(Error::from)?;
         thread.join().unwrap_or_else(|_| Err(Error::internal("the reader of TorchScript panicked")))
     })
 }
 
-fn read_here(archive: &Archive, options: &SourceOptions, rules: &Rules) -> Result<Program> {
-    let version = check(archive)?;
-    let mut code = Code::new(archive);
-    let (mut heap, mut weights, mut states) = (Heap::default(), Weights::default(), States::new());
-    let mut objects = |entry: &str, folder: &'static str, path: &str| -> Result<Option<Item>> {
-        if !archive.contains(entry) {
-            return Ok(None);
+/// An archive whose objects are built.
+struct Opened<'a, 'r> {
+    interpreter: Interpreter<'a, 'r>,
+    root: Item,
+    /// Weights that are not in the archive.
+    lent: Vec<Tensor>,
+}
+
+impl<'a, 'r> Opened<'a, 'r> {
+    fn new(archive: &'a Archive, rules: &'r Rules, lent: &[Weight]) -> Result<Opened<'a, 'r>> {
+        let version = check(archive)?;
+        let mut code = Code::new(archive);
+        let (mut heap, mut weights, mut states) = (Heap::default(), Weights::default(), States::new());
+        let mut objects = |entry: &str, folder: &'static str, path: &str| -> Result<Option<Item>> {
+            if !archive.contains(entry) {
+                return Ok(None);
+            }
+            let bytes = archive.inflated(entry, MAX_PICKLE)?;
+            let pickle = Pickle::read(&bytes).map_err(|error| archive.error(entry, error))?;
+            let mut reader = Reader::new(archive, folder, &pickle, &mut code, &mut heap, &mut weights, &mut states);
+            reader.root(path).map(Some).map_err(|error| archive.error(entry, error))
+        };
+        let constants = objects("constants.pkl", "constants/", "constants")?;
+        let root = objects("data.pkl", "data/", "")?.ok_or_else(|| Error::input("the archive has no `data.pkl`"))?;
+        let lent = lent.iter().map(|weight| weights.tensor(weight.clone())).collect();
+        let memories = weights.next_memory();
+        let mut scratch = Scratch::new(rules);
+        scratch.set_default_float(aten2onnx_core::dtype::Dtype::Float32);
+        let recorder = Recorder::new(scratch, weights.found, memories);
+        let mut interpreter = Interpreter::new(code, heap, recorder, Sources::new(archive), version);
+        interpreter.constants = match constants.map(|item| item.value) {
+            Some(Value::Tuple(tuple)) => tuple.items.clone(),
+            _ => Vec::new(),
+        };
+        if version > versions::NEWEST {
+            let newest = versions::NEWEST;
+            interpreter.notes.push(format!(
+                "the archive has version {version}, which is newer than {newest}: its operators may mean something else"
+            ));
         }
-        let bytes = archive.inflated(entry, MAX_PICKLE)?;
-        let pickle = Pickle::read(&bytes).map_err(|error| archive.error(entry, error))?;
-        let mut reader = Reader::new(archive, folder, &pickle, &mut code, &mut heap, &mut weights, &mut states);
-        reader.root(path).map(Some).map_err(|error| archive.error(entry, error))
-    };
-    let constants = objects("constants.pkl", "constants/", "constants")?;
-    let root = objects("data.pkl", "data/", "")?.ok_or_else(|| Error::input("the archive has no `data.pkl`"))?;
-    let memories = weights.next_memory();
-    let mut scratch = Scratch::new(rules);
-    scratch.set_default_float(aten2onnx_core::dtype::Dtype::Float32);
-    let recorder = Recorder::new(scratch, weights.found, memories);
-    let mut interpreter = Interpreter::new(code, heap, recorder, Sources::new(archive), version);
-    interpreter.constants = match constants.map(|item| item.value) {
-        Some(Value::Tuple(tuple)) => tuple.items.clone(),
-        _ => Vec::new(),
-    };
-    if version > versions::NEWEST {
-        let newest = versions::NEWEST;
-        interpreter.notes.push(format!(
-            "the archive has version {version}, which is newer than {newest}: its operators may mean something else"
-        ));
+        interpreter.set_states(states)?;
+        Ok(Opened { interpreter, root, lent })
     }
-    interpreter.set_states(states)?;
-    run(&mut interpreter, archive, &root, options)
 }
 
 /// Refuses what is not a TorchScript archive of today's form; returns its version.
@@ -113,13 +148,7 @@ fn check(archive: &Archive) -> Result<u64> {
 
 /// Runs a method of the root module.
 fn run(this: &mut Interpreter<'_, '_>, archive: &Archive, root: &Item, options: &SourceOptions) -> Result<Program> {
-    let Value::Object(cell) = root.value else {
-        return Err(Error::input("the archive has no module"));
-    };
-    let class = match this.heap.get(cell).map(|data| &**data) {
-        Some(CellData::Object(object)) => Rc::clone(&object.class),
-        _ => return Err(Error::internal("expected an object")),
-    };
+    let class = class_of(this, root)?;
     // A call of the module runs its hooks, a call of `forward` does not.
     let has_hooks = !class.tree.pre_hooks.is_empty() || !class.tree.hooks.is_empty();
     let (name, hooks) = match options.method.as_deref() {
@@ -151,6 +180,37 @@ fn run(this: &mut Interpreter<'_, '_>, archive: &Archive, root: &Item, options: 
     let result = this.call_root(&class, &method, root, args, hooks)?;
     let changed = this.changed_attributes(&before);
     let mut program = this.program(found, &result, changed)?;
+    for symbol in &this.recorder.size_symbols {
+        program.ranges.insert(symbol.clone(), (Some(1), None));
+    }
+    Ok(program)
+}
+
+fn class_of(this: &Interpreter<'_, '_>, root: &Item) -> Result<Rc<ClassCode>> {
+    let Value::Object(cell) = root.value else {
+        return Err(Error::input("the archive has no module"));
+    };
+    match this.heap.get(cell).map(|data| &**data) {
+        Some(CellData::Object(object)) => Ok(Rc::clone(&object.class)),
+        _ => Err(Error::internal("expected an object")),
+    }
+}
+
+/// Runs what several traces have in common.
+fn run_traces(this: &mut Interpreter<'_, '_>, traces: &Traces, root: &Item, lent: Vec<Tensor>) -> Result<Program> {
+    let class = class_of(this, root)?;
+    let method = traces.method(&class)?;
+    let mut found = Vec::new();
+    let mut values = Vec::new();
+    for (name, spec) in &traces.inputs {
+        values.push(this.input(name, spec, &Type::Tensor, &mut found)?);
+    }
+    values.extend(lent.into_iter().map(Item::tensor));
+    let params = method.tree.params.iter().skip(1).map(|param| Rc::clone(&param.name));
+    let args = params.zip(values).collect();
+    this.runs.clone_from(&traces.sizes);
+    let result = this.call_root(&class, &method, root, args, false)?;
+    let mut program = this.program(found, &result, Vec::new())?;
     for symbol in &this.recorder.size_symbols {
         program.ranges.insert(symbol.clone(), (Some(1), None));
     }

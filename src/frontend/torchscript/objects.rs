@@ -56,7 +56,7 @@ pub struct Reader<'r, 'p, 'a> {
 
 impl Weights {
     /// The tensor of a weight; equal ones are one. The name is that of the first place where it was found.
-    fn tensor(&mut self, weight: Weight) -> Tensor {
+    pub fn tensor(&mut self, weight: Weight) -> Tensor {
         let bytes = weight.storage.bytes();
         let place = (bytes.as_ptr() as usize, bytes.len());
         let count = self.memories.len();

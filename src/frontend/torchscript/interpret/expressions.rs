@@ -22,6 +22,7 @@ impl Interpreter<'_, '_> {
             ExprKind::None => Ok(Item::none()),
             ExprKind::Bool(flag) => Ok(Item::bool(*flag)),
             ExprKind::Int(number) => Ok(Item::int(*number)),
+            ExprKind::Varying(values) => self.varying(values),
             ExprKind::Float(number) => Ok(Item::float(*number)),
             ExprKind::Complex(re, im) => Ok(Item::new(Value::Complex(*re, *im), Type::Complex)),
             ExprKind::Str(text) => Ok(Item::new(Value::Str(Rc::clone(text)), Type::Str)),

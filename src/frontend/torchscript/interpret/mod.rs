@@ -28,6 +28,7 @@ mod statements;
 mod strides;
 mod strings;
 mod tensors;
+mod varying;
 
 use std::rc::Rc;
 
@@ -37,6 +38,7 @@ use super::code::{ClassCode, Code, FunctionCode, readable};
 use super::schemas::Schemas;
 use super::sources::Sources;
 use super::syntax::Name;
+use super::traces::Sizes;
 use super::values::{Cell, CellData, Heap, Item, Object, Value};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
@@ -66,6 +68,8 @@ pub struct Interpreter<'a, 'r> {
     /// The version of the archive, which decides what some operators mean.
     pub version: u64,
     pub sources: Sources<'a>,
+    /// The sizes of each trace, if there are several.
+    pub runs: Vec<Sizes>,
     schemas: Schemas,
     frames: Vec<Frame>,
     steps: usize,
@@ -101,6 +105,7 @@ impl<'a, 'r> Interpreter<'a, 'r> {
             constants: Vec::new(),
             version,
             sources,
+            runs: Vec::new(),
             schemas: Schemas::default(),
             frames: Vec::new(),
             steps: 0,

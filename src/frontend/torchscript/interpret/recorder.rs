@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::frontend::torchscript::syntax::Name;
@@ -46,6 +46,8 @@ pub struct Recorder<'r> {
     /// Symbols of inputs, and those among them that are sizes.
     pub input_symbols: FxHashSet<String>,
     pub size_symbols: FxHashSet<String>,
+    /// Sizes that depend on symbols, in their order.
+    sizes: IndexSet<SymInt>,
     nodes: usize,
 }
 
@@ -97,6 +99,7 @@ impl<'r> Recorder<'r> {
             symbols: 0,
             input_symbols: FxHashSet::default(),
             size_symbols: FxHashSet::default(),
+            sizes: IndexSet::new(),
             nodes: 0,
         }
     }
@@ -168,10 +171,18 @@ impl<'r> Recorder<'r> {
             {
                 self.sources.insert(symbol.to_owned(), Source::Size(Rc::clone(name), axis));
             }
+            if size.known().is_none() && !self.sizes.contains(size) {
+                self.sizes.insert(size.clone());
+            }
         }
         self.metas.insert(name.to_string(), meta);
         self.share(name, memory);
         Tensor { name: Rc::clone(name), memory, quantized: None }
+    }
+
+    /// The sizes of all tensors that depend on symbols, each once.
+    pub fn sizes(&self) -> impl Iterator<Item = &SymInt> {
+        self.sizes.iter()
     }
 
     fn share(&mut self, name: &Name, memory: Memory) {
