@@ -3,10 +3,11 @@
 //! In the order of data flow: `code` finds and parses the code (`lexer`, `parser`, `syntax`), `objects` builds the
 //! modules of the pickle on a heap (`values`), and `interpret` runs a method: what depends on inputs becomes a program.
 //! `types`, `schemas` and `resolve` choose the overloads of operators, `versions` knows what they meant in old archives,
-//! `quantized` reads packed weights, `inputs` what the method is given, and `sources` the lines of the author. Types and
-//! sizes of results come from the rules ([`crate::translate::scratch`]). The archive is not trusted: nothing of a pickle
+//! `quantized` reads packed weights, `inputs` what the method is given, and `sources` the lines of the author; `about` tells
+//! what an archive says of itself. Types and sizes of results come from the rules ([`crate::translate::scratch`]). The archive is not trusted: nothing of a pickle
 //! is executed, and time, memory and depth are bounded.
 
+pub mod about;
 mod code;
 mod inputs;
 mod interpret;
@@ -50,14 +51,29 @@ const MAX_PICKLE: usize = 1 << 30;
 /// # Errors
 /// A damaged archive, an input that is not described, or something that a model of ONNX cannot do.
 pub fn read(archive: &Archive, options: &SourceOptions, rules: &Rules) -> Result<Program> {
+    with_stack(|| read_here(archive, options, rules))
+}
+
+/// Runs something on a thread with a large stack.
+fn with_stack<T: Send>(run: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     std::thread::scope(|scope| {
-        let reader = std::thread::Builder::new().stack_size(STACK);
-        let thread = reader.spawn_scoped(scope, || read_here(archive, options, rules)).map_err(Error::from)?;
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, run).map_err(Error::from)?;
         thread.join().unwrap_or_else(|_| Err(Error::internal("the reader of TorchScript panicked")))
     })
 }
 
-fn read_here(archive: &Archive, options: &SourceOptions, rules: &Rules) -> Result<Program> {
+/// The objects of an archive, and its code.
+struct Loaded<'a> {
+    version: u64,
+    code: Code<'a>,
+    heap: Heap,
+    weights: Weights,
+    states: States,
+    constants: Option<Item>,
+    root: Item,
+}
+
+fn load(archive: &Archive) -> Result<Loaded<'_>> {
     let version = check(archive)?;
     let mut code = Code::new(archive);
     let (mut heap, mut weights, mut states) = (Heap::default(), Weights::default(), States::new());
@@ -72,6 +88,11 @@ fn read_here(archive: &Archive, options: &SourceOptions, rules: &Rules) -> Resul
     };
     let constants = objects("constants.pkl", "constants/", "constants")?;
     let root = objects("data.pkl", "data/", "")?.ok_or_else(|| Error::input("the archive has no `data.pkl`"))?;
+    Ok(Loaded { version, code, heap, weights, states, constants, root })
+}
+
+fn read_here(archive: &Archive, options: &SourceOptions, rules: &Rules) -> Result<Program> {
+    let Loaded { version, code, heap, weights, states, constants, root } = load(archive)?;
     let memories = weights.next_memory();
     let mut scratch = Scratch::new(rules);
     scratch.set_default_float(aten2onnx_core::dtype::Dtype::Float32);
@@ -111,15 +132,20 @@ fn check(archive: &Archive) -> Result<u64> {
     version.map_or(Ok(3), |version| version.parse().map_err(|_| Error::input(format!("its version is {version:?}"))))
 }
 
-/// Runs a method of the root module.
-fn run(this: &mut Interpreter<'_, '_>, archive: &Archive, root: &Item, options: &SourceOptions) -> Result<Program> {
+/// The class of the root module.
+fn class_of(heap: &Heap, root: &Item) -> Result<Rc<ClassCode>> {
     let Value::Object(cell) = root.value else {
         return Err(Error::input("the archive has no module"));
     };
-    let class = match this.heap.get(cell).map(|data| &**data) {
-        Some(CellData::Object(object)) => Rc::clone(&object.class),
-        _ => return Err(Error::internal("expected an object")),
-    };
+    match heap.get(cell).map(|data| &**data) {
+        Some(CellData::Object(object)) => Ok(Rc::clone(&object.class)),
+        _ => Err(Error::internal("expected an object")),
+    }
+}
+
+/// Runs a method of the root module.
+fn run(this: &mut Interpreter<'_, '_>, archive: &Archive, root: &Item, options: &SourceOptions) -> Result<Program> {
+    let class = class_of(&this.heap, root)?;
     // A call of the module runs its hooks, a call of `forward` does not.
     let has_hooks = !class.tree.pre_hooks.is_empty() || !class.tree.hooks.is_empty();
     let (name, hooks) = match options.method.as_deref() {
@@ -137,6 +163,7 @@ fn run(this: &mut Interpreter<'_, '_>, archive: &Archive, root: &Item, options: 
         return Err(interpret::weights_are_missing());
     }
     let specs = inputs::specs(archive, &method.tree, name, options)?;
+    this.origins = inputs::origins(archive, &method.tree, name, &specs)?;
     let mut found = Vec::new();
     let mut args = Vec::new();
     for param in method.tree.params.iter().skip(1) {
@@ -150,6 +177,7 @@ fn run(this: &mut Interpreter<'_, '_>, archive: &Archive, root: &Item, options: 
     let before = this.attributes();
     let result = this.call_root(&class, &method, root, args, hooks)?;
     let changed = this.changed_attributes(&before);
+    this.note_suspects();
     let mut program = this.program(found, &result, changed)?;
     for symbol in &this.recorder.size_symbols {
         program.ranges.insert(symbol.clone(), (Some(1), None));
