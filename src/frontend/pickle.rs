@@ -8,6 +8,9 @@ use rustc_hash::FxHashMap;
 
 use aten2onnx_core::error::{Error, Result};
 
+/// Room for so many objects at most is reserved before a pickle is read.
+const MAX_RESERVED: usize = 1 << 22;
+
 /// A reference to an object of a [`Pickle`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Id(u32);
@@ -69,8 +72,8 @@ impl<'a> Pickle<'a> {
         let mut machine = Machine {
             bytes,
             at: 0,
-            // Most objects take about so many bytes of a pickle.
-            objects: Vec::with_capacity(bytes.len() / 16),
+            // Small objects take two bytes and more of a pickle.
+            objects: Vec::with_capacity((bytes.len() / 3).min(MAX_RESERVED)),
             stack: Vec::new(),
             marks: Vec::new(),
             memo: FxHashMap::default(),
