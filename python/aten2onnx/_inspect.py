@@ -8,6 +8,7 @@ from typing import Any
 
 from . import _script
 from ._errors import require
+from ._native import Program
 from ._support import Paths, rules
 
 
@@ -17,6 +18,12 @@ class Inspection:
     def __init__(self, data: dict[str, Any], text: str) -> None:
         self.data = data
         self._text = text
+
+    @property
+    def methods(self) -> list[dict[str, Any]]:
+        """The methods of a TorchScript model: name, signature, parameters, returns. A parameter has a type, and what was recorded of it, its
+        default, or the text that describes it."""
+        return self.data.get("torchscript", {}).get("methods", [])
 
     @property
     def inputs(self) -> list[dict[str, Any]]:
@@ -74,16 +81,16 @@ def inspect(
         options: For modules: `dynamic_shapes`, `dynamic_axes`, `input_names`, `output_names` and `strict`, as in `export`.
     """
     if isinstance(model, (str, os.PathLike)) or _script.is_script(model):
-        from ._export import _read
-
         axes = [options.get(name) for name in ("dynamic_shapes", "dynamic_axes", "input_names")]
-        program = _read(model, rules(mappings), {**_script.source(args, kwargs, *axes), "model": model_name})
+        source = json.dumps({**_script.source(args, kwargs, *axes), "model": model_name})
+        saved = _script.saved(model) if _script.is_script(model) else None
+        path = type(model).__name__ if saved is not None else os.fspath(model)
+        data, text = Program.inspect_file(path, rules(mappings), source, opset, saved)
     else:
         require("torch", "inspecting a model that is not a `.pt2` file")
         from ._export import exported_program
         from ._live import LiveProgram
 
         name, exported, _ = exported_program(model, args, kwargs, **options)
-        program = LiveProgram(exported, name).native
-    data, text = program.inspect(rules(mappings), opset)
+        data, text = LiveProgram(exported, name).native.inspect(rules(mappings), opset)
     return Inspection(json.loads(data), text)

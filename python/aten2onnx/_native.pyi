@@ -35,6 +35,10 @@ class Program:
     @staticmethod
     def read_bytes(name: str, data: bytes, rules: Rules, source: str = "{}") -> Program: ...
     @staticmethod
+    def inspect_file(
+        path: str, rules: Rules, source: str = "{}", opset: int | None = None, data: bytes | None = None
+    ) -> tuple[str, str]: ...
+    @staticmethod
     def live(
         name: str, json: bytes, state: Mapping[str, Mapping[str, Any]], constants: Mapping[str, Mapping[str, Any]]
     ) -> Program: ...

@@ -7,6 +7,7 @@ use aten2onnx::export::{export_program, inspect};
 use aten2onnx::frontend::{self, pt2};
 use aten2onnx::prepare::{Keep, prepare};
 use aten2onnx::translate::{Blocker, preflight};
+use aten2onnx::weights::MappedFile;
 use aten2onnx::{cli, program};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -44,6 +45,29 @@ impl Program {
         Ok(Program { program })
     }
 
+    /// A description of a file, or of `data` with that name, as [`Program::inspect`] gives it. A TorchScript file needs no
+    /// description of its inputs.
+    #[staticmethod]
+    #[pyo3(signature = (path, rules, source="{}", opset=None, data=None))]
+    fn inspect_file(
+        py: Python<'_>,
+        path: PathBuf,
+        rules: &Rules,
+        source: &str,
+        opset: Option<u32>,
+        data: Option<Vec<u8>>,
+    ) -> PyResult<(String, String)> {
+        let source = options::source(source)?;
+        let inspection = work::run(py, None, |_| {
+            let file = match data {
+                Some(data) => MappedFile::from_bytes(path, data),
+                None => MappedFile::open(&path)?,
+            };
+            inspect::inspect_contents(frontend::contents(file, &source, &rules.rules)?, &rules.rules, opset)
+        })?;
+        shown(py, &inspection)
+    }
+
     /// Takes the JSON of a program and the tensors of a live module, which are lent.
     #[staticmethod]
     fn live(
@@ -79,9 +103,7 @@ impl Program {
     #[pyo3(signature = (rules, opset=None))]
     fn inspect(&self, py: Python<'_>, rules: &Rules, opset: Option<u32>) -> PyResult<(String, String)> {
         let inspection = work::run(py, None, |_| Ok(inspect::inspect(&self.program, &rules.rules, opset)))?;
-        let json = serde_json::to_string(&inspection)
-            .map_err(|error| exception(py, aten2onnx::error::Error::internal(error.to_string())))?;
-        Ok((json, cli::inspect::render(&inspection)))
+        shown(py, &inspection)
     }
 
     /// Things worth telling the user.
@@ -95,6 +117,13 @@ impl Program {
     fn torch_version(&self) -> Option<&str> {
         self.program.torch_version.as_deref()
     }
+}
+
+/// An inspection as JSON and as text.
+fn shown(py: Python<'_>, inspection: &inspect::Inspection) -> PyResult<(String, String)> {
+    let json = serde_json::to_string(inspection)
+        .map_err(|error| exception(py, aten2onnx::error::Error::internal(error.to_string())))?;
+    Ok((json, cli::inspect::render(inspection)))
 }
 
 fn described(py: Python<'_>, blocker: Blocker) -> PyResult<Bound<'_, PyDict>> {

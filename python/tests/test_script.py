@@ -26,6 +26,10 @@ class Chooses(nn.Module):
         return {"y": y if scale is None else y * scale}
 
 
+def same(result, expected: torch.Tensor) -> None:
+    torch.testing.assert_close(torch.from_numpy(result), expected)
+
+
 def inputs(batch: int) -> tuple:
     return torch.randn(batch, 4), [torch.randn(batch, 3), torch.randn(3)]
 
@@ -35,17 +39,17 @@ def test_a_live_script_module() -> None:
     program = aten2onnx.export(torch.jit.script(model), inputs(2), dynamic_shapes=({0: "batch"}, [{0: "batch"}, None]))
     for batch in (2, 5):
         x, more = inputs(batch)
-        torch.testing.assert_close(program(x, *more)[0], model(x, more)["y"])
+        same(program(x, *more)[0], model(x, more)["y"].detach())
 
 
 def test_a_file_with_recorded_inputs(tmp_path) -> None:
     model = nn.Sequential(nn.Linear(4, 3), nn.ReLU()).eval()
     torch.jit.trace(model, torch.randn(2, 4)).save(tmp_path / "model.pt")
     x = torch.randn(2, 4)
-    torch.testing.assert_close(aten2onnx.export(tmp_path / "model.pt")(x)[0], model(x))
+    same(aten2onnx.export(tmp_path / "model.pt")(x)[0], model(x).detach())
     program = aten2onnx.export(tmp_path / "model.pt", (torch.randn(2, 4),), dynamic_axes={"0": {0: "batch"}})
     x = torch.randn(7, 4)
-    torch.testing.assert_close(program(x)[0], model(x))
+    same(program(x)[0], model(x).detach())
 
 
 def test_a_function() -> None:
@@ -63,3 +67,16 @@ def test_a_missing_description_is_asked_for(tmp_path) -> None:
     torch.jit.script(Chooses()).save(tmp_path / "model.pt")
     with pytest.raises(aten2onnx.UnsupportedError, match="does not say what the inputs"):
         aten2onnx.export(tmp_path / "model.pt")
+
+
+def test_inspect_needs_no_descriptions(tmp_path) -> None:
+    script = torch.jit.script(Chooses())
+    script.save(tmp_path / "model.pt")
+    for model in (tmp_path / "model.pt", script):
+        shown = aten2onnx.inspect(model)
+        [method] = shown.methods
+        assert method["signature"].startswith("forward(x: Tensor, more: List[Tensor], scale: Optional[float] = None) -> ")
+        assert method["parameters"][0]["describe"] == "x:f32[batch,3,224,224]"
+        assert shown.operators["aten::linear"] == 1
+        assert shown.opsets == []
+    assert aten2onnx.inspect(script, inputs(2)).opsets != []

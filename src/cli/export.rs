@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -11,12 +12,11 @@ use super::report::{self, Stop, stopped};
 use super::text;
 use crate::export::export_program;
 use crate::frontend;
-use crate::options::{Options, SourceOptions};
-use crate::program::Program;
+use crate::options::Options;
 use aten2onnx_core::error::{Error, Kind, Result};
+use aten2onnx_core::weights::MappedFile;
 use aten2onnx_onnx::Summary;
 use aten2onnx_onnx::{Written, write::Progress};
-use aten2onnx_rules::Rules;
 
 /// Larger models get a progress bar.
 const LONG: u64 = 256 << 20;
@@ -57,7 +57,7 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     let start = Instant::now();
     let output = output(args)?;
     let options = options(args)?;
-    let program = read(&args.input, &options.source, &options.output.rules)?;
+    let program = frontend::read_file(open(&args.input)?, &options.source, &options.output.rules)?;
     let exported = export_program(program, &options)?;
     if !args.quiet {
         exported.notes.iter().for_each(|text| report::note(text));
@@ -106,14 +106,14 @@ fn output(args: &Args) -> Result<PathBuf> {
     }
 }
 
-/// Reads the program of a file or of stdin.
-pub fn read(path: &Path, options: &SourceOptions, rules: &Rules) -> Result<Program> {
+/// Opens a file, or reads stdin.
+pub fn open(path: &Path) -> Result<Arc<MappedFile>> {
     if !is_stream(path) {
-        return frontend::read(path, options, rules);
+        return MappedFile::open(path);
     }
     let mut bytes = Vec::new();
     io::stdin().lock().read_to_end(&mut bytes).map_err(|error| Error::from(error).at("stdin"))?;
-    frontend::read_bytes("stdin", bytes, options, rules)
+    Ok(MappedFile::from_bytes("stdin", bytes))
 }
 
 /// Writes to the file, or to the given stream.

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use super::mappings::Mappings;
 use super::report::{self, Stop};
 use super::{export, text};
-use crate::export::inspect::{self, Inspection, Operator, Port, Reason, Verdict};
+use crate::export::inspect::{self, Inspection, Operator, Port, Reason, Verdict, Weights};
+use crate::frontend;
+use crate::frontend::torchscript::about::Parameter;
 use aten2onnx_core::error::Result;
 
 /// The number of calls to print per operator.
@@ -15,13 +17,14 @@ const EXAMPLES: &str = "\
 Examples:
   aten2onnx inspect model.pt2                  inputs, outputs, weights, operators, and which opsets support it
   aten2onnx inspect model.pt2 --opset 11       what opset 11 does not support
+  aten2onnx inspect model.pt                   methods of a TorchScript file, and the inputs that have to be described
   aten2onnx inspect model.pt2 --json | jq '.operators[].operator'";
 
-/// Show what is in a .pt2 file, and which opsets it can be exported to
+/// Show what is in a .pt2 or TorchScript file, and which opsets it can be exported to
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The .pt2 file; `-` for stdin
+    /// The .pt2 or TorchScript file; `-` for stdin
     #[arg(value_name = "IN.pt2")]
     input: PathBuf,
     /// Print everything as JSON
@@ -39,8 +42,8 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Stop> {
     let rules = args.mappings.rules()?;
-    let program = export::read(&args.input, &args.source, &rules)?;
-    let inspection = inspect::inspect(&program, &rules, args.opset);
+    let contents = frontend::contents(export::open(&args.input)?, &args.source, &rules)?;
+    let inspection = inspect::inspect_contents(contents, &rules, args.opset)?;
     if args.json {
         // Serializing text and numbers cannot fail.
         let text = serde_json::to_string_pretty(&inspection).unwrap_or_default();
@@ -52,17 +55,18 @@ pub fn run(args: &Args) -> Result<(), Stop> {
 /// An inspection as text.
 pub fn render(inspection: &Inspection) -> String {
     let weights = &inspection.weights;
-    let torch = inspection.torch_version.as_ref().map(|version| format!(", written by torch {version}"));
     let parts = [
-        format!("{}{}\n", inspection.source, torch.unwrap_or_default()),
+        title(inspection),
+        methods(inspection),
         ports("Inputs", &inspection.inputs),
         ports("Outputs", &inspection.outputs),
         symbols(inspection),
         format!(
-            "Weights\n  {}, {} elements, {}\n",
+            "Weights\n  {}, {} elements, {}{}\n",
             text::count(weights.tensors, "tensor"),
             weights.elements,
-            text::bytes(weights.bytes)
+            text::bytes(weights.bytes),
+            dtypes(weights)
         ),
         operators(&inspection.operators),
         opsets(&inspection.opsets),
@@ -70,6 +74,44 @@ pub fn render(inspection: &Inspection) -> String {
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("\n")
+}
+
+fn title(inspection: &Inspection) -> String {
+    let writer = match (&inspection.torchscript, &inspection.torch_version) {
+        (Some(facts), _) => format!(", a TorchScript archive of version {}", facts.version),
+        (None, Some(version)) => format!(", written by torch {version}"),
+        (None, None) => String::new(),
+    };
+    format!("{}{writer}\n", inspection.source)
+}
+
+/// The methods of a TorchScript archive, each with its parameters.
+fn methods(inspection: &Inspection) -> String {
+    let methods = inspection.torchscript.iter().flat_map(|facts| &facts.methods);
+    let shown: Vec<String> = methods
+        .map(|method| {
+            let rows: Vec<Vec<String>> = method.parameters.iter().map(parameter).collect();
+            let lines: Vec<String> = text::table(&rows).lines().map(|line| format!("    {line}\n")).collect();
+            format!("  {}\n{}", method.signature, lines.concat())
+        })
+        .collect();
+    if shown.is_empty() { String::new() } else { format!("Methods\n{}", shown.concat()) }
+}
+
+fn parameter(parameter: &Parameter) -> Vec<String> {
+    let known = match (&parameter.recorded, &parameter.default, &parameter.describe) {
+        (Some(recorded), ..) => format!("recorded: {recorded}"),
+        (_, Some(default), _) => format!("default: {default}"),
+        (_, _, Some(describe)) => format!("to be described, such as --input \"{describe}\""),
+        _ => String::new(),
+    };
+    vec![parameter.name.clone(), known]
+}
+
+/// `: 12 float32, 1 int64`
+fn dtypes(weights: &Weights) -> String {
+    let counts: Vec<String> = weights.dtypes.iter().map(|(dtype, count)| format!("{count} {dtype}")).collect();
+    if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) }
 }
 
 /// A heading and an indented table.

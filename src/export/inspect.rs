@@ -6,11 +6,14 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
+use crate::frontend::Contents;
+use crate::frontend::torchscript::about::{About, Facts};
 use crate::options::{Options, OutputOptions};
 use crate::prepare::{Keep, prepare};
 use crate::program::{Arg, Graph, InputKind, Node, OutputKind, Program, TensorMeta};
 use crate::translate::{Blocker, preflight, translate};
 use aten2onnx_core::error::{Error, Result};
+use aten2onnx_core::weights::Weight;
 use aten2onnx_onnx::facts::{MAX_OPSET, MIN_OPSET};
 use aten2onnx_onnx::without_folders;
 use aten2onnx_rules::Rules;
@@ -22,6 +25,9 @@ pub struct Inspection {
     pub source: String,
     /// The version of torch that wrote it.
     pub torch_version: Option<String>,
+    /// The methods of a TorchScript archive; None for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub torchscript: Option<Facts>,
     /// Inputs in order.
     pub inputs: Vec<Port>,
     /// Outputs in order.
@@ -69,6 +75,8 @@ pub struct Weights {
     pub elements: u64,
     /// Bytes when written.
     pub bytes: u64,
+    /// The number of tensors of each dtype.
+    pub dtypes: BTreeMap<String, usize>,
 }
 
 /// An operator that the program calls.
@@ -126,13 +134,56 @@ pub fn inspect(program: &Program, rules: &Rules, opsets: Option<u32>) -> Inspect
     Inspection {
         source: program.source.clone(),
         torch_version: program.torch_version.clone(),
+        torchscript: None,
         inputs: inputs(&program.graph),
         outputs: outputs(&program.graph),
         symbols: symbols.collect(),
-        weights: weights(program),
+        weights: weights(program.weights.iter().map(|bound| &bound.weight)),
         operators: operators(program),
         opsets: tried.map(|opset| verdict(&prepared, rules, opset)).collect(),
         notes: program.notes.clone(),
+    }
+}
+
+/// Inspects what a file contains. A TorchScript archive whose inputs are not described has its methods, operators and
+/// weights; opsets are known once it is a program.
+///
+/// # Errors
+/// There is neither a program nor anything else to show.
+pub fn inspect_contents(contents: Contents, rules: &Rules, opsets: Option<u32>) -> Result<Inspection> {
+    let Contents { source, about, program } = contents;
+    match (about, program) {
+        (None, program) => Ok(inspect(&program?, rules, opsets)),
+        (Some(about), Ok(program)) => {
+            Ok(Inspection { torchscript: Some(about.facts), ..inspect(&program, rules, opsets) })
+        }
+        (Some(about), Err(error)) => Ok(without_program(source, about, error, opsets)),
+    }
+}
+
+fn without_program(source: String, about: About, error: Error, opsets: Option<u32>) -> Inspection {
+    // The file is named at the top.
+    let place = error.place.iter().filter(|place| **place != source).cloned().collect();
+    let reason = Reason { place, ..error.into() };
+    let tried = opsets.map_or(MIN_OPSET..=MAX_OPSET, |opset| opset..=opset);
+    let verdict = |opset| Verdict { opset, ok: false, reasons: vec![reason.clone()] };
+    let operator = |(operator, functions): (String, Vec<String>)| {
+        let place = |node| Place { node, module: None, source_line: None };
+        Operator { operator, count: functions.len(), calls: functions.into_iter().map(place).collect() }
+    };
+    let mut operators: Vec<Operator> = about.operators.into_iter().map(operator).collect();
+    operators.sort_by_key(|operator| std::cmp::Reverse(operator.count));
+    Inspection {
+        source,
+        torch_version: None,
+        torchscript: Some(about.facts),
+        inputs: Vec::new(),
+        outputs: Vec::new(),
+        symbols: BTreeMap::new(),
+        weights: weights(about.weights.iter()),
+        operators,
+        opsets: tried.map(verdict).collect(),
+        notes: vec!["operators are counted in the code, and inputs are not known".to_owned()],
     }
 }
 
@@ -221,14 +272,15 @@ impl Port {
     }
 }
 
-fn weights(program: &Program) -> Weights {
+fn weights<'a>(weights: impl Iterator<Item = &'a Arc<Weight>>) -> Weights {
     let mut seen = FxHashSet::default();
     let mut total = Weights::default();
-    for bound in program.weights.iter().filter(|bound| seen.insert(Arc::as_ptr(&bound.weight))) {
-        let sizes = bound.weight.sizes.iter().map(|size| u64::try_from(*size).unwrap_or(0));
+    for weight in weights.filter(|weight| seen.insert(Arc::as_ptr(weight))) {
+        let sizes = weight.sizes.iter().map(|size| u64::try_from(*size).unwrap_or(0));
         total.tensors += 1;
         total.elements = total.elements.saturating_add(sizes.fold(1, u64::saturating_mul));
-        total.bytes = total.bytes.saturating_add(bound.weight.byte_len().unwrap_or(u64::MAX));
+        total.bytes = total.bytes.saturating_add(weight.byte_len().unwrap_or(u64::MAX));
+        *total.dtypes.entry(weight.dtype.to_string()).or_default() += 1;
     }
     total
 }

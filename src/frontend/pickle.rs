@@ -8,6 +8,9 @@ use rustc_hash::FxHashMap;
 
 use aten2onnx_core::error::{Error, Result};
 
+/// Room for so many objects at most is reserved before a pickle is read.
+const MAX_RESERVED: usize = 1 << 22;
+
 /// A reference to an object of a [`Pickle`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Id(u32);
@@ -38,7 +41,7 @@ pub enum Object<'a> {
     /// Data outside of the pickle: a storage.
     Persistent(Id),
     /// A call, which is not executed.
-    Call(Call),
+    Call(Box<Call>),
 }
 
 /// A call of a function or class, and what was added to its result.
@@ -69,7 +72,8 @@ impl<'a> Pickle<'a> {
         let mut machine = Machine {
             bytes,
             at: 0,
-            objects: Vec::new(),
+            // Small objects take two bytes and more of a pickle.
+            objects: Vec::with_capacity((bytes.len() / 3).min(MAX_RESERVED)),
             stack: Vec::new(),
             marks: Vec::new(),
             memo: FxHashMap::default(),
@@ -262,7 +266,8 @@ impl<'a> Machine<'a> {
             b'R' | 0x81 => {
                 let args = self.pop()?;
                 let callable = self.pop()?;
-                self.push(Object::Call(Call { callable, args, items: Vec::new(), pairs: Vec::new(), state: None }))?;
+                let call = Call { callable, args, items: Vec::new(), pairs: Vec::new(), state: None };
+                self.push(Object::Call(Box::new(call)))?;
             }
             b'b' => {
                 let state = self.pop()?;
@@ -408,7 +413,8 @@ impl<'a> Machine<'a> {
 
     fn append(&mut self, mut new: Vec<Id>) -> Result<()> {
         match self.top()? {
-            Object::List(items) | Object::Call(Call { items, .. }) => items.append(&mut new),
+            Object::List(items) => items.append(&mut new),
+            Object::Call(call) => call.items.append(&mut new),
             _ => return Err(Error::input("an element is appended to an object that is not a list")),
         }
         Ok(())
@@ -416,7 +422,8 @@ impl<'a> Machine<'a> {
 
     fn set(&mut self, mut new: Vec<(Id, Id)>) -> Result<()> {
         match self.top()? {
-            Object::Dict(pairs) | Object::Call(Call { pairs, .. }) => pairs.append(&mut new),
+            Object::Dict(pairs) => pairs.append(&mut new),
+            Object::Call(call) => call.pairs.append(&mut new),
             _ => return Err(Error::input("an entry is set in an object that is not a dictionary")),
         }
         Ok(())

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::frontend::archive::Archive;
-use crate::frontend::pickle::{Call, Id, Object, Pickle};
+use crate::frontend::pickle::{Id, Object, Pickle};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 
@@ -47,11 +47,11 @@ pub fn saved_tensors(archive: &Archive) -> Result<FxHashMap<String, Result<Saved
 
 /// The tensor that an object of a pickle describes. `depth` is that of nested parameters, 0 at first.
 pub fn tensor(pickle: &Pickle<'_>, id: Id, depth: u32) -> Result<SavedTensor> {
-    let Object::Call(Call { callable, args, .. }) = pickle.get(id) else {
+    let Object::Call(call) = pickle.get(id) else {
         return Err(Error::unsupported("it is not a tensor"));
     };
-    let (module, function) = pickle.global(*callable).unwrap_or(("?", "?"));
-    let args = pickle.tuple(*args).unwrap_or_default();
+    let (module, function) = pickle.global(call.callable).unwrap_or(("?", "?"));
+    let args = pickle.tuple(call.args).unwrap_or_default();
     match (module, function, args) {
         ("torch._utils", "_rebuild_parameter" | "_rebuild_parameter_with_state", [tensor_id, ..])
             if depth < MAX_DEPTH =>

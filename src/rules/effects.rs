@@ -1,13 +1,19 @@
 //! Effects of PyTorch's operators on memory, and other facts that passes before the rules need: from the alias
 //! annotations of schemas, and from the facts in the rule files (`view`, `write`, `update`, `rewrite`, `fact`).
 
+use std::sync::OnceLock;
+
 use aten2onnx_core::dtype::Dtype;
+use rustc_hash::FxHashMap;
 
 include!(concat!(env!("OUT_DIR"), "/effects.rs"));
 
 /// The facts about an operator, if there are any.
 pub fn operator(name: &str) -> Option<&'static Operator> {
-    OPERATORS.binary_search_by(|operator| operator.name.cmp(name)).ok().map(|at| &OPERATORS[at])
+    // Every pass asks for every node.
+    static BY_NAME: OnceLock<FxHashMap<&'static str, &'static Operator>> = OnceLock::new();
+    let by_name = BY_NAME.get_or_init(|| OPERATORS.iter().map(|operator| (operator.name, operator)).collect());
+    by_name.get(name).copied()
 }
 
 /// Whether an operator has a trait.

@@ -21,7 +21,7 @@ struct Sample {
 fn sample(name: &str, inputs: &[&str]) -> Sample {
     let bytes = std::fs::read(samples::folder().join(format!("{name}.pt"))).unwrap();
     let archive = Archive::of_file(MappedFile::from_bytes(name, bytes)).unwrap();
-    let names = archive.names().filter(|name| !name.ends_with("debug_pkl")).map(str::to_owned);
+    let names = archive.names().map(str::to_owned);
     let entries = names.map(|name| {
         let bytes = archive.inflated(&name, 1 << 30).unwrap().into_owned();
         (name, bytes)
@@ -47,32 +47,95 @@ fn zipped(entries: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
-/// Changes code by words and lines, other entries by bytes.
+/// Changes code by tokens and lines, other entries by bytes.
 fn damage(name: &str, bytes: &[u8], state: &mut u64) -> Vec<u8> {
-    if !name.ends_with(".py") {
-        let mut bytes = bytes.to_vec();
-        for _ in 0..=next(state) % 3 {
-            let at = next(state) % bytes.len().max(1);
-            match next(state) % 4 {
-                0 => bytes.truncate(at),
-                1 => bytes.insert(at.min(bytes.len()), next(state) as u8),
-                _ => {
-                    if let Some(byte) = bytes.get_mut(at) {
-                        *byte = next(state) as u8;
-                    }
+    match name.ends_with(".py") && !next(state).is_multiple_of(8) {
+        true => damaged_code(&String::from_utf8_lossy(bytes), state).into_bytes(),
+        false => damaged_bytes(bytes, state),
+    }
+}
+
+fn damaged_bytes(bytes: &[u8], state: &mut u64) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for _ in 0..=next(state) % 3 {
+        let at = next(state) % bytes.len().max(1);
+        match next(state) % 8 {
+            0 => bytes.truncate(at),
+            1 => bytes.insert(at.min(bytes.len()), next(state) as u8),
+            2 => {
+                let end = (at + next(state) % 16).min(bytes.len());
+                let copy = bytes.get(at..end).unwrap_or_default().to_vec();
+                let to = next(state) % (bytes.len() + 1);
+                bytes.splice(to..to, copy);
+            }
+            _ => {
+                if let Some(byte) = bytes.get_mut(at) {
+                    *byte = next(state) as u8;
                 }
             }
         }
-        return bytes;
     }
-    let text = String::from_utf8_lossy(bytes).into_owned();
+    bytes
+}
+
+/// Words, numbers, strings and signs of a line.
+fn tokens(line: &str) -> Vec<&str> {
+    let mut tokens = Vec::new();
+    let mut rest = line;
+    while let Some(first) = rest.chars().next() {
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let len = match first {
+            c if is_word(c) => rest.find(|c| !is_word(c)).unwrap_or(rest.len()),
+            ' ' => rest.find(|c| c != ' ').unwrap_or(rest.len()),
+            c => c.len_utf8(),
+        };
+        let (token, after) = rest.split_at(len);
+        tokens.push(token);
+        rest = after;
+    }
+    tokens
+}
+
+fn damaged_code(text: &str, state: &mut u64) -> String {
+    const WORDS: [&str; 30] = [
+        "-1",
+        "0",
+        "1",
+        "2",
+        "9223372036854775807",
+        "None",
+        "x",
+        "(",
+        ")",
+        "[",
+        "]",
+        ",",
+        "inf",
+        "\"s\"",
+        "torch.size",
+        "True",
+        "[1, -1]",
+        "[]",
+        "{}",
+        "1e30",
+        "nan",
+        "self",
+        "torch.cat",
+        "torch.reshape",
+        "torch.append",
+        "CONSTANTS.c0",
+        "(x, x)",
+        "float",
+        "int",
+        "uninitialized(Tensor)",
+    ];
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    if lines.is_empty() {
-        return b"x".to_vec();
-    }
     for _ in 0..=next(state) % 3 {
-        let (a, b) = (next(state) % lines.len().max(1), next(state) % lines.len().max(1));
-        match next(state) % 5 {
+        if lines.is_empty() {
+            break;
+        }
+        let (a, b) = (next(state) % lines.len(), next(state) % lines.len());
+        match next(state) % 8 {
             0 => lines.swap(a, b),
             1 => {
                 let line = lines[a].clone();
@@ -80,33 +143,28 @@ fn damage(name: &str, bytes: &[u8], state: &mut u64) -> Vec<u8> {
             }
             2 => {
                 lines.remove(a);
-                lines.push(String::new());
             }
-            _ => {
-                const WORDS: [&str; 14] = [
-                    "-1",
-                    "0",
-                    "9223372036854775807",
-                    "None",
-                    "x",
-                    "(",
-                    ")",
-                    "[",
-                    "]",
-                    ",",
-                    "inf",
-                    "\"s\"",
-                    "torch.size",
-                    "True",
-                ];
-                let mut words: Vec<&str> = lines[a].split(' ').collect();
-                let at = next(state) % words.len();
-                words[at] = WORDS[next(state) % WORDS.len()];
-                lines[a] = words.join(" ");
+            kind => {
+                let from: Vec<String> = tokens(&lines[b]).into_iter().map(str::to_owned).collect();
+                let mut to: Vec<String> = tokens(&lines[a]).into_iter().map(str::to_owned).collect();
+                if to.is_empty() || from.is_empty() {
+                    continue;
+                }
+                let at = next(state) % to.len();
+                match kind {
+                    // A token of another line, in the place of one or beside it.
+                    3 | 4 => to[at] = from[next(state) % from.len()].clone(),
+                    5 => to.insert(at, from[next(state) % from.len()].clone()),
+                    6 => {
+                        to.remove(at);
+                    }
+                    _ => to[at] = WORDS[next(state) % WORDS.len()].to_owned(),
+                }
+                lines[a] = to.concat();
             }
         }
     }
-    lines.join("\n").into_bytes()
+    lines.join("\n")
 }
 
 /// Reads as many damaged archives as asked for.
@@ -123,6 +181,11 @@ pub fn run(default: u64) {
         sample("slice_write", &["x:f32[3,4]", "idx:i64[2]"]),
         sample("tuple_namedtuple", &["x:f32[2,3]"]),
         sample("weight_layouts", &["x:f32[2,6]"]),
+        sample("list_append", &["x:f32[3,4]"]),
+        sample("dynamic_view_traced", &[]),
+        sample("string_model", &["x:f32[2]"]),
+        sample("old_version2", &["x:f32[2,4]"]),
+        sample("lists_in_loops", &["x:f32[n,4]"]),
     ];
     let rules = Rules::default();
     let first = number("FUZZ_SEED", 0);
@@ -133,7 +196,7 @@ pub fn run(default: u64) {
         let sample = &samples[next(&mut state) % samples.len()];
         let mut entries = sample.entries.clone();
         let keys: Vec<&String> =
-            sample.entries.keys().filter(|name| name.ends_with(".py") || name.ends_with(".pkl")).collect();
+            sample.entries.keys().filter(|name| name.ends_with(".py") || name.ends_with("pkl")).collect();
         let key = keys[next(&mut state) % keys.len()].clone();
         let bytes = damage(&key, &entries[&key], &mut state);
         entries.insert(key, bytes);
@@ -144,6 +207,7 @@ pub fn run(default: u64) {
         }
         match aten2onnx::frontend::read_bytes("damaged.pt", file, &sample.source, &rules) {
             Ok(_) => read += 1,
+            // The thread of the reader catches panics.
             Err(error) => assert!(error.kind != Kind::Internal, "seed {seed}: {error}"),
         }
     }

@@ -1,10 +1,12 @@
 //! TorchScript archives against PyTorch: every sample is exported and run in ONNX Runtime.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod burnt;
 #[path = "../common/mod.rs"]
 mod common;
 mod fuzz;
 mod hostile;
+mod inspect;
 mod samples;
 
 #[test]

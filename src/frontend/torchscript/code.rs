@@ -103,6 +103,14 @@ impl<'a> Code<'a> {
         Ok(tree.map(function).map(Definition::Function))
     }
 
+    /// All files, by name.
+    pub fn files(&mut self) -> Result<Vec<(String, Rc<Module>)>> {
+        let is_code = |name: &&str| name.starts_with("code/") && name.ends_with(".py");
+        let mut names: Vec<String> = self.archive.names().filter(is_code).map(str::to_owned).collect();
+        names.sort_unstable();
+        names.into_iter().map(|name| Ok((name.clone(), self.module(&name)?))).collect()
+    }
+
     fn module(&mut self, file: &str) -> Result<Rc<Module>> {
         if let Some(module) = self.files.get(file) {
             return Ok(Rc::clone(module));

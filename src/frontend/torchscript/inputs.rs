@@ -2,13 +2,16 @@
 
 use std::rc::Rc;
 
+use rustc_hash::FxHashMap;
+
+use super::about::Parameter;
 use super::code::readable;
 use super::interpret::Interpreter;
-use super::syntax::Function;
+use super::syntax::{Function, Param};
 use super::types::Type;
 use super::values::{CellData, Item, Key, Tuple, Value};
 use crate::frontend::archive::Archive;
-use crate::frontend::pickle::{Call, Id, Object, Pickle};
+use crate::frontend::pickle::{Id, Object, Pickle};
 use crate::frontend::saved;
 use crate::options::{Literal, Size, SourceOptions, Spec};
 use crate::program::{Input, TensorMeta};
@@ -70,7 +73,7 @@ fn recorded(pickle: &Pickle<'_>, id: Id, depth: usize) -> Result<Spec> {
             }
             Spec::Dict(entries)
         }
-        Object::Call(Call { callable, args, .. }) => match (pickle.global(*callable), pickle.tuple(*args)) {
+        Object::Call(call) => match (pickle.global(call.callable), pickle.tuple(call.args)) {
             (Some(("torch.jit._pickle", _)), Some([value, ..])) => recorded(pickle, *value, depth + 1)?,
             _ => {
                 let tensor = saved::tensor(pickle, id, 0)?;
@@ -80,6 +83,72 @@ fn recorded(pickle: &Pickle<'_>, id: Id, depth: usize) -> Result<Spec> {
         },
         _ => return Err(Error::unsupported("the recorded inputs have an unusual value")),
     })
+}
+
+/// Where the value of a symbolic size is.
+#[derive(Debug, Clone)]
+pub struct Origin {
+    /// As the model can compute it: `x.size(0)`.
+    pub text: String,
+    /// What it was when the method was traced.
+    pub example: Option<i64>,
+}
+
+/// The symbolic sizes in the descriptions of a method's inputs.
+pub fn origins(
+    archive: &Archive,
+    function: &Function,
+    method: &str,
+    specs: &[(String, Spec)],
+) -> Result<FxHashMap<String, Origin>> {
+    let recorded = traced(archive, method)?.unwrap_or_default();
+    let mut found = FxHashMap::default();
+    for (name, spec) in specs {
+        let position = function.params.iter().skip(1).position(|param| *param.name == **name);
+        origins_in(name, spec, position.and_then(|at| recorded.get(at)), &mut found);
+    }
+    Ok(found)
+}
+
+fn origins_in(text: &str, spec: &Spec, recorded: Option<&Spec>, found: &mut FxHashMap<String, Origin>) {
+    let child = |index: usize| match recorded {
+        Some(Spec::List(items) | Spec::Tuple(items)) => items.get(index),
+        Some(Spec::Dict(entries)) => entries.get(index).map(|(_, spec)| spec),
+        _ => None,
+    };
+    match spec {
+        Spec::Tensor(_, sizes) => {
+            for (axis, size) in sizes.iter().enumerate() {
+                let Size::Named(name) = size else { continue };
+                let example = match recorded {
+                    Some(Spec::Tensor(_, sizes)) => sizes.get(axis),
+                    _ => None,
+                };
+                let example = match example {
+                    Some(Size::Known(size)) => Some(*size),
+                    _ => None,
+                };
+                let origin = Origin { text: format!("{text}.size({axis})"), example };
+                found.entry(name.clone()).or_insert(origin);
+            }
+        }
+        Spec::List(items) | Spec::Tuple(items) => {
+            for (index, spec) in items.iter().enumerate() {
+                origins_in(&format!("{text}[{index}]"), spec, child(index), found);
+            }
+        }
+        Spec::Dict(entries) => {
+            for (index, (key, spec)) in entries.iter().enumerate() {
+                let key = match key {
+                    Literal::Str(text) => format!("{text:?}"),
+                    Literal::Int(number) => number.to_string(),
+                    other => format!("{other:?}"),
+                };
+                origins_in(&format!("{text}[{key}]"), spec, child(index), found);
+            }
+        }
+        Spec::Number(_) | Spec::Literal(_) => {}
+    }
 }
 
 /// The descriptions of a method's inputs, by the names of its parameters. Those with a default may lack one.
@@ -121,11 +190,7 @@ pub fn specs(
     if missing.is_empty() {
         return Ok(found);
     }
-    let example = |param: &&&super::syntax::Param| {
-        let ty = param.ty.as_ref().and_then(|ty| Type::read(ty).ok()).unwrap_or(Type::Tensor);
-        format!("--input \"{}{}\"", param.name, example(&ty))
-    };
-    let examples: Vec<String> = missing.iter().map(example).collect();
+    let examples: Vec<String> = missing.iter().map(|param| format!("--input \"{}\"", description(param))).collect();
     let message = format!("the file does not say what the inputs of `{}` are", signature(function));
     Err(Error::unsupported(message).help(format!("describe them: {}", examples.join(" "))))
 }
@@ -155,15 +220,41 @@ fn structure(ty: &Type) -> String {
     }
 }
 
-/// `forward(x: Tensor, n: int) -> Tensor`
+/// The text for the command line that describes an input of this type.
+fn description(param: &Param) -> String {
+    format!("{}{}", param.name, example(&param_type(param)))
+}
+
+/// What is known of a parameter before anything is run.
+pub fn parameter(param: &Param, recorded: Option<&Spec>) -> Parameter {
+    let is_needed = recorded.is_none() && param.default.is_none();
+    Parameter {
+        name: param.name.to_string(),
+        ty: param_type(param).to_string(),
+        default: param.default.as_ref().map(ToString::to_string),
+        recorded: recorded.map(ToString::to_string),
+        describe: is_needed.then(|| description(param)),
+    }
+}
+
+/// The type of a parameter; without an annotation it is a tensor.
+pub fn param_type(param: &Param) -> Type {
+    param.ty.as_ref().and_then(|ty| Type::read(ty).ok()).unwrap_or(Type::Tensor)
+}
+
+/// The type of the results.
+pub fn return_type(function: &Function) -> Type {
+    function.returns.as_ref().and_then(|ty| Type::read(ty).ok()).unwrap_or(Type::Tensor)
+}
+
+/// `forward(x: Tensor, n: int = 4) -> Tensor`
 pub fn signature(function: &Function) -> String {
-    let shown = |ty: &Option<super::syntax::Expr>| match ty.as_ref().map(Type::read) {
-        Some(Ok(ty)) => ty.to_string(),
-        _ => "Tensor".to_owned(),
+    let param = |param: &Param| match &param.default {
+        Some(default) => format!("{}: {} = {default}", param.name, param_type(param)),
+        None => format!("{}: {}", param.name, param_type(param)),
     };
-    let params = function.params.iter().skip(1).map(|param| format!("{}: {}", param.name, shown(&param.ty)));
-    let params: Vec<String> = params.collect();
-    format!("{}({}) -> {}", readable(&function.name), params.join(", "), shown(&function.returns))
+    let params: Vec<String> = function.params.iter().skip(1).map(param).collect();
+    format!("{}({}) -> {}", readable(&function.name), params.join(", "), return_type(function))
 }
 
 impl Interpreter<'_, '_> {

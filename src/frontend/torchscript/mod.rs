@@ -2,11 +2,13 @@
 //!
 //! In the order of data flow: `code` finds and parses the code (`lexer`, `parser`, `syntax`), `objects` builds the
 //! modules of the pickle on a heap (`values`), and `interpret` runs a method: what depends on inputs becomes a program.
-//! `traces` makes one function of several traces at other sizes, `types`, `schemas` and `resolve` choose the overloads of operators, `versions` knows what they meant in old archives,
-//! `quantized` reads packed weights, `inputs` what the method is given, and `sources` the lines of the author. Types and
-//! sizes of results come from the rules ([`crate::translate::scratch`]). The archive is not trusted: nothing of a pickle
-//! is executed, and time, memory and depth are bounded.
+//! `types`, `schemas` and `resolve` choose the overloads of operators, `versions` knows what they meant in old archives,
+//! `quantized` reads packed weights, `inputs` what the method is given, and `sources` the lines of the author; `traces` makes
+//! one function of several traces at other sizes, and `about` tells what an archive says of itself. Types and sizes of results
+//! come from the rules ([`crate::translate::scratch`]). The archive is not trusted: nothing of a pickle is executed, and time,
+//! memory and depth are bounded.
 
+pub mod about;
 mod code;
 mod inputs;
 mod interpret;
@@ -31,7 +33,6 @@ use crate::options::SourceOptions;
 use crate::program::Program;
 use crate::translate::scratch::Scratch;
 use aten2onnx_core::error::{Error, Result};
-use aten2onnx_core::weights::Weight;
 use aten2onnx_rules::Rules;
 
 use code::{ClassCode, Code, readable};
@@ -54,9 +55,11 @@ const MAX_PICKLE: usize = 1 << 30;
 /// # Errors
 /// A damaged archive, an input that is not described, or something that a model of ONNX cannot do.
 pub fn read(archive: &Archive, options: &SourceOptions, rules: &Rules) -> Result<Program> {
-    on_a_large_stack(|| {
-        let Opened { mut interpreter, root, .. } = Opened::new(archive, rules, &[])?;
-        run(&mut interpreter, archive, &root, options)
+    with_stack(|| {
+        let Loaded { version, code, heap, weights, states, constants, root } = load(archive)?;
+        let recorder = recorder(weights, rules);
+        let interpreter = Interpreter::new(code, heap, recorder, Sources::new(archive), version);
+        run(&mut ready(interpreter, states, constants)?, archive, &root, options)
     })
 }
 
@@ -67,63 +70,78 @@ pub fn read(archive: &Archive, options: &SourceOptions, rules: &Rules) -> Result
 #[doc(hidden)]
 pub fn read_traces(traces: &Traces, rules: &Rules) -> Result<Program> {
     let Some(archive) = traces.archives.first() else { return Err(Error::internal("there is no trace")) };
-    on_a_large_stack(|| {
-        let Opened { mut interpreter, root, lent } = Opened::new(archive, rules, &traces.weights)?;
-        run_traces(&mut interpreter, traces, &root, lent)
+    with_stack(|| {
+        let Loaded { version, code, heap, mut weights, states, constants, root } = load(archive)?;
+        let lent = traces.weights.iter().map(|weight| weights.tensor(weight.clone())).collect();
+        let recorder = recorder(weights, rules);
+        let interpreter = Interpreter::new(code, heap, recorder, Sources::new(archive), version);
+        run_traces(&mut ready(interpreter, states, constants)?, traces, &root, lent)
     })
 }
 
-fn on_a_large_stack(read: impl FnOnce() -> Result<Program> + Send) -> Result<Program> {
+/// Runs something on a thread with a large stack.
+fn with_stack<T: Send>(run: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     std::thread::scope(|scope| {
-        let reader = std::thread::Builder::new().stack_size(STACK);
-        let thread = reader.spawn_scoped(scope, read).map_err(Error::from)?;
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, run).map_err(Error::from)?;
         thread.join().unwrap_or_else(|_| Err(Error::internal("the reader of TorchScript panicked")))
     })
 }
 
-/// An archive whose objects are built.
-struct Opened<'a, 'r> {
-    interpreter: Interpreter<'a, 'r>,
+/// The objects of an archive, and its code.
+struct Loaded<'a> {
+    version: u64,
+    code: Code<'a>,
+    heap: Heap,
+    weights: Weights,
+    states: States,
+    constants: Option<Item>,
     root: Item,
-    /// Weights that are not in the archive.
-    lent: Vec<Tensor>,
 }
 
-impl<'a, 'r> Opened<'a, 'r> {
-    fn new(archive: &'a Archive, rules: &'r Rules, lent: &[Weight]) -> Result<Opened<'a, 'r>> {
-        let version = check(archive)?;
-        let mut code = Code::new(archive);
-        let (mut heap, mut weights, mut states) = (Heap::default(), Weights::default(), States::new());
-        let mut objects = |entry: &str, folder: &'static str, path: &str| -> Result<Option<Item>> {
-            if !archive.contains(entry) {
-                return Ok(None);
-            }
-            let bytes = archive.inflated(entry, MAX_PICKLE)?;
-            let pickle = Pickle::read(&bytes).map_err(|error| archive.error(entry, error))?;
-            let mut reader = Reader::new(archive, folder, &pickle, &mut code, &mut heap, &mut weights, &mut states);
-            reader.root(path).map(Some).map_err(|error| archive.error(entry, error))
-        };
-        let constants = objects("constants.pkl", "constants/", "constants")?;
-        let root = objects("data.pkl", "data/", "")?.ok_or_else(|| Error::input("the archive has no `data.pkl`"))?;
-        let lent = lent.iter().map(|weight| weights.tensor(weight.clone())).collect();
-        let memories = weights.next_memory();
-        let mut scratch = Scratch::new(rules);
-        scratch.set_default_float(aten2onnx_core::dtype::Dtype::Float32);
-        let recorder = Recorder::new(scratch, weights.found, memories);
-        let mut interpreter = Interpreter::new(code, heap, recorder, Sources::new(archive), version);
-        interpreter.constants = match constants.map(|item| item.value) {
-            Some(Value::Tuple(tuple)) => tuple.items.clone(),
-            _ => Vec::new(),
-        };
-        if version > versions::NEWEST {
-            let newest = versions::NEWEST;
-            interpreter.notes.push(format!(
-                "the archive has version {version}, which is newer than {newest}: its operators may mean something else"
-            ));
+fn load(archive: &Archive) -> Result<Loaded<'_>> {
+    let version = check(archive)?;
+    let mut code = Code::new(archive);
+    let (mut heap, mut weights, mut states) = (Heap::default(), Weights::default(), States::new());
+    let mut objects = |entry: &str, folder: &'static str, path: &str| -> Result<Option<Item>> {
+        if !archive.contains(entry) {
+            return Ok(None);
         }
-        interpreter.set_states(states)?;
-        Ok(Opened { interpreter, root, lent })
+        let bytes = archive.inflated(entry, MAX_PICKLE)?;
+        let pickle = Pickle::read(&bytes).map_err(|error| archive.error(entry, error))?;
+        let mut reader = Reader::new(archive, folder, &pickle, &mut code, &mut heap, &mut weights, &mut states);
+        reader.root(path).map(Some).map_err(|error| archive.error(entry, error))
+    };
+    let constants = objects("constants.pkl", "constants/", "constants")?;
+    let root = objects("data.pkl", "data/", "")?.ok_or_else(|| Error::input("the archive has no `data.pkl`"))?;
+    Ok(Loaded { version, code, heap, weights, states, constants, root })
+}
+
+/// An empty program that may use these weights.
+fn recorder(weights: Weights, rules: &Rules) -> Recorder<'_> {
+    let memories = weights.next_memory();
+    let mut scratch = Scratch::new(rules);
+    scratch.set_default_float(aten2onnx_core::dtype::Dtype::Float32);
+    Recorder::new(scratch, weights.found, memories)
+}
+
+/// Gives an interpreter the constants and the states of its objects.
+fn ready<'a, 'r>(
+    mut interpreter: Interpreter<'a, 'r>,
+    states: States,
+    constants: Option<Item>,
+) -> Result<Interpreter<'a, 'r>> {
+    interpreter.constants = match constants.map(|item| item.value) {
+        Some(Value::Tuple(tuple)) => tuple.items.clone(),
+        _ => Vec::new(),
+    };
+    if interpreter.version > versions::NEWEST {
+        let (version, newest) = (interpreter.version, versions::NEWEST);
+        interpreter.notes.push(format!(
+            "the archive has version {version}, which is newer than {newest}: its operators may mean something else"
+        ));
     }
+    interpreter.set_states(states)?;
+    Ok(interpreter)
 }
 
 /// Refuses what is not a TorchScript archive of today's form; returns its version.
@@ -146,9 +164,20 @@ fn check(archive: &Archive) -> Result<u64> {
     version.map_or(Ok(3), |version| version.parse().map_err(|_| Error::input(format!("its version is {version:?}"))))
 }
 
+/// The class of the root module.
+fn class_of(heap: &Heap, root: &Item) -> Result<Rc<ClassCode>> {
+    let Value::Object(cell) = root.value else {
+        return Err(Error::input("the archive has no module"));
+    };
+    match heap.get(cell).map(|data| &**data) {
+        Some(CellData::Object(object)) => Ok(Rc::clone(&object.class)),
+        _ => Err(Error::internal("expected an object")),
+    }
+}
+
 /// Runs a method of the root module.
 fn run(this: &mut Interpreter<'_, '_>, archive: &Archive, root: &Item, options: &SourceOptions) -> Result<Program> {
-    let class = class_of(this, root)?;
+    let class = class_of(&this.heap, root)?;
     // A call of the module runs its hooks, a call of `forward` does not.
     let has_hooks = !class.tree.pre_hooks.is_empty() || !class.tree.hooks.is_empty();
     let (name, hooks) = match options.method.as_deref() {
@@ -166,6 +195,7 @@ fn run(this: &mut Interpreter<'_, '_>, archive: &Archive, root: &Item, options: 
         return Err(interpret::weights_are_missing());
     }
     let specs = inputs::specs(archive, &method.tree, name, options)?;
+    this.origins = inputs::origins(archive, &method.tree, name, &specs)?;
     let mut found = Vec::new();
     let mut args = Vec::new();
     for param in method.tree.params.iter().skip(1) {
@@ -179,6 +209,7 @@ fn run(this: &mut Interpreter<'_, '_>, archive: &Archive, root: &Item, options: 
     let before = this.attributes();
     let result = this.call_root(&class, &method, root, args, hooks)?;
     let changed = this.changed_attributes(&before);
+    this.note_suspects();
     let mut program = this.program(found, &result, changed)?;
     for symbol in &this.recorder.size_symbols {
         program.ranges.insert(symbol.clone(), (Some(1), None));
@@ -186,19 +217,9 @@ fn run(this: &mut Interpreter<'_, '_>, archive: &Archive, root: &Item, options: 
     Ok(program)
 }
 
-fn class_of(this: &Interpreter<'_, '_>, root: &Item) -> Result<Rc<ClassCode>> {
-    let Value::Object(cell) = root.value else {
-        return Err(Error::input("the archive has no module"));
-    };
-    match this.heap.get(cell).map(|data| &**data) {
-        Some(CellData::Object(object)) => Ok(Rc::clone(&object.class)),
-        _ => Err(Error::internal("expected an object")),
-    }
-}
-
 /// Runs what several traces have in common.
 fn run_traces(this: &mut Interpreter<'_, '_>, traces: &Traces, root: &Item, lent: Vec<Tensor>) -> Result<Program> {
-    let class = class_of(this, root)?;
+    let class = class_of(&this.heap, root)?;
     let method = traces.method(&class)?;
     let mut found = Vec::new();
     let mut values = Vec::new();

@@ -11,62 +11,162 @@ use crate::frontend::pickle::{Id, Object, Pickle};
 
 /// The largest debug entry that is read.
 const MAX_SIZE: usize = 256 << 20;
+/// The most bytes of texts that are looked at for all lines together.
+const MAX_WORK: usize = 1 << 30;
+
+/// So many records before one without a text are looked at.
+const NEARBY: usize = 4;
 
 /// Lines by file and offset.
 #[derive(Debug)]
 pub struct Sources<'a> {
     archive: &'a Archive,
-    files: FxHashMap<Name, Rc<Vec<Record>>>,
-    /// Whether lines are asked for.
-    pub enabled: bool,
+    files: FxHashMap<Name, Table>,
+    /// The bytes of texts that may still be looked at.
+    budget: usize,
+}
+
+/// The debug entry of a file.
+#[derive(Debug, Default)]
+struct Table {
+    strings: Vec<String>,
+    /// In the order of their offsets.
+    records: Vec<Record>,
+    /// Descriptions of records that were asked for.
+    known: FxHashMap<usize, Option<Place>>,
 }
 
 /// From this offset on, code comes from this place.
 #[derive(Debug)]
 struct Record {
     at: i64,
-    line: Option<String>,
+    /// The text is these strings in a row.
+    text: Vec<u32>,
+    file: Option<u32>,
+    /// The line of the file where the text starts.
+    first: Option<i64>,
+    /// The offset in the text.
+    start: i64,
+}
+
+/// A place in the author's source.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// `File "x.py", line 3, in forward`
+    pub line: Rc<str>,
+    /// Whether the code there was run by `torch.jit.trace`; else it was scripted.
+    pub is_traced: bool,
 }
 
 impl<'a> Sources<'a> {
     /// The sources of an archive.
     pub fn new(archive: &'a Archive) -> Sources<'a> {
-        Sources { archive, files: FxHashMap::default(), enabled: true }
+        Sources { archive, files: FxHashMap::default(), budget: MAX_WORK }
     }
 
-    /// The line of the author that an offset of a file comes from: `File "x.py", line 3, in forward`.
-    pub fn line(&mut self, file: &Name, at: usize) -> Option<String> {
-        let records = match self.files.get(file) {
-            Some(records) => Rc::clone(records),
-            None => {
-                let records = Rc::new(self.records(file).unwrap_or_default());
-                self.files.insert(Rc::clone(file), Rc::clone(&records));
-                records
-            }
-        };
+    /// The place in the author's source that an offset of a file comes from.
+    pub fn place(&mut self, file: &Name, at: usize) -> Option<Place> {
+        if !self.files.contains_key(file) {
+            let table = self.table(file).unwrap_or_default();
+            self.files.insert(Rc::clone(file), table);
+        }
+        let table = self.files.get_mut(file)?;
         let at = i64::try_from(at).ok()?;
-        let after = records.partition_point(|record| record.at <= at);
-        records.get(after.checked_sub(1)?)?.line.clone()
+        let mut index = table.records.partition_point(|record| record.at <= at).checked_sub(1)?;
+        // Brackets and names have records without a text.
+        for _ in 0..NEARBY {
+            if table.records.get(index).is_none_or(|record| !record.text.is_empty()) {
+                break;
+            }
+            index = index.checked_sub(1)?;
+        }
+        if let Some(known) = table.known.get(&index) {
+            return known.clone();
+        }
+        let place = table.described(index, &mut self.budget);
+        table.known.insert(index, place.clone());
+        place
     }
 
-    fn records(&self, file: &str) -> Option<Vec<Record>> {
+    fn table(&self, file: &str) -> Option<Table> {
         let bytes = self.archive.inflated(&format!("{file}.debug_pkl"), MAX_SIZE).ok()?;
         let pickle = Pickle::read(&bytes).ok()?;
         let root = pickle.tuple(pickle.root())?;
-        let mut found: Vec<Record> = match root {
+        let mut table = Table::default();
+        match root {
             [format, strings, records] if pickle.str(*format) == Some("FORMAT_WITH_STRING_TABLE") => {
-                let strings: Vec<&str> =
-                    items(&pickle, *strings)?.iter().map(|id| pickle.str(*id).unwrap_or_default()).collect();
-                items(&pickle, *records)?.iter().filter_map(|id| tabled(&pickle, *id, &strings)).collect()
+                let strings = items(&pickle, *strings)?.iter();
+                table.strings = strings.map(|id| pickle.str(*id).unwrap_or_default().to_owned()).collect();
+                table.records = items(&pickle, *records)?.iter().filter_map(|id| tabled(&pickle, *id)).collect();
             }
-            records => records.iter().filter_map(|id| plain(&pickle, *id)).collect(),
-        };
-        found.sort_by_key(|record| record.at);
-        Some(found)
+            records => {
+                let mut known = FxHashMap::default();
+                for id in records {
+                    let record = plain(&pickle, *id, &mut table.strings, &mut known);
+                    table.records.extend(record);
+                }
+            }
+        }
+        table.records.sort_by_key(|record| record.at);
+        Some(table)
     }
 }
 
+impl Table {
+    /// Text of a record, up to `most` bytes.
+    fn text(&self, record: &Record, most: usize) -> String {
+        let mut text = String::new();
+        for index in &record.text {
+            let Some(string) = self.strings.get(*index as usize) else { continue };
+            text.push_str(string);
+            if text.len() >= most {
+                break;
+            }
+        }
+        text
+    }
+
+    /// A trace has the Python call stack as its text; a scripted function its source, with a file and line.
+    fn described(&self, index: usize, budget: &mut usize) -> Option<Place> {
+        /// A call stack or a function has less.
+        const MOST: usize = 1 << 20;
+        let record = self.records.get(index)?;
+        let text = self.text(record, MOST.min(*budget));
+        *budget = budget.saturating_sub(text.len());
+        let file = record.file.and_then(|file| self.strings.get(file as usize));
+        let mut frames = text.lines().map_while(frame);
+        if let Some(innermost) = frames.next() {
+            let is_own = |(file, ..): &(&str, u32, &str)| !file.contains("/torch/");
+            let own = if is_own(&innermost) { innermost } else { frames.find(is_own).unwrap_or(innermost) };
+            let (file, line, function) = own;
+            let line = format!("File \"{file}\", line {line}, in {function}");
+            return Some(Place { line: Rc::from(line), is_traced: true });
+        }
+        let (file, first) = (file.filter(|file| !file.is_empty())?, record.first?);
+        let before = text.get(..usize::try_from(record.start).ok()?).unwrap_or(&text);
+        let line = first.saturating_add(i64::try_from(before.matches('\n').count()).ok()?);
+        let function = text.trim_start().strip_prefix("def ").and_then(|rest| rest.split('(').next());
+        let line = match function {
+            Some(function) => format!("File \"{file}\", line {line}, in {function}"),
+            None => format!("File \"{file}\", line {line}"),
+        };
+        Some(Place { line: Rc::from(line), is_traced: false })
+    }
+}
+
+/// `/x/model.py(12): forward`
+fn frame(line: &str) -> Option<(&str, u32, &str)> {
+    let (place, function) = line.trim().rsplit_once("): ")?;
+    let (file, line) = place.rsplit_once('(')?;
+    line.parse::<u32>().ok().map(|line| (file, line, function))
+}
+
+/// The elements of a tuple, of a list, or of `build_intlist([..])`.
 fn items<'p>(pickle: &'p Pickle<'_>, id: Id) -> Option<&'p [Id]> {
+    let id = match pickle.get(id) {
+        Object::Call(call) => *pickle.tuple(call.args)?.first()?,
+        _ => id,
+    };
     match pickle.get(id) {
         Object::List(items) | Object::Tuple(items) => Some(items),
         _ => None,
@@ -74,47 +174,33 @@ fn items<'p>(pickle: &'p Pickle<'_>, id: Id) -> Option<&'p [Id]> {
 }
 
 /// `(offset, ((text: indices, file: index, first line), start, end), tag)`
-fn tabled(pickle: &Pickle<'_>, id: Id, strings: &[&str]) -> Option<Record> {
+fn tabled(pickle: &Pickle<'_>, id: Id) -> Option<Record> {
     let [at, range, ..] = pickle.tuple(id)? else { return None };
     let at = pickle.int(*at)?;
-    let line = || -> Option<String> {
+    let index = |id: &Id| pickle.int(*id).and_then(|index| u32::try_from(index).ok());
+    let record = || -> Option<Record> {
         let [source, start, ..] = pickle.tuple(*range)? else { return None };
         let [text, file, first] = pickle.tuple(*source)? else { return None };
-        let string = |id: Id| strings.get(usize::try_from(pickle.int(id)?).ok()?).copied();
-        let text: String = items(pickle, *text)?.iter().filter_map(|id| string(*id)).collect();
-        described(&text, string(*file), pickle.int(*first), pickle.int(*start)?)
+        let text = items(pickle, *text)?.iter().filter_map(index).collect();
+        Some(Record { at, text, file: index(file), first: pickle.int(*first), start: pickle.int(*start)? })
     };
-    Some(Record { at, line: line() })
+    Some(record().unwrap_or_else(|| Record { at, text: Vec::new(), file: None, first: None, start: 0 }))
 }
 
 /// `(offset, (text, file, line), start, end, ..)`
-fn plain(pickle: &Pickle<'_>, id: Id) -> Option<Record> {
+fn plain(pickle: &Pickle<'_>, id: Id, strings: &mut Vec<String>, known: &mut FxHashMap<Id, u32>) -> Option<Record> {
     let [at, source, start, ..] = pickle.tuple(id)? else { return None };
     let at = pickle.int(*at)?;
-    let line = || -> Option<String> {
-        let [text, file, first] = pickle.tuple(*source)? else { return None };
-        described(pickle.str(*text)?, pickle.str(*file), pickle.int(*first), pickle.int(*start)?)
+    let [text, file, first] = pickle.tuple(*source)? else { return None };
+    let mut string = |id: &Id| -> Option<u32> {
+        if let Some(index) = known.get(id) {
+            return Some(*index);
+        }
+        strings.push(pickle.str(*id)?.to_owned());
+        let index = u32::try_from(strings.len() - 1).ok()?;
+        known.insert(*id, index);
+        Some(index)
     };
-    Some(Record { at, line: line() })
-}
-
-/// A scripted function has its file and line; a trace has the Python call stack as its text.
-fn described(text: &str, file: Option<&str>, first: Option<i64>, start: i64) -> Option<String> {
-    if let (Some(file), Some(first)) = (file.filter(|file| !file.is_empty()), first) {
-        let before = text.get(..usize::try_from(start).ok()?).unwrap_or(text);
-        let line = first + i64::try_from(before.matches('\n').count()).ok()?;
-        let function = text.trim_start().strip_prefix("def ").and_then(|rest| rest.split('(').next());
-        return Some(match function {
-            Some(function) => format!("File \"{file}\", line {line}, in {function}"),
-            None => format!("File \"{file}\", line {line}"),
-        });
-    }
-    let frames = text.lines().filter_map(|line| {
-        let (place, function) = line.trim().rsplit_once("): ")?;
-        let (file, line) = place.rsplit_once('(')?;
-        line.parse::<u32>().ok().map(|line| (file, line, function))
-    });
-    let frames: Vec<(&str, u32, &str)> = frames.collect();
-    let own = frames.iter().find(|(file, ..)| !file.contains("/torch/")).or(frames.first());
-    own.map(|(file, line, function)| format!("File \"{file}\", line {line}, in {function}"))
+    let text = string(text).into_iter().collect();
+    Some(Record { at, text, file: string(file), first: pickle.int(*first), start: pickle.int(*start)? })
 }

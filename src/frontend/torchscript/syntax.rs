@@ -1,5 +1,6 @@
 //! The tree of a file of code: classes, functions, statements and expressions, with offsets in the code.
 
+use std::fmt;
 use std::rc::Rc;
 
 pub use super::lexer::Name;
@@ -148,6 +149,24 @@ impl Expr {
             ExprKind::Name(name) => Some(name.to_string()),
             ExprKind::Attribute(object, name) => object.path().map(|path| format!("{path}.{name}")),
             _ => None,
+        }
+    }
+}
+
+/// A literal or name as in Python; other expressions are `..`.
+impl fmt::Display for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = |items: &[Expr]| items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        match &self.kind {
+            ExprKind::None => f.write_str("None"),
+            ExprKind::Bool(true) => f.write_str("True"),
+            ExprKind::Bool(false) => f.write_str("False"),
+            ExprKind::Int(number) => write!(f, "{number}"),
+            ExprKind::Float(number) => write!(f, "{number:?}"),
+            ExprKind::Str(text) => write!(f, "{text:?}"),
+            ExprKind::List(items) => write!(f, "[{}]", all(items)),
+            ExprKind::Tuple(items) => write!(f, "({})", all(items)),
+            _ => f.write_str(self.path().as_deref().unwrap_or("..")),
         }
     }
 }

@@ -23,7 +23,7 @@ impl Interpreter<'_, '_> {
             ExprKind::Attribute(object, name) => {
                 let is_name = |expr: &Expr| matches!(&expr.kind, ExprKind::Name(_));
                 if is_name(object) && self.is_global(object, "torch") {
-                    return self.torch(name, args, named);
+                    return self.torch(callee.at, name, args, named);
                 }
                 if self.is_global(object, "ops")
                     && let ExprKind::Attribute(_, namespace) = &object.kind
@@ -58,8 +58,11 @@ impl Interpreter<'_, '_> {
     }
 
     /// `torch.NAME(..)`
-    fn torch(&mut self, name: &Name, args: &[Expr], named: &[(Name, Expr)]) -> Result<Item> {
+    fn torch(&mut self, at: usize, name: &Name, args: &[Expr], named: &[(Name, Expr)]) -> Result<Item> {
+        let exprs = (args, named);
         let (args, named) = self.arguments(args, named)?;
+        self.note_literals(exprs.0, exprs.1);
+        self.frame_mut()?.at = at;
         match (&**name, args.first()) {
             ("device", Some(item)) => Ok(Item::new(item.value.clone(), Type::Device).typed(Type::Device)),
             ("wait", Some(item)) => Ok(item.clone()),

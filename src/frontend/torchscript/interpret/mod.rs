@@ -35,6 +35,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::code::{ClassCode, Code, FunctionCode, readable};
+use super::inputs::Origin;
 use super::schemas::Schemas;
 use super::sources::Sources;
 use super::syntax::Name;
@@ -42,6 +43,7 @@ use super::traces::Sizes;
 use super::values::{Cell, CellData, Heap, Item, Object, Value};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
+use burnt::Suspect;
 pub use operators::weights_are_missing;
 use recorder::Recorder;
 pub use strides::contiguous;
@@ -77,6 +79,12 @@ pub struct Interpreter<'a, 'r> {
     depth: usize,
     /// Whether the last error was raised by the model.
     raised: bool,
+    /// Where the symbolic sizes of inputs come from.
+    pub origins: FxHashMap<String, Origin>,
+    /// The literals among the arguments of the last call of an operator.
+    literals: Vec<i64>,
+    /// Literals that may be sizes of the example.
+    suspects: Vec<Suspect>,
     /// What booleans compare, for those that compare sizes.
     comparisons: FxHashMap<Name, (String, SymInt, SymInt)>,
     /// Constants of classes, which objects share.
@@ -112,6 +120,9 @@ impl<'a, 'r> Interpreter<'a, 'r> {
             rounds: 0,
             depth: 0,
             raised: false,
+            origins: FxHashMap::default(),
+            literals: Vec::new(),
+            suspects: Vec::new(),
             comparisons: FxHashMap::default(),
             finals: FxHashMap::default(),
         }
@@ -170,8 +181,8 @@ impl<'a, 'r> Interpreter<'a, 'r> {
     fn source_line(&mut self) -> Option<String> {
         // A library function has lines of the library only; the caller's are of more use.
         for frame in self.frames.iter().rev() {
-            if let Some(line) = self.sources.line(&frame.function.file, frame.at) {
-                return Some(line);
+            if let Some(place) = self.sources.place(&frame.function.file, frame.at) {
+                return Some(place.line.to_string());
             }
         }
         None
@@ -184,21 +195,22 @@ impl<'a, 'r> Interpreter<'a, 'r> {
         if error.place.first().is_some_and(|place| !is_vague(place)) {
             return error;
         }
-        let line = self.source_line();
-        let Some(frame) = self.frames.last() else { return error };
-        let mut name = readable(&frame.function.owner);
-        if frame.class.as_ref() == Some(&frame.function.owner) || &*frame.function.tree.name == "forward" {
-            name = format!("{name}.{}", frame.function.tree.name);
+        let place = self.running_place();
+        let path = self.frames.last().and_then(|frame| frame.module.as_deref()).filter(|path| !path.is_empty());
+        error.at(match path {
+            Some(path) => format!("module `{path}`, {place}"),
+            None => place,
+        })
+    }
+
+    /// The function that runs: `Net.forward`.
+    fn function_name(&self) -> String {
+        let Some(frame) = self.frames.last() else { return String::new() };
+        let name = readable(&frame.function.owner);
+        match frame.class.as_ref() == Some(&frame.function.owner) || &*frame.function.tree.name == "forward" {
+            true => format!("{name}.{}", frame.function.tree.name),
+            false => name,
         }
-        let path = frame.module.as_deref().filter(|path| !path.is_empty());
-        let mut place = match path {
-            Some(path) => format!("module `{path}`, {name}"),
-            None => name,
-        };
-        if let Some(line) = line {
-            place = format!("{place}, {}", aten2onnx_onnx::without_folders(&line));
-        }
-        error.at(place)
     }
 
     /// Runs a method of the root module, and its hooks around it.

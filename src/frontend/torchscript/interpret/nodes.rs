@@ -66,10 +66,7 @@ impl Interpreter<'_, '_> {
     }
 
     fn new_node(&mut self, target: &str, args: Vec<(String, Arg)>) -> Result<Node> {
-        let source_line = match self.sources.enabled {
-            true => self.source_line(),
-            false => None,
-        };
+        let source_line = self.source_line();
         let name = self.recorder.fresh(stem(target));
         let frame = self.frames.last();
         Ok(Node {
@@ -204,7 +201,7 @@ impl Interpreter<'_, '_> {
             node.outputs = vec![NodeOutput::None];
             return Ok(Vec::new());
         }
-        self.recorder.check_literals(node)?;
+        self.check_sizes(node)?;
         let inferred = self
             .recorder
             .scratch
