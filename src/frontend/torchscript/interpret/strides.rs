@@ -35,7 +35,9 @@ pub(super) fn of_result(
         _ => true,
     };
     let all_plain = node.args.iter().all(|(_, arg)| is_plain(arg));
-    let makes = is_always_contiguous(&node.target);
+    // Padding keeps a format of channels last, which needs four axes.
+    let pads = sizes.len() < 4 && matches!(node.target.as_str(), "aten::pad" | "aten::constant_pad_nd");
+    let makes = pads || is_always_contiguous(&node.target);
     ((all_plain || makes) && keeps_format && !is_strided(&node.target)).then(|| (contiguous(sizes), SymInt::from(0)))
 }
 
