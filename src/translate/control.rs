@@ -2,7 +2,7 @@
 
 use super::{Known, Translation};
 use crate::program::{Arg, Graph, Node, NodeOutput};
-use aten2onnx_builder::{In, Out};
+use aten2onnx_builder::{In, Out, Scalar};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::facts::CONTROL;
@@ -148,6 +148,12 @@ impl Translation<'_> {
         for (known, dtype) in carried.into_iter().zip(&dtypes) {
             let value = self.known_value(known)?;
             starts.push(self.builder.cast(value, *dtype)?.into());
+        }
+        // Loop has two inputs at least, also without values that are carried.
+        if let [_, flag] = starts.as_mut_slice()
+            && matches!(flag, In::None)
+        {
+            *flag = self.known_value(Known::Number(Scalar::Bool(true)))?.into();
         }
         let symbols = self.symbols.clone();
         let all: Vec<Type> =

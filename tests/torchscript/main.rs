@@ -38,4 +38,20 @@ mod python {
         let arguments = [samples::folder().to_str().unwrap().to_owned(), folder.path().to_str().unwrap().to_owned()];
         common::judge("torchscript/judge.py", &arguments[0], &[&arguments[1]]);
     }
+    /// Some of the models of `zoo/models.py`, both ways; `TORCHSCRIPT_ZOO="timm:vit* detection:*"` chooses others.
+    #[test]
+    fn real_models_give_the_numbers_of_pytorch() {
+        let wanted = std::env::var("TORCHSCRIPT_ZOO").unwrap_or_else(|_| {
+            "classification:shufflenet_v2_x0_5 segmentation:lraspp_* quantization:quantized_shufflenet_v2_x0_5"
+                .to_owned()
+        });
+        let arguments: Vec<&str> = wanted.split_whitespace().chain(["--all-right"]).collect();
+        common::judge("torchscript/zoo/run.py", env!("CARGO_BIN_EXE_aten2onnx"), &arguments);
+    }
+
+    #[test]
+    fn traced_transformers_give_the_numbers_of_pytorch() {
+        let arguments = ["transformers:BertModel", "transformers:LlamaModel", "--modes", "traced", "--all-right"];
+        common::judge("torchscript/zoo/run.py", env!("CARGO_BIN_EXE_aten2onnx"), &arguments);
+    }
 }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::code::readable;
-use super::values::{CellData, Heap, Item, Packed, Tensor, Value};
+use super::values::{CellData, Heap, Item, Packed, Rounding, Tensor, Value};
 use aten2onnx_core::error::{Error, Result};
 
 /// The packed weights that a state describes.
@@ -59,19 +59,26 @@ fn linear(items: &[Item]) -> Option<Packed> {
     Some(Packed::of(tensor(weight)?, tensor(bias)))
 }
 
-/// `("quantized_dynamic", tensors, doubles, ints, packed linears)`; the tensors are the biases.
+/// `("quantized_dynamic" or "quantized_fp16", tensors, doubles, ints, packed linears)`; the tensors are the biases, the int
+/// says whether operands are rounded to 7 bits.
 fn cell(items: &[Item], heap: &Heap) -> Option<Packed> {
-    let [kind, tensors, _, _, linears] = items else { return None };
-    if !matches!(&kind.value, Value::Str(kind) if &**kind == "quantized_dynamic") {
-        return None;
-    }
+    let [kind, tensors, _, ints, linears] = items else { return None };
+    let rounding = match &kind.value {
+        Value::Str(kind) if &**kind == "quantized_fp16" => Rounding::None,
+        Value::Str(kind) if &**kind == "quantized_dynamic" => match list(ints, heap)?.first().map(|item| &item.value) {
+            Some(Value::Int(0)) => Rounding::Full,
+            _ => Rounding::Reduced,
+        },
+        _ => return None,
+    };
     let biases: Vec<Tensor> = list(tensors, heap)?.iter().filter_map(tensor).collect();
     let mut parts = Vec::new();
     for (index, linear) in list(linears, heap)?.iter().enumerate() {
         let Value::Packed(packed) = &linear.value else { return None };
-        let bias = biases.get(index).cloned();
+        // torch computes with the bias that is packed with the weight.
+        let bias = packed.bias.clone().or_else(|| biases.get(index).cloned());
         parts.push(Rc::new(Packed::of(packed.weight.clone(), bias)));
     }
     let first = parts.first()?;
-    Some(Packed { parts: parts.clone(), ..Packed::of(first.weight.clone(), None) })
+    Some(Packed { rounding, ..Packed::of(first.weight.clone(), None) }.with_parts(parts))
 }

@@ -43,10 +43,19 @@ pub enum Value {
     Uninitialized,
     /// The packed weights of a quantized operator.
     Packed(Rc<Packed>),
+    /// A module that data chooses.
+    Choice(Rc<Choice>),
     /// What has no meaning here: a generator, a stream.
     Opaque(Name),
     /// A variable that could not be united after branches: an error for whoever reads it.
     Broken(Rc<Error>),
+}
+
+/// One of several values, by an index that is only known at run time.
+#[derive(Debug)]
+pub struct Choice {
+    pub index: Value,
+    pub items: Vec<Item>,
 }
 
 /// A tuple.
@@ -115,12 +124,39 @@ pub struct Packed {
     pub config: Option<Tensor>,
     /// For a recurrent cell: weights of the inputs and of the states.
     pub parts: Vec<Rc<Packed>>,
+    /// How such a cell rounds its operands.
+    pub rounding: Rounding,
+}
+
+/// How dynamic quantization rounds the operand of a weight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rounding {
+    /// Not at all: the weights are halves.
+    None,
+    /// To 8 bits.
+    Full,
+    /// To 7 bits.
+    Reduced,
 }
 
 impl Packed {
     /// A weight and a bias.
     pub fn of(weight: Tensor, bias: Option<Tensor>) -> Packed {
-        Packed { weight, bias, geometry: Vec::new(), groups: 1, transposed: false, config: None, parts: Vec::new() }
+        Packed {
+            weight,
+            bias,
+            geometry: Vec::new(),
+            groups: 1,
+            transposed: false,
+            config: None,
+            parts: Vec::new(),
+            rounding: Rounding::Reduced,
+        }
+    }
+
+    /// A cell of these parts.
+    pub fn with_parts(self, parts: Vec<Rc<Packed>>) -> Packed {
+        Packed { parts, ..self }
     }
 }
 
@@ -269,6 +305,7 @@ impl Value {
             (Value::Enum(a), Value::Enum(b)) => a.class == b.class && a.name == b.name,
             (Value::Function(a), Value::Function(b)) => a.owner == b.owner && a.tree.name == b.tree.name,
             (Value::Packed(a), Value::Packed(b)) => Rc::ptr_eq(a, b),
+            (Value::Choice(a), Value::Choice(b)) => Rc::ptr_eq(a, b),
             (Value::Tuple(a), Value::Tuple(b)) => {
                 a.items.len() == b.items.len() && a.items.iter().zip(&b.items).all(|(a, b)| a.value.is_same(&b.value))
             }
@@ -297,6 +334,7 @@ impl Value {
             Value::Enum(_) => "a member of an enum",
             Value::Uninitialized => "an uninitialized value",
             Value::Packed(_) => "packed weights",
+            Value::Choice(_) => "a module that is chosen at run time",
             Value::Opaque(_) => "an opaque object",
             Value::Broken(_) => "a value that depends on a condition",
         }

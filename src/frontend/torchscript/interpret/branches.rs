@@ -18,6 +18,9 @@ pub(super) struct Trial {
     pub changes: Changes,
 }
 
+/// Something that is run, as statements are; the result is what they return.
+pub(super) type Run<'f, I> = dyn Fn(&mut I) -> Result<Option<Item>> + 'f;
+
 impl Interpreter<'_, '_> {
     /// `if condition: yes else: no`
     pub(super) fn branch(&mut self, condition: &Expr, yes: &[Stmt], no: &[Stmt]) -> Result<Option<Item>> {
@@ -39,14 +42,19 @@ impl Interpreter<'_, '_> {
             self.note_assertion();
             return self.block(yes);
         }
+        self.either(flag, &|this: &mut Self| this.block(yes), &|this: &mut Self| this.block(no))
+    }
+
+    /// One of two things, as a flag says that is only known at run time.
+    pub(super) fn either(&mut self, flag: &Value, yes: &Run<'_, Self>, no: &Run<'_, Self>) -> Result<Option<Item>> {
         let symbols = self.recorder.symbol_count();
         let Some(first) = self.trial(yes)? else {
             self.note_assertion();
-            return self.block(no);
+            return no(self);
         };
         let Some(second) = self.trial(no)? else {
             self.note_assertion();
-            return self.block(yes);
+            return yes(self);
         };
         let mut union = Union::new(symbols, first.body, second.body);
         let mut locals: Vec<(Name, Item)> = Vec::new();
@@ -77,7 +85,7 @@ impl Interpreter<'_, '_> {
             self.note(format!(
                 "the model does something else for tensors of size 0 or 1{place}, which the exported model does not"
             ));
-            return self.block(if usual { yes } else { no });
+            return if usual { yes(self) } else { no(self) };
         }
         self.united_heap(&mut union, first.changes, second.changes)?;
         self.finish_branch(flag, union)?;
@@ -87,12 +95,12 @@ impl Interpreter<'_, '_> {
         Ok(None)
     }
 
-    /// Runs statements and returns what they did; afterwards nothing has changed. None if they raise.
-    pub(super) fn trial(&mut self, body: &[Stmt]) -> Result<Option<Trial>> {
+    /// Runs something and returns what it did; afterwards nothing has changed. None if they raise.
+    pub(super) fn trial(&mut self, body: &Run<'_, Self>) -> Result<Option<Trial>> {
         let locals = self.frame()?.locals.clone();
         self.heap.begin();
         self.recorder.open();
-        let result = self.block(body);
+        let result = body(self);
         let body = self.recorder.close();
         let locals = std::mem::replace(&mut self.frame_mut()?.locals, locals);
         let changes = self.heap.undo();

@@ -165,6 +165,10 @@ impl Interpreter<'_, '_> {
                 let method = method.ok_or_else(|| Error::unsupported(format!("a tuple has no method `{name}`")))?;
                 self.call_function(&method, Some(object.clone()), args, named)
             }
+            Value::Choice(choice) => {
+                let call = |this: &mut Self, module: &Item| this.call_method(module, name, args.clone(), named.clone());
+                self.chosen(choice, 0, &call)
+            }
             Value::Packed(packed) => {
                 let packed = Rc::clone(packed);
                 self.packed_method(&packed, name)

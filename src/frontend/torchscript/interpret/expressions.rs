@@ -111,15 +111,17 @@ impl Interpreter<'_, '_> {
             }
             Value::Object(cell) => {
                 let object = self.object(*cell)?;
-                let modules = object.attributes.iter().filter(|(_, item)| matches!(item.value, Value::Object(_)));
-                let found = match &index.value {
-                    Value::Str(name) => object.attributes.get(name).cloned(),
-                    _ => {
-                        let at = known_index(&index, modules.clone().count())?;
-                        modules.map(|(_, item)| item).nth(at).cloned()
-                    }
-                };
-                found.ok_or_else(|| Error::input("a container has no such module"))
+                let missing = || Error::input("a container has no such module");
+                if let Value::Str(name) = &index.value {
+                    return object.attributes.get(name).cloned().ok_or_else(missing);
+                }
+                let modules = object.attributes.values().filter(|item| matches!(item.value, Value::Object(_)));
+                let modules: Vec<Item> = modules.cloned().collect();
+                if let Some(choice) = self.choice(&index, modules.clone())? {
+                    return Ok(Item::new(Value::Choice(choice), Type::Any));
+                }
+                let at = known_index(&index, modules.len())?;
+                modules.into_iter().nth(at).ok_or_else(missing)
             }
             Value::Str(_) if !matches!(index.value, Value::Str(_)) => {
                 self.operator("prim::StringIndex", vec![object.clone(), index], Vec::new())

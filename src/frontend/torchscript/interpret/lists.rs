@@ -104,7 +104,12 @@ impl Interpreter<'_, '_> {
         Ok(Some(match short {
             "len" => Item::int(items.len() as i64),
             "__getitem__" => {
-                let at = known_index(call.item(1)?, items.len())?;
+                let index = call.item(1)?;
+                if let Some(choice) = self.choice(index, items.clone())? {
+                    let found = self.chosen(&choice, 0, &|_, item| Ok(item.clone()))?;
+                    return Ok(Some(found.typed(of)));
+                }
+                let at = known_index(index, items.len())?;
                 let found = items.get(at).cloned().ok_or_else(|| Error::internal("an index is out of range"))?;
                 found.typed(of)
             }

@@ -169,7 +169,8 @@ impl Interpreter<'_, '_> {
         if let Some(name) = search.index {
             self.assign(name, Item::new(number, Type::Int))?;
         }
-        let trial = self.trial(search.body);
+        let body = search.body;
+        let trial = self.trial(&|this: &mut Self| this.block(body));
         self.frame_mut()?.locals = locals;
         let mut outer = self.heap.undo();
         let mut trial = trial?.ok_or_else(|| Error::unsupported("each round of a loop raises an exception"))?;

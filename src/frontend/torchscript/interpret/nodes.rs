@@ -369,8 +369,11 @@ impl Interpreter<'_, '_> {
 /// The node without the flag that makes it update statistics: its results have the same types.
 fn without_updates(node: &Node) -> Cow<'_, Node> {
     let updates = effects::operator(&node.target).map_or(&[][..], |operator| operator.updates);
+    let is_given = |param: &str| node.args.iter().any(|(name, arg)| name == param && !matches!(arg, Arg::None));
     let is_flag = |name: &str, arg: &Arg| {
-        matches!(arg, Arg::Bool(true)) && updates.iter().any(|update| update.flag == Some(name))
+        let switches =
+            |update: &effects::Update| update.flag == Some(name) && update.args.iter().any(|arg| is_given(arg));
+        matches!(arg, Arg::Bool(true)) && updates.iter().any(switches)
     };
     if !node.args.iter().any(|(name, arg)| is_flag(name, arg)) {
         return Cow::Borrowed(node);

@@ -57,6 +57,10 @@ impl Interpreter<'_, '_> {
             "aten::format" => return self.format(&args),
             "prim::ConstantMKLDNNTensor" => return Err(weights_are_missing()),
             "aten::to" => return self.to(args, named),
+            "aten::_shape_as_tensor" => {
+                let sizes = self.operator("aten::size", args, named)?;
+                return self.operator("aten::tensor", vec![sizes], Vec::new());
+            }
             "prim::TupleIndex" | "prim::unchecked_cast" if args.len() == 1 => {
                 return args.into_iter().next().ok_or_else(|| Error::internal("no argument"));
             }

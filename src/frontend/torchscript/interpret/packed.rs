@@ -165,7 +165,7 @@ impl Interpreter<'_, '_> {
     }
 
     /// Rounds floats to what a quantized tensor can hold.
-    fn quantized(&mut self, tensor: &Tensor, by: Quantized) -> Result<Item> {
+    pub(super) fn quantized(&mut self, tensor: &Tensor, by: Quantized) -> Result<Item> {
         let (target, args) = self.rounding("quantize", &tensor.name, &by)?;
         let integers = self.tensor_node(target, args)?;
         let floats = self.dequantized(&integers.name, &by)?;
@@ -174,7 +174,7 @@ impl Interpreter<'_, '_> {
     }
 
     /// The same with the given scale and zero point.
-    fn requantized(&mut self, tensor: &Tensor, scale: &Value, zero_point: &Value) -> Result<Item> {
+    pub(super) fn requantized(&mut self, tensor: &Tensor, scale: &Value, zero_point: &Value) -> Result<Item> {
         let by = Quantized {
             dtype: Dtype::Uint8,
             scale: scale.clone(),
@@ -216,15 +216,26 @@ impl Interpreter<'_, '_> {
                 }
                 _ => Ok(None),
             },
-            ("aten", "quantized_lstm") => self.dynamic_lstm(call).map(Some),
-            ("quantized", _) => self.of_namespace(short, call).map(Some),
+            ("aten", "quantized_lstm" | "quantized_gru") => self.dynamic_layers(call).map(Some),
+            ("quantized", "make_quantized_cell_params_dynamic" | "make_quantized_cell_params_fp16") => {
+                Ok(Some(Item::new(Value::Packed(self.cell_of(call)?), call.returns())))
+            }
+            ("quantized", _) => {
+                if let Some(item) = self.dynamic_cell(short, call)? {
+                    return Ok(Some(item));
+                }
+                match self.rescaled(short, call)? {
+                    Some(item) => Ok(Some(item)),
+                    None => self.of_namespace(short, call).map(Some),
+                }
+            }
             ("aten", _) => self.on_quantized(short, call),
             _ => Ok(None),
         }
     }
 
     /// A tensor argument as floats.
-    fn operand(&mut self, call: &Call, index: usize) -> Result<Tensor> {
+    pub(super) fn operand(&mut self, call: &Call, index: usize) -> Result<Tensor> {
         match call.value(index) {
             Value::Tensor(tensor) => self.plain(&tensor.clone()),
             other => Err(Error::unsupported(format!("`{}` is given {}", call.name(), other.kind()))),
@@ -250,6 +261,14 @@ impl Interpreter<'_, '_> {
             }
         }
         let Some(by) = found else { return Ok(None) };
+        let fixed = super::rescaled::fixed(short, &by);
+        if let Some(by) = fixed {
+            let result = self.node_of(call)?;
+            return match &result.value {
+                Value::Tensor(tensor) => self.quantized(&tensor.clone(), by).map(Some),
+                other => Err(Error::internal(format!("`{}` returns {}", call.name(), other.kind()))),
+            };
+        }
         if !MOVES.contains(&short) && !ROUNDS.contains(&short) {
             return Err(Error::unsupported(format!("`{}` on a quantized tensor is not supported", call.name())));
         }
@@ -260,8 +279,24 @@ impl Interpreter<'_, '_> {
         let result = self.node_of(call)?;
         match (&result.value, ROUNDS.contains(&short)) {
             (Value::Tensor(tensor), true) => self.quantized(&tensor.clone(), (*by).clone()).map(Some),
-            (Value::Tensor(tensor), false) => Ok(Some(Item::tensor(Tensor { quantized: Some(by), ..tensor.clone() }))),
-            _ => Err(Error::unsupported(format!("several results of `{}` are quantized", call.name()))),
+            _ => self.marked(result, &by).map(Some),
+        }
+    }
+
+    /// The same values as elements of quantized tensors; indices among the results stay as they are.
+    fn marked(&mut self, result: Item, by: &Rc<Quantized>) -> Result<Item> {
+        let items = match &result.value {
+            Value::Tensor(tensor) if self.dtype(tensor)?.is_float() => {
+                let quantized = Some(Rc::clone(by));
+                return Ok(Item::tensor(Tensor { quantized, ..tensor.clone() }));
+            }
+            Value::List(_) | Value::Tuple(_) => self.elements(&result)?,
+            _ => return Ok(result),
+        };
+        let items = items.into_iter().map(|item| self.marked(item, by)).collect::<Result<Vec<Item>>>()?;
+        match &result.value {
+            Value::List(_) => self.list_of(Type::Tensor, items),
+            _ => Ok(Item::tuple(items)),
         }
     }
 
@@ -314,21 +349,6 @@ impl Interpreter<'_, '_> {
                 }
                 let dim = self.recorder.number(call.value(1))?;
                 self.tensor_node("aten::cat", vec![("tensors", Arg::Tensors(names)), ("dim", dim)])?
-            }
-            "hardswish" | "leaky_relu" | "elu" => {
-                let input = self.operand(call, 0)?;
-                let mut args = vec![("self", name(&input))];
-                if kind == "leaky_relu" {
-                    args.push(("negative_slope", self.recorder.number(call.value(1))?));
-                }
-                let target = format!("aten::{kind}");
-                let (scale, zero_point) = match kind {
-                    "hardswish" => (1, 2),
-                    "leaky_relu" => (3, 4),
-                    _ => (1, 2),
-                };
-                let result = self.tensor_node(&target, args)?;
-                return self.requantized(&result, call.value(scale), call.value(zero_point));
             }
             "batch_norm" | "batch_norm1d" | "batch_norm2d" | "batch_norm3d" => {
                 let input = self.operand(call, 0)?;
@@ -385,7 +405,7 @@ impl Interpreter<'_, '_> {
         }
     }
 
-    fn linear(&mut self, input: &Tensor, packed: &Packed) -> Result<Tensor> {
+    pub(super) fn linear(&mut self, input: &Tensor, packed: &Packed) -> Result<Tensor> {
         let weight = self.plain(&packed.weight)?;
         let mut args = vec![("input", name(input)), ("weight", name(&weight))];
         if let Some(bias) = &packed.bias {
@@ -472,7 +492,7 @@ impl Interpreter<'_, '_> {
     }
 
     /// Rounds a tensor to 8 bits with the scale of its own range, as dynamic quantization does.
-    fn dynamically_rounded(&mut self, tensor: &Tensor, reduced: bool) -> Result<Tensor> {
+    pub(super) fn dynamically_rounded(&mut self, tensor: &Tensor, reduced: bool) -> Result<Tensor> {
         let high = if reduced { 127 } else { 255 };
         let limits = || vec![("quant_min", Arg::Int(0)), ("quant_max", Arg::Int(high))];
         let mut args = vec![("input", name(tensor))];
@@ -495,84 +515,6 @@ impl Interpreter<'_, '_> {
         let integers = self.tensor_node("quantized_decomposed::quantize_per_tensor.tensor", by(tensor))?;
         self.tensor_node("quantized_decomposed::dequantize_per_tensor.tensor", by(&integers))
     }
-
-    /// A dynamically quantized LSTM: each step rounds the hidden state with its own range.
-    fn dynamic_lstm(&mut self, call: &Call) -> Result<Item> {
-        let refuse = |what: &str| Error::unsupported(format!("a dynamically quantized LSTM {what} is not supported"));
-        let input = self.operand(call, 0)?;
-        let flag = |name: &str| matches!(call.named(name).map(|item| &item.value), Some(Value::Bool(true)));
-        let layers = match call.named("num_layers").map(|item| &item.value) {
-            Some(Value::Int(layers)) => *layers,
-            _ => 1,
-        };
-        if flag("bidirectional") || layers != 1 {
-            return Err(refuse("with several layers or directions"));
-        }
-        let states = self.elements(call.item(1)?)?;
-        let [h, c] = states.as_slice() else { return Err(refuse("without its states")) };
-        let params = self.elements(call.item(2)?)?;
-        let packed = match params.first().map(|item| &item.value) {
-            Some(Value::Packed(packed)) => Rc::clone(packed),
-            _ => return Err(refuse("without packed weights")),
-        };
-        let [input_part, state_part] = packed.parts.as_slice() else { return Err(refuse("without packed weights")) };
-        let axis = i64::from(flag("batch_first"));
-        let steps =
-            self.recorder.meta(&input)?.sizes.get(usize::try_from(axis).unwrap_or(0)).cloned().unwrap_or_default();
-        let Some(steps) = steps.known().filter(|steps| *steps <= 4096) else {
-            return Err(refuse("over a length that is only known at run time"));
-        };
-        let (Value::Tensor(h), Value::Tensor(c)) = (&h.value, &c.value) else {
-            return Err(refuse("without its states"));
-        };
-        let (mut h, mut c) = (self.selected(h, 0, 0)?, self.selected(c, 0, 0)?);
-        let rounded = self.dynamically_rounded(&input, true)?;
-        let of_inputs = self.linear(&rounded, input_part)?;
-        let mut outputs = Vec::new();
-        for step in 0..steps {
-            let from_input = self.selected(&of_inputs, axis, step)?;
-            let rounded = self.dynamically_rounded(&h, true)?;
-            let from_state = self.linear(&rounded, state_part)?;
-            let gates = self.binary_node("aten::add.Tensor", &from_input, &from_state)?;
-            let args = vec![
-                ("self".to_owned(), name(&gates)),
-                ("chunks".to_owned(), Arg::Int(4)),
-                ("dim".to_owned(), Arg::Int(-1)),
-            ];
-            let parts = self.emit("aten::chunk", args, &[Type::list(Type::Tensor)])?;
-            let parts = self.unpacked(&parts, 4)?;
-            let mut gate = |index: usize, function: &str| match parts.get(index).map(|item| &item.value) {
-                Some(Value::Tensor(part)) => self.tensor_node(function, vec![("self", name(part))]),
-                _ => Err(Error::internal("expected a gate")),
-            };
-            let (i, f) = (gate(0, "aten::sigmoid")?, gate(1, "aten::sigmoid")?);
-            let (g, o) = (gate(2, "aten::tanh")?, gate(3, "aten::sigmoid")?);
-            let (kept, new) =
-                (self.binary_node("aten::mul.Tensor", &f, &c)?, self.binary_node("aten::mul.Tensor", &i, &g)?);
-            c = self.binary_node("aten::add.Tensor", &kept, &new)?;
-            let squashed = self.tensor_node("aten::tanh", vec![("self", name(&c))])?;
-            h = self.binary_node("aten::mul.Tensor", &o, &squashed)?;
-            outputs.push(Some(h.name.to_string()));
-        }
-        let output =
-            self.tensor_node("aten::stack", vec![("tensors", Arg::Tensors(outputs)), ("dim", Arg::Int(axis))])?;
-        let last = |this: &mut Self, tensor: &Tensor| {
-            this.tensor_node("aten::unsqueeze", vec![("self", name(tensor)), ("dim", Arg::Int(0))]).map(Item::tensor)
-        };
-        let (h, c) = (last(self, &h)?, last(self, &c)?);
-        Ok(Item::tuple(vec![Item::tensor(output), h, c]))
-    }
-
-    fn selected(&mut self, tensor: &Tensor, dim: i64, index: i64) -> Result<Tensor> {
-        self.tensor_node(
-            "aten::select.int",
-            vec![("self", name(tensor)), ("dim", Arg::Int(dim)), ("index", Arg::Int(index))],
-        )
-    }
-
-    fn binary_node(&mut self, target: &str, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        self.tensor_node(target, vec![("self", name(a)), ("other", name(b))])
-    }
 }
 
 fn name(tensor: &Tensor) -> Arg {
@@ -586,7 +528,7 @@ fn tensor(value: &Value) -> Option<Tensor> {
     }
 }
 
-fn bounds(dtype: Dtype) -> (i64, i64) {
+pub(super) fn bounds(dtype: Dtype) -> (i64, i64) {
     match dtype {
         Dtype::Int8 => (-128, 127),
         Dtype::Uint8 => (0, 255),

@@ -35,7 +35,9 @@ pub(super) fn of_result(
         _ => true,
     };
     let all_plain = node.args.iter().all(|(_, arg)| is_plain(arg));
-    let makes = is_always_contiguous(&node.target);
+    // Padding keeps a format of channels last, which needs four axes.
+    let pads = sizes.len() < 4 && matches!(node.target.as_str(), "aten::pad" | "aten::constant_pad_nd");
+    let makes = pads || is_always_contiguous(&node.target);
     ((all_plain || makes) && keeps_format && !is_strided(&node.target)).then(|| (contiguous(sizes), SymInt::from(0)))
 }
 
@@ -192,9 +194,53 @@ fn of_view(node: &Node, meta: &TensorMeta, sizes: &[SymInt]) -> Option<(Vec<SymI
         }
         "aten::detach" | "aten::alias" | "aten::view_as" if meta.sizes == sizes => {}
         _ if is_contiguous(meta) && is_reshape(&node.target) => strides = contiguous(sizes),
+        "aten::view" | "aten::_unsafe_view" => strides = regrouped(meta, sizes)??,
+        // A copy where no view has these sizes.
+        "aten::reshape" | "aten::flatten.using_ints" | "aten::reshape_as" | "aten::ravel" => {
+            match regrouped(meta, sizes)? {
+                Some(found) => strides = found,
+                None => return Some((contiguous(sizes), SymInt::from(0))),
+            }
+        }
         _ => return None,
     }
     (strides.len() == sizes.len()).then_some((strides, offset))
+}
+
+/// The strides of a view with other sizes, as torch finds them; Some(None) if there is none, None if a size is not known.
+fn regrouped(meta: &TensorMeta, sizes: &[SymInt]) -> Option<Option<Vec<SymInt>>> {
+    let known = |numbers: &[SymInt]| numbers.iter().map(SymInt::known).collect::<Option<Vec<i64>>>();
+    let (old, old_strides, new) = (known(&meta.sizes)?, known(&meta.strides)?, known(sizes)?);
+    if old.contains(&0) || old.is_empty() {
+        return Some(Some(contiguous(sizes)));
+    }
+    let mut found = vec![SymInt::from(0); new.len()];
+    let mut left = new.len();
+    let mut axes = old.iter().zip(&old_strides).rev().peekable();
+    // Axes that follow each other in memory are one chunk.
+    let (mut elements, mut base) = (1_i64, None);
+    while let Some((size, stride)) = axes.next() {
+        let start = *base.get_or_insert(*stride);
+        elements = elements.checked_mul(*size)?;
+        let goes_on =
+            axes.peek().is_some_and(|(size, stride)| **size == 1 || Some(**stride) == elements.checked_mul(start));
+        if goes_on {
+            continue;
+        }
+        let mut taken = 1_i64;
+        while let Some(size) =
+            left.checked_sub(1).and_then(|at| new.get(at)).filter(|size| taken < elements || **size == 1)
+        {
+            left -= 1;
+            *found.get_mut(left)? = SymInt::from(taken.checked_mul(start)?);
+            taken = taken.checked_mul(*size)?;
+        }
+        if taken != elements {
+            return Some(None);
+        }
+        (elements, base) = (1, None);
+    }
+    Some((left == 0).then_some(found))
 }
 
 fn is_reshape(target: &str) -> bool {
