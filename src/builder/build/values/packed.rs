@@ -15,6 +15,11 @@ const MAKERS: &[&str] = &["SequenceConstruct", "SequenceEmpty"];
 impl Builder {
     /// A sequence that stands for its joined elements and their sizes; `element` is the type of the elements.
     pub fn packed_sequence(&mut self, parts: [Value; 2], element: Type) -> Value {
+        if let Some(rank) = element.rank() {
+            let rows = Type::tensor(Dtype::Int64, vec![self.fresh_symbol(), SymInt::from(rank.max(1) as i64)]);
+            // A loop may have lost the number of columns.
+            let _ = self.refine(parts[1], &rows);
+        }
         let sequence = self.add_value(Type::Sequence(Box::new(element)), Source::Node, None);
         self.data_mut(sequence).packed = Some(parts);
         sequence
