@@ -325,8 +325,15 @@ fn split_by_body<'a>(
         Some((given.dtypes(), allowed(port)))
     });
     let mixed: Vec<(DtypeSet, DtypeSet)> = mixed.filter(|(dtypes, allowed)| !dtypes.is_within(*allowed)).collect();
-    let of_body =
-        older.outputs.iter().any(|port| port.option_is_heterogeneous() && !any.and(existing).is_within(allowed(port)));
+    let possible = |i: usize| {
+        let newer = port_at(&version.outputs, i).map(|port| DtypeSet::of_onnx_types(version.allowed(port)));
+        newer.map_or(any.and(existing), |newer| any.and(existing).and(newer))
+    };
+    let of_body = older
+        .outputs
+        .iter()
+        .enumerate()
+        .any(|(i, port)| port.option_is_heterogeneous() && !possible(i).is_within(allowed(port)));
     let types =
         |v: &Version| v.types.iter().flat_map(|var| &var.allowed).filter(|ty| !ty.starts_with("tensor(")).count();
     let of_sequences = any == DtypeSet::ALL && types(version) > types(older);

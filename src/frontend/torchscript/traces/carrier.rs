@@ -36,7 +36,7 @@ pub fn remove(function: &mut Function) -> Result<()> {
 }
 
 /// The value of a name that one of the last statements assigns, which is taken out.
-fn resolved(body: &mut Vec<Stmt>, expr: Expr) -> Expr {
+fn resolved(body: &mut [Stmt], expr: Expr) -> Expr {
     let ExprKind::Name(name) = &expr.kind else { return expr };
     let assigns = |stmt: &Stmt| match &stmt.kind {
         StmtKind::Assign { targets, unpack: false, values } => {

@@ -75,8 +75,11 @@ impl Traces {
     }
 }
 
+/// The name of an entry of an archive, and its bytes.
+type Entry<'a> = (&'a str, Cow<'a, [u8]>);
+
 /// The entries of an archive that hold constants.
-fn constants(archive: &Archive) -> Result<Vec<(&str, Cow<'_, [u8]>)>> {
+fn constants(archive: &Archive) -> Result<Vec<Entry<'_>>> {
     let names = archive.names().filter(|name| name.starts_with("constants"));
     let mut found = names.map(|name| Ok((name, archive.inflated(name, usize::MAX)?))).collect::<Result<Vec<_>>>()?;
     found.sort_unstable_by_key(|(name, _)| *name);

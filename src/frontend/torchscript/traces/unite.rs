@@ -168,9 +168,7 @@ fn expression(all: &[&Expr]) -> United<Expr> {
         };
         return Ok(Expr { at, kind });
     }
-    let boxed = |all: &[&Box<Expr>]| -> United<Box<Expr>> {
-        expression(&all.iter().map(|expr| &***expr).collect::<Vec<&Expr>>()).map(Box::new)
-    };
+    let boxed = |all: &[&Expr]| expression(all).map(Box::new);
     let kind = match &first.kind {
         ExprKind::None => {
             parts!(all, at, ExprKind::None => ());
@@ -203,13 +201,13 @@ fn expression(all: &[&Expr]) -> United<Expr> {
         }
         ExprKind::Attribute(_, name) => {
             equal(&parts!(all, at, ExprKind::Attribute(_, name) => name), at)?;
-            let objects = parts!(all, at, ExprKind::Attribute(object, _) => object);
+            let objects = parts!(all, at, ExprKind::Attribute(object, _) => &**object);
             ExprKind::Attribute(boxed(&objects)?, Rc::clone(name))
         }
         ExprKind::Call { named, .. } => {
             let names = |named: &[(Name, Expr)]| named.iter().map(|(name, _)| Rc::clone(name)).collect::<Vec<Name>>();
             equal(&parts!(all, at, ExprKind::Call { named, .. } => names(named)), at)?;
-            let callee = parts!(all, at, ExprKind::Call { callee, .. } => callee);
+            let callee = parts!(all, at, ExprKind::Call { callee, .. } => &**callee);
             let args = parts!(all, at, ExprKind::Call { args, .. } => args.as_slice());
             let values = parts!(all, at, ExprKind::Call { named, .. } => named);
             let value = |index: usize| {
@@ -221,12 +219,12 @@ fn expression(all: &[&Expr]) -> United<Expr> {
             ExprKind::Call { callee: boxed(&callee)?, args: expressions(&args, at)?, named }
         }
         ExprKind::Index(..) => {
-            let objects = parts!(all, at, ExprKind::Index(object, _) => object);
-            let indices = parts!(all, at, ExprKind::Index(_, index) => index);
+            let objects = parts!(all, at, ExprKind::Index(object, _) => &**object);
+            let indices = parts!(all, at, ExprKind::Index(_, index) => &**index);
             ExprKind::Index(boxed(&objects)?, boxed(&indices)?)
         }
         ExprKind::Slice(..) => {
-            let objects = parts!(all, at, ExprKind::Slice(object, ..) => object);
+            let objects = parts!(all, at, ExprKind::Slice(object, ..) => &**object);
             let starts = parts!(all, at, ExprKind::Slice(_, start, _) => start.as_deref());
             let ends = parts!(all, at, ExprKind::Slice(_, _, end) => end.as_deref());
             let (start, end) = (optional(&starts, at)?, optional(&ends, at)?);
@@ -250,7 +248,7 @@ fn expression(all: &[&Expr]) -> United<Expr> {
             equal(&parts!(all, at, ExprKind::Dict(pairs) => pairs.len()), at)?;
             ExprKind::Dict((0..pairs.len()).map(keys).collect::<United<_>>()?)
         }
-        ExprKind::Neg(_) => ExprKind::Neg(boxed(&parts!(all, at, ExprKind::Neg(inner) => inner))?),
+        ExprKind::Neg(_) => ExprKind::Neg(boxed(&parts!(all, at, ExprKind::Neg(inner) => &**inner))?),
     };
     Ok(Expr { at, kind })
 }
