@@ -1,6 +1,6 @@
 //! Front ends: readers of PyTorch's file formats that return a [`Program`].
 //!
-//! They share [`archive`], [`pickle`] and `saved`, which reads the tensors of a pickle.
+//! They share `archive`, `pickle` and `saved`, which reads the tensors of a pickle.
 
 #[doc(hidden)]
 pub mod archive;
