@@ -92,7 +92,7 @@ impl Scopes {
 }
 
 /// Names in the result, without duplicates.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Default)]
 pub struct Names {
     /// The names of values.
     pub of: HashMap<Value, String>,

@@ -24,7 +24,6 @@ pub mod proto;
 pub mod read;
 pub mod schema;
 pub mod targets;
-pub mod unpacked;
 pub mod write;
 
 pub use exported::{Exported, Summary};

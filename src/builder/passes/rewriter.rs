@@ -82,7 +82,7 @@ impl<'a> Rewriter<'a> {
             }
             self.builder.follow_origin(&node);
             for (_, attr) in &mut node.attrs {
-                for body in attr.bodies_mut() {
+                if let Attr::Graph(body) = attr {
                     *body = self.body(std::mem::take(body), rules);
                 }
             }

@@ -124,11 +124,7 @@ impl Builder {
         let target = self.target_of(schema.name);
         let Some(version) = schema.at(target).filter(|version| !version.deprecated) else { return false };
         let call = node.call(schema, form);
-        let is_tracked = call.inputs.iter().flatten().any(|value| self.is_bundle(*value));
-        version.since == form.since
-            && !is_tracked
-            && !self.limits.lacking.contains(schema.name)
-            && !self.avoids(version, &call)
+        version.since == form.since && !self.limits.lacking.contains(schema.name) && !self.avoids(version, &call)
     }
 
     /// A constant of the model, which keeps its name and is not shared.
@@ -153,18 +149,17 @@ impl Builder {
         self.fresh_symbol()
     }
 
-    /// Opens a body and returns its inputs; [`Builder::close_body`] returns it.
+    /// Opens a body and returns its inputs; [`Builder::close_body`] makes it an attribute.
     pub fn open_body(&mut self, params: &[Type]) -> Vec<Value> {
         self.open_scope();
-        params.iter().map(|ty| self.body_param(ty)).collect()
+        params.iter().map(|ty| self.body_input(ty.clone())).collect()
     }
 
     /// Closes the innermost body.
-    pub fn close_body(&mut self, inputs: Vec<Value>, outputs: Result<Vec<Value>>) -> Result<Body> {
+    pub fn close_body(&mut self, inputs: Vec<Value>, outputs: Result<Vec<Value>>) -> Result<Attr> {
         let outputs = outputs.and_then(|outputs| self.body_outputs(outputs));
         let scope = self.close_scope();
-        let inputs = self.unfolded(&inputs);
-        Ok(Body { inputs, nodes: scope.nodes, outputs: outputs? })
+        Ok(Attr::Graph(Body { inputs, nodes: scope.nodes, outputs: outputs? }))
     }
 
     /// Whether the value is the result of a node in the current scope.
