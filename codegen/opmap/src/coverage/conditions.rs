@@ -439,7 +439,8 @@ fn numbers_may_equal(a: &Number, b: &Number) -> (bool, bool) {
 fn may_order(op: BinaryOp, a: &Number, b: &Number) -> (bool, bool) {
     let bounds = |n: &Number| match n.values {
         Values::Between(low, high) => Some((low as f64, high as f64)),
-        Values::Float(bits) => Some((f64::from_bits(bits), f64::from_bits(bits))),
+        // NaN is neither less than a number nor not less.
+        Values::Float(bits) if !f64::from_bits(bits).is_nan() => Some((f64::from_bits(bits), f64::from_bits(bits))),
         _ => None,
     };
     let (Some((x, y)), Some((u, v))) = (bounds(a), bounds(b)) else { return (true, true) };
