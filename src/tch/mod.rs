@@ -36,8 +36,8 @@ use std::time::Instant;
 
 use tch::Tensor;
 
-use crate::Exporter;
-use crate::export::export_program;
+use crate::export::{Exporter, export_program};
+
 use crate::frontend::archive::Archive;
 use crate::frontend::torchscript::{self, Traces};
 use crate::program::Program;

@@ -7,8 +7,8 @@ use tch::{CModule, Tensor};
 
 use super::sizes::{self, Dynamic};
 use super::{tracer, variables};
-use crate::Exporter;
-use crate::export::export_program;
+use crate::export::{Exporter, export_program};
+
 use crate::frontend::torchscript;
 use crate::options::{InputSpec, SourceOptions, Spec};
 use crate::program::Program;
