@@ -37,7 +37,6 @@ use std::time::Instant;
 use tch::Tensor;
 
 use crate::export::{Exporter, export_program};
-
 use crate::frontend::archive::Archive;
 use crate::frontend::torchscript::{self, Traces};
 use crate::program::Program;

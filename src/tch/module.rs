@@ -8,7 +8,6 @@ use tch::{CModule, Tensor};
 use super::sizes::{self, Dynamic};
 use super::{tracer, variables};
 use crate::export::{Exporter, export_program};
-
 use crate::frontend::torchscript;
 use crate::options::{InputSpec, SourceOptions, Spec};
 use crate::program::Program;
