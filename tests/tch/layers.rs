@@ -4,7 +4,8 @@ mod python {
     use tch::nn::{self, Module, ModuleT, RNN};
     use tch::{Device, Kind, Tensor};
 
-    use crate::runtime::{compare, randint, randn};
+    use crate::runtime::python::compare;
+    use crate::runtime::{randint, randn};
 
     /// A convolutional net whose weights need gradients.
     #[test]

@@ -91,7 +91,8 @@ mod python {
     use aten2onnx::Exporter;
     use tch::{CModule, Tensor};
 
-    use crate::runtime::{Case, randn, run};
+    use crate::runtime::python::run;
+    use crate::runtime::{Case, randn};
 
     /// A module that `tch` has traced or loaded.
     #[test]

@@ -56,33 +56,38 @@ impl Case {
     }
 }
 
-/// Exports the closure and compares the model with it, at each of the given inputs. The first are the example.
-pub fn compare<'a>(
-    variables: &(impl Variables + ?Sized),
-    closure: &'a dyn Fn(&[Tensor]) -> Vec<Tensor>,
-    inputs: Vec<Vec<Tensor>>,
-    with: impl FnOnce(Trace<'a>) -> Trace<'a>,
-) -> Summary {
-    let folder = tempfile::tempdir().unwrap();
-    let model = folder.path().join("model.onnx");
-    let traced = with(trace(variables, &inputs[0], closure));
-    let summary = traced.export(&Exporter::new(), &model).unwrap();
-    let cases: Vec<Case> = inputs.into_iter().map(|inputs| Case::new(inputs, closure)).collect();
-    run(&model, &cases);
-    summary
-}
+/// For tests in modules of this name.
+pub mod python {
+    use super::*;
 
-/// Compares a model with cases. Returns the names of its results.
-pub fn run(model: &Path, cases: &[Case]) -> Vec<String> {
-    let folder = tempfile::tempdir().unwrap();
-    let mut arguments = vec![model.display().to_string()];
-    for (index, case) in cases.iter().enumerate() {
-        let path = folder.path().join(format!("{index}.npz"));
-        case.write(&path);
-        arguments.push(path.display().to_string());
+    /// Exports the closure and compares the model with it, at each of the given inputs. The first are the example.
+    pub fn compare<'a>(
+        variables: &(impl Variables + ?Sized),
+        closure: &'a dyn Fn(&[Tensor]) -> Vec<Tensor>,
+        inputs: Vec<Vec<Tensor>>,
+        with: impl FnOnce(Trace<'a>) -> Trace<'a>,
+    ) -> Summary {
+        let folder = tempfile::tempdir().unwrap();
+        let model = folder.path().join("model.onnx");
+        let traced = with(trace(variables, &inputs[0], closure));
+        let summary = traced.export(&Exporter::new(), &model).unwrap();
+        let cases: Vec<Case> = inputs.into_iter().map(|inputs| Case::new(inputs, closure)).collect();
+        run(&model, &cases);
+        summary
     }
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    common::python(PROGRAM, &arguments).lines().map(str::to_owned).collect()
+
+    /// Compares a model with cases. Returns the names of its results.
+    pub fn run(model: &Path, cases: &[Case]) -> Vec<String> {
+        let folder = tempfile::tempdir().unwrap();
+        let mut arguments = vec![model.display().to_string()];
+        for (index, case) in cases.iter().enumerate() {
+            let path = folder.path().join(format!("{index}.npz"));
+            case.write(&path);
+            arguments.push(path.display().to_string());
+        }
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        common::python(PROGRAM, &arguments).lines().map(str::to_owned).collect()
+    }
 }
 
 /// Random numbers.

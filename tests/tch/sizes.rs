@@ -56,7 +56,8 @@ fn dimensions_that_do_not_exist() {
 mod python {
     use tch::{Device, Kind, Tensor};
 
-    use crate::runtime::{compare, randn};
+    use crate::runtime::python::compare;
+    use crate::runtime::randn;
 
     /// Linear expressions, products and sums of sizes.
     #[test]

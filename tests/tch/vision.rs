@@ -5,7 +5,8 @@ mod python {
     use tch::vision::{alexnet, convmixer, densenet, efficientnet, inception, mobilenet, resnet, squeezenet, vgg};
     use tch::{Device, Tensor};
 
-    use crate::runtime::{compare, randn};
+    use crate::runtime::python::compare;
+    use crate::runtime::randn;
 
     type Made = Box<dyn ModuleT>;
 
