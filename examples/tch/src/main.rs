@@ -8,6 +8,7 @@ use std::path::Path;
 
 use aten2onnx::Exporter;
 use aten2onnx::tch::trace;
+use ort::environment::Environment;
 use tch::nn::{ModuleT, VarStore};
 use tch::{Device, Tensor};
 
@@ -17,11 +18,13 @@ fn main() -> anyhow::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| ".".to_owned());
     let folder = Path::new(&folder);
     tch::manual_seed(0);
-    convolutional_net(&folder.join("net.onnx"))?;
-    transformer_block(&folder.join("block.onnx"))
+    // A process has one environment of ONNX Runtime.
+    let environment = ort::init().build().map_err(anyhow::Error::msg)?;
+    convolutional_net(&environment, &folder.join("net.onnx"))?;
+    transformer_block(&environment, &folder.join("block.onnx"))
 }
 
-fn convolutional_net(path: &Path) -> anyhow::Result<()> {
+fn convolutional_net(environment: &Environment, path: &Path) -> anyhow::Result<()> {
     let vs = VarStore::new(Device::Cpu);
     let net = net::net(&vs.root());
     net::train(&net, &vs)?;
@@ -32,7 +35,7 @@ fn convolutional_net(path: &Path) -> anyhow::Result<()> {
         .dynamic(0, 0, "batch")
         .export(&Exporter::new().opset(17), path)?;
     println!("net: {} nodes at opset {}", summary.nodes, summary.opset);
-    let mut runtime = Runtime::load(path)?;
+    let mut runtime = Runtime::load(environment, path)?;
     for size in [1, 5] {
         let (images, _) = net::batch(size);
         let wanted = tch::no_grad(|| net.forward_t(&images, false));
@@ -41,7 +44,7 @@ fn convolutional_net(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn transformer_block(path: &Path) -> anyhow::Result<()> {
+fn transformer_block(environment: &Environment, path: &Path) -> anyhow::Result<()> {
     let vs = VarStore::new(Device::Cpu);
     let block = block::Block::new(&vs.root());
     block::train(&block, &vs)?;
@@ -53,7 +56,7 @@ fn transformer_block(path: &Path) -> anyhow::Result<()> {
         .dynamic(0, 1, "length")
         .export(&Exporter::new().opset(17), path)?;
     println!("block: {} nodes at opset {}", summary.nodes, summary.opset);
-    let mut runtime = Runtime::load(path)?;
+    let mut runtime = Runtime::load(environment, path)?;
     for (size, length) in [(1, 6), (3, 11)] {
         let (tokens, _) = block::batch(size, length);
         let wanted = tch::no_grad(|| block.forward(&tokens));

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ort::environment::Environment;
 use ort::session::Session;
 use ort::value::TensorRef;
 use tch::Tensor;
@@ -11,9 +12,10 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    pub fn load(model: &Path) -> anyhow::Result<Runtime> {
-        let mut builder = Session::builder().map_err(anyhow::Error::msg)?;
-        let session = builder.commit_from_file(model).map_err(|error| anyhow::anyhow!("{}: {error}", model.display()))?;
+    pub fn load(environment: &Environment, model: &Path) -> anyhow::Result<Runtime> {
+        let mut builder = Session::builder(environment).map_err(anyhow::Error::msg)?;
+        let session =
+            builder.commit_from_file(model).map_err(|error| anyhow::anyhow!("{}: {error}", model.display()))?;
         Ok(Runtime { session })
     }
 
