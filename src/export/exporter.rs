@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::export_program;
+use super::{export_program, save};
 use crate::options::{DimName, Fallback, Options, Rename, WhichDim};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::{Exported, Summary};
@@ -207,10 +207,7 @@ impl Exporter {
 
     /// Exports a `.pt2` file or a TorchScript file to an `.onnx` file.
     pub fn export(&self, source: impl AsRef<Path>, destination: impl AsRef<Path>) -> Result<Summary> {
-        let start = Instant::now();
-        let exported = self.read(source)?;
-        let written = exported.write_file(PathBuf::from(destination.as_ref()), &mut |_, _| Ok(()))?;
-        Ok(exported.summary(written, start))
+        save(Instant::now(), || self.read(source), destination.as_ref())
     }
 
     /// The options.

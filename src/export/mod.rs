@@ -17,16 +17,24 @@ mod exporter;
 pub mod inspect;
 mod naming;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use aten2onnx_core::error::Result;
-use aten2onnx_onnx::{Exported, ModelOptions};
+use aten2onnx_onnx::{Exported, ModelOptions, Summary};
 pub use exporter::Exporter;
 
 use crate::options::Options;
 use crate::prepare::{Keep, prepare};
 use crate::program::Program;
 use crate::translate::{fallback_note, translate};
+
+/// Builds a model and writes it. The summary counts from `start`.
+pub(crate) fn save(start: Instant, read: impl FnOnce() -> Result<Exported>, destination: &Path) -> Result<Summary> {
+    let exported = read()?;
+    let written = exported.write_file(destination, &mut |_, _| Ok(()))?;
+    Ok(exported.summary(written, start))
+}
 
 /// Exports a program.
 ///

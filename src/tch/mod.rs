@@ -36,7 +36,7 @@ use std::time::Instant;
 
 use tch::Tensor;
 
-use crate::export::{Exporter, export_program};
+use crate::export::{Exporter, export_program, save};
 use crate::frontend::archive::Archive;
 use crate::frontend::torchscript::{self, Traces};
 use crate::program::Program;
@@ -147,10 +147,7 @@ impl<'a> Trace<'a> {
     /// # Errors
     /// Those of [`Trace::program`] and of [`Exporter::export`].
     pub fn export(mut self, exporter: &Exporter, destination: impl AsRef<Path>) -> Result<Summary> {
-        let start = Instant::now();
-        let exported = self.read(exporter)?;
-        let written = exported.write_file(destination.as_ref().to_owned(), &mut |_, _| Ok(()))?;
-        Ok(exported.summary(written, start))
+        save(Instant::now(), || self.read(exporter), destination.as_ref())
     }
 
     /// Builds the model without writing it.

@@ -7,7 +7,7 @@ use tch::{CModule, Tensor};
 
 use super::sizes::{self, Dynamic};
 use super::{tracer, variables};
-use crate::export::{Exporter, export_program};
+use crate::export::{Exporter, export_program, save};
 use crate::frontend::torchscript;
 use crate::options::{InputSpec, SourceOptions, Spec};
 use crate::program::Program;
@@ -69,10 +69,7 @@ impl<'a> Module<'a> {
     /// # Errors
     /// Those of [`Module::program`] and of [`Exporter::export`].
     pub fn export(&self, exporter: &Exporter, destination: impl AsRef<Path>) -> Result<Summary> {
-        let start = Instant::now();
-        let exported = self.read(exporter)?;
-        let written = exported.write_file(destination.as_ref().to_owned(), &mut |_, _| Ok(()))?;
-        Ok(exported.summary(written, start))
+        save(Instant::now(), || self.read(exporter), destination.as_ref())
     }
 
     /// Builds the model without writing it.

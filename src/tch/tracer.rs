@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tch::{CModule, Tensor};
 
 use crate::frontend::archive::Archive;
-use crate::frontend::torchscript::Sizes;
+use crate::frontend::torchscript::{Sizes, shown};
 use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_core::weights::MappedFile;
 
@@ -98,8 +98,7 @@ pub(super) fn of_panic(panic: &(dyn Any + Send), sizes: &Sizes) -> Error {
         false => Error::unsupported(format!("the closure panics: {}", of_torch(text).message)),
     };
     if !sizes.is_empty() {
-        let run: Vec<String> = sizes.iter().map(|(name, size)| format!("{name} = {size}")).collect();
-        error = error.at(format!("the run with {}", run.join(", ")));
+        error = error.at(format!("the run with {}", shown(sizes)));
     }
     error
 }

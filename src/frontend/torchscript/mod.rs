@@ -41,7 +41,7 @@ use interpret::recorder::Recorder;
 use objects::{Reader, States, Weights};
 use sources::Sources;
 #[doc(hidden)]
-pub use traces::{Sizes, Traces};
+pub use traces::{Sizes, Traces, shown};
 use types::Type;
 use values::{CellData, Heap, Item, Tensor, Value};
 

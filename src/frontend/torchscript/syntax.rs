@@ -110,14 +110,14 @@ pub enum StmtKind {
 }
 
 /// An expression.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Expr {
     pub at: usize,
     pub kind: ExprKind,
 }
 
 /// The kinds of expressions.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum ExprKind {
     None,
     Bool(bool),

@@ -114,12 +114,6 @@ fn of_ints(op: &str, a: i64, b: i64) -> Result<Option<Value>> {
         "pow" => Value::Float((a as f64).powf(b as f64)),
         "min" => Value::Int(a.min(b)),
         "max" => Value::Int(a.max(b)),
-        "lt" => Value::Bool(a < b),
-        "le" => Value::Bool(a <= b),
-        "gt" => Value::Bool(a > b),
-        "ge" => Value::Bool(a >= b),
-        "eq" => Value::Bool(a == b),
-        "ne" => Value::Bool(a != b),
         "__and__" => Value::Int(a & b),
         "__or__" => Value::Int(a | b),
         "__xor__" => Value::Int(a ^ b),
@@ -128,7 +122,7 @@ fn of_ints(op: &str, a: i64, b: i64) -> Result<Option<Value>> {
             Value::Int(u32::try_from(b).ok().and_then(|b| a.checked_shr(b)).unwrap_or(if a < 0 { -1 } else { 0 }))
         }
         "atan2" => Value::Float((a as f64).atan2(b as f64)),
-        _ => return Ok(None),
+        _ => return Ok(compared(op, a, b)),
     }))
 }
 
@@ -150,12 +144,18 @@ fn of_floats(op: &str, a: f64, b: f64) -> Option<Value> {
         "atan2" => Value::Float(a.atan2(b)),
         "hypot" => Value::Float(a.hypot(b)),
         "copysign" => Value::Float(a.copysign(b)),
-        "lt" => Value::Bool(a < b),
-        "le" => Value::Bool(a <= b),
-        "gt" => Value::Bool(a > b),
-        "ge" => Value::Bool(a >= b),
-        "eq" => Value::Bool(a == b),
-        "ne" => Value::Bool(a != b),
-        _ => return None,
+        _ => return compared(op, a, b),
     })
+}
+
+fn compared<T: PartialOrd>(op: &str, a: T, b: T) -> Option<Value> {
+    Some(Value::Bool(match op {
+        "lt" => a < b,
+        "le" => a <= b,
+        "gt" => a > b,
+        "ge" => a >= b,
+        "eq" => a == b,
+        "ne" => a != b,
+        _ => return None,
+    }))
 }

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::Interpreter;
+use crate::frontend::torchscript::traces::shown;
 use crate::frontend::torchscript::types::Type;
 use crate::frontend::torchscript::values::{Item, Value};
 use aten2onnx_core::error::{Error, Result};
@@ -50,10 +51,7 @@ impl Interpreter<'_, '_> {
     }
 
     fn no_size(&self, values: &[i64]) -> Error {
-        let runs = self.runs.iter().zip(values).map(|(run, value)| {
-            let run: Vec<String> = run.iter().map(|(name, size)| format!("{name} = {size}")).collect();
-            format!("{value} with {}", run.join(", "))
-        });
+        let runs = self.runs.iter().zip(values).map(|(run, value)| format!("{value} with {}", shown(run)));
         let runs: Vec<String> = runs.collect();
         let message = format!("a number of the model depends on sizes in an unknown way: {}", runs.join("; "));
         Error::unsupported(message)

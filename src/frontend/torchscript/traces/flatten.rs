@@ -74,7 +74,7 @@ impl Flattener {
             }
             StmtKind::Declare { name, ty, value } => {
                 let value = self.inner(value);
-                StmtKind::Declare { name: self.target(name), ty: copied(ty), value }
+                StmtKind::Declare { name: self.target(name), ty: ty.clone(), value }
             }
             StmtKind::SetAttribute { object, name, value } => {
                 let (object, value) = (self.inner(object), self.flat(value));
@@ -132,7 +132,7 @@ impl Flattener {
                     Some("annotate" | "unchecked_cast" | "uninitialized")
                 ));
                 let args = args.iter().enumerate();
-                let args = args.map(|(at, arg)| if at < types { copied(arg) } else { self.flat(arg) }).collect();
+                let args = args.map(|(at, arg)| if at < types { arg.clone() } else { self.flat(arg) }).collect();
                 let named = named.iter().map(|(name, value)| (Rc::clone(name), self.flat(value))).collect();
                 ExprKind::Call { callee: boxed(self, callee), args, named }
             }
@@ -148,40 +148,8 @@ impl Flattener {
                 ExprKind::Dict(pairs.iter().map(|(key, value)| (self.flat(key), self.flat(value))).collect())
             }
             ExprKind::Neg(inner) => ExprKind::Neg(boxed(self, inner)),
-            _ => return copied(expr),
+            _ => return expr.clone(),
         };
         Expr { at: expr.at, kind }
     }
-}
-
-/// The same expression: a type, or a literal.
-fn copied(expr: &Expr) -> Expr {
-    let boxed = |expr: &Expr| Box::new(copied(expr));
-    let all = |items: &[Expr]| items.iter().map(copied).collect();
-    let kind = match &expr.kind {
-        ExprKind::None => ExprKind::None,
-        ExprKind::Bool(flag) => ExprKind::Bool(*flag),
-        ExprKind::Int(number) => ExprKind::Int(*number),
-        ExprKind::Varying(values) => ExprKind::Varying(Rc::clone(values)),
-        ExprKind::Float(number) => ExprKind::Float(*number),
-        ExprKind::Complex(re, im) => ExprKind::Complex(*re, *im),
-        ExprKind::Str(text) => ExprKind::Str(Rc::clone(text)),
-        ExprKind::Name(name) => ExprKind::Name(Rc::clone(name)),
-        ExprKind::Attribute(object, name) => ExprKind::Attribute(boxed(object), Rc::clone(name)),
-        ExprKind::Call { callee, args, named } => {
-            let named = named.iter().map(|(name, value)| (Rc::clone(name), copied(value))).collect();
-            ExprKind::Call { callee: boxed(callee), args: all(args), named }
-        }
-        ExprKind::Index(object, index) => ExprKind::Index(boxed(object), boxed(index)),
-        ExprKind::Slice(object, start, end) => {
-            ExprKind::Slice(boxed(object), start.as_deref().map(boxed), end.as_deref().map(boxed))
-        }
-        ExprKind::Tuple(items) => ExprKind::Tuple(all(items)),
-        ExprKind::List(items) => ExprKind::List(all(items)),
-        ExprKind::Dict(pairs) => {
-            ExprKind::Dict(pairs.iter().map(|(key, value)| (copied(key), copied(value))).collect())
-        }
-        ExprKind::Neg(inner) => ExprKind::Neg(boxed(inner)),
-    };
-    Expr { at: expr.at, kind }
 }

@@ -24,6 +24,12 @@ const METHOD: &str = "forward";
 /// Sizes of a trace by their names.
 pub type Sizes = Vec<(String, i64)>;
 
+/// `batch = 7, length = 11`
+pub fn shown(sizes: &Sizes) -> String {
+    let sizes: Vec<String> = sizes.iter().map(|(name, size)| format!("{name} = {size}")).collect();
+    sizes.join(", ")
+}
+
 /// Traces of one function, each a module with one method, `forward`.
 #[derive(Debug)]
 pub struct Traces {

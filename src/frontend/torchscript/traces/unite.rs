@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::{Sizes, line};
+use super::{Sizes, line, shown};
 use crate::frontend::torchscript::syntax::{Expr, ExprKind, Function, Name, Param, Stmt, StmtKind};
 use aten2onnx_core::error::{Error, Result};
 
@@ -27,10 +27,7 @@ type United<T> = std::result::Result<T, Difference>;
 
 impl Difference {
     fn error(self, code: &str, sizes: &[Sizes]) -> Error {
-        let runs = sizes.iter().map(|run| {
-            let run: Vec<String> = run.iter().map(|(name, size)| format!("{name} = {size}")).collect();
-            run.join(", ")
-        });
+        let runs = sizes.iter().map(shown);
         let error = match self.numbers {
             Some(numbers) => {
                 let runs: Vec<String> = runs.zip(numbers).map(|(run, number)| format!("{number} with {run}")).collect();
