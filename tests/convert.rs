@@ -4,6 +4,8 @@
 mod common;
 #[path = "convert/fuzz.rs"]
 mod fuzz;
+#[path = "convert/odd.rs"]
+mod odd;
 
 mod python {
     use super::common;
@@ -17,5 +19,10 @@ mod python {
     #[test]
     fn what_a_model_has_is_kept_changed_or_refused() {
         common::judge("convert/features.py", env!("CARGO_BIN_EXE_aten2onnx"), &[]);
+    }
+
+    #[test]
+    fn sequences_pass_through_loops_and_branches() {
+        common::judge("convert/sequences.py", env!("CARGO_BIN_EXE_aten2onnx"), &[]);
     }
 }

@@ -1,4 +1,4 @@
-//! Converts attributes of nodes from ONNX's messages. Kinds that no known operator uses stay messages.
+//! Converts attributes of nodes from ONNX's messages. Kinds that no known operator uses stay messages, with their tensors inside.
 
 use prost::Message;
 
@@ -8,7 +8,7 @@ use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::weights::Payload;
 use aten2onnx_onnx::graph::intern;
 use aten2onnx_onnx::graph::{Attr, Constant, Value};
-use aten2onnx_onnx::proto::{AttributeProto, attribute_proto::AttributeType};
+use aten2onnx_onnx::proto::{AttributeProto, attribute_proto::AttributeType, tensor_proto::DataLocation};
 use aten2onnx_onnx::schema::Version;
 
 impl Conversion<'_> {
@@ -21,7 +21,7 @@ impl Conversion<'_> {
         let mut attrs = Vec::with_capacity(protos.len());
         for proto in protos {
             let Some(proto) = self.resolved(proto) else { continue };
-            if kind(&proto) == AttributeType::Graph {
+            if matches!(kind(&proto), AttributeType::Graph | AttributeType::Graphs) {
                 continue;
             }
             let name = attribute_name(form, proto.name());
@@ -59,9 +59,24 @@ impl Conversion<'_> {
                 let tensor = proto.t.as_ref().ok_or_else(|| Error::input("a tensor is missing"))?;
                 Attr::Tensor(self.constant_of_tensor(tensor)?)
             }
-            AttributeType::Graphs => return Err(Error::unsupported("lists of graphs")),
+            AttributeType::Tensors | AttributeType::SparseTensor | AttributeType::SparseTensors => {
+                Attr::Message(self.embedded(proto)?.encode_to_vec().into())
+            }
             _ => message(),
         })
+    }
+
+    /// The attribute with all elements of its tensors inside, where external ones would be looked for in the folder of the result.
+    fn embedded(&mut self, proto: &AttributeProto) -> Result<AttributeProto> {
+        let mut proto = proto.clone();
+        let sparse = proto.sparse_tensor.iter_mut().chain(&mut proto.sparse_tensors);
+        let sparse = sparse.flat_map(|sparse| sparse.values.iter_mut().chain(&mut sparse.indices));
+        for tensor in proto.tensors.iter_mut().chain(sparse) {
+            if tensor.data_location() == DataLocation::External {
+                self.tensors.embed(tensor)?;
+            }
+        }
+        Ok(proto)
     }
 
     fn constant_of_tensor(&mut self, proto: &aten2onnx_onnx::proto::TensorProto) -> Result<Value> {
@@ -90,6 +105,12 @@ pub fn kind(proto: &AttributeProto) -> AttributeType {
         AttributeType::Undefined if !proto.floats.is_empty() => AttributeType::Floats,
         AttributeType::Undefined if !proto.ints.is_empty() => AttributeType::Ints,
         AttributeType::Undefined if !proto.strings.is_empty() => AttributeType::Strings,
+        AttributeType::Undefined if !proto.graphs.is_empty() => AttributeType::Graphs,
+        AttributeType::Undefined if !proto.tensors.is_empty() => AttributeType::Tensors,
+        AttributeType::Undefined if proto.sparse_tensor.is_some() => AttributeType::SparseTensor,
+        AttributeType::Undefined if !proto.sparse_tensors.is_empty() => AttributeType::SparseTensors,
+        AttributeType::Undefined if proto.tp.is_some() => AttributeType::TypeProto,
+        AttributeType::Undefined if !proto.type_protos.is_empty() => AttributeType::TypeProtos,
         kind => kind,
     }
 }

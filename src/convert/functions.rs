@@ -68,7 +68,7 @@ impl<'a> Functions<'a> {
             let infos = graph.value_info.iter().chain(&graph.output).filter(|info| info.r#type.is_some());
             let typed: HashSet<&str> = infos.map(|info| info.name()).collect();
             for node in &graph.node {
-                graphs.extend(node.attribute.iter().filter_map(|a| a.g.as_ref()));
+                graphs.extend(node.attribute.iter().flat_map(|a| a.g.iter().chain(&a.graphs)));
                 let lacks = |name: &String| !name.is_empty() && !typed.contains(name.as_str());
                 if self.all.contains_key(&called_id(node)) && node.output.iter().any(lacks) {
                     untyped.insert(called_id(node));
@@ -83,7 +83,7 @@ impl<'a> Functions<'a> {
         let mut lists = vec![&function.node];
         while let Some(nodes) = lists.pop() {
             for node in nodes {
-                lists.extend(node.attribute.iter().filter_map(|a| a.g.as_ref()).map(|g| &g.node));
+                lists.extend(node.attribute.iter().flat_map(|a| a.g.iter().chain(&a.graphs)).map(|g| &g.node));
                 let stands = match self.all.contains_key(&called_id(node)) {
                     true => self.kept.contains(&called_id(node)),
                     false => is_same(operator(node), opset, target),

@@ -13,7 +13,7 @@ use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::weights::Weight;
 use aten2onnx_onnx::Exported;
 use aten2onnx_onnx::facts::NEWEST_FORM;
-use aten2onnx_onnx::graph::{Attr, Type, Value};
+use aten2onnx_onnx::graph::{Attr, Body, Type, Value};
 use aten2onnx_onnx::proto::{AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto};
 use aten2onnx_onnx::read::Source;
 
@@ -35,6 +35,8 @@ pub struct Conversion<'a> {
     pub(super) names: Names,
     pub(super) functions: functions::Functions<'a>,
     pub(super) problems: Problems,
+    /// How often the bodies of loops were converted to find types.
+    pub(super) trials: u32,
     /// All names that a node or an output uses.
     read: HashSet<&'a str>,
     /// Unused values that are kept.
@@ -74,6 +76,7 @@ pub fn convert(source: &Source, options: &ConvertOptions, target_opset: u32) -> 
         names: Names::default(),
         functions: functions::Functions::new(model, opset, target_opset, options.inline_functions)?,
         problems: Problems::default(),
+        trials: 0,
         read: HashSet::new(),
         pinned: Vec::new(),
         defaults: Vec::new(),
@@ -141,7 +144,9 @@ impl<'a> Conversion<'a> {
             let name = output.name();
             let known = self.scopes.find(name).map_err(|error| error.at(format!("output `{name}`")))?;
             if let Some(known) = known {
-                self.builder.output(name, known.value);
+                let value = self.builder.unpacked(known.value).map_err(|error| error.at(format!("output `{name}`")))?;
+                self.names.move_to(known.value, value);
+                self.builder.output(name, value);
             }
         }
         Ok(())
@@ -222,6 +227,11 @@ impl<'a> Conversion<'a> {
     /// A subgraph in an attribute. `params` are its input types according to the node.
     pub(super) fn body(&mut self, proto: &AttributeProto, params: Option<Vec<Type>>) -> Result<Attr> {
         let Some(graph) = proto.g.as_ref() else { return Err(Error::input("a graph is missing")) };
+        self.graph_body(graph, params).map(Attr::Graph)
+    }
+
+    /// A subgraph with inputs of these types, if they are known.
+    pub(super) fn graph_body(&mut self, graph: &GraphProto, params: Option<Vec<Type>>) -> Result<Body> {
         if self.scopes.depth() >= MAX_DEPTH {
             return Err(Error::input("graphs are nested too deeply"));
         }
@@ -232,7 +242,7 @@ impl<'a> Conversion<'a> {
     }
 
     /// The input types of a subgraph: those it declares, unless the node requires another element type.
-    fn body_types(&mut self, graph: &GraphProto, params: Option<Vec<Type>>) -> Result<Vec<Type>> {
+    pub(super) fn body_types(&mut self, graph: &GraphProto, params: Option<Vec<Type>>) -> Result<Vec<Type>> {
         if let Some(params) = &params
             && params.len() != graph.input.len()
         {
@@ -245,7 +255,7 @@ impl<'a> Conversion<'a> {
             let stated = input.r#type.as_ref().and_then(|ty| self.types.read(&self.builder, ty));
             let given = params.as_ref().and_then(|params| params.get(i)).filter(|ty| !ty.is_unknown());
             types.push(match (stated, given) {
-                (Some(stated), Some(given)) if stated.rank().is_some() && stated.dtype() == given.dtype() => stated,
+                (Some(stated), Some(given)) if has_rank(&stated) && stated.dtype() == given.dtype() => stated,
                 (_, Some(given)) => given.clone(),
                 (Some(stated), None) => stated,
                 (None, None) => Type::unknown(),
@@ -254,7 +264,7 @@ impl<'a> Conversion<'a> {
         Ok(types)
     }
 
-    fn body_inside(&mut self, graph: &GraphProto, inputs: &[Value]) -> Result<Vec<Value>> {
+    pub(super) fn body_inside(&mut self, graph: &GraphProto, inputs: &[Value]) -> Result<Vec<Value>> {
         let scope = self.scope_of(graph);
         self.scopes.push(scope);
         let outputs = self.body_contents(graph, inputs);
@@ -282,9 +292,18 @@ impl<'a> Conversion<'a> {
         }
         let outputs = graph.output.iter().map(|output| {
             let found = self.scopes.find(output.name())?;
-            found.map(|known| known.value).ok_or_else(|| Error::input(format!("`{}` is undefined", output.name())))
+            let known = found.ok_or_else(|| Error::input(format!("`{}` is undefined", output.name())))?;
+            self.builder.pack(known.value)
         });
         outputs.collect()
+    }
+}
+
+/// Whether the rank of a tensor is known, or that of a sequence's elements.
+fn has_rank(ty: &Type) -> bool {
+    match ty {
+        Type::Sequence(of) => of.rank().is_some(),
+        other => other.rank().is_some(),
     }
 }
 

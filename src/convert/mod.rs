@@ -5,13 +5,14 @@
 //! through the lowerings, like nodes of rules. Only values that a lowering no longer uses are removed (such as a
 //! constant with axes that became an attribute). Weights are not copied before writing.
 //!
-//! `tensors`, `types` and `attributes` read messages; `scope` resolves names; `graph`, `node` and `functions` traverse
-//! the model; `finish` restores names, texts and metadata.
+//! `tensors`, `types` and `attributes` read messages; `scope` resolves names; `graph`, `node`, `loops` and `functions`
+//! traverse the model; `finish` restores names, texts and metadata.
 
 mod attributes;
 mod finish;
 mod functions;
 mod graph;
+mod loops;
 mod node;
 mod report;
 mod scope;

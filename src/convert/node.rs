@@ -22,7 +22,7 @@ impl<'a> Conversion<'a> {
     }
 
     fn convert_node(&mut self, proto: &NodeProto) -> Result<()> {
-        let inputs = self.inputs(proto)?;
+        let mut inputs = self.inputs(proto)?;
         if self.is_large_constant(proto)? {
             return Ok(());
         }
@@ -32,6 +32,9 @@ impl<'a> Conversion<'a> {
         let op = operator(proto);
         let found = schema::find(op).filter(|_| !op.contains("::"));
         let form = found.and_then(|schema| schema.at(self.form_opset()));
+        if found.is_none() {
+            self.as_values(proto, &mut inputs);
+        }
         let mut node = self.source_node(proto, op, form, inputs)?;
         // After the bodies, because their nodes set origins too.
         self.set_origin(proto);
@@ -76,6 +79,16 @@ impl<'a> Conversion<'a> {
         self.bind(proto, results)
     }
 
+    /// Sequences of which only the parts are in the graph become values, for operators without rules.
+    fn as_values(&mut self, proto: &NodeProto, inputs: &mut [Option<Known>]) {
+        for known in inputs.iter_mut().flatten() {
+            match self.builder.unpacked(known.value) {
+                Ok(value) => known.value = value,
+                Err(error) => self.problem(proto, error),
+            }
+        }
+    }
+
     /// The opset of the innermost graph or function.
     fn form_opset(&self) -> u32 {
         self.scopes.function().map_or(self.opset, |function| function.opset)
@@ -91,20 +104,38 @@ impl<'a> Conversion<'a> {
         proto: &NodeProto,
         op: &'static str,
         form: Option<&'static Version>,
-        inputs: Vec<Option<Known>>,
+        mut inputs: Vec<Option<Known>>,
     ) -> Result<SourceNode> {
+        if op == "Loop" {
+            for known in inputs.iter_mut().skip(2).flatten() {
+                known.value = self.builder.pack(known.value)?;
+            }
+        }
+        let mut declared: Vec<Option<Type>> =
+            proto.output.iter().map(|name| self.scopes.declared(name).cloned()).collect();
         let mut attrs = self.plain_attributes(&proto.attribute, form)?;
         let known: Vec<Option<Value>> = inputs.iter().map(|k| k.map(|k| k.constant.unwrap_or(k.value))).collect();
         for attribute in &proto.attribute {
             let Some(attribute) = self.resolved(attribute) else { continue };
+            if kind(&attribute) == AttributeType::Graphs {
+                let bodies = attribute.graphs.iter().map(|graph| self.graph_body(graph, None)).collect::<Result<_>>();
+                let name = attribute_name(form, attribute.name());
+                attrs.push((name, Attr::Graphs(bodies.map_err(|error| error.at(format!("attribute `{name}`")))?)));
+            }
             if kind(&attribute) == AttributeType::Graph {
                 let name = attribute_name(form, attribute.name());
                 let params = self.params(op, name, &known, &attrs);
-                let body = self.body(&attribute, params);
-                attrs.push((name, body.map_err(|error| error.at(format!("attribute `{name}`")))?));
+                let body = match op {
+                    "Loop" => self.loop_body(&attribute, params, &known),
+                    _ => self.body(&attribute, params).map(|body| (body, Vec::new())),
+                };
+                let (body, found) = body.map_err(|error| error.at(format!("attribute `{name}`")))?;
+                attrs.push((name, body));
+                for (declared, found) in declared.iter_mut().zip(found) {
+                    *declared = found.or(declared.take());
+                }
             }
         }
-        let declared = proto.output.iter().map(|name| self.scopes.declared(name).cloned()).collect();
         let name = self.node_name(proto);
         let inputs = inputs.iter().map(|known| known.map(|known| known.value)).collect();
         Ok(SourceNode { op, name, inputs, known, attrs, declared })

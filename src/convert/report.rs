@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use aten2onnx_core::error::{Error, Kind, Result};
 
 /// Nodes of the same operator and reason.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Problem {
     op: String,
     reason: Error,
@@ -18,7 +18,7 @@ struct Problem {
 const MAX_LISTED: usize = 50;
 
 /// All nodes that cannot be converted.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Problems {
     all: Vec<Problem>,
     /// The index of each problem, by operator and reason.

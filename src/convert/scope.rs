@@ -92,7 +92,7 @@ impl Scopes {
 }
 
 /// Names in the result, without duplicates.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Names {
     /// The names of values.
     pub of: HashMap<Value, String>,

@@ -1,7 +1,7 @@
 //! Locates the bytes of a model's tensors. Only small tensors are read.
 //!
-//! Raw data stays in the mapped file; files of external data are mapped once. Elements in typed fields (`float_data`)
-//! are converted to raw data.
+//! Raw data and the elements in `float_data` and `double_data` stay in the mapped file; files of external data are mapped once. The
+//! integers of other typed fields are decoded.
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
@@ -9,10 +9,12 @@ use std::sync::Arc;
 
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Kind, Result};
-use aten2onnx_core::weights::{MappedFile, Storage, Weight};
+use aten2onnx_core::weights::{MappedFile, Memory, Storage, Weight};
 use aten2onnx_onnx::graph::{Constant, Data};
 use aten2onnx_onnx::proto::{SparseTensorProto, TensorProto, tensor_proto::DataLocation};
 use aten2onnx_onnx::read::Source;
+use aten2onnx_onnx::unpacked;
+use prost::bytes::Bytes;
 
 /// Larger tensors are weights, whose contents are not read.
 const MAX_CONSTANT: usize = 1024;
@@ -65,18 +67,41 @@ impl<'a> Tensors<'a> {
         Ok(Tensor::Weight(Arc::new(weight)))
     }
 
+    /// Puts the elements of external data inside a tensor.
+    pub fn embed(&mut self, proto: &mut TensorProto) -> Result<()> {
+        let storage = self.external(proto)?;
+        proto.raw_data = Some(storage.bytes().to_vec().into());
+        proto.external_data.clear();
+        proto.data_location = None;
+        Ok(())
+    }
+
     fn storage(&mut self, proto: &TensorProto, dtype: Dtype, count: usize) -> Result<Storage> {
         if proto.data_location() == DataLocation::External {
             return self.external(proto);
         }
         if let Some(raw) = &proto.raw_data {
-            // The bytes of a copied message are not in the mapped file.
-            return Ok(match self.source.position(raw) {
-                Some(start) => Storage::Mapped { file: Arc::clone(&self.source.file), start, len: raw.len() },
-                None => Storage::Owned(raw.as_ref().into()),
-            });
+            return Ok(self.stored(raw));
         }
-        typed(proto, dtype, count).map(|bytes| Storage::Owned(bytes.into()))
+        let (field, parts, width) = typed_field(proto, dtype);
+        match (parts, width) {
+            ([], _) if count > 0 => Err(Error::input("it has no data")),
+            // Fixed-width elements are in the file as in raw data.
+            ([one], None) => Ok(self.stored(one)),
+            (parts, None) => Ok(Storage::Owned(parts.concat().into())),
+            (parts, Some(width)) => {
+                let bytes = decoded(parts, width).ok_or_else(|| Error::input(format!("its `{field}` is damaged")))?;
+                Ok(Storage::Lent(Arc::new(Decoded(bytes))))
+            }
+        }
+    }
+
+    fn stored(&self, bytes: &Bytes) -> Storage {
+        // The bytes of a copied message are not in the mapped file.
+        match self.source.position(bytes) {
+            Some(start) => Storage::Mapped { file: Arc::clone(&self.source.file), start, len: bytes.len() },
+            None => Storage::Owned(bytes.as_ref().into()),
+        }
     }
 
     fn external(&mut self, proto: &TensorProto) -> Result<Storage> {
@@ -242,26 +267,42 @@ fn strings(proto: &TensorProto, sizes: Vec<i64>, count: usize) -> Result<Constan
     Ok(Constant { dtype: Dtype::String, sizes, data: Data::Strings(texts.into()) })
 }
 
-/// Converts elements in a typed field to raw bytes.
-fn typed(proto: &TensorProto, dtype: Dtype, count: usize) -> Result<Vec<u8>> {
+/// Elements that were decoded from numbers of variable length.
+#[derive(Debug)]
+struct Decoded(Vec<u8>);
+
+impl Memory for Decoded {
+    fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// The field with the elements of a dtype, and the width of each if they are numbers of variable length.
+fn typed_field(proto: &TensorProto, dtype: Dtype) -> (&'static str, &[Bytes], Option<usize>) {
     use Dtype::*;
-    macro_rules! bytes {
-        ($field:ident as $t:ty) => {
-            proto.$field.iter().flat_map(|v| (*v as $t).to_le_bytes()).collect()
-        };
+    match dtype {
+        Float32 | Complex64 => ("float_data", &proto.float_data, None),
+        Float64 | Complex128 => ("double_data", &proto.double_data, None),
+        Int64 => ("int64_data", &proto.int64_data, Some(8)),
+        Uint64 => ("uint64_data", &proto.uint64_data, Some(8)),
+        Uint32 => ("uint64_data", &proto.uint64_data, Some(4)),
+        Int32 => ("int32_data", &proto.int32_data, Some(4)),
+        Int16 | Uint16 | Float16 | Bfloat16 => ("int32_data", &proto.int32_data, Some(2)),
+        // Elements of less than 8 bits are packed in bytes, each of which is a number.
+        _ => ("int32_data", &proto.int32_data, Some(1)),
     }
-    let bytes: Vec<u8> = match dtype {
-        Float32 | Complex64 => bytes!(float_data as f32),
-        Float64 | Complex128 => bytes!(double_data as f64),
-        Int64 => bytes!(int64_data as i64),
-        Uint64 => bytes!(uint64_data as u64),
-        Uint32 => bytes!(uint64_data as u32),
-        Int32 => bytes!(int32_data as i32),
-        Int16 | Uint16 | Float16 | Bfloat16 => bytes!(int32_data as u16),
-        _ => bytes!(int32_data as u8),
-    };
-    if bytes.is_empty() && count > 0 {
-        return Err(Error::input("it has no data"));
+}
+
+/// Decodes numbers of variable length to `width` bytes each.
+fn decoded(parts: &[Bytes], width: usize) -> Option<Vec<u8>> {
+    let count: usize = parts.iter().map(|part| part.iter().filter(|byte| **byte < 0x80).count()).sum();
+    let mut bytes = Vec::with_capacity(count.checked_mul(width)?);
+    for part in parts {
+        let mut rest = part.as_ref();
+        while !rest.is_empty() {
+            let number = unpacked::varint(&mut rest)?.to_le_bytes();
+            bytes.extend_from_slice(number.get(..width)?);
+        }
     }
-    Ok(bytes)
+    Some(bytes)
 }

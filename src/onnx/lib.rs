@@ -24,6 +24,7 @@ pub mod proto;
 pub mod read;
 pub mod schema;
 pub mod targets;
+pub mod unpacked;
 pub mod write;
 
 pub use exported::{Exported, Summary};

@@ -299,14 +299,14 @@ pub struct TensorProto {
     pub data_type: ::core::option::Option<i32>,
     #[prost(message, optional, tag = "3")]
     pub segment: ::core::option::Option<tensor_proto::Segment>,
-    #[prost(float, repeated, tag = "4")]
-    pub float_data: ::prost::alloc::vec::Vec<f32>,
-    #[prost(int32, repeated, tag = "5")]
-    pub int32_data: ::prost::alloc::vec::Vec<i32>,
+    #[prost(bytes = "bytes", repeated, tag = "4")]
+    pub float_data: ::prost::alloc::vec::Vec<::prost::bytes::Bytes>,
+    #[prost(bytes = "bytes", repeated, tag = "5")]
+    pub int32_data: ::prost::alloc::vec::Vec<::prost::bytes::Bytes>,
     #[prost(bytes = "bytes", repeated, tag = "6")]
     pub string_data: ::prost::alloc::vec::Vec<::prost::bytes::Bytes>,
-    #[prost(int64, repeated, tag = "7")]
-    pub int64_data: ::prost::alloc::vec::Vec<i64>,
+    #[prost(bytes = "bytes", repeated, tag = "7")]
+    pub int64_data: ::prost::alloc::vec::Vec<::prost::bytes::Bytes>,
     #[prost(string, optional, tag = "8")]
     pub name: ::core::option::Option<::prost::alloc::string::String>,
     #[prost(string, optional, tag = "12")]
@@ -317,10 +317,10 @@ pub struct TensorProto {
     pub external_data: ::prost::alloc::vec::Vec<StringStringEntryProto>,
     #[prost(enumeration = "tensor_proto::DataLocation", optional, tag = "14")]
     pub data_location: ::core::option::Option<i32>,
-    #[prost(double, repeated, tag = "10")]
-    pub double_data: ::prost::alloc::vec::Vec<f64>,
-    #[prost(uint64, repeated, tag = "11")]
-    pub uint64_data: ::prost::alloc::vec::Vec<u64>,
+    #[prost(bytes = "bytes", repeated, tag = "10")]
+    pub double_data: ::prost::alloc::vec::Vec<::prost::bytes::Bytes>,
+    #[prost(bytes = "bytes", repeated, tag = "11")]
+    pub uint64_data: ::prost::alloc::vec::Vec<::prost::bytes::Bytes>,
     #[prost(message, repeated, tag = "16")]
     pub metadata_props: ::prost::alloc::vec::Vec<StringStringEntryProto>,
 }

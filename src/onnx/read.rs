@@ -7,6 +7,7 @@ use prost::Message;
 use prost::bytes::Bytes;
 
 use crate::proto::ModelProto;
+use crate::unpacked;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::weights::MappedFile;
 
@@ -58,7 +59,8 @@ pub fn parse(bytes: Bytes) -> Result<ModelProto> {
         return Err(Error::input(format!("{} bytes exceed protobuf's limit of 2 GiB", bytes.len())));
     }
     // prost limits the nesting of messages, and allocates no more than the input justifies.
-    let model = ModelProto::decode(bytes).map_err(|error| {
+    let unpacked = || ModelProto::decode(Bytes::from(unpacked::packed(&bytes)?)).ok();
+    let model = ModelProto::decode(bytes.clone()).or_else(|error| unpacked().ok_or(error)).map_err(|error| {
         Error::input(format!("not an ONNX model: {error}"))
             .help("an .onnx file contains a protobuf message `ModelProto`")
     })?;

@@ -15,9 +15,22 @@ const HEAD: &str = "\
 
 ";
 
+/// The fields of a tensor with elements of one type.
+const PACKED: [&str; 5] = ["float_data", "int32_data", "int64_data", "double_data", "uint64_data"];
+
+/// The number of the type `bytes` in descriptors.
+const BYTES: i32 = 12;
+
 /// The text of the file.
 pub fn generate(root: &Path) -> Result<String, Box<dyn Error>> {
-    let descriptors = protox::compile([root.join(SOURCE)], [root.join("mappings/schemas")])?;
+    let mut descriptors = protox::compile([root.join(SOURCE)], [root.join("mappings/schemas")])?;
+    // They may be gigabytes, so they stay as they are in the file, where a packed field looks like bytes.
+    let messages = descriptors.file.iter_mut().flat_map(|file| &mut file.message_type);
+    let fields = messages.filter(|message| message.name() == "TensorProto").flat_map(|message| &mut message.field);
+    for field in fields.filter(|field| PACKED.contains(&field.name())) {
+        field.r#type = Some(BYTES);
+        field.options = None;
+    }
     let mut config = prost_build::Config::new();
     // Comments hold indented text that rustdoc would run as tests.
     config.disable_comments(["."]);

@@ -76,6 +76,8 @@ struct Shared {
     wrapped: FxHashMap<Value, Value>,
     /// The representations of complex values.
     pairs: FxHashMap<Value, complex::Pair>,
+    /// Inputs of bodies that are the first part of a packed sequence, with the rank of its elements.
+    packed: FxHashMap<Value, usize>,
     /// Weights by the address of their elements.
     weights: FxHashMap<usize, Value>,
 }

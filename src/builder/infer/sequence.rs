@@ -51,8 +51,11 @@ pub(super) fn insert(c: &Ctx) -> Result<Vec<Type>> {
     Ok(sequence(dtype, c.union_shapes(shape, c.shape(1))))
 }
 
+/// Elements may differ in sizes that are not known, whatever the name of the size.
 pub(super) fn at(c: &Ctx) -> Result<Vec<Type>> {
-    Ok(vec![element(c, 0)?.clone()])
+    let (dtype, shape) = tensor_element(c, 0)?;
+    let own = |dim: &SymInt| if dim.known().is_some() { dim.clone() } else { c.fresh() };
+    c.typed(dtype, shape.map(|dims| dims.iter().map(own).collect()))
 }
 
 pub(super) fn concat(c: &Ctx) -> Result<Vec<Type>> {

@@ -320,7 +320,9 @@ pub(super) fn constant(c: &Ctx) -> Result<Vec<Type>> {
             Some(ty) => Ok(vec![ty]),
             None => Err(c.error(format!("the type of attribute {name} is unknown"))),
         },
-        Attr::Graph(_) | Attr::Message(_) => Err(c.error(format!("attribute {name} is not a tensor"))),
+        Attr::Graph(_) | Attr::Graphs(_) | Attr::Message(_) => {
+            Err(c.error(format!("attribute {name} is not a tensor")))
+        }
     }
 }
 

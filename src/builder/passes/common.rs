@@ -83,6 +83,6 @@ fn plain(attr: &Attr) -> Option<Plain> {
         Attr::Str(text) => Plain::Texts(vec![text.clone()]),
         Attr::Strs(texts) => Plain::Texts(texts.clone()),
         Attr::Tensor(value) => Plain::Tensor(*value),
-        Attr::Graph(_) | Attr::Message(_) => return None,
+        Attr::Graph(_) | Attr::Graphs(_) | Attr::Message(_) => return None,
     })
 }

@@ -82,7 +82,7 @@ impl<'a> Rewriter<'a> {
             }
             self.builder.follow_origin(&node);
             for (_, attr) in &mut node.attrs {
-                if let Attr::Graph(body) = attr {
+                for body in attr.bodies_mut() {
                     *body = self.body(std::mem::take(body), rules);
                 }
             }

@@ -40,6 +40,8 @@ pub enum Attr {
     Tensor(Value),
     /// GRAPH
     Graph(Body),
+    /// GRAPHS
+    Graphs(Vec<Body>),
     /// Another kind, as the message of the source model.
     Message(Arc<[u8]>),
 }
@@ -100,10 +102,7 @@ impl Node {
 
     /// The subgraphs.
     pub fn bodies(&self) -> impl Iterator<Item = &Body> {
-        self.attrs.iter().filter_map(|(_, a)| match a {
-            Attr::Graph(body) => Some(body),
-            _ => None,
-        })
+        self.attrs.iter().flat_map(|(_, attr)| attr.bodies())
     }
 }
 
@@ -113,6 +112,26 @@ impl Body {
         for node in &self.nodes {
             f(node);
             node.bodies().for_each(|body| body.visit(f));
+        }
+    }
+}
+
+impl Attr {
+    /// The subgraphs.
+    pub fn bodies(&self) -> &[Body] {
+        match self {
+            Attr::Graph(body) => std::slice::from_ref(body),
+            Attr::Graphs(bodies) => bodies,
+            _ => &[],
+        }
+    }
+
+    /// The subgraphs.
+    pub fn bodies_mut(&mut self) -> &mut [Body] {
+        match self {
+            Attr::Graph(body) => std::slice::from_mut(body),
+            Attr::Graphs(bodies) => bodies,
+            _ => &mut [],
         }
     }
 }

@@ -47,7 +47,7 @@ impl Graph {
         }
         writeln!(f, "({})", inputs.join(", "))?;
         for (name, attr) in &node.attrs {
-            if let Attr::Graph(body) = attr {
+            for body in attr.bodies() {
                 write!(f, "{:1$}{name} = ", "", depth * 4 + 8)?;
                 self.write_body(f, body, depth + 2)?;
             }
@@ -67,7 +67,7 @@ impl Graph {
                 Some(constant) => format!("{} {}", self.ty(*v), contents(constant)),
                 None => self.ty(*v).to_string(),
             },
-            Attr::Graph(_) => return None,
+            Attr::Graph(_) | Attr::Graphs(_) => return None,
             Attr::Message(_) => "...".to_owned(),
         })
     }

@@ -225,6 +225,10 @@ impl Writer<'_> {
                 proto.g = Some(self.body(v, name)?);
                 AttributeType::Graph
             }
+            Attr::Graphs(v) => {
+                proto.graphs = v.iter().map(|body| self.body(body, name)).collect::<Result<_>>()?;
+                AttributeType::Graphs
+            }
             Attr::Message(bytes) => {
                 let damaged = |_| Error::internal(format!("the attribute `{name}` is damaged"));
                 return AttributeProto::decode(bytes.as_ref()).map_err(damaged);

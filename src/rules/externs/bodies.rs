@@ -39,6 +39,34 @@ pub fn lengths_given(cx: &mut Builder, body: &Graph) -> Result<Vec<Option<i64>>>
     Ok(body.outputs.iter().map(length).collect())
 }
 
+/// The rank of the elements of each input after the second that is a packed sequence; None for others.
+pub fn ranks_taken(cx: &mut Builder, body: &Graph) -> Result<Vec<Option<i64>>> {
+    let mut inputs = built(cx, body)?.inputs.iter().skip(2);
+    let mut ranks = Vec::new();
+    while let Some(input) = inputs.next() {
+        let rank = cx.packed_rank(*input);
+        if rank.is_some() {
+            inputs.next();
+        }
+        ranks.push(rank.map(|rank| rank as i64));
+    }
+    Ok(ranks)
+}
+
+/// The rank of the elements of each output that is a sequence; -1 if it is not known, None for a tensor.
+pub fn ranks_given(cx: &mut Builder, body: &Graph) -> Result<Vec<Option<i64>>> {
+    let body = built(cx, body)?;
+    let rank = |output: &Value| match cx.ty(*output) {
+        Type::Sequence(_) => {
+            let items = elements_by(cx, &body.nodes, *output).unwrap_or_default();
+            let first = items.first().and_then(|item| cx.ty(*item).rank());
+            Some(cx.element_rank(*output).or(first).map_or(-1, |rank| rank as i64))
+        }
+        _ => None,
+    };
+    Ok(body.outputs.iter().map(rank).collect())
+}
+
 /// The elements of a sequence that is not in the graph, or was built in this scope.
 pub fn elements(cx: &mut Builder, sequence: Value) -> Result<Option<Vec<Value>>> {
     let nodes = cx.nodes_mut().clone();

@@ -28,6 +28,22 @@ pub fn items(cx: &mut Builder, x: Value) -> Result<Option<Vec<Value>>> {
     Ok(cx.items(x))
 }
 
+/// The joined elements of a packed sequence, and their sizes.
+pub fn packed(cx: &mut Builder, x: Value) -> Result<Option<Vec<Value>>> {
+    Ok(cx.packed(x).map(|parts| parts.to_vec()))
+}
+
+/// A packed sequence of elements of this rank.
+pub fn packed_sequence(cx: &mut Builder, flat: Value, sizes: Value, rank: i64, t: Dtype) -> Result<Value> {
+    let shape = (0..rank).map(|_| cx.unknown_size()).collect();
+    Ok(cx.packed_sequence([flat, sizes], Type::tensor(t, shape)))
+}
+
+/// The rank of the elements, if all have the same.
+pub fn element_rank(cx: &mut Builder, x: Value) -> Result<Option<i64>> {
+    Ok(cx.element_rank(x).map(|rank| rank as i64))
+}
+
 /// A copy of a sequence.
 pub fn copied_sequence(cx: &mut Builder, x: Value) -> Result<Value> {
     cx.copied_sequence(x)

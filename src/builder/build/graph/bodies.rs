@@ -16,9 +16,10 @@ impl Builder {
         f: impl FnOnce(&mut Builder, &[Value]) -> Result<Vec<Value>>,
     ) -> Result<Attr> {
         self.open_scope();
-        let inputs: Vec<Value> = params.iter().map(|ty| self.body_input(ty.clone())).collect();
+        let inputs: Vec<Value> = params.iter().map(|ty| self.body_param(ty)).collect();
         let result = f(self, &inputs).and_then(|outputs| self.body_outputs(outputs));
         let scope = self.close_scope();
+        let inputs = self.unfolded(&inputs);
         Ok(Attr::Graph(Body { inputs, nodes: scope.nodes, outputs: result? }))
     }
 
@@ -29,6 +30,11 @@ impl Builder {
 
     pub(crate) fn close_scope(&mut self) -> Scope {
         if self.scopes.len() > 1 { self.scopes.pop().unwrap_or_default() } else { Scope::default() }
+    }
+
+    /// An input of a body as its nodes see it.
+    pub(crate) fn body_param(&mut self, ty: &Type) -> Value {
+        self.packed_input(ty).unwrap_or_else(|| self.body_input(ty.clone()))
     }
 
     pub(crate) fn body_input(&mut self, ty: Type) -> Value {
@@ -91,6 +97,9 @@ impl Builder {
     }
 
     fn placed_bundle(&mut self, places: &FxHashMap<Value, Value>, bundle: Value) -> Option<Value> {
+        if let (Some(parts), Type::Sequence(of)) = (self.packed(bundle), self.ty(bundle).clone()) {
+            return Some(self.packed_sequence(parts.map(|part| replacement(places, part)), *of));
+        }
         let items: Vec<Value> = self.items(bundle)?.into_iter().map(|item| replacement(places, item)).collect();
         let ty = self.ty(bundle).clone();
         Some(self.bundle(ty, &items))
@@ -109,11 +118,18 @@ impl Builder {
     }
 
     fn copied_attr(&mut self, attr: &Attr, places: &mut FxHashMap<Value, Value>) -> Attr {
-        let Attr::Graph(body) = attr else { return attr.clone() };
+        let mut copy = attr.clone();
+        for body in copy.bodies_mut() {
+            *body = self.copied_body(body, places);
+        }
+        copy
+    }
+
+    fn copied_body(&mut self, body: &Body, places: &mut FxHashMap<Value, Value>) -> Body {
         let inputs = body.inputs.iter().map(|input| self.cloned_value(*input, places)).collect();
         let nodes = self.copied_nodes(&body.nodes, places);
         let outputs = body.outputs.iter().map(|output| replacement(places, *output)).collect();
-        Attr::Graph(Body { inputs, nodes, outputs })
+        Body { inputs, nodes, outputs }
     }
 
     /// A new value of the same type; its sizes may differ.
@@ -141,6 +157,9 @@ impl Builder {
 
     /// An Identity node, or an equivalent for sequences at opsets where Identity does not take them.
     pub(crate) fn copy(&mut self, value: Value) -> Value {
+        if self.is_bundle(value) {
+            return value;
+        }
         if matches!(self.ty(value), Type::Sequence(_)) && (11..14).contains(&self.limits.opset) {
             return self.copied_sequence(value).unwrap_or(value);
         }

@@ -38,12 +38,13 @@ impl fmt::Debug for Graph {
 impl Builder {
     /// Makes the nodes of a graph in the current scope, with these inputs, and returns its outputs.
     pub fn apply(&mut self, graph: &Graph, inputs: &[Value]) -> Result<Vec<Value>> {
+        let unfolded = self.unfolded(inputs);
         match graph {
-            Graph::Built(body) if body.inputs.len() != inputs.len() => {
-                let (wanted, given) = (body.inputs.len(), inputs.len());
+            Graph::Built(body) if body.inputs.len() != unfolded.len() => {
+                let (wanted, given) = (body.inputs.len(), unfolded.len());
                 Err(Error::input(format!("a graph with {wanted} inputs is given {given}")))
             }
-            Graph::Built(body) => Ok(self.inline_body(body, inputs)),
+            Graph::Built(body) => Ok(self.inline_body(body, &unfolded)),
             Graph::Function(function) => function(self, inputs),
         }
     }

@@ -1,6 +1,6 @@
 //! Which values are used, and which nodes compute them.
 
-use aten2onnx_onnx::graph::{Attr, Body, Node, Source, Value, ValueInfo};
+use aten2onnx_onnx::graph::{Body, Node, Source, Value, ValueInfo};
 use aten2onnx_onnx::schema::{self, PortKind};
 
 /// The values that are used directly or indirectly.
@@ -36,7 +36,7 @@ impl Live {
                 continue;
             }
             for (_, attr) in &mut node.attrs {
-                if let Attr::Graph(inner) = attr {
+                for inner in attr.bodies_mut() {
                     self.sweep(inner);
                 }
             }

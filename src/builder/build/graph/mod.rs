@@ -25,6 +25,8 @@ pub(crate) struct ValueData {
     pub(crate) content: Option<Arc<[SymInt]>>,
     /// The elements of a sequence or optional that is not in the graph.
     pub(crate) items: Option<Arc<[Value]>>,
+    /// The tensors that a sequence outside the graph is packed in.
+    pub(crate) packed: Option<[Value; 2]>,
     /// The suggested name.
     pub(crate) name: Option<Arc<str>>,
     /// The scope that it was made in.
@@ -71,7 +73,8 @@ impl Builder {
         };
         let value = Value::new(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
         let origin = self.origins.current;
-        let data = ValueData { ty, source, content, items: None, name: None, scope, origin, stands_for: None };
+        let (items, packed, name, stands_for) = (None, None, None, None);
+        let data = ValueData { ty, source, content, items, packed, name, scope, origin, stands_for };
         self.values.push(data);
         value
     }

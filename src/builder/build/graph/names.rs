@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::build::Scalar;
 use crate::build::values::encode;
 use aten2onnx_core::dtype::Dtype;
-use aten2onnx_onnx::graph::{Attr, Body, Constant, Graph, Node, Origin, Source, Value};
+use aten2onnx_onnx::graph::{Body, Constant, Graph, Node, Origin, Source, Value};
 use aten2onnx_onnx::schema;
 
 /// The data that a value is named after.
@@ -104,7 +104,7 @@ impl Names<'_> {
         }
         self.results(node, &base);
         for (_, attr) in &mut node.attrs {
-            if let Attr::Graph(inner) = attr {
+            for inner in attr.bodies_mut() {
                 for value in &inner.inputs {
                     self.suggest(*value, &format!("{base}_in"));
                 }

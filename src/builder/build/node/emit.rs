@@ -25,7 +25,9 @@ impl Builder {
             return Err(call.fault(self, format!("is deprecated since opset {}", version.since)));
         }
         self.check_ports(version, &call)?;
-        call.inputs.iter().flatten().try_for_each(|value| self.check_in_graph(*value))?;
+        for input in call.inputs.iter_mut().flatten() {
+            *input = self.unpacked(*input)?;
+        }
         self.check_bodies(&call.attrs)?;
         self.check_kinds(schema, version, &call)?;
         let mut attrs = self.native_attrs(version, &mut call)?;

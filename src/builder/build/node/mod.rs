@@ -216,6 +216,9 @@ impl Builder {
 
     /// Walks down the versions until one is native or has a lowering. `types` are the output types.
     pub(crate) fn step(&self, schema: &'static Op, call: &Call, types: &[Type]) -> Result<Step> {
+        if let Some(step) = self.tracked_step(schema, call) {
+            return Ok(step);
+        }
         let target = self.target_of(schema.name);
         let lacking = self.limits.lacking.contains(schema.name);
         let in_force = schema.at(target).filter(|v| v.since > call.form.since && !lacking);
@@ -247,6 +250,14 @@ impl Builder {
             }
         }
         Err(if lacking { self.no_operator(schema) } else { self.needs(schema, call.form.since) })
+    }
+
+    /// An operator of sequences whose input is not in the graph, at any opset: its lowering for opsets without sequences.
+    fn tracked_step(&self, schema: &'static Op, call: &Call) -> Option<Step> {
+        let first = schema.versions.first()?;
+        let is_tracked = call.inputs.iter().flatten().any(|value| self.is_bundle(*value));
+        let lower = is_tracked.then(|| self.lower_of(schema.name, first, None))??;
+        Some(Step::Lower(lower, first.since))
     }
 
     /// A call in a form older than the target's: it is kept if the versions in between mean the same.

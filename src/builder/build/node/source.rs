@@ -124,7 +124,11 @@ impl Builder {
         let target = self.target_of(schema.name);
         let Some(version) = schema.at(target).filter(|version| !version.deprecated) else { return false };
         let call = node.call(schema, form);
-        version.since == form.since && !self.limits.lacking.contains(schema.name) && !self.avoids(version, &call)
+        let is_tracked = call.inputs.iter().flatten().any(|value| self.is_bundle(*value));
+        version.since == form.since
+            && !is_tracked
+            && !self.limits.lacking.contains(schema.name)
+            && !self.avoids(version, &call)
     }
 
     /// A constant of the model, which keeps its name and is not shared.
@@ -149,17 +153,18 @@ impl Builder {
         self.fresh_symbol()
     }
 
-    /// Opens a body and returns its inputs; [`Builder::close_body`] makes it an attribute.
+    /// Opens a body and returns its inputs; [`Builder::close_body`] returns it.
     pub fn open_body(&mut self, params: &[Type]) -> Vec<Value> {
         self.open_scope();
-        params.iter().map(|ty| self.body_input(ty.clone())).collect()
+        params.iter().map(|ty| self.body_param(ty)).collect()
     }
 
     /// Closes the innermost body.
-    pub fn close_body(&mut self, inputs: Vec<Value>, outputs: Result<Vec<Value>>) -> Result<Attr> {
+    pub fn close_body(&mut self, inputs: Vec<Value>, outputs: Result<Vec<Value>>) -> Result<Body> {
         let outputs = outputs.and_then(|outputs| self.body_outputs(outputs));
         let scope = self.close_scope();
-        Ok(Attr::Graph(Body { inputs, nodes: scope.nodes, outputs: outputs? }))
+        let inputs = self.unfolded(&inputs);
+        Ok(Body { inputs, nodes: scope.nodes, outputs: outputs? })
     }
 
     /// Whether the value is the result of a node in the current scope.

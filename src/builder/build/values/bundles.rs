@@ -24,7 +24,7 @@ impl Builder {
 
     /// Whether the value is a sequence or optional outside the graph.
     pub(crate) fn is_bundle(&self, value: Value) -> bool {
-        self.data(value).items.is_some()
+        self.data(value).items.is_some() || self.data(value).packed.is_some()
     }
 
     /// A copy of a sequence, for opsets where Identity takes none: inserts an element and removes it again.
@@ -42,13 +42,13 @@ impl Builder {
 
     /// Outputs of bodies must be in the graph.
     pub fn check_bodies(&self, attrs: &[(&'static str, Attr)]) -> Result<()> {
-        let bodies = attrs.iter().filter_map(|(_, attr)| if let Attr::Graph(body) = attr { Some(body) } else { None });
+        let bodies = attrs.iter().flat_map(|(_, attr)| attr.bodies());
         bodies.flat_map(|body| &body.outputs).try_for_each(|value| self.check_in_graph(*value))
     }
 
     /// Checks that a value is in the graph.
     pub(crate) fn check_in_graph(&self, value: Value) -> Result<()> {
-        if self.data(value).items.is_none() {
+        if !self.is_bundle(value) {
             return Ok(());
         }
         let (what, since) = match self.ty(value) {
