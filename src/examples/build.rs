@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aten2onnx_opmap::Checked;
 use aten2onnx_opmap::schema::onnx::{AttrKind, PortOption};
-use aten2onnx_opmap::syntax::ast::{Argument, ExampleArg, ExampleSize, ExampleValue, Expr, ExprKind};
+use aten2onnx_opmap::syntax::ast::{Argument, ExampleArg, ExampleSize, ExampleValue, Expr, ExprKind, UnaryOp};
 use aten2onnx_opmap::tree::{EXACT_NAN, Example, Target};
 use aten2onnx_opmap::types::Ty;
 
@@ -433,6 +433,14 @@ impl Call<'_> {
     }
 }
 
+fn integer(expr: &Expr) -> Option<i64> {
+    match &expr.kind {
+        ExprKind::Int(number) => Some(*number),
+        ExprKind::Unary(UnaryOp::Neg, inner) => integer(inner)?.checked_neg(),
+        _ => None,
+    }
+}
+
 /// Evaluates an expression in a body.
 fn evaluated(cx: &mut Builder, expr: &Expr, known: &BTreeMap<&str, Value>) -> Result<Value> {
     match &expr.kind {
@@ -444,9 +452,9 @@ fn evaluated(cx: &mut Builder, expr: &Expr, known: &BTreeMap<&str, Value>) -> Re
                 let Argument::Positional(arg) = arg else {
                     return Err(Error::internal("only inputs are supported in bodies of examples"));
                 };
-                inputs.push(match &arg.kind {
-                    ExprKind::Int(number) => In::Number(Scalar::Int(*number)),
-                    _ => In::Value(evaluated(cx, arg, known)?),
+                inputs.push(match integer(arg) {
+                    Some(number) => In::Number(Scalar::Int(number)),
+                    None => In::Value(evaluated(cx, arg, known)?),
                 });
             }
             cx.trace().announce_node();

@@ -28,9 +28,23 @@ pub fn items(cx: &mut Builder, x: Value) -> Result<Option<Vec<Value>>> {
     Ok(cx.items(x))
 }
 
-/// The joined elements of a packed sequence, and their sizes.
-pub fn packed(cx: &mut Builder, x: Value) -> Result<Option<Vec<Value>>> {
-    Ok(cx.packed(x).map(|parts| parts.to_vec()))
+/// Whether it is a packed sequence.
+pub fn is_packed(cx: &mut Builder, x: Value) -> Result<bool> {
+    Ok(cx.packed(x).is_some())
+}
+
+/// The joined elements of a packed sequence.
+pub fn flat_of(cx: &mut Builder, x: Value) -> Result<Value> {
+    parts_of(cx, x).map(|[flat, _]| flat)
+}
+
+/// The sizes of the elements of a packed sequence.
+pub fn sizes_of(cx: &mut Builder, x: Value) -> Result<Value> {
+    parts_of(cx, x).map(|[_, sizes]| sizes)
+}
+
+fn parts_of(cx: &mut Builder, x: Value) -> Result<[Value; 2]> {
+    cx.packed(x).ok_or_else(|| Error::internal("expected a packed sequence"))
 }
 
 /// A packed sequence of elements of this rank.
