@@ -433,12 +433,17 @@ impl Call<'_> {
     }
 }
 
-fn integer(expr: &Expr) -> Option<i64> {
-    match &expr.kind {
-        ExprKind::Int(number) => Some(*number),
-        ExprKind::Unary(UnaryOp::Neg, inner) => integer(inner)?.checked_neg(),
+/// A number of a body. A float is a float32, since it may be the only input of a node.
+fn number(cx: &mut Builder, expr: &Expr) -> Result<Option<In>> {
+    Ok(match &expr.kind {
+        ExprKind::Int(number) => Some(In::Number(Scalar::Int(*number))),
+        ExprKind::Float(number, _) => Some(In::Value(cx.scalar(&Scalar::Float(*number), Dtype::Float32)?)),
+        ExprKind::Unary(UnaryOp::Neg, inner) => match inner.kind {
+            ExprKind::Int(number) => number.checked_neg().map(|number| In::Number(Scalar::Int(number))),
+            _ => None,
+        },
         _ => None,
-    }
+    })
 }
 
 /// Evaluates an expression in a body.
@@ -452,8 +457,8 @@ fn evaluated(cx: &mut Builder, expr: &Expr, known: &BTreeMap<&str, Value>) -> Re
                 let Argument::Positional(arg) = arg else {
                     return Err(Error::internal("only inputs are supported in bodies of examples"));
                 };
-                inputs.push(match integer(arg) {
-                    Some(number) => In::Number(Scalar::Int(number)),
+                inputs.push(match number(cx, arg)? {
+                    Some(number) => number,
                     None => In::Value(evaluated(cx, arg, known)?),
                 });
             }

@@ -80,12 +80,13 @@ impl<'a> Coverage<'a> {
 
     /// Walks the lowerings of an operator for any arguments.
     pub(super) fn walk_lowerings(&mut self, op: &str, at: Opsets) {
-        let program = self.program;
+        let (program, schemas) = (self.program, self.schemas);
         for lower in program.lowers.iter().filter(|lower| lower.op == *op) {
             let version = self.version_of_lowering(lower);
             let args = self.any_arguments_of_lowering(lower);
             let groups = Coverage::groups_of(version);
-            self.call_grouped(&lower.function, args, None, &groups, at.below(lower.before));
+            let below = schemas.opsets.lowered_below(op, lower.before);
+            self.call_grouped(&lower.function, args, None, &groups, at.below(below));
         }
     }
 

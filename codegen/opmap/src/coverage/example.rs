@@ -67,6 +67,10 @@ impl<'a> Examiner<'a> {
         let mut inner = Vec::new();
         example.args.iter().for_each(|(_, value)| inner_operators(value, &mut inner));
         coverage.all = DtypeSet::ALL;
+        // The operator of the example may be given a sequence that they pack.
+        if let Target::Lower(op) = &example.target {
+            inner.extend(coverage.schemas.opsets.packed.operators.iter().filter(|packed| *packed == op).cloned());
+        }
         inner.iter().for_each(|op| coverage.walk_lowerings(op, at));
         let works = match &example.target {
             Target::Map(name) => coverage.example_of_map(program.map(name)?, example, at),

@@ -245,7 +245,7 @@ pub fn check(program: &Program, schemas: &Schemas, out: &mut Vec<Diagnostic>) ->
     for lower in &program.lowers {
         coverage.all = DtypeSet::ALL;
         let args = coverage.any_arguments_of_lowering(lower);
-        let below = all.below(lower.before);
+        let below = all.below(opsets.lowered_below(&lower.op, lower.before));
         let version = coverage.version_of_lowering(lower);
         let groups = Coverage::groups_of(version);
         let (_, frame) = coverage.root(&lower.function, args, &groups, below);

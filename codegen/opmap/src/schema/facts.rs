@@ -27,6 +27,9 @@ pub struct Opsets {
     /// The operators that higher-order operators become.
     #[serde(default)]
     pub control: Vec<String>,
+    /// The operators that take packed sequences.
+    #[serde(default)]
+    pub packed: Packed,
     /// By opset, for all from `min` to `max`.
     #[serde(deserialize_with = "by_opset")]
     pub opsets: BTreeMap<u32, Opset>,
@@ -36,6 +39,16 @@ pub struct Opsets {
     /// Axes that may be negative only from an opset on.
     #[serde(default)]
     pub negative_axes: Vec<NegativeAxes>,
+}
+
+/// The operators whose lowerings also run where the opset has the operator, for sequences that are packed in tensors.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Packed {
+    /// The first opset without packed sequences.
+    pub below: u32,
+    /// The operators.
+    pub operators: Vec<String>,
 }
 
 /// An opset.
@@ -166,6 +179,14 @@ impl Opsets {
         self.implicit.iter().chain(&self.control)
     }
 
+    /// The first opset at which the lowering of an operator before opset `before` does not run any more.
+    pub fn lowered_below(&self, op: &str, before: u32) -> u32 {
+        match self.packed.operators.iter().any(|packed| packed == op) {
+            true => before.max(self.packed.below),
+            false => before,
+        }
+    }
+
     /// An error for entries whose operators or versions do not exist.
     pub fn check(&self, schemas: &OnnxSchemas) -> Result<(), String> {
         for change in &self.changes {
@@ -173,7 +194,8 @@ impl Opsets {
                 return Err(format!("{1} has no version {0}", change.since, change.op));
             }
         }
-        if let Some(op) = self.without_rules().find(|op| schemas.versions(op).is_empty()) {
+        let named = self.without_rules().chain(&self.packed.operators);
+        if let Some(op) = named.into_iter().find(|op| schemas.versions(op).is_empty()) {
             return Err(format!("there is no operator {op}"));
         }
         for axes in &self.negative_axes {
