@@ -12,6 +12,8 @@ use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Body, Type, Value};
 use aten2onnx_onnx::proto::{AttributeProto, GraphProto};
 
+/// The first opset with sequences.
+const FIRST: u32 = 11;
 /// The first opset whose loops carry sequences.
 const CARRIED: u32 = 13;
 
@@ -53,7 +55,10 @@ impl Conversion<'_> {
         let before = self.before();
         let mut wanted = given.clone();
         if self.may_try() {
+            // Only types are wanted, and an opset with sequences can say more.
+            let opset = self.builder.replace_opset(self.target_opset.max(FIRST));
             let grown = self.converted(graph, &typed(self, &types, &given), &given);
+            self.builder.replace_opset(opset);
             self.restore(&before);
             wanted = given.iter().zip(grown?.sizes).map(|(a, b)| joined(a, &b)).collect();
         }

@@ -39,6 +39,11 @@ impl Builder {
         self.limits.opset.into()
     }
 
+    /// Sets the target opset for nodes that are thrown away. Returns the one before, which is to be set again.
+    pub fn replace_opset(&mut self, opset: u32) -> u32 {
+        std::mem::replace(&mut self.limits.opset, opset)
+    }
+
     /// Whether maxima, minima, pools and orders keep NaN as PyTorch does, at the price of looking for it. ONNX leaves open
     /// what they do with it.
     pub fn exact_nan(&self) -> bool {
