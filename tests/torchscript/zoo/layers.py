@@ -37,6 +37,11 @@ def differs(model, load, module, inputs):
     for node in model.graph.node:
         if node.op_type == "QuantizeLinear":
             rounds.setdefault(node.name.split("/QuantizeLinear")[0].rsplit("/", 1)[-1], []).append(node)
+    # A sum at the end of a block has the name of the module that adds; its result is that of the block.
+    for path in list(rounds):
+        block = path.rpartition(".")[0]
+        if path not in wanted and block in wanted and block not in rounds:
+            rounds[block] = rounds.pop(path)
     chosen = {path: nodes[-1] for path, nodes in rounds.items() if path in wanted}
     results = [output.name for output in model.graph.output]
     for path, node in chosen.items():
