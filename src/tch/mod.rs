@@ -46,7 +46,7 @@ use aten2onnx_rules::Rules;
 
 pub use module::{Module, module};
 use sizes::Dynamic;
-use tracer::{Run, Tracer};
+use tracer::{Closure, Run, Tracer};
 pub use variables::Variables;
 
 /// A model to be traced: a closure over layers, and an example of each of its inputs.
@@ -55,7 +55,7 @@ pub use variables::Variables;
 pub struct Trace<'a> {
     variables: Vec<(String, Tensor)>,
     examples: Vec<Tensor>,
-    closure: Box<dyn FnMut(&[Tensor]) -> Vec<Tensor> + 'a>,
+    closure: Box<Closure<'a>>,
     inputs: Vec<String>,
     outputs: Vec<String>,
     dynamic: Vec<Dynamic>,
@@ -178,6 +178,7 @@ impl<'a> Trace<'a> {
         let traces = Traces { archives, sizes, inputs, weights };
         let mut program = torchscript::read_traces(&traces, rules)?;
         program.notes.extend(notes::of_program(&program));
+        program.notes.extend(notes::of_sizes(&program, &traces.inputs, &traces.weights));
         if self.verified {
             program.notes.extend(self.check(&runs)?);
         }

@@ -96,7 +96,7 @@ mod python {
         let closure = |xs: &[Tensor]| {
             let ys = xs[0].apply(&conv).apply_t(&nn::func_t(|xs, _| xs.relu()), false);
             let (batch, channels, length) = ys.size3().unwrap();
-            vec![ys.view([batch * length, channels]), ys.view([batch, 1, channels * length + 0]) * 2]
+            vec![ys.view([batch * length, channels]), ys.view([batch, 1, channels * length]) * 2]
         };
         let inputs = vec![vec![randn(&[1, 2, 9])], vec![randn(&[3, 2, 14])], vec![randn(&[2, 2, 15])]];
         compare(&vs, &closure, inputs, |model| model.dynamic(0, 0, "batch").dynamic(0, 2, "length"));

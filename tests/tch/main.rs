@@ -7,6 +7,7 @@
 mod common;
 mod layers;
 mod lost;
+mod memory;
 mod names;
 mod runtime;
 mod sizes;

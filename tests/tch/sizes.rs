@@ -1,6 +1,7 @@
 //! Sizes that vary: what becomes an expression, and what is refused.
 
 use aten2onnx::tch::trace;
+use tch::nn;
 use tch::{Device, Kind, Tensor};
 
 use crate::runtime::randn;
@@ -51,6 +52,29 @@ fn dimensions_that_do_not_exist() {
         |input, dim| trace(&(), &[randn(&[4, 3])], closure).dynamic(input, dim, "n").program().unwrap_err().to_string();
     assert!(error(1, 0).contains("there is no input 1"));
     assert!(error(0, 2).contains("input 0 has no dimension 2"));
+}
+
+#[test]
+fn a_size_without_a_name_that_a_reshape_has() {
+    let vs = nn::VarStore::new(Device::Cpu);
+    let fc = nn::linear(vs.root() / "fc", 6, 2, Default::default());
+    let closure = |xs: &[Tensor]| {
+        let size = xs[0].size();
+        vec![xs[0].view([size[0] * size[1], 6]).apply(&fc).view([size[0], size[1], 2])]
+    };
+    let example = [randn(&[3, 5, 6])];
+    let notes = trace(&vs, &example, closure).program().unwrap().notes;
+    assert_eq!(notes.len(), 2, "{notes:?}");
+    assert!(
+        notes[0].contains("the number 3 in `aten::view`, which is the size of dimension 0 of `input_0`"),
+        "{notes:?}"
+    );
+    assert!(notes[1].contains("`.dynamic(0, 1, ..)` makes it symbolic"), "{notes:?}");
+    // A size with a name is no number any more, and that of the weight cannot vary.
+    let notes = trace(&vs, &example, closure).dynamic(0, 0, "batch").program().unwrap().notes;
+    assert!(notes.len() == 1 && notes[0].contains("the number 5"), "{notes:?}");
+    let notes = trace(&vs, &example, closure).dynamic(0, 0, "batch").dynamic(0, 1, "length").program().unwrap().notes;
+    assert!(notes.is_empty(), "{notes:?}");
 }
 
 mod python {

@@ -3,7 +3,7 @@
 //! In the order of data flow: `code` finds and parses the code (`lexer`, `parser`, `syntax`), `objects` builds the
 //! modules of the pickle on a heap (`values`), and `interpret` runs a method: what depends on inputs becomes a program.
 //! `types`, `schemas` and `resolve` choose the overloads of operators, `versions` knows what they meant in old archives,
-//! `quantized` reads packed weights, `inputs` what the method is given, and `sources` the lines of the author; `traces` makes
+//! `quantized` reads packed weights, `literals` knows which numbers are sizes, `inputs` what the method is given, and `sources` the lines of the author; `traces` makes
 //! one function of several traces at other sizes, and `about` tells what an archive says of itself. Types and sizes of results
 //! come from the rules ([`crate::translate::scratch`]). The archive is not trusted: nothing of a pickle is executed, and time,
 //! memory and depth are bounded.
@@ -13,6 +13,7 @@ mod code;
 mod inputs;
 mod interpret;
 mod lexer;
+pub(crate) mod literals;
 mod objects;
 mod parser;
 mod quantized;

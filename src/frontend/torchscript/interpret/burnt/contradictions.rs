@@ -1,7 +1,7 @@
 //! Shapes of operands that cannot both be right for all sizes: one of them has a number of the example.
 
 use super::super::Interpreter;
-use super::{argument, short};
+use crate::frontend::torchscript::literals::{argument, known, short};
 use crate::program::{Arg, Node};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
@@ -78,7 +78,7 @@ impl Interpreter<'_, '_> {
     fn expanded(&self, node: &Node) -> Option<Error> {
         let own = self.sizes_of(node, "self")?;
         let Arg::Ints(wanted) = argument(node, "size")? else { return None };
-        let wanted: Vec<SymInt> = wanted.iter().map(|size| SymInt::from(super::known(size).unwrap_or(-1))).collect();
+        let wanted: Vec<SymInt> = wanted.iter().map(|size| SymInt::from(known(size).unwrap_or(-1))).collect();
         let pairs = own.iter().rev().zip(wanted.iter().rev());
         let (size, number) = pairs.into_iter().find(|(size, number)| **number != -1 && self.differ(size, number))?;
         Some(self.burnt_in(node, [&wanted, own], [number, size]))

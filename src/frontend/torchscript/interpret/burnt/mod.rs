@@ -9,8 +9,9 @@ mod suspects;
 mod views;
 
 use super::Interpreter;
+use crate::frontend::torchscript::literals::argument;
 use crate::frontend::torchscript::syntax::{Expr, ExprKind, Name, Stmt, StmtKind};
-use crate::program::{Arg, IntArg, Node};
+use crate::program::{Arg, Node};
 use aten2onnx_core::error::Result;
 use aten2onnx_core::sym::{Atom, SymInt};
 pub use suspects::Suspect;
@@ -86,30 +87,4 @@ fn literal(expr: &Expr) -> Option<i64> {
 
 fn is_straight(body: &[Stmt]) -> bool {
     !body.iter().any(|stmt| matches!(stmt.kind, StmtKind::If { .. } | StmtKind::For { .. } | StmtKind::While { .. }))
-}
-
-fn argument<'n>(node: &'n Node, name: &str) -> Option<&'n Arg> {
-    node.args.iter().find(|(arg, _)| arg == name).map(|(_, arg)| arg)
-}
-
-/// The known numbers of an argument.
-fn known_numbers(arg: &Arg) -> Vec<i64> {
-    match arg {
-        Arg::Int(number) => vec![*number],
-        Arg::Ints(numbers) => numbers.iter().filter_map(known).collect(),
-        _ => Vec::new(),
-    }
-}
-
-fn known(size: &IntArg) -> Option<i64> {
-    match size {
-        IntArg::Known(size) => Some(*size),
-        IntArg::Named(_) => None,
-    }
-}
-
-/// The name of an operator without namespace and overload: `expand` of `aten::expand.default`.
-fn short(target: &str) -> &str {
-    let short = target.rsplit_once("::").map_or(target, |(_, short)| short);
-    short.split_once('.').map_or(short, |(short, _)| short)
 }

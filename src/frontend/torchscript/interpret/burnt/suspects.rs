@@ -1,7 +1,7 @@
 //! Literals that may be sizes of the example, and what the user is told of them.
 
 use super::super::Interpreter;
-use super::{argument, known_numbers, short};
+use crate::frontend::torchscript::literals::{argument, known_numbers, short, sizes_made};
 use crate::program::{Arg, Node};
 use aten2onnx_core::error::Error;
 use aten2onnx_core::sym::SymInt;
@@ -28,15 +28,10 @@ impl Interpreter<'_, '_> {
     /// Collects literals that equal the example's value of a symbolic size.
     pub(super) fn suspect_sizes(&mut self, node: &Node) {
         let names: &[&str] = match short(&node.target) {
-            "zeros" | "ones" | "full" | "empty" | "rand" | "randn" | "randint" | "new_zeros" | "new_ones"
-            | "new_full" | "new_empty" | "expand" | "broadcast_to" | "unflatten" => &["size", "sizes"],
-            "repeat" | "tile" => &["repeats", "dims"],
-            "arange" | "slice" => &["end"],
-            "linspace" => &["steps"],
-            "eye" => &["n", "m"],
+            "slice" => &["end"],
             "narrow" => &["length"],
             "split" | "split_with_sizes" => &["split_size", "split_sizes"],
-            _ => return,
+            other => sizes_made(other),
         };
         let axis = self.axis_of(node);
         for arg in names.iter().filter_map(|name| argument(node, name)) {

@@ -1,7 +1,7 @@
 //! Literals in `view` and `reshape` that stand where a symbolic size was, also beside `-1`.
 
 use super::super::Interpreter;
-use super::argument;
+use crate::frontend::torchscript::literals::argument;
 use crate::program::{Arg, IntArg, Node};
 use aten2onnx_core::error::Result;
 use aten2onnx_core::sym::SymInt;
