@@ -74,9 +74,7 @@ def differs(found, expected, tolerance, image=None):
         found = [a for at in range(0, len(found), image) for a in matched(found[at:at + image], expected[at:at + image])]
     for index, (a, b) in enumerate(zip(found, expected)):
         a = np.asarray(a)
-        half = {"float16": 2e-2, "bfloat16": 5e-2}.get(a.dtype.name)
-        a = a.astype(np.float32) if a.dtype.name == "bfloat16" else a
-        reason = close(a, b, half or tolerance)
+        reason = close(a, b, 2e-2 if a.dtype.name == "float16" else tolerance)
         if reason:
             return f"result {index}: {reason}"
     return None

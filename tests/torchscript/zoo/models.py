@@ -311,7 +311,7 @@ def add_registry(path):
             if case.randomize:
                 randomise(case.module)
             detects = type(case.module).__name__ == "Detector"
-            return Case(case.module, case.args, case.alt_args, case.kwargs or None, detects, max(1e-3, *(case.tol or (0,))))
+            return Case(case.module, case.args, case.alt_args, case.kwargs or None, detects, tolerance=max(1e-3, *(case.tol or (0,))))
         return make
     for name, entry in registry.REGISTRY.items():
         MODELS[f"registry:{name}"] = adapted(entry)
