@@ -1,5 +1,5 @@
 //! TorchScript archives against PyTorch: every sample is exported and run in ONNX Runtime.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 mod burnt;
 #[path = "../common/mod.rs"]
