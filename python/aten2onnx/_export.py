@@ -45,6 +45,7 @@ def export(
     report: bool | str | os.PathLike[str] | None = None,
     ir_version: int | str = "lowest",
     method: str | None = None,
+    default_dtype: Any = None,
     strict: bool | None = None,
     progress: bool | None = None,
     dump_exported_program: bool = False,
@@ -83,6 +84,8 @@ def export(
         report: A path for the report (JSON if it ends in `.json`, else Markdown), or True for `f` + ".report.md".
         ir_version: The IR version: "lowest" that can hold the model, "release" for that of the opset's ONNX release, or a number.
         method: The method of a TorchScript model (default: forward).
+        default_dtype: What `torch.get_default_dtype()` was when a TorchScript model was written, if it was not float32: its file does not
+            say it. For live models it is that of now.
         strict: The mode of torch.export (default: non-strict, then strict if that fails).
         progress: Whether to show the progress (default: in terminals and notebooks, if the export takes long).
         dump_exported_program: Whether to save the translated program in `artifacts_dir`.
@@ -120,8 +123,8 @@ def export(
     try:
         with _progress.shown(progress) as shown:
             if isinstance(model, (str, os.PathLike)) or _script.is_script(model):
-                described = _script.source(args, kwargs, dynamic_shapes, dynamic_axes, input_names)
-                options["source"] = {**described, "method": method, "model": model_name}
+                described = _script.source(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names)
+                options["source"] = {**described, "method": method, "model": model_name, "default_dtype": _script.default_dtype(model, default_dtype)}
                 program = _from_file(model, rules, options, made, shown)
             else:
                 arguments = (args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict)

@@ -82,7 +82,7 @@ def inspect(
     """
     if isinstance(model, (str, os.PathLike)) or _script.is_script(model):
         axes = [options.get(name) for name in ("dynamic_shapes", "dynamic_axes", "input_names")]
-        source = json.dumps({**_script.source(args, kwargs, *axes), "model": model_name})
+        source = json.dumps({**_script.source(model, args, kwargs, *axes), "model": model_name})
         saved = _script.saved(model) if _script.is_script(model) else None
         path = type(model).__name__ if saved is not None else os.fspath(model)
         data, text = Program.inspect_file(path, rules(mappings), source, opset, saved)

@@ -30,11 +30,16 @@ def saved(model: Any) -> bytes:
 
 
 def source(
-    args: Any, kwargs: Mapping[str, Any] | None, dynamic_shapes: Any, dynamic_axes: Mapping[str, Any] | None, input_names: Sequence[str] | None
+    model: Any,
+    args: Any,
+    kwargs: Mapping[str, Any] | None,
+    dynamic_shapes: Any,
+    dynamic_axes: Mapping[str, Any] | None,
+    input_names: Sequence[str] | None,
 ) -> dict[str, Any]:
-    """The options that describe the inputs: `args` by position, `kwargs` by name."""
+    """The options that describe the inputs: `args` by position, `kwargs` by name, in the order in which the model has them."""
     values = [args] if _is_tensor(args) else list(args or ())
-    named = {str(index): value for index, value in enumerate(values)} | dict(kwargs or {})
+    named = {str(index): value for index, value in enumerate(values)} | _ordered(model, kwargs or {})
     inputs = []
     for index, (name, value) in enumerate(named.items()):
         dims = _of_input(name, index, dynamic_shapes)
@@ -43,6 +48,22 @@ def source(
             dims = dims or (dynamic_axes or {}).get(axes_name)
         inputs.append(_described(name, value, dims))
     return {"inputs": inputs}
+
+
+def _ordered(model: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments by name in the order of the parameters of a live model: that of the call says nothing."""
+    schema = getattr(getattr(model, "forward", None), "schema", None) or getattr(model, "schema", None)
+    known = [argument.name for argument in getattr(schema, "arguments", ())]
+    return {name: kwargs[name] for name in sorted(kwargs, key=lambda name: known.index(name) if name in known else len(known))}
+
+
+def default_dtype(model: Any, chosen: Any) -> str | None:
+    """The name of the dtype of floats without one: the given one, or PyTorch's now for a live model."""
+    if chosen is None and is_script(model):
+        import torch
+
+        chosen = torch.get_default_dtype()
+    return None if chosen is None else str(chosen).removeprefix("torch.")
 
 
 def _is_tensor(value: Any) -> bool:

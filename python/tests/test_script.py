@@ -63,6 +63,42 @@ def test_a_function() -> None:
     assert program(torch.ones(3))[0].tolist() == [16.0] * 3
 
 
+class Keywords(nn.Module):
+    def forward(self, x: torch.Tensor, scale: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+        return x * scale + bias
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_keywords_in_another_order_than_the_parameters(traced: bool) -> None:
+    given = {"bias": torch.randn(3), "scale": torch.randn(2, 1), "x": torch.randn(2, 3)}
+    script = torch.jit.trace(Keywords(), example_kwarg_inputs=given) if traced else torch.jit.script(Keywords())
+    program = aten2onnx.export(script, kwargs=given, input_names=["first", "second", "third"], dynamic_shapes=({1: "n"}, None, {0: "n"}))
+    x, scale, bias = torch.randn(2, 5), torch.randn(2, 1), torch.randn(5)
+    same(program(first=x, second=scale, third=bias)[0], x * scale + bias)
+
+
+class Defaults(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * torch.tensor(0.1) + torch.tensor([0.1, 0.2]) + torch.ones(2)
+
+
+def test_the_default_dtype(tmp_path) -> None:
+    x = torch.tensor([1, 2])
+    script = torch.jit.script(Defaults())
+    script.save(tmp_path / "model.pt")
+    torch.set_default_dtype(torch.float64)
+    try:
+        expected = Defaults()(x)
+        assert expected.dtype == torch.float64
+        same(aten2onnx.export(script, (x,))(x)[0], expected)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    same(aten2onnx.export(tmp_path / "model.pt", (x,), default_dtype=torch.float64)(x)[0], expected)
+    same(aten2onnx.export(tmp_path / "model.pt", (x,))(x)[0], Defaults()(x))
+    with pytest.raises(ValueError, match="expected float32"):
+        aten2onnx.export(tmp_path / "model.pt", (x,), default_dtype="int64")
+
+
 def test_a_missing_description_is_asked_for(tmp_path) -> None:
     torch.jit.script(Chooses()).save(tmp_path / "model.pt")
     with pytest.raises(aten2onnx.UnsupportedError, match="does not say what the inputs"):

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::{export_program, save};
 use crate::options::{DimName, Fallback, Options, Rename, WhichDim};
+use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::{Exported, Summary};
 use aten2onnx_onnx::{ExternalData, Ir, Provenance};
@@ -196,6 +197,13 @@ impl Exporter {
     #[must_use]
     pub fn method(mut self, name: impl Into<String>) -> Exporter {
         self.options.source.method = Some(name.into());
+        self
+    }
+
+    /// What `torch.get_default_dtype()` was for a TorchScript file, which does not say it; by default float32.
+    #[must_use]
+    pub fn default_dtype(mut self, dtype: Dtype) -> Exporter {
+        self.options.source.default_dtype = Some(dtype);
         self
     }
 

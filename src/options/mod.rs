@@ -9,6 +9,7 @@ mod names;
 mod tests;
 
 use aten2onnx_builder::passes::Passes;
+use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::facts::{DEFAULT_OPSET, MAX_OPSET, MIN_OPSET};
 use aten2onnx_onnx::targets::{self, Target};
@@ -70,6 +71,10 @@ pub struct SourceOptions {
     /// The method of a TorchScript model [default: forward]
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     pub method: Option<String>,
+    /// What `torch.get_default_dtype()` was for a TorchScript model, whose file does not say it [default: float32]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "DTYPE", value_parser = parse_default_dtype))]
+    #[serde(deserialize_with = "read::default_dtype")]
+    pub default_dtype: Option<Dtype>,
 }
 
 /// The options of an export.
@@ -240,6 +245,14 @@ fn levels() -> clap::builder::RangedI64ValueParser<u8> {
     clap::value_parser!(u8).range(0..=1)
 }
 
+/// A dtype that `torch.set_default_dtype` takes.
+fn parse_default_dtype(text: &str) -> Result<Dtype, String> {
+    let name = text.strip_prefix("torch.").unwrap_or(text);
+    let floats = [Dtype::Float16, Dtype::Bfloat16, Dtype::Float32, Dtype::Float64];
+    let found = inputs::dtype(name).filter(|dtype| floats.contains(dtype));
+    found.ok_or_else(|| "expected float32, float64, float16 or bfloat16".to_owned())
+}
+
 fn find_target(name: &str) -> Result<&'static Target, String> {
     targets::find(name).map_err(|error| match error.help {
         Some(help) => format!("{}; {help}", error.message),
@@ -266,6 +279,7 @@ mod read {
     use std::fmt::Display;
     use std::str::FromStr;
 
+    use aten2onnx_core::dtype::Dtype;
     use aten2onnx_onnx::targets::Target;
     use serde::de::Error;
     use serde::{Deserialize, Deserializer};
@@ -273,6 +287,11 @@ mod read {
     pub(super) fn target<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'static Target>, D::Error> {
         let name = Option::<String>::deserialize(from)?;
         name.map(|name| super::find_target(&name).map_err(Error::custom)).transpose()
+    }
+
+    pub(super) fn default_dtype<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Dtype>, D::Error> {
+        let name = Option::<String>::deserialize(from)?;
+        name.map(|name| super::parse_default_dtype(&name).map_err(Error::custom)).transpose()
     }
 
     pub(super) fn text<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(from: D) -> Result<T, D::Error> {

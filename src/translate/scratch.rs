@@ -56,6 +56,12 @@ impl<'r> Scratch<'r> {
         self.builder.set_default_float(dtype);
     }
 
+    /// The default dtype of PyTorch.
+    #[must_use]
+    pub fn default_float(&self) -> Dtype {
+        self.builder.default_float()
+    }
+
     /// Defines a tensor of which only the type is known.
     pub fn define(&mut self, name: &str, dtype: Dtype, sizes: Vec<SymInt>) {
         let value = self.builder.program_input(name, Type::tensor(dtype, sizes));

@@ -51,13 +51,34 @@ fn what_cannot_be_read_is_refused_by_name() {
 }
 
 #[test]
+fn floats_without_a_dtype_have_the_default_one() {
+    use aten2onnx::Dtype;
+    let code = "  def forward(self) -> Tensor:\n    return torch.add(torch.tensor(1.5), torch.ones([2]))\n";
+    for dtype in [None, Some(Dtype::Float64), Some(Dtype::Bfloat16)] {
+        let mut source = SourceOptions::default();
+        source.default_dtype = dtype;
+        let program = aten2onnx::frontend::read_bytes("m.pt", of_code(code, &[]), &source, &Rules::default()).unwrap();
+        let dtypes: Vec<Dtype> = program.graph.tensors.values().map(|meta| meta.dtype).collect();
+        assert!(dtypes.len() >= 2);
+        assert!(dtypes.iter().all(|found| *found == dtype.unwrap_or(Dtype::Float32)), "{dtypes:?}");
+    }
+}
+
+#[test]
 fn endless_work_ends_in_an_error() {
     let forever = "  def forward(self) -> int:\n    a = True\n    while a:\n      b = 1\n    return 1\n";
-    assert!(error_of_code(forever).contains("rounds"));
+    assert!(error_of_code(forever).contains("never ends"));
+    let without_change = "  def forward(self) -> int:\n    a = True\n    b = 1\n    while a:\n      b = torch.add(b, 1)\n      c = 3\n      a = torch.gt(c, 2)\n    return b\n";
+    assert!(error_of_code(without_change).contains("never ends"));
+    let counting = "  def forward(self) -> int:\n    a = True\n    b = 1\n    while a:\n      b = torch.add(b, 1)\n      a = torch.gt(b, 0)\n    return b\n";
+    assert!(error_of_code(counting).contains("rounds"));
+    // Refused before the first round: a body that fails would say something else.
+    let long = "  def forward(self) -> int:\n    for i in range(9223372036854775807):\n      b = torch.neg(None)\n    return 1\n";
+    assert!(error_of_code(long).contains("rounds"));
     let recursion = "  def forward(self) -> int:\n    return (self).forward()\n";
     assert!(error_of_code(recursion).contains("nested"));
-    let text = "  def forward(self) -> str:\n    s = \"abc\"\n    a = True\n    while a:\n      s = torch.add(s, s)\n    return s\n";
+    let text = "  def forward(self) -> str:\n    s = \"abc\"\n    n = 1\n    a = True\n    while a:\n      s = torch.add(s, s)\n      n = torch.add(n, 1)\n      a = torch.gt(n, 0)\n    return s\n";
     assert!(error_of_code(text).contains("string is too long"));
-    let list = "  def forward(self) -> List[int]:\n    s = [1, 2]\n    a = True\n    while a:\n      s = torch.add(s, s)\n    return s\n";
+    let list = "  def forward(self) -> List[int]:\n    s = [1, 2]\n    n = 1\n    a = True\n    while a:\n      s = torch.add(s, s)\n      n = torch.add(n, 1)\n      a = torch.gt(n, 0)\n    return s\n";
     assert!(error_of_code(list).contains("list is too long"), "{}", error_of_code(list));
 }

@@ -1,5 +1,5 @@
 //! TorchScript archives against PyTorch: every sample is exported and run in ONNX Runtime.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 mod burnt;
 #[path = "../common/mod.rs"]
@@ -9,17 +9,59 @@ mod hostile;
 mod inspect;
 mod samples;
 
+use fuzz::Stage;
+
 #[test]
 fn damaged_archives_are_errors() {
-    fuzz::run(100);
+    fuzz::run(Stage::Archive, 50);
+}
+
+#[test]
+fn damaged_pickles_are_errors() {
+    fuzz::run(Stage::Pickle, 50);
+}
+
+#[test]
+fn damaged_characters_of_code_are_errors() {
+    fuzz::run(Stage::Lexer, 50);
+}
+
+#[test]
+fn damaged_code_is_an_error() {
+    fuzz::run(Stage::Parser, 50);
+}
+
+#[test]
+fn changed_code_runs_or_is_an_error() {
+    fuzz::run(Stage::Interpreter, 50);
 }
 
 mod slow {
-    use super::fuzz;
+    use super::fuzz::{self, Stage};
 
     #[test]
     fn many_damaged_archives_are_errors() {
-        fuzz::run(2_000);
+        fuzz::run(Stage::Archive, 2_000);
+    }
+
+    #[test]
+    fn many_damaged_pickles_are_errors() {
+        fuzz::run(Stage::Pickle, 2_000);
+    }
+
+    #[test]
+    fn many_damaged_characters_of_code_are_errors() {
+        fuzz::run(Stage::Lexer, 2_000);
+    }
+
+    #[test]
+    fn many_damaged_code_is_an_error() {
+        fuzz::run(Stage::Parser, 2_000);
+    }
+
+    #[test]
+    fn many_changed_code_runs_or_is_an_error() {
+        fuzz::run(Stage::Interpreter, 2_000);
     }
 }
 

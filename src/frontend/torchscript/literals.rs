@@ -44,6 +44,7 @@ pub fn sizes_made(short: &str) -> &'static [&'static str] {
 }
 
 /// The arguments of reshapes, which are sizes of the result.
+#[cfg(feature = "tch")]
 pub fn sizes_viewed(short: &str) -> &'static [&'static str] {
     match short {
         "view" | "reshape" | "_unsafe_view" => &["size", "shape"],

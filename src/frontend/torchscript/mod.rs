@@ -33,6 +33,7 @@ use crate::frontend::pickle::Pickle;
 use crate::options::SourceOptions;
 use crate::program::Program;
 use crate::translate::scratch::Scratch;
+use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_rules::Rules;
 
@@ -58,7 +59,7 @@ const MAX_PICKLE: usize = 1 << 30;
 pub fn read(archive: &Archive, options: &SourceOptions, rules: &Rules) -> Result<Program> {
     with_stack(|| {
         let Loaded { version, code, heap, weights, states, constants, root } = load(archive)?;
-        let recorder = recorder(weights, rules);
+        let recorder = recorder(weights, rules, options.default_dtype);
         let interpreter = Interpreter::new(code, heap, recorder, Sources::new(archive), version);
         run(&mut ready(interpreter, states, constants)?, archive, &root, options)
     })
@@ -74,7 +75,7 @@ pub fn read_traces(traces: &Traces, rules: &Rules) -> Result<Program> {
     with_stack(|| {
         let Loaded { version, code, heap, mut weights, states, constants, root } = load(archive)?;
         let lent = traces.weights.iter().map(|weight| weights.tensor(weight.clone())).collect();
-        let recorder = recorder(weights, rules);
+        let recorder = recorder(weights, rules, None);
         let interpreter = Interpreter::new(code, heap, recorder, Sources::new(archive), version);
         run_traces(&mut ready(interpreter, states, constants)?, traces, &root, lent)
     })
@@ -118,10 +119,10 @@ fn load(archive: &Archive) -> Result<Loaded<'_>> {
 }
 
 /// An empty program that may use these weights.
-fn recorder(weights: Weights, rules: &Rules) -> Recorder<'_> {
+fn recorder(weights: Weights, rules: &Rules, default: Option<Dtype>) -> Recorder<'_> {
     let memories = weights.next_memory();
     let mut scratch = Scratch::new(rules);
-    scratch.set_default_float(aten2onnx_core::dtype::Dtype::Float32);
+    scratch.set_default_float(default.unwrap_or(Dtype::Float32));
     Recorder::new(scratch, weights.found, memories)
 }
 

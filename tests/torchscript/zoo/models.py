@@ -10,6 +10,8 @@ from typing import Any, Optional
 import torch
 from torch import nn
 
+from calibrate import calibrate, photograph, steady
+
 
 @dataclass
 class Case:
@@ -83,44 +85,20 @@ def segmenter(name):
     return make
 
 
-def calibrate(built, inputs):
-    """Statistics of batch norm from data and strong heads: otherwise all scores are equal."""
-    norms = [m for m in built.modules() if isinstance(m, (nn.BatchNorm2d,))]
-    for m in norms:
-        m.train()
-        m.reset_running_stats()
-        m.momentum = None
-        m.weight.data.uniform_(0.8, 1.2)
-        m.bias.data.normal_(0, 0.2)
-    with torch.no_grad():
-        built(inputs)
-    built.eval()
-    heads = [p for name, p in built.named_parameters() if "head" in name or "predictor" in name]
-    for p in heads:
-        if p.dim() == 1 and p.numel() > 1:
-            p.data.normal_(0, 0.5)
-    # Neither no detection at all nor scores that are all 1.
-    for _ in range(12):
-        with torch.no_grad():
-            scores = torch.cat([found["scores"] for found in built(inputs)])
-        if len(scores) and len(scores.unique()) > 0.9 * len(scores):
-            return
-        for p in heads:
-            if p.dim() > 1:
-                p.data.mul_(0.5 if len(scores) else 2)
-
-
 def detector(name):
     def make():
         import torchvision
         size = 320 if name.startswith("ssd") else 128
         kwargs = {} if name.startswith("ssd") else dict(min_size=128, max_size=160)
-        if not name.startswith(("ssd", "retinanet", "fcos")):
-            kwargs["rpn_post_nms_top_n_test"] = 50
+        # Few objects: of many, there are always two that are nearly the same.
+        if name.startswith(("ssd", "retinanet", "fcos")):
+            kwargs.update(detections_per_img=20, topk_candidates=60)
+        else:
+            kwargs.update(rpn_post_nms_top_n_test=30, box_detections_per_img=20)
         built = torchvision.models.get_model(name, weights=None, weights_backbone=None, num_classes=5, **kwargs).eval()
-        calibrate(built, [torch.rand(3, size, size) for _ in range(2)])
-        one = lambda h, w: ([torch.rand(3, h, w)],)
-        return Case(built, one(size, size), one(size - 32, size + 16), detects=True, tolerance=1e-2)
+        calibrate(built, [[photograph(size, size), photograph(size, size)]])
+        first, second = (steady(built, *sizes) for sizes in ((size, size), (size - 32, size + 16)))
+        return Case(built, first, second, detects=True, tolerance=1e-2)
     return make
 
 
@@ -333,7 +311,7 @@ def add_registry(path):
             if case.randomize:
                 randomise(case.module)
             detects = type(case.module).__name__ == "Detector"
-            return Case(case.module, case.args, case.alt_args, case.kwargs or None, detects, max(1e-3, *(case.tol or (0,))))
+            return Case(case.module, case.args, case.alt_args, case.kwargs or None, detects, tolerance=max(1e-3, *(case.tol or (0,))))
         return make
     for name, entry in registry.REGISTRY.items():
         MODELS[f"registry:{name}"] = adapted(entry)

@@ -7,6 +7,7 @@ use indexmap::{IndexMap, IndexSet};
 
 use super::Interpreter;
 use super::branches::Trial;
+use super::endless;
 use super::merge::kind_of;
 use super::strides;
 use crate::frontend::torchscript::syntax::{Expr, Name, Stmt, StmtKind};
@@ -72,6 +73,9 @@ impl Interpreter<'_, '_> {
         let Value::Int(known) = count else {
             return self.graph_loop(Some(count), None, Some(name), body);
         };
+        if usize::try_from(known).is_ok_and(|known| known > super::MAX_ROUNDS) {
+            return Err(too_many_rounds());
+        }
         for index in 0..known.max(0) {
             self.assign(name, Item::int(index))?;
             self.loop_body(body)?;
@@ -81,11 +85,23 @@ impl Interpreter<'_, '_> {
 
     /// `while condition`
     pub(super) fn while_loop(&mut self, condition: &Name, body: &[Stmt]) -> Result<()> {
+        let feeding = endless::feeding(condition, body);
+        let mut last: Option<Vec<Option<Value>>> = None;
         loop {
             self.step()?;
             let flag = self.name(condition)?;
             match self.truth(&flag.value)? {
-                Value::Bool(true) => self.loop_body(body)?,
+                Value::Bool(true) => {
+                    let values = self.plain_values(&feeding)?;
+                    if let (Some(last), Some(values)) = (&last, &values)
+                        && endless::are_same(last, values)
+                    {
+                        let error = Error::unsupported(format!("the loop `while {condition}` never ends"));
+                        return Err(error.help("nothing that its condition is computed from changes in a round"));
+                    }
+                    last = values;
+                    self.loop_body(body)?;
+                }
                 Value::Bool(false) => return Ok(()),
                 _ => return self.graph_loop(None, Some(condition), None, body),
             }
@@ -95,9 +111,7 @@ impl Interpreter<'_, '_> {
     fn loop_body(&mut self, body: &[Stmt]) -> Result<()> {
         self.rounds += 1;
         if self.rounds > super::MAX_ROUNDS {
-            let error =
-                Error::unsupported(format!("the loops of the model have more than {} rounds", super::MAX_ROUNDS));
-            return Err(error.help("give what they run over as an input, so that they stay loops: `--input NAME:int`"));
+            return Err(too_many_rounds());
         }
         match self.block(body)? {
             None => Ok(()),
@@ -428,6 +442,11 @@ const WIDENED: &str = "_any";
 
 pub(super) fn is_widened(symbol: &str) -> bool {
     symbol.ends_with(WIDENED)
+}
+
+fn too_many_rounds() -> Error {
+    let error = Error::unsupported(format!("the loops of the model have more than {} rounds", super::MAX_ROUNDS));
+    error.help("give what they run over as an input, so that they stay loops: `--input NAME:int`")
 }
 
 fn cannot_carry(value: &Value) -> Error {

@@ -12,6 +12,7 @@ mod burnt;
 mod calls;
 mod choices;
 mod constants;
+mod endless;
 mod expressions;
 mod lists;
 mod loop_nodes;
@@ -23,10 +24,12 @@ mod numbers;
 mod operators;
 pub mod outputs;
 mod packed;
+mod quantized;
 pub mod recorder;
 mod recurrent;
 mod reflect;
 mod rescaled;
+mod rounding;
 mod statements;
 mod strides;
 mod strings;
@@ -44,6 +47,7 @@ use super::sources::Sources;
 use super::syntax::Name;
 use super::traces::Sizes;
 use super::values::{Cell, CellData, Heap, Item, Object, Value};
+use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
 use burnt::Suspect;
@@ -153,6 +157,11 @@ impl<'a, 'r> Interpreter<'a, 'r> {
 
     fn frame_mut(&mut self) -> Result<&mut Frame> {
         self.frames.last_mut().ok_or_else(|| Error::internal("no function runs"))
+    }
+
+    /// The dtype of floats that have none: `torch.get_default_dtype()` where the model was made.
+    fn default_float(&self) -> Dtype {
+        self.recorder.scratch.default_float()
     }
 
     /// Counts a step.

@@ -142,7 +142,7 @@ impl Interpreter<'_, '_> {
             return Err(Error::unsupported("a quantized operator is given floats"));
         };
         let (scale, zero) = (self.known_number(&by.scale)?, self.known_number(&by.zero_point)?);
-        let (low, high) = super::packed::bounds(by.dtype);
+        let (low, high) = super::rounding::bounds(by.dtype);
         let (low, high) = (low as f64, high as f64);
         let floats = self.plain(tensor)?;
         let (target, operand, exact, new_scale, new_zero) = match kind {

@@ -26,7 +26,7 @@ impl Interpreter<'_, '_> {
             "aten::tensor" | "aten::as_tensor" => self.copied_tensor(call).map(Some),
             "prim::NumToTensor" => {
                 let number = call.value(0).clone();
-                let dtype = natural_dtype(&number);
+                let dtype = natural_dtype(&number, self.default_float());
                 self.scalar_tensor(&number, dtype).map(|tensor| Some(Item::tensor(tensor)))
             }
             "aten::Int"
@@ -167,8 +167,11 @@ impl Interpreter<'_, '_> {
         let mut numbers = Vec::new();
         self.flattened(call.item(0)?, 0, &mut sizes, &mut numbers)?;
         let natural = match numbers.first() {
-            None => empty_dtype(&call.item(0)?.ty),
-            Some(first) => numbers.iter().map(natural_dtype).fold(natural_dtype(first), wider),
+            None => empty_dtype(&call.item(0)?.ty, self.default_float()),
+            Some(first) => {
+                let natural = |number| natural_dtype(number, self.default_float());
+                numbers.iter().map(natural).fold(natural(first), wider)
+            }
         };
         let dtype = wanted.unwrap_or(natural);
         let tensor = self.tensor_of(&numbers, &sizes, dtype)?;
@@ -268,27 +271,28 @@ impl Interpreter<'_, '_> {
     }
 }
 
-/// The dtype that torch.tensor gives a number.
-pub(super) fn natural_dtype(value: &Value) -> Dtype {
+/// The dtype that torch.tensor gives a number, if floats are `default`.
+fn natural_dtype(value: &Value, default: Dtype) -> Dtype {
     match value {
         Value::Bool(_) => Dtype::Bool,
         Value::Int(_) => Dtype::Int64,
+        Value::Complex(..) if default == Dtype::Float64 => Dtype::Complex128,
         Value::Complex(..) => Dtype::Complex64,
         Value::Sym(sym) => match &**sym {
             Sym::Int(_) => Dtype::Int64,
             Sym::Bool(_) => Dtype::Bool,
-            Sym::Float(_) => Dtype::Float32,
+            Sym::Float(_) => default,
         },
-        _ => Dtype::Float32,
+        _ => default,
     }
 }
 
-fn empty_dtype(ty: &Type) -> Dtype {
+fn empty_dtype(ty: &Type, default: Dtype) -> Dtype {
     match ty {
-        Type::List(of) => empty_dtype(of),
+        Type::List(of) => empty_dtype(of, default),
         Type::Int => Dtype::Int64,
         Type::Bool => Dtype::Bool,
-        _ => Dtype::Float32,
+        _ => default,
     }
 }
 
@@ -296,7 +300,7 @@ fn wider(a: Dtype, b: Dtype) -> Dtype {
     let rank = |dtype: Dtype| match dtype {
         Dtype::Bool => 0,
         Dtype::Int64 => 1,
-        Dtype::Float32 => 2,
+        dtype if dtype.is_float() => 2,
         _ => 3,
     };
     if rank(b) > rank(a) { b } else { a }
