@@ -8,7 +8,7 @@
 //! | floor | modules | contents |
 //! |---|---|---|
 //! | graph | `graph` | the graph that the builder makes and the writer writes |
-//! | facts | `facts`, `schema`, `proto` | opsets and dtypes, schemas of operators, protobuf messages |
+//! | facts | `facts`, `schema`, `proto`, `unpacked` | opsets and dtypes, schemas of operators, protobuf messages and what they leave out |
 //! | messages | `model` | from a graph to messages without the bytes of weights |
 //! | reading | `targets`, `read` | runtimes by name; models of files |
 //! | writing | `write` | from messages to files |
