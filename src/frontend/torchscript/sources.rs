@@ -30,23 +30,52 @@ pub struct Sources<'a> {
 #[derive(Debug, Default)]
 struct Table {
     strings: Vec<String>,
+    /// The texts, each once: all records of a repeated layer have the same.
+    texts: Vec<Text>,
     /// In the order of their offsets.
     records: Vec<Record>,
-    /// Descriptions of records that were asked for.
-    known: FxHashMap<usize, Option<Place>>,
+    /// Places that were asked for, by the number of their text and the offset in it.
+    known: FxHashMap<(u32, i64), Option<Place>>,
+}
+
+/// A piece of source, or a call stack.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Text {
+    /// These strings in a row.
+    strings: Vec<u32>,
+    file: Option<u32>,
+    /// The line of the file where it starts.
+    first: Option<i64>,
 }
 
 /// From this offset on, code comes from this place.
 #[derive(Debug)]
 struct Record {
     at: i64,
-    /// The text is these strings in a row.
-    text: Vec<u32>,
-    file: Option<u32>,
-    /// The line of the file where the text starts.
-    first: Option<i64>,
-    /// The offset in the text.
-    start: i64,
+    /// The number of its text, and the offset there.
+    place: Option<(u32, i64)>,
+}
+
+/// Gives numbers to texts.
+#[derive(Default)]
+struct Texts {
+    all: Vec<Text>,
+    known: FxHashMap<Text, u32>,
+}
+
+impl Texts {
+    fn number(&mut self, text: Text) -> Option<u32> {
+        if text.strings.is_empty() {
+            return None;
+        }
+        if let Some(number) = self.known.get(&text) {
+            return Some(*number);
+        }
+        let number = u32::try_from(self.all.len()).ok()?;
+        self.all.push(text.clone());
+        self.known.insert(text, number);
+        Some(number)
+    }
 }
 
 /// A place in the author's source.
@@ -75,16 +104,17 @@ impl<'a> Sources<'a> {
         let mut index = table.records.partition_point(|record| record.at <= at).checked_sub(1)?;
         // Brackets and names have records without a text.
         for _ in 0..NEARBY {
-            if table.records.get(index).is_none_or(|record| !record.text.is_empty()) {
+            if table.records.get(index).is_none_or(|record| record.place.is_some()) {
                 break;
             }
             index = index.checked_sub(1)?;
         }
-        if let Some(known) = table.known.get(&index) {
+        let at = table.records.get(index)?.place?;
+        if let Some(known) = table.known.get(&at) {
             return known.clone();
         }
-        let place = table.described(index, &mut self.budget);
-        table.known.insert(index, place.clone());
+        let place = table.described(at, &mut self.budget);
+        table.known.insert(at, place.clone());
         place
     }
 
@@ -93,30 +123,33 @@ impl<'a> Sources<'a> {
         let pickle = Pickle::read(&bytes).ok()?;
         let root = pickle.tuple(pickle.root())?;
         let mut table = Table::default();
+        let mut texts = Texts::default();
         match root {
             [format, strings, records] if pickle.str(*format) == Some("FORMAT_WITH_STRING_TABLE") => {
                 let strings = items(&pickle, *strings)?.iter();
                 table.strings = strings.map(|id| pickle.str(*id).unwrap_or_default().to_owned()).collect();
-                table.records = items(&pickle, *records)?.iter().filter_map(|id| tabled(&pickle, *id)).collect();
+                let records = items(&pickle, *records)?.iter();
+                table.records = records.filter_map(|id| tabled(&pickle, *id, &mut texts)).collect();
             }
             records => {
                 let mut known = FxHashMap::default();
                 for id in records {
-                    let record = plain(&pickle, *id, &mut table.strings, &mut known);
+                    let record = plain(&pickle, *id, &mut table.strings, &mut known, &mut texts);
                     table.records.extend(record);
                 }
             }
         }
         table.records.sort_by_key(|record| record.at);
+        table.texts = texts.all;
         Some(table)
     }
 }
 
 impl Table {
-    /// Text of a record, up to `most` bytes.
-    fn text(&self, record: &Record, most: usize) -> String {
+    /// The characters of a text, up to `most` bytes.
+    fn joined(&self, strings: &[u32], most: usize) -> String {
         let mut text = String::new();
-        for index in &record.text {
+        for index in strings {
             let Some(string) = self.strings.get(*index as usize) else { continue };
             text.push_str(string);
             if text.len() >= most {
@@ -127,13 +160,13 @@ impl Table {
     }
 
     /// A trace has the Python call stack as its text; a scripted function its source, with a file and line.
-    fn described(&self, index: usize, budget: &mut usize) -> Option<Place> {
+    fn described(&self, (number, start): (u32, i64), budget: &mut usize) -> Option<Place> {
         /// A call stack or a function has less.
         const MOST: usize = 1 << 20;
-        let record = self.records.get(index)?;
-        let text = self.text(record, MOST.min(*budget));
+        let Text { strings, file, first } = self.texts.get(number as usize)?;
+        let text = self.joined(strings, MOST.min(*budget));
         *budget = budget.saturating_sub(text.len());
-        let file = record.file.and_then(|file| self.strings.get(file as usize));
+        let file = file.and_then(|file| self.strings.get(file as usize));
         let mut frames = text.lines().map_while(frame);
         if let Some(innermost) = frames.next() {
             let is_own = |(file, ..): &(&str, u32, &str)| !file.contains("/torch/");
@@ -142,8 +175,8 @@ impl Table {
             let line = format!("File \"{file}\", line {line}, in {function}");
             return Some(Place { line: Rc::from(line), is_traced: true });
         }
-        let (file, first) = (file.filter(|file| !file.is_empty())?, record.first?);
-        let before = text.get(..usize::try_from(record.start).ok()?).unwrap_or(&text);
+        let (file, first) = (file.filter(|file| !file.is_empty())?, (*first)?);
+        let before = text.get(..usize::try_from(start).ok()?).unwrap_or(&text);
         let line = first.saturating_add(i64::try_from(before.matches('\n').count()).ok()?);
         let function = text.trim_start().strip_prefix("def ").and_then(|rest| rest.split('(').next());
         let line = match function {
@@ -174,21 +207,28 @@ fn items<'p>(pickle: &'p Pickle<'_>, id: Id) -> Option<&'p [Id]> {
 }
 
 /// `(offset, ((text: indices, file: index, first line), start, end), tag)`
-fn tabled(pickle: &Pickle<'_>, id: Id) -> Option<Record> {
+fn tabled(pickle: &Pickle<'_>, id: Id, texts: &mut Texts) -> Option<Record> {
     let [at, range, ..] = pickle.tuple(id)? else { return None };
     let at = pickle.int(*at)?;
     let index = |id: &Id| pickle.int(*id).and_then(|index| u32::try_from(index).ok());
-    let record = || -> Option<Record> {
+    let mut place = || -> Option<(u32, i64)> {
         let [source, start, ..] = pickle.tuple(*range)? else { return None };
         let [text, file, first] = pickle.tuple(*source)? else { return None };
-        let text = items(pickle, *text)?.iter().filter_map(index).collect();
-        Some(Record { at, text, file: index(file), first: pickle.int(*first), start: pickle.int(*start)? })
+        let strings = items(pickle, *text)?.iter().filter_map(index).collect();
+        let number = texts.number(Text { strings, file: index(file), first: pickle.int(*first) })?;
+        Some((number, pickle.int(*start)?))
     };
-    Some(record().unwrap_or_else(|| Record { at, text: Vec::new(), file: None, first: None, start: 0 }))
+    Some(Record { at, place: place() })
 }
 
 /// `(offset, (text, file, line), start, end, ..)`
-fn plain(pickle: &Pickle<'_>, id: Id, strings: &mut Vec<String>, known: &mut FxHashMap<Id, u32>) -> Option<Record> {
+fn plain(
+    pickle: &Pickle<'_>,
+    id: Id,
+    strings: &mut Vec<String>,
+    known: &mut FxHashMap<Id, u32>,
+    texts: &mut Texts,
+) -> Option<Record> {
     let [at, source, start, ..] = pickle.tuple(id)? else { return None };
     let at = pickle.int(*at)?;
     let [text, file, first] = pickle.tuple(*source)? else { return None };
@@ -201,6 +241,7 @@ fn plain(pickle: &Pickle<'_>, id: Id, strings: &mut Vec<String>, known: &mut FxH
         known.insert(*id, index);
         Some(index)
     };
-    let text = string(text).into_iter().collect();
-    Some(Record { at, text, file: string(file), first: pickle.int(*first), start: pickle.int(*start)? })
+    let text = Text { strings: string(text).into_iter().collect(), file: string(file), first: pickle.int(*first) };
+    let start = pickle.int(*start)?;
+    Some(Record { at, place: texts.number(text).map(|number| (number, start)) })
 }
