@@ -117,6 +117,56 @@ fn inspect_tells_what_is_in_a_model() {
 }
 
 #[test]
+fn inspect_tells_what_is_replaced_for_a_runtime() {
+    let output = aten2onnx(&["inspect", MODEL, "--target", "tract", "--json"]);
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(value["target"], "tract-0.23");
+    assert_eq!(value["opsets"].as_array().unwrap().len(), 1);
+    assert_eq!(value["opsets"][0]["ok"], true);
+    let (code, error) = failure(&["inspect", MODEL, "--target", "tract", "--opset", "28"]);
+    assert_eq!(code, 5, "{error}");
+}
+
+#[test]
+fn the_facts_about_a_runtime_are_shown() {
+    let output = aten2onnx(&["targets", "tract"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    for line in [
+        "opsets    9 to 26\n",
+        "source    measured: ",
+        "Avoided forms\n",
+        "  Celu: alpha_f != 1\n    wrong numbers (0.23.9)\n",
+    ] {
+        assert!(text.contains(line), "no {line:?} in\n{text}");
+    }
+    assert_eq!(failure(&["targets", "trakt"]).0, 2);
+}
+
+#[test]
+fn sizes_become_constant() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(folder.path(), "out.onnx");
+    let exported = |options: &[&str]| {
+        let arguments = [&["export", MODEL, "-o", &out], options].concat();
+        let output = aten2onnx(&arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        fs::read(&out).unwrap()
+    };
+    let (symbolic, fixed) = (exported(&[]), exported(&["--static"]));
+    let has_symbol = |model: &[u8]| model.windows(3).any(|bytes| bytes == b"s77");
+    assert!(has_symbol(&symbolic) && !has_symbol(&fixed));
+    assert_eq!(exported(&["--dim", "s77=3"]), exported(&["--dim", "x:0=3"]));
+    let refused = |dim: &str| failure(&["export", MODEL, "-o", &out, "--dim", dim]);
+    assert!(refused("s78=3").1.contains("the model has no dimension `s78`"));
+    assert!(refused("y:0=3").1.contains("no tensor input `y`"));
+    assert!(refused("x:9=3").1.contains("has no axis 9"));
+    assert!(refused("x:1=4").1.contains("is not a single symbol: it is 3"));
+    assert!(refused("s77=2000").1.contains("`s77` cannot be 2000: the model was exported for 1 to 1024"));
+    assert_eq!(refused("s77=2000").0, 5);
+    assert!(refused("s77=a b").1.contains("nor a size"));
+}
+
+#[test]
 fn a_stream_gets_what_a_file_gets_and_the_same_every_time() {
     let folder = tempfile::tempdir().unwrap();
     let (one, two) = (path(folder.path(), "one.onnx"), path(folder.path(), "two.onnx"));

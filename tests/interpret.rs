@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use aten2onnx::examples::{self, Outcome};
+use aten2onnx::examples::{self, Lacks, Outcome};
 use aten2onnx_builder::passes::Passes;
 use aten2onnx_opmap::Checked;
 use aten2onnx_opmap::specialize::Specializer;
@@ -68,8 +68,9 @@ mod slow {
         let mut differences = Vec::new();
         for example in &checked.program.examples {
             for opset in OPSETS {
-                let (one, arms) = examples::build(example, checked, &compiled, opset, Passes::NONE);
-                let (other, numbers) = examples::build(example, checked, &interpreted, opset, Passes::NONE);
+                let (one, arms) = examples::build(example, checked, &compiled, opset, Passes::NONE, Lacks::Usual);
+                let (other, numbers) =
+                    examples::build(example, checked, &interpreted, opset, Passes::NONE, Lacks::Usual);
                 let numbers: BTreeSet<u32> = numbers.iter().map(|number| number - set.first_arm()).collect();
                 if let Some(arm) = numbers.intersection(&untaken[&opset]).next() {
                     let arm = &checked.program.arms[*arm as usize];

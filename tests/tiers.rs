@@ -34,7 +34,7 @@ fn only_the_fast_tier_selects_tests() {
     let script = fs::read_to_string(common::root().join("tests/run")).unwrap();
     let lines: Vec<&str> = script.lines().map(str::trim).filter(|line| line.starts_with("step cargo test")).collect();
     let fast = "step cargo test --workspace --quiet -- --skip python:: --skip slow::";
-    assert_eq!(lines, [fast, "step cargo test --workspace --quiet"]);
+    assert_eq!(lines, [fast, "step cargo test --workspace --quiet --no-fail-fast"]);
 }
 
 /// The Rust files in folders called `tests`, relative to the root.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use aten2onnx::verify::{FaultKind, Row, Settings, run};
+use aten2onnx::verify::{FaultKind, Row, Settings, run, unkept_relations};
 use aten2onnx_opmap::check_dir;
 use aten2onnx_rules::interpret::MappingFiles;
 
@@ -74,6 +74,14 @@ fn faults(op: &str, rule: &str, to: &str) -> Vec<(FaultKind, String)> {
 
 mod python {
     use super::*;
+
+    /// A relation that no example of an operator keeps has a mistake: the name of an argument, for example.
+    #[test]
+    fn each_operator_has_an_example_that_keeps_its_relations() {
+        let set = MappingFiles::replacing(&common::root().join("mappings")).unwrap();
+        let unkept = unkept_relations(&common::interpreter(), &set).unwrap();
+        assert!(unkept.is_empty(), "{unkept:#?}");
+    }
 
     #[test]
     fn a_wrong_shape_is_found_and_shrunk() {

@@ -35,6 +35,7 @@ def export(
     external_data: bool | str = "auto",
     provenance: str = "compact",
     target: str | None = None,
+    static: bool | Mapping[str, int] = False,
     mappings: Paths = (),
     fallback: str | bool | None = None,
     keep_mutations: bool = False,
@@ -72,6 +73,8 @@ def export(
             the rule, the PyTorch node and the source line).
         target: The runtime, such as "tensorrt-8.6". It chooses the opset, and what it does not support is an error. `aten2onnx targets`
             lists the runtimes.
+        static: Whether all symbolic sizes become those of the example that the program was exported with; or the sizes of some, by symbol
+            or by the name that `dynamic_shapes` gives them: `{"batch": 1}`.
         mappings: Mapping files or folders with rules for custom operators, or that replace built-in rules.
         fallback: "aten" keeps operators that have neither a rule nor a decomposition as nodes of the domain `org.pytorch.aten`, for
             which you provide kernels. By default such operators are an error.
@@ -111,6 +114,8 @@ def export(
         },
         "opt_level": int(optimize),
         "provenance": provenance,
+        "static": static is True,
+        "dims": [f"{name}={size}" for name, size in (static.items() if isinstance(static, Mapping) else ())],
         "input_names": list(input_names or ()),
         "output_names": list(output_names or ()),
         "keep_mutations": keep_mutations,
@@ -213,7 +218,7 @@ def _from_torch(model: Any, arguments: tuple[Any, ...], rules: Rules, options: d
     shown.step("torch.export")
     with report.timed("torch.export"):
         name, exported, dims = exported_program(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict)
-    options["dims"] = [f"{symbol}={dim}" for symbol, dim in dims.items()]
+    options["dims"] += [f"{symbol}={dim}" for symbol, dim in dims.items()]
     shown.step("decomposing")
     with report.timed("decompose"):
         live = LiveProgram(exported, name)

@@ -67,6 +67,7 @@ def inspect(
     opset: int | None = None,
     mappings: Paths = (),
     model_name: str | None = None,
+    target: str | None = None,
     **options: Any,
 ) -> Inspection:
     """Shows the inputs, outputs, weights and operators of a model, and the opsets that it can be exported to.
@@ -78,6 +79,7 @@ def inspect(
         opset: If given, only this opset is checked.
         mappings: Mapping files or folders, as in `export`.
         model_name: The program to show, of a package that has several.
+        target: A runtime, such as "tract": shows what is replaced for it, or what is impossible there.
         options: For modules: `dynamic_shapes`, `dynamic_axes`, `input_names`, `output_names` and `strict`, as in `export`.
     """
     if isinstance(model, (str, os.PathLike)) or _script.is_script(model):
@@ -85,12 +87,12 @@ def inspect(
         source = json.dumps({**_script.source(model, args, kwargs, *axes), "model": model_name})
         saved = _script.saved(model) if _script.is_script(model) else None
         path = type(model).__name__ if saved is not None else os.fspath(model)
-        data, text = Program.inspect_file(path, rules(mappings), source, opset, saved)
+        data, text = Program.inspect_file(path, rules(mappings), source, opset, saved, target)
     else:
         require("torch", "inspecting a model that is not a `.pt2` file")
         from ._export import exported_program
         from ._live import LiveProgram
 
         name, exported, _ = exported_program(model, args, kwargs, **options)
-        data, text = LiveProgram(exported, name).native.inspect(rules(mappings), opset)
+        data, text = LiveProgram(exported, name).native.inspect(rules(mappings), opset, target)
     return Inspection(json.loads(data), text)

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use aten2onnx::export::{export_program, inspect};
+use aten2onnx::export::export_program;
+use aten2onnx::export::inspect::{self, Aim};
 use aten2onnx::frontend::{self, pt2};
 use aten2onnx::prepare::{Keep, prepare};
 use aten2onnx::translate::{Blocker, preflight};
 use aten2onnx::weights::MappedFile;
-use aten2onnx::{cli, program};
+use aten2onnx::{cli, program, targets};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -48,7 +49,7 @@ impl Program {
     /// A description of a file, or of `data` with that name, as [`Program::inspect`] gives it. A TorchScript file needs no
     /// description of its inputs.
     #[staticmethod]
-    #[pyo3(signature = (path, rules, source="{}", opset=None, data=None))]
+    #[pyo3(signature = (path, rules, source="{}", opset=None, data=None, target=None))]
     fn inspect_file(
         py: Python<'_>,
         path: PathBuf,
@@ -56,14 +57,16 @@ impl Program {
         source: &str,
         opset: Option<u32>,
         data: Option<Vec<u8>>,
+        target: Option<&str>,
     ) -> PyResult<(String, String)> {
         let source = options::source(source)?;
         let inspection = work::run(py, None, |_| {
+            let aim = Aim { opset, target: target.map(targets::find).transpose()? };
             let file = match data {
                 Some(data) => MappedFile::from_bytes(path, data),
                 None => MappedFile::open(&path)?,
             };
-            inspect::inspect_contents(frontend::contents(file, &source, &rules.rules)?, &rules.rules, opset)
+            inspect::inspect_contents(frontend::contents(file, &source, &rules.rules)?, &rules.rules, aim)
         })?;
         shown(py, &inspection)
     }
@@ -100,9 +103,18 @@ impl Program {
     }
 
     /// A description of the program and the opsets that support it, as JSON and as text.
-    #[pyo3(signature = (rules, opset=None))]
-    fn inspect(&self, py: Python<'_>, rules: &Rules, opset: Option<u32>) -> PyResult<(String, String)> {
-        let inspection = work::run(py, None, |_| Ok(inspect::inspect(&self.program, &rules.rules, opset)))?;
+    #[pyo3(signature = (rules, opset=None, target=None))]
+    fn inspect(
+        &self,
+        py: Python<'_>,
+        rules: &Rules,
+        opset: Option<u32>,
+        target: Option<&str>,
+    ) -> PyResult<(String, String)> {
+        let inspection = work::run(py, None, |_| {
+            let aim = Aim { opset, target: target.map(targets::find).transpose()? };
+            inspect::inspect(&self.program, &rules.rules, aim)
+        })?;
         shown(py, &inspection)
     }
 

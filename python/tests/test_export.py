@@ -167,6 +167,17 @@ def test_a_target_chooses_the_opset(net, args) -> None:
         aten2onnx.export(net, args, target="tensort")
 
 
+def test_symbolic_sizes_become_numbers(mobilenet) -> None:
+    def batch(program):
+        return program.model_proto.graph.input[0].type.tensor_type.shape.dim[0]
+
+    assert batch(aten2onnx.export(mobilenet)).dim_param == "s77"
+    assert batch(aten2onnx.export(mobilenet, static={"s77": 3})).dim_value == 3
+    assert batch(aten2onnx.export(mobilenet, static=True)).dim_value > 0
+    with pytest.raises(aten2onnx.UnsupportedError, match="no dimension `s1`"):
+        aten2onnx.export(mobilenet, static={"s1": 3})
+
+
 def test_external_data(net, args, tmp_path) -> None:
     net.linear = nn.Linear(4, 3000)
     net.forward = lambda x, scale: net.linear(x)

@@ -33,6 +33,16 @@ def test_the_problems_of_a_module() -> None:
     assert any("test_inspect.py" in place for place in reason["place"])
 
 
+def test_what_a_target_replaces() -> None:
+    class Net(nn.Module):
+        def forward(self, x):
+            return nn.functional.celu(x, 0.5)
+
+    found = aten2onnx.inspect(Net().eval(), (torch.zeros(2, 2),), opset=18, target="tract")
+    assert found.opsets == [18]
+    assert "Celu" in json.dumps(found.data) and "Celu" in str(found)
+
+
 def test_operators_by_name_and_as_objects() -> None:
     for name in ["aten::gelu", "aten.gelu", "aten.gelu.default", "torch.ops.aten.gelu.default", torch.ops.aten.gelu, torch.ops.aten.gelu.default]:
         support = aten2onnx.supported(name, 9)

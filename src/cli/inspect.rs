@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use super::mappings::Mappings;
 use super::report::{self, Stop};
 use super::{export, text};
-use crate::export::inspect::{self, Inspection, Operator, Port, Reason, Verdict, Weights};
+use crate::export::inspect::{self, Aim, Inspection, Operator, Port, Reason, Verdict, Weights};
 use crate::frontend;
 use crate::frontend::torchscript::about::Parameter;
 use aten2onnx_core::error::Result;
+use aten2onnx_onnx::targets::Target;
 
 /// The number of calls to print per operator.
 const PLACES: usize = 3;
@@ -17,6 +18,7 @@ const EXAMPLES: &str = "\
 Examples:
   aten2onnx inspect model.pt2                  inputs, outputs, weights, operators, and which opsets support it
   aten2onnx inspect model.pt2 --opset 11       what opset 11 does not support
+  aten2onnx inspect model.pt2 --target tract   what is replaced for a runtime, or impossible there
   aten2onnx inspect model.pt                   methods of a TorchScript file, and the inputs that have to be described
   aten2onnx inspect model.pt2 --json | jq '.operators[].operator'";
 
@@ -33,6 +35,9 @@ pub struct Args {
     /// Check only this opset
     #[arg(long, value_name = "N", value_parser = crate::options::parse_opset)]
     opset: Option<u32>,
+    /// Show what is replaced for a runtime, such as `tract`, or what is impossible there
+    #[arg(long, value_name = "NAME", value_parser = crate::options::find_target)]
+    target: Option<&'static Target>,
     #[command(flatten)]
     source: crate::options::SourceOptions,
     #[command(flatten)]
@@ -43,7 +48,8 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Stop> {
     let rules = args.mappings.rules()?;
     let contents = frontend::contents(export::open(&args.input)?, &args.source, &rules)?;
-    let inspection = inspect::inspect_contents(contents, &rules, args.opset)?;
+    let aim = Aim { opset: args.opset, target: args.target };
+    let inspection = inspect::inspect_contents(contents, &rules, aim)?;
     if args.json {
         // Serializing text and numbers cannot fail.
         let text = serde_json::to_string_pretty(&inspection).unwrap_or_default();
@@ -70,6 +76,7 @@ pub fn render(inspection: &Inspection) -> String {
         ),
         operators(&inspection.operators),
         opsets(&inspection.opsets),
+        replaced(inspection),
         notes(&inspection.notes),
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
@@ -181,6 +188,15 @@ fn opsets(verdicts: &[Verdict]) -> String {
         }
     }
     shown
+}
+
+/// What is replaced for the runtime.
+fn replaced(inspection: &Inspection) -> String {
+    let Some(target) = &inspection.target else { return String::new() };
+    let rows: Vec<Vec<String>> = (inspection.opsets.iter().flat_map(|verdict| &verdict.replaced))
+        .map(|(what, count)| vec![format!("{count:>5}"), what.clone()])
+        .collect();
+    section(&format!("Replaced for {target}"), &rows)
 }
 
 fn why(reason: &Reason) -> String {

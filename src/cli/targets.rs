@@ -1,26 +1,89 @@
 //! `aten2onnx targets`: the runtimes for `--target`.
 
 use super::report::{self, Stop};
-use aten2onnx_onnx::targets::TARGETS;
+use aten2onnx_onnx::targets::{TARGETS, Target};
 
 /// List the runtimes for `--target`: the opsets and IR versions that they support, and what they lack
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// Show all facts about one runtime, such as `tract`
+    #[arg(value_name = "NAME", value_parser = crate::options::find_target)]
+    name: Option<&'static Target>,
     /// Also print the source of each fact
     #[arg(long)]
     sources: bool,
 }
 
+/// The number of operators of which the runtime lacks a dtype.
+fn operators(target: &Target) -> usize {
+    let mut names: Vec<&str> = target.avoids.iter().map(|missing| missing.op).collect();
+    names.dedup();
+    names.len()
+}
+
+/// What a runtime takes, and how that is known.
+fn facts(target: &Target) -> String {
+    let ir = target.newest_ir.map_or_else(|| "not known".to_owned(), |ir| ir.to_string());
+    let mut text = format!(
+        "{}: {}\n\nopsets    {} to {}\nIR        up to {ir}\nsource    {}\n",
+        target.name(),
+        target.what,
+        target.oldest_opset,
+        target.newest_opset,
+        target.source
+    );
+    if let Some(reason) = target.symbolic {
+        text.push_str(&format!("sizes     numbers: {reason}\n"));
+    }
+    if !target.lacks.is_empty() {
+        text.push_str(&format!("\nWithout\n  {}\n", target.lacks.join(", ")));
+    }
+    if !target.forms.is_empty() {
+        text.push_str("\nAvoided forms\n");
+    }
+    for form in target.forms {
+        let when = if form.when.is_empty() { "in every form".to_owned() } else { form.when.join(" and ") };
+        text.push_str(&format!(
+            "  {}{}: {when}\n    {} ({})\n",
+            form.op,
+            versions(form.since),
+            form.reason,
+            form.seen_in
+        ));
+    }
+    if !target.avoids.is_empty() {
+        text.push_str("\nAvoided dtypes\n");
+    }
+    for missing in target.avoids {
+        let names: Vec<String> = missing.dtypes.iter().map(ToString::to_string).collect();
+        text.push_str(&format!("  {} {}: {}\n    {}\n", missing.op, missing.since, names.join(", "), missing.reason));
+    }
+    text
+}
+
+/// ` 13, 18`: versions of an operator.
+fn versions(since: &[u32]) -> String {
+    let numbers: Vec<String> = since.iter().map(ToString::to_string).collect();
+    if numbers.is_empty() { String::new() } else { format!(" {}", numbers.join(", ")) }
+}
+
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Stop> {
+    if let Some(target) = args.name {
+        return report::print(&facts(target));
+    }
     let mut text = format!("{:20} {:10} {:8} {}\n", "name", "opsets", "IR up to", "");
     for target in TARGETS {
         let opsets = format!("{} to {}", target.oldest_opset, target.newest_opset);
         let ir = target.newest_ir.map_or_else(|| "?".to_owned(), |ir| ir.to_string());
-        let lacks = match target.lacks.len() {
+        let mut lacks = match target.lacks.len() {
             0 => String::new(),
             count => format!(", without {count} operators"),
         };
+        if !target.avoids.is_empty() {
+            let joint = if lacks.is_empty() { ", without" } else { " and" };
+            lacks.push_str(&format!("{joint} some dtypes of {}", operators(target)));
+        }
         text.push_str(&format!("{:20} {opsets:10} {ir:8} {}{lacks}\n", target.name(), target.what));
         if args.sources {
             text.push_str(&format!("    {}\n", target.source));

@@ -34,6 +34,17 @@ pub enum Outcome {
     Failed(String),
 }
 
+/// Which kernels ONNX Runtime lacks on a CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lacks {
+    /// Those that an export avoids.
+    Usual,
+    /// All: those of bfloat16 too, of which other devices have many.
+    All,
+    /// As usual, and the operator of the example.
+    Operator,
+}
+
 /// A model.
 #[derive(Debug)]
 pub struct Built {
@@ -45,18 +56,27 @@ pub struct Built {
     pub unversioned: Vec<u8>,
 }
 
-/// Builds an example; also returns the branches that it reached.
+/// Builds an example without the kernels that a runtime lacks; also returns the branches that it reached.
 pub fn build(
     example: &Example,
     checked: &Checked,
     rules: &Rules,
     opset: u32,
     passes: Passes,
+    lacks: Lacks,
 ) -> (Outcome, BTreeSet<u32>) {
     let mut cx = rules.builder(opset);
     // The native operator is the reference, so its own lowering must not be used there.
-    if reference_opset(&example.target) != Some(opset) {
-        cx.avoid_missing_kernels();
+    if reference_opset(&example.target) != Some(opset) || lacks == Lacks::Operator {
+        match lacks {
+            Lacks::Usual | Lacks::Operator => cx.avoid_missing_kernels(),
+            Lacks::All => cx.avoid_all_missing_kernels(),
+        }
+    }
+    if let (Lacks::Operator, Target::Lower(op)) = (lacks, &example.target)
+        && let Some(op) = schema::find(op)
+    {
+        cx.avoid_operator(op.name);
     }
     let made = call(&mut cx, example, checked, rules);
     let arms = cx.trace().reached().iter().copied().collect();
@@ -509,7 +529,9 @@ impl Call<'_> {
             ExampleValue::List(items) => items.as_slice(),
             one => std::slice::from_ref(one),
         };
-        let floats = || list.iter().filter_map(|i| self.number(i)?.as_float()).collect::<Vec<_>>();
+        // ONNX stores attributes as float32.
+        let single = |x: f64| f64::from(x as f32);
+        let floats = || list.iter().filter_map(|i| self.number(i)?.as_float().map(single)).collect::<Vec<_>>();
         let ints = || {
             let int = |i: &ExampleValue| match i {
                 ExampleValue::Name(name) => Dtype::from_torch_name(name).map(|d| i64::from(d.onnx())),

@@ -7,15 +7,15 @@ mod record;
 use std::collections::BTreeSet;
 
 use aten2onnx_opmap::Checked;
-use aten2onnx_opmap::tree::{Example, Target};
+use aten2onnx_opmap::tree::{AVOIDED, Example, Target};
 
-pub use build::{Built, Observed, Outcome, Typed, build, graph, observe, reference_opset, types};
+pub use build::{Built, Lacks, Observed, Outcome, Typed, build, graph, observe, reference_opset, types};
 pub use judge::{Judge, no_python, write, write_programs};
 pub use record::{Failure, Record, Verdict, record};
 
 use aten2onnx_builder::passes::Passes;
 use aten2onnx_onnx::facts::{MAX_OPSET, MIN_OPSET};
-use aten2onnx_onnx::targets;
+use aten2onnx_onnx::{schema, targets};
 use aten2onnx_rules::Rules;
 
 /// The newest opset of ONNX Runtime, which runs the examples.
@@ -60,7 +60,7 @@ pub fn run(id: usize, example: &Example, checked: &Checked, rules: &Rules, passe
     // A `raise` does not concern older opsets, except that of the reference.
     let oldest = if matches!(example.target, Target::Raise(..)) { reference.unwrap_or(MIN_OPSET) } else { MIN_OPSET };
     for opset in oldest..=MAX_OPSET {
-        let (outcome, arms) = build(example, checked, rules, opset, passes);
+        let (outcome, arms) = build(example, checked, rules, opset, passes, Lacks::Usual);
         tried.reached.extend(arms);
         match outcome {
             Outcome::Built(built) => models.push(built),
@@ -77,10 +77,33 @@ pub fn run(id: usize, example: &Example, checked: &Checked, rules: &Rules, passe
         }
     }
     let native = models.iter().find(|m| Some(m.opset) == reference).map(|m| (m.opset, m.bytes.clone()));
+    models.extend(avoided(example, checked, rules, passes, &mut tried));
     if !models.is_empty() {
         tried.record = Some(record::record(id, example, checked, differing(models), native));
     }
     tried
+}
+
+/// The models in which `lower OP avoided` replaces the operator, at the opsets that have it.
+fn avoided(example: &Example, checked: &Checked, rules: &Rules, passes: Passes, tried: &mut Tried) -> Vec<Built> {
+    let Target::Lower(op) = &example.target else { return Vec::new() };
+    let oldest = schema::find(op).and_then(|op| op.versions.first()).map_or(MIN_OPSET, |v| v.since.max(MIN_OPSET));
+    let mut models = Vec::new();
+    if checked.program.lower(op, AVOIDED).is_none() {
+        return models;
+    }
+    for opset in oldest..=newest_run() {
+        let (outcome, arms) = build(example, checked, rules, opset, passes, Lacks::Operator);
+        tried.reached.extend(arms);
+        match outcome {
+            Outcome::Built(built) => models.push(built),
+            Outcome::Refused { .. } => {}
+            Outcome::Failed(reason) => {
+                tried.failures.push(format!("{}\n    avoided at opset {opset}: {reason}", text(example)));
+            }
+        }
+    }
+    models
 }
 
 /// The models that differ: of each run of equal graphs, those at the oldest and the newest opset that the runtime supports.

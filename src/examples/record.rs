@@ -22,6 +22,8 @@ pub struct Record {
     pub native: Option<Json>,
     /// Whether the elements of each input all differ, as far as the dtype has so many values; results are then compared exactly.
     pub distinct: bool,
+    /// Whether results must agree to the level of rounding.
+    pub precise: bool,
     /// Whether differences that `differences.toml` lists are accepted.
     pub excused: bool,
     /// Whether PyTorch gets tensors whose elements do not lie side by side.
@@ -70,6 +72,7 @@ pub fn record(
         models: models.iter().map(|m| model(m.opset, &m.bytes)).collect(),
         native: native.map(|(opset, bytes)| model(opset, &bytes)),
         distinct: false,
+        precise: false,
         excused: false,
         strided: false,
     }

@@ -96,6 +96,20 @@ impl Exporter {
         self
     }
 
+    /// Makes a symbolic size constant: `.size("s77", 1)`.
+    #[must_use]
+    pub fn size(mut self, symbol: impl Into<String>, size: u32) -> Exporter {
+        self.options.dims.push(DimName { which: WhichDim::Symbol(symbol.into()), name: size.to_string() });
+        self
+    }
+
+    /// Makes all symbolic sizes those of the example that the model was exported with, except those given with [`Exporter::size`].
+    #[must_use]
+    pub fn fixed(mut self, fixed: bool) -> Exporter {
+        self.options.fixed = fixed;
+        self
+    }
+
     /// A name for the next input, in order.
     #[must_use]
     pub fn input_name(mut self, name: impl Into<String>) -> Exporter {

@@ -15,6 +15,7 @@ use crate::translate::{Blocker, preflight, translate};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::weights::Weight;
 use aten2onnx_onnx::facts::{MAX_OPSET, MIN_OPSET};
+use aten2onnx_onnx::targets::Target;
 use aten2onnx_onnx::without_folders;
 use aten2onnx_rules::Rules;
 
@@ -40,6 +41,9 @@ pub struct Inspection {
     pub operators: Vec<Operator>,
     /// The verdict for each opset.
     pub opsets: Vec<Verdict>,
+    /// The runtime that the opsets are judged for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
     /// Notes for the user.
     pub notes: Vec<String>,
 }
@@ -110,6 +114,29 @@ pub struct Verdict {
     pub ok: bool,
     /// Why it does not.
     pub reasons: Vec<Reason>,
+    /// What is replaced because the runtime lacks it or gets it wrong, and how often.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub replaced: BTreeMap<String, usize>,
+}
+
+/// What a program is judged for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Aim {
+    /// The opset; None for all, or that of the runtime.
+    pub opset: Option<u32>,
+    /// The runtime.
+    pub target: Option<&'static Target>,
+}
+
+impl Aim {
+    /// The opsets to try.
+    fn opsets(self) -> Result<std::ops::RangeInclusive<u32>> {
+        match (self.target, self.opset) {
+            (None, None) => Ok(MIN_OPSET..=MAX_OPSET),
+            (None, Some(opset)) => Ok(opset..=opset),
+            (Some(target), opset) => target.opset(opset).map(|opset| opset..=opset),
+        }
+    }
 }
 
 /// A reason why an opset does not support the program.
@@ -125,13 +152,16 @@ pub struct Reason {
     pub needs_opset: Option<u32>,
 }
 
-/// Inspects a program for one opset, or for all supported ones.
-pub fn inspect(program: &Program, rules: &Rules, opsets: Option<u32>) -> Inspection {
-    let tried = opsets.map_or(MIN_OPSET..=MAX_OPSET, |opset| opset..=opset);
+/// Inspects a program for one opset, for all supported ones, or for a runtime.
+///
+/// # Errors
+/// The runtime does not support the opset.
+pub fn inspect(program: &Program, rules: &Rules, aim: Aim) -> Result<Inspection> {
+    let tried = aim.opsets()?;
     let mut prepared = program.clone();
     let prepared = prepare(&mut prepared, Keep::default()).map(|()| prepared);
     let symbols = program.ranges.iter().map(|(name, (min, max))| (name.clone(), Bounds { min: *min, max: *max }));
-    Inspection {
+    Ok(Inspection {
         source: program.source.clone(),
         torch_version: program.torch_version.clone(),
         torchscript: None,
@@ -140,9 +170,10 @@ pub fn inspect(program: &Program, rules: &Rules, opsets: Option<u32>) -> Inspect
         symbols: symbols.collect(),
         weights: weights(program.weights.iter().map(|bound| &bound.weight)),
         operators: operators(program),
-        opsets: tried.map(|opset| verdict(&prepared, rules, opset)).collect(),
+        opsets: tried.map(|opset| verdict(&prepared, rules, opset, aim.target)).collect(),
+        target: aim.target.map(Target::name),
         notes: program.notes.clone(),
-    }
+    })
 }
 
 /// Inspects what a file contains. A TorchScript archive whose inputs are not described has its methods, operators and
@@ -150,30 +181,30 @@ pub fn inspect(program: &Program, rules: &Rules, opsets: Option<u32>) -> Inspect
 ///
 /// # Errors
 /// There is neither a program nor anything else to show.
-pub fn inspect_contents(contents: Contents, rules: &Rules, opsets: Option<u32>) -> Result<Inspection> {
+pub fn inspect_contents(contents: Contents, rules: &Rules, aim: Aim) -> Result<Inspection> {
     let Contents { source, about, program } = contents;
     match (about, program) {
-        (None, program) => Ok(inspect(&program?, rules, opsets)),
+        (None, program) => inspect(&program?, rules, aim),
         (Some(about), Ok(program)) => {
-            Ok(Inspection { torchscript: Some(about.facts), ..inspect(&program, rules, opsets) })
+            Ok(Inspection { torchscript: Some(about.facts), ..inspect(&program, rules, aim)? })
         }
-        (Some(about), Err(error)) => Ok(without_program(source, about, error, opsets)),
+        (Some(about), Err(error)) => without_program(source, about, error, aim),
     }
 }
 
-fn without_program(source: String, about: About, error: Error, opsets: Option<u32>) -> Inspection {
+fn without_program(source: String, about: About, error: Error, aim: Aim) -> Result<Inspection> {
     // The file is named at the top.
     let place = error.place.iter().filter(|place| **place != source).cloned().collect();
     let reason = Reason { place, ..error.into() };
-    let tried = opsets.map_or(MIN_OPSET..=MAX_OPSET, |opset| opset..=opset);
-    let verdict = |opset| Verdict { opset, ok: false, reasons: vec![reason.clone()] };
+    let tried = aim.opsets()?;
+    let verdict = |opset| Verdict { opset, ok: false, reasons: vec![reason.clone()], replaced: BTreeMap::new() };
     let operator = |(operator, functions): (String, Vec<String>)| {
         let place = |node| Place { node, module: None, source_line: None };
         Operator { operator, count: functions.len(), calls: functions.into_iter().map(place).collect() }
     };
     let mut operators: Vec<Operator> = about.operators.into_iter().map(operator).collect();
     operators.sort_by_key(|operator| std::cmp::Reverse(operator.count));
-    Inspection {
+    Ok(Inspection {
         source,
         torch_version: None,
         torchscript: Some(about.facts),
@@ -183,27 +214,36 @@ fn without_program(source: String, about: About, error: Error, opsets: Option<u3
         weights: weights(about.weights.iter()),
         operators,
         opsets: tried.map(verdict).collect(),
+        target: aim.target.map(Target::name),
         notes: vec!["operators are counted in the code, and inputs are not known".to_owned()],
+    })
+}
+
+fn verdict(program: &Result<Program>, rules: &Rules, opset: u32, target: Option<&'static Target>) -> Verdict {
+    let tried = match program {
+        Ok(program) => tried(program, rules, opset, target),
+        Err(error) => Err(vec![error.clone().into()]),
+    };
+    match tried {
+        Ok(replaced) => Verdict { opset, ok: true, reasons: Vec::new(), replaced },
+        Err(reasons) => Verdict { opset, ok: false, reasons, replaced: BTreeMap::new() },
     }
 }
 
-fn verdict(program: &Result<Program>, rules: &Rules, opset: u32) -> Verdict {
-    let reasons = match program {
-        Ok(program) => reasons_against(program, rules, opset),
-        Err(error) => vec![error.clone().into()],
-    };
-    Verdict { opset, ok: reasons.is_empty(), reasons }
-}
-
-/// All operators that the opset lacks, or else the first refusal of a rule.
-fn reasons_against(program: &Program, rules: &Rules, opset: u32) -> Vec<Reason> {
+/// What is replaced for the runtime; or all operators that the opset lacks, or else the first refusal of a rule.
+fn tried(
+    program: &Program,
+    rules: &Rules,
+    opset: u32,
+    target: Option<&'static Target>,
+) -> Result<BTreeMap<String, usize>, Vec<Reason>> {
     let blockers = preflight(program, rules, opset);
     if !blockers.is_empty() {
-        return blockers.into_iter().map(Reason::from).collect();
+        return Err(blockers.into_iter().map(Reason::from).collect());
     }
-    let output = OutputOptions { rules: rules.clone(), ..OutputOptions::for_opset(opset) };
+    let output = OutputOptions { rules: rules.clone(), target, ..OutputOptions::for_opset(opset) };
     let options = Options { output, ..Options::default() };
-    translate(program, &options).err().into_iter().map(Reason::from).collect()
+    translate(program, &options).map(|graph| graph.replaced).map_err(|error| vec![error.into()])
 }
 
 impl From<Blocker> for Reason {

@@ -14,13 +14,14 @@
 //! ```
 
 mod exporter;
+mod fixed;
 pub mod inspect;
 mod naming;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use aten2onnx_core::error::Result;
+use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_onnx::{Exported, ModelOptions, Summary};
 pub use exporter::Exporter;
 
@@ -42,11 +43,17 @@ pub(crate) fn save(start: Instant, read: impl FnOnce() -> Result<Exported>, dest
 /// A damaged program, everything that the target lacks, or the refusal of a rule with its node.
 pub fn export_program(mut program: Program, options: &Options) -> Result<Exported> {
     let opset = options.output.checked_opset()?;
+    fixed::fix(&mut program, options).map_err(|error| error.at(program.source.clone()))?;
     let keep = Keep { mutations: options.keep_mutations, assertions: options.keep_assertions };
     prepare(&mut program, keep).map_err(|error| error.at(program.source.clone()))?;
     let source = PathBuf::from(&program.source);
     program.notes.extend(fallback_note(&program, options, opset));
-    let graph = translate(&program, options).map_err(|error| error.at(program.source.clone()))?;
+    let advice = options.output.target.and_then(|target| target.advice(fixed::symbols(&program).iter()));
+    let graph = translate(&program, options).map_err(|error| {
+        let help = error.help.clone().or_else(|| advice.clone().filter(|_| error.kind == Kind::Unsupported));
+        Error { help, ..error }.at(program.source.clone())
+    })?;
+    program.notes.extend(advice.zip(options.output.target).map(|(text, target)| format!("{}: {text}", target.name())));
     let named = ModelOptions {
         ir: options.output.ir.version(opset),
         provenance: options.provenance,

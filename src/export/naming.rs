@@ -12,7 +12,12 @@ use crate::options::{DimName, Rename, WhichDim};
 pub(super) fn dims(graph: &Graph, dims: &[DimName]) -> Result<HashMap<String, SymInt>> {
     let known = symbols(graph);
     let mut names: HashMap<String, SymInt> = HashMap::new();
-    for dim in dims {
+    let fixed: Vec<&str> =
+        dims.iter().filter(|dim| dim.size().is_some()).filter_map(|dim| dim.which.symbol()).collect();
+    for dim in dims.iter().filter(|dim| dim.size().is_none()) {
+        if fixed.contains(&dim.name.as_str()) || dim.which.symbol().is_some_and(|symbol| fixed.contains(&symbol)) {
+            continue;
+        }
         let symbol = match &dim.which {
             WhichDim::Symbol(symbol) if known.contains(symbol) => symbol.clone(),
             WhichDim::Symbol(symbol) => return Err(no_such_symbol(symbol, &known)),
@@ -34,7 +39,7 @@ pub(super) fn dims(graph: &Graph, dims: &[DimName]) -> Result<HashMap<String, Sy
     }
 }
 
-fn no_such_symbol(symbol: &str, known: &BTreeSet<String>) -> Error {
+pub(super) fn no_such_symbol(symbol: &str, known: &BTreeSet<String>) -> Error {
     let known: Vec<String> = known.iter().map(|symbol| format!("`{symbol}`")).collect();
     let help = match known.is_empty() {
         true => "this model has no symbolic dimensions".to_owned(),

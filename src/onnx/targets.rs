@@ -5,6 +5,7 @@ use crate::facts::DEFAULT_OPSET;
 use crate::model::Ir;
 
 include!(concat!(env!("OUT_DIR"), "/targets.rs"));
+use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 
 /// A release of a runtime or compiler.
@@ -18,6 +19,8 @@ pub struct Target {
     pub what: &'static str,
     /// Whether it lacks the kernels that ONNX Runtime's CPU provider lacks.
     pub kernels: bool,
+    /// What it does with symbolic sizes, if it needs numbers in general.
+    pub symbolic: Option<&'static str>,
     /// The oldest supported opset.
     pub oldest_opset: u32,
     /// The newest supported opset.
@@ -26,8 +29,124 @@ pub struct Target {
     pub newest_ir: Option<u32>,
     /// Operators that are missing entirely.
     pub lacks: &'static [&'static str],
+    /// Dtypes of operators that it lacks or gets wrong.
+    pub avoids: &'static [Missing],
+    /// Forms of operators that it lacks or gets wrong.
+    pub forms: &'static [Avoid],
     /// The source of these facts.
     pub source: &'static str,
+}
+
+/// Dtypes of the first type variable of an operator that a runtime lacks or gets wrong.
+#[derive(Debug)]
+pub struct Missing {
+    /// The operator.
+    pub op: &'static str,
+    /// The version of its schema.
+    pub since: u32,
+    /// The dtypes. None: the operator has no inputs.
+    pub dtypes: &'static [Dtype],
+    /// What the runtime does or says.
+    pub reason: &'static str,
+}
+
+/// A form of an operator that a runtime lacks or gets wrong.
+#[derive(Debug)]
+pub struct Avoid {
+    /// The operator.
+    pub op: &'static str,
+    /// The versions of its schema; all if it is empty.
+    pub since: &'static [u32],
+    /// The conditions as written.
+    pub when: &'static [&'static str],
+    /// The conditions, which must all hold. Without any, it is every form.
+    pub conditions: &'static [Condition],
+    /// What the runtime does or says.
+    pub reason: &'static str,
+    /// The version of the runtime that showed it.
+    pub seen_in: &'static str,
+}
+
+/// A condition on a node.
+#[derive(Debug)]
+pub enum Condition {
+    /// What holds for an input or attribute.
+    Is(State, Name),
+    /// The number of dimensions of an input.
+    Rank(Name, Comparison, i64),
+    /// The number of elements of an input of one dimension.
+    Length(Name, Comparison, i64),
+    /// The dtype of an input.
+    Dtype(Name, Comparison, Dtype),
+    /// The number of given inputs.
+    Inputs(Comparison, i64),
+    /// The number of requested outputs.
+    Outputs(Comparison, i64),
+    /// The number or numbers of an attribute or of a constant input.
+    Number(Name, Comparison, f64),
+    /// The text of an attribute.
+    Text(Name, Comparison, &'static str),
+}
+
+/// What may hold for an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It is present.
+    Given,
+    /// It is present and not constant.
+    Computed,
+    /// It is a constant or a weight.
+    Constant,
+    /// It is constant, or follows from constants alone.
+    Folded,
+    /// One of its sizes is not a number.
+    Symbolic,
+    /// It is the output of ConstantOfShape.
+    Filled,
+    /// It is not constant, and one of its elements is -1.
+    Open,
+}
+
+/// An input or attribute by its name in the schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Name {
+    /// An input.
+    Input(&'static str),
+    /// An attribute.
+    Attribute(&'static str),
+}
+
+/// How two values compare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// `==`
+    Equal,
+    /// `!=`
+    NotEqual,
+    /// `<`
+    Less,
+    /// `>`
+    Greater,
+}
+
+impl Comparison {
+    /// Whether a value compares with another one like this.
+    pub fn holds<T: PartialOrd>(self, value: &T, other: &T) -> bool {
+        match self {
+            Comparison::Equal => value == other,
+            Comparison::NotEqual => value != other,
+            Comparison::Less => value < other,
+            Comparison::Greater => value > other,
+        }
+    }
+
+    /// The same of a list: `==` holds if it holds for all, and the others if they hold for one.
+    pub fn holds_for<T: PartialOrd>(self, values: &[T], other: &T) -> bool {
+        match self {
+            Comparison::Equal => !values.is_empty() && values.iter().all(|value| value == other),
+            _ => values.iter().any(|value| self.holds(value, other)),
+        }
+    }
 }
 
 /// Finds a target by name: `tensorrt-8.6`, or `tensorrt` for the newest known release.
@@ -58,6 +177,12 @@ impl Target {
             Some(opset) => Err(Error::unsupported(format!("{} does not support opset {opset}", self.name()))
                 .help(format!("it supports {oldest} to {newest}; omit `--opset` to use one of these"))),
         }
+    }
+
+    /// What to do about the symbolic sizes of a model, if the runtime needs numbers in general.
+    pub fn advice(&self, symbols: impl ExactSizeIterator) -> Option<String> {
+        let reason = self.symbolic.filter(|_| symbols.len() > 0)?;
+        Some(format!("{reason}; `--static` or `--dim` makes symbolic sizes numbers"))
     }
 
     /// Checks that the runtime supports the requested IR version.

@@ -95,10 +95,15 @@ pub struct Options {
     /// What nodes record about their origin
     #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "HOW", default_value_t = Provenance::Compact))]
     pub provenance: Provenance,
-    /// Name a symbolic dimension, given as a symbol or as an input and its axis; `inspect` lists them
-    #[cfg_attr(feature = "cli", arg(long = "dim", value_name = "s77=batch|x:0=batch"))]
+    /// Name a symbolic dimension, given as a symbol or as an input and its axis; `inspect` lists them. A number in place of the name
+    /// makes the size constant
+    #[cfg_attr(feature = "cli", arg(long = "dim", value_name = "s77=batch|x:0=1"))]
     #[serde(deserialize_with = "read::texts")]
     pub dims: Vec<DimName>,
+    /// Make all symbolic sizes those of the example that the model was exported with, except those that `--dim` gives
+    #[cfg_attr(feature = "cli", arg(long = "static"))]
+    #[serde(rename = "static")]
+    pub fixed: bool,
     /// Name the next input, or the given one
     #[cfg_attr(feature = "cli", arg(long = "input-name", value_name = "[OLD=]NEW"))]
     #[serde(deserialize_with = "read::texts")]
@@ -166,6 +171,7 @@ impl Default for Options {
             opt_level: 1,
             provenance: Provenance::Compact,
             dims: Vec::new(),
+            fixed: false,
             input_names: Vec::new(),
             output_names: Vec::new(),
             keep_mutations: false,
@@ -253,7 +259,7 @@ fn parse_default_dtype(text: &str) -> Result<Dtype, String> {
     found.ok_or_else(|| "expected float32, float64, float16 or bfloat16".to_owned())
 }
 
-fn find_target(name: &str) -> Result<&'static Target, String> {
+pub(crate) fn find_target(name: &str) -> Result<&'static Target, String> {
     targets::find(name).map_err(|error| match error.help {
         Some(help) => format!("{}; {help}", error.message),
         None => error.message,

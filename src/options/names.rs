@@ -7,8 +7,15 @@ use std::str::FromStr;
 pub struct DimName {
     /// The dimension.
     pub which: WhichDim,
-    /// The name in the model.
+    /// The name in the model, or a number: the size becomes constant.
     pub name: String,
+}
+
+impl DimName {
+    /// The size, if it becomes constant.
+    pub fn size(&self) -> Option<i64> {
+        self.name.parse::<u32>().ok().map(i64::from)
+    }
 }
 
 /// How a dimension is identified.
@@ -20,14 +27,24 @@ pub enum WhichDim {
     Axis(String, i64),
 }
 
-/// `s77=batch` or `x:0=batch`
+impl WhichDim {
+    /// The symbol, if it is given by one.
+    pub fn symbol(&self) -> Option<&str> {
+        match self {
+            WhichDim::Symbol(symbol) => Some(symbol),
+            WhichDim::Axis(..) => None,
+        }
+    }
+}
+
+/// `s77=batch`, `x:0=batch` or `s77=1`
 impl FromStr for DimName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<DimName, String> {
         let (which, name) = text.split_once('=').ok_or("write SYMBOL=NAME or INPUT:AXIS=NAME, such as `s77=batch`")?;
-        if !is_identifier(name) {
-            return Err(format!("`{name}` is not a name: letters, digits and `_`"));
+        if !is_identifier(name) && name.parse::<u32>().is_err() {
+            return Err(format!("`{name}` is neither a name (letters, digits and `_`) nor a size"));
         }
         let which = match which.rsplit_once(':') {
             Some((input, axis)) => {

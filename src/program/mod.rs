@@ -31,6 +31,8 @@ pub struct Program {
     pub weights: Vec<BoundWeight>,
     /// Bounds of symbols, inclusive.
     pub ranges: FxHashMap<String, (Option<i64>, Option<i64>)>,
+    /// The values of symbols in the example that the program was exported with.
+    pub hints: FxHashMap<String, i64>,
     /// The version of torch that wrote it, if known.
     pub torch_version: Option<String>,
     /// Notes for the user (unknown fields of a newer schema, dropped mutations, ...).

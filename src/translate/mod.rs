@@ -25,7 +25,7 @@ use rustc_hash::FxHashMap;
 use crate::options::{Fallback, Options};
 use crate::program;
 use crate::program::{Arg, InputKind, Node, NodeOutput, Output, OutputKind, Program};
-use aten2onnx_builder::{Args, Binding, Builder, Event, Out, Scalar};
+use aten2onnx_builder::{AVOIDED, Args, Binding, Builder, Event, Out, Scalar};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Call, Error, Result};
 use aten2onnx_core::sym::SymInt;
@@ -381,6 +381,7 @@ fn described(event: &Event, rules: &Rules) -> String {
             None => format!("arm {arm}: {condition}"),
         },
         Event::Node(op) => format!("node {op}"),
+        Event::Lower(op, AVOIDED) => format!("lowered: {op} avoided"),
         Event::Lower(op, before) => format!("lowered: {op} before {before}"),
         Event::Raise(op, from) => format!("raised: {op} from {from}"),
     }

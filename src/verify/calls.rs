@@ -11,7 +11,7 @@ use fastrand::Rng;
 use rustc_hash::FxHashSet;
 
 use super::domain;
-use super::edit::size_of;
+use super::edit::{size_of, values_of};
 use super::mutate::Mutation;
 use super::rule::Rule;
 
@@ -93,7 +93,7 @@ impl<'a> Calls<'a> {
             return self.call(example.args, example.with);
         }
         let is_map = matches!(self.rule.target, Target::Map(_));
-        if is_map && (self.kept.is_empty() || self.rng.u8(..8) == 0) {
+        if is_map && (self.kept.is_empty() || !self.rule.is_internal() && self.rng.u8(..8) == 0) {
             let args = self.any_arguments();
             return self.call(args, Vec::new());
         }
@@ -101,7 +101,7 @@ impl<'a> Calls<'a> {
         let mut changed = self.kept.get(from)?.clone();
         let times = *self.rng.choice(&[1, 1, 1, 2, 2, 3, 5])?;
         for _ in 0..times {
-            Mutation { rule: &self.rule, pool: &self.pool, rng: &mut self.rng }.apply(&mut changed);
+            self.mutation().apply(&mut changed);
         }
         self.call(changed.args, changed.with)
     }
@@ -112,13 +112,17 @@ impl<'a> Calls<'a> {
         (self.takes_complex || !call.has_complex()).then_some(call)
     }
 
+    fn mutation(&mut self) -> Mutation<'_> {
+        Mutation { rule: &self.rule, pool: &self.pool, rng: &mut self.rng }
+    }
+
     fn any_arguments(&mut self) -> Vec<(String, ExampleValue)> {
         let mut args = Vec::new();
         for param in self.rule.params {
             if param.default.is_some() && self.rng.bool() {
                 continue;
             }
-            let value = Mutation { rule: &self.rule, pool: &self.pool, rng: &mut self.rng }.any(param);
+            let value = self.mutation().any(param);
             args.push((param.name.clone(), value));
         }
         args
@@ -151,12 +155,34 @@ pub(super) fn call_of(
         ExampleValue::Int(n) => domain::is_choice(name, *n),
         _ => true,
     };
-    if !args.iter().all(is_choice) {
+    if !args.iter().all(is_choice) || !are_names_general(&args, &with) || !rule.allows(&args, &with) {
         return None;
     }
     let text = example_line(name, header.get(..rule.places()).unwrap_or(&header), &args, &with);
     drop(used);
-    Some(Example { target: rule.target.clone(), args, with, text, span: Span::NOWHERE })
+    let call = Example { target: rule.target.clone(), args, with, text, span: Span::NOWHERE };
+    // The front end takes a rule for complex numbers where an argument is complex.
+    (!name.starts_with("complex::") || call.has_complex()).then_some(call)
+}
+
+/// Whether each symbolic size has a value that stands for any: torch.export fixes a size of 0 or 1, and one that a comparison with
+/// another size decides.
+fn are_names_general(args: &[(String, ExampleValue)], with: &[(String, i64)]) -> bool {
+    let named = || with.iter().filter(|(name, _)| name != EXACT_NAN);
+    let mut other: Vec<i64> = named().map(|(_, n)| *n).collect();
+    values_of(args).into_iter().for_each(|value| other.extend(numbers(value)));
+    named().all(|(_, n)| *n > 1 && other.iter().filter(|size| *size == n).count() == 1)
+}
+
+/// The known sizes of a value that is no list, or the integer.
+fn numbers(value: &ExampleValue) -> Vec<i64> {
+    let known = |size: &ExampleSize| if let ExampleSize::Known(n) = size { Some(*n) } else { None };
+    match value {
+        ExampleValue::Tensor { sizes, .. } => sizes.iter().filter_map(known).collect(),
+        ExampleValue::Literal { sizes, .. } => sizes.clone(),
+        ExampleValue::Int(n) => vec![*n],
+        _ => Vec::new(),
+    }
 }
 
 /// Whether it is a function of Python's numbers, as torch.export records them for sizes.

@@ -5,6 +5,11 @@ use aten2onnx_opmap::tree::Example;
 
 /// All values of a call, also those in lists.
 pub(super) fn values(call: &Example) -> Vec<&ExampleValue> {
+    values_of(&call.args)
+}
+
+/// All values of arguments, also those in lists.
+pub(super) fn values_of(args: &[(String, ExampleValue)]) -> Vec<&ExampleValue> {
     fn inside<'v>(value: &'v ExampleValue, all: &mut Vec<&'v ExampleValue>) {
         all.push(value);
         if let ExampleValue::List(items) = value {
@@ -12,7 +17,7 @@ pub(super) fn values(call: &Example) -> Vec<&ExampleValue> {
         }
     }
     let mut all = Vec::new();
-    call.args.iter().for_each(|(_, value)| inside(value, &mut all));
+    args.iter().for_each(|(_, value)| inside(value, &mut all));
     all
 }
 

@@ -23,6 +23,9 @@ pub(super) struct Mutation<'m> {
 impl Mutation<'_> {
     /// Changes a call.
     pub fn apply(&mut self, call: &mut Example) {
+        if self.rule.is_internal() {
+            return self.apply_everywhere(call);
+        }
         match self.rng.u8(..20) {
             0..=3 => self.resize(call),
             4..=6 => self.retype(call),
@@ -35,24 +38,43 @@ impl Mutation<'_> {
         }
     }
 
+    /// Changes that keep what examples have in common: equal sizes stay equal, and so do equal dtypes.
+    fn apply_everywhere(&mut self, call: &mut Example) {
+        match self.rng.u8(..20) {
+            0..=6 => self.resize_all(call),
+            7..=10 => self.retype_all(call),
+            11..=12 => self.name_size(call),
+            13..=15 => self.elements(call),
+            16 => self.leave_out(call),
+            17 => self.add(call),
+            _ => self.change_argument(call),
+        }
+    }
+
     /// Changes a size in all places that have it, or in one.
     fn resize(&mut self, call: &mut Example) {
+        if self.rng.u8(..4) > 0 {
+            return self.resize_all(call);
+        }
+        let index = self.rng.usize(..sizes(call).count().max(1));
+        let new = domain::size(self.rng);
+        let mut at = 0;
+        visit(call, &mut |value| {
+            let ExampleValue::Tensor { sizes, .. } = value else { return };
+            for size in sizes {
+                if at == index {
+                    *size = ExampleSize::Known(new);
+                }
+                at += 1;
+            }
+        });
+    }
+
+    /// Changes a size in all places that have it.
+    fn resize_all(&mut self, call: &mut Example) {
         let all: Vec<i64> = sizes(call).map(|size| size_of(size, &call.with)).collect();
         let Some(old) = self.rng.choice(&all).copied() else { return };
         let new = domain::size(self.rng);
-        if self.rng.u8(..4) == 0 {
-            let index = self.rng.usize(..all.len().max(1));
-            let mut at = 0;
-            return visit(call, &mut |value| {
-                let ExampleValue::Tensor { sizes, .. } = value else { return };
-                for size in sizes {
-                    if at == index {
-                        *size = ExampleSize::Known(new);
-                    }
-                    at += 1;
-                }
-            });
-        }
         call.with.iter_mut().filter(|(_, n)| *n == old).for_each(|(_, n)| *n = new);
         let also_numbers = self.rng.u8(..3) == 0;
         replace_size(call, &ExampleSize::Known(old), &ExampleSize::Known(new));
@@ -64,17 +86,32 @@ impl Mutation<'_> {
 
     /// Changes the dtype of all tensors that have one, or of one tensor.
     fn retype(&mut self, call: &mut Example) {
-        let dtypes: Vec<String> = values(call).into_iter().filter_map(dtype_of).cloned().collect();
-        let Some(old) = self.rng.choice(&dtypes).cloned() else { return };
-        let new = domain::dtype(self.rng).to_owned();
-        let only = (self.rng.u8(..3) == 0).then(|| self.rng.usize(..dtypes.len().max(1)));
+        if self.rng.u8(..3) > 0 {
+            return self.retype_all(call);
+        }
+        let count = values(call).into_iter().filter_map(dtype_of).count();
+        let only = self.rng.usize(..count.max(1));
+        let new = domain::dtype(self.rng);
         let mut at = 0;
         visit(call, &mut |value| {
-            let Some(dtype) = dtype_of(value) else { return };
-            let wanted = only.map_or(*dtype == old, |only| only == at);
+            if dtype_of(value).is_none() {
+                return;
+            }
+            if at == only {
+                set_dtype(value, new);
+            }
             at += 1;
-            if wanted {
-                set_dtype(value, &new);
+        });
+    }
+
+    /// Changes the dtype of all tensors that have one.
+    fn retype_all(&mut self, call: &mut Example) {
+        let dtypes: Vec<String> = values(call).into_iter().filter_map(dtype_of).cloned().collect();
+        let Some(old) = self.rng.choice(&dtypes).cloned() else { return };
+        let new = domain::dtype(self.rng);
+        visit(call, &mut |value| {
+            if dtype_of(value).is_some_and(|dtype| *dtype == old) {
+                set_dtype(value, new);
             }
         });
     }
@@ -152,7 +189,7 @@ impl Mutation<'_> {
         let missing: Vec<&Param> =
             self.rule.params.iter().filter(|param| call.args.iter().all(|(name, _)| *name != param.name)).collect();
         if let Some(param) = self.rng.choice(&missing).copied() {
-            let value = if is_map { Some(self.any(param)) } else { self.given(param) };
+            let value = if is_map && !self.rule.is_internal() { Some(self.any(param)) } else { self.given(param) };
             call.args.extend(value.map(|value| (param.name.clone(), value)));
         }
     }
@@ -164,7 +201,7 @@ impl Mutation<'_> {
         let Some((place, param)) = self.rng.choice(&places).copied() else { return self.resize(call) };
         let Some((_, value)) = call.args.get(place) else { return };
         // What values the attributes of an operator may have is in the text of the standard alone, and in the examples.
-        let new = if !matches!(self.rule.target, Target::Map(_)) {
+        let new = if self.rule.is_internal() || !matches!(self.rule.target, Target::Map(_)) {
             self.given(param).unwrap_or(ExampleValue::None)
         } else if self.rng.u8(..3) == 0 {
             self.any(param)

@@ -4,8 +4,10 @@
 
 Reads a line of JSON with a list of questions, writes a line with a list of answers, until the input ends; `null` if a question made the process
 crash that answers them.
-`{"types": RECORD}` is answered by `{"types": [["float32", [2, 3]], ..], "random": false}`, or by `{"refused": "why"}` where PyTorch refuses the call.
+`{"types": RECORD}` is answered by `{"types": [["float32", [2, 3]], ..], "random": false}`, or by `{"refused": "why"}` where PyTorch refuses the call, with
+`"broken": true` where it breaks a relation of relations.toml.
 `{"doubt": RECORD}` is answered by `{"doubt": "why"}` if PyTorch contradicts itself about the call, else by `{"doubt": null}`.
+`{"relation": RECORD}` is answered by `{"broken": "a relation of relations.toml"}`, or by `{"broken": null}` if the call keeps all.
 `{"judge": RECORD}` is answered by the verdict of judge.py. Records are those of judge.py, which lies in the same folder.
 """
 import contextlib
@@ -18,28 +20,46 @@ import warnings
 
 import judge
 import numpy as np
+import relations
 
 # Results with more elements are not compared.
 MOST_ELEMENTS = 1_000_000
 # Bytes of memory beyond those after the imports.
 MOST_MEMORY = 4 << 30
-# Seconds for one question. Whoever needs more counts as crashed.
-MOST_SECONDS = 60
+# Seconds for one question of each kind. Whoever needs more counts as crashed.
+MOST_SECONDS = {"relation": 10, "types": 10, "doubt": 20, "judge": 60}
 
 
 def types(record):
     try:
-        results, random = run_native(record) if record.get("native") else judge.run_torch(record, judge.make_inputs(record))
+        inputs = judge.make_inputs(record)
+        need = broken_relation(record, inputs)
+        if need:
+            return {"refused": f"it breaks the relation `{need}`", "broken": True}
+        results, random = run_native(record) if record.get("native") else judge.run_torch(record, inputs)
         of_python = record["op"].partition("::")[0] in judge.PYTHON
         if any(result.dtype == object or of_python and result.dtype == np.uint64 for result in results):
             return {"refused": "a result is an integer beyond 64 bits"}
         if of_python and any(np.iscomplexobj(result) for result in results):
             return {"refused": "torch.export has no complex numbers of Python"}
+        if not results:
+            return {"refused": "the call has no results"}
         if sum(result.size for result in results) > MOST_ELEMENTS:
             return {"refused": "the results are too large to be compared"}
         return {"types": [[dtype_name(result), list(result.shape)] for result in results], "random": random}
     except Exception as error:
         return {"refused": judge.first_line(error)}
+
+
+def broken_relation(record, inputs):
+    """The relation of its arguments that a call breaks, or None."""
+    if not relations.needs_of(record["op"]):
+        return None
+    namespace, is_torch, _ = record["op"].partition("::")
+    if not is_torch or namespace in judge.PYTHON:
+        return relations.broken(record["op"], {name: judge.python_value(value, inputs) for name, value in record["args"]})
+    op = judge.find_operator(record["op"])
+    return relations.broken(record["op"], relations.with_defaults(op, judge.operator_arguments(op, record, inputs)))
 
 
 def dtype_name(array):
@@ -97,12 +117,16 @@ def doubt(record):
     """Why a call is not taken as valid although a kernel gives an answer: kernels of the CPU do not check everything."""
     import torch
     import torch._decomp
+    inputs = judge.make_inputs(record)
+    need = broken_relation(record, inputs)
+    if need:
+        return {"doubt": f"it breaks the relation `{need}`"}
     if record.get("native"):
         return native_doubt(record)
     if record["op"].partition("::")[0] in judge.PYTHON:
         return {"doubt": None}
     op = judge.find_operator(record["op"])
-    args = judge.operator_arguments(op, record, judge.make_inputs(record))
+    args = judge.operator_arguments(op, record, inputs)
     want = flat(op(**args))
     metas = torch.utils._pytree.tree_map(lambda x: x.to("meta") if isinstance(x, torch.Tensor) else x, args)
     decomposed = torch._decomp.decomposition_table.get(op)
@@ -142,12 +166,17 @@ def flat(results):
 
 def answer(question):
     (kind, record), = question.items()
-    faulthandler.dump_traceback_later(MOST_SECONDS, exit=True, file=open(os.devnull, "w"))
+    faulthandler.dump_traceback_later(MOST_SECONDS[kind], exit=True, file=open(os.devnull, "w"))
     if kind == "doubt":
         try:
             return doubt(record)
         except Exception:
             return {"doubt": None}
+    if kind == "relation":
+        try:
+            return {"broken": broken_relation(record, judge.make_inputs(record))}
+        except Exception as error:
+            return {"broken": judge.first_line(error)}
     return types(record) if kind == "types" else json.loads(judge.judge(json.dumps(record)))
 
 

@@ -8,9 +8,11 @@ use aten2onnx_core::error::{Error, Kind, Result};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
+use super::relations;
 use crate::examples::{self, Record, Verdict};
 
 const PROGRAM: &str = include_str!("oracle.py");
+const RELATIONS: &str = include_str!("relations.py");
 
 /// What PyTorch does with a call.
 #[derive(Debug, Clone, Deserialize, PartialEq, Eq)]
@@ -18,14 +20,24 @@ const PROGRAM: &str = include_str!("oracle.py");
 pub(super) enum Answer {
     /// The dtypes and sizes of its results.
     Types { types: Vec<(String, Vec<i64>)>, random: bool },
-    /// It raises an exception.
-    Refused { refused: String },
+    /// It raises an exception, or the arguments break a relation.
+    Refused {
+        refused: String,
+        #[serde(default)]
+        broken: bool,
+    },
 }
 
 /// Why a call is not taken as valid.
 #[derive(Debug, Deserialize)]
 struct Doubt {
     doubt: Option<String>,
+}
+
+/// The relation that a call breaks.
+#[derive(Debug, Deserialize)]
+struct Relation {
+    broken: Option<String>,
 }
 
 #[derive(Debug)]
@@ -47,6 +59,8 @@ pub(super) struct Oracle<'a> {
 /// Writes its program into a folder.
 pub(super) fn write_program(folder: &Path) -> Result<()> {
     examples::write_programs(folder)?;
+    examples::write(&folder.join("relations.py"), RELATIONS)?;
+    examples::write(&folder.join("relations.toml"), relations::TABLE)?;
     examples::write(&folder.join("oracle.py"), PROGRAM)
 }
 
@@ -64,6 +78,12 @@ impl<'a> Oracle<'a> {
     pub fn doubts(&mut self, record: Record) -> Result<bool> {
         let answers: Vec<Option<Doubt>> = self.ask("doubt", &[record])?;
         Ok(answers.into_iter().next().flatten().is_none_or(|answer| answer.doubt.is_some()))
+    }
+
+    /// The relation that each call breaks.
+    pub fn broken_relations(&mut self, records: &[Record]) -> Result<Vec<Option<String>>> {
+        let answers: Vec<Option<Relation>> = self.ask("relation", records)?;
+        Ok(answers.into_iter().map(|answer| answer.and_then(|answer| answer.broken)).collect())
     }
 
     /// What the models do, compared with PyTorch; None for one that makes the process crash.

@@ -29,6 +29,9 @@ pub struct Row {
     pub sampled: BTreeMap<u32, usize>,
     /// Calls that only move data, compared element by element with inputs whose elements all differ.
     pub exact: usize,
+    /// Calls of a lowering in float64, compared with the operator to the level of rounding.
+    #[serde(default)]
+    pub double: usize,
     /// Whether its decisions depend on sizes and ranks.
     #[serde(default)]
     pub uniform: Uniform,
@@ -70,10 +73,18 @@ impl Row {
     /// A line for a table.
     pub fn line(&self, name: &str) -> String {
         let sampled = self.sampled.values().copied().min().unwrap_or(0);
-        let state = if self.faults.is_empty() { "ok   " } else { "WRONG" };
+        let state = match (self.faults.is_empty(), self.typed) {
+            (false, _) => "WRONG",
+            // No call was made, or PyTorch refused them all.
+            (true, 0) => "none ",
+            (true, _) => "ok   ",
+        };
         let mut parts = vec![format!("typed {}", self.typed), format!("sampled {sampled}")];
         if self.moves {
             parts.push(format!("exact {}", self.exact));
+        }
+        if self.double > 0 {
+            parts.push(format!("to rounding {}", self.double));
         }
         if !self.uniform.text().is_empty() {
             parts.push(self.uniform.text().to_owned());

@@ -1,7 +1,11 @@
 //! What is verified: the rule of an overload, or the lowerings of an ONNX operator.
 
+use aten2onnx_opmap::syntax::ast::ExampleValue;
 use aten2onnx_opmap::tree::{Expr, Param, Program, Target};
 use aten2onnx_opmap::types::Ty;
+
+use super::pattern::Pattern;
+use super::relations;
 
 /// The rule of an overload, or all lowerings of an operator.
 #[derive(Debug, Clone)]
@@ -10,6 +14,8 @@ pub(super) struct Rule<'a> {
     /// Its parameters; of an operator those of its newest form.
     pub params: &'a [Param],
     pub bodies: Vec<&'a Expr>,
+    /// What calls of operators for the inside of PyTorch have in common with one of the examples. None for other operators.
+    patterns: Option<Vec<Pattern>>,
 }
 
 impl<'a> Rule<'a> {
@@ -17,13 +23,26 @@ impl<'a> Rule<'a> {
     pub fn find(program: &'a Program, name: &str) -> Option<Rule<'a>> {
         if let Some(map) = program.map(name) {
             let target = Target::Map(name.to_owned());
-            return Some(Rule { target, params: &map.function.params, bodies: vec![&map.function.body] });
+            let own = || program.examples.iter().filter(|example| example.target == target);
+            let patterns = relations::is_internal(name).then(|| own().map(Pattern::of).collect());
+            return Some(Rule { target, params: &map.function.params, bodies: vec![&map.function.body], patterns });
         }
         let lowers: Vec<_> = program.lowers.iter().filter(|lower| lower.op == name).collect();
         // Operators with bodies are programs: most changes of a call would make a loop that never ends.
         let newest = lowers.last().filter(|lower| lower.function.params.iter().all(|param| param.ty != Ty::Graph))?;
         let bodies = lowers.iter().map(|lower| &lower.function.body).collect();
-        Some(Rule { target: Target::Lower(name.to_owned()), params: &newest.function.params, bodies })
+        let target = Target::Lower(name.to_owned());
+        Some(Rule { target, params: &newest.function.params, bodies, patterns: None })
+    }
+
+    /// Whether callers of the operator check what its kernels do not.
+    pub fn is_internal(&self) -> bool {
+        self.patterns.is_some()
+    }
+
+    /// Whether a call has what calls of the operator must have in common.
+    pub fn allows(&self, args: &[(String, ExampleValue)], with: &[(String, i64)]) -> bool {
+        self.patterns.as_ref().is_none_or(|patterns| patterns.iter().any(|pattern| pattern.fits(args, with)))
     }
 
     /// The overload or the operator.

@@ -58,6 +58,15 @@ fn condition(name: &str) -> Result<String, String> {
         "bytes" => "uint8",
         "falling" => "offsets that are not sorted",
         "unsorted" => "`sorted=False`",
+        "complex" => "complex numbers",
+        "large" => "an integer beyond 32 bits",
+        "indefinite" => "a matrix that is not positive definite",
+        "kept" => "a factor other than 1 that keeps a size",
+        "constant" => "a dimension of size 1, or equal elements side by side",
+        "empty" => "a tensor without elements",
+        "integers" => "integers",
+        "near" => "a vector of one tensor that is nearly one of another tensor",
+        "no products" => "`alpha=0`",
         other => return Err(format!("unknown condition `{other}`")),
     }
     .to_owned())
@@ -72,6 +81,10 @@ fn accepted(name: &str) -> Result<String, String> {
         "any order" => "the same elements with their positions, in any order",
         "not finite" => "differences in elements that are infinite or NaN in one of the two",
         "rounding" => "8 times the usual tolerance, as measured by the largest element",
+        "as halves" => "8 times the usual tolerance of the 16-bit dtype",
+        "first" => "any elements of all results but the first",
+        "integers" => "any floats; integers are PyTorch's",
+        "any shape" => "any elements in any number; dtype and rank are PyTorch's",
         "anything" => "any elements; dtype and shape are PyTorch's",
         other => return Err(format!("unknown comparison `{other}`")),
     }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::effects::Fact;
 use crate::source::Span;
+pub use crate::syntax::ast::AVOIDED;
 use crate::syntax::ast::{BinaryOp, ExampleValue, UnaryOp};
 use crate::types::Ty;
 
@@ -43,7 +44,7 @@ impl Program {
         self.maps.get(at)
     }
 
-    /// The `lower OP before N`.
+    /// The `lower OP before N`, or with [`AVOIDED`] the `lower OP avoided`.
     pub fn lower(&self, op: &str, before: u32) -> Option<&Lower> {
         let at = self.lowers.binary_search_by(|l| (l.op.as_str(), l.before).cmp(&(op, before))).ok()?;
         self.lowers.get(at)
@@ -153,7 +154,7 @@ pub struct Lower {
     pub function: Function,
     /// `Gelu`, or `com.microsoft::QuickGelu`.
     pub op: String,
-    /// A `lower` replaces `op` below this opset; a `raise` replaces older calls from it on.
+    /// A `lower` replaces `op` below this opset, or at any if it is [`AVOIDED`]; a `raise` replaces older calls from it on.
     pub before: u32,
     /// The opset that added the version in the header, whose form the replaced calls have.
     pub form: u32,

@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use aten2onnx_opmap::schema::Schemas;
+use aten2onnx_opmap::schema::avoid::{Avoid, Condition, Name};
 use aten2onnx_opmap::schema::dtypes::variant;
+use aten2onnx_opmap::schema::targets::Dtypes;
 
 /// The text of `ONNXRUNTIME_LACKS`.
 pub fn emit(schemas: &Schemas) -> String {
@@ -12,9 +14,7 @@ pub fn emit(schemas: &Schemas) -> String {
          pub static ONNXRUNTIME_LACKS: &[(&str, u32, &[aten2onnx_core::dtype::Dtype])] = {\n    use aten2onnx_core::dtype::Dtype::*;\n    &[\n",
     );
     for lack in &schemas.onnxruntime.lacks {
-        // `Target::parse` checks the names.
-        let dtypes: Vec<&str> = lack.dtypes.iter().filter_map(|name| variant(name)).collect();
-        let _ = writeln!(text, "        ({:?}, {}, &[{}]),", lack.op, lack.since, dtypes.join(", "));
+        let _ = writeln!(text, "        {},", entry(&lack.op, lack.since, lack.dtypes.iter().map(String::as_str)));
     }
     text.push_str("    ]\n};\n");
     runtimes(schemas, &mut text);
@@ -31,19 +31,81 @@ fn runtimes(schemas: &Schemas, text: &mut String) {
         for release in &runtime.release {
             let _ = writeln!(
                 text,
-                "    Target {{ runtime: {:?}, release: {:?}, what: {:?}, kernels: {}, oldest_opset: {}, newest_opset: {}, \
-                 newest_ir: {:?}, lacks: &{:?}, source: {:?} }},",
+                "    Target {{ runtime: {:?}, release: {:?}, what: {:?}, kernels: {}, symbolic: {:?}, oldest_opset: {}, newest_opset: {}, \
+                 newest_ir: {:?}, lacks: &{:?}, avoids: {}, forms: &[{}], source: {:?} }},",
                 runtime.runtime,
                 release.name,
                 runtime.what,
                 runtime.kernels,
+                release.symbolic,
                 release.oldest_opset.unwrap_or(schemas.opsets.min).max(schemas.opsets.min),
                 release.newest_opset,
                 release.newest_ir,
                 release.lacks,
+                avoids(&release.dtypes),
+                runtime.avoid.iter().map(form).collect::<Vec<_>>().join(", "),
                 release.source,
             );
         }
     }
     text.push_str("];\n");
+}
+
+/// The dtypes that a release lacks or gets wrong, by operator and version.
+fn avoids(dtypes: &[Dtypes]) -> String {
+    let entries: Vec<String> = dtypes.iter().flat_map(|of| of.since.iter().map(|since| missing(of, *since))).collect();
+    let import = if entries.is_empty() { "" } else { "use aten2onnx_core::dtype::Dtype::*; " };
+    format!("{{ {import}&[{}] }}", entries.join(", "))
+}
+
+fn missing(of: &Dtypes, since: u32) -> String {
+    let dtypes: Vec<&str> = of.avoided().filter_map(variant).collect();
+    let reason = if of.reason.is_empty() { "it gives wrong numbers" } else { &of.reason };
+    format!("Missing {{ op: {:?}, since: {since}, dtypes: &[{}], reason: {reason:?} }}", of.op, dtypes.join(", "))
+}
+
+/// A form that the exporter avoids.
+fn form(avoid: &Avoid) -> String {
+    let Avoid { op, since, when, reason, seen_in, conditions } = avoid;
+    let conditions: Vec<String> = conditions.iter().map(condition).collect();
+    format!(
+        "Avoid {{ op: {op:?}, since: &{since:?}, when: &{when:?}, conditions: &[{}], reason: {reason:?}, seen_in: {seen_in:?} }}",
+        conditions.join(", ")
+    )
+}
+
+fn condition(condition: &Condition) -> String {
+    match condition {
+        Condition::Is(state, of) => format!("Condition::Is(State::{state:?}, {})", name(of)),
+        Condition::Rank(of, comparison, rank) => {
+            format!("Condition::Rank({}, Comparison::{comparison:?}, {rank})", name(of))
+        }
+        Condition::Length(of, comparison, length) => {
+            format!("Condition::Length({}, Comparison::{comparison:?}, {length})", name(of))
+        }
+        Condition::Dtype(of, comparison, dtype) => {
+            format!("Condition::Dtype({}, Comparison::{comparison:?}, Dtype::{dtype})", name(of))
+        }
+        Condition::Inputs(comparison, count) => format!("Condition::Inputs(Comparison::{comparison:?}, {count})"),
+        Condition::Outputs(comparison, count) => format!("Condition::Outputs(Comparison::{comparison:?}, {count})"),
+        Condition::Number(of, comparison, number) => {
+            format!("Condition::Number({}, Comparison::{comparison:?}, {number:?})", name(of))
+        }
+        Condition::Text(of, comparison, text) => {
+            format!("Condition::Text({}, Comparison::{comparison:?}, {text:?})", name(of))
+        }
+    }
+}
+
+fn name(name: &Name) -> String {
+    match name {
+        Name::Input(name) => format!("Name::Input({name:?})"),
+        Name::Attribute(name) => format!("Name::Attribute({name:?})"),
+    }
+}
+
+/// An operator, a version and its dtypes, whose names were checked when the file was read.
+fn entry<'a>(op: &str, since: u32, dtypes: impl Iterator<Item = &'a str>) -> String {
+    let dtypes: Vec<&str> = dtypes.filter_map(variant).collect();
+    format!("({op:?}, {since}, &[{}])", dtypes.join(", "))
 }

@@ -44,7 +44,10 @@ fn program_at(program: &Program, schemas: &Schemas, opset: u32) -> Program {
 /// Whether some runtime lacks the operator, so that it is lowered even if the opset has it.
 fn is_lacked(lower: &Lower, schemas: &Schemas) -> bool {
     let kernels = schemas.onnxruntime.lacks.iter().any(|lack| lack.op == lower.op);
-    kernels || schemas.runtimes.iter().flat_map(|r| &r.release).any(|release| release.lacks.contains(&lower.op))
+    let avoided = schemas.runtimes.iter().flat_map(|r| &r.avoid).any(|avoid| avoid.op == lower.op);
+    kernels
+        || avoided
+        || schemas.runtimes.iter().flat_map(|r| &r.release).any(|release| release.lacks.contains(&lower.op))
 }
 
 fn each_function(program: &mut Program, f: &mut dyn FnMut(&mut Function)) {

@@ -31,7 +31,7 @@ pub use node::Form;
 pub use node::call::Call;
 pub use node::literals::In;
 use node::lowerings::LoweringTables;
-pub use node::lowerings::{LowerFn, Lowerings};
+pub use node::lowerings::{AVOIDED, LowerFn, Lowerings};
 pub use node::source::{Known, SourceNode};
 use origins::Origins;
 pub use outs::{IntoOuts, Out, Outs};

@@ -4,9 +4,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::schema;
-use aten2onnx_onnx::targets::{ONNXRUNTIME_LACKS, Target};
+use aten2onnx_onnx::targets::{Avoid, Missing, ONNXRUNTIME_LACKS, Target};
 
 use crate::build::Builder;
+use crate::build::node::avoided::EVERY_FORM;
 
 /// In place of dtypes: the runtime has no kernel for an operator, which has no inputs.
 pub(crate) const ABSENT: u64 = u64::MAX;
@@ -18,8 +19,12 @@ pub(crate) struct Limits {
     pub(crate) opset: u32,
     /// The dtypes that the runtime has no kernel for, by operator: bit `Dtype as u32`.
     pub(crate) avoided: FxHashMap<&'static str, u64>,
+    /// The measured dtypes among them, of versions that are in force. A call that no wider dtype helps is refused.
+    pub(crate) measured: FxHashMap<&'static str, Vec<&'static Missing>>,
     /// Operators that the runtime does not have.
     pub(crate) lacking: FxHashSet<&'static str>,
+    /// Forms of operators that the runtime does not have or gets wrong.
+    pub(crate) forms: FxHashMap<&'static str, Vec<&'static Avoid>>,
     /// Whether maxima, minima, pools and orders keep NaN as PyTorch does.
     pub(crate) exact_nan: bool,
     /// Whether nodes of a converted model also change where the runtime has no kernel.
@@ -67,33 +72,70 @@ impl Builder {
         self.limits.lacking.insert(op);
     }
 
+    /// Declares that the runtime does not have a form of an operator, or gets it wrong: nodes of this form are replaced, or refused.
+    pub fn avoid_form(&mut self, form: &'static Avoid) {
+        self.limits.forms.entry(form.op).or_default().push(form);
+    }
+
+    /// Avoids an operator in every form, to test its `lower OP avoided`.
+    pub fn avoid_operator(&mut self, op: &'static str) {
+        self.limits.forms.entry(op).or_default().push(&EVERY_FORM);
+    }
+
     /// Avoids what a runtime does not support, even in nodes of a converted model.
     pub fn set_target(&mut self, target: &Target) {
         if target.kernels {
-            self.avoid_missing(|_, _| true);
+            self.avoid_all_missing_kernels();
+        }
+        let opset = self.limits.opset;
+        for missing in target.avoids.iter().filter(|missing| is_in_force(missing.op, missing.since, opset)) {
+            self.avoid_dtypes(missing.op, missing.dtypes);
+            self.limits.measured.entry(missing.op).or_default().push(missing);
         }
         target.lacks.iter().for_each(|op| self.lack(op));
+        target.forms.iter().for_each(|form| self.avoid_form(form));
         self.limits.for_runtime = true;
     }
 
     /// Avoids what ONNX Runtime's CPU provider has no kernel for. A missing bfloat16 kernel alone does not count: such
     /// models run on hardware with bfloat16.
     pub fn avoid_missing_kernels(&mut self) {
-        self.avoid_missing(|dtype, all| dtype != Dtype::Bfloat16 || all.contains(&Dtype::Float32));
+        self.avoid_missing(ONNXRUNTIME_LACKS, |dtype, all| dtype != Dtype::Bfloat16 || all.contains(&Dtype::Float32));
     }
 
-    fn avoid_missing(&mut self, is_missing: impl Fn(Dtype, &[Dtype]) -> bool) {
-        for (op, since, dtypes) in ONNXRUNTIME_LACKS {
-            let in_force = schema::find(op).and_then(|op| op.at(self.limits.opset));
-            if in_force.is_none_or(|version| version.since != *since) {
-                continue;
-            }
-            if dtypes.is_empty() {
-                self.limits.avoided.insert(op, ABSENT);
+    /// Avoids what ONNX Runtime's CPU provider has no kernel for, also bfloat16.
+    pub fn avoid_all_missing_kernels(&mut self) {
+        self.avoid_missing(ONNXRUNTIME_LACKS, |_, _| true);
+    }
+
+    /// Avoids the dtypes of a list of operators by version, for the versions that are in force.
+    fn avoid_missing(
+        &mut self,
+        missing: &'static [(&'static str, u32, &'static [Dtype])],
+        is_missing: impl Fn(Dtype, &[Dtype]) -> bool,
+    ) {
+        let opset = self.limits.opset;
+        for (op, _, dtypes) in missing.iter().filter(|(op, since, _)| is_in_force(op, *since, opset)) {
+            let avoided: Vec<Dtype> = dtypes.iter().copied().filter(|dtype| is_missing(*dtype, dtypes)).collect();
+            if avoided.len() == dtypes.len() {
+                self.avoid_dtypes(op, dtypes);
             } else {
-                let avoided: Vec<Dtype> = dtypes.iter().copied().filter(|dtype| is_missing(*dtype, dtypes)).collect();
                 self.avoid(op, &avoided);
             }
         }
     }
+
+    /// Avoids dtypes of an operator; without any, the operator, which has no inputs.
+    fn avoid_dtypes(&mut self, op: &'static str, dtypes: &[Dtype]) {
+        if dtypes.is_empty() {
+            self.limits.avoided.insert(op, ABSENT);
+        } else {
+            self.avoid(op, dtypes);
+        }
+    }
+}
+
+/// Whether a version of an operator is that of an opset.
+fn is_in_force(op: &str, since: u32, opset: u32) -> bool {
+    schema::find(op).and_then(|op| op.at(opset)).is_some_and(|version| version.since == since)
 }

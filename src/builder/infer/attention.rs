@@ -30,7 +30,9 @@ pub(super) fn attention(c: &Ctx) -> Result<Vec<Type>> {
     let rank = [0, 1, 2].iter().find_map(|i| c.shape(*i)).map(<[SymInt]>::len);
     let Some(rank) = rank else { return c.outputs_typed(vec![None, present(c, 1)?, present(c, 2)?, None]) };
     let [batch, q_heads, length, _] = heads(c, 0, "q_num_heads")?;
-    let [_, _, _, v_size] = heads(c, 2, "kv_num_heads")?;
+    let [_, _, keys, _] = heads(c, 1, "kv_num_heads")?;
+    let [_, _, values, v_size] = heads(c, 2, "kv_num_heads")?;
+    c.equal_dims(&keys, &values)?;
     let y = if rank == 3 {
         vec![batch.clone(), length.clone(), &q_heads * &v_size]
     } else {

@@ -53,6 +53,15 @@ impl Ctx<'_> {
         }
     }
 
+    /// Checks that an input, if its shape is known, has one element.
+    pub fn want_one_element(&self, i: usize, what: &str) -> Result<()> {
+        let is_other = |size: &SymInt| size.known().is_some_and(|size| size != 1);
+        if self.shape(i).is_some_and(|shape| shape.iter().any(is_other)) {
+            return Err(self.error(format!("the {what} must be a scalar")));
+        }
+        Ok(())
+    }
+
     /// The size that two sizes broadcast to.
     pub fn broadcast_dims(&self, a: &SymInt, b: &SymInt) -> Result<SymInt> {
         if a == b || *b == 1 {

@@ -31,6 +31,30 @@ pub(super) fn gather_nd(c: &Ctx) -> Result<Vec<Type>> {
     }
 }
 
+/// The updates have the shape of the indices, and the rank of the data.
+pub(super) fn scatter_elements(c: &Ctx) -> Result<Vec<Type>> {
+    let updates = c.equal_shapes(c.shape(1), c.shape(2))?;
+    if let (Some(data), Some(updates)) = (c.shape(0), updates)
+        && data.len() != updates.len()
+    {
+        return Err(c.error(format!("ranks {} and {} differ", data.len(), updates.len())));
+    }
+    c.one_output(c.owned_shape(0))
+}
+
+/// The updates have the outer dimensions of the indices and those of the data that are not indexed.
+pub(super) fn scatter_nd(c: &Ctx) -> Result<Vec<Type>> {
+    if let (Some(data), Some((depth, outer))) = (c.shape(0), c.shape(1).and_then(<[SymInt]>::split_last))
+        && let Some(depth) = depth.known()
+    {
+        let Some(rest) = usize::try_from(depth).ok().and_then(|depth| data.get(depth..)) else {
+            return Err(c.error(format!("indices of depth {depth} are too deep")));
+        };
+        c.equal_shapes(Some(&[outer, rest].concat()), c.shape(2))?;
+    }
+    c.one_output(c.owned_shape(0))
+}
+
 pub(super) fn compress(c: &Ctx) -> Result<Vec<Type>> {
     let Some(axis) = c.int("axis") else { return c.one_output(Some(vec![true_count(c)])) };
     let Some(dims) = c.shape(0) else { return c.one_output(None) };
@@ -40,6 +64,14 @@ pub(super) fn compress(c: &Ctx) -> Result<Vec<Type>> {
 /// The number of true conditions.
 fn true_count(c: &Ctx) -> SymInt {
     c.content(1).map_or_else(|| c.fresh(), |conditions| conditions.iter().sum())
+}
+
+/// A batch, a class and a box for each box that is kept.
+pub(super) fn non_max_suppression(c: &Ctx) -> Result<Vec<Type>> {
+    for (i, what) in [(2, "number of boxes"), (3, "limit of the overlap"), (4, "limit of the score")] {
+        c.want_one_element(i, what)?;
+    }
+    c.one_output(Some(vec![c.fresh(), SymInt::from(3)]))
 }
 
 pub(super) fn non_zero(c: &Ctx) -> Result<Vec<Type>> {

@@ -139,8 +139,6 @@ fn dispatch(c: &Ctx) -> Result<Vec<Type>> {
         | "Hardmax"
         | "BitwiseNot"
         | "Clip"
-        | "GroupNormalization"
-        | "InstanceNormalization"
         | "IsInf"
         | "IsNaN"
         | "LRN"
@@ -156,12 +154,9 @@ fn dispatch(c: &Ctx) -> Result<Vec<Type>> {
         | "Reciprocal"
         | "RegexFullMatch"
         | "Relu"
-        | "ReverseSequence"
         | "RotaryEmbedding"
         | "Round"
         | "Scatter"
-        | "ScatterElements"
-        | "ScatterND"
         | "Selu"
         | "Shrink"
         | "Sigmoid"
@@ -234,12 +229,16 @@ fn dispatch(c: &Ctx) -> Result<Vec<Type>> {
         "Gather" => indexing::gather(c),
         "GatherElements" => c.one_output(c.owned_shape(1)),
         "GatherND" => indexing::gather_nd(c),
-        "NonMaxSuppression" => c.one_output(Some(vec![c.fresh(), SymInt::from(3)])),
+        "ScatterElements" => indexing::scatter_elements(c),
+        "ScatterND" => indexing::scatter_nd(c),
+        "NonMaxSuppression" => indexing::non_max_suppression(c),
         "NonZero" => indexing::non_zero(c),
         "OneHot" => indexing::one_hot(c),
         "Unique" => indexing::unique(c),
 
         "BatchNormalization" => norm::batch(c),
+        "GroupNormalization" | "InstanceNormalization" => norm::with_weights(c),
+        "ReverseSequence" => sequence::reverse(c),
         "LayerNormalization" => norm::layer(c),
         "GRU" | "LSTM" | "RNN" => rnn::rnn(c),
 

@@ -29,6 +29,16 @@ pub(super) fn batch(c: &Ctx) -> Result<Vec<Type>> {
     c.outputs_typed(shapes)
 }
 
+/// The weights are lists of one length.
+pub(super) fn with_weights(c: &Ctx) -> Result<Vec<Type>> {
+    c.want_rank(1, 1)?;
+    c.want_rank(2, 1)?;
+    if let (Some([scale]), Some([bias])) = (c.shape(1), c.shape(2)) {
+        c.equal_dims(scale, bias)?;
+    }
+    c.one_output(c.owned_shape(0))
+}
+
 /// The mean and the inverse standard deviation have the dtype of `stash_type`.
 pub(super) fn layer(c: &Ctx) -> Result<Vec<Type>> {
     let mut types = vec![Type::Tensor { dtype: c.dtype(0)?, shape: c.owned_shape(0) }];

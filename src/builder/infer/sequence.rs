@@ -51,8 +51,22 @@ pub(super) fn insert(c: &Ctx) -> Result<Vec<Type>> {
     Ok(sequence(dtype, c.union_shapes(shape, c.shape(1))))
 }
 
+/// A length for each batch.
+pub(super) fn reverse(c: &Ctx) -> Result<Vec<Type>> {
+    c.want_rank(1, 1)?;
+    if let (Some(data), Some([count])) = (c.shape(0), c.shape(1)) {
+        let batch = c.axis(c.int("batch_axis").unwrap_or(1), data.len())?;
+        c.axis(c.int("time_axis").unwrap_or(0), data.len())?;
+        if let Some(batch) = data.get(batch) {
+            c.equal_dims(batch, count)?;
+        }
+    }
+    c.one_output(c.owned_shape(0))
+}
+
 /// Elements may differ in sizes that are not known, whatever the name of the size.
 pub(super) fn at(c: &Ctx) -> Result<Vec<Type>> {
+    c.want_one_element(1, "position")?;
     let (dtype, shape) = tensor_element(c, 0)?;
     let own = |dim: &SymInt| if dim.known().is_some() { dim.clone() } else { c.fresh() };
     c.typed(dtype, shape.map(|dims| dims.iter().map(own).collect()))

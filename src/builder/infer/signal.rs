@@ -19,6 +19,11 @@ pub(super) fn window(c: &Ctx) -> Result<Vec<Type>> {
 }
 
 pub(super) fn mel_weights(c: &Ctx) -> Result<Vec<Type>> {
+    for (i, what) in
+        ["number of bands", "length", "sampling rate", "lower frequency", "upper frequency"].iter().enumerate()
+    {
+        c.want_one_element(i, what)?;
+    }
     let dtype = c.dtype_attr("output_datatype")?.unwrap_or(Dtype::Float32);
     let bins = c.scalar(0).unwrap_or_else(|| c.fresh());
     let spectrum = c.scalar(1).map_or_else(|| c.fresh(), |n| one_sided(&n));
@@ -27,6 +32,8 @@ pub(super) fn mel_weights(c: &Ctx) -> Result<Vec<Type>> {
 
 /// The last dimension holds real and imaginary parts. The axis is an attribute before opset 20 and an input since.
 pub(super) fn dft(c: &Ctx) -> Result<Vec<Type>> {
+    c.want_one_element(1, "length")?;
+    c.want_one_element(2, "axis")?;
     let Some(dims) = c.shape(0) else { return c.one_output(None) };
     let axis = match c.int_param("axis", 2) {
         Param::Known(axis) => axis.first().copied(),

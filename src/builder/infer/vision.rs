@@ -73,7 +73,11 @@ fn regions(c: &Ctx, height: i64, width: i64) -> Result<Vec<Type>> {
 }
 
 pub(super) fn roi_align(c: &Ctx) -> Result<Vec<Type>> {
-    regions(c, c.int("output_height").unwrap_or(1), c.int("output_width").unwrap_or(1))
+    let [height, width] = ["output_height", "output_width"].map(|name| c.int(name).unwrap_or(1));
+    if height < 1 || width < 1 {
+        return Err(c.error("the height and the width of the output must be positive"));
+    }
+    regions(c, height, width)
 }
 
 pub(super) fn max_roi_pool(c: &Ctx) -> Result<Vec<Type>> {

@@ -17,6 +17,8 @@ use aten2onnx_core::sym::SymInt;
 #[derive(Debug, Default)]
 pub struct GraphReader {
     expressions: Expressions,
+    /// The values of symbols in the example.
+    pub hints: FxHashMap<String, i64>,
 }
 
 impl GraphReader {
@@ -211,7 +213,13 @@ impl GraphReader {
     fn sym_int(&mut self, value: &schema::SymInt<'_>) -> Result<SymInt> {
         match value {
             schema::SymInt::AsInt(number) => Ok(SymInt::from(*number)),
-            schema::SymInt::AsExpr(expression) => self.expressions.read(&expression.expr_str),
+            schema::SymInt::AsExpr(expression) => {
+                let size = self.expressions.read(&expression.expr_str)?;
+                if let (Some(symbol), Some(schema::Hint::AsInt(hint))) = (size.as_symbol(), &expression.hint) {
+                    self.hints.insert(symbol.to_owned(), *hint);
+                }
+                Ok(size)
+            }
         }
     }
 }

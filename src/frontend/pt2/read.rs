@@ -65,7 +65,8 @@ fn convert(exported: ExportedProgram<'_>, weights: Weights<'_>) -> Result<Progra
     let mut signature = Signature { reader, weights, program };
     signature.inputs(module.signature.input_specs, inputs)?;
     signature.outputs(module.signature.output_specs, outputs)?;
-    let program = signature.program;
+    let Signature { mut program, reader, .. } = signature;
+    program.hints = reader.hints;
     validate::names(&program).map_err(in_graph)?;
     Ok(program)
 }

@@ -239,6 +239,18 @@ fn strided() -> i64 {
 #[allow(missing_docs)]
 pub struct SymExpr<'a> {
     pub expr_str: Text<'a>,
+    #[serde(default)]
+    pub hint: Option<Hint>,
+}
+
+/// The value of an expression in the example that the program was exported with.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum Hint {
+    AsInt(i64),
+    AsBool(IgnoredAny),
+    AsFloat(IgnoredAny),
 }
 
 #[derive(Debug, Deserialize)]

@@ -91,6 +91,8 @@ pub struct Graph {
     pub initializers: Vec<Value>,
     /// Origins by [`Node::origin`].
     pub provenance: Vec<Origin>,
+    /// What was replaced because the runtime lacks it or gets it wrong, and how often.
+    pub replaced: BTreeMap<String, usize>,
 }
 
 impl Graph {

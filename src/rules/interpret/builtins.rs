@@ -1,5 +1,7 @@
 //! The built-ins of the language.
 
+use std::rc::Rc;
+
 use aten2onnx_opmap::tree::{Builtin, Expr};
 use aten2onnx_opmap::types::Ty;
 
@@ -25,13 +27,14 @@ impl<'r> Frame<'r> {
             }
             Builtin::Enumerate => {
                 let pair = |(i, item): (i64, Val)| Val::Tuple(vec![Val::Int(i), item]);
-                Val::List(support::enumerate(&list(next()?)?).into_iter().map(pair).collect())
+                Val::List(Rc::new(support::enumerate(&list(next()?)?).into_iter().map(pair).collect()))
             }
             Builtin::Zip => {
                 let (a, b) = (list(next()?)?, list(next()?)?);
-                Val::List(a.into_iter().zip(b).map(|(a, b)| Val::Tuple(vec![a, b])).collect())
+                let pair = |(a, b): (&Val, &Val)| Val::Tuple(vec![a.clone(), b.clone()]);
+                Val::List(Rc::new(a.iter().zip(b.iter()).map(pair).collect()))
             }
-            Builtin::Reversed => Val::List(support::reversed(&list(next()?)?)),
+            Builtin::Reversed => Val::List(Rc::new(support::reversed(&list(next()?)?))),
             Builtin::Min => of_two(next()?, next()?, i64::min, f64::min, SymInt::min)?,
             Builtin::Max => of_two(next()?, next()?, i64::max, f64::max, SymInt::max)?,
             Builtin::MinOf => of_list(next()?, support::least, support::least)?,
@@ -58,7 +61,7 @@ impl<'r> Frame<'r> {
     }
 }
 
-fn list(value: Val) -> Result<Vec<Val>> {
+fn list(value: Val) -> Result<Rc<Vec<Val>>> {
     match value {
         Val::List(items) => Ok(items),
         other => Err(mismatch("a list", &other)),

@@ -1,5 +1,7 @@
 //! Evaluates expressions with the same functions, in the same order, as the generated Rust of a rule.
 
+use std::rc::Rc;
+
 use aten2onnx_opmap::syntax::ast::{BinaryOp, UnaryOp};
 use aten2onnx_opmap::tree::{Expr, Item, Kind, MatchArm, Names, Pattern, Statement, Text};
 use aten2onnx_opmap::types::Ty;
@@ -82,20 +84,20 @@ impl<'r> Frame<'r> {
                 cx.arm(self.rules.arm(arms[usize::from(absent)]));
                 if absent { self.branch(cx, other) } else { Ok(value) }
             }
-            Kind::List(items) => self.list(cx, items).map(Val::List),
+            Kind::List(items) => self.list(cx, items).map(|items| Val::List(Rc::new(items))),
             Kind::Comprehension { element, names, list, condition } => {
                 self.comprehension(cx, element, names, list, condition.as_deref())
             }
             Kind::Tuple(parts) => Ok(Val::Tuple(parts.iter().map(|part| self.eval(cx, part)).collect::<Result<_>>()?)),
             Kind::Index(list, index) => {
-                let list: Vec<Val> = self.items(cx, list)?;
+                let list = self.items(cx, list)?;
                 support::item(&list, self.take(cx, index)?)
             }
             Kind::Slice(list, from, to) => {
                 let list = self.items(cx, list)?;
                 let from = from.as_deref().map(|e| self.take(cx, e)).transpose()?;
                 let to = to.as_deref().map(|e| self.take(cx, e)).transpose()?;
-                Ok(Val::List(support::part(&list, from, to)))
+                Ok(Val::List(Rc::new(support::part(&list, from, to))))
             }
             Kind::Block(statements, result) => self.scoped(|frame| {
                 frame.statements(cx, statements)?;
@@ -110,7 +112,7 @@ impl<'r> Frame<'r> {
     }
 
     /// The elements of a list.
-    pub(super) fn items(&mut self, cx: &mut Builder, list: &'r Expr) -> Result<Vec<Val>> {
+    pub(super) fn items(&mut self, cx: &mut Builder, list: &'r Expr) -> Result<Rc<Vec<Val>>> {
         match self.eval(cx, list)? {
             Val::List(items) => Ok(items),
             other => Err(mismatch("a list", &other)),
@@ -219,7 +221,7 @@ impl<'r> Frame<'r> {
         for item in items {
             match item {
                 Item::One(e) => all.push(self.eval(cx, e)?),
-                Item::Spread(e) => all.extend(self.items(cx, e)?),
+                Item::Spread(e) => all.extend(Rc::unwrap_or_clone(self.items(cx, e)?)),
             }
         }
         Ok(all)
@@ -234,7 +236,7 @@ impl<'r> Frame<'r> {
         condition: Option<&'r Expr>,
     ) -> Result<Val> {
         let mut gathered = Vec::new();
-        for item in self.items(cx, list)? {
+        for item in Rc::unwrap_or_clone(self.items(cx, list)?) {
             self.scoped(|frame| {
                 frame.bind_names(names, item)?;
                 let wanted = condition.map(|e| frame.take::<bool>(cx, e)).transpose()?;
@@ -244,7 +246,7 @@ impl<'r> Frame<'r> {
                 Ok(())
             })?;
         }
-        Ok(Val::List(gathered))
+        Ok(Val::List(Rc::new(gathered)))
     }
 
     fn fold(
@@ -257,12 +259,13 @@ impl<'r> Frame<'r> {
         body: &'r Expr,
     ) -> Result<Val> {
         let mut value = self.eval(cx, init)?;
-        for element in self.items(cx, list)? {
+        for element in Rc::unwrap_or_clone(self.items(cx, list)?) {
             if let (Val::List(all), Some(items)) = (&mut value, visit::appended(state, body)) {
-                all.extend(self.scoped(|frame| {
+                let more = self.scoped(|frame| {
                     frame.bind_names(item, element)?;
                     frame.list(cx, items)
-                })?);
+                })?;
+                Rc::make_mut(all).extend(more);
                 continue;
             }
             value = self.scoped(|frame| {
@@ -328,7 +331,8 @@ pub(super) fn converted(value: Val, to: &Ty) -> Result<Val> {
         (Val::None, _) => Val::None,
         (value, Ty::Optional(inner)) => converted(value, inner)?,
         (Val::List(items), Ty::List(of)) => {
-            Val::List(items.into_iter().map(|item| converted(item, of)).collect::<Result<_>>()?)
+            let items = Rc::unwrap_or_clone(items).into_iter();
+            Val::List(Rc::new(items.map(|item| converted(item, of)).collect::<Result<_>>()?))
         }
         (Val::Tuple(parts), Ty::Tuple(tys)) => {
             Val::Tuple(parts.into_iter().zip(tys).map(|(part, ty)| converted(part, ty)).collect::<Result<_>>()?)

@@ -165,7 +165,7 @@ fn attribute(form: AttrForm, value: Val) -> Result<Attr> {
         (AttrForm::Int, Val::Dtype(dtype)) => Attr::Int(dtype.onnx().into()),
         (AttrForm::Int, value) => Attr::Int(i64::from_val(value)?),
         (AttrForm::Str, value) => Attr::Str(String::from_val(value)?),
-        (AttrForm::Floats, Val::List(items)) => Attr::Floats(items.into_iter().map(float).collect::<Result<_>>()?),
+        (AttrForm::Floats, Val::List(items)) => Attr::Floats(items.iter().cloned().map(float).collect::<Result<_>>()?),
         (AttrForm::Floats, other) => return Err(mismatch("floats", &other)),
         (AttrForm::Ints, value) => Attr::Ints(Vec::from_val(value)?),
         (AttrForm::Strs, value) => Attr::Strs(Vec::from_val(value)?),

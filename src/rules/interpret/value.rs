@@ -33,8 +33,8 @@ pub enum Val {
     Graph(Graph),
     /// A closure of a rule.
     Closure(Rc<Closure>),
-    /// `T[]`
-    List(Vec<Val>),
+    /// `T[]`, shared: an element is taken without a copy of the list.
+    List(Rc<Vec<Val>>),
     /// `(A, B)`
     Tuple(Vec<Val>),
     /// `None`, and values that are not used: a layout, a device.
@@ -44,6 +44,10 @@ pub enum Val {
 /// A bug of the checker, which should have rejected the rule.
 pub(super) fn mismatch(wanted: &str, found: &Val) -> Error {
     Error::internal(format!("expected {wanted}, found {found:?}"))
+}
+
+fn are_equal(a: &[Val], b: &[Val]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.equals(b))
 }
 
 impl Val {
@@ -58,9 +62,8 @@ impl Val {
             (Val::Scalar(a), Val::Scalar(b)) => a == b,
             (Val::SymInt(a), Val::SymInt(b)) => a == b,
             (Val::Dtype(a), Val::Dtype(b)) => a == b,
-            (Val::List(a), Val::List(b)) | (Val::Tuple(a), Val::Tuple(b)) => {
-                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.equals(b))
-            }
+            (Val::List(a), Val::List(b)) => are_equal(a, b),
+            (Val::Tuple(a), Val::Tuple(b)) => are_equal(a, b),
             (Val::None, Val::None) => true,
             _ => false,
         }
@@ -70,7 +73,8 @@ impl Val {
     pub(super) fn into_values(self) -> Result<Vec<Value>> {
         match self {
             Val::Tensor(value) => Ok(vec![value]),
-            Val::Tuple(parts) | Val::List(parts) => parts.into_iter().map(Value::from_val).collect(),
+            Val::Tuple(parts) => parts.into_iter().map(Value::from_val).collect(),
+            items @ Val::List(_) => Vec::from_val(items),
             other => Err(mismatch("tensors", &other)),
         }
     }
@@ -109,7 +113,8 @@ impl Show for Val {
             Val::Scalar(number) => number.text(),
             Val::SymInt(n) => n.text(),
             Val::Dtype(dtype) => dtype.text(),
-            Val::List(items) | Val::Tuple(items) => items.text(),
+            Val::List(items) => items.text(),
+            Val::Tuple(items) => items.text(),
             Val::None => "None".to_owned(),
             Val::Tensor(_) => "a tensor".to_owned(),
             Val::Graph(_) | Val::Closure(_) => "a graph".to_owned(),
@@ -145,14 +150,14 @@ plain!(Tensor: Value, Int: i64, Float: f64, Bool: bool, Str: String, Scalar: Sca
 
 impl<T: Into<Val>> From<Vec<T>> for Val {
     fn from(items: Vec<T>) -> Val {
-        Val::List(items.into_iter().map(Into::into).collect())
+        Val::List(Rc::new(items.into_iter().map(Into::into).collect()))
     }
 }
 
 impl<T: FromVal> FromVal for Vec<T> {
     fn from_val(value: Val) -> Result<Self> {
         match value {
-            Val::List(items) => items.into_iter().map(T::from_val).collect(),
+            Val::List(items) => Rc::unwrap_or_clone(items).into_iter().map(T::from_val).collect(),
             other => Err(mismatch("a list", &other)),
         }
     }

@@ -5,7 +5,7 @@ use super::{Context, Place, Signature, did_you_mean};
 use crate::diagnostic::Diagnostic;
 use crate::schema::onnx::{AttrKind, PortOption, Version};
 use crate::source::Span;
-use crate::syntax::ast::{self, Ident, LowerOutputs};
+use crate::syntax::ast::{self, AVOIDED, Ident, LowerOutputs};
 use crate::tree::Param;
 use crate::types::Ty;
 
@@ -65,6 +65,9 @@ fn header_version<'a>(
         out.push(did_you_mean(diagnostic, onnx.nearest(&op)));
         return None;
     };
+    if lower.before == AVOIDED {
+        return versions.last();
+    }
     let at = versions.iter().position(|v| v.since == lower.before);
     let label = if at.is_none() { "no version of this opset" } else { "no version before it" };
     let back = usize::from(place == Place::Raise);

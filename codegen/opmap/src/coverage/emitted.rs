@@ -4,6 +4,7 @@ use super::Coverage;
 use super::opsets::Opsets;
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
+use crate::tree::AVOIDED;
 
 impl<'a> Coverage<'a> {
     /// Notes what a call of an `extern fn` may refuse.
@@ -81,7 +82,7 @@ impl<'a> Coverage<'a> {
     /// Walks the lowerings of an operator for any arguments.
     pub(super) fn walk_lowerings(&mut self, op: &str, at: Opsets) {
         let (program, schemas) = (self.program, self.schemas);
-        for lower in program.lowers.iter().filter(|lower| lower.op == *op) {
+        for lower in program.lowers.iter().filter(|lower| lower.op == *op && lower.before != AVOIDED) {
             let version = self.version_of_lowering(lower);
             let args = self.any_arguments_of_lowering(lower);
             let groups = Coverage::groups_of(version);

@@ -30,7 +30,7 @@ use crate::diagnostic::Diagnostic;
 use crate::schema::Schemas;
 use crate::schema::onnx::{Port, Version};
 use crate::source::Span;
-use crate::tree::{Expr, Function, Lower, Map, Program};
+use crate::tree::{AVOIDED, Expr, Function, Lower, Map, Program};
 use dtypes::{DtypeFacts, DtypeSet};
 pub use example::{Examiner, Proof};
 use opsets::Opsets;
@@ -245,7 +245,7 @@ pub fn check(program: &Program, schemas: &Schemas, out: &mut Vec<Diagnostic>) ->
     for lower in &program.lowers {
         coverage.all = DtypeSet::ALL;
         let args = coverage.any_arguments_of_lowering(lower);
-        let below = all.below(opsets.lowered_below(&lower.op, lower.before));
+        let below = coverage.opsets_of_lowering(lower);
         let version = coverage.version_of_lowering(lower);
         let groups = Coverage::groups_of(version);
         let (_, frame) = coverage.root(&lower.function, args, &groups, below);
@@ -324,7 +324,17 @@ impl<'a> Coverage<'a> {
 
     /// The version whose form the header of a lowering has.
     fn version_of_lowering(&self, lower: &Lower) -> Option<&'a Version> {
-        self.schemas.onnx.versions(&lower.op).iter().find(|v| v.since == lower.before)
+        let versions = self.schemas.onnx.versions(&lower.op);
+        if lower.before == AVOIDED { versions.last() } else { versions.iter().find(|v| v.since == lower.before) }
+    }
+
+    /// The opsets at which a lowering runs: one for avoided calls runs wherever the operator exists.
+    fn opsets_of_lowering(&self, lower: &Lower) -> Opsets {
+        if lower.before == AVOIDED {
+            let first = self.schemas.onnx.versions(&lower.op).first();
+            return first.map_or(Opsets::NONE, |version| self.opsets.from(version.since));
+        }
+        self.opsets.below(self.schemas.opsets.lowered_below(&lower.op, lower.before))
     }
 
     /// The version before that of a rule.
@@ -335,7 +345,7 @@ impl<'a> Coverage<'a> {
     /// Any arguments of a call of an operator. If only types changed, the lowering is for dtypes that the older version lacks.
     fn any_arguments_of_lowering(&self, lower: &Lower) -> Vec<Abs> {
         let version = self.version_of_lowering(lower);
-        let only_types = !self.schemas.shape_change(&lower.op, lower.before);
+        let only_types = lower.before != AVOIDED && !self.schemas.shape_change(&lower.op, lower.before);
         let one_variable = version.is_some_and(|v| v.types.len() == 1);
         let older = self.version_before(lower).filter(|_| only_types && one_variable);
         self.any_arguments_of_version(lower, |i| {

@@ -2,6 +2,7 @@
 
 pub mod aten;
 mod aten_parse;
+pub mod avoid;
 pub mod dtypes;
 pub mod facts;
 pub mod kernels;
@@ -88,6 +89,17 @@ impl Schemas {
         for domain in DOMAINS {
             onnx.add(parse(read, &format!("schemas/{domain}.txt"), onnx::OnnxSchemas::parse)?);
         }
+        let (mut forms, mut runtimes) = (Vec::new(), Vec::new());
+        for name in names {
+            if avoid::is_forms(name) {
+                forms.push((name.to_owned(), parse(read, name, |text| avoid::Forms::parse(text, &onnx))?));
+            } else if targets::is_runtime(name) {
+                runtimes.push(parse(read, name, targets::Runtime::parse)?);
+            }
+        }
+        for (name, forms) in forms {
+            targets::add_forms(&mut runtimes, forms).map_err(|e| format!("{name}: {e}"))?;
+        }
         let schemas = Schemas {
             onnx,
             aten: aten::AtenSchemas::index(aten.iter().map(String::as_str))?,
@@ -97,13 +109,11 @@ impl Schemas {
             promotion: parse(read, "schemas/promotion.txt", facts::Promotion::parse)?,
             kernels: parse(read, "schemas/kernels.txt", kernels::Kernels::parse)?,
             onnxruntime: parse(read, targets::KERNELS, targets::Target::parse)?,
-            runtimes: names
-                .filter(|name| targets::is_runtime(name))
-                .map(|name| parse(read, name, targets::Runtime::parse))
-                .collect::<Result<_, _>>()?,
+            runtimes,
         };
-        let mut lacks = schemas.runtimes.iter().flat_map(|r| &r.release).flat_map(|r| &r.lacks);
-        if let Some(op) = lacks.find(|op| schemas.onnx.versions(op).is_empty()) {
+        let releases = schemas.runtimes.iter().flat_map(|r| &r.release);
+        let mut named = releases.flat_map(|r| r.lacks.iter().chain(r.dtypes.iter().map(|of| &of.op)));
+        if let Some(op) = named.find(|op| schemas.onnx.versions(op).is_empty()) {
             return Err(format!("targets: there is no operator `{op}`"));
         }
         schemas.opsets.check(&schemas.onnx).map_err(|e| format!("opsets.toml: {e}"))?;

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::dtypes;
+use super::{avoid, dtypes};
 
 /// A runtime.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -46,7 +46,7 @@ pub const KERNELS: &str = "targets/onnxruntime.toml";
 
 /// Is the file a profile that `--target` knows? All others under `targets/` are.
 pub fn is_runtime(name: &str) -> bool {
-    name.starts_with("targets/") && name.ends_with(".toml") && name != KERNELS
+    name.starts_with("targets/") && name.ends_with(".toml") && name != KERNELS && !avoid::is_forms(name)
 }
 
 /// A runtime or compiler with its releases, the newest first.
@@ -62,6 +62,9 @@ pub struct Runtime {
     pub kernels: bool,
     /// The name alone means the first one.
     pub release: Vec<Release>,
+    /// Forms of operators to avoid, from `NAME_forms.toml`.
+    #[serde(skip)]
+    pub avoid: Vec<avoid::Avoid>,
 }
 
 /// What a release supports.
@@ -76,21 +79,137 @@ pub struct Release {
     pub newest_opset: u32,
     /// The newest supported IR version, if it is known.
     pub newest_ir: Option<u32>,
+    /// What it does with symbolic sizes, if it needs numbers in general.
+    pub symbolic: Option<String>,
     /// Operators without any kernel.
     #[serde(default)]
     pub lacks: Vec<String>,
-    /// The source of these facts.
+    /// Dtypes of operators that it lacks or gets wrong.
+    #[serde(default)]
+    pub dtypes: Vec<Dtypes>,
+    /// Forms of operators that it lacks or gets wrong, for readers.
+    #[serde(default)]
+    pub forms: Vec<Form>,
+    /// The source of these facts: a page, or the command that measured them.
     pub source: String,
+}
+
+/// Dtypes of an operator that do not work.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dtypes {
+    /// The operator.
+    pub op: String,
+    /// The versions of its schema.
+    pub since: Vec<u32>,
+    /// The dtypes (PyTorch's names) of its first type variable that are refused or fail.
+    #[serde(default)]
+    pub lacks: Vec<String>,
+    /// The dtypes that give wrong numbers.
+    #[serde(default)]
+    pub wrong: Vec<String>,
+    /// What the runtime says.
+    #[serde(default)]
+    pub reason: String,
+}
+
+/// Cases of an operator that do not work, although others of the same dtype do.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Form {
+    /// The operator.
+    pub op: String,
+    /// The versions of its schema.
+    pub since: Vec<u32>,
+    /// `constant`, `computed` or `symbolic`.
+    pub form: String,
+    /// The cases that are refused or fail; `*` is all.
+    #[serde(default)]
+    pub lacks: Vec<String>,
+    /// The cases that give wrong numbers.
+    #[serde(default)]
+    pub wrong: Vec<String>,
+    /// The cases that lose infinities or NaN.
+    #[serde(default)]
+    pub nonfinite: Vec<String>,
+    /// What the runtime says.
+    #[serde(default)]
+    pub reason: String,
+}
+
+impl Dtypes {
+    /// All dtypes to avoid. The name of none is empty: the operator has no inputs.
+    pub fn avoided(&self) -> impl Iterator<Item = &str> {
+        self.lacks.iter().chain(&self.wrong).map(String::as_str).filter(|name| !name.is_empty())
+    }
 }
 
 impl Runtime {
     /// Reads a profile.
     pub fn parse(text: &str) -> Result<Runtime, String> {
         let read: Runtime = toml::from_str(text).map_err(|e| e.to_string())?;
-        match read.release.iter().find(|release| release.source.is_empty()) {
-            _ if read.release.is_empty() => Err("a runtime without releases".to_owned()),
-            Some(release) => Err(format!("release {} has no source", release.name)),
-            None => Ok(read),
+        if read.release.is_empty() {
+            return Err("a runtime without releases".to_owned());
         }
+        if let Some(release) = read.release.iter().find(|release| release.source.is_empty()) {
+            return Err(format!("release {} has no source", release.name));
+        }
+        let unknown = read.avoided().find(|name| dtypes::variant(name).is_none()).map(str::to_owned);
+        unknown.map_or(Ok(read), |name| Err(format!("`{name}` is not a dtype")))
+    }
+
+    /// The dtypes that some release avoids.
+    fn avoided(&self) -> impl Iterator<Item = &str> {
+        self.release.iter().flat_map(|release| &release.dtypes).flat_map(Dtypes::avoided)
+    }
+}
+
+/// Adds what was found by hand to what was measured.
+///
+/// # Errors
+/// There is no such runtime.
+pub fn add_forms(runtimes: &mut [Runtime], forms: avoid::Forms) -> Result<(), String> {
+    let avoid::Forms { runtime, avoid } = forms;
+    let found = runtimes.iter_mut().find(|known| known.runtime == runtime);
+    let found = found.ok_or_else(|| format!("there is no runtime `{runtime}` in the other files"))?;
+    found.avoid.extend(avoid);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    const MEASURED: &str = r#"
+        runtime = "x"
+        what = "X"
+        [[release]]
+        name = "1"
+        newest_opset = 18
+        source = "measured"
+        [[release.dtypes]]
+        op = "Erf"
+        since = [9, 13]
+        lacks = ["float64", ""]
+        wrong = ["int8"]
+        [[release.forms]]
+        op = "Resize"
+        since = [18]
+        form = "symbolic"
+        wrong = ["*"]
+    "#;
+
+    #[test]
+    fn measured_dtypes_are_avoided_whether_lacking_or_wrong() {
+        let read = Runtime::parse(MEASURED).unwrap();
+        assert_eq!(read.release[0].dtypes[0].avoided().collect::<Vec<_>>(), ["float64", "int8"]);
+        assert_eq!(read.release[0].forms[0].wrong, ["*"]);
+    }
+
+    #[test]
+    fn unknown_dtypes_and_missing_sources_are_errors() {
+        assert_eq!(Runtime::parse(&MEASURED.replace("int8", "int7")).unwrap_err(), "`int7` is not a dtype");
+        assert!(Runtime::parse(&MEASURED.replace("\"measured\"", "\"\"")).unwrap_err().contains("no source"));
     }
 }

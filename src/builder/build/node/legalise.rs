@@ -6,6 +6,7 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::graph::{Type, Value};
 use aten2onnx_onnx::schema::{Op, Port, PortKind, TypeSet, Version};
+use aten2onnx_onnx::targets::Missing;
 
 /// The casts around a node.
 #[derive(Debug, Default)]
@@ -105,6 +106,21 @@ impl Builder {
                     !self.has_kernel(call.op, dtype) && self.wider_kernel(call, port, set, dtype).is_none()
                 },
             )
+    }
+
+    /// The dtype of a call that the runtime was measured to lack or to get wrong, and that no wider dtype replaces.
+    pub(crate) fn missing_dtype(&self, schema: &'static Op, call: &Call) -> Option<(&'static Missing, Dtype)> {
+        let measured = self.limits.measured.get(schema.name)?;
+        let version = schema.at(self.target_of(schema.name))?;
+        let first = version.input_port(0)?.ty;
+        let of_first = |(_, _, port, set): &(usize, Value, &'static Port, &'static TypeSet)| {
+            port.ty == first && is_variable(port, set)
+        };
+        self.tensors(version, call).filter(of_first).find_map(|(_, value, port, set)| {
+            let dtype = self.dtype(value);
+            let missing = measured.iter().copied().find(|missing| missing.dtypes.contains(&dtype))?;
+            self.wider_kernel(call, port, set, dtype).is_none().then_some((missing, dtype))
+        })
     }
 
     /// Whether a node of a converted model should change because the runtime has no kernel for it.

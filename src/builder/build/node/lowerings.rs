@@ -1,5 +1,6 @@
 //! Tables of lowerings and upward rules, which the builder is given.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -8,12 +9,15 @@ use aten2onnx_core::error::Result;
 use aten2onnx_onnx::graph::Value;
 use aten2onnx_onnx::schema::{Change, Version};
 
+/// In place of the N of `before N`: a `lower OP avoided`.
+pub const AVOIDED: u32 = u32::MAX;
+
 /// A generated `lower` or `raise`. Returns the outputs in the order of the schema, possibly fewer.
 pub type LowerFn = fn(&mut Builder, &Call) -> Result<Vec<Value>>;
 
 /// A table of lowerings and upward rules.
 pub trait Lowerings: fmt::Debug + Send + Sync {
-    /// Whether there is a `lower OP before N`.
+    /// Whether there is a `lower OP before N`, or with [`AVOIDED`] a `lower OP avoided`.
     fn has(&self, op: &str, before: u32) -> bool;
 
     /// Whether there is a `same OP .. as N`.
@@ -38,6 +42,10 @@ pub(crate) struct LoweringTables {
     overrides: Vec<Arc<dyn Lowerings>>,
     /// The nesting depth of running lowerings and upward rules.
     pub(crate) depth: u32,
+    /// The operators whose `lower OP avoided` is running.
+    pub(crate) replacing: Vec<&'static str>,
+    /// What was replaced because of the runtime, and how often.
+    pub(crate) replaced: BTreeMap<String, usize>,
 }
 
 /// How a version differs from the previous one, including `same` rules.
@@ -80,7 +88,12 @@ impl Builder {
 
     /// The lowering for a version that is too new; `provided` is the compiled one, if the caller has it.
     pub(crate) fn lower_of(&self, op: &str, version: &'static Version, provided: Option<LowerFn>) -> Option<Lowering> {
-        let has = |l: &&Arc<dyn Lowerings>| l.has(op, version.since);
+        self.lower_at(op, version.since, provided)
+    }
+
+    /// The `lower OP before N`, or with [`AVOIDED`] the `lower OP avoided`.
+    pub(crate) fn lower_at(&self, op: &str, before: u32, provided: Option<LowerFn>) -> Option<Lowering> {
+        let has = |l: &&Arc<dyn Lowerings>| l.has(op, before);
         let of = |l: &Arc<dyn Lowerings>| Lowering::Table(l.clone());
         let overriding = self.lowerings.overrides.iter().rev().find(has).map(of);
         overriding

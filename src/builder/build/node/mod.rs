@@ -1,5 +1,6 @@
 //! Calls of nodes: finds the version that is native at the target opset, starting from the form of the call.
 
+pub(crate) mod avoided;
 pub(crate) mod axes;
 pub(crate) mod call;
 mod emit;
@@ -12,7 +13,7 @@ pub(crate) mod source;
 mod upgrade;
 
 use crate::build::complex::ComplexCall;
-use crate::build::node::lowerings::{Difference, LowerFn, Lowering};
+use crate::build::node::lowerings::{AVOIDED, Difference, LowerFn, Lowering};
 use crate::build::{Builder, Call, Event, In};
 use crate::infer;
 use aten2onnx_core::error::{Error, Kind, Result};
@@ -219,9 +220,21 @@ impl Builder {
         if let Some(step) = self.tracked_step(schema, call) {
             return Ok(step);
         }
+        let Some(why) = self.avoidance(schema, call) else { return self.step_of_version(schema, call, types, false) };
+        match self.lower_avoided(schema, call) {
+            Some(lower) => Ok(Step::Lower(lower, AVOIDED)),
+            None if self.is_replacing(schema.name) => Err(self.not_replaced(schema, why, None)),
+            None => {
+                let step = self.step_of_version(schema, call, types, true);
+                step.map_err(|_| self.not_replaced(schema, why, None))
+            }
+        }
+    }
+
+    /// The same for the versions of the operator. If it is to be avoided, only older versions are considered.
+    fn step_of_version(&self, schema: &'static Op, call: &Call, types: &[Type], avoided: bool) -> Result<Step> {
         let target = self.target_of(schema.name);
-        let lacking = self.limits.lacking.contains(schema.name);
-        let in_force = schema.at(target).filter(|v| v.since > call.form.since && !lacking);
+        let in_force = schema.at(target).filter(|v| v.since > call.form.since && !avoided);
         if let Some(version) = in_force {
             return Ok(self.upgrade_step(schema, version, call));
         }
@@ -234,7 +247,7 @@ impl Builder {
             if version.since <= target && version.deprecated {
                 return Ok(Step::Upgrade(version));
             }
-            if version.since <= target && !lacking {
+            if version.since <= target && !avoided {
                 return Ok(
                     match self.lower_of(schema.name, version, None).filter(|_| self.has_no_kernel(version, call)) {
                         Some(lower) => Step::Instead(lower, version.since, version),
@@ -245,11 +258,10 @@ impl Builder {
             match self.lowering(schema, version, older.last(), call, types) {
                 Ok(Some(lower)) => return Ok(Step::Lower(lower, version.since)),
                 Ok(None) => {}
-                Err(_) if lacking => return Err(self.no_operator(schema)),
                 Err(error) => return Err(error),
             }
         }
-        Err(if lacking { self.no_operator(schema) } else { self.needs(schema, call.form.since) })
+        Err(self.needs(schema, call.form.since))
     }
 
     /// An operator of sequences whose input is not in the graph, at any opset: its lowering for opsets without sequences.
@@ -303,13 +315,35 @@ impl Builder {
         inferred: &Inferred,
     ) -> Result<Vec<Value>> {
         self.trace.event(Event::Lower(call.op, since));
-        let rule = format!("lower {} before {since}", call.op);
-        let values = self.nested(&rule, call, |cx| lower.call(since, cx, call))?;
+        let when = if since == AVOIDED { "avoided".to_owned() } else { format!("before {since}") };
+        let rule = format!("lower {} {when}", call.op);
+        let replacing = self.lowerings.replacing.len();
+        if since == AVOIDED {
+            self.lowerings.replacing.push(call.op);
+        }
+        let values = self.nested(&rule, call, |cx| lower.call(since, cx, call));
+        self.lowerings.replacing.truncate(replacing);
+        let values = match values {
+            Ok(values) => values,
+            Err(error) => return self.lowered_otherwise(since, error, call, inferred),
+        };
+        self.note_replaced(call);
         if values.len() < call.outputs {
             let what = format!("`{}` with {} outputs needs opset {since}", call.op, call.outputs);
             return Err(Error::refused(what, Some(since)));
         }
         self.as_inferred(values, &rule, call, inferred)
+    }
+
+    /// After a lowering refused a call: the lowerings to older opsets may replace what a `lower OP avoided` cannot.
+    fn lowered_otherwise(&mut self, since: u32, error: Error, call: &Call, inferred: &Inferred) -> Result<Vec<Value>> {
+        let Some(schema) = schema::find(call.op).filter(|_| error.kind == Kind::Unsupported) else { return Err(error) };
+        if since == AVOIDED
+            && let Ok(Step::Lower(older, before)) = self.step_of_version(schema, call, &inferred.types, true)
+        {
+            return self.lowered(older, before, call, inferred);
+        }
+        Err(self.with_avoidance(schema, call, error))
     }
 
     /// Runs a rule that replaces a call.
@@ -353,11 +387,6 @@ impl Builder {
     pub(crate) fn target_of(&self, op: &str) -> u32 {
         // Other domains have their own versions.
         if op.contains("::") { u32::MAX } else { self.limits.opset }
-    }
-
-    /// The error for an operator that the runtime lacks and that cannot be lowered.
-    fn no_operator(&self, schema: &'static Op) -> Error {
-        Error::unsupported(format!("the runtime has no `{}`, and no other operator can replace it", schema.name))
     }
 
     /// The error for a call that cannot be expressed below `since`.

@@ -127,7 +127,7 @@ impl Builder {
         let is_tracked = call.inputs.iter().flatten().any(|value| self.is_bundle(*value));
         version.since == form.since
             && !is_tracked
-            && !self.limits.lacking.contains(schema.name)
+            && self.avoidance(schema, &call).is_none()
             && !self.avoids(version, &call)
     }
 

@@ -2,8 +2,8 @@
 //!
 //! Versions that only add to the one before have all its calls; each other change has a `raise`, or the call is refused.
 
-use crate::build::node::Inferred;
 use crate::build::node::lowerings::{Difference, Lowerings};
+use crate::build::node::{Inferred, Step};
 use crate::build::{Builder, Call, Event};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::graph::Value;
@@ -38,6 +38,11 @@ impl Builder {
             upgraded.inputs.pop();
         }
         let inferred = self.infer(&upgraded)?;
+        if self.avoided_form(schema, version, &upgraded).is_some()
+            && let Step::Lower(lower, since) = self.step(schema, &upgraded, &inferred.types)?
+        {
+            return self.lowered(lower, since, &upgraded, &inferred);
+        }
         self.native(schema, version, upgraded, &inferred)
     }
 

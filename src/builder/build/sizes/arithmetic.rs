@@ -83,27 +83,14 @@ impl Builder {
             ScalarOp::Mul => "Mul",
             ScalarOp::Div => "Div",
             ScalarOp::Pow => "Pow",
-            ScalarOp::FloorDiv | ScalarOp::Mod => {
-                let rest = self.remainder(a, b)?;
-                if op == ScalarOp::Mod {
-                    return Ok(rest);
-                }
+            ScalarOp::FloorDiv => {
+                let rest = self.node1("Mod", vec![a.into(), b.into()], vec![])?;
                 let exact = self.node1("Sub", vec![a.into(), rest.into()], vec![])?;
                 return self.node1("Div", vec![exact.into(), b.into()], vec![]);
             }
+            ScalarOp::Mod => "Mod",
         };
         self.node1(name, vec![a.into(), b.into()], vec![])
-    }
-
-    /// The remainder with the sign of the divisor.
-    fn remainder(&mut self, a: Value, b: Value) -> Result<Value> {
-        if !self.dtype(a).is_float() {
-            return self.node1("Mod", vec![a.into(), b.into()], vec![]);
-        }
-        let quotient = self.node1("Div", vec![a.into(), b.into()], vec![])?;
-        let floor = self.node1("Floor", vec![quotient.into()], vec![])?;
-        let whole = self.node1("Mul", vec![floor.into(), b.into()], vec![])?;
-        self.node1("Sub", vec![a.into(), whole.into()], vec![])
     }
 }
 
@@ -141,10 +128,22 @@ fn floats(op: ScalarOp, a: f64, b: f64) -> Option<f64> {
         ScalarOp::Sub => Some(a - b),
         ScalarOp::Mul => Some(a * b),
         ScalarOp::Div => (b != 0.0).then(|| a / b),
-        ScalarOp::FloorDiv => (b != 0.0).then(|| (a / b).floor()),
-        ScalarOp::Mod => (b != 0.0).then(|| a - (a / b).floor() * b),
+        ScalarOp::FloorDiv => (b != 0.0).then(|| divided(a, b)[0]),
+        ScalarOp::Mod => (b != 0.0).then(|| divided(a, b)[1]),
         ScalarOp::Pow => Some(a.powf(b)),
     }
+}
+
+/// The quotient, rounded down, and the remainder with the sign of the divisor, as Python computes them: the remainder of C's `fmod` is
+/// exact, and the quotient is that of a number that the divisor divides.
+fn divided(a: f64, b: f64) -> [f64; 2] {
+    let rest = a % b;
+    let is_other_sign = if b < 0.0 { rest > 0.0 } else { rest < 0.0 };
+    let quotient = (a - rest) / b - f64::from(is_other_sign);
+    let floor = quotient.floor();
+    let next = if quotient - floor > 0.5 { floor + 1.0 } else { floor };
+    let remainder = if is_other_sign { rest + b } else { rest };
+    [next, if remainder == 0.0 { remainder.copysign(b) } else { remainder }]
 }
 
 fn complex(op: ScalarOp, a: &Scalar, b: &Scalar) -> Option<Scalar> {

@@ -39,6 +39,10 @@ fn given(graph: &Graph, text: &str) -> Option<Given> {
     };
     let ty = match ty.split_once('[') {
         _ if ty == "-" => return None,
+        _ if ty.starts_with("seq(") => {
+            let element = ty.trim_start_matches("seq(").trim_end_matches(')');
+            Type::Sequence(Box::new(given(graph, element)?.ty))
+        }
         Some((name, dims)) => Type::tensor(dtype(name), sizes(graph, dims.trim_end_matches(']'))),
         None => Type::unranked(dtype(ty)),
     };
@@ -275,6 +279,24 @@ fn broken_contracts_are_reported() {
     error("ArgMax", &["float32[2, 3]"], &[("axis", Attr::Int(-3))], "axis -3 is out of range for rank 2");
     error("Gather", &["float32[2]", "int64[1]"], &[("axis", Attr::Int(3))], "axis 3 is out of range for rank 1");
     error("Concat", &["float32[2, 3]", "float32[2, 4]"], &[("axis", Attr::Int(0))], "sizes 3 and 4 differ");
+    error("ScatterND", &["float32[4, 2]", "int64[3, 1]", "float32[3, 1]"], &[], "sizes 2 and 1 differ");
+    error("ScatterND", &["float32[4, 2]", "int64[3, 3]", "float32[3]"], &[], "indices of depth 3 are too deep");
+    error("ScatterElements", &["float32[4, 2]", "int64[3, 1]", "float32[3, 2]"], &[], "sizes 1 and 2 differ");
+    error("ScatterElements", &["float32[4, 2]", "int64[3]", "float32[3]"], &[], "ranks 2 and 1 differ");
+    error("SequenceAt", &["seq(float32[2])", "int64[2]"], &[], "the position must be a scalar");
+    error("DFT", &["float32[2, 4, 1]", "int64[2]"], &[], "the length must be a scalar");
+    error("QuantizeLinear", &["float32[4]", "float32[1, 1]"], &[], "at most one dimension");
+    error("InstanceNormalization", &["float32[1, 3, 1]", "float32[1]", "float32[3]"], &[], "sizes 1 and 3 differ");
+    let values = ["float32[1, 1, 3, 1]", "float32[1, 1, 1, 1]", "float32[1, 1, 3, 1]"];
+    assert!(types("Attention", 23, &values, &[], 1).contains("sizes 1 and 3 differ"));
+    error("ReverseSequence", &["float32[4, 2]", "int64[3]"], &[], "sizes 2 and 3 differ");
+    error("ReverseSequence", &["float32[4]", "int64[3]"], &[], "axis 1 is out of range for rank 1");
+    error(
+        "GroupNormalization",
+        &["float32[4, 2, 3]", "float32[]", "float32[2]"],
+        &[("num_groups", Attr::Int(2))],
+        "input 1 must have rank 1",
+    );
     error("Transpose", &["float32[2, 3]"], &[("perm", list(&[0, 0]))], "is not a permutation");
     error("Einsum", &["float32[2, 3]"], &[("equation", Attr::Str("ij,jk->ik".into()))], "has 2 operands");
 }

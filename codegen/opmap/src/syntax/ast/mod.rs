@@ -196,12 +196,15 @@ pub struct Row {
     pub span: Span,
 }
 
+/// In place of N: `lower OP avoided`, which replaces calls of any opset that the runtime does not compute as it should.
+pub const AVOIDED: u32 = u32::MAX;
+
 /// `lower` or `raise`
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lower {
     /// The operator.
     pub op: OnnxName,
-    /// N of `before N` or `from N`.
+    /// N of `before N` or `from N`, or [`AVOIDED`].
     pub before: u32,
     /// Where N is.
     pub before_span: Span,

@@ -184,6 +184,7 @@ fn wording(rule: Rule) -> Option<(Weight, &'static str)> {
         kw_if => "`if`",
         kw_else => "`else`",
         kw_before => "`before`",
+        kw_avoided => "`avoided`",
         emits | kw_emits => "`emits`",
         because | kw_because => "`because`",
         kw_from | from_clause => "`from`",

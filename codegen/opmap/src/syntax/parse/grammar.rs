@@ -147,6 +147,7 @@ pub enum Rule {
     r#kw_map,
     r#kw_lower,
     r#kw_raise,
+    r#kw_avoided,
     r#kw_same,
     r#kw_pub,
     r#kw_fn,
@@ -330,6 +331,7 @@ impl Rule {
             Rule::r#kw_map,
             Rule::r#kw_lower,
             Rule::r#kw_raise,
+            Rule::r#kw_avoided,
             Rule::r#kw_same,
             Rule::r#kw_pub,
             Rule::r#kw_fn,
@@ -639,9 +641,15 @@ impl ::pest::Parser<Rule> for Grammar {
                                             .and_then(|state| { super::hidden::skip(state) })
                                             .and_then(|state| { self::r#path(state) })
                                             .and_then(|state| { super::hidden::skip(state) })
-                                            .and_then(|state| { self::r#kw_before(state) })
-                                            .and_then(|state| { super::hidden::skip(state) })
-                                            .and_then(|state| { self::r#number(state) })
+                                            .and_then(|state| {
+                                                state
+                                                    .sequence(|state| {
+                                                        self::r#kw_before(state)
+                                                            .and_then(|state| { super::hidden::skip(state) })
+                                                            .and_then(|state| { self::r#number(state) })
+                                                    })
+                                                    .or_else(|state| { self::r#kw_avoided(state) })
+                                            })
                                             .and_then(|state| { super::hidden::skip(state) })
                                             .and_then(|state| { self::r#lower_params(state) })
                                             .and_then(|state| { super::hidden::skip(state) })
@@ -5120,6 +5128,34 @@ impl ::pest::Parser<Rule> for Grammar {
                 }
                 #[inline]
                 #[allow(non_snake_case, unused_variables)]
+                pub fn r#kw_avoided(
+                    state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                ) -> ::pest::ParseResult<
+                    ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                > {
+                    state
+                        .rule(
+                            Rule::r#kw_avoided,
+                            |state| {
+                                state
+                                    .atomic(
+                                        ::pest::Atomicity::Atomic,
+                                        |state| {
+                                            state
+                                                .sequence(|state| {
+                                                    state
+                                                        .match_string("avoided")
+                                                        .and_then(|state| {
+                                                            state.lookahead(false, |state| { self::r#tail(state) })
+                                                        })
+                                                })
+                                        },
+                                    )
+                            },
+                        )
+                }
+                #[inline]
+                #[allow(non_snake_case, unused_variables)]
                 pub fn r#kw_same(
                     state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
                 ) -> ::pest::ParseResult<
@@ -6203,6 +6239,7 @@ impl ::pest::Parser<Rule> for Grammar {
                     Rule::r#kw_map => rules::r#kw_map(state),
                     Rule::r#kw_lower => rules::r#kw_lower(state),
                     Rule::r#kw_raise => rules::r#kw_raise(state),
+                    Rule::r#kw_avoided => rules::r#kw_avoided(state),
                     Rule::r#kw_same => rules::r#kw_same(state),
                     Rule::r#kw_pub => rules::r#kw_pub(state),
                     Rule::r#kw_fn => rules::r#kw_fn(state),

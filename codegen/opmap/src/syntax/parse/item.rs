@@ -4,8 +4,8 @@ use super::expression::signed;
 use super::{Pair, Parts, Reader, Rule};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::ast::{
-    Because, Body, Expr, ExprKind, ExternFn, Fn, Ident, ImportDomain, ItemKind, Lower, LowerOutputs, Map, Row, Same,
-    Unsupported,
+    AVOIDED, Because, Body, Expr, ExprKind, ExternFn, Fn, Ident, ImportDomain, ItemKind, Lower, LowerOutputs, Map, Row,
+    Same, Unsupported,
 };
 use crate::syntax::lines;
 
@@ -134,7 +134,15 @@ impl Reader<'_> {
         let start = self.span(&pair);
         let mut parts = Parts::of(pair);
         let op = self.onnx_name(parts.one(Rule::path)?)?;
-        let before = parts.one(Rule::number)?;
+        let avoided = parts.one(Rule::kw_avoided).map(|word| (AVOIDED, self.span(&word)));
+        let number = match avoided {
+            Some(_) => None,
+            None => Some(parts.one(Rule::number)?),
+        };
+        let (before, before_span) = match (avoided, &number) {
+            (Some(avoided), _) => avoided,
+            (None, number) => (self.small_integer(number.as_ref()?), self.span(number.as_ref()?)),
+        };
         let params = parts.one(Rule::lower_params)?;
         let mut end = self.span(&params);
         let (params, rest) = self.words_and_rest(params)?;
@@ -147,7 +155,6 @@ impl Reader<'_> {
             outputs = LowerOutputs::List(self.words(list));
         }
         let header_span = crate::source::Span { end: end.end, ..start };
-        let (before, before_span) = (self.small_integer(&before), self.span(&before));
         Some(Lower { op, before, before_span, params, rest, outputs, body: self.body(parts.next()?)?, header_span })
     }
 

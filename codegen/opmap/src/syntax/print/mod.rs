@@ -13,7 +13,7 @@ use crate::syntax::ast::ExternFn;
 pub use example::example_line;
 use layout::Writer;
 
-use super::ast::{Body, Comment, Expr, File, Fn, Item, ItemKind, Lower, LowerOutputs, Map, Row};
+use super::ast::{AVOIDED, Body, Comment, Expr, File, Fn, Item, ItemKind, Lower, LowerOutputs, Map, Row};
 use flat::Mode;
 
 /// The text of a file.
@@ -137,7 +137,8 @@ fn print_lower(w: &mut Writer, words: (&str, &str), lower: &Lower) {
         LowerOutputs::Named(names) => format!(" -> ({})", flat::names_list(names)),
         LowerOutputs::List(names) => format!(" -> [{}]", flat::names_list(names)),
     };
-    w.write(&format!("{} {} {} {} ", words.0, flat::onnx_name(&lower.op), words.1, lower.before));
+    let when = if lower.before == AVOIDED { "avoided".to_owned() } else { format!("{} {}", words.1, lower.before) };
+    w.write(&format!("{} {} {when} ", words.0, flat::onnx_name(&lower.op)));
     let params = flat::names_and_rest(&lower.params, lower.rest.as_ref());
     header(w, &params, &outputs, 2, true);
     body(w, &lower.body, 0);

@@ -1,0 +1,287 @@
+//! Forms of operators that a runtime lacks or gets wrong: `[[avoid]]` in `targets/NAME_forms.toml`, with conditions such as
+//! `onesided_i == 1` and `computed(limit)`.
+
+use serde::Deserialize;
+
+use super::dtypes;
+use super::onnx::{AttrKind, OnnxSchemas, Version};
+
+/// What was found by hand about a runtime. `runtimes/facts.py` does not write it, so a new measurement keeps it.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Forms {
+    /// The name of the runtime.
+    pub runtime: String,
+    /// Forms to avoid.
+    #[serde(default)]
+    pub avoid: Vec<Avoid>,
+}
+
+/// A form of an operator that is refused or gives wrong results.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Avoid {
+    /// The operator.
+    pub op: String,
+    /// The versions of its schema; all if it is empty.
+    #[serde(default)]
+    pub since: Vec<u32>,
+    /// Conditions on the node, which must all hold. Without any, the operator is avoided in every form.
+    #[serde(default)]
+    pub when: Vec<String>,
+    /// What the runtime does or says.
+    pub reason: String,
+    /// The version of the runtime that showed it.
+    pub seen_in: String,
+    /// The conditions of `when`.
+    #[serde(skip)]
+    pub conditions: Vec<Condition>,
+}
+
+/// A condition on a node.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Condition {
+    /// `given(C)`, `computed(limit)`, `constant(X)`, `symbolic(X)`: an input or attribute, and what holds for it.
+    Is(State, Name),
+    /// `rank(X) == 5`
+    Rank(Name, Comparison, i64),
+    /// `dtype(X) == float16`: the variant of `Dtype`.
+    Dtype(Name, Comparison, &'static str),
+    /// `length(shape) == 2`: the number of elements of an input of one dimension.
+    Length(Name, Comparison, i64),
+    /// `inputs > 2`: the given ones.
+    Inputs(Comparison, i64),
+    /// `outputs > 1`: the requested ones.
+    Outputs(Comparison, i64),
+    /// `onesided_i == 1`, `steps > 1`: an attribute, or an input that is constant.
+    Number(Name, Comparison, f64),
+    /// `mode_s == "cubic"`
+    Text(Name, Comparison, String),
+}
+
+/// What may hold for an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It is present.
+    Given,
+    /// It is present and not constant.
+    Computed,
+    /// It is constant.
+    Constant,
+    /// One of its sizes is not a number.
+    Symbolic,
+    /// It is filled with one number when the model runs.
+    Filled,
+    /// It is not constant, and one of its elements is -1.
+    Open,
+    /// It is constant, or follows from constants alone.
+    Folded,
+}
+
+/// An input or attribute, without the suffix of the latter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Name {
+    /// `X`
+    Input(String),
+    /// `onesided`, of `onesided_i`
+    Attribute(String),
+}
+
+/// `==` and others. Of a list, `!=` holds if it holds for one element, and `==` if it holds for all; the others hold if they hold for one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// `==`
+    Equal,
+    /// `!=`
+    NotEqual,
+    /// `<`
+    Less,
+    /// `>`
+    Greater,
+}
+
+const COMPARISONS: [(&str, Comparison); 4] = [
+    (" == ", Comparison::Equal),
+    (" != ", Comparison::NotEqual),
+    (" < ", Comparison::Less),
+    (" > ", Comparison::Greater),
+];
+
+/// Is the file about forms of a runtime?
+pub fn is_forms(name: &str) -> bool {
+    name.starts_with("targets/") && name.ends_with("_forms.toml")
+}
+
+impl Forms {
+    /// Reads a file and checks it against the schemas.
+    ///
+    /// # Errors
+    /// The entry and what is wrong with it.
+    pub fn parse(text: &str, onnx: &OnnxSchemas) -> Result<Forms, String> {
+        let mut read: Forms = toml::from_str(text).map_err(|e| e.to_string())?;
+        for (i, avoid) in read.avoid.iter_mut().enumerate() {
+            avoid.check(onnx).map_err(|e| format!("entry {} of `avoid` (`{}`): {e}", i + 1, avoid.op))?;
+        }
+        Ok(read)
+    }
+}
+
+/// The versions of an operator that exists, of an entry with a reason.
+fn checked<'a>(op: &str, reason: &str, seen_in: &str, onnx: &'a OnnxSchemas) -> Result<&'a [Version], String> {
+    let versions = onnx.versions(op);
+    if versions.is_empty() {
+        return Err(format!("there is no operator `{op}`"));
+    }
+    match (reason.trim(), seen_in.trim()) {
+        ("", _) => Err("`reason` is empty: it is what the runtime does or says".to_owned()),
+        (_, "") => Err("`seen_in` is empty: it is the version of the runtime".to_owned()),
+        _ => Ok(versions),
+    }
+}
+
+impl Avoid {
+    fn check(&mut self, onnx: &OnnxSchemas) -> Result<(), String> {
+        let versions = checked(&self.op, &self.reason, &self.seen_in, onnx)?;
+        if let Some(none) = self.since.iter().find(|since| versions.iter().all(|v| v.since != **since)) {
+            let all: Vec<String> = versions.iter().map(|v| v.since.to_string()).collect();
+            return Err(format!("there is no version {none} of it, only {}", all.join(", ")));
+        }
+        let meant = || versions.iter().filter(|v| self.since.is_empty() || self.since.contains(&v.since));
+        let conditions = self.when.iter().map(|text| condition(text, &meant().collect::<Vec<_>>()));
+        self.conditions = conditions.collect::<Result<_, _>>()?;
+        Ok(())
+    }
+}
+
+/// Reads a condition.
+fn condition(text: &str, versions: &[&Version]) -> Result<Condition, String> {
+    let wrong = |what: String| format!("`{text}`: {what}");
+    let (subject, comparison) = match COMPARISONS.iter().find_map(|(sign, c)| Some((text.split_once(sign)?, *c))) {
+        Some(((subject, value), comparison)) => (subject.trim(), Some((comparison, value.trim()))),
+        None => (text.trim(), None),
+    };
+    let call = subject.strip_suffix(')').and_then(|call| call.split_once('('));
+    let number = |value: &str| value.parse::<i64>().map_err(|_| wrong(format!("`{value}` is not an integer")));
+    match (call, comparison) {
+        (Some((function, argument)), None) => {
+            let state = match function {
+                "given" => State::Given,
+                "computed" => State::Computed,
+                "constant" => State::Constant,
+                "symbolic" => State::Symbolic,
+                "filled" => State::Filled,
+                "open" => State::Open,
+                "folded" => State::Folded,
+                other => return Err(wrong(unknown(other))),
+            };
+            let name = name(argument, versions).map_err(wrong)?;
+            match (&name, state) {
+                (Name::Input(_), _) | (_, State::Given) => Ok(Condition::Is(state, name)),
+                _ => Err(wrong(format!("`{function}` is about inputs, and `{argument}` is an attribute"))),
+            }
+        }
+        (Some((function, argument)), Some((comparison, value))) => {
+            let name = name(argument, versions).map_err(wrong)?;
+            if matches!(name, Name::Attribute(_)) {
+                return Err(wrong(format!("`{function}` is about inputs, and `{argument}` is an attribute")));
+            }
+            match function {
+                "rank" => Ok(Condition::Rank(name, comparison, number(value)?)),
+                "length" => Ok(Condition::Length(name, comparison, number(value)?)),
+                "dtype" => match dtypes::variant(value) {
+                    Some(dtype) => Ok(Condition::Dtype(name, comparison, dtype)),
+                    None => Err(wrong(format!("`{value}` is not a dtype"))),
+                },
+                other => Err(wrong(unknown(other))),
+            }
+        }
+        (None, Some((comparison, value))) if subject == "inputs" => Ok(Condition::Inputs(comparison, number(value)?)),
+        (None, Some((comparison, value))) if subject == "outputs" => Ok(Condition::Outputs(comparison, number(value)?)),
+        (None, Some((comparison, value))) => {
+            let name = name(subject, versions).map_err(wrong)?;
+            if let Some(text) = value.strip_prefix('"').and_then(|value| value.strip_suffix('"')) {
+                return Ok(Condition::Text(name, comparison, text.to_owned()));
+            }
+            let number = value.parse::<f64>().ok().filter(|number| number.is_finite());
+            let number = number.ok_or_else(|| wrong(format!("`{value}` is neither a number nor a text in quotes")))?;
+            Ok(Condition::Number(name, comparison, number))
+        }
+        (None, None) => Err(wrong("expected `given(X)`, or a comparison such as `axis_i == 1`".to_owned())),
+    }
+}
+
+fn unknown(function: &str) -> String {
+    format!(
+        "there is no `{function}`, only given, computed, constant, folded, symbolic, filled, open, rank, length and dtype"
+    )
+}
+
+/// An input or attribute of one of the versions.
+fn name(text: &str, versions: &[&Version]) -> Result<Name, String> {
+    if versions.iter().any(|version| version.inputs.iter().any(|port| port.name == text)) {
+        return Ok(Name::Input(text.to_owned()));
+    }
+    for attribute in versions.iter().flat_map(|version| &version.attributes) {
+        let Some(suffix) = suffix(attribute.kind) else { continue };
+        match text.strip_prefix(attribute.name.as_str()) {
+            Some(rest) if rest.strip_prefix('_') == Some(suffix) => return Ok(Name::Attribute(attribute.name.clone())),
+            Some("") => return Err(format!("the attribute is written `{text}_{suffix}`")),
+            _ => {}
+        }
+    }
+    Err(format!("it has no input or attribute `{text}`"))
+}
+
+fn suffix(kind: AttrKind) -> Option<&'static str> {
+    match kind {
+        AttrKind::Float | AttrKind::Floats => Some("f"),
+        AttrKind::Int | AttrKind::Ints => Some("i"),
+        AttrKind::String | AttrKind::Strings => Some("s"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    const SCHEMAS: &str = include_str!("../../../../mappings/schemas/onnx.txt");
+
+    fn read(entry: &str) -> Result<Forms, String> {
+        let text = format!("runtime = \"x\"\n[[avoid]]\n{entry}\nreason = \"wrong numbers\"\nseen_in = \"1\"");
+        Forms::parse(&text, &OnnxSchemas::parse(SCHEMAS).unwrap())
+    }
+
+    fn refused(entry: &str) -> String {
+        read(entry).unwrap_err()
+    }
+
+    #[test]
+    fn conditions_are_read() {
+        let read =
+            read("op = \"DFT\"\nsince = [17]\nwhen = [\"onesided_i == 1\", \"symbolic(input)\", \"rank(input) > 3\"]");
+        let input = || Name::Input("input".to_owned());
+        let wanted = [
+            Condition::Number(Name::Attribute("onesided".to_owned()), Comparison::Equal, 1.0),
+            Condition::Is(State::Symbolic, input()),
+            Condition::Rank(input(), Comparison::Greater, 3),
+        ];
+        assert_eq!(read.unwrap().avoid[0].conditions, wanted);
+    }
+
+    #[test]
+    fn mistakes_are_errors_that_name_the_entry() {
+        assert_eq!(refused("op = \"Dft\""), "entry 1 of `avoid` (`Dft`): there is no operator `Dft`");
+        assert!(refused("op = \"DFT\"\nsince = [18]").contains("no version 18 of it, only 17, 20"));
+        assert!(refused("op = \"DFT\"\nwhen = [\"onesided == 1\"]").contains("is written `onesided_i`"));
+        assert!(refused("op = \"DFT\"\nwhen = [\"inverted_i == 1\"]").contains("no input or attribute `inverted_i`"));
+        assert!(refused("op = \"DFT\"\nwhen = [\"computed(onesided_i)\"]").contains("is an attribute"));
+        assert!(refused("op = \"DFT\"\nwhen = [\"dtype(input) == float12\"]").contains("not a dtype"));
+        assert!(refused("op = \"DFT\"\nwhen = [\"unknown(input)\"]").contains("there is no `unknown`"));
+        assert!(refused("op = \"DFT\"\nwhen = [\"onesided_i\"]").contains("expected"));
+        let text = "runtime = \"x\"\n[[avoid]]\nop = \"DFT\"\nreason = \"\"\nseen_in = \"1\"";
+        let error = Forms::parse(text, &OnnxSchemas::parse(SCHEMAS).unwrap()).unwrap_err();
+        assert!(error.contains("`reason` is empty"), "{error}");
+    }
+}

@@ -1,0 +1,104 @@
+"""Measures what a runtime lacks and gets wrong: `python runtimes/facts.py openvino` writes mappings/targets/openvino.toml.
+
+It runs models of one operator (`harness/cases.py`) and of the forms that exporters write (`forms/`), and compares their outputs with
+those that ONNX Runtime and onnx's reference evaluator agree on. What people added to the file stays. `--check` measures again and fails
+if the file says something else. A measurement that was stopped goes on. `--forms exported` brings only these forms in the file up to
+date, in minutes; the others stay as they were measured, unless these contradict them.
+"""
+import argparse
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy
+import onnx
+from harness import environments, facts_file, judge, measure
+from harness.worker import Stopped
+
+TARGETS = environments.ROOT.parent / "mappings/targets"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runtime", help="such as `openvino` or `openvino-2026.4.1`")
+    parser.add_argument("--check", action="store_true", help="compares with the file instead of writing it")
+    parser.add_argument("--only", type=lambda names: set(names.split(",")), help="only these operators: `Abs,Gelu`; needs --check or --list")
+    parser.add_argument("--list", action="store_true", help="prints each case that is not right, and writes nothing")
+    parser.add_argument("--sample", type=int, help="at most so many cases of each operator, version, dtype and form")
+    parser.add_argument("--forms", type=lambda names: names.split(","), help="only these forms: `constant,computed,symbolic,exported`")
+    parser.add_argument("--opset", type=int, help="only the versions of operators that are in force in this opset")
+    parser.add_argument("--fresh", action="store_true", help="forgets what was measured before")
+    parser.add_argument("--file", type=Path, help="the file of facts (default: mappings/targets/NAME.toml)")
+    parser.add_argument("--seconds", type=float, default=30, help="the time limit of a model (default: 30)")
+    args = parser.parse_args()
+    if args.only and not (args.check or args.list):
+        parser.error("--only needs --check or --list, because a file has all operators")
+    if args.sample and (args.check or not (args.list or args.file)):
+        parser.error("--sample needs --list or --file: one case that fails would make the whole operator count as lacking")
+    try:
+        runtime = environments.find(args.runtime)
+        sys.exit(act(args, runtime))
+    except (environments.UnknownRuntime, Stopped) as error:
+        sys.exit(f"error: {error}")
+
+
+def act(args, runtime):
+    file = args.file or TARGETS / f"{runtime.name}.toml"
+    cases = list(measure.sample(judge.judged(args.only), args.sample, args.forms, args.opset))
+    if args.fresh:
+        measure.kept(runtime).unlink(missing_ok=True)
+    results = measure.measure(runtime, cases, args.seconds, say=lambda line: print(line, file=sys.stderr, flush=True))
+    if args.list:
+        for key, record in results.items():
+            if record["verdict"] != "right":
+                print(*key, record["verdict"], facts_file.short(record["reason"]))
+        return 0
+    facts = facts_file.derive(results)
+    limits = measure.limits(runtime)
+    if args.check:
+        return check(file, facts, {case.op for case in cases}, limits)
+    before = file.read_text() if file.exists() else ""
+    if before and "measured: " not in before:
+        raise Stopped(f"{file} was not written by this command: name another one with --file")
+    packages = f"{runtime.name} {runtime.version}, onnx {onnx.__version__} and numpy {numpy.__version__}"
+    what = tomllib.loads((runtime.requirements.parent / "runtime.toml").read_text())["what"]
+    release = ".".join(runtime.version.split(".")[:2])
+    if is_update(args, before):
+        others = {case.op for case in judge.judged(args.only) if case.form != facts_file.EXPORTED}
+        facts = facts_file.merge(file, results, {case.op for case in cases} - others)
+        packages += f". The other forms were {source_of(file)}"
+    file.write_text(facts_file.write(runtime.name, what, release, limits, command(args), packages, facts, before, refresh=f"python runtimes/facts.py {args.runtime}" if is_update(args, before) else None))
+    print(f"{file.name}: {len(cases)} cases; without {len(facts['lacks'])} operators, {len(facts['dtypes'])} entries of dtypes, {len(facts['forms'])} of forms")
+    return 0
+
+
+def is_update(args, before):
+    """Whether only the forms of exporters are measured, and the file has others: these stay."""
+    return bool(before) and args.forms == [facts_file.EXPORTED]
+
+
+def source_of(file):
+    """What the file says of the measurement of all forms."""
+    return tomllib.loads(file.read_text())["release"][0]["source"].split(" The other forms were ")[-1]
+
+
+def command(args):
+    """The command that measures the same again."""
+    options = [("--sample", args.sample), ("--forms", ",".join(args.forms) if args.forms else None), ("--opset", args.opset)]
+    return " ".join(["python runtimes/facts.py", args.runtime, *[f"{name} {value}" for name, value in options if value]])
+
+
+def check(file, facts, ops, limits):
+    """Prints what the file claims and the measurement contradicts, in either direction. Returns the exit code."""
+    claimed = facts_file.restrict(facts_file.read(file), ops)
+    lines = facts_file.differences(claimed, facts_file.without_reasons(facts))
+    if facts_file.limits(file) != limits:
+        lines.append(f"newest opset and IR: the file claims {facts_file.limits(file)}, but {limits} was measured")
+    for line in lines:
+        print(line)
+    print(f"{file.name}: {len(lines)} differences in {len(ops)} operators")
+    return 1 if lines else 0
+
+
+if __name__ == "__main__":
+    main()

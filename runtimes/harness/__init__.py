@@ -1,0 +1,1 @@
+"""Runs ONNX models in runtimes, each in an environment and a process of its own."""

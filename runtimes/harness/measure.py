@@ -1,0 +1,104 @@
+"""Runs judged cases in a runtime. What was measured is kept in a file, so that a measurement that was stopped goes on.
+
+A record is of a case as it was: a case that has changed is measured again.
+"""
+import hashlib
+import json
+import pickle
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+from . import environments, verdict
+from .worker import Worker
+
+# The newest that the exporter writes.
+NEWEST_OPSET, NEWEST_IR = 26, 13
+
+
+def measure(runtime, cases, seconds=30.0, say=print):
+    """Runs the cases that were not measured before. Returns the results of all, by key."""
+    results = {}
+    if kept(runtime).exists():
+        for line in kept(runtime).read_text().splitlines():
+            record = json.loads(line)
+            results[tuple(record.pop("key"))] = record
+    missing = [case for case in cases if results.get(key(case), {}).get("digest") != digest(case)]
+    with Worker(runtime, seconds) as worker, tempfile.TemporaryDirectory() as folder, open(kept(runtime), "a") as file:
+        for index, case in enumerate(missing):
+            if index % 1000 == 0:
+                say(f"{runtime.name}: {index} of {len(missing)} cases")
+            record = run(worker, Path(folder, "model.onnx"), case)
+            results[key(case)] = record
+            record["digest"] = digest(case)
+            file.write(json.dumps({"key": key(case), **record}) + "\n")
+            file.flush()
+    return {key(case): results[key(case)] for case in cases}
+
+
+def kept(runtime):
+    """The file of what was measured in a runtime."""
+    return environments.folder() / f"measured-{runtime.name}-{runtime.version}.jsonl"
+
+
+def digest(case):
+    """Changes with the model, its inputs and the right outputs."""
+    return hashlib.sha256(case.model + pickle.dumps((case.inputs, case.expected))).hexdigest()[:12]
+
+
+def key(case):
+    return case.op, case.since, case.dtype, case.form, case.name
+
+
+def run(worker, path, case):
+    """The verdict on a case: right, wrong, refused or failed, and the reason."""
+    path.write_bytes(case.model)
+    result = worker.run(path, case.inputs)
+    found, reason = result.verdict, result.reason
+    if found == "ran":
+        found, reason = verdict.compare(result.outputs, case.expected, case.rtol)
+    return {"verdict": found, "reason": reason}
+
+
+def sample(cases, count, forms, opset):
+    """At most `count` cases of each operator, version, dtype and form; with an opset, only the versions in force in it."""
+    seen = {}
+    for case in cases:
+        if forms and case.form not in forms or opset and case.since != in_force(case.op, opset):
+            continue
+        group = key(case)[:4]
+        seen[group] = seen.get(group, 0) + 1
+        if count is None or seen[group] <= count:
+            yield case
+
+
+def in_force(op, opset):
+    try:
+        return onnx.defs.get_schema(op, opset, "").since_version
+    except onnx.defs.SchemaError:
+        return None
+
+
+def limits(runtime):
+    """The newest opset and IR version with which the runtime runs the addition of two tensors."""
+    with Worker(runtime) as worker, tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.onnx")
+        opsets = [opset for opset in range(9, NEWEST_OPSET + 1) if adds(worker, path, opset, 4)]
+        oldest = min(opsets, default=0)
+        irs = [ir for ir in range(4, NEWEST_IR + 1) if adds(worker, path, oldest, ir)]
+    return max(opsets, default=0), max(irs, default=0)
+
+
+def adds(worker, path, opset, ir):
+    """Whether the runtime runs an addition of an opset and an IR version."""
+    ir = max(ir, 8 if opset > 15 else ir)
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in "xyz"]
+    graph = helper.make_graph([helper.make_node("Add", ["x", "y"], ["z"])], "main", values[:2], values[2:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=ir)
+    path.write_bytes(model.SerializeToString())
+    x = np.array([1, 2], "float32")
+    result = worker.run(path, {"x": x, "y": x})
+    return result.verdict == "ran" and verdict.compare(result.outputs, [x + x])[0] == "right"

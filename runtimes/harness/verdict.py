@@ -1,0 +1,56 @@
+"""Compares outputs with the expected ones: `right`, `wrong`, or `nonfinite` (only infinities and NaN differ)."""
+import numpy as np
+
+RELATIVE = {"float16": 1e-2, "bfloat16": 5e-2}
+# What some runtimes compute in place of a dtype. It is right if the numbers are.
+NARROWER = {"int64": "int32", "float64": "float32"}
+
+
+def compare(got, want, rtol=1e-3, atol=1e-4, errors=()):
+    """Returns the verdict and a reason or note. `errors` are what rounding alone changes in each output."""
+    if len(got) != len(want):
+        return "wrong", f"{len(got)} outputs instead of {len(want)}"
+    found, notes = "right", []
+    for index, (mine, expected) in enumerate(zip(got, want)):
+        rounding = 10 * (errors[index] or 0.0) if index < len(errors) else 0.0
+        verdict, note = compare_one(mine, np.asarray(expected), rtol, atol, rounding)
+        if verdict == "wrong":
+            return verdict, f"output {index}: {note}"
+        if note:
+            notes.append(f"output {index}: {note}")
+        if verdict == "nonfinite":
+            found = verdict
+    return found, "; ".join(notes)
+
+
+def compare_one(got, want, rtol, atol, rounding):
+    is_narrower = NARROWER.get(want.dtype.name) == got.dtype.name
+    if got.dtype != want.dtype and not is_narrower:
+        return "wrong", f"{got.dtype.name} instead of {want.dtype.name}"
+    if got.shape != want.shape:
+        return "wrong", f"shape {list(got.shape)} instead of {list(want.shape)}"
+    verdict, note = compare_floats(got, want, rtol, atol, rounding) if want.dtype.kind in "fcV" else compare_exactly(got, want)
+    return verdict, note or (f"{got.dtype.name} instead of {want.dtype.name}" if is_narrower else "")
+
+
+def compare_exactly(got, want):
+    differing = np.count_nonzero(got != want)
+    return ("wrong", f"{differing} of {want.size} values differ") if differing else ("right", "")
+
+
+def compare_floats(got, want, rtol, atol, rounding):
+    rtol = RELATIVE.get(want.dtype.name, rtol)
+    wide = np.complex128 if want.dtype.kind == "c" else np.float64
+    mine, expected = got.astype(wide), want.astype(wide)
+    finite = np.isfinite(expected)
+    largest = np.abs(expected[finite]).max(initial=0.0)
+    atol = max(max(atol, 1e-2 if want.dtype.name in RELATIVE else 0.0) * min(1.0, largest or 1.0), rounding)
+    differ = ~np.isclose(mine, expected, rtol=rtol, atol=atol, equal_nan=True)
+    if not differ.any():
+        return "right", ""
+    count = f"{np.count_nonzero(differ)} of {want.size} values differ"
+    if not (differ & finite).any():
+        return "nonfinite", f"{count}, where infinity or NaN is expected"
+    with np.errstate(invalid="ignore"):
+        error = np.abs(mine - expected)[differ & finite].max()
+    return "wrong", f"{count}, by up to {error:.3g}"

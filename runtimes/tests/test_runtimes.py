@@ -1,0 +1,178 @@
+"""The harness tells what became of a model, and facts that are not true are found."""
+import tomllib
+
+import numpy as np
+import onnx
+import pytest
+from harness import environments, facts_file, form_cases, judge, measure, value_info, verdict
+from harness.worker import Stopped, Worker
+from onnx import TensorProto, helper
+
+import facts
+import run
+
+OPERATORS = {"Acos", "Neg"}
+
+
+def save(path, nodes, elem=TensorProto.FLOAT, opset=18):
+    values = [helper.make_tensor_value_info(name, elem, [2]) for name in "xy"]
+    graph = helper.make_graph(nodes, "main", values[:1], values[1:])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), path)
+    return path
+
+
+def test_a_model_that_runs(onnxruntime, tmp_path):
+    model = save(tmp_path / "neg.onnx", [helper.make_node("Neg", ["x"], ["y"])])
+    x = np.array([1, -2], "float32")
+    with Worker(onnxruntime) as worker:
+        result = worker.run(model, {"x": x}, times=2)
+    assert (result.verdict, len(result.seconds)) == ("ran", 2)
+    assert verdict.compare(result.outputs, [-x]) == ("right", "")
+    assert verdict.compare(result.outputs, [x])[0] == "wrong"
+
+
+def test_shapes_that_contradict_each_other(tmp_path):
+    model = onnx.load(save(tmp_path / "neg.onnx", [helper.make_node("Neg", ["x"], ["z"]), helper.make_node("Neg", ["z"], ["y"])]))
+    model.graph.value_info.append(helper.make_tensor_value_info("z", TensorProto.FLOAT, ["n"]))
+    onnx.save(model, tmp_path / "symbol.onnx")
+    assert value_info.clashes(tmp_path / "neg.onnx") == []
+    assert value_info.clashes(tmp_path / "symbol.onnx") == ["`z` is recorded as ['n'] and inferred as [2]"]
+
+
+def test_a_model_that_is_refused_and_one_that_fails(onnxruntime, tmp_path):
+    refused = save(tmp_path / "acos.onnx", [helper.make_node("Acos", ["x"], ["y"])], TensorProto.DOUBLE)
+    fails = save(tmp_path / "neg.onnx", [helper.make_node("Neg", ["x"], ["y"])])
+    with Worker(onnxruntime) as worker:
+        result = worker.run(refused, {"x": np.zeros(2)})
+        assert result.verdict == "refused" and "Acos" in result.reason
+        result = worker.run(fails, {"x": np.zeros(3, "float32")})
+        assert result.verdict == "failed" and "Got: 3 Expected: 2" in result.reason
+
+
+def test_a_crash_costs_one_model(onnxruntime, tmp_path):
+    model = save(tmp_path / "neg.onnx", [helper.make_node("Neg", ["x"], ["y"])])
+    x = {"x": np.zeros(2, "float32")}
+    with Worker(onnxruntime) as worker:
+        assert worker.run(model, x).verdict == "ran"
+        worker.process.kill()
+        assert worker.run(model, x).reason.startswith("the process ended (SIGKILL)")
+        assert worker.run(model, x).verdict == "ran"
+
+
+def test_a_runtime_without_environment(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATEN2ONNX_RUNTIMES", str(tmp_path))
+    with pytest.raises(Stopped, match=r"setup.py onnxruntime-"):
+        Worker(environments.find("onnxruntime"))
+    with pytest.raises(environments.UnknownRuntime, match="there are"):
+        environments.find("toaster")
+
+
+def test_rounding_and_narrowed_dtypes_are_right():
+    want = np.array([1, 2], "int64")
+    assert verdict.compare([want.astype("int32")], [want]) == ("right", "output 0: int32 instead of int64")
+    assert verdict.compare([want.astype("float32")], [want])[0] == "wrong"
+    assert verdict.compare([np.float32([1.0002])], [np.float32([1])])[0] == "right"
+    assert verdict.compare([np.float32([np.nan])], [np.float32([1])])[0] == "wrong"
+    assert verdict.compare([np.float32([0, 1])], [np.float32([np.nan, 1])])[0] == "nonfinite"
+
+
+def test_a_planted_fact_is_found(onnxruntime, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(judge, "JUDGE", f"{onnxruntime.name}-{onnxruntime.version}")
+    results = measure.measure(onnxruntime, judge.judged(OPERATORS), say=lambda _: None)
+    assert len(results) > 20
+    found = facts_file.derive(results)
+    lacking = [entry for entry in found["dtypes"] if entry["op"] == "Acos"]
+    assert lacking and all(entry["lacks"] == ["float64"] for entry in lacking)
+    file = tmp_path / "onnxruntime.toml"
+
+    def check():
+        file.write_text(facts_file.write("onnxruntime", "ONNX Runtime", "1.0", (1, 4), "a test", "", found))
+        return facts.check(file, facts_file.derive(results), OPERATORS, (1, 4))
+
+    assert check() == 0
+    found["dtypes"].remove(lacking[0])
+    assert check() == 1
+    assert "measured {'op': 'Acos'" in capsys.readouterr().out
+    found["dtypes"].append(lacking[0])
+    found["lacks"]["Neg"] = "planted"
+    assert check() == 1
+    assert "the file claims Neg" in capsys.readouterr().out
+    del found["lacks"]["Neg"]
+    assert check() == 0
+    for key, record in results.items():
+        if key[0] == "Neg":
+            record["verdict"] = "refused"
+    assert check() == 1
+    assert "lacks: measured Neg, but the file does not say so" in capsys.readouterr().out
+
+
+def test_inputs_by_name_or_in_order(tmp_path):
+    model = save(tmp_path / "neg.onnx", [helper.make_node("Neg", ["x"], ["y"])])
+    np.savez(tmp_path / "named.npz", x=1, other=2)
+    np.savez(tmp_path / "numbered.npz", i0=3)
+    assert run.inputs_of(model, tmp_path / "named.npz") == {"x": 1}
+    assert run.inputs_of(model, tmp_path / "numbered.npz") == {"x": 3}
+
+
+def test_a_form_that_runs_is_not_lacking():
+    def record(verdict):
+        return {"verdict": verdict, "reason": ""}
+
+    results = {
+        ("STFT", 17, "float32", "constant", "stft"): record("refused"),
+        ("STFT", 17, "float64", "constant", "stft"): record("refused"),
+        ("STFT", 17, "float32", "exported", "static"): record("right"),
+        ("Pow", 15, "float16", "constant", "pow"): record("refused"),
+        ("Pow", 15, "float16", "exported", "square"): record("right"),
+        ("Pow", 15, "float16", "exported", "other"): record("refused"),
+        ("Loop", 16, "int64", "exported", "counted"): record("refused"),
+    }
+    found = facts_file.without_reasons(facts_file.derive(results))
+    assert found["lacks"] == ["Loop"]
+    assert found["dtypes"] == [{"op": "Pow", "since": [15], "lacks": ["float16"]}, {"op": "STFT", "since": [17], "lacks": ["float64"]}]
+    assert {"op": "STFT", "since": [17], "form": "constant", "lacks": ["stft"]} in found["forms"]
+
+
+def test_a_new_measurement_of_forms_keeps_the_others(tmp_path):
+    def entry(dtypes, since):
+        return {"op": "Pow", "since": since, "lacks": dtypes, "reason": "no kernel"}
+
+    kept = {"op": "Pow", "since": [15], "form": "symbolic", "lacks": ["*"], "reason": "no sizes"}
+    old = {"op": "Pow", "since": [15], "form": "exported", "lacks": ["old"], "reason": "gone"}
+    before = {"lacks": {"STFT": "shape", "Det": "none", "Loop": "old"}, "dtypes": [entry(["float16", "int64"], [13, 15])], "forms": [kept, old]}
+    file = tmp_path / "a.toml"
+    file.write_text(facts_file.write("a", "A", "1.0", (18, 9), "a test", "", before))
+    verdicts = {("STFT", 17, "float32"): "right", ("Pow", 15, "float16"): "right", ("Loop", 16, "int64"): "right", ("Scan", 16, "float32"): "refused"}
+    results = {(*key, "exported", "plain"): {"verdict": verdict, "reason": "no"} for key, verdict in verdicts.items()}
+    found = facts_file.merge(file, results, {"Loop", "Scan"})
+    assert found["lacks"] == {"Det": "none", "Scan": "no"}
+    assert found["dtypes"] == [entry(["float16", "int64"], [13]), entry(["int64"], [15])]
+    assert found["forms"] == [kept]
+
+
+def test_what_people_wrote_stays():
+    found = {"lacks": {"Det": "no"}, "dtypes": [{"op": "Gemm", "since": [13], "lacks": ["int64"], "reason": ""}], "forms": []}
+    first = facts_file.write("a", "A", "1.0", (18, 9), "a test", "", found)
+    by_hand = '''
+# Why: it is wrong.
+[[release.avoid]]
+op = "Resize"
+attributes = { antialias = 1 }
+
+[[release]]
+name = "0.9"
+newest_opset = 13
+'''
+    edited = first.replace('\n]\n', '\n]\nstatic = [\n  "all", # needed\n]\n', 1) + by_hand
+    again = facts_file.write("a", "A", "1.1", (19, 9), "a test", "", {**found, "lacks": {}, "dtypes": []}, edited)
+    assert again.endswith(by_hand)
+    parsed = tomllib.loads(again)["release"]
+    assert [release["name"] for release in parsed] == ["1.1", "0.9"]
+    assert parsed[0]["static"] == ["all"] and parsed[0]["lacks"] == [] and "dtypes" not in parsed[0]
+    assert facts_file.write("a", "A", "1.1", (19, 9), "a test", "", {**found, "lacks": {}, "dtypes": []}, again) == again
+
+
+def test_all_forms_can_be_read():
+    cases = list(form_cases.all_cases())
+    keys = [measure.key(case) for case in cases]
+    assert len(cases) > 300 and len(set(keys)) == len(keys)

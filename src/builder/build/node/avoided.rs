@@ -1,0 +1,265 @@
+//! Forms of operators that the runtime lacks or gets wrong: `[[avoid]]` in `mappings/targets/NAME_forms.toml`.
+//!
+//! A node of such a form is replaced by the `lower OP avoided`, or else like an operator that the runtime lacks.
+
+use crate::build::node::lowerings::{AVOIDED, Difference, Lowering};
+use crate::build::{Builder, Call};
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_core::error::Error;
+use aten2onnx_core::sym::SymInt;
+use aten2onnx_onnx::graph::{Attr, Node, Source, Value};
+use aten2onnx_onnx::schema::{self, Change, Default, Op, PortKind, Version};
+use aten2onnx_onnx::targets::{Avoid, Condition, Missing, Name, State};
+
+/// Every form of an operator: what tests avoid, to compare a `lower OP avoided` with the operator.
+pub(crate) static EVERY_FORM: Avoid =
+    Avoid { op: "", since: &[], when: &[], conditions: &[], reason: "it is being tested", seen_in: "" };
+
+/// How many nodes are followed to the constants that a value follows from.
+const FOLDED_DEPTH: usize = 4;
+
+/// Why a call is not written as it is.
+#[derive(Clone, Copy)]
+pub(crate) enum Avoidance {
+    /// The runtime does not have the operator.
+    Lacking,
+    /// The runtime does not have this form, or gets it wrong.
+    Form(&'static Avoid),
+    /// The runtime does not have the operator for a dtype, or gets it wrong.
+    Dtype(&'static Missing, Dtype),
+}
+
+impl Builder {
+    /// Why the runtime should not be given a call in the version of the target.
+    pub(crate) fn avoidance(&self, schema: &'static Op, call: &Call) -> Option<Avoidance> {
+        if let Some(form) = schema.at(self.target_of(schema.name)).and_then(|v| self.avoided_form(schema, v, call)) {
+            return Some(Avoidance::Form(form));
+        }
+        if self.limits.lacking.contains(schema.name) {
+            return Some(Avoidance::Lacking);
+        }
+        self.missing_dtype(schema, call).map(|(missing, dtype)| Avoidance::Dtype(missing, dtype))
+    }
+
+    /// The form to avoid that a call in a version has.
+    pub(crate) fn avoided_form(
+        &self,
+        schema: &'static Op,
+        version: &'static Version,
+        call: &Call,
+    ) -> Option<&'static Avoid> {
+        let forms = self.limits.forms.get(schema.name)?;
+        let is_nested = self.is_replacing(schema.name);
+        let of_version = |form: &&&Avoid| form.since.is_empty() || form.since.contains(&version.since);
+        let mut forms = forms.iter().filter(|form| !(is_nested && std::ptr::eq(**form, &raw const EVERY_FORM)));
+        forms.by_ref().filter(of_version).copied().find(|form| form.conditions.iter().all(|c| self.holds(c, call)))
+    }
+
+    /// Whether the `lower OP avoided` of an operator is running.
+    pub(crate) fn is_replacing(&self, op: &str) -> bool {
+        self.lowerings.replacing.contains(&op)
+    }
+
+    /// The `lower OP avoided`, if the call has its form. It may call the operator in a form that it replaces too, but not again in that.
+    pub(crate) fn lower_avoided(&self, schema: &'static Op, call: &Call) -> Option<Lowering> {
+        if self.lowerings.replacing.iter().filter(|op| **op == schema.name).count() > 1 {
+            return None;
+        }
+        let mut newer = schema.versions.iter().filter(|version| version.since > call.form.since);
+        let extends = |version: &'static Version| {
+            let same =
+                matches!(self.difference(schema.name, version), Difference::Same | Difference::Schema(Change::Types));
+            !version.deprecated && (same || version.extends)
+        };
+        newer.all(extends).then(|| self.lower_at(schema.name, AVOIDED, None)).flatten()
+    }
+
+    /// Counts a call that was replaced because of the runtime.
+    pub(crate) fn note_replaced(&mut self, call: &Call) {
+        let why = schema::find(call.op).and_then(|schema| self.avoidance(schema, call));
+        let text = match why {
+            None => return,
+            Some(Avoidance::Lacking) => format!("`{}`: the runtime does not have it", call.op),
+            Some(Avoidance::Form(form)) => format!("`{}`{}: {}", call.op, conditions_of(form), form.reason),
+            Some(Avoidance::Dtype(missing, dtype)) => format!("`{}` of {dtype}: {}", call.op, missing.reason),
+        };
+        *self.lowerings.replaced.entry(text).or_default() += 1;
+    }
+
+    /// An error for a call that the runtime should not be given and that nothing can replace.
+    pub(crate) fn not_replaced(&self, schema: &'static Op, why: Avoidance, inner: Option<&Error>) -> Error {
+        let inner = inner.map(|e| e.message.as_str()).filter(|message| !message.starts_with("the runtime "));
+        let because = inner.map(|message| format!(": {message}")).unwrap_or_default();
+        let op = schema.name;
+        Error::unsupported(match why {
+            Avoidance::Lacking => format!("the runtime has no `{op}`, and no other operator can replace it{because}"),
+            Avoidance::Dtype(missing, dtype) => format!(
+                "the runtime does not compute `{op}` of {dtype} ({}), and no other operators can replace it{because}",
+                missing.reason
+            ),
+            Avoidance::Form(form) => {
+                let when = conditions_of(form);
+                format!(
+                    "the runtime does not compute `{op}`{when} ({}; seen in {}), and no other operators can replace it{because}",
+                    form.reason, form.seen_in
+                )
+            }
+        })
+    }
+
+    /// The error of a lowering, with the reason why it was used.
+    pub(crate) fn with_avoidance(&self, schema: &'static Op, call: &Call, error: Error) -> Error {
+        let own = error.message.starts_with("the runtime ");
+        match self.avoidance(schema, call).filter(|_| !own) {
+            Some(why) => Error { place: error.place.clone(), ..self.not_replaced(schema, why, Some(&error)) },
+            None => error,
+        }
+    }
+
+    fn holds(&self, condition: &Condition, call: &Call) -> bool {
+        match condition {
+            Condition::Is(State::Given, Name::Attribute(name)) => call.attr(name).is_some(),
+            Condition::Is(state, name) => self.inputs_named(*name, call).iter().any(|value| self.is(*state, *value)),
+            Condition::Rank(name, comparison, rank) => {
+                let ranks = self.inputs_named(*name, call).into_iter().filter_map(|value| self.rank(value).ok());
+                comparison.holds_for(&ranks.collect::<Vec<_>>(), rank)
+            }
+            Condition::Length(name, comparison, length) => {
+                let lengths = self.inputs_named(*name, call).into_iter().filter_map(|value| self.length(value));
+                comparison.holds_for(&lengths.collect::<Vec<_>>(), length)
+            }
+            Condition::Dtype(name, comparison, dtype) => {
+                let inputs = self.inputs_named(*name, call).into_iter();
+                let dtypes = inputs.map(|value| self.dtype(value) as u32);
+                comparison.holds_for(&dtypes.collect::<Vec<_>>(), &(*dtype as u32))
+            }
+            Condition::Inputs(comparison, count) => {
+                comparison.holds(&as_number(call.inputs.iter().flatten().count()), count)
+            }
+            Condition::Outputs(comparison, count) => comparison.holds(&as_number(call.outputs), count),
+            Condition::Number(name, comparison, number) => {
+                self.numbers_of(*name, call).is_some_and(|numbers| comparison.holds_for(&numbers, number))
+            }
+            Condition::Text(Name::Attribute(name), comparison, text) => {
+                let texts = call.str(name).map(|text| vec![text]).or_else(|| call.strs(name));
+                texts.is_some_and(|texts| comparison.holds_for(&texts, &(*text).to_owned()))
+            }
+            Condition::Text(Name::Input(_), ..) => false,
+        }
+    }
+
+    /// The values given for an input.
+    fn inputs_named(&self, name: Name, call: &Call) -> Vec<Value> {
+        let Name::Input(name) = name else { return Vec::new() };
+        let Some(at) = call.form.inputs.iter().position(|port| port.name == name) else { return Vec::new() };
+        match call.form.inputs.get(at).map(|port| port.kind) {
+            Some(PortKind::Variadic) => call.variadic(at),
+            _ => call.optional(at).into_iter().collect(),
+        }
+    }
+
+    fn is(&self, state: State, value: Value) -> bool {
+        match state {
+            State::Given => true,
+            State::Computed => !self.is_stored(value),
+            State::Constant => self.is_stored(value),
+            State::Folded => self.is_folded(value, FOLDED_DEPTH),
+            State::Symbolic => {
+                self.shape(value).map_or(true, |sizes| sizes.iter().any(|size: &SymInt| size.known().is_none()))
+            }
+            State::Open => {
+                let content = self.data(value).content.as_deref().unwrap_or_default();
+                self.constant_of(value).is_none() && content.iter().any(|n: &SymInt| n.known() == Some(-1))
+            }
+            State::Filled => self.operator_of(value) == Some("ConstantOfShape"),
+        }
+    }
+
+    /// The number of elements of a value of one dimension.
+    fn length(&self, value: Value) -> Option<i64> {
+        match &self.shape(value).ok()?[..] {
+            [length] => length.known(),
+            _ => None,
+        }
+    }
+
+    /// The node that a value is an output of.
+    fn node_of_output(&self, value: Value) -> Option<&Node> {
+        let mut nodes = (0..=self.depth()).rev().flat_map(|scope| self.nodes_at(scope).iter().rev());
+        nodes.find(|node| node.outputs.contains(&Some(value)))
+    }
+
+    /// The operator that a value is an output of.
+    fn operator_of(&self, value: Value) -> Option<&'static str> {
+        self.node_of_output(value).map(|node| node.op)
+    }
+
+    /// Whether a value is a constant or a weight.
+    fn is_stored(&self, value: Value) -> bool {
+        matches!(self.data(value).source, Source::Constant(_) | Source::Weight(_))
+    }
+
+    /// Whether a value follows from constants and weights alone, by no more than so many nodes.
+    fn is_folded(&self, value: Value, depth: usize) -> bool {
+        if self.is_stored(value) {
+            return true;
+        }
+        self.node_of_output(value)
+            .filter(|node| depth > 0 && node.inputs.iter().flatten().count() > 0)
+            .is_some_and(|node| node.inputs.iter().flatten().all(|input| self.is_folded(*input, depth - 1)))
+    }
+
+    fn numbers_of(&self, name: Name, call: &Call) -> Option<Vec<f64>> {
+        match name {
+            Name::Attribute(name) => {
+                let given = call.attr(name).and_then(numbers_given);
+                given.or_else(|| call.form.attribute(name)?.default.and_then(numbers_by_default))
+            }
+            Name::Input(_) => {
+                let inputs = self.inputs_named(name, call);
+                let numbers = inputs.iter().map(|value| match self.constant_ints(*value) {
+                    Some(ints) => Some(ints.into_iter().map(to_float).collect()),
+                    None => self.constant_floats(*value),
+                });
+                Some(numbers.collect::<Option<Vec<Vec<f64>>>>()?.concat())
+            }
+        }
+    }
+}
+
+/// ` with onesided_i == 1`
+fn conditions_of(form: &Avoid) -> String {
+    match form.when {
+        [] => String::new(),
+        when => format!(" with {}", when.join(" and ")),
+    }
+}
+
+fn numbers_given(attr: &Attr) -> Option<Vec<f64>> {
+    Some(match attr {
+        Attr::Int(number) => vec![to_float(*number)],
+        Attr::Ints(numbers) => numbers.iter().copied().map(to_float).collect(),
+        Attr::Float(number) => vec![*number],
+        Attr::Floats(numbers) => numbers.clone(),
+        _ => return None,
+    })
+}
+
+fn numbers_by_default(default: Default) -> Option<Vec<f64>> {
+    Some(match default {
+        Default::Int(number) => vec![to_float(number)],
+        Default::Ints(numbers) => numbers.iter().copied().map(to_float).collect(),
+        Default::Float(number) => vec![number.into()],
+        Default::Floats(numbers) => numbers.iter().copied().map(f64::from).collect(),
+        Default::Str(_) | Default::Strs(_) => return None,
+    })
+}
+
+fn as_number(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// Conditions compare small numbers.
+fn to_float(number: i64) -> f64 {
+    number as f64
+}

@@ -1,0 +1,175 @@
+//! Forms of operators that a runtime lacks or gets wrong are replaced, or refused with its reason.
+#![allow(clippy::unwrap_used)]
+
+use aten2onnx_builder::{Builder, In};
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_core::dtype::Dtype::{Float16, Float32, Float64, Int64};
+use aten2onnx_core::error::Kind;
+use aten2onnx_core::sym::SymInt;
+use aten2onnx_onnx::graph::{Attr, Graph, Type, Value};
+use aten2onnx_onnx::targets::{self, Avoid, Comparison, Condition, Missing, Name, Target};
+use aten2onnx_rules::Rules;
+
+fn builder(target: &str, opset: u32) -> Builder {
+    let mut cx = Rules::default().builder(opset);
+    cx.set_target(targets::find(target).unwrap());
+    cx
+}
+
+fn input(cx: &mut Builder, name: &str, sizes: &[SymInt]) -> Value {
+    cx.input(name, Type::tensor(Float32, sizes.to_vec()))
+}
+
+fn finished(mut cx: Builder, output: Value) -> Graph {
+    cx.output("y", output);
+    cx.finish().unwrap()
+}
+
+fn ops(graph: &Graph) -> Vec<&'static str> {
+    graph.body.nodes.iter().map(|node| node.op).collect()
+}
+
+/// The operators of a call.
+fn made(cx: Builder, op: &'static str, inputs: Vec<In>, attrs: Vec<(&'static str, Attr)>) -> Vec<&'static str> {
+    let mut cx = cx;
+    let y = cx.node1(op, inputs, attrs).unwrap();
+    ops(&finished(cx, y))
+}
+
+fn n(size: i64) -> SymInt {
+    SymInt::from(size)
+}
+
+#[test]
+fn an_attribute_decides() {
+    let celu = |alpha: f64| {
+        let mut cx = builder("tract", 18);
+        let x = input(&mut cx, "x", &[n(3)]);
+        made(cx, "Celu", vec![x.into()], vec![("alpha", Attr::Float(alpha))])
+    };
+    assert_eq!(celu(1.0), ["Celu"]);
+    assert_eq!(celu(0.5), ["Div", "Elu", "Mul"]);
+}
+
+#[test]
+fn a_limit_that_the_graph_computes_decides() {
+    let range = |computed: bool| {
+        let mut cx = builder("tract", 18);
+        let x = input(&mut cx, "x", &[SymInt::symbol("s"), n(3)]);
+        let size = if computed { cx.dim(x, 0).unwrap() } else { n(5000) };
+        let limit = cx.sym_value(&size).unwrap();
+        let zero = cx.scalar(&0.into(), Int64).unwrap();
+        let one = cx.scalar(&1.into(), Int64).unwrap();
+        made(cx, "Range", vec![zero.into(), limit.into(), one.into()], vec![])
+    };
+    assert!(!range(false).contains(&"CumSum"), "{:?}", range(false));
+    assert!(range(true).contains(&"CumSum") && !range(true).contains(&"Range"), "{:?}", range(true));
+}
+
+#[test]
+fn a_dtype_and_a_given_input_decide() {
+    let gemm = |dtype, with_bias: bool| {
+        let mut cx = builder("tract", 18);
+        let a = cx.input("a", Type::tensor(dtype, vec![n(2), n(3)]));
+        let b = cx.input("b", Type::tensor(dtype, vec![n(3), n(4)]));
+        let c = cx.input("c", Type::tensor(dtype, vec![n(4)]));
+        let mut inputs = vec![a.into(), b.into()];
+        if with_bias {
+            inputs.push(c.into());
+        }
+        made(cx, "Gemm", inputs, vec![])
+    };
+    assert_eq!(gemm(Float32, true), ["Gemm"]);
+    assert_eq!(gemm(Float16, false), ["Gemm"]);
+    assert_eq!(gemm(Float16, true), ["MatMul", "Add"]);
+}
+
+#[test]
+fn half_a_transform_is_a_slice_of_all_of_it() {
+    let dft = |target: &str| {
+        let mut cx = builder(target, 18);
+        let x = input(&mut cx, "x", &[n(2), n(8), n(16), n(1)]);
+        let axis = cx.scalar(&2.into(), Int64).unwrap();
+        made(cx, "DFT", vec![x.into(), In::None, axis.into()], vec![("onesided", Attr::Int(1))])
+    };
+    assert_eq!(dft("openvino"), ["DFT", "Slice"]);
+    assert_eq!(dft("onnxruntime"), ["DFT"]);
+    // Without DFT, the products with cosines and sines are left.
+    assert!(!dft("mnn").contains(&"DFT") && dft("mnn").contains(&"MatMul"), "{:?}", dft("mnn"));
+}
+
+static OF_MATRICES: Avoid = Avoid {
+    op: "NonZero",
+    since: &[13],
+    when: &["rank(X) == 2"],
+    conditions: &[Condition::Rank(Name::Input("X"), Comparison::Equal, 2)],
+    reason: "the process ends (SIGSEGV)",
+    seen_in: "1.2",
+};
+
+#[test]
+fn what_nothing_replaces_is_refused_with_the_reason_of_the_runtime() {
+    let nonzero = |opset: u32, sizes: &[SymInt]| {
+        let mut cx = Rules::default().builder(opset);
+        cx.avoid_form(&OF_MATRICES);
+        let x = input(&mut cx, "x", sizes);
+        cx.node1("NonZero", vec![x.into()], vec![])
+    };
+    let error = nonzero(18, &[n(2), n(3)]).unwrap_err();
+    assert_eq!(error.kind, Kind::Unsupported);
+    let wanted = "the runtime does not compute `NonZero` with rank(X) == 2 (the process ends (SIGSEGV); seen in 1.2), \
+                  and no other operators can replace it";
+    assert_eq!(error.message, wanted);
+    assert!(nonzero(18, &[n(6)]).is_ok(), "of another rank");
+    assert!(nonzero(12, &[n(2), n(3)]).is_ok(), "of another version");
+}
+
+static WITHOUT_DTYPES: Target = Target {
+    runtime: "planted",
+    release: "1",
+    what: "a runtime without some dtypes",
+    kernels: false,
+    symbolic: None,
+    oldest_opset: 9,
+    newest_opset: 28,
+    newest_ir: None,
+    lacks: &[],
+    avoids: &[
+        Missing { op: "NonZero", since: 13, dtypes: &[Float32, Int64], reason: "I64 is not a number" },
+        Missing { op: "Gelu", since: 20, dtypes: &[Float64], reason: "it gives wrong numbers" },
+    ],
+    forms: &[],
+    source: "a test",
+};
+
+#[test]
+fn a_dtype_that_nothing_replaces_is_refused() {
+    let of = |opset: u32, op: &'static str, dtype: Dtype| {
+        let mut cx = Rules::default().builder(opset);
+        cx.set_target(&WITHOUT_DTYPES);
+        let x = cx.input("x", Type::tensor(dtype, vec![n(2)]));
+        cx.node1(op, vec![x.into()], vec![]).map(|y| ops(&finished(cx, y)))
+    };
+    let error = of(18, "NonZero", Int64).unwrap_err();
+    assert_eq!(error.kind, Kind::Unsupported);
+    let wanted =
+        "the runtime does not compute `NonZero` of int64 (I64 is not a number), and no other operators can replace it";
+    assert_eq!(error.message, wanted);
+    assert_eq!(of(12, "NonZero", Int64).unwrap(), ["NonZero"], "of another version");
+    assert_eq!(of(18, "NonZero", Float32).unwrap(), ["Cast", "NonZero"], "in a wider dtype");
+    assert_eq!(of(20, "Gelu", Float32).unwrap(), ["Gelu"], "of another dtype");
+    assert!(!of(20, "Gelu", Float64).unwrap().contains(&"Gelu"), "as in older opsets");
+}
+
+#[test]
+fn replacements_are_counted() {
+    let mut cx = builder("openvino", 18);
+    let x = input(&mut cx, "x", &[n(2), n(16), n(1)]);
+    let axis = cx.scalar(&1.into(), Int64).unwrap();
+    let y = cx.node1("DFT", vec![x.into(), In::None, axis.into()], vec![("onesided", Attr::Int(1))]).unwrap();
+    let graph = finished(cx, y);
+    let what: Vec<_> = graph.replaced.iter().collect();
+    assert_eq!(what.len(), 1);
+    assert!(what[0].0.starts_with("`DFT` with onesided_i == 1: "), "{what:?}");
+    assert_eq!(*what[0].1, 1);
+}
