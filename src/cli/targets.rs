@@ -38,6 +38,9 @@ fn facts(target: &Target) -> String {
     if !target.lacks.is_empty() {
         text.push_str(&format!("\nWithout\n  {}\n", target.lacks.join(", ")));
     }
+    if !target.loses_nan.is_empty() {
+        text.push_str(&format!("\nNaN becomes a number in\n  {}\n", target.loses_nan.join(", ")));
+    }
     if !target.forms.is_empty() {
         text.push_str("\nAvoided forms\n");
     }

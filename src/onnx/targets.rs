@@ -1,7 +1,10 @@
 //! Runtimes by name: the newest opset and IR version that each supports, and missing operators. The facts are in
 //! `mappings/targets/`.
 
+use std::collections::BTreeMap;
+
 use crate::facts::DEFAULT_OPSET;
+use crate::graph::Graph;
 use crate::model::Ir;
 
 include!(concat!(env!("OUT_DIR"), "/targets.rs"));
@@ -33,6 +36,8 @@ pub struct Target {
     pub avoids: &'static [Missing],
     /// Forms of operators that it lacks or gets wrong.
     pub forms: &'static [Avoid],
+    /// Operators that do not keep the NaN of their inputs.
+    pub loses_nan: &'static [&'static str],
     /// The source of these facts.
     pub source: &'static str,
 }
@@ -183,6 +188,18 @@ impl Target {
     pub fn advice(&self, symbols: impl ExactSizeIterator) -> Option<String> {
         let reason = self.symbolic.filter(|_| symbols.len() > 0)?;
         Some(format!("{reason}; `--static` or `--dim` makes symbolic sizes numbers"))
+    }
+
+    /// What to know of the nodes that do not keep NaN in this runtime.
+    pub fn nan_note(&self, graph: &Graph) -> Option<String> {
+        let mut found: BTreeMap<&str, usize> = BTreeMap::new();
+        graph.body.visit(&mut |node| {
+            if let Some(op) = self.loses_nan.iter().find(|op| **op == node.op) {
+                *found.entry(op).or_default() += 1;
+            }
+        });
+        let ops: Vec<String> = found.iter().map(|(op, count)| format!("{op} ({count})")).collect();
+        (!ops.is_empty()).then(|| format!("{}: NaN does not pass through {}, but becomes a number", self.name(), ops.join(", ")))
     }
 
     /// Checks that the runtime supports the requested IR version.

@@ -32,7 +32,7 @@ fn runtimes(schemas: &Schemas, text: &mut String) {
             let _ = writeln!(
                 text,
                 "    Target {{ runtime: {:?}, release: {:?}, what: {:?}, kernels: {}, symbolic: {:?}, oldest_opset: {}, newest_opset: {}, \
-                 newest_ir: {:?}, lacks: &{:?}, avoids: {}, forms: &[{}], source: {:?} }},",
+                 newest_ir: {:?}, lacks: &{:?}, avoids: {}, forms: &[{}], loses_nan: &{:?}, source: {:?} }},",
                 runtime.runtime,
                 release.name,
                 runtime.what,
@@ -44,6 +44,7 @@ fn runtimes(schemas: &Schemas, text: &mut String) {
                 release.lacks,
                 avoids(&release.dtypes),
                 runtime.avoid.iter().map(form).collect::<Vec<_>>().join(", "),
+                release.loses_nan(),
                 release.source,
             );
         }

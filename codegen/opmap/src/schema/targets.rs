@@ -144,6 +144,19 @@ impl Dtypes {
     }
 }
 
+/// The form of the models in `runtimes/forms`, and the case whose inputs have a NaN.
+const NAN: (&str, &str) = ("exported", "nan");
+
+impl Release {
+    /// The operators that give a number, or infinity, where ONNX Runtime keeps a NaN of their inputs.
+    pub fn loses_nan(&self) -> Vec<&str> {
+        let of_nan = self.forms.iter().filter(|form| form.form == NAN.0 && form.nonfinite.iter().any(|case| case == NAN.1));
+        let mut names: Vec<&str> = of_nan.map(|form| form.op.as_str()).collect();
+        names.dedup();
+        names
+    }
+}
+
 impl Runtime {
     /// Reads a profile.
     pub fn parse(text: &str) -> Result<Runtime, String> {
@@ -205,6 +218,14 @@ mod tests {
         let read = Runtime::parse(MEASURED).unwrap();
         assert_eq!(read.release[0].dtypes[0].avoided().collect::<Vec<_>>(), ["float64", "int8"]);
         assert_eq!(read.release[0].forms[0].wrong, ["*"]);
+    }
+
+    #[test]
+    fn operators_that_lose_nan_are_those_of_the_case_with_nan() {
+        let nan = format!("{MEASURED}[[release.forms]]\nop = \"Relu\"\nsince = [14]\nform = \"exported\"\nnonfinite = [\"nan\"]\n");
+        assert_eq!(Runtime::parse(&nan).unwrap().release[0].loses_nan(), ["Relu"]);
+        let other = nan.replace("[\"nan\"]", "[\"large\"]");
+        assert!(Runtime::parse(&other).unwrap().release[0].loses_nan().is_empty());
     }
 
     #[test]
