@@ -356,8 +356,8 @@ def check_targets():
     assert "does not support opset 18" in convert(source, 18, "--target", "tensorrt-8.4", fails=5)
     assert "does not support IR version 10" in convert(source, 17, "--target", "horizon", "--ir", 10, fails=5)
     assert "did you mean `tensorrt-8.6`" in convert(source, 17, "--target", "tensorrt-8.61", fails=2)
-    modulo = model([h.make_node("Shrink", ["x"], ["y"])], [value("x")], [value("y")], opset=13)
-    assert "the runtime has no `Shrink`" in convert(modulo, 13, "--target", "tensorrt-8.4", fails=5)
+    unpool = model([h.make_node("MaxUnpool", ["x", "i"], ["y"], kernel_shape=[2])], [value("x", shape=(1, 1, 2)), value("i", T.INT64, (1, 1, 2))], [value("y", shape=(1, 1, 4))], opset=13)
+    assert "the runtime has no `MaxUnpool`" in convert(unpool, 13, "--target", "tensorrt-8.4", fails=5)
 
 
 if sys.argv[1] == "--make":
