@@ -93,7 +93,7 @@ def check(file, facts, ops, limits):
     claimed = facts_file.restrict(facts_file.read(file), ops)
     lines = facts_file.differences(claimed, facts_file.without_reasons(facts))
     if facts_file.limits(file) != limits:
-        lines.append(f"newest opset and IR: the file claims {facts_file.limits(file)}, but {limits} was measured")
+        lines.append(f"newest opset, IR and unknown dtypes: the file claims {facts_file.limits(file)}, but {limits} was measured")
     for line in lines:
         print(line)
     print(f"{file.name}: {len(lines)} differences in {len(ops)} operators")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from . import _progress
@@ -22,6 +23,7 @@ def convert(
     target: str | None = None,
     ir_version: int | str = "lowest",
     external_data: bool | str = "auto",
+    dims: Mapping[str, int] | None = None,
     inline_functions: bool = False,
     mappings: Paths = (),
     optimize: bool = False,
@@ -36,6 +38,7 @@ def convert(
         target: The runtime, such as "tensorrt-8.6". Operators that it lacks are lowered. `aten2onnx targets` lists the runtimes.
         ir_version: The IR version: "lowest" that can hold the model, "release" for that of the opset's ONNX release, or a number.
         external_data: Where the weights go: "auto" (as in the source), "always" or True, "never" or False.
+        dims: Sizes that become constant, by the name of a symbolic dimension, or by an input and its axis: `{"batch": 1, "x:1": 128}`.
         inline_functions: Whether to inline local functions.
         mappings: Mapping files or folders whose `lower` rules replace the built-in ones.
         optimize: Whether to run the optimization passes of exports, which also drop unused values.
@@ -58,6 +61,7 @@ def convert(
             "ir": str(ir_version),
             "external_data": external_data_choice(external_data),
         },
+        "dims": [f"{name}={size}" for name, size in (dims or {}).items()],
         "inline_functions": inline_functions,
         "opt_level": int(optimize),
     }

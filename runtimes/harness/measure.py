@@ -17,6 +17,8 @@ from .worker import Worker
 
 # The newest that the exporter writes.
 NEWEST_OPSET, NEWEST_IR = 26, 13
+# Dtypes that NumPy lacks, and so the cases of single operators.
+OTHER_DTYPES = {"bfloat16": TensorProto.BFLOAT16}
 
 
 def measure(runtime, cases, seconds=30.0, say=print):
@@ -83,13 +85,14 @@ def in_force(op, opset):
 
 
 def limits(runtime):
-    """The newest opset and IR version with which the runtime runs the addition of two tensors."""
+    """The newest opset and IR version with which the runtime runs the addition of two tensors, and the dtypes that it does not know."""
     with Worker(runtime) as worker, tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.onnx")
         opsets = [opset for opset in range(9, NEWEST_OPSET + 1) if adds(worker, path, opset, 4)]
         oldest = min(opsets, default=0)
         irs = [ir for ir in range(4, NEWEST_IR + 1) if adds(worker, path, oldest, ir)]
-    return max(opsets, default=0), max(irs, default=0)
+        unknown = [name for name, dtype in OTHER_DTYPES.items() if not multiplies(worker, path, dtype)]
+    return max(opsets, default=0), max(irs, default=0), unknown
 
 
 def adds(worker, path, opset, ir):
@@ -102,3 +105,16 @@ def adds(worker, path, opset, ir):
     x = np.array([1, 2], "float32")
     result = worker.run(path, {"x": x, "y": x})
     return result.verdict == "ran" and verdict.compare(result.outputs, [x + x])[0] == "right"
+
+
+def multiplies(worker, path, dtype):
+    """Whether the runtime runs a product of matrices in a dtype, with a weight of it, between inputs and outputs of float32."""
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 2]) for name in "xy"]
+    values_of_weight = np.array([1, 2, 3, 4], helper.tensor_dtype_to_np_dtype(dtype))
+    weight = helper.make_tensor("w", dtype, [2, 2], values_of_weight.tobytes(), raw=True)
+    nodes = [helper.make_node("Cast", ["x"], ["a"], to=dtype), helper.make_node("MatMul", ["a", "w"], ["b"]), helper.make_node("Cast", ["b"], ["y"], to=TensorProto.FLOAT)]
+    graph = helper.make_graph(nodes, "main", values[:1], values[1:], [weight])
+    path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8).SerializeToString())
+    x = np.array([[1, 2], [0, 4]], "float32")
+    result = worker.run(path, {"x": x})
+    return result.verdict == "ran" and verdict.compare(result.outputs, [x @ np.array([[1, 2], [3, 4]], "float32")])[0] == "right"

@@ -35,6 +35,10 @@ fn facts(target: &Target) -> String {
     if let Some(reason) = target.symbolic {
         text.push_str(&format!("sizes     numbers: {reason}\n"));
     }
+    if !target.lacks_dtypes.is_empty() {
+        let names: Vec<String> = target.lacks_dtypes.iter().map(ToString::to_string).collect();
+        text.push_str(&format!("dtypes    not {}\n", names.join(", ")));
+    }
     if !target.lacks.is_empty() {
         text.push_str(&format!("\nWithout\n  {}\n", target.lacks.join(", ")));
     }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::dims::Sizes;
 use super::graph::Conversion;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::Result;
@@ -27,6 +28,7 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Exporte
         tensors,
         weight_inputs,
         texts,
+        types,
         ..
     } = conversion;
     let passes = options.output.passes(options.opt_level);
@@ -43,7 +45,7 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Exporte
     let mut result = aten2onnx_onnx::model::build(&graph, &named)?;
     name_defaults(&mut result, &graph, &defaults);
     let kept: Vec<_> = functions.kept(model).cloned().collect();
-    restore_graph(&mut result, source, &weight_inputs);
+    restore_graph(&mut result, source, &weight_inputs, &types.sizes);
     restore_model(&mut result.proto, model, &graph, target_opset);
     result.proto.functions = kept;
     for function in &mut result.proto.functions {
@@ -53,6 +55,7 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Exporte
     ir::set(&mut result, asked)?;
     if let Some(target) = options.output.target {
         target.check_needed_ir(result.proto.ir_version())?;
+        target.check_dtypes(&graph)?;
     }
     let metadata = result.proto.ir_version() >= METADATA_IR;
     if let Some(proto) = &mut result.proto.graph {
@@ -72,7 +75,7 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Exporte
 }
 
 /// Restores the declarations of inputs and outputs: types, names of dimensions, texts.
-fn restore_graph(result: &mut Model, source: &GraphProto, weights: &std::collections::HashSet<&str>) {
+fn restore_graph(result: &mut Model, source: &GraphProto, weights: &std::collections::HashSet<&str>, sizes: &Sizes) {
     let Some(graph) = &mut result.proto.graph else { return };
     graph.name.clone_from(&source.name);
     graph.doc_string.clone_from(&source.doc_string);
@@ -80,7 +83,12 @@ fn restore_graph(result: &mut Model, source: &GraphProto, weights: &std::collect
     // The declaration of an output may omit its type or shape.
     let inferred = std::mem::take(&mut graph.output);
     let stated = source.output.iter().zip(inferred);
-    graph.output = stated.map(|(stated, inferred)| if has_shape(stated) { stated.clone() } else { inferred }).collect();
+    let is_kept = |stated: &ValueInfoProto, inferred: &ValueInfoProto| {
+        has_shape(stated) && (sizes.is_empty() || !has_shape(inferred))
+    };
+    graph.output =
+        stated.map(|(stated, inferred)| if is_kept(stated, &inferred) { stated.clone() } else { inferred }).collect();
+    graph.input.iter_mut().for_each(|input| sizes.state(input));
     for info in graph.input.iter_mut().chain(&mut graph.output) {
         info.metadata_props.clear();
     }

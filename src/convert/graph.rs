@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::dims::Sizes;
 use super::report::Problems;
 use super::scope::{Names, Scope, Scopes};
 use super::tensors::{Tensor, Tensors};
@@ -71,7 +72,7 @@ pub fn convert(source: &Source, options: &ConvertOptions, target_opset: u32) -> 
         opset,
         target_opset,
         tensors: Tensors::new(source),
-        types: Types::default(),
+        types: Types::new(Sizes::of(graph, &options.dims)?),
         scopes: Scopes::default(),
         names: Names::default(),
         functions: functions::Functions::new(model, opset, target_opset, options.inline_functions)?,
@@ -131,7 +132,9 @@ impl<'a> Conversion<'a> {
                 continue;
             }
             let ty = input.r#type.as_ref().and_then(|ty| self.types.read(&self.builder, ty));
-            let value = self.builder.input(name, ty.unwrap_or_else(Type::unknown));
+            let mut ty = ty.unwrap_or_else(Type::unknown);
+            self.types.sizes.fill(name, &mut ty);
+            let value = self.builder.input(name, ty);
             self.names.name_outermost(value, name);
             self.scopes.define(name, Some(Known { value, constant: None }))?;
             if weights.contains(name) {

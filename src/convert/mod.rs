@@ -9,6 +9,7 @@
 //! traverse the model; `finish` restores names, texts and metadata.
 
 mod attributes;
+mod dims;
 mod finish;
 mod functions;
 mod graph;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::dims::Sizes;
 use aten2onnx_builder::Builder;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::sym::SymInt;
@@ -14,11 +15,18 @@ const MAX_DEPTH: u32 = 8;
 /// Reads types. Equal texts of dimensions are equal sizes.
 #[derive(Debug, Default)]
 pub struct Types {
+    /// Symbolic sizes that become numbers.
+    pub(super) sizes: Sizes,
     /// Symbols for expressions, which are not parsed.
     opaque: HashMap<String, SymInt>,
 }
 
 impl Types {
+    /// Reads types with some sizes as numbers.
+    pub fn new(sizes: Sizes) -> Types {
+        Types { sizes, opaque: HashMap::new() }
+    }
+
     /// The type; None if it is not declared, or not a tensor, sequence or optional (a map, a sparse tensor).
     pub fn read(&mut self, builder: &Builder, proto: &TypeProto) -> Option<Type> {
         self.nested(builder, proto, 0)
@@ -50,6 +58,9 @@ impl Types {
     fn size(&mut self, builder: &Builder, dim: Option<&Dim>) -> SymInt {
         match dim {
             Some(Dim::DimValue(size)) if *size >= 0 => SymInt::from(*size),
+            Some(Dim::DimParam(name)) if self.sizes.named(name).is_some() => {
+                self.sizes.named(name).map_or_else(|| builder.unknown_size(), SymInt::from)
+            }
             Some(Dim::DimParam(name)) if is_identifier(name) => SymInt::symbol(name.as_str()),
             Some(Dim::DimParam(text)) if !matches!(text.as_str(), "" | "?" | "-1") => {
                 let count = self.opaque.len();

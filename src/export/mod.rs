@@ -53,6 +53,9 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
         let help = error.help.clone().or_else(|| advice.clone().filter(|_| error.kind == Kind::Unsupported));
         Error { help, ..error }.at(program.source.clone())
     })?;
+    if let Some(target) = options.output.target {
+        target.check_dtypes(&graph).map_err(|error| error.at(program.source.clone()))?;
+    }
     program.notes.extend(options.output.target.and_then(|target| target.nan_note(&graph)));
     program.notes.extend(advice.zip(options.output.target).map(|(text, target)| format!("{}: {text}", target.name())));
     let named = ModelOptions {

@@ -30,6 +30,8 @@ pub struct Target {
     pub newest_opset: u32,
     /// The newest supported IR version, if known.
     pub newest_ir: Option<u32>,
+    /// Dtypes that no operator takes.
+    pub lacks_dtypes: &'static [Dtype],
     /// Operators that are missing entirely.
     pub lacks: &'static [&'static str],
     /// Dtypes of operators that it lacks or gets wrong.
@@ -190,6 +192,23 @@ impl Target {
         Some(format!("{reason}; `--static` or `--dim` makes symbolic sizes numbers"))
     }
 
+    /// Checks that the runtime knows the dtypes of all values of a model.
+    pub fn check_dtypes(&self, graph: &Graph) -> Result<()> {
+        let mut used = graph.body.inputs.iter().chain(&graph.initializers).copied().collect::<Vec<_>>();
+        graph.body.visit(&mut |node| used.extend(node.outputs.iter().flatten()));
+        let mut unknown =
+            used.into_iter().map(|value| graph.info(value)).filter(|info| self.lacks_dtypes.contains(&info.ty.dtype()));
+        let Some(first) = unknown.next() else { return Ok(()) };
+        let dtype = first.ty.dtype();
+        Err(Error::unsupported(format!(
+            "{} lacks {dtype}, the dtype of `{}` and {} other values",
+            self.name(),
+            first.name,
+            unknown.count()
+        ))
+        .help("convert the model to float32 or float16 before it is exported: `model.float()`"))
+    }
+
     /// What to know of the nodes that do not keep NaN in this runtime.
     pub fn nan_note(&self, graph: &Graph) -> Option<String> {
         let mut found: BTreeMap<&str, usize> = BTreeMap::new();
@@ -199,7 +218,8 @@ impl Target {
             }
         });
         let ops: Vec<String> = found.iter().map(|(op, count)| format!("{op} ({count})")).collect();
-        (!ops.is_empty()).then(|| format!("{}: NaN does not pass through {}, but becomes a number", self.name(), ops.join(", ")))
+        (!ops.is_empty())
+            .then(|| format!("{}: NaN does not pass through {}, but becomes a number", self.name(), ops.join(", ")))
     }
 
     /// Checks that the runtime supports the requested IR version.

@@ -142,6 +142,10 @@ pub struct ConvertOptions {
     /// The target of the model. With [`ExternalData::Auto`], weights are stored as in the source.
     #[cfg_attr(feature = "cli", command(flatten))]
     pub output: OutputOptions,
+    /// Make a symbolic size constant, given by its name or as an input and its axis
+    #[cfg_attr(feature = "cli", arg(long = "dim", value_name = "batch=1|x:0=1"))]
+    #[serde(deserialize_with = "read::texts")]
+    pub dims: Vec<DimName>,
     /// Replace calls of local functions by their bodies
     #[cfg_attr(feature = "cli", arg(long))]
     pub inline_functions: bool,

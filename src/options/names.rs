@@ -1,5 +1,6 @@
 //! Names that a user gives to dimensions, inputs and outputs, in the syntax of the command line.
 
+use std::fmt;
 use std::str::FromStr;
 
 /// A name for a symbolic dimension.
@@ -33,6 +34,15 @@ impl WhichDim {
         match self {
             WhichDim::Symbol(symbol) => Some(symbol),
             WhichDim::Axis(..) => None,
+        }
+    }
+}
+
+impl fmt::Display for WhichDim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WhichDim::Symbol(symbol) => f.write_str(symbol),
+            WhichDim::Axis(input, axis) => write!(f, "{input}:{axis}"),
         }
     }
 }

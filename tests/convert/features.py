@@ -347,6 +347,25 @@ def check_mappings():
     same(source, own, {"x": x()})
 
 
+def check_sizes():
+    """`--dim` makes sizes of inputs constant, and what follows from them."""
+    source = model(
+        [h.make_node("Shape", ["x"], ["s"]), h.make_node("ConstantOfShape", ["s"], ["z"]), h.make_node("Add", ["x", "z"], ["y"])],
+        [value("x", shape=("batch", None, 3))], [value("y", shape=("batch", None, 3))], opset=18)
+    made = convert(source, 18, "--dim", "batch=2", "--dim", "x:1=4", "-O1")
+    sizes = [d.dim_value for d in made.graph.input[0].type.tensor_type.shape.dim]
+    assert sizes == [2, 4, 3], sizes
+    assert [d.dim_value for d in made.graph.output[0].type.tensor_type.shape.dim] == [2, 4, 3]
+    assert not [n.op_type for n in made.graph.node if n.op_type == "Shape"]
+    same(source, made, {"x": np.ones((2, 4, 3), np.float32)})
+    assert "the inputs have `batch`" in convert(source, 18, "--dim", "n=2", fails=5)
+    assert "the model has `x`" in convert(source, 18, "--dim", "y:0=2", fails=5)
+    assert "has no axis 3" in convert(source, 18, "--dim", "x:3=2", fails=5)
+    assert "is 3, not 4" in convert(source, 18, "--dim", "x:-1=4", fails=5)
+    assert "two sizes are given for `x:0`" in convert(source, 18, "--dim", "batch=2", "--dim", "x:0=3", fails=5)
+    assert "does not rename" in convert(source, 18, "--dim", "batch=b", fails=5)
+
+
 def check_targets():
     source = model([h.make_node("LayerNormalization", ["x", "s"], ["y"])], [value("x")], [value("y")], [nh.from_array(np.ones(3, np.float32), "s")], opset=18)
     made = convert(source, 17, "--target", "tensorrt-8.5")

@@ -32,7 +32,7 @@ fn runtimes(schemas: &Schemas, text: &mut String) {
             let _ = writeln!(
                 text,
                 "    Target {{ runtime: {:?}, release: {:?}, what: {:?}, kernels: {}, symbolic: {:?}, oldest_opset: {}, newest_opset: {}, \
-                 newest_ir: {:?}, lacks: &{:?}, avoids: {}, forms: &[{}], loses_nan: &{:?}, source: {:?} }},",
+                 newest_ir: {:?}, lacks_dtypes: {}, lacks: &{:?}, avoids: {}, forms: &[{}], loses_nan: &{:?}, source: {:?} }},",
                 runtime.runtime,
                 release.name,
                 runtime.what,
@@ -41,6 +41,7 @@ fn runtimes(schemas: &Schemas, text: &mut String) {
                 release.oldest_opset.unwrap_or(schemas.opsets.min).max(schemas.opsets.min),
                 release.newest_opset,
                 release.newest_ir,
+                dtypes(&release.lacks_dtypes),
                 release.lacks,
                 avoids(&release.dtypes),
                 runtime.avoid.iter().map(form).collect::<Vec<_>>().join(", "),
@@ -57,6 +58,16 @@ fn avoids(dtypes: &[Dtypes]) -> String {
     let entries: Vec<String> = dtypes.iter().flat_map(|of| of.since.iter().map(|since| missing(of, *since))).collect();
     let import = if entries.is_empty() { "" } else { "use aten2onnx_core::dtype::Dtype::*; " };
     format!("{{ {import}&[{}] }}", entries.join(", "))
+}
+
+/// Dtypes whose names were checked when the file was read.
+fn dtypes(names: &[String]) -> String {
+    let paths: Vec<String> = names
+        .iter()
+        .filter_map(|name| variant(name))
+        .map(|name| format!("aten2onnx_core::dtype::Dtype::{name}"))
+        .collect();
+    format!("&[{}]", paths.join(", "))
 }
 
 fn missing(of: &Dtypes, since: u32) -> String {

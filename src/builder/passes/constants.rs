@@ -14,6 +14,9 @@ use aten2onnx_onnx::graph::{Constant, Node, Source, Value};
 const LIMIT: u64 = 128 << 10;
 
 pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+    if let Some(constant) = content(cx, node) {
+        return Some(cx.builder.intern(constant));
+    }
     if node.inputs.is_empty() || !node.inputs.iter().flatten().all(|value| is_known(cx, *value)) {
         return None;
     }
@@ -33,6 +36,13 @@ pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let inputs: Vec<&Constant> = inputs.iter().collect();
     let constant = evaluate(node.op, &node.attrs, &inputs, &ty)?;
     Some(cx.builder.intern(constant))
+}
+
+/// The numbers of an integer tensor that follow from sizes. Models of others compute them with nodes (`Shape`).
+fn content(cx: &Rewriter<'_>, node: &Node) -> Option<Constant> {
+    let [Some(result)] = node.outputs[..] else { return None };
+    let numbers = cx.builder.content(result)?;
+    cx.builder.content_as_constant(cx.builder.ty(result), numbers)
 }
 
 fn is_known(cx: &Rewriter<'_>, value: Value) -> bool {

@@ -3,7 +3,7 @@
 
 use aten2onnx_builder::{Builder, In};
 use aten2onnx_core::dtype::Dtype;
-use aten2onnx_core::dtype::Dtype::{Float16, Float32, Float64, Int64};
+use aten2onnx_core::dtype::Dtype::{Bfloat16, Float16, Float32, Float64, Int64};
 use aten2onnx_core::error::Kind;
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Graph, Type, Value};
@@ -133,12 +133,14 @@ static WITHOUT_DTYPES: Target = Target {
     oldest_opset: 9,
     newest_opset: 28,
     newest_ir: None,
+    lacks_dtypes: &[Bfloat16],
     lacks: &[],
     avoids: &[
         Missing { op: "NonZero", since: 13, dtypes: &[Float32, Int64], reason: "I64 is not a number" },
         Missing { op: "Gelu", since: 20, dtypes: &[Float64], reason: "it gives wrong numbers" },
     ],
     forms: &[],
+    loses_nan: &["Relu", "Max"],
     source: "a test",
 };
 
@@ -159,6 +161,31 @@ fn a_dtype_that_nothing_replaces_is_refused() {
     assert_eq!(of(18, "NonZero", Float32).unwrap(), ["Cast", "NonZero"], "in a wider dtype");
     assert_eq!(of(20, "Gelu", Float32).unwrap(), ["Gelu"], "of another dtype");
     assert!(!of(20, "Gelu", Float64).unwrap().contains(&"Gelu"), "as in older opsets");
+}
+
+#[test]
+fn a_dtype_that_the_runtime_does_not_know_is_refused() {
+    let of = |dtype| {
+        let mut cx = Rules::default().builder(18);
+        let x = cx.input("x", Type::tensor(dtype, vec![n(2)]));
+        let y = cx.node1("Abs", vec![x.into()], vec![]).unwrap();
+        WITHOUT_DTYPES.check_dtypes(&finished(cx, y))
+    };
+    assert!(of(Float16).is_ok());
+    let error = of(Bfloat16).unwrap_err();
+    assert_eq!(error.kind, Kind::Unsupported);
+    assert!(error.message.starts_with("planted-1 lacks bfloat16, the dtype of `x` and 1 other values"), "{error}");
+}
+
+#[test]
+fn operators_that_lose_nan_are_told() {
+    let mut cx = Rules::default().builder(18);
+    let x = input(&mut cx, "x", &[n(2)]);
+    let y = cx.node1("Relu", vec![x.into()], vec![]).unwrap();
+    let z = cx.node1("Relu", vec![y.into()], vec![]).unwrap();
+    let z = cx.node1("Abs", vec![z.into()], vec![]).unwrap();
+    let note = WITHOUT_DTYPES.nan_note(&finished(cx, z)).unwrap();
+    assert_eq!(note, "planted-1: NaN does not pass through Relu (2), but becomes a number");
 }
 
 #[test]

@@ -81,6 +81,9 @@ pub struct Release {
     pub newest_ir: Option<u32>,
     /// What it does with symbolic sizes, if it needs numbers in general.
     pub symbolic: Option<String>,
+    /// Dtypes (PyTorch's names) that no operator takes.
+    #[serde(default)]
+    pub lacks_dtypes: Vec<String>,
     /// Operators without any kernel.
     #[serde(default)]
     pub lacks: Vec<String>,
@@ -150,7 +153,8 @@ const NAN: (&str, &str) = ("exported", "nan");
 impl Release {
     /// The operators that give a number, or infinity, where ONNX Runtime keeps a NaN of their inputs.
     pub fn loses_nan(&self) -> Vec<&str> {
-        let of_nan = self.forms.iter().filter(|form| form.form == NAN.0 && form.nonfinite.iter().any(|case| case == NAN.1));
+        let of_nan =
+            self.forms.iter().filter(|form| form.form == NAN.0 && form.nonfinite.iter().any(|case| case == NAN.1));
         let mut names: Vec<&str> = of_nan.map(|form| form.op.as_str()).collect();
         names.dedup();
         names
@@ -173,7 +177,8 @@ impl Runtime {
 
     /// The dtypes that some release avoids.
     fn avoided(&self) -> impl Iterator<Item = &str> {
-        self.release.iter().flat_map(|release| &release.dtypes).flat_map(Dtypes::avoided)
+        let whole = self.release.iter().flat_map(|release| &release.lacks_dtypes).map(String::as_str);
+        whole.chain(self.release.iter().flat_map(|release| &release.dtypes).flat_map(Dtypes::avoided))
     }
 }
 
@@ -222,7 +227,9 @@ mod tests {
 
     #[test]
     fn operators_that_lose_nan_are_those_of_the_case_with_nan() {
-        let nan = format!("{MEASURED}[[release.forms]]\nop = \"Relu\"\nsince = [14]\nform = \"exported\"\nnonfinite = [\"nan\"]\n");
+        let nan = format!(
+            "{MEASURED}[[release.forms]]\nop = \"Relu\"\nsince = [14]\nform = \"exported\"\nnonfinite = [\"nan\"]\n"
+        );
         assert_eq!(Runtime::parse(&nan).unwrap().release[0].loses_nan(), ["Relu"]);
         let other = nan.replace("[\"nan\"]", "[\"large\"]");
         assert!(Runtime::parse(&other).unwrap().release[0].loses_nan().is_empty());
@@ -231,6 +238,8 @@ mod tests {
     #[test]
     fn unknown_dtypes_and_missing_sources_are_errors() {
         assert_eq!(Runtime::parse(&MEASURED.replace("int8", "int7")).unwrap_err(), "`int7` is not a dtype");
+        let whole = MEASURED.replace("newest_opset = 18", "newest_opset = 18\nlacks_dtypes = [\"bf16\"]");
+        assert_eq!(Runtime::parse(&whole).unwrap_err(), "`bf16` is not a dtype");
         assert!(Runtime::parse(&MEASURED.replace("\"measured\"", "\"\"")).unwrap_err().contains("no source"));
     }
 }
