@@ -106,6 +106,15 @@ def test_convert_returns_the_type_of_its_argument(mobilenet, tmp_path) -> None:
     assert onnx.load(tmp_path / "m.onnx") == converted
 
 
+def test_convert_makes_sizes_constant(mobilenet) -> None:
+    proto = aten2onnx.export(mobilenet).model_proto
+    name = proto.graph.input[0].type.tensor_type.shape.dim[0].dim_param
+    made = aten2onnx.convert(proto, dims={name: 3})
+    assert made.graph.input[0].type.tensor_type.shape.dim[0].dim_value == 3
+    with pytest.raises(aten2onnx.UnsupportedError, match="no dimension `nothing`"):
+        aten2onnx.convert(proto, dims={"nothing": 3})
+
+
 def test_convert_in_memory_includes_external_weights(mobilenet, tmp_path) -> None:
     program = aten2onnx.export(mobilenet)
     program.save(tmp_path / "beside.onnx", external_data=True)
