@@ -8,6 +8,7 @@ mod model;
 mod options;
 mod program;
 mod support;
+mod traced;
 mod work;
 
 use std::ffi::OsString;
