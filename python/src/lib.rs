@@ -15,6 +15,10 @@ use std::ffi::OsString;
 
 use pyo3::prelude::*;
 
+/// Exports allocate millions of names and shapes. What Python allocates is its own affair.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The module `aten2onnx._native`.
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -36,7 +36,7 @@ def result(exported: Any) -> tuple[str, Any]:
     """The model and a description of the program, or the error."""
     try:
         native = _live.LiveProgram(exported, "net").native
-        return native.inspect(rules())[0], native.export(rules(), json.dumps(OPTIONS)).serialized()
+        return native.inspect(rules(()))[0], native.export(rules(()), json.dumps(OPTIONS)).serialized()
     except aten2onnx.Error as error:
         return str(error), None
 
@@ -83,7 +83,7 @@ def samples() -> Iterator[Any]:
             yield pytest.param(make, id=name)
 
 
-@pytest.mark.parametrize("make", samples())
+@pytest.mark.parametrize("make", [*samples()])
 def test_the_sample_archives(make, monkeypatch) -> None:
     both(make(), monkeypatch)
 
@@ -93,7 +93,7 @@ def zoo() -> Iterator[Any]:
         yield pytest.param(make, id=make.__name__)
 
 
-@pytest.mark.parametrize("make", zoo())
+@pytest.mark.parametrize("make", [*zoo()])
 def test_whole_models(make, monkeypatch) -> None:
     net, args, _, shapes = make()
     _, model = both(torch.export.export(net.eval(), args, dynamic_shapes=shapes), monkeypatch)
@@ -106,7 +106,7 @@ def cases() -> Iterator[Any]:
             yield pytest.param(build, id=f"{theme}-{name}")
 
 
-@pytest.mark.parametrize("build", cases())
+@pytest.mark.parametrize("build", [*cases()])
 def test_programs_of_the_dialect(build, monkeypatch) -> None:
     case = build()
     torch.set_default_dtype(case.default)
@@ -133,8 +133,12 @@ class Function(nn.Module):
         return self.function(self, *args)
 
 
-@torch.library.custom_op("aten2onnx_traced::scaled", mutates_args=())
-def scaled(x: torch.Tensor, factors: list[float], names: list[str], mode: str = "sum", other: torch.Tensor | None = None, flag: bool = False) -> torch.Tensor:
+@torch.library.custom_op(
+    "aten2onnx_traced::scaled",
+    mutates_args=(),
+    schema="(Tensor x, float[] factors, str[] names, str mode='sum', Tensor? other=None, bool flag=False) -> Tensor",
+)
+def scaled(x, factors, names, mode="sum", other=None, flag=False):
     return x * sum(factors)
 
 
@@ -143,8 +147,8 @@ def _(x, factors, names, mode="sum", other=None, flag=False):
     return torch.empty_like(x)
 
 
-@torch.library.custom_op("aten2onnx_traced::several", mutates_args=())
-def several(x: torch.Tensor, size: int) -> tuple[torch.Tensor, list[torch.Tensor], int]:
+@torch.library.custom_op("aten2onnx_traced::several", mutates_args=(), schema="(Tensor x, SymInt size) -> (Tensor, Tensor[], SymInt)")
+def several(x, size):
     return x.clone(), [x + 1, x + 2], size
 
 

@@ -18,7 +18,7 @@ pub struct Values<'t, 'py> {
     dtypes: HashMap<usize, i64>,
     /// By the address of the symbolic number, which is kept alive.
     numbers: HashMap<usize, (Bound<'py, PyAny>, SymInt<'static>)>,
-    /// The texts of expressions.
+    /// The texts of expressions; None for known numbers.
     texts: Bound<'py, PyDict>,
 }
 
@@ -80,22 +80,31 @@ impl<'t, 'py> Values<'t, 'py> {
 
     fn symbolic(&mut self, number: &Bound<'py, PyAny>, node: &Bound<'py, PyAny>) -> Read<SymInt<'static>> {
         let py = number.py();
-        let expression = node.getattr(intern!(py, "expr"))?;
-        if expression.is_instance(&self.types.integer)? {
+        let written = self.written(node)?;
+        if written.is_none() {
             return Ok(SymInt::AsInt(py.get_type::<PyInt>().call1((number,))?.extract()?));
         }
         let hint: Option<i64> = node.getattr(intern!(py, "hint"))?.extract()?;
-        let expr_str = self.expression(&expression)?.into();
-        Ok(SymInt::AsExpr(SymExpr { expr_str, hint: hint.map(Hint::AsInt) }))
+        Ok(SymInt::AsExpr(SymExpr { expr_str: text(&written)?.into(), hint: hint.map(Hint::AsInt) }))
     }
 
-    fn expression(&mut self, expression: &Bound<'py, PyAny>) -> Read<String> {
-        if let Some(known) = self.texts.get_item(expression)? {
-            return text(&known);
+    /// The text of the expression of a symbolic number; None if it is known.
+    fn written(&self, node: &Bound<'py, PyAny>) -> Read<Bound<'py, PyAny>> {
+        let py = node.py();
+        // `expr` is what is known by now of `_expr`. PyTorch looks through the whole expression to find out.
+        let recorded = node.getattr_opt(intern!(py, "_expr"))?;
+        if let Some(recorded) = &recorded
+            && let Some(known) = self.texts.get_item(recorded)?
+        {
+            return Ok(known);
         }
-        let written = self.types.expression.call1((expression,))?;
-        self.texts.set_item(expression, &written)?;
-        text(&written)
+        let expression = node.getattr(intern!(py, "expr"))?;
+        let written = match expression.is_instance(&self.types.integer)? {
+            true => py.None().into_bound(py),
+            false => self.types.expression.call1((&expression,))?,
+        };
+        self.texts.set_item(recorded.unwrap_or(expression), &written)?;
+        Ok(written)
     }
 
     pub fn sym_float(&self, number: &Bound<'py, PyAny>) -> Read<SymFloat> {
