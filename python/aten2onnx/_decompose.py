@@ -37,6 +37,8 @@ def overload(operator: str) -> Any:
 
 
 def _table(operators: list[str]) -> dict[Any, Callable[..., Any]]:
+    if not operators:
+        return {}  # PyTorch takes long to list its decompositions.
     import torch
     from torch._decomp import global_decomposition_table
 

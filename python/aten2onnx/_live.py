@@ -1,14 +1,17 @@
-"""Passes an ExportedProgram in memory to the native library: the graph as JSON, the weights by pointer."""
+"""Passes an ExportedProgram in memory to the native library, which reads its graph and gets its weights by pointer."""
 
 from __future__ import annotations
 
-import json
+import logging
 from collections.abc import Mapping
 from typing import Any
 
+from . import _serialized
 from ._capture import quiet
 from ._errors import InputError, UnsupportedError
 from ._native import Program
+
+_log = logging.getLogger(__name__)
 
 
 class LiveProgram:
@@ -22,7 +25,7 @@ class LiveProgram:
         self._tensors: list[tuple[str, Any, int, int]] = []
         state = self._lent(self.exported.state_dict)
         constants = self._lent(self.exported.constants)
-        self.native = Program.live(name, document(self.exported), state, constants)
+        self.native = _native(name, self.exported, state, constants)
 
     def check(self) -> None:
         """Raises an error if the storage of a weight was resized, because it must not be read then."""
@@ -56,53 +59,15 @@ class LiveProgram:
         return described
 
 
-def document(exported: Any) -> bytes:
-    """Returns the JSON of a program without its weights, as torch.export.save writes it."""
-    import torch
-    from torch._export.serde import serialize as serde
+def _native(name: str, exported: Any, state: dict[str, dict[str, Any]], constants: dict[str, dict[str, Any]]) -> Program:
+    """Reads the graph, or what PyTorch's serializer writes of it: that takes thirty times as long, but knows rare arguments."""
     from torch._export.serde.schema import SCHEMA_VERSION
 
-    serializer = _serializer(exported)
     try:
-        graph = serializer.serialize_graph(exported.graph_module)
-        signature = serializer.serialize_signature(exported.graph_signature)
-    except (serde.SerializeError, AssertionError, NotImplementedError) as error:
-        raise UnsupportedError(
-            f"PyTorch cannot serialize this program: {_essence(error)}", help="`torch.export.save` fails in the same way"
-        ) from error
-    program = {
-        "graph_module": {"graph": graph, "signature": signature},
-        "range_constraints": serde.serialize_range_constraints(exported.range_constraints),
-        "schema_version": {"major": SCHEMA_VERSION[0], "minor": SCHEMA_VERSION[1]},
-        "torch_version": torch.__version__,
-    }
-    return json.dumps(serde._dataclass_to_dict(program), cls=serde.EnumEncoder, allow_nan=False).encode()
-
-
-def _essence(error: Exception) -> str:
-    """Returns the node and the reason from PyTorch's message, which also contains the graph and a traceback."""
-    first, *_, last = str(error).splitlines() * 2 or [""]
-    node = first.split(" in graph:")[0]
-    return node if last in ("", first) else f"{node}: {last.split(': ', 1)[-1]}"
-
-
-def _serializer(exported: Any) -> Any:
-    """Returns PyTorch's serializer, extended to nodes of `torch.onnx.ops.symbolic`."""
-    from torch._export.serde import serialize as serde
-
-    serializer = serde.GraphModuleSerializer(exported.graph_signature, exported.module_call_graph)
-    plain = serializer.serialize_inputs
-
-    def serialize_inputs(target: Any, args: Any, kwargs: Any = None) -> Any:
-        if getattr(target, "namespace", None) == "onnx_symbolic":
-            # PyTorch only serializes lists of lists if they contain tuples of known ints. The outputs have the shapes.
-            places = [tuple(place) for place in kwargs["attr_pos"]]
-            kwargs = {name: value for name, value in kwargs.items() if name not in ("shapes", "attr_pos")}
-            kwargs |= {"attr_pos": places} if places else {}
-        return plain(target, args, kwargs)
-
-    serializer.serialize_inputs = serialize_inputs  # type: ignore[method-assign]  # the class is final
-    return serializer
+        return Program.traced(name, exported, _serialized.ranges(exported), tuple(SCHEMA_VERSION), state, constants)
+    except NotImplementedError as reason:
+        _log.debug("%s is read through PyTorch's serializer: %s", name, reason)
+        return Program.live(name, _serialized.document(exported), state, constants)
 
 
 def _plain(exported: Any) -> Any:

@@ -8,11 +8,16 @@ mod model;
 mod options;
 mod program;
 mod support;
+mod traced;
 mod work;
 
 use std::ffi::OsString;
 
 use pyo3::prelude::*;
+
+/// Exports allocate millions of names and shapes. What Python allocates is its own affair.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// The module `aten2onnx._native`.
 #[pymodule]

@@ -18,6 +18,7 @@ use crate::lent::{self, Tensor};
 use crate::model::Model;
 use crate::options;
 use crate::support::Rules;
+use crate::traced;
 use crate::work;
 
 /// A program that was read, from a file or from a live module.
@@ -82,6 +83,24 @@ impl Program {
     ) -> PyResult<Program> {
         let program =
             work::run(py, None, |_| pt2::read_live(name, json, lent::weights(state)?, lent::weights(constants)?))?;
+        Ok(Program { program })
+    }
+
+    /// Takes an ExportedProgram, whose graph is read, with the bounds of its symbols and the version of the schema that its tensors
+    /// and arguments follow. `NotImplementedError` says that only its JSON tells what it contains.
+    #[staticmethod]
+    fn traced(
+        py: Python<'_>,
+        name: &str,
+        exported: &Bound<'_, PyAny>,
+        ranges: Vec<(String, (Option<i64>, Option<i64>))>,
+        version: (i64, i64),
+        state: HashMap<String, Tensor>,
+        constants: HashMap<String, Tensor>,
+    ) -> PyResult<Program> {
+        let read = traced::program(exported, ranges, version).map_err(|stop| stop.into_error(py))?;
+        let program =
+            work::run(py, None, |_| pt2::read_exported(name, read, lent::weights(state)?, lent::weights(constants)?))?;
         Ok(Program { program })
     }
 

@@ -118,6 +118,11 @@ impl Dtype {
         TABLE.iter().find(|r| r.4 == number && number > 0).map(|r| r.0)
     }
 
+    /// That number; None if the schema has no such type.
+    pub fn pt2(self) -> Option<i64> {
+        Some(self.row().4).filter(|number| *number > 0)
+    }
+
     /// The number of bits of an element; 0 for strings.
     pub fn bits(self) -> u32 {
         match self {

@@ -20,7 +20,8 @@ pub struct ModuleStack {
 }
 
 impl SourceLine {
-    fn of(trace: &str) -> SourceLine {
+    /// The line of this trace.
+    pub fn of(trace: &str) -> SourceLine {
         let line = trace.lines().rev().map(str::trim).find(|line| {
             line.strip_prefix("File \"").is_some_and(|path| {
                 let is_torch = path.starts_with("torch/") || path.contains("-packages/torch/");
@@ -33,7 +34,7 @@ impl SourceLine {
 
 impl ModuleStack {
     /// The stack is `key,path,type` joined by semicolons, outermost first; paths may contain commas in brackets.
-    fn of(stack: &str) -> ModuleStack {
+    pub fn of(stack: &str) -> ModuleStack {
         let innermost = stack.rsplit(';').next().unwrap_or_default();
         let mut parts = [0; 2];
         let mut found = 0;

@@ -10,7 +10,8 @@ mod graph;
 mod metadata;
 mod payload;
 mod read;
-mod schema;
+#[doc(hidden)]
+pub mod schema;
 mod symexpr;
 mod symfunctions;
 
@@ -48,10 +49,25 @@ pub fn read_live(
     state: HashMap<String, Weight>,
     constants: HashMap<String, Weight>,
 ) -> Result<Program> {
-    let weights = Weights::new(Payloads::Lent(state), Payloads::Lent(constants));
-    let mut program = read::document(json, weights).map_err(|error| error.at(name.to_owned()))?;
-    program.source = name.to_owned();
-    Ok(program)
+    let program = read::document(json, Weights::new(Payloads::Lent(state), Payloads::Lent(constants)));
+    named(name, program)
+}
+
+/// The same of a program whose graph was read without JSON.
+#[doc(hidden)]
+pub fn read_exported(
+    name: &str,
+    exported: schema::ExportedProgram<'_>,
+    state: HashMap<String, Weight>,
+    constants: HashMap<String, Weight>,
+) -> Result<Program> {
+    let program = read::exported(exported, Weights::new(Payloads::Lent(state), Payloads::Lent(constants)));
+    named(name, program)
+}
+
+fn named(name: &str, program: Result<Program>) -> Result<Program> {
+    let program = program.map_err(|error| error.at(name.to_owned()))?;
+    Ok(Program { source: name.to_owned(), ..program })
 }
 
 /// The kind of an archive.

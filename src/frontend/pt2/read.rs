@@ -19,10 +19,7 @@ pub fn program(archive: &Archive, json: &str, weights: Weights<'_>) -> Result<Pr
 
 /// Reads the program of a JSON document.
 pub fn document(bytes: &[u8], weights: Weights<'_>) -> Result<Program> {
-    let read = parse::<ExportedProgram<'_>>(bytes).and_then(|program| {
-        check_version(&program.schema_version)?;
-        convert(program, weights)
-    });
+    let read = parse::<ExportedProgram<'_>>(bytes).and_then(|program| exported(program, weights));
     // A document of another version may fail in any way, so report the version.
     read.map_err(|error| match parse::<VersionOnly>(bytes) {
         Ok(version) if version.schema_version.major != SCHEMA.0 => {
@@ -30,6 +27,12 @@ pub fn document(bytes: &[u8], weights: Weights<'_>) -> Result<Program> {
         }
         _ => error,
     })
+}
+
+/// Converts what a document contains.
+pub fn exported(program: ExportedProgram<'_>, weights: Weights<'_>) -> Result<Program> {
+    check_version(&program.schema_version)?;
+    convert(program, weights)
 }
 
 /// Newer versions are read as far as they are known.

@@ -1,4 +1,5 @@
-//! The JSON of an exported program (torch's export schema, version 8), for deserialization with serde.
+//! The JSON of an exported program (torch's export schema, version 8), for deserialization with serde. The Python package fills
+//! the same structs from an FX graph.
 //!
 //! Only needed data is kept: unknown fields are skipped, and of the metadata of nodes, which is half of the text, only
 //! the module path and the user's source line are read. Strings without escapes are borrowed from the text.
@@ -14,7 +15,7 @@ use std::ops::Deref;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
-use super::metadata::{ModuleStack, SourceLine};
+pub use super::metadata::{ModuleStack, SourceLine};
 
 /// A string of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +25,12 @@ impl Text<'_> {
     /// Copies the text.
     pub fn into_string(self) -> String {
         self.0.into_owned()
+    }
+}
+
+impl From<String> for Text<'_> {
+    fn from(text: String) -> Self {
+        Text(Cow::Owned(text))
     }
 }
 
@@ -234,7 +241,7 @@ fn strided() -> i64 {
     STRIDED
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
 #[allow(missing_docs)]
 pub struct SymExpr<'a> {
@@ -244,7 +251,7 @@ pub struct SymExpr<'a> {
 }
 
 /// The value of an expression in the example that the program was exported with.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
 pub enum Hint {
@@ -253,7 +260,7 @@ pub enum Hint {
     AsFloat(IgnoredAny),
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"), rename_all = "snake_case")]
 #[allow(missing_docs)]
 pub enum SymInt<'a> {

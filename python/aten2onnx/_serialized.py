@@ -1,0 +1,88 @@
+"""The parts of a program as PyTorch's serializer writes them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from ._errors import UnsupportedError
+
+
+def ranges(exported: Any) -> list[tuple[str, tuple[int | None, int | None]]]:
+    """Returns the bounds of the symbols of a program. Those of expressions follow from them."""
+    import sympy
+    from torch._export.serde.serialize import serialize_range_constraints
+
+    symbols = {symbol: bounds for symbol, bounds in exported.range_constraints.items() if isinstance(symbol, sympy.Symbol)}
+    return [(symbol, (found.min_val, found.max_val)) for symbol, found in serialize_range_constraints(symbols).items()]
+
+
+def expressions() -> Callable[[Any], str]:
+    """Returns a function that writes symbolic expressions as `sympy.srepr` does, but those that are parts of several only once."""
+    from sympy import Basic
+    from sympy.printing.repr import ReprPrinter
+
+    class Printer(ReprPrinter):  # type: ignore[misc]  # sympy has no types
+        def __init__(self) -> None:
+            super().__init__()
+            self.known: dict[Any, str] = {}
+
+        def _print(self, expr: Any, **options: Any) -> str:
+            if not isinstance(expr, Basic):
+                return str(super()._print(expr, **options))
+            text = self.known.get(expr)
+            if text is None:
+                text = self.known[expr] = super()._print(expr, **options)
+            return text
+
+    return Printer().doprint  # type: ignore[no-any-return]
+
+
+def document(exported: Any) -> bytes:
+    """Returns the JSON of a program without its weights, as torch.export.save writes it."""
+    import torch
+    from torch._export.serde import serialize as serde
+    from torch._export.serde.schema import SCHEMA_VERSION
+
+    serializer = _serializer(exported)
+    try:
+        graph = serializer.serialize_graph(exported.graph_module)
+        signature = serializer.serialize_signature(exported.graph_signature)
+    except (serde.SerializeError, AssertionError, NotImplementedError) as error:
+        raise UnsupportedError(
+            f"PyTorch cannot serialize this program: {_essence(error)}", help="`torch.export.save` fails in the same way"
+        ) from error
+    program = {
+        "graph_module": {"graph": graph, "signature": signature},
+        "range_constraints": serde.serialize_range_constraints(exported.range_constraints),
+        "schema_version": {"major": SCHEMA_VERSION[0], "minor": SCHEMA_VERSION[1]},
+        "torch_version": torch.__version__,
+    }
+    return json.dumps(serde._dataclass_to_dict(program), cls=serde.EnumEncoder, allow_nan=False).encode()
+
+
+def _essence(error: Exception) -> str:
+    """Returns the node and the reason from PyTorch's message, which also contains the graph and a traceback."""
+    first, *_, last = str(error).splitlines() * 2 or [""]
+    node = first.split(" in graph:")[0]
+    return node if last in ("", first) else f"{node}: {last.split(': ', 1)[-1]}"
+
+
+def _serializer(exported: Any) -> Any:
+    """Returns PyTorch's serializer, extended to nodes of `torch.onnx.ops.symbolic`."""
+    from torch._export.serde import serialize as serde
+
+    serializer = serde.GraphModuleSerializer(exported.graph_signature, exported.module_call_graph)
+    plain = serializer.serialize_inputs
+
+    def serialize_inputs(target: Any, args: Any, kwargs: Any = None) -> Any:
+        if getattr(target, "namespace", None) == "onnx_symbolic":
+            # PyTorch only serializes lists of lists if they contain tuples of known ints. The outputs have the shapes.
+            places = [tuple(place) for place in kwargs["attr_pos"]]
+            kwargs = {name: value for name, value in kwargs.items() if name not in ("shapes", "attr_pos")}
+            kwargs |= {"attr_pos": places} if places else {}
+        return plain(target, args, kwargs)
+
+    serializer.serialize_inputs = serialize_inputs  # type: ignore[method-assign]  # the class is final
+    return serializer

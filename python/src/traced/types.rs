@@ -1,0 +1,87 @@
+//! The classes and functions of PyTorch that the reader tells apart.
+
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+
+use super::Read;
+
+/// They are looked up once for a program.
+pub struct Types<'py> {
+    pub node: Bound<'py, PyType>,
+    pub graph_module: Bound<'py, PyType>,
+    pub fake_tensor: Bound<'py, PyType>,
+    pub tensor: Bound<'py, PyType>,
+    pub sym_int: Bound<'py, PyType>,
+    pub sym_float: Bound<'py, PyType>,
+    pub sym_bool: Bound<'py, PyType>,
+    pub dtype: Bound<'py, PyType>,
+    pub device: Bound<'py, PyType>,
+    pub layout: Bound<'py, PyType>,
+    pub memory_format: Bound<'py, PyType>,
+    pub operator: Bound<'py, PyType>,
+    pub higher_order: Bound<'py, PyType>,
+    pub list: Bound<'py, PyType>,
+    pub optional: Bound<'py, PyType>,
+    /// Of sympy.
+    pub integer: Bound<'py, PyType>,
+    pub float: Bound<'py, PyType>,
+    pub boolean: [Bound<'py, PyAny>; 2],
+    /// Writes symbolic expressions as the serializer does.
+    pub expression: Bound<'py, PyAny>,
+    pub strided: Bound<'py, PyAny>,
+    pub getitem: Bound<'py, PyAny>,
+    /// Python's functions that compute symbolic numbers.
+    pub sym_ops: Bound<'py, PyAny>,
+    /// Types of targets that extensions of the serializer handle.
+    pub extensions: Bound<'py, PyAny>,
+    /// `inspect.signature`
+    pub signature: Bound<'py, PyAny>,
+}
+
+impl<'py> Types<'py> {
+    pub fn new(py: Python<'py>) -> Read<Types<'py>> {
+        let torch = py.import("torch")?;
+        let ops = py.import("torch._ops")?;
+        let sympy = py.import("sympy")?;
+        let fx = py.import("torch.fx")?;
+        let serde = py.import("torch._export.serde.serialize")?;
+        Ok(Types {
+            node: class(&fx, "Node")?,
+            graph_module: class(&fx, "GraphModule")?,
+            fake_tensor: class(&py.import("torch._subclasses.fake_tensor")?, "FakeTensor")?,
+            tensor: class(&torch, "Tensor")?,
+            sym_int: class(&torch, "SymInt")?,
+            sym_float: class(&torch, "SymFloat")?,
+            sym_bool: class(&torch, "SymBool")?,
+            dtype: class(&torch, "dtype")?,
+            device: class(&torch, "device")?,
+            layout: class(&torch, "layout")?,
+            memory_format: class(&torch, "memory_format")?,
+            operator: class(&ops, "OpOverload")?,
+            higher_order: class(&ops, "HigherOrderOperator")?,
+            list: class(&torch, "ListType")?,
+            optional: class(&torch, "OptionalType")?,
+            integer: class(&sympy, "Integer")?,
+            float: class(&sympy, "Float")?,
+            boolean: [sympy.getattr("true")?, sympy.getattr("false")?],
+            expression: py.import("aten2onnx._serialized")?.getattr("expressions")?.call0()?,
+            strided: torch.getattr("strided")?,
+            getitem: py.import("operator")?.getattr("getitem")?,
+            sym_ops: serde.getattr("_SYM_OPS")?,
+            extensions: serde.getattr("_serialization_registry")?,
+            signature: py.import("inspect")?.getattr("signature")?,
+        })
+    }
+
+    pub fn is_node(&self, value: &Bound<'py, PyAny>) -> bool {
+        value.get_type().is(&self.node)
+    }
+
+    pub fn is_tensor(&self, value: &Bound<'py, PyAny>) -> Read<bool> {
+        Ok(value.get_type().is(&self.fake_tensor) || value.is_instance(&self.tensor)?)
+    }
+}
+
+fn class<'py>(module: &Bound<'py, PyModule>, name: &str) -> Read<Bound<'py, PyType>> {
+    Ok(module.getattr(name)?.cast_into::<PyType>()?)
+}
