@@ -2,6 +2,7 @@
 //!
 //! A weight is a byte range with sizes and strides: in a mapped file, in memory of the caller, or in owned memory.
 
+mod digits;
 mod gather;
 mod payload;
 mod scaled;
@@ -11,6 +12,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use digits::Digits;
 pub use payload::{Payload, Sink, pages};
 pub use scaled::Scaled;
 
@@ -57,8 +59,10 @@ pub enum Storage {
     Lent(Arc<dyn Memory>),
     /// Owned bytes.
     Owned(Arc<[u8]>),
-    /// Elements that are computed when they are written.
+    /// Elements that are multiplied when they are written.
     Scaled(Arc<Scaled>),
+    /// Integers that are taken out of other elements when they are written.
+    Digits(Arc<Digits>),
 }
 
 /// Borrowed memory, which must not move or change while this exists.
@@ -165,14 +169,20 @@ impl Storage {
             }
             Storage::Lent(memory) => memory.bytes(),
             Storage::Owned(bytes) => bytes,
-            Storage::Scaled(_) => &[],
+            Storage::Scaled(_) | Storage::Digits(_) => &[],
         }
     }
 
-    /// The number of bytes.
+    /// Whether the elements are computed when they are written.
+    pub fn is_computed(&self) -> bool {
+        matches!(self, Storage::Scaled(_) | Storage::Digits(_))
+    }
+
+    /// The number of bytes; an upper bound for those that are computed.
     fn len(&self) -> u64 {
         match self {
             Storage::Scaled(scaled) => scaled.source().byte_len().unwrap_or(0),
+            Storage::Digits(digits) => digits.len(),
             Storage::Mapped { .. } | Storage::Lent(_) | Storage::Owned(_) => self.bytes().len() as u64,
         }
     }

@@ -1,6 +1,6 @@
 //! Views of a weight's elements with other sizes and strides.
 
-use super::{Storage, Weight, row_major};
+use super::{Weight, row_major};
 
 impl Weight {
     /// The same elements in another shape; None if they are not contiguous.
@@ -17,7 +17,7 @@ impl Weight {
     pub fn transposed(&self, perm: Option<&[i64]>) -> Option<Weight> {
         let reversed: Vec<i64> = (0..self.sizes.len() as i64).rev().collect();
         // Elements smaller than a byte have no strides, and computed elements come in order.
-        let can = self.dtype.bits() >= 8 && !matches!(self.storage, Storage::Scaled(_));
+        let can = self.dtype.bits() >= 8 && !self.storage.is_computed();
         let perm = perm.unwrap_or(&reversed);
         let moved = |list: &[i64]| -> Option<Vec<i64>> {
             perm.iter().map(|axis| list.get(usize::try_from(*axis).ok()?).copied()).collect()
