@@ -27,6 +27,8 @@ pub struct Target {
     pub newest_opset: u32,
     /// The newest supported IR version, if known.
     pub newest_ir: Option<u32>,
+    /// The bits of the integers that its own operator `MatMulNBits` multiplies with; none if it lacks the operator.
+    pub nbits: &'static [u32],
     /// Operators that are missing entirely.
     pub lacks: &'static [&'static str],
     /// Dtypes of operators that it lacks or gets wrong.

@@ -32,7 +32,7 @@ fn runtimes(schemas: &Schemas, text: &mut String) {
             let _ = writeln!(
                 text,
                 "    Target {{ runtime: {:?}, release: {:?}, what: {:?}, kernels: {}, symbolic: {:?}, oldest_opset: {}, newest_opset: {}, \
-                 newest_ir: {:?}, lacks: &{:?}, avoids: {}, forms: &[{}], source: {:?} }},",
+                 newest_ir: {:?}, nbits: &{:?}, lacks: &{:?}, avoids: {}, forms: &[{}], source: {:?} }},",
                 runtime.runtime,
                 release.name,
                 runtime.what,
@@ -41,6 +41,7 @@ fn runtimes(schemas: &Schemas, text: &mut String) {
                 release.oldest_opset.unwrap_or(schemas.opsets.min).max(schemas.opsets.min),
                 release.newest_opset,
                 release.newest_ir,
+                release.matmul_nbits,
                 release.lacks,
                 avoids(&release.dtypes),
                 runtime.avoid.iter().map(form).collect::<Vec<_>>().join(", "),

@@ -15,6 +15,7 @@ mod dead;
 mod fusions;
 mod gemm;
 mod identity;
+mod quantized;
 mod reshapes;
 mod rewriter;
 mod sizes;
@@ -60,6 +61,9 @@ const RULES: &[Rule] = &[
     casts::apply,
     constants::apply,
     weights::apply,
+    quantized::raise,
+    quantized::narrow,
+    quantized::nbits,
     sizes::apply,
     transposes::apply,
     reshapes::apply,

@@ -77,6 +77,30 @@ impl Digits {
         Some(Weight { name, dtype: to, sizes: sizes.to_vec(), strides, offset: 0, storage })
     }
 
+    /// Bytes of these integers, as many in each as fit, from the lowest bits on. They must be unsigned and fit in so many bits.
+    pub fn bytes(mut self, bits: u32, sizes: &[i64]) -> Option<Weight> {
+        let to = match bits {
+            2 => Dtype::Uint2,
+            4 => Dtype::Uint4,
+            8 => Dtype::Uint8,
+            _ => return None,
+        };
+        if to.bytes(count(&self.source.sizes)? as u64)? != count(sizes)? as u64 {
+            return None;
+        }
+        self.to = to;
+        let (name, strides) = (self.source.name.clone(), super::row_major(sizes));
+        let storage = Storage::Digits(Arc::new(self));
+        Some(Weight { name, dtype: Dtype::Uint8, sizes: sizes.to_vec(), strides, offset: 0, storage })
+    }
+
+    /// The integers of a view of the source, which has these sizes before. None if several come from one element.
+    pub fn viewed(mut self, sizes: &[i64], view: impl Fn(&Weight) -> Option<Weight>) -> Option<Digits> {
+        let source = if self.source.sizes == sizes { self.source.clone() } else { self.source.reshaped(sizes)? };
+        self.source = view(&source)?;
+        (self.shifts == [0]).then_some(self)
+    }
+
     /// An upper bound of the bytes of the result.
     pub(super) fn len(&self) -> u64 {
         self.source.byte_len().unwrap_or(0).saturating_mul(8)

@@ -133,6 +133,7 @@ static WITHOUT_DTYPES: Target = Target {
     oldest_opset: 9,
     newest_opset: 28,
     newest_ir: None,
+    nbits: &[],
     lacks: &[],
     avoids: &[
         Missing { op: "NonZero", since: 13, dtypes: &[Float32, Int64], reason: "I64 is not a number" },

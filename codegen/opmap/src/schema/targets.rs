@@ -81,6 +81,9 @@ pub struct Release {
     pub newest_ir: Option<u32>,
     /// What it does with symbolic sizes, if it needs numbers in general.
     pub symbolic: Option<String>,
+    /// The bits of the integers that its own operator `MatMulNBits` multiplies with.
+    #[serde(default)]
+    pub matmul_nbits: Vec<u32>,
     /// Operators without any kernel.
     #[serde(default)]
     pub lacks: Vec<String>,
