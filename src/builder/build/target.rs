@@ -56,6 +56,12 @@ impl Builder {
         self.limits.nbits
     }
 
+    /// Records that a newer opset would store integers in fewer bits, and so many bytes less.
+    pub(crate) fn could_save(&mut self, opset: u32, bits: u32, bytes: u64) {
+        let (count, sum) = self.savings.entry((opset, bits)).or_default();
+        (*count, *sum) = (*count + 1, *sum + bytes);
+    }
+
     /// Whether maxima, minima, pools and orders keep NaN as PyTorch does, at the price of looking for it. ONNX leaves open
     /// what they do with it.
     pub fn exact_nan(&self) -> bool {

@@ -24,11 +24,11 @@ pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let ty = cx.builder.ty(result).clone();
     let count: i64 = cx.known_sizes(result)?.into_iter().try_fold(1i64, i64::checked_mul)?;
     let bytes = ty.dtype().bytes(u64::try_from(count).ok()?).filter(|bytes| *bytes <= LIMIT)?;
-    if node.op == "ConstantOfShape" {
-        return filled(cx, node, count);
-    }
     if bytes > SMALL && bytes > replaced(cx, node) {
         return None;
+    }
+    if node.op == "ConstantOfShape" {
+        return filled(cx, node, count);
     }
     if let Some(weight) = weights::view_of(cx, node) {
         // The writer does this without loading the weight.

@@ -5,10 +5,12 @@
 
 mod narrow;
 mod nbits;
+mod packed;
 mod raise;
 
 pub(super) use narrow::apply as narrow;
 pub(super) use nbits::apply as nbits;
+pub(super) use packed::apply as packed;
 pub(super) use raise::apply as raise;
 
 use std::sync::Arc;
@@ -231,4 +233,23 @@ fn regrouped(from: &[i64], grid: &[i64], to: &[i64]) -> Option<Vec<i64>> {
 /// The integers of a weight, if all lie within these limits.
 fn range(weight: &Weight, limits: (i64, i64)) -> Option<(i64, i64)> {
     Digits::of(weight)?.range(limits).ok().flatten()
+}
+
+/// Integers in another dtype, if they fit.
+fn same_dtype(weight: &Weight, dtype: Dtype) -> Option<Weight> {
+    if weight.dtype == dtype {
+        return Some(weight.clone());
+    }
+    range(weight, limits(dtype)?)?;
+    Digits::of(weight)?.weight(dtype, &weight.sizes)
+}
+
+/// The integers of a dtype of at most 8 bits.
+fn limits(dtype: Dtype) -> Option<(i64, i64)> {
+    let bits = dtype.bits();
+    match dtype.is_signed_int() {
+        true if bits <= 8 => Some((-(1 << (bits - 1)), (1 << (bits - 1)) - 1)),
+        false if bits <= 8 && dtype.is_unsigned() => Some((0, (1 << bits) - 1)),
+        _ => None,
+    }
 }

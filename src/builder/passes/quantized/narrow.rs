@@ -1,13 +1,12 @@
 //! Writes the integers of a quantized weight in the fewest bits that the opset has for them: 4 since opset 21, 2 since 25. What fits is
-//! seen in the data. They are packed while they are written.
+//! seen in the data. They are packed while they are written. Zero points that are all 0 are left out.
 //!
 //! It must not change integers that something else reads, nor those of operators that take no such dtypes.
 
 use std::sync::Arc;
 
 use super::super::rewriter::Rewriter;
-use super::raise::limits;
-use super::{own_weight, range, weight};
+use super::{limits, own, own_weight, range, weight};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::weights::{Digits, Weight};
 use aten2onnx_onnx::graph::{Node, Value};
@@ -21,6 +20,7 @@ pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Valu
     }
     match node.op {
         "Cast" => cast(cx, node),
+        "Sub" => subtract(cx, node),
         "DequantizeLinear" => dequantize(cx, node),
         _ => None,
     }
@@ -36,6 +36,14 @@ fn cast(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let dtype = smallest(cx, &codes, None)?;
     let narrow = narrowed(cx, &codes, dtype)?;
     cx.remade(node, &[narrow])
+}
+
+/// A difference to zero points that are all 0.
+fn subtract(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+    let x = node.input(0)?;
+    let zero = own(cx, node.input(1)?, "Cast").and_then(|cast| weight(cx, cast.input(0)?))?;
+    let is_same = cx.same_type(x, node.outputs.first().copied().flatten()?);
+    (is_same && zero.dtype.is_int() && range(&zero, (0, 0)).is_some()).then_some(x)
 }
 
 fn dequantize(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {

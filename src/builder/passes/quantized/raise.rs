@@ -6,9 +6,8 @@
 use std::sync::Arc;
 
 use super::super::rewriter::Rewriter;
-use super::{Dequantized, range};
+use super::{Dequantized, range, same_dtype};
 use aten2onnx_core::dtype::Dtype;
-use aten2onnx_core::weights::{Digits, Weight};
 use aten2onnx_onnx::graph::{Attr, Node, Value};
 
 pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
@@ -68,24 +67,5 @@ impl Dequantized {
         let parts = [Some(self.codes), Some(scale), zero];
         let parts: Vec<Value> = parts.into_iter().flatten().map(|part| cx.builder.weight(Arc::new(part))).collect();
         cx.make("DequantizeLinear", &parts, attrs)
-    }
-}
-
-/// Zero points in the dtype of the integers, if they fit.
-fn same_dtype(zero: &Weight, dtype: Dtype) -> Option<Weight> {
-    if zero.dtype == dtype {
-        return Some(zero.clone());
-    }
-    range(zero, limits(dtype)?)?;
-    Digits::of(zero)?.weight(dtype, &zero.sizes)
-}
-
-/// The integers of a dtype of at most 8 bits.
-pub(super) fn limits(dtype: Dtype) -> Option<(i64, i64)> {
-    let bits = dtype.bits();
-    match dtype.is_signed_int() {
-        true if bits <= 8 => Some((-(1 << (bits - 1)), (1 << (bits - 1)) - 1)),
-        false if bits <= 8 && dtype.is_unsigned() => Some((0, (1 << bits) - 1)),
-        _ => None,
     }
 }
