@@ -29,7 +29,7 @@ impl Digits {
             return Some((**digits).clone());
         }
         let dtype = weight.dtype;
-        let can = dtype.is_int() && dtype.bits() >= 8 && dtype != Dtype::Uint64 && !weight.storage.is_computed();
+        let can = dtype.is_int() && dtype.bits() >= 8 && dtype != Dtype::Uint64 && !matches!(weight.storage, Storage::Scaled(_));
         can.then(|| Digits { source: weight.clone(), shifts: vec![0], run: 1, mask: None, add: 0, to: dtype })
     }
 
@@ -61,6 +61,12 @@ impl Digits {
     /// The smallest and the largest of these integers, unless one lies outside `limits`: then reading stops. None if there are no
     /// elements.
     pub fn range(&self, limits: (i64, i64)) -> Result<Option<(i64, i64)>> {
+        if let (Storage::Computed(computed), None, [0]) = (&self.source.storage, self.mask, self.shifts.as_slice()) {
+            // Bounds are known, and reading all would compute it.
+            let moved = |(least, most): (i64, i64)| Some((least.checked_add(self.add)?, most.checked_add(self.add)?));
+            let range = computed.range().and_then(moved);
+            return Ok(range.filter(|(least, most)| limits.0 <= *least && *most <= limits.1));
+        }
         let mut seen = Seen { digits: self, position: 0, limits, range: None, is_outside: false };
         let read = Payload::new(&self.source)?.write(&mut seen);
         if seen.is_outside { Ok(None) } else { read.map(|()| seen.range) }

@@ -2,6 +2,7 @@
 //!
 //! A weight is a byte range with sizes and strides: in a mapped file, in memory of the caller, or in owned memory.
 
+mod computed;
 mod digits;
 mod gather;
 mod payload;
@@ -12,6 +13,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use computed::{Computed, Operation, Program, Step, View};
 pub use digits::Digits;
 pub use payload::{Payload, Sink, pages};
 pub use scaled::Scaled;
@@ -63,6 +65,8 @@ pub enum Storage {
     Scaled(Arc<Scaled>),
     /// Integers that are taken out of other elements when they are written.
     Digits(Arc<Digits>),
+    /// Integers that follow from packed weights by several steps when they are written.
+    Computed(Arc<Computed>),
 }
 
 /// Borrowed memory, which must not move or change while this exists.
@@ -169,13 +173,13 @@ impl Storage {
             }
             Storage::Lent(memory) => memory.bytes(),
             Storage::Owned(bytes) => bytes,
-            Storage::Scaled(_) | Storage::Digits(_) => &[],
+            Storage::Scaled(_) | Storage::Digits(_) | Storage::Computed(_) => &[],
         }
     }
 
     /// Whether the elements are computed when they are written.
     pub fn is_computed(&self) -> bool {
-        matches!(self, Storage::Scaled(_) | Storage::Digits(_))
+        matches!(self, Storage::Scaled(_) | Storage::Digits(_) | Storage::Computed(_))
     }
 
     /// The number of bytes; an upper bound for those that are computed.
@@ -183,6 +187,7 @@ impl Storage {
         match self {
             Storage::Scaled(scaled) => scaled.source().byte_len().unwrap_or(0),
             Storage::Digits(digits) => digits.len(),
+            Storage::Computed(_) => u64::MAX,
             Storage::Mapped { .. } | Storage::Lent(_) | Storage::Owned(_) => self.bytes().len() as u64,
         }
     }

@@ -1,6 +1,8 @@
 //! Views of a weight's elements with other sizes and strides.
 
-use super::{Weight, row_major};
+use std::sync::Arc;
+
+use super::{Storage, View, Weight, row_major};
 
 impl Weight {
     /// The same elements in another shape; None if they are not contiguous.
@@ -23,6 +25,11 @@ impl Weight {
             perm.iter().map(|axis| list.get(usize::try_from(*axis).ok()?).copied()).collect()
         };
         let (sizes, strides) = (moved(&self.sizes)?, moved(&self.strides)?);
+        if let Storage::Computed(computed) = &self.storage {
+            let view = View { sizes: sizes.clone(), strides, offset: 0 };
+            let (strides, storage) = (row_major(&sizes), Storage::Computed(Arc::new(computed.viewed(view))));
+            return Some(Weight { sizes, strides, storage, ..self.clone() });
+        }
         can.then(|| Weight { sizes, strides, ..self.clone() })
     }
 }

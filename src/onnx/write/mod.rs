@@ -325,6 +325,7 @@ fn archive(weight: &Weight) -> Option<&MappedFile> {
         Storage::Lent(_) | Storage::Owned(_) => None,
         Storage::Scaled(scaled) => archive(scaled.source()),
         Storage::Digits(digits) => archive(digits.source()),
+        Storage::Computed(computed) => computed.source().and_then(archive),
     }
 }
 

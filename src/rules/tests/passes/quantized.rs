@@ -4,7 +4,7 @@ use super::net::{Net, ops, ops_of};
 use aten2onnx_builder::passes::Passes;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::weights::Payload;
-use aten2onnx_onnx::graph::{Graph, Source, Value};
+use aten2onnx_onnx::graph::{Graph, Source, Type, Value};
 use aten2onnx_onnx::targets::{self, Target};
 
 /// 32 rows of 64 integers from -8 to 7, with a scale for 32 of them, and no zero point.
@@ -130,7 +130,7 @@ fn an_axis_of_few_bits_is_packed_below_opset_21() {
 #[test]
 fn what_something_else_reads_stays() {
     let mut w = Quantized::new(21);
-    let index = w.net.ints(&[3]);
+    let index = w.net.typed(Type::sized(Dtype::Int64, &[1]));
     let row = w.net.op("Gather", &[w.codes, index]);
     let (row, floats) = (w.net.cast(row, Dtype::Float32), w.net.cast(w.codes, Dtype::Float32));
     let weight = w.net.op("Add", &[floats, row]);
@@ -150,7 +150,7 @@ fn weights_that_must_stay_are_not_packed() {
 #[test]
 fn two_dimensional_blocks_stay_spelled_out() {
     let mut net = Net::new(21);
-    let x = net.input(&[32, 64]);
+    let x = net.input(&[64, 5]);
     let codes = net.bytes(Dtype::Int8, &[8, 4, 8, 8]);
     let scale = net.weight(&[8, 1, 8, 1]);
     let floats = net.cast(codes, Dtype::Float32);
