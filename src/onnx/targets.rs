@@ -32,6 +32,8 @@ pub struct Target {
     pub newest_ir: Option<u32>,
     /// Dtypes that no operator takes.
     pub lacks_dtypes: &'static [Dtype],
+    /// The bits of the integers that its own operator `MatMulNBits` multiplies with; none if it lacks the operator.
+    pub nbits: &'static [u32],
     /// Operators that are missing entirely.
     pub lacks: &'static [&'static str],
     /// Dtypes of operators that it lacks or gets wrong.

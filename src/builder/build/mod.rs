@@ -66,6 +66,7 @@ pub struct Builder {
     origins: Origins,
     trace: Trace,
     lowerings: LoweringTables,
+    savings: BTreeMap<(u32, u32), (usize, u64)>,
 }
 
 /// Values that exist once in the whole graph.
@@ -98,6 +99,7 @@ impl Builder {
             origins: Origins::default(),
             trace: Trace::default(),
             lowerings: LoweringTables::default(),
+            savings: BTreeMap::new(),
         }
     }
 

@@ -27,6 +27,8 @@ pub(crate) struct Limits {
     pub(crate) forms: FxHashMap<&'static str, Vec<&'static Avoid>>,
     /// Whether maxima, minima, pools and orders keep NaN as PyTorch does.
     pub(crate) exact_nan: bool,
+    /// The bits of the integers that the runtime's own `MatMulNBits` multiplies with; none if it lacks the operator.
+    pub(crate) nbits: &'static [u32],
     /// Whether nodes of a converted model also change where the runtime has no kernel.
     pub(crate) for_runtime: bool,
 }
@@ -47,6 +49,17 @@ impl Builder {
     /// Sets the target opset for nodes that are thrown away. Returns the one before, which is to be set again.
     pub fn replace_opset(&mut self, opset: u32) -> u32 {
         std::mem::replace(&mut self.limits.opset, opset)
+    }
+
+    /// The bits of the integers that the runtime's own `MatMulNBits` multiplies with; none if it lacks the operator.
+    pub fn nbits(&self) -> &'static [u32] {
+        self.limits.nbits
+    }
+
+    /// Records that a newer opset would store integers in fewer bits, and so many bytes less.
+    pub(crate) fn could_save(&mut self, opset: u32, bits: u32, bytes: u64) {
+        let (count, sum) = self.savings.entry((opset, bits)).or_default();
+        (*count, *sum) = (*count + 1, *sum + bytes);
     }
 
     /// Whether maxima, minima, pools and orders keep NaN as PyTorch does, at the price of looking for it. ONNX leaves open
@@ -94,6 +107,7 @@ impl Builder {
         }
         target.lacks.iter().for_each(|op| self.lack(op));
         target.forms.iter().for_each(|form| self.avoid_form(form));
+        self.limits.nbits = target.nbits;
         self.limits.for_runtime = true;
     }
 

@@ -1,7 +1,8 @@
 //! Constant folding: replaces nodes with constant inputs by their results, unless these are large, and integer tensors
 //! by their known contents.
 //!
-//! It must not make the file grow much: a result is small, or hardly larger than the inputs it replaces.
+//! It must not make the file grow: a result is small, or no larger than the inputs that nothing else reads. So quantized weights stay
+//! integers: their floats are larger.
 
 use super::rewriter::Rewriter;
 use super::weights;
@@ -12,6 +13,8 @@ use aten2onnx_onnx::graph::{Constant, Node, Source, Value};
 
 /// The largest number of bytes of a result, and of a weight that is read.
 const LIMIT: u64 = 128 << 10;
+/// A result of more bytes must not be larger than what it replaces.
+const SMALL: u64 = 4 << 10;
 
 pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     if let Some(constant) = content(cx, node) {
@@ -23,7 +26,10 @@ pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let result = node.outputs.first().copied().flatten()?;
     let ty = cx.builder.ty(result).clone();
     let count: i64 = cx.known_sizes(result)?.into_iter().try_fold(1i64, i64::checked_mul)?;
-    ty.dtype().bytes(u64::try_from(count).ok()?).filter(|bytes| *bytes <= LIMIT)?;
+    let bytes = ty.dtype().bytes(u64::try_from(count).ok()?).filter(|bytes| *bytes <= LIMIT)?;
+    if bytes > SMALL && bytes > replaced(cx, node) {
+        return None;
+    }
     if node.op == "ConstantOfShape" {
         return filled(cx, node, count);
     }
@@ -51,6 +57,16 @@ fn is_known(cx: &Rewriter<'_>, value: Value) -> bool {
         Source::Weight(weight) => weight.byte_len().is_some_and(|len| len <= LIMIT),
         Source::Input | Source::Node => false,
     }
+}
+
+/// The bytes of the inputs that nothing else reads.
+fn replaced(cx: &Rewriter<'_>, node: &Node) -> u64 {
+    let bytes = |value: Value| match cx.builder.source(value) {
+        Source::Constant(constant) => constant.bytes().len() as u64,
+        Source::Weight(weight) => weight.byte_len().unwrap_or(0),
+        Source::Input | Source::Node => 0,
+    };
+    node.inputs.iter().flatten().filter(|value| cx.is_read_once(**value)).map(|value| bytes(*value)).sum()
 }
 
 /// The value of a constant or a small weight.

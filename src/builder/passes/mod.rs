@@ -15,6 +15,7 @@ mod dead;
 mod fusions;
 mod gemm;
 mod identity;
+mod quantized;
 mod reshapes;
 mod rewriter;
 mod sizes;
@@ -60,6 +61,9 @@ const RULES: &[Rule] = &[
     casts::apply,
     constants::apply,
     weights::apply,
+    quantized::raise,
+    quantized::narrow,
+    quantized::nbits,
     sizes::apply,
     transposes::apply,
     reshapes::apply,
@@ -74,6 +78,9 @@ const RULES: &[Rule] = &[
     splits::apply,
 ];
 
+/// The passes of the last round, whose results the others would not recognize.
+const LAST: &[Rule] = &[quantized::packed];
+
 /// Each round sees the results of the previous one. Few models need more than four.
 const MAX_ROUNDS: usize = 12;
 
@@ -86,8 +93,10 @@ impl Passes {
         for _ in 0..MAX_ROUNDS {
             let nodes = dead::live_nodes(builder);
             if Rewriter::new(builder, self, &nodes).run(nodes, RULES) == 0 {
-                return;
+                break;
             }
         }
+        let nodes = dead::live_nodes(builder);
+        Rewriter::new(builder, self, &nodes).run(nodes, LAST);
     }
 }

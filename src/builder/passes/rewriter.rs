@@ -6,7 +6,7 @@ use super::Passes;
 use super::common::{Known, Seen};
 use super::sizes::Contents;
 use super::splits::Slices;
-use crate::build::Builder;
+use crate::build::{Builder, In};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Body, Node, Source, Type, Value};
@@ -257,6 +257,19 @@ impl<'a> Rewriter<'a> {
     ) -> Option<Value> {
         let inputs = inputs.iter().map(|value| (*value).into()).collect();
         self.builder.node1(op, inputs, attrs).ok()
+    }
+
+    /// A node of an operator of the runtime's own domain, whose result has the type of another value.
+    pub(super) fn make_own(
+        &mut self,
+        op: &'static str,
+        inputs: Vec<Option<Value>>,
+        attrs: Vec<(&'static str, Attr)>,
+        like: Value,
+    ) -> Option<Value> {
+        let Type::Tensor { dtype, shape: Some(shape) } = self.builder.ty(like).clone() else { return None };
+        let inputs = inputs.into_iter().map(|value| value.map_or(In::None, In::Value)).collect();
+        self.builder.foreign(op, 1, inputs, attrs, vec![(dtype, shape)]).ok()?.first().copied()
     }
 
     /// A copy of the node with other inputs.

@@ -2,6 +2,8 @@
 //!
 //! A weight is a byte range with sizes and strides: in a mapped file, in memory of the caller, or in owned memory.
 
+mod computed;
+mod digits;
 mod gather;
 mod payload;
 mod scaled;
@@ -11,6 +13,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use computed::{Computed, Operation, Program, Step, View};
+pub use digits::Digits;
 pub use payload::{Payload, Sink, pages};
 pub use scaled::Scaled;
 
@@ -57,8 +61,12 @@ pub enum Storage {
     Lent(Arc<dyn Memory>),
     /// Owned bytes.
     Owned(Arc<[u8]>),
-    /// Elements that are computed when they are written.
+    /// Elements that are multiplied when they are written.
     Scaled(Arc<Scaled>),
+    /// Integers that are taken out of other elements when they are written.
+    Digits(Arc<Digits>),
+    /// Integers that follow from packed weights by several steps when they are written.
+    Computed(Arc<Computed>),
 }
 
 /// Borrowed memory, which must not move or change while this exists.
@@ -165,14 +173,21 @@ impl Storage {
             }
             Storage::Lent(memory) => memory.bytes(),
             Storage::Owned(bytes) => bytes,
-            Storage::Scaled(_) => &[],
+            Storage::Scaled(_) | Storage::Digits(_) | Storage::Computed(_) => &[],
         }
     }
 
-    /// The number of bytes.
+    /// Whether the elements are computed when they are written.
+    pub fn is_computed(&self) -> bool {
+        matches!(self, Storage::Scaled(_) | Storage::Digits(_) | Storage::Computed(_))
+    }
+
+    /// The number of bytes; an upper bound for those that are computed.
     fn len(&self) -> u64 {
         match self {
             Storage::Scaled(scaled) => scaled.source().byte_len().unwrap_or(0),
+            Storage::Digits(digits) => digits.len(),
+            Storage::Computed(_) => u64::MAX,
             Storage::Mapped { .. } | Storage::Lent(_) | Storage::Owned(_) => self.bytes().len() as u64,
         }
     }

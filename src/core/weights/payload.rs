@@ -48,8 +48,8 @@ enum Layout {
     Slice { start: usize, len: usize },
     /// Elements of `width` bytes with strides in bytes; the last axis varies fastest.
     Strided { start: usize, width: usize, axes: Vec<Axis> },
-    /// Elements of another weight, multiplied by factors.
-    Scaled,
+    /// Elements that are computed from those of another weight.
+    Computed,
 }
 
 impl<'a> Payload<'a> {
@@ -80,7 +80,7 @@ impl<'a> Payload<'a> {
     pub fn slice(&self) -> Option<&'a [u8]> {
         match self.layout {
             Layout::Slice { start, len } => self.weight.storage.bytes().get(start..start + len),
-            Layout::Strided { .. } | Layout::Scaled => None,
+            Layout::Strided { .. } | Layout::Computed => None,
         }
     }
 
@@ -110,11 +110,13 @@ impl<'a> Payload<'a> {
                 }
                 Ok(())
             }
-            (Layout::Scaled, Storage::Scaled(scaled)) => {
+            (Layout::Computed, Storage::Digits(digits)) => digits.write(sink),
+            (Layout::Computed, Storage::Computed(computed)) => computed.write(self.len, sink),
+            (Layout::Computed, Storage::Scaled(scaled)) => {
                 let source = Payload::new(scaled.source())?;
                 source.write(&mut Scaling { scaled, position: 0, buffer: Vec::new(), sink })
             }
-            (Layout::Scaled, _) => Err(outside()),
+            (Layout::Computed, _) => Err(outside()),
         }
     }
 }
@@ -163,8 +165,8 @@ fn layout(weight: &Weight) -> Result<Layout> {
     if len == 0 {
         return Ok(Layout::Slice { start: 0, len: 0 });
     }
-    if matches!(weight.storage, Storage::Scaled(_)) {
-        return Ok(Layout::Scaled);
+    if weight.storage.is_computed() {
+        return Ok(Layout::Computed);
     }
     match weight.dtype.bits() {
         0 => Err(Error::unsupported("a weight of strings")),

@@ -1,6 +1,8 @@
 //! Views of a weight's elements with other sizes and strides.
 
-use super::{Storage, Weight, row_major};
+use std::sync::Arc;
+
+use super::{Storage, View, Weight, row_major};
 
 impl Weight {
     /// The same elements in another shape; None if they are not contiguous.
@@ -17,12 +19,17 @@ impl Weight {
     pub fn transposed(&self, perm: Option<&[i64]>) -> Option<Weight> {
         let reversed: Vec<i64> = (0..self.sizes.len() as i64).rev().collect();
         // Elements smaller than a byte have no strides, and computed elements come in order.
-        let can = self.dtype.bits() >= 8 && !matches!(self.storage, Storage::Scaled(_));
+        let can = self.dtype.bits() >= 8 && !self.storage.is_computed();
         let perm = perm.unwrap_or(&reversed);
         let moved = |list: &[i64]| -> Option<Vec<i64>> {
             perm.iter().map(|axis| list.get(usize::try_from(*axis).ok()?).copied()).collect()
         };
         let (sizes, strides) = (moved(&self.sizes)?, moved(&self.strides)?);
+        if let Storage::Computed(computed) = &self.storage {
+            let view = View { sizes: sizes.clone(), strides, offset: 0 };
+            let (strides, storage) = (row_major(&sizes), Storage::Computed(Arc::new(computed.viewed(view))));
+            return Some(Weight { sizes, strides, storage, ..self.clone() });
+        }
         can.then(|| Weight { sizes, strides, ..self.clone() })
     }
 }

@@ -324,6 +324,8 @@ fn archive(weight: &Weight) -> Option<&MappedFile> {
         Storage::Mapped { file, .. } => Some(file),
         Storage::Lent(_) | Storage::Owned(_) => None,
         Storage::Scaled(scaled) => archive(scaled.source()),
+        Storage::Digits(digits) => archive(digits.source()),
+        Storage::Computed(computed) => computed.source().and_then(archive),
     }
 }
 

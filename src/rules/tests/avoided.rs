@@ -134,6 +134,7 @@ static WITHOUT_DTYPES: Target = Target {
     newest_opset: 28,
     newest_ir: None,
     lacks_dtypes: &[Bfloat16],
+    nbits: &[],
     lacks: &[],
     avoids: &[
         Missing { op: "NonZero", since: 13, dtypes: &[Float32, Int64], reason: "I64 is not a number" },

@@ -84,6 +84,9 @@ pub struct Release {
     /// Dtypes (PyTorch's names) that no operator takes.
     #[serde(default)]
     pub lacks_dtypes: Vec<String>,
+    /// The bits of the integers that its own operator `MatMulNBits` multiplies with.
+    #[serde(default)]
+    pub matmul_nbits: Vec<u32>,
     /// Operators without any kernel.
     #[serde(default)]
     pub lacks: Vec<String>,

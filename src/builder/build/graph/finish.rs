@@ -41,7 +41,8 @@ impl Builder {
         let initializers = live.initializers(&infos);
         let (opset, domain_versions, provenance) = (self.limits.opset, self.domains, self.origins.all);
         let replaced = self.lowerings.replaced;
-        let mut graph = Graph { opset, domain_versions, body, values: infos, initializers, provenance, replaced };
+        let savings = self.savings;
+        let mut graph = Graph { opset, domain_versions, body, values: infos, initializers, provenance, replaced, savings };
         names::assign(&mut graph, &hints, &self.outputs);
         Ok(graph)
     }

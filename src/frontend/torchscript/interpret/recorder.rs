@@ -14,7 +14,7 @@ use crate::translate::scratch::Scratch;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
-use aten2onnx_core::weights::{Storage, Weight};
+use aten2onnx_core::weights::Weight;
 
 /// The most nodes of a program.
 const MAX_NODES: usize = 1_000_000;
@@ -442,7 +442,7 @@ fn small_constant(weight: &Weight) -> Option<Vec<u8>> {
         }
         expected *= size;
     }
-    if matches!(weight.storage, Storage::Scaled(_)) || weight.dtype.is_complex() {
+    if weight.storage.is_computed() || weight.dtype.is_complex() {
         return None;
     }
     let width = usize::try_from(weight.dtype.bits() / 8).ok()?;

@@ -2,6 +2,7 @@
 
 use super::net::{Net, floats_of, ops, ops_of};
 use aten2onnx_builder::passes::Passes;
+use aten2onnx_core::dtype::Dtype;
 
 #[test]
 fn small_weights_are_computed_with() {
@@ -31,4 +32,29 @@ fn what_is_large_or_depends_on_the_input_stays() {
     let f = net.op("Add", &[a, d]);
     let y = net.op("Add", &[f, e]);
     assert_eq!(ops(net, y), ["Mul", "Sqrt", "Expand", "ReduceMean", "ReduceMean", "Add", "Add"]);
+}
+
+/// What becomes of a cast of `count` integers of 8 bits.
+fn widened(count: i64) -> Vec<&'static str> {
+    let mut net = Net::new(18);
+    let (x, codes) = (net.input(&[count]), net.bytes(Dtype::Int8, &[count]));
+    let floats = net.cast(codes, Dtype::Float32);
+    let y = net.op("Mul", &[x, floats]);
+    ops(net, y)
+}
+
+#[test]
+fn integers_do_not_become_larger() {
+    assert_eq!(widened(1000), ["Mul"]);
+    assert_eq!(widened(4000), ["Cast", "Mul"]);
+}
+
+#[test]
+fn what_others_read_too_is_not_replaced() {
+    let mut net = Net::new(18);
+    let (x, w) = (net.input(&[3000]), net.weight(&[3000]));
+    let half = net.op("Sqrt", &[w]);
+    let a = net.op("Mul", &[x, half]);
+    let y = net.op("Add", &[a, w]);
+    assert_eq!(ops(net, y), ["Sqrt", "Mul", "Add"]);
 }

@@ -17,6 +17,7 @@ mod identity;
 mod levels;
 mod net;
 mod norms;
+mod quantized;
 mod reshapes;
 mod rotary;
 mod sizes;

@@ -52,6 +52,20 @@ impl Net {
         self.builder.weight(Arc::new(Weight { name, dtype: Dtype::Float32, sizes, strides, offset: 0, storage }))
     }
 
+    /// A weight of one byte for each element: 0, 1, 2, ...
+    pub fn bytes(&mut self, dtype: Dtype, sizes: &[i64]) -> Value {
+        let count: i64 = sizes.iter().product();
+        self.stored(dtype, sizes, (0..count).map(|i| i as u8).collect())
+    }
+
+    /// A weight of these bytes.
+    pub fn stored(&mut self, dtype: Dtype, sizes: &[i64], bytes: Vec<u8>) -> Value {
+        let name = self.name("w");
+        let (sizes, strides) = (sizes.to_vec(), row_major(sizes));
+        let storage = Storage::Owned(bytes.into());
+        self.builder.weight(Arc::new(Weight { name, dtype, sizes, strides, offset: 0, storage }))
+    }
+
     pub fn floats(&mut self, sizes: &[i64], numbers: &[f32]) -> Value {
         let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
         self.builder.intern(Constant::new(Dtype::Float32, sizes.to_vec(), bytes))

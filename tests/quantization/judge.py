@@ -1,0 +1,129 @@
+"""Exports quantized models at several opsets, and compares them with PyTorch and with the size of their checkpoints.
+
+    judge.py PATH-OF-aten2onnx [MODEL ...]
+
+Each model is exported as torch.export captures it and decomposed, with and without passes, and for ONNX Runtime. No float copy of a quantized
+weight may be in the file, the passes may not make it larger, and from the opset on that has integers of so few bits its weights take at most
+1.05 times the bytes of the packed checkpoint. Prints a line for each model, and exits with 1 if something is wrong.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+warnings.simplefilter("ignore")
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import torch
+
+import zoo
+
+OPSETS = [11, 18, 21, 25]
+# Relative to the largest result. Activations that are rounded to int8 may differ by one step.
+TOLERANCE, STEP = 1e-5, 0.03
+BITS = {onnx.TensorProto.INT4: 4, onnx.TensorProto.UINT4: 4, onnx.TensorProto.INT2: 2, onnx.TensorProto.UINT2: 2}
+FLOATS = {onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE}
+
+
+def size(tensor):
+    width = BITS.get(tensor.data_type) or onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize * 8
+    return int(np.prod(tensor.dims)) * width // 8
+
+
+def checkpoint(exported, bits):
+    """The bytes of the packed checkpoint, and the numbers of elements of its quantized weights."""
+    total, counts = 0, set()
+    for tensor in {**exported.state_dict, **exported.constants}.values():
+        if not isinstance(tensor, torch.Tensor):
+            continue
+        whole = not tensor.dtype.is_floating_point or tensor.dtype.itemsize == 1
+        is_packed = tensor.dtype in (torch.int32, torch.uint8)
+        if whole and tensor.numel() >= 4096:
+            counts.add(tensor.numel() * (tensor.dtype.itemsize * 8 // bits if is_packed else 1))
+        total += tensor.numel() * tensor.dtype.itemsize if not whole or is_packed else tensor.numel() * bits // 8
+    return total, counts
+
+
+def export(binary, program, target, *options):
+    subprocess.run([binary, "export", program, "-o", target, *map(str, options)], check=True, capture_output=True, text=True)
+    model = onnx.load(target)
+    onnx.checker.check_model(target, full_check=True)
+    return model
+
+
+def copies(model, counts):
+    return [t.name for t in model.graph.initializer if t.data_type in FLOATS and int(np.prod(t.dims)) in counts]
+
+
+def difference(path, inputs, expected):
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    found = session.run(None, {i.name: x.numpy() for i, x in zip(session.get_inputs(), inputs)})[0]
+    return np.abs(found - expected).max() / np.abs(expected).max()
+
+
+def check(binary, folder, name):
+    module, inputs, bits, native = zoo.build(name)
+    with torch.no_grad():
+        expected = module(*inputs).numpy()
+    exported = torch.export.export(module, inputs, strict=False)
+    products = sum(1 for n in exported.graph.nodes if "linear" in str(n.target) or "aten.mm" in str(n.target))
+    packed, counts = checkpoint(exported, bits)
+    wrong, sizes = [], {}
+    for form, program in {"captured": exported, "decomposed": exported.run_decompositions()}.items():
+        source, target = str(folder / f"{name}.{form}.pt2"), str(folder / "model.onnx")
+        torch.export.save(program, source)
+        for opset in OPSETS:
+            if name == "float8" and opset < 19:
+                continue  # no opset below has such numbers
+            where = f"{name} ({form}) at opset {opset}"
+            plain = export(binary, source, target, "--opset", opset, "-O0")
+            wrong += [f"{where}, -O0: `{copy}` is a float copy" for copy in copies(plain, counts)]
+            model = export(binary, source, target, "--opset", opset)
+            wrong += [f"{where}: `{copy}` is a float copy" for copy in copies(model, counts)]
+            total, before = (sum(map(size, m.graph.initializer)) for m in (model, plain))
+            sizes[opset] = total
+            if total > 1.01 * before + 2048:
+                wrong.append(f"{where}: {total} bytes, and {before} with -O0")
+            if opset >= native and total > 1.05 * packed + 2048:
+                wrong.append(f"{where}: {total} bytes, and {packed} in the checkpoint")
+            limit = STEP if "dynamic" in name else TOLERANCE
+            found = difference(target, inputs, expected)
+            if not found <= limit:
+                wrong.append(f"{where}: differs by {found:.1e}")
+        if name in zoo.LAYERS or name == "float8":
+            continue
+        for opset in (18, 21):
+            where = f"{name} ({form}) at opset {opset} for ONNX Runtime"
+            model = export(binary, source, target, "--opset", opset, "--target", "onnxruntime")
+            fast = sum(1 for node in model.graph.node if node.op_type == "MatMulNBits")
+            total = sum(map(size, model.graph.initializer))
+            found = difference(target, inputs, expected)
+            if fast != products:
+                wrong.append(f"{where}: {fast} MatMulNBits, but {products} products")
+            if total > 1.05 * packed + 2048:
+                wrong.append(f"{where}: {total} bytes, and {packed} in the checkpoint")
+            if not found <= (STEP if "dynamic" in name else TOLERANCE):
+                wrong.append(f"{where}: differs by {found:.1e}")
+    print(f"{name}: checkpoint {packed}, " + ", ".join(f"opset {opset} {n}" for opset, n in sizes.items()), flush=True)
+    return wrong
+
+
+def main():
+    binary, *names = sys.argv[1:]
+    wrong = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names or [*zoo.configs(), *zoo.LAYERS]:
+            wrong += check(binary, Path(folder), name)
+    print(*wrong, sep="\n")
+    sys.exit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main()

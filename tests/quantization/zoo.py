@@ -1,0 +1,168 @@
+"""Quantized models: a small Llama as torchao quantizes it, and linear layers as the libraries GPTQ, AWQ, HQQ and bitsandbytes unpack them.
+
+Each is a function that returns a module, its inputs, and the bits of each element of its quantized weights.
+"""
+import torch
+
+ROWS, COLUMNS, GROUP = 256, 384, 64
+TABLE = [
+    -1.0, -0.6961928, -0.5250731, -0.39491749, -0.28444138, -0.18477343, -0.09105004, 0.0,
+    0.0795803, 0.1609302, 0.2461123, 0.33791524, 0.44070983, 0.562617, 0.72295684, 1.0,
+]
+
+
+class Logits(torch.nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids):
+        return self.model(input_ids=ids, use_cache=False).logits
+
+
+def llama(hidden=256, inner=512, layers=2, vocabulary=512):
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(
+        vocab_size=vocabulary,
+        hidden_size=hidden,
+        intermediate_size=inner,
+        num_hidden_layers=layers,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        tie_word_embeddings=False,
+        max_position_embeddings=128,
+    )
+    return LlamaForCausalLM(config).eval(), (torch.randint(0, vocabulary, (1, 8)),)
+
+
+def quantized(config, **sizes):
+    from torchao.quantization import quantize_
+    from torchao.utils import unwrap_tensor_subclass
+
+    model, inputs = llama(**sizes)
+    if config is not None:
+        quantize_(model, config)
+        model = unwrap_tensor_subclass(model)
+    return Logits(model).eval(), inputs
+
+
+def configs():
+    """By name: the configuration, the bits of an element, and the lowest opset that has them."""
+    import torchao.quantization as ao
+
+    def groups(dtype, size):
+        return ao.IntxWeightOnlyConfig(weight_dtype=dtype, granularity=ao.PerGroup(size))
+
+    dynamic = ao.Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=ao.PerGroup(32))
+    return {
+        "int8": (ao.Int8WeightOnlyConfig(), 8, 13),
+        "int4_32": (groups(torch.int4, 32), 4, 21),
+        "int4_128": (groups(torch.int4, 128), 4, 21),
+        "int2_32": (groups(torch.int2, 32), 2, 25),
+        "float8": (ao.Float8WeightOnlyConfig(), 8, 19),
+        "dynamic_int4": (dynamic, 4, 21),
+    }
+
+
+def signed(words):
+    """64-bit numbers below 2**32 as int32 of the same bits."""
+    return torch.where(words < 2**31, words, words - 2**32).to(torch.int32)
+
+
+def packed(codes, dim, order=range(8)):
+    """Eight numbers of 4 bits in each int32, along a dimension."""
+    parts = [codes.narrow(dim, 0, codes.shape[dim]).index_select(dim, torch.arange(o, codes.shape[dim], 8)) for o in order]
+    return signed(sum(part.long() << (4 * i) for i, part in enumerate(parts)))
+
+
+class Layer(torch.nn.Module):
+    """A linear layer whose weight has 4 bits, in groups of rows."""
+
+    def __init__(self):
+        super().__init__()
+        self.codes = torch.randint(0, 16, (ROWS, COLUMNS))
+        self.zeros = torch.randint(1, 16, (ROWS // GROUP, COLUMNS))
+        self.register_buffer("scales", torch.rand(ROWS // GROUP, COLUMNS) * 0.1 + 0.01)
+
+    def keep(self, **buffers):
+        for name, buffer in buffers.items():
+            self.register_buffer(name, buffer)
+        del self.codes, self.zeros
+        return self
+
+
+class Gptq(Layer):
+    def __init__(self):
+        super().__init__()
+        groups = torch.arange(ROWS, dtype=torch.int32) // GROUP
+        shifts = torch.arange(0, 32, 4, dtype=torch.int32).unsqueeze(0)
+        self.keep(qweight=packed(self.codes, 0), qzeros=packed(self.zeros - 1, 1), g_idx=groups, shifts=shifts)
+
+    def forward(self, x):
+        zeros = torch.bitwise_right_shift(self.qzeros.unsqueeze(2).expand(-1, -1, 8), self.shifts.unsqueeze(0))
+        zeros = (torch.bitwise_and(zeros.to(torch.int16), 15) + 1).reshape(self.scales.shape)
+        codes = torch.bitwise_right_shift(self.qweight.unsqueeze(1).expand(-1, 8, -1), self.shifts.unsqueeze(-1))
+        codes = torch.bitwise_and(codes.to(torch.int16), 15).reshape(-1, COLUMNS)
+        groups = self.g_idx.long()
+        return torch.matmul(x, self.scales[groups] * (codes - zeros[groups]))
+
+
+class Awq(Layer):
+    def __init__(self):
+        super().__init__()
+        order = [0, 2, 4, 6, 1, 3, 5, 7]
+        self.keep(qweight=packed(self.codes, 1, order), qzeros=packed(self.zeros, 1, order))
+
+    def forward(self, x):
+        shifts = torch.arange(0, 32, 4)
+        codes = torch.bitwise_right_shift(self.qweight[:, :, None], shifts[None, None, :]).to(torch.int8).view(ROWS, -1)
+        zeros = torch.bitwise_right_shift(self.qzeros[:, :, None], shifts[None, None, :]).to(torch.int8).view(ROWS // GROUP, -1)
+        order = torch.arange(COLUMNS, dtype=torch.int32).view(-1, 8)[:, [0, 4, 1, 5, 2, 6, 3, 7]].view(-1)
+        codes, zeros = torch.bitwise_and(codes[:, order], 15), torch.bitwise_and(zeros[:, order], 15)
+        scales = self.scales.repeat_interleave(GROUP, dim=0)
+        return torch.matmul(x, (codes - zeros.repeat_interleave(GROUP, dim=0)) * scales)
+
+
+class Hqq(Layer):
+    def __init__(self):
+        super().__init__()
+        columns = self.codes.t().reshape(-1, GROUP).t()
+        high, low = columns.chunk(2)
+        zero = self.zeros.t().reshape(1, -1).float() + 0.25
+        scale = self.scales.t().reshape(1, -1).clone()
+        self.keep(packed=((high << 4) | low).to(torch.uint8), zero=zero, scale=scale)
+        del self.scales
+
+    def forward(self, x):
+        rows = self.packed.shape[0]
+        codes = torch.empty([2 * rows, self.packed.shape[1]])
+        codes[:rows] = (self.packed & 0b11110000) >> 4
+        codes[rows:] = self.packed & 0b00001111
+        return torch.matmul(x, ((codes - self.zero) * self.scale).t().reshape(COLUMNS, ROWS).t())
+
+
+class Nf4(Layer):
+    def __init__(self):
+        super().__init__()
+        codes = self.codes.t().reshape(-1)
+        high, low = codes[::2], codes[1::2]
+        self.keep(packed=((high << 4) | low).to(torch.uint8).unsqueeze(1), table=torch.tensor(TABLE), largest=torch.rand(codes.numel() // GROUP))
+        del self.scales
+
+    def forward(self, x):
+        codes = torch.cat([self.packed >> 4, self.packed & 15], dim=1).reshape(-1).to(torch.int64)
+        weight = (self.table[codes].view(-1, GROUP) * self.largest.unsqueeze(1)).view(COLUMNS, ROWS)
+        return torch.nn.functional.linear(x, weight)
+
+
+LAYERS = {"gptq": Gptq, "awq": Awq, "hqq": Hqq, "nf4": Nf4}
+
+
+def build(name):
+    """A module, its inputs, the bits of an element, and the lowest opset that has them."""
+    torch.manual_seed(0)
+    if name in LAYERS:
+        return LAYERS[name]().eval(), (torch.randn(3, ROWS),), 4, 11
+    config, bits, opset = configs()[name]
+    return *quantized(config), bits, opset
