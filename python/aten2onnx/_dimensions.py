@@ -8,6 +8,8 @@ from typing import Any
 
 #: The axes of well-known inputs. The first pattern that fits decides.
 _AXES: list[tuple[str, tuple[str, ...]]] = [
+    (r"(input\.)?past_key_values\.cross_attention_cache\.layers\.\d+\.(keys|values)", ("batch", "heads", "encoder_sequence", "head_size")),
+    (r"(input\.)?past_key_values\.(self_attention_cache\.)?layers\.\d+\.(keys|values)", ("batch", "heads", "past_sequence", "head_size")),
     (r"past_key_values\.\d+\.encoder\.(key|value)", ("batch", "heads", "encoder_sequence", "head_size")),
     (r"past_key_values\.\d+\.(decoder\.)?(key|value)", ("batch", "heads", "past_sequence", "head_size")),
     (r"past_indexer\.\d+", ("batch", "past_sequence", "head_size")),
@@ -50,7 +52,7 @@ def axes(name: str, shapes: Mapping[str, Any]) -> list[str]:
     """Returns names for the axes of an input."""
     rank = len(shapes[name])
     if re.fullmatch(_MASKS, name) and rank == 2:
-        past = any(other.startswith("past_key_values") for other in shapes)
+        past = any("past_key_values" in other for other in shapes)
         return ["batch", "total_sequence" if past else "sequence"]
     known = _known(name, rank)
     if known:

@@ -196,6 +196,8 @@ def captured(
 
     name = _name(model)
     if isinstance(model, torch.export.ExportedProgram):
+        if dynamic_shapes == _calls.AUTO:
+            return Captured(name, model, _dimensions.symbols(model, list(input_names or _inputs(model))))
         return Captured(name, model, _shapes.names(model, dynamic_shapes))
     if isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
         raise UnsupportedError("a TorchScript module is no program of torch.export", help="pass it to `aten2onnx.export`")
