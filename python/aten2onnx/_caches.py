@@ -54,7 +54,6 @@ def take_apart(cache: Any, name: Names, found: dict[str, Any], role: str = "") -
     if all(hasattr(cache, half) for half in halves):
         built = {half: take_apart(getattr(cache, half), name, found, prefix) for half, prefix in halves.items()}
     else:
-        _check_static(cache.layers)
         length = _length(cache, lambda layer: name("length", layer), found)
         layers = [_layer(layer, index, name, role, found, length) for index, layer in enumerate(cache.layers)]
         built = {"layers": lambda tensors: [build(tensors) for build in layers]}
@@ -71,7 +70,6 @@ def take_apart(cache: Any, name: Names, found: dict[str, Any], role: str = "") -
 def _layer(layer: Any, index: int, name: Names, role: str, found: dict[str, Any], length: str | None) -> Any:
     import torch
 
-    _check(layer, index)
     places: dict[tuple[str, Any], str] = {}
     for attribute, value in vars(layer).items():
         if attribute in _CONSTANTS or (attribute == "cumulative_length" and length is not None):
@@ -130,8 +128,18 @@ def _length(cache: Any, name: Callable[[int], str], found: dict[str, Any]) -> st
     return place
 
 
-def _check(layer: Any, index: int) -> None:
-    """Refuses layers whose state depends on Python numbers that a graph would freeze."""
+def check(cache: Any) -> None:
+    """Refuses caches whose state depends on Python numbers that a graph would freeze."""
+    for part in vars(cache).values():
+        if is_cache(part):
+            check(part)
+    layers = getattr(cache, "layers", [])
+    _check_static(layers)
+    for index, layer in enumerate(layers):
+        _check_sliding(layer, index)
+
+
+def _check_sliding(layer: Any, index: int) -> None:
     import torch
 
     counter, keys = getattr(layer, "cumulative_length", None), getattr(layer, "keys", None)

@@ -5,14 +5,27 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from . import _caches, _dimensions, _shapes
 from ._errors import InputError
 from ._objects import Builder, is_structured, take_apart
 
-#: The value of `dynamic_shapes` that leaves all dimensions to torch.export.
-AUTO = "auto"
+@dataclass(frozen=True)
+class Auto:
+    """A value of `dynamic_shapes` that leaves dimensions to torch.export. The text "auto" means all.
+
+    Attributes:
+        static: Inputs with an axis that stays as it is.
+    """
+
+    static: Mapping[str, int] = field(default_factory=dict)
+
+
+def is_auto(dynamic_shapes: Any) -> bool:
+    """Whether dimensions are left to torch.export."""
+    return isinstance(dynamic_shapes, Auto) or (isinstance(dynamic_shapes, str) and dynamic_shapes == "auto")
 
 
 def is_needed(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
@@ -45,7 +58,7 @@ class Call:
                 self.input_names += found
         self.dynamic_shapes = self._axes(dynamic_shapes, list(arguments))
         tensors = {name: tensor for name, tensor in self._flat(self.kwargs).items() if hasattr(tensor, "shape")}
-        self._equal = _dimensions.equal(tensors) if dynamic_shapes == AUTO else []
+        self._equal = _dimensions.equal(tensors) if is_auto(dynamic_shapes) else []
 
     def arranged(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the arguments of another call in the form of `kwargs`."""
@@ -125,8 +138,12 @@ class Call:
         """Brings `dynamic_shapes` into the form of `kwargs`."""
         if dynamic_shapes is None:
             return None
-        if dynamic_shapes == AUTO:
-            return automatic(self.kwargs)
+        if is_auto(dynamic_shapes):
+            chosen = automatic(self.kwargs)
+            for name, axis in getattr(dynamic_shapes, "static", {}).items():
+                if name in chosen:
+                    del chosen[name][axis]
+            return chosen
         if not isinstance(dynamic_shapes, Mapping):
             dynamic_shapes = dict(zip(order, dynamic_shapes))
         unknown = [name for name in dynamic_shapes if name not in order]

@@ -196,7 +196,7 @@ def captured(
 
     name = _name(model)
     if isinstance(model, torch.export.ExportedProgram):
-        if dynamic_shapes == _calls.AUTO:
+        if _calls.is_auto(dynamic_shapes):
             return Captured(name, model, _dimensions.symbols(model, list(input_names or _inputs(model))))
         return Captured(name, model, _shapes.names(model, dynamic_shapes))
     if isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
@@ -221,10 +221,10 @@ def captured(
     if _calls.is_needed(model, args, kwargs):
         return _called(model, name, Call(model, args, kwargs, dynamic_shapes), dynamic_shapes, strict, adopt_fixes)
     wanted = dynamic_shapes
-    if dynamic_shapes == _calls.AUTO:
+    if _calls.is_auto(dynamic_shapes):
         dynamic_shapes = _calls.automatic(_shapes.named_arguments(model, args, kwargs))
     exported, notes = _capture.capture(model, args, kwargs, dynamic_shapes, strict, adopt_fixes)
-    dims = _dimensions.symbols(exported, _inputs(exported)) if wanted == _calls.AUTO else _shapes.names(exported, dynamic_shapes)
+    dims = _dimensions.symbols(exported, _inputs(exported)) if _calls.is_auto(wanted) else _shapes.names(exported, dynamic_shapes)
     return Captured(name, exported, dims, notes)
 
 
@@ -233,7 +233,7 @@ def _called(model: Any, name: str, call: Call, wanted: Any, strict: bool | None,
     with call.traced():
         # The strict mode would trace how objects are put together, too.
         exported, notes = _capture.capture(model, (), call.kwargs, call.dynamic_shapes, bool(strict), adopt_fixes)
-    dims = _dimensions.symbols(exported, call.input_names) if wanted == _calls.AUTO else _shapes.names(exported, call.dynamic_shapes)
+    dims = _dimensions.symbols(exported, call.input_names) if _calls.is_auto(wanted) else _shapes.names(exported, call.dynamic_shapes)
     return Captured(name, exported, dims, notes, call)
 
 

@@ -27,6 +27,8 @@ def take_apart(value: Any, name: str, found: dict[str, Any], past: str = "past")
     if isinstance(value, torch.Tensor):
         return _tensor(value, name, found)
     if _caches.is_cache(value):
+        if past == "past":
+            _caches.check(value)
         return _caches.take_apart(value, _caches.names(name, past), found)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _fields(value, name, found, past)

@@ -93,7 +93,7 @@ def _size(name: str, value: int, config: Any) -> int | None:
     return None if rule is None else min(value, rule) if value > 0 else None
 
 
-def configs_of(model_type: str) -> Iterator[Any]:
+def configs_of(model_type: str, changes: dict[str, Any]) -> Iterator[Any]:
     """Configurations of a type, the smallest first: a class may demand relations between sizes that a smaller one breaks."""
     from transformers import CONFIG_MAPPING
 
@@ -108,7 +108,7 @@ def configs_of(model_type: str) -> Iterator[Any]:
         {name: value for name, value in few(full).items() if not name.endswith("config")},
     ):
         with contextlib.suppress(Exception):
-            yield kind(**kept)
+            yield kind(**kept | changes)
 
 
 def few(config: Any) -> dict[str, Any]:
@@ -123,12 +123,12 @@ def few(config: Any) -> dict[str, Any]:
     return made
 
 
-def build(model_type: str, auto: Any = None, run: Callable[[Any], None] | None = None) -> Any:
+def build(model_type: str, auto: Any = None, run: Callable[[Any], None] | None = None, changes: dict[str, Any] | None = None) -> Any:
     """A tiny model of a type with random weights, ready for inference: the smallest with which `run` does not fail."""
     import transformers
 
     problem: Exception = ValueError("no small configuration is valid")
-    for config in configs_of(model_type):
+    for config in configs_of(model_type, changes or {}):
         try:
             with torch.device("meta"):
                 plan = (auto or transformers.AutoModel).from_config(copy.deepcopy(config))

@@ -117,6 +117,8 @@ class Maker:
                 del wanted[name]
         if "input_ids" in wanted and "attention_mask" in self.parameters:
             wanted["attention_mask"] = None
+        if "input_ids" in wanted and "token_type_ids" in self.parameters and (number(self.text, "type_vocab_size") or 0) > 1:
+            wanted["token_type_ids"] = None
         if getattr(self.config, "is_encoder_decoder", False) and "decoder_input_ids" in self.parameters:
             wanted["decoder_input_ids"] = None
         if "bbox" in self.parameters and "input_ids" in wanted:
@@ -176,7 +178,8 @@ def image_size(config: Any) -> tuple[int, int]:
     return 64, 64
 
 
-def _pixels(maker: Maker) -> Any:
+def pixels(maker: Maker) -> Any:
+    """Random images, or videos."""
     vision = maker.vision
     height, width = image_size(vision) if vision is not maker.config else image_size(maker.config)
     if not hasattr(vision, "image_size") and hasattr(maker.config, "image_size"):
@@ -221,7 +224,7 @@ _MAKERS: dict[str, Callable[[Maker], Any]] = {
     "decoder_input_ids": lambda maker: maker.tokens(maker.sizes.past),
     "decoder_attention_mask": lambda maker: maker.ones(maker.sizes.batch, maker.sizes.past),
     "bbox": _boxes,
-    "pixel_values": _pixels,
+    "pixel_values": pixels,
     "input_features": _features,
     "input_values": _samples,
 }
