@@ -49,7 +49,8 @@ class Call:
         self._builders: dict[str, Builder] = {}
         self.output_names: list[str] = []
         arguments = self._bound(args, kwargs)
-        self.kwargs, self.input_names = {}, []
+        self.kwargs: dict[str, Any] = {}
+        self.input_names: list[str] = []
         for name, value in arguments.items():
             found: dict[str, Any] = {}
             self._builders[name] = take_apart(value, name, found)
@@ -109,7 +110,7 @@ class Call:
 
     @staticmethod
     def _flat(kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        flat = {}
+        flat: dict[str, Any] = {}
         for name, value in kwargs.items():
             flat |= value if isinstance(value, dict) else {name: value}
         return flat
@@ -139,11 +140,7 @@ class Call:
         if dynamic_shapes is None:
             return None
         if is_auto(dynamic_shapes):
-            chosen = automatic(self.kwargs)
-            for name, axis in getattr(dynamic_shapes, "static", {}).items():
-                if name in chosen:
-                    del chosen[name][axis]
-            return chosen
+            return automatic(self.kwargs, getattr(dynamic_shapes, "static", {}))
         if not isinstance(dynamic_shapes, Mapping):
             dynamic_shapes = dict(zip(order, dynamic_shapes))
         unknown = [name for name in dynamic_shapes if name not in order]
@@ -184,13 +181,20 @@ def outputs(result: Any) -> dict[str, Any]:
     return found
 
 
-def automatic(arguments: Any) -> Any:
+def automatic(arguments: Mapping[str, Any], static: Mapping[str, int] | None = None) -> Any:
     """Returns `dynamic_shapes` that leave each dimension to torch.export: it is dynamic if the model allows it."""
     import torch
     from torch.export import Dim
     from torch.utils import _pytree as pytree
 
-    def axes(value: Any) -> Any:
-        return dict.fromkeys(range(value.dim()), Dim.AUTO) if isinstance(value, torch.Tensor) else None
+    def axes(name: str, value: Any) -> Any:
+        if not isinstance(value, torch.Tensor):
+            return None
+        kept = (static or {}).get(name)
+        return {axis: Dim.AUTO for axis in _dimensions.may_vary(name, value) if axis != kept}
 
-    return pytree.tree_map(axes, arguments)
+    found = {}
+    for name, value in arguments.items():
+        named = isinstance(value, dict)  # the tensors of an object have names of their own
+        found[name] = {key: axes(key, part) for key, part in value.items()} if named else pytree.tree_map(lambda part, name=name: axes(name, part), value)
+    return found

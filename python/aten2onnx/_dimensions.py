@@ -29,6 +29,8 @@ _AXES: list[tuple[str, tuple[str, ...]]] = [
 ]
 #: Axes that have the same size in all inputs that have them.
 _SHARED = ("batch", "sequence", "past_sequence", "encoder_sequence", "decoder_sequence")
+#: Axes that the weights decide.
+_FIXED = ("heads", "head_size", "state", "hidden", "channels", "corners")
 #: The mask covers past and new tokens if there is a past.
 _MASKS = r"attention_mask"
 
@@ -75,6 +77,12 @@ def equal(tensors: Mapping[str, Any]) -> list[tuple[str, str, int, int]]:
             if other != name and tensors[other].shape[place] == tensor.shape[axis]:
                 pairs.append((other, name, place, axis))
     return pairs
+
+
+def may_vary(name: str, tensor: Any) -> list[int]:
+    """The axes of an input that may be dynamic: not the number of heads in a cache, for example."""
+    known = _known(name, len(tensor.shape))
+    return [axis for axis in range(len(tensor.shape)) if not (known and known[axis] in _FIXED)]
 
 
 def _known(name: str, rank: int) -> tuple[str, ...]:

@@ -101,14 +101,25 @@ def compare(model_type: str, kind: str, other: bool) -> dict[str, Any]:
     if program is not None:
         took = program.report.seconds
         row |= {"capture": took["torch.export"], "export": took["decompose"] + took["translate"], "nodes": program.report.nodes}
+        frozen = _frozen(program, seconds)
         try:
             with torch.no_grad():
-                worst = [_differences(model, program, example) for example in (inputs, seconds)]
+                worst = [_differences(model, program, example) for example in (inputs, *([] if frozen else [seconds]))]
         except (Exception, TooLong) as error:
             return row | {"status": "error", "reason": f"{type(error).__name__}: {_short(error)}"}
         wrong = [text for found in worst for text in found]
-        row |= {"status": "wrong", "reason": "; ".join(wrong)[:300]} if wrong else {"status": "right"}
+        row |= {"status": "wrong", "reason": "; ".join(wrong)[:300]} if wrong else {"status": "frozen", "reason": frozen} if frozen else {"status": "right"}
     return row | ({"other": _other(model, inputs, seconds)} if other else {})
+
+
+def _frozen(program: Any, inputs: dict[str, Any]) -> str:
+    """The dimensions that torch.export made constant although they vary."""
+    kinds = dict(program.report.inputs)
+    found = []
+    for name, value in inputs.items():
+        sizes = kinds[name].partition("[")[2].rstrip("]").split(", ") if name in kinds else []
+        found += [f"{name}.{axis} is always {size}" for axis, size in enumerate(sizes) if size.isdigit() and int(size) != value.shape[axis]]
+    return ", ".join(found)
 
 
 def _differences(model: Any, program: Any, inputs: dict[str, Any]) -> list[str]:
@@ -217,7 +228,7 @@ def summary(found: list[dict[str, Any]]) -> str:
     """How many models are right, and how the time is spent."""
     count = Counter(row["status"] for row in found)
     captured = [row for row in found if "capture" in row]
-    parts = [f"{count[status]} {status}" for status in ("right", "wrong", "refused", "error", "not captured", "not built")]
+    parts = [f"{count[status]} {status}" for status in ("right", "frozen", "wrong", "refused", "error", "not captured", "not built")]
     text = f"{len(found)} models: {', '.join(parts)}."
     if captured:
         text += f" Capture {sum(row['capture'] for row in captured):.0f} s, export {sum(row['export'] for row in captured):.0f} s in total."

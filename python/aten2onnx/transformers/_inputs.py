@@ -159,7 +159,7 @@ def number(config: Any, *names: str, default: int | None = None) -> Any:
 
 def flat(config: Any) -> list[tuple[str, Any]]:
     """All fields of a configuration and its parts."""
-    found = []
+    found: list[tuple[str, Any]] = []
     for key, value in vars(config).items():
         found += flat(value) if hasattr(value, "to_dict") else [(key, value)]
     return found
