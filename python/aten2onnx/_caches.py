@@ -184,6 +184,11 @@ def is_model(model: Any) -> bool:
     return utils is not None and any(isinstance(module, utils.PreTrainedModel) for module in model.modules())
 
 
+def recurrent_states(model: Any) -> str:
+    """What runtimes call the recurrent states of a model: "ssm" for state-space models."""
+    return "ssm" if any("mamba" in type(module).__name__.lower() for module in model.modules()) else "recurrent"
+
+
 def traceable() -> AbstractContextManager[Any]:
     """Makes transformers' models traceable inside the block, with the patches of its own capture (not those of its ONNX exporter).
 

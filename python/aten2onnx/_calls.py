@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -47,6 +48,7 @@ class Call:
         self._signature = inspect.signature(model.forward)
         self._model = model
         self._builders: dict[str, Builder] = {}
+        self._recurrent = _caches.recurrent_states(model)
         self.output_names: list[str] = []
         arguments = self._bound(args, kwargs)
         self.kwargs: dict[str, Any] = {}
@@ -56,7 +58,7 @@ class Call:
             self._builders[name] = take_apart(value, name, found)
             if found:
                 self.kwargs[name] = found if is_structured(value) or isinstance(value, (list, tuple, dict)) else found[name]
-                self.input_names += found
+                self.input_names += [self._public(key) for key in found]
         self.dynamic_shapes = self._axes(dynamic_shapes, list(arguments))
         tensors = {name: tensor for name, tensor in self._flat(self.kwargs).items() if hasattr(tensor, "shape")}
         self._equal = _dimensions.equal(tensors) if is_auto(dynamic_shapes) else []
@@ -85,7 +87,7 @@ class Call:
             self._relate(self._flat(tensors))
             arguments = {name: build(self._parts(name, tensors)) for name, build in self._builders.items()}
             found = outputs(original(**arguments))
-            self.output_names = list(found)
+            self.output_names = [self._public(key) for key in found]
             return found
 
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -114,6 +116,10 @@ class Call:
         for name, value in kwargs.items():
             flat |= value if isinstance(value, dict) else {name: value}
         return flat
+
+    def _public(self, name: str) -> str:
+        """The name of a tensor in the ONNX model."""
+        return re.sub(r"^(past|present)_recurrent\.", rf"\1_{self._recurrent}.", name)
 
     def _parts(self, name: str, tensors: Mapping[str, Any]) -> Mapping[str, Any]:
         value = tensors.get(name, {})

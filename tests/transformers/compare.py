@@ -3,7 +3,7 @@
     python tests/transformers/compare.py --json results.jsonl                    # all types
     python tests/transformers/compare.py --types bert llama --heads              # base models and heads of some
     python tests/transformers/compare.py --types bert --other                    # transformers' own ONNX exporter beside it
-    python tests/transformers/compare.py --json results.jsonl --table table.md   # only the table
+    python tests/transformers/compare.py --json results.jsonl --page docs/transformers.md   # only the table of the page
 
 Each type runs in a worker process, which is replaced when it crashes or takes too long. Types in the file of results are not run again.
 """
@@ -216,12 +216,26 @@ def rows(path: Path) -> list[dict[str, Any]]:
 def table(found: list[dict[str, Any]]) -> str:
     """The results as Markdown."""
     built = [row for row in found if row["status"] != "not built"]
-    lines = ["| model | result | capture | export | nodes |", "|---|---|---|---|---|"]
+    lines = ["| type | class | result | capture | export | nodes | transformers' own exporter |", "|---|---|---|---|---|---|---|"]
     for row in sorted(built, key=lambda row: (row["type"], row["kind"])):
-        status = row["status"] + (f": {row['reason'].split(' --> ')[0][:110]}" if row["status"] != "right" else "")
-        numbers = [f"{row[key]:.1f} s" if key in row else "" for key in ("capture", "export")]
-        lines.append(f"| {row['type']} ({row.get('class', row['kind'])}) | {status} | {' | '.join(numbers)} | {row.get('nodes', '')} |")
-    return "\n".join(lines).replace("|  |", "| |") + "\n"
+        status = row["status"] + (f": {_reason(row)}" if row["status"] != "right" else "")
+        other = row.get("other")
+        cells = [
+            row["type"],
+            row.get("class", row["kind"]),
+            status,
+            *(f"{row[key]:.1f} s" if key in row else "" for key in ("capture", "export")),
+            str(row.get("nodes", "")),
+            f"{other['status']}, {other['seconds']:.1f} s" if other else "",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines).replace("|  |", "| |").replace("|  |", "| |") + "\n"
+
+
+def _reason(row: dict[str, Any]) -> str:
+    """The reason in one cell."""
+    text = row["reason"].removeprefix("torch.export cannot capture this model: ").split(" --> ")[0]
+    return text[:110].replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
 
 
 def summary(found: list[dict[str, Any]]) -> str:
@@ -238,22 +252,29 @@ def summary(found: list[dict[str, Any]]) -> str:
     return text
 
 
+def write(page: Path, found: list[dict[str, Any]]) -> None:
+    """Replaces the table of a page."""
+    before, _, rest = page.read_text(encoding="utf-8").partition("<!-- table -->\n")
+    _, _, after = rest.partition("<!-- /table -->")
+    page.write_text(f"{before}<!-- table -->\n\n{summary(found)}\n\n{table(found)}\n<!-- /table -->{after}", encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--types", nargs="*", default=[])
     parser.add_argument("--heads", action="store_true", help="also heads")
     parser.add_argument("--other", action="store_true", help="also transformers' own ONNX exporter")
     parser.add_argument("--json", type=Path, default=Path("transformers.jsonl"))
-    parser.add_argument("--table", type=Path, help="write the table, and run nothing")
+    parser.add_argument("--page", type=Path, help="write the table into this page, and run nothing")
     parser.add_argument("--work", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.work:
         work([tuple(pair) for pair in json.loads(chosen.work)], chosen.other)
         return
-    if chosen.table is None:
+    if chosen.page is None:
         supervise(models(chosen.types, chosen.heads), chosen.other, chosen.json)
     else:
-        chosen.table.write_text(table(rows(chosen.json)))
+        write(chosen.page, rows(chosen.json))
     print(summary(rows(chosen.json)))
 
 
