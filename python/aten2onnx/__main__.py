@@ -7,7 +7,21 @@ from . import _native
 
 def main() -> int:
     """Runs the command line of this process and returns the exit code."""
+    if sys.argv[1:2] == ["hf"]:
+        return _hugging_face(sys.argv[2:])
     return _native.main(["aten2onnx", *sys.argv[1:]])
+
+
+def _hugging_face(arguments: list[str]) -> int:
+    """`aten2onnx hf MODEL DIR`, which needs transformers."""
+    from ._errors import MissingPackageError
+
+    try:
+        from .transformers._command import main as run
+    except MissingPackageError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return run(arguments)
 
 
 if __name__ == "__main__":

@@ -11,12 +11,22 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from . import _shapes
+from . import _fixes, _shapes
 from ._errors import CaptureError
 
 
-def capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any, strict: bool | None) -> Any:
-    """Returns the ExportedProgram of a module. If `strict` is None, the strict mode is tried after the non-strict mode has failed."""
+def capture(
+    model: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    dynamic_shapes: Any,
+    strict: bool | None,
+    adopt_fixes: bool = True,
+) -> tuple[Any, list[str]]:
+    """Returns the ExportedProgram of a module, and notes on dimensions that are less free than `dynamic_shapes` says.
+
+    If `strict` is None, the strict mode is tried after the non-strict mode has failed.
+    """
     # Equal names mean equal sizes, if torch.export can prove that they are equal.
     shares = [True, False] if _shapes.repeats_names(dynamic_shapes) else [False]
     modes = [False, True] if strict is None else [strict]
@@ -24,7 +34,7 @@ def capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_s
     for mode in modes:
         for share in shares:
             try:
-                return _export(model, args, kwargs, _shapes.for_torch(dynamic_shapes, share), mode)
+                return _refined(model, args, kwargs, _shapes.for_torch(dynamic_shapes, share), mode, adopt_fixes)
             except Exception as error:  # PyTorch passes on whatever the model raises.
                 if first is None or mode is modes[0]:
                     first = error
@@ -32,6 +42,23 @@ def capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_s
             break
     assert first is not None
     raise failure(first) from first
+
+
+def _refined(
+    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any, strict: bool, adopt_fixes: bool
+) -> tuple[Any, list[str]]:
+    """Captures a module, and adopts the fixes that torch.export suggests, if they leave all dimensions dynamic."""
+    notes: list[str] = []
+    for _ in range(_fixes.ROUNDS):
+        try:
+            return _export(model, args, kwargs, dynamic_shapes, strict), notes
+        except Exception as error:  # PyTorch passes on whatever the model raises.
+            found = _fixes.adopted(error, dynamic_shapes) if adopt_fixes else None
+            if found is None:
+                raise
+            dynamic_shapes, more = found
+            notes += more
+    return _export(model, args, kwargs, dynamic_shapes, strict), notes
 
 
 def _is_final(error: Exception | None) -> bool:

@@ -6,10 +6,12 @@ import json
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import _capture, _others, _progress, _script, _shapes
+from . import _calls, _capture, _dimensions, _others, _progress, _script, _shapes
+from ._calls import Call
 from ._decompose import decomposed
 from ._errors import CaptureError, Error, InputError, UnsupportedError, in_python, require
 from ._live import LiveProgram
@@ -48,6 +50,7 @@ def export(
     method: str | None = None,
     default_dtype: Any = None,
     strict: bool | None = None,
+    adopt_fixes: bool = True,
     progress: bool | None = None,
     dump_exported_program: bool = False,
     artifacts_dir: str | os.PathLike[str] = ".",
@@ -65,6 +68,8 @@ def export(
         input_names: Names for the inputs, in order.
         output_names: Names for the outputs, in order.
         dynamic_shapes: The dynamic dimensions of the inputs, as for torch.export.export. A string makes a dimension dynamic and names it.
+            For a cache of transformers, the dimensions of all its tensors at once: `{0: "batch", 2: "past_sequence"}`. "auto" makes each
+            dimension dynamic that the model allows, and names it by its meaning.
         dynamic_axes: The same in the form of the older exporter, by input name: `{"x": {0: "batch"}}` or `{"x": [0]}`.
         model_name: The program to export, of a `.pt2` package that has several.
         external_data: Where the weights go: "auto" (into the model up to protobuf's limit of 2 GiB, else beside it), "always" or True (beside
@@ -90,6 +95,8 @@ def export(
         default_dtype: What `torch.get_default_dtype()` was when a TorchScript model was written, if it was not float32: its file does not
             say it. For live models it is that of now.
         strict: The mode of torch.export (default: non-strict, then strict if that fails).
+        adopt_fixes: Whether to follow torch.export where it suggests a narrower range for a dimension, or a relation of two dimensions. A
+            note in the report says so. If False, the export fails instead.
         progress: Whether to show the progress (default: in terminals and notebooks, if the export takes long).
         dump_exported_program: Whether to save the translated program in `artifacts_dir`.
         artifacts_dir: The folder for a report without `f`, and for the program.
@@ -132,7 +139,7 @@ def export(
                 options["source"] = {**described, "method": method, "model": model_name, "default_dtype": _script.default_dtype(model, default_dtype)}
                 program = _from_file(model, rules, options, made, shown)
             else:
-                arguments = (args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict)
+                arguments = (args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict, adopt_fixes)
                 program = _from_torch(model, arguments, rules, options, made, shown)
         program._progress = progress
         if dump_exported_program and program.exported_program is not None:
@@ -154,7 +161,26 @@ def export(
     return program
 
 
-def exported_program(
+@dataclass
+class Captured:
+    """What torch.export made of a module, or a program that the user captured.
+
+    Attributes:
+        name: The name of the model.
+        exported: The ExportedProgram.
+        dims: The names of its symbols.
+        notes: Notes for the user.
+        call: How the arguments of the module become those of the program, if they are not the same.
+    """
+
+    name: str
+    exported: Any
+    dims: dict[str, str]
+    notes: list[str] = field(default_factory=list)
+    call: Call | None = None
+
+
+def captured(
     model: Any,
     args: Any = (),
     kwargs: Mapping[str, Any] | None = None,
@@ -163,13 +189,16 @@ def exported_program(
     input_names: Sequence[str] | None = None,
     output_names: Sequence[str] | None = None,
     strict: bool | None = None,
-) -> tuple[str, Any, dict[str, str]]:
-    """Returns the name of a module or program, the program, and the names of its symbols."""
+    adopt_fixes: bool = True,
+) -> Captured:
+    """Captures a module, unless it is a program already."""
     import torch
 
     name = _name(model)
     if isinstance(model, torch.export.ExportedProgram):
-        return name, model, _shapes.names(model, dynamic_shapes)
+        if _calls.is_auto(dynamic_shapes):
+            return Captured(name, model, _dimensions.symbols(model, list(input_names or _inputs(model))))
+        return Captured(name, model, _shapes.names(model, dynamic_shapes))
     if isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
         raise UnsupportedError("a TorchScript module is no program of torch.export", help="pass it to `aten2onnx.export`")
     if not isinstance(model, torch.nn.Module):
@@ -188,9 +217,29 @@ def exported_program(
         arguments = _shapes.named_arguments(model, args, kwargs)
         dynamic_shapes = _shapes.from_dynamic_axes(arguments, dynamic_axes, list(input_names or ()), list(output_names or ()))
     if model.training:
-        warnings.warn("the module is exported in training mode: call `model.eval()` first to export it for inference", stacklevel=4)
-    exported = _capture.capture(model, args, kwargs, dynamic_shapes, strict)
-    return name, exported, _shapes.names(exported, dynamic_shapes)
+        warnings.warn("the module is exported in training mode: call `model.eval()` first to export it for inference", stacklevel=5)
+    if _calls.is_needed(model, args, kwargs):
+        return _called(model, name, Call(model, args, kwargs, dynamic_shapes), dynamic_shapes, strict, adopt_fixes)
+    wanted = dynamic_shapes
+    if _calls.is_auto(dynamic_shapes):
+        dynamic_shapes = _calls.automatic(_shapes.named_arguments(model, args, kwargs))
+    exported, notes = _capture.capture(model, args, kwargs, dynamic_shapes, strict, adopt_fixes)
+    dims = _dimensions.symbols(exported, _inputs(exported)) if _calls.is_auto(wanted) else _shapes.names(exported, dynamic_shapes)
+    return Captured(name, exported, dims, notes)
+
+
+def _called(model: Any, name: str, call: Call, wanted: Any, strict: bool | None, adopt_fixes: bool) -> Captured:
+    """Captures a model whose call torch.export sees as named tensors."""
+    with call.traced():
+        # The strict mode would trace how objects are put together, too.
+        exported, notes = _capture.capture(model, (), call.kwargs, call.dynamic_shapes, bool(strict), adopt_fixes)
+    dims = _dimensions.symbols(exported, call.input_names) if _calls.is_auto(wanted) else _shapes.names(exported, call.dynamic_shapes)
+    return Captured(name, exported, dims, notes, call)
+
+
+def _inputs(exported: Any) -> list[str]:
+    specs = [spec for spec in exported.graph_signature.input_specs if spec.kind.name == "USER_INPUT"]
+    return [getattr(spec.arg, "name", "") for spec in specs]
 
 
 def _from_file(path: Any, rules: Rules, options: dict[str, Any], report: Report, shown: _progress.Progress) -> ONNXProgram:
@@ -214,11 +263,15 @@ def _read(model: Any, rules: Rules, source: dict[str, Any]) -> Program:
 
 def _from_torch(model: Any, arguments: tuple[Any, ...], rules: Rules, options: dict[str, Any], report: Report, shown: _progress.Progress) -> ONNXProgram:
     report.torch_version = require("torch", "exporting a model that is not a `.pt2` file").__version__
-    args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict = arguments
     shown.step("torch.export")
     with report.timed("torch.export"):
-        name, exported, dims = exported_program(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict)
-    options["dims"] += [f"{symbol}={dim}" for symbol, dim in dims.items()]
+        found = captured(model, *arguments)
+    report.notes += found.notes
+    name, exported = found.name, found.exported
+    options["dims"] += [f"{symbol}={dim}" for symbol, dim in found.dims.items()]
+    if found.call is not None:
+        options["input_names"] = options["input_names"] or found.call.input_names
+        options["output_names"] = options["output_names"] or found.call.output_names
     shown.step("decomposing")
     with report.timed("decompose"):
         live = LiveProgram(exported, name)
@@ -231,7 +284,7 @@ def _from_torch(model: Any, arguments: tuple[Any, ...], rules: Rules, options: d
             explained = _explained(error, live, rules, options["output"]["opset"])
             raise explained from explained.__cause__
     report.of_model(native)
-    return ONNXProgram(native, report, live)
+    return ONNXProgram(native, report, live, found.call)
 
 
 def _explained(error: Error, live: LiveProgram, rules: Rules, opset: int) -> Error:

@@ -80,7 +80,8 @@ def inspect(
         mappings: Mapping files or folders, as in `export`.
         model_name: The program to show, of a package that has several.
         target: A runtime, such as "tract": shows what is replaced for it, or what is impossible there.
-        options: For modules: `dynamic_shapes`, `dynamic_axes`, `input_names`, `output_names` and `strict`, as in `export`.
+        options: For modules: `dynamic_shapes`, `dynamic_axes`, `input_names`, `output_names`, `strict` and
+            `adopt_fixes`, as in `export`.
     """
     if isinstance(model, (str, os.PathLike)) or _script.is_script(model):
         axes = [options.get(name) for name in ("dynamic_shapes", "dynamic_axes", "input_names")]
@@ -90,9 +91,9 @@ def inspect(
         data, text = Program.inspect_file(path, rules(mappings), source, opset, saved, target)
     else:
         require("torch", "inspecting a model that is not a `.pt2` file")
-        from ._export import exported_program
+        from ._export import captured
         from ._live import LiveProgram
 
-        name, exported, _ = exported_program(model, args, kwargs, **options)
-        data, text = LiveProgram(exported, name).native.inspect(rules(mappings), opset, target)
+        found = captured(model, args, kwargs, **options)
+        data, text = LiveProgram(found.exported, found.name).native.inspect(rules(mappings), opset, target)
     return Inspection(json.loads(data), text)

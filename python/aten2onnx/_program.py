@@ -22,9 +22,10 @@ class ONNXProgram:
         exported_program: The ExportedProgram that was translated; None for a `.pt2` file.
     """
 
-    def __init__(self, model: Any, report: Report, live: Any = None) -> None:
+    def __init__(self, model: Any, report: Report, live: Any = None, call: Any = None) -> None:
         self._model = model
         self._live = live
+        self._call = call
         self._session: Any = None
         self._folder: TemporaryDirectory[str] | None = None
         self._progress: bool | None = None
@@ -103,6 +104,15 @@ class ONNXProgram:
         Returns:
             The outputs in order, as arrays for a `.pt2` file, else as tensors.
         """
+        return self._run(*self._arranged(args, kwargs))
+
+    def _arranged(self, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """Returns the arguments of the program for arguments of the module."""
+        if self._call is None:
+            return args, kwargs or {}
+        return (), self._call.arranged(args, kwargs or {})
+
+    def _run(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
         from . import _runtime
 
         if self._session is None:

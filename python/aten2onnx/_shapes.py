@@ -71,14 +71,14 @@ def for_torch(dynamic_shapes: Any, share: bool) -> Any:
     """
     from torch.export import Dim
 
-    count = Counter(name for axes in axes_of(dynamic_shapes) for name in _values(axes) if isinstance(name, str))
+    count = Counter(name for axes in axes_of(dynamic_shapes) for name in sizes(axes) if isinstance(name, str))
     shared = {name: Dim(name) for name, times in count.items() if share and times > 1 and name.isidentifier()}
-    return _map(dynamic_shapes, lambda size: shared.get(size, Dim.DYNAMIC) if isinstance(size, str) else size)
+    return replaced(dynamic_shapes, lambda size: shared.get(size, Dim.DYNAMIC) if isinstance(size, str) else size)
 
 
 def repeats_names(dynamic_shapes: Any) -> bool:
     """Whether a name is used more than once."""
-    names = [name for axes in axes_of(dynamic_shapes) for name in _values(axes) if isinstance(name, str)]
+    names = [name for axes in axes_of(dynamic_shapes) for name in sizes(axes) if isinstance(name, str)]
     return len(set(names)) < len(names)
 
 
@@ -129,7 +129,8 @@ def _is_axes(value: Any) -> bool:
     return value is None or (isinstance(value, (list, tuple)) and all(map(is_size, value)))
 
 
-def _map(dynamic_shapes: Any, change: Callable[[Any], Any]) -> Any:
+def replaced(dynamic_shapes: Any, change: Callable[[Any], Any]) -> Any:
+    """Returns dynamic shapes with each size changed."""
     from torch.utils import _pytree as pytree
 
     def changed(axes: Axes) -> Axes:
@@ -146,7 +147,8 @@ def _items(axes: Axes) -> list[tuple[int, Any]]:
     return list(axes.items()) if isinstance(axes, Mapping) else list(enumerate(axes))
 
 
-def _values(axes: Axes) -> list[Any]:
+def sizes(axes: Axes) -> list[Any]:
+    """The sizes of the dimensions of an input."""
     return [size for _, size in _items(axes)]
 
 

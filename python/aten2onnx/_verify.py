@@ -54,14 +54,15 @@ def verify(program: Any, args: Any, kwargs: Mapping[str, Any] | None, *, rtol: f
         if exported.example_inputs is None:
             raise UnsupportedError("the program has no example inputs", help="pass `args`, and `kwargs` if it needs them")
         args, kwargs = exported.example_inputs
-    args = (args,) if hasattr(args, "detach") else tuple(args)
+    else:
+        args, kwargs = program._arranged((args,) if hasattr(args, "detach") else tuple(args), kwargs)
     leaves = _runtime.user_inputs(exported, args, kwargs)
     expected, new_values = results(exported, leaves)
     if is_random(exported) and not _same(expected, expected_outputs(exported, leaves)):
         warnings.warn("not verified: the results of the model are random", stacklevel=4)
         program.report.notes.append("Not verified: the results of the model are random.")
         return
-    found = program(*args, **(kwargs or {}))
+    found = program._run(args, kwargs or {})
     rows = {}
     names = [name for name, _ in program.report.outputs]
     # The outputs of `keep_mutations` follow those of the user.

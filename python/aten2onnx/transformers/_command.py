@@ -1,0 +1,52 @@
+"""The command `aten2onnx hf`: exports a Hugging Face model to a directory."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from .._errors import Error
+from ._directory import export
+from ._tasks import TASKS
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs the command and returns the exit code."""
+    chosen = _parser().parse_args(arguments)
+    try:
+        made = export(
+            chosen.model,
+            chosen.directory,
+            chosen.task,
+            opset_version=chosen.opset,
+            target=chosen.target,
+            mappings=chosen.mappings,
+            merge=not chosen.no_merge,
+            genai=chosen.genai,
+            verify=not chosen.no_verify,
+            trust_remote_code=chosen.trust_remote_code,
+        )
+    except (Error, OSError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    for note in dict.fromkeys(made.notes):
+        print(f"note: {note}", file=sys.stderr)
+    for path in made.files:
+        print(path)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="aten2onnx hf", description="Exports a Hugging Face model with dynamic sizes, and verifies it in ONNX Runtime.")
+    parser.add_argument("model", help="a directory that `save_pretrained` wrote, or the name of a repository")
+    parser.add_argument("directory", help="the output directory")
+    parser.add_argument("--task", help=f"the task (default: that of the model's class): {', '.join(sorted(TASKS))}")
+    parser.add_argument("--opset", type=int, help="the opset, 9 to 28 (default: 18, or the nearest that the target supports)")
+    parser.add_argument("--target", help="the runtime, such as `onnxruntime-1.16`")
+    parser.add_argument("--mappings", action="append", default=[], help="a mapping file or folder with rules for custom operators")
+    parser.add_argument("--genai", action="store_true", help="also write genai_config.json for onnxruntime-genai")
+    parser.add_argument("--no-merge", action="store_true", help="do not write decoder_model_merged.onnx for encoder-decoder models")
+    parser.add_argument("--no-verify", action="store_true", help="do not compare with PyTorch in ONNX Runtime")
+    parser.add_argument("--trust-remote-code", action="store_true", help="run code from the repository of the model")
+    return parser

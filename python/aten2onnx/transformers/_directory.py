@@ -1,0 +1,224 @@
+"""`aten2onnx.transformers.export`: writes the directory for a task that optimum-onnx, transformers.js and onnxruntime-genai read."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from .._calls import Auto
+from .._errors import Error, InputError, VerificationError
+from .._export import export as export_graph
+from .._program import ONNXProgram
+from . import _genai, _merge
+from ._graphs import Graph, graphs
+from ._tasks import load
+
+#: What a tokenizer or a processor consists of.
+_OTHER_FILES = ("tokenizer*", "special_tokens_map.json", "vocab.*", "merges.txt", "*.model", "added_tokens.json", "*processor_config.json", "chat_template*")
+
+
+@dataclass
+class Exported:
+    """What `export` wrote.
+
+    Attributes:
+        directory: The directory.
+        programs: The graphs by name, such as "model" or "decoder_with_past_model".
+        files: The paths of the files.
+        notes: Notes for the user.
+    """
+
+    directory: Path
+    programs: dict[str, ONNXProgram] = field(default_factory=dict)
+    files: list[Path] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def export(
+    model: Any,
+    directory: str | os.PathLike[str],
+    task: str | None = None,
+    *,
+    inputs: Mapping[str, Any] | None = None,
+    opset_version: int | None = None,
+    target: str | None = None,
+    mappings: Any = (),
+    merge: bool = True,
+    genai: bool = False,
+    verify: bool = True,
+    external_data: bool | str = "auto",
+    trust_remote_code: bool = False,
+) -> Exported:
+    """Exports a Hugging Face model for a task, with dynamic sizes, and verifies it in ONNX Runtime.
+
+    Args:
+        model: A model of transformers, or what `from_pretrained` takes: a directory or the name of a repository.
+        directory: The output directory: the graphs are in its folder `onnx`, the configuration and the tokenizer beside it.
+        task: The task, such as "text-generation" (default: that of the class of the model).
+        inputs: Example inputs by name, if the configuration does not say what they look like.
+        opset_version: The opset (default: 18, or the nearest that the target supports).
+        target: The runtime, such as "onnxruntime-1.16".
+        mappings: Mapping files or folders with rules for custom operators.
+        merge: Whether encoder-decoder models also get one decoder for the first and later steps, `decoder_model_merged.onnx`.
+        genai: Whether to write `genai_config.json` for onnxruntime-genai.
+        verify: Whether to compare the results with PyTorch's in ONNX Runtime, at the sizes of the export and at others.
+        external_data: Where the weights go, as in `aten2onnx.export`.
+        trust_remote_code: Whether to run code from the repository of the model.
+
+    Raises:
+        InputError: The model has no such task, or its inputs are unknown.
+        CaptureError: torch.export cannot capture a part of the model.
+        VerificationError: The results differ from PyTorch's.
+    """
+    loaded, wanted = load(model, task, trust_remote_code)
+    made = Exported(Path(directory))
+    parts = graphs(loaded, wanted, dict(inputs) if inputs is not None else None)
+    if genai and wanted.graphs != "decoder":
+        raise InputError("`genai` is for models with the task `text-generation`", help="leave it out for this task")
+    folder = made.directory / "onnx"
+    folder.mkdir(parents=True, exist_ok=True)
+    for part in parts:
+        part, program = _program(part, opset_version, target, mappings, verify)
+        path = folder / f"{part.name}.onnx"
+        program.save(path, external_data=external_data)
+        made.programs[part.name] = program
+        made.files += [Path(entry["path"]) for entry in program.report.files]
+        made.notes += part.notes + program.report.notes
+        program.release()
+    if merge and wanted.graphs == "encoder-decoder":
+        made.files.append(_merge.merge(folder, "decoder_model", "decoder_with_past_model", "decoder_model_merged"))
+    made.files += _configuration(loaded, model, made.directory)
+    if genai:
+        content = _genai.configuration(loaded, made.programs["model"])
+        made.files.append(made.directory / "genai_config.json")
+        made.files[-1].write_text(json.dumps(content, indent=4) + "\n", encoding="utf-8")
+    return made
+
+
+def _program(part: Graph, opset_version: int | None, target: str | None, mappings: Any, verify: bool) -> tuple[Graph, ONNXProgram]:
+    """Exports and verifies one graph, or its alternative."""
+    try:
+        program = export_graph(
+            part.module, kwargs=part.inputs, dynamic_shapes=Auto(part.static), opset_version=opset_version, target=target, mappings=mappings, verify=verify
+        )
+        if verify or part.alternative is not None:
+            _verify(part, program)
+    except Exception as error:  # at other sizes PyTorch and ONNX Runtime pass on whatever their operators raise
+        if part.alternative is not None:
+            return _program(part.alternative, opset_version, target, mappings, verify)
+        if isinstance(error, Error):
+            error.place = [f"the graph `{part.name}`", *error.place]
+        raise
+    return part, program
+
+
+def _verify(part: Graph, program: ONNXProgram) -> None:
+    for check in part.checks:
+        program.verify((), check)
+        _compare(part, program, check)
+    if part.prefill is not None:
+        _verify_prefill(part, program)
+
+
+def _compare(part: Graph, program: ONNXProgram, inputs: dict[str, Any]) -> None:
+    """Compares a program with the module itself, which may do something else at sizes other than those of the capture."""
+    with torch.no_grad():
+        expected = _expected(part.module, inputs)
+    found = dict(zip([name for name, _ in program.report.outputs], program(**inputs)))
+    _check(part, expected, found)
+
+
+def _verify_prefill(part: Graph, program: ONNXProgram) -> None:
+    """Compares the first call: an empty cache here, and none in PyTorch."""
+    assert part.prefill is not None
+    with torch.no_grad():
+        expected = _expected(part.module, part.prefill | ({"use_cache": True} if "use_cache" in part.inputs else {}))
+    found = dict(zip([name for name, _ in program.report.outputs], _first_call(program, part.prefill)))
+    _check(part, expected, found)
+
+
+def _first_call(program: ONNXProgram, inputs: dict[str, Any]) -> list[Any]:
+    from .. import _runtime
+
+    if program._session is None:
+        program.initialize_inference_session()
+    batch = next(iter(inputs.values())).shape[0]
+    feeds = {}
+    for value in program._session.get_inputs():
+        if value.name in inputs:
+            feeds[value.name] = inputs[value.name]
+        else:
+            sizes = [batch if size == "batch" else 0 if isinstance(size, str) else size for size in value.shape]
+            feeds[value.name] = torch.zeros(sizes, dtype=_DTYPES[value.type])
+    return _runtime.run(program._session, feeds, as_torch=True)
+
+
+_DTYPES = {"tensor(float)": torch.float32, "tensor(float16)": torch.float16, "tensor(bfloat16)": torch.bfloat16, "tensor(double)": torch.float64}
+
+
+def _expected(module: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    import copy
+
+    from .._calls import outputs
+
+    return outputs(module(**copy.deepcopy(inputs)))
+
+
+def _check(part: Graph, expected: dict[str, Any], found: dict[str, Any]) -> None:
+    from .._verify import compare
+
+    wrong = []
+    for name, wanted in expected.items():
+        # A sliding window keeps the last tokens only; the graph keeps all, and masks those outside the window.
+        got = found.get(name)
+        if got is None or (name.startswith("present") and got.shape != wanted.shape):
+            continue
+        row = compare(wanted, got, None, None)
+        if not row["ok"]:
+            wrong.append(f"`{name}`: {row.get('problem', 'differs by {:.3g} of {:.3g}'.format(row['largest_difference'], row['largest_value']))}")
+    if wrong:
+        raise VerificationError(
+            f"the results of {type(part.module).__name__} differ from PyTorch's at other sizes than those of the export: {', '.join(wrong)}",
+            help="the model decides something by a size when it is captured; export it with `inputs=` of the size that you need",
+        )
+
+
+def _configuration(model: Any, source: Any, directory: Path) -> list[Path]:
+    """Writes the configuration of the model and of generation, and copies the tokenizer and the processor."""
+    directory.mkdir(parents=True, exist_ok=True)
+    model.config.save_pretrained(directory)
+    files = [directory / "config.json"]
+    if getattr(model, "generation_config", None) is not None and model.can_generate():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.generation_config.save_pretrained(directory)
+        files.append(directory / "generation_config.json")
+    folder = Path(os.fspath(source)) if isinstance(source, (str, os.PathLike)) else None
+    if folder is not None and folder.is_dir():
+        for path in sorted({path for pattern in _OTHER_FILES for path in folder.glob(pattern) if path.is_file()}):
+            shutil.copyfile(path, directory / path.name)
+            files.append(directory / path.name)
+    elif folder is not None:
+        files += _from_hub(os.fspath(folder), directory)
+    return files
+
+
+def _from_hub(name: str, directory: Path) -> list[Path]:
+    """Saves the tokenizer and the processor of a repository."""
+    import transformers
+
+    before = set(directory.iterdir())
+    for auto in (transformers.AutoTokenizer, transformers.AutoProcessor):
+        try:
+            auto.from_pretrained(name).save_pretrained(directory)
+        except (OSError, ValueError, KeyError):  # the model has none
+            continue
+    return sorted(set(directory.iterdir()) - before)

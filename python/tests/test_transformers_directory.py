@@ -1,0 +1,69 @@
+"""`aten2onnx.transformers.export` and the command `hf`: the files for a task, and what they compute."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import onnx
+import pytest
+import torch
+
+transformers = pytest.importorskip("transformers")
+
+import aten2onnx  # noqa: E402
+import aten2onnx.transformers as hugging_face  # noqa: E402
+from aten2onnx.__main__ import main  # noqa: E402
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests/transformers"))
+import generate  # noqa: E402
+import tiny  # noqa: E402
+
+
+@pytest.mark.parametrize("family", ["llama", "gemma2", "t5", "whisper", "mamba"])
+def test_generation_gives_the_same_tokens(family, tmp_path) -> None:
+    assert generate.check(family, tmp_path) == "equal"
+
+
+def test_the_files_of_an_encoder_decoder_model(tmp_path) -> None:
+    made = hugging_face.export(tiny.build("bart", transformers.AutoModelForSeq2SeqLM), tmp_path, merge=False)
+    assert {path.name for path in (tmp_path / "onnx").iterdir()} == {"encoder_model.onnx", "decoder_model.onnx", "decoder_with_past_model.onnx"}
+    assert dict(made.programs["decoder_model"].report.inputs)["encoder_hidden_states"].startswith("float32[batch, encoder_sequence")
+    assert "present.0.encoder.key" not in dict(made.programs["decoder_with_past_model"].report.outputs)
+
+
+def test_the_configuration_for_genai(tmp_path) -> None:
+    hugging_face.export(generate.model_of("llama"), tmp_path, genai=True, opset_version=17)
+    decoder = json.loads((tmp_path / "genai_config.json").read_text())["model"]["decoder"]
+    model = onnx.load(tmp_path / "onnx/model.onnx")
+    names = {value.name for value in model.graph.input}
+    assert decoder["filename"] == "onnx/model.onnx"
+    assert {decoder["inputs"]["past_key_names"] % layer for layer in range(decoder["num_hidden_layers"])} <= names
+    assert model.opset_import[0].version == 17
+
+
+def test_a_head_and_a_tokenizer_from_the_command_line(tmp_path, capsys) -> None:
+    source = tmp_path / "source"
+    tiny.build("bert", transformers.AutoModelForSequenceClassification).save_pretrained(source)
+    (source / "vocab.txt").write_text("[PAD]\n")
+    sys_argv, sys.argv = sys.argv, ["aten2onnx", "hf", str(source), str(tmp_path / "out"), "--opset", "14"]
+    try:
+        assert main() == 0
+    finally:
+        sys.argv = sys_argv
+    assert str(tmp_path / "out/onnx/model.onnx") in capsys.readouterr().out
+    assert {"config.json", "vocab.txt"} <= {path.name for path in (tmp_path / "out").iterdir()}
+    graph = onnx.load(tmp_path / "out/onnx/model.onnx").graph
+    assert [value.name for value in graph.input] == ["input_ids", "attention_mask", "token_type_ids"]
+    assert [value.name for value in graph.output] == ["logits"]
+
+
+def test_mistakes_are_explained(tmp_path) -> None:
+    model = tiny.build("vit")
+    with pytest.raises(aten2onnx.InputError, match="no task `poetry`"):
+        hugging_face.export(model, tmp_path, "poetry")
+    with pytest.raises(aten2onnx.InputError, match="takes no cache"):
+        hugging_face.export(model, tmp_path, "text-generation")
+    with pytest.raises(aten2onnx.InputError, match="`genai` is for models with the task `text-generation`"):
+        hugging_face.export(model, tmp_path, "feature-extraction", genai=True)
