@@ -63,8 +63,9 @@ def _native(name: str, exported: Any, state: dict[str, dict[str, Any]], constant
     """Reads the graph, or what PyTorch's serializer writes of it: that takes thirty times as long, but knows rare arguments."""
     from torch._export.serde.schema import SCHEMA_VERSION
 
+    major, minor = SCHEMA_VERSION
     try:
-        return Program.traced(name, exported, _serialized.ranges(exported), tuple(SCHEMA_VERSION), state, constants)
+        return Program.traced(name, exported, _serialized.ranges(exported), (major, minor), state, constants)
     except NotImplementedError as reason:
         _log.debug("%s is read through PyTorch's serializer: %s", name, reason)
         return Program.live(name, _serialized.document(exported), state, constants)

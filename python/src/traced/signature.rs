@@ -52,7 +52,10 @@ fn output(spec: &Bound<'_, PyAny>) -> Read<OutputSpec<'static>> {
     };
     Ok(match kind(spec)?.as_str() {
         "USER_OUTPUT" => {
-            expect(&arg, &["TensorArgument", "SymIntArgument", "SymFloatArgument", "ConstantArgument"])?;
+            // PyTorch's serializer cannot write the last one.
+            let classes =
+                ["TensorArgument", "SymIntArgument", "SymFloatArgument", "ConstantArgument", "SymBoolArgument"];
+            expect(&arg, &classes)?;
             OutputSpec::UserOutput(IgnoredAny)
         }
         "LOSS_OUTPUT" => OutputSpec::LossOutput(IgnoredAny),
