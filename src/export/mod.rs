@@ -60,7 +60,10 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
     program.notes.extend(advice.zip(options.output.target).map(|(text, target)| format!("{}: {text}", target.name())));
     program.notes.extend(graph.savings.iter().map(|((opset, bits), (count, bytes))| {
         let weights = if *count == 1 { "weight" } else { "weights" };
-        format!("opset {opset} would store {count} {weights} in {bits} bits per element, which saves {} kB", bytes / 1000)
+        format!(
+            "opset {opset} would store {count} {weights} in {bits} bits per element, which saves {} kB",
+            bytes / 1000
+        )
     }));
     let named = ModelOptions {
         ir: options.output.ir.version(opset),

@@ -156,7 +156,32 @@ class Nf4(Layer):
         return torch.nn.functional.linear(x, weight)
 
 
-LAYERS = {"gptq": Gptq, "awq": Awq, "hqq": Hqq, "nf4": Nf4}
+class Plain(Layer):
+    """Two signed numbers in each byte, with one scale for each block of a row, as torchao packs them."""
+
+    def __init__(self):
+        super().__init__()
+        codes = self.codes.t()
+        self.keep(packed=(codes[:, ::2] | (codes[:, 1::2] << 4)).to(torch.uint8), scale=self.scales.t().contiguous())
+        del self.scales
+
+    def forward(self, x):
+        codes = torch.stack([self.packed & 15, self.packed >> 4], -1).view(COLUMNS, ROWS).to(torch.int8) - 8
+        weight = codes.view(COLUMNS, ROWS // GROUP, GROUP) * self.scale[:, :, None]
+        return torch.nn.functional.linear(x, weight.view(COLUMNS, ROWS))
+
+
+class Unordered(Gptq):
+    """The groups of GPTQ's `desc_act`: rows belong to groups in any order, which no block says."""
+
+    def __init__(self):
+        super().__init__()
+        self.g_idx = self.g_idx[torch.randperm(ROWS)]
+
+
+LAYERS = {"gptq": Gptq, "gptq_unordered": Unordered, "awq": Awq, "plain": Plain, "hqq": Hqq, "nf4": Nf4}
+# What becomes MatMulNBits for ONNX Runtime.
+MULTIPLIED = {"int8", "int4_32", "int4_128", "int2_32", "dynamic_int4", "gptq", "awq", "plain"}
 
 
 def build(name):

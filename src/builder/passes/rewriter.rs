@@ -207,9 +207,14 @@ impl<'a> Rewriter<'a> {
         self.producer(value).filter(|node| node.op == op).cloned()
     }
 
+    /// An upper bound of the number of uses.
+    pub(super) fn uses(&self, value: Value) -> u32 {
+        self.uses.get(value.index()).copied().unwrap_or(0)
+    }
+
     /// Whether it has a single use.
     pub(super) fn is_read_once(&self, value: Value) -> bool {
-        self.uses.get(value.index()).copied().unwrap_or(0) <= 1
+        self.uses(value) <= 1
     }
 
     /// The sizes.

@@ -26,10 +26,28 @@ pub enum Step {
     Positions,
     /// `offset + sum(index * stride)` with the indices of a position among sizes.
     View(usize, View),
-    /// Replaces the index of an axis: `at`, the elements after the axis, and the old and new size of the axis.
-    Lookup { at: usize, inner: i64, size: i64, from: i64, table: Arc<[i64]> },
-    /// The index along an axis: `at`, the elements after the axis, and its size.
-    Index { at: usize, inner: i64, size: i64 },
+    /// Positions with another index along an axis.
+    Lookup {
+        /// The positions.
+        at: usize,
+        /// The elements after the axis.
+        inner: i64,
+        /// The size of the axis.
+        size: i64,
+        /// The size of the axis in the tensor that is read.
+        from: i64,
+        /// The new index for each index.
+        table: Arc<[i64]>,
+    },
+    /// The index along an axis.
+    Index {
+        /// The positions.
+        at: usize,
+        /// The elements after the axis.
+        inner: i64,
+        /// The size of the axis.
+        size: i64,
+    },
     /// The elements of a weight at positions of its storage.
     Load(usize, Arc<Weight>),
     /// A number.
@@ -138,7 +156,8 @@ impl Program {
 
     /// The largest weight that is read.
     pub fn source(&self) -> Option<&Weight> {
-        let weights = self.steps.iter().filter_map(|step| if let Step::Load(_, weight) = step { Some(&**weight) } else { None });
+        let weights =
+            self.steps.iter().filter_map(|step| if let Step::Load(_, weight) = step { Some(&**weight) } else { None });
         weights.max_by_key(|weight| weight.byte_len())
     }
 
@@ -148,7 +167,14 @@ impl Program {
         let (low, high) = limits(dtype).filter(|_| matches!(dtype, Dtype::Int8 | Dtype::Uint8))?;
         let computed = Computed { program: self, views: Vec::new() };
         let storage = Storage::Computed(Arc::new(computed));
-        let weight = Weight { name: name.to_owned(), dtype, sizes: sizes.to_vec(), strides: row_major(sizes), offset: 0, storage };
+        let weight = Weight {
+            name: name.to_owned(),
+            dtype,
+            sizes: sizes.to_vec(),
+            strides: row_major(sizes),
+            offset: 0,
+            storage,
+        };
         (low <= least && most <= high).then_some(weight)
     }
 
@@ -277,7 +303,8 @@ impl Computed {
         let mut first = 0;
         while first < count {
             let end = count.min(first + BATCH as i64);
-            let place = |position: i64| self.views.iter().rev().fold(position, |position, view| view.position(position));
+            let place =
+                |position: i64| self.views.iter().rev().fold(position, |position, view| view.position(position));
             let integers = self.program.run((first..end).map(place).collect())?;
             let bytes: Vec<u8> = integers.iter().map(|n| *n as u8).collect();
             sink.put(&bytes)?;
@@ -296,7 +323,8 @@ mod tests {
     fn halves(bytes: Vec<u8>, sizes: &[i64]) -> Program {
         let count = bytes.len() as i64;
         let storage = Storage::Owned(bytes.into());
-        let source = Weight { name: "w".into(), dtype: Dtype::Uint8, sizes: vec![count], strides: vec![1], offset: 0, storage };
+        let source =
+            Weight { name: "w".into(), dtype: Dtype::Uint8, sizes: vec![count], strides: vec![1], offset: 0, storage };
         let mut program = Program::default();
         let at = program.push(Step::Positions).unwrap();
         let view = View { sizes: sizes.to_vec(), strides: vec![1, 0], offset: 0 };

@@ -29,7 +29,10 @@ impl Digits {
             return Some((**digits).clone());
         }
         let dtype = weight.dtype;
-        let can = dtype.is_int() && dtype.bits() >= 8 && dtype != Dtype::Uint64 && !matches!(weight.storage, Storage::Scaled(_));
+        let can = dtype.is_int()
+            && dtype.bits() >= 8
+            && dtype != Dtype::Uint64
+            && !matches!(weight.storage, Storage::Scaled(_));
         can.then(|| Digits { source: weight.clone(), shifts: vec![0], run: 1, mask: None, add: 0, to: dtype })
     }
 
@@ -274,7 +277,10 @@ mod tests {
         // Eight numbers in each negative int32, along a new first axis.
         let source = weight(Dtype::Int32, &[8, 1], &[0, 1], 0xfedc_ba98u32.to_le_bytes().to_vec());
         let digits = Digits::of(&source).unwrap().bits_at(0, (0..8).map(|i| 4 * i).collect(), 15).unwrap();
-        assert_eq!(written(&digits.weight(Dtype::Int16, &[8]).unwrap()), [8, 0, 9, 0, 10, 0, 11, 0, 12, 0, 13, 0, 14, 0, 15, 0]);
+        assert_eq!(
+            written(&digits.weight(Dtype::Int16, &[8]).unwrap()),
+            [8, 0, 9, 0, 10, 0, 11, 0, 12, 0, 13, 0, 14, 0, 15, 0]
+        );
     }
 
     #[test]

@@ -42,7 +42,8 @@ impl Builder {
         let (opset, domain_versions, provenance) = (self.limits.opset, self.domains, self.origins.all);
         let replaced = self.lowerings.replaced;
         let savings = self.savings;
-        let mut graph = Graph { opset, domain_versions, body, values: infos, initializers, provenance, replaced, savings };
+        let mut graph =
+            Graph { opset, domain_versions, body, values: infos, initializers, provenance, replaced, savings };
         names::assign(&mut graph, &hints, &self.outputs);
         Ok(graph)
     }

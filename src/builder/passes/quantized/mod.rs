@@ -3,10 +3,12 @@
 //!
 //! They must not compute a float, nor write integers twice: what something else reads too stays as it is.
 
+mod integers;
 mod narrow;
 mod nbits;
 mod packed;
 mod raise;
+mod spread;
 
 pub(super) use narrow::apply as narrow;
 pub(super) use nbits::apply as nbits;
@@ -14,6 +16,8 @@ pub(super) use packed::apply as packed;
 pub(super) use raise::apply as raise;
 
 use std::sync::Arc;
+
+use spread::Spread;
 
 use super::rewriter::Rewriter;
 use crate::build::{Scalar, decode};
@@ -114,7 +118,9 @@ fn of_operator(cx: &Rewriter<'_>, node: &Node, sizes: &[i64]) -> Option<Dequanti
     let grid = match (scale.sizes.as_slice(), node.int("block_size").unwrap_or(0)) {
         ([] | [1], 0) => vec![1; rank],
         ([n], 0) if sizes.get(axis) == Some(n) => (0..rank).map(|i| if i == axis { *n } else { 1 }).collect(),
-        (grid, block) if block > 0 && grid.len() == rank && sizes.get(axis)? == &(grid.get(axis)? * block) => grid.to_vec(),
+        (grid, block) if block > 0 && grid.len() == rank && sizes.get(axis)? == &(grid.get(axis)? * block) => {
+            grid.to_vec()
+        }
         _ => return None,
     };
     let zero = zero.map(|zero| zero.reshaped(&grid).ok_or(())).transpose().ok()?;
@@ -125,36 +131,62 @@ fn of_operator(cx: &Rewriter<'_>, node: &Node, sizes: &[i64]) -> Option<Dequanti
 fn of_product(cx: &Rewriter<'_>, node: &Node, sizes: &[i64]) -> Option<Dequantized> {
     let (a, b) = (node.input(0)?, node.input(1)?);
     [(a, b), (b, a)].into_iter().find_map(|(whole, scale)| {
+        let Spread { value: scale, grid } = Spread::of(cx, scale, sizes)?;
         let scale = weight(cx, scale).filter(|scale| scale.dtype.is_float())?;
-        let grid = aligned(&scale.sizes, sizes)?;
-        let inner = cx.producer(whole).filter(|_| cx.is_read_once(whole))?;
-        let (codes, zero) = match inner.op {
-            "Cast" => (inner.clone(), None),
-            "Sub" => (own(cx, inner.input(0)?, "Cast")?, Some(whole_numbers(cx, inner.input(1)?)?)),
-            _ => return None,
-        };
-        let codes = own_weight(cx, codes.input(0)?).filter(|codes| codes.dtype.is_int() && codes.sizes == sizes)?;
+        let (codes, zero) = difference(cx, whole, sizes)?;
         let zero = match zero {
-            Some(zero) => {
-                let own = aligned(&zero.sizes, sizes)?;
-                Some(zero.reshaped(&own).filter(|_| own == grid)?)
-            }
+            Some((zero, own)) if own == grid => Some(zero.reshaped(&grid)?),
+            Some(_) => return None,
             None => None,
         };
         Some(Dequantized { codes, scale: scale.reshaped(&grid)?, zero })
     })
 }
 
+/// Integers as floats, and the zero points that are subtracted from them before or after they are cast, with their grid.
+fn difference(cx: &Rewriter<'_>, whole: Value, sizes: &[i64]) -> Option<(Weight, Option<(Weight, Vec<i64>)>)> {
+    let node = cx.producer(whole).filter(|_| cx.is_read_once(whole))?.clone();
+    let cast = |value: Value| own(cx, value, "Cast").and_then(|cast| cast.input(0));
+    let codes = |value: Value| codes_of(cx, value).filter(|codes| codes.sizes == sizes);
+    let spread = |value: Value| {
+        let Spread { value, grid } = Spread::of(cx, value, sizes)?;
+        Some((whole_numbers(cx, value)?, grid))
+    };
+    if node.op == "Sub" {
+        return Some((codes(cast(node.input(0)?)?)?, Some(spread(node.input(1)?)?)));
+    }
+    let inner = node.input(0).filter(|_| node.op == "Cast")?;
+    if let Some(found) = codes(inner).filter(|found| range(found, (-8, 15)).is_some() || !is_difference(cx, inner)) {
+        return Some((found, None));
+    }
+    let difference = own(cx, inner, "Sub")?;
+    Some((codes(difference.input(0)?)?, Some(spread(difference.input(1)?)?)))
+}
+
+/// Whether integers are subtracted that are not the same for all.
+fn is_difference(cx: &Rewriter<'_>, value: Value) -> bool {
+    cx.made_by(value, "Sub")
+        .and_then(|node| node.input(1))
+        .is_some_and(|zero| cx.builder.constant_scalar(zero).is_none())
+}
+
+/// The integers of a weight, or those that a model unpacks from one.
+fn codes_of(cx: &Rewriter<'_>, value: Value) -> Option<Weight> {
+    own_weight(cx, value).filter(|codes| codes.dtype.is_int()).or_else(|| integers::of(cx, value))
+}
+
 /// Integers that a model casts to floats, or floats without fractions.
 fn whole_numbers(cx: &Rewriter<'_>, value: Value) -> Option<Weight> {
-    if let Some(cast) = own(cx, value, "Cast") {
-        return weight(cx, cast.input(0)?).filter(|zero| zero.dtype.is_int());
+    let inner = own(cx, value, "Cast").and_then(|cast| cast.input(0)).unwrap_or(value);
+    if cx.dtype(inner).is_int() {
+        return weight(cx, inner).filter(|zero| zero.dtype.is_int()).or_else(|| integers::of(cx, inner));
     }
     let constant = super::constants::known(cx, value)?;
     let numbers = decode(constant.dtype, constant.bytes())?;
     let numbers: Vec<f64> = numbers.iter().map(Scalar::as_float).collect::<Option<_>>()?;
     let is_whole = |x: &f64| x.fract() == 0.0 && x.abs() <= f64::from(i32::MAX);
-    let bytes: Vec<u8> = numbers.iter().all(is_whole).then(|| numbers.iter().flat_map(|x| (*x as i32).to_le_bytes()).collect())?;
+    let bytes: Vec<u8> =
+        numbers.iter().all(is_whole).then(|| numbers.iter().flat_map(|x| (*x as i32).to_le_bytes()).collect())?;
     Some(owned(Dtype::Int32, &constant.sizes, bytes.into()))
 }
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::super::rewriter::Rewriter;
-use super::{limits, own, own_weight, range, weight};
+use super::{codes_of, limits, own, own_weight, range, weight};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::weights::{Digits, Weight};
 use aten2onnx_onnx::graph::{Node, Value};
@@ -28,7 +28,7 @@ pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Valu
 
 /// Integers that become floats, or integers of more bits.
 fn cast(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
-    let codes = own_weight(cx, node.input(0)?)?;
+    let codes = codes_of(cx, node.input(0)?)?;
     let to = cx.dtype(node.outputs.first().copied().flatten()?);
     if !matches!(to, Dtype::Float32 | Dtype::Float16 | Dtype::Int32 | Dtype::Int64) {
         return None;

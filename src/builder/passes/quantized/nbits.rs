@@ -47,7 +47,9 @@ fn scaled_product(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let (a, b) = (node.input(0)?, node.input(1)?);
     for (product, scale) in [(a, b), (b, a)] {
         let Some(matmul) = own(cx, product, "MatMul") else { continue };
-        let Some(codes) = own(cx, matmul.input(1)?, "Cast").and_then(|cast| own_weight(cx, cast.input(0)?)) else { continue };
+        let Some(codes) = own(cx, matmul.input(1)?, "Cast").and_then(|cast| own_weight(cx, cast.input(0)?)) else {
+            continue;
+        };
         let Some(scale) = weight(cx, scale) else { continue };
         let is_row = scale.sizes.iter().rev().skip(1).all(|n| *n == 1) && scale.sizes.last() == codes.sizes.last();
         if codes.sizes.len() != 2 || !codes.dtype.is_int() || !is_row || !cx.same_type(product, result) {
@@ -64,8 +66,11 @@ fn scaled_product(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
 fn multiplied(cx: &mut Rewriter<'_>, node: &Node, parts: Dequantized, sum: Option<Value>) -> Option<Value> {
     let (x, result) = (node.input(0)?, node.outputs.first().copied().flatten()?);
     let dtype = cx.dtype(x);
-    let (&[rows, columns], &[scales, mut count]) = (parts.codes.sizes.as_slice(), parts.scale.sizes.as_slice()) else { return None };
-    let is_fit = matches!(dtype, Dtype::Float32 | Dtype::Float16) && parts.scale.dtype == dtype && cx.dtype(result) == dtype;
+    let (&[rows, columns], &[scales, mut count]) = (parts.codes.sizes.as_slice(), parts.scale.sizes.as_slice()) else {
+        return None;
+    };
+    let is_fit =
+        matches!(dtype, Dtype::Float32 | Dtype::Float16) && parts.scale.dtype == dtype && cx.dtype(result) == dtype;
     if !is_fit || (scales != rows && scales != 1) || cx.rank(x)? < 1 || rows < 1 {
         return None;
     }
@@ -96,7 +101,9 @@ fn multiplied(cx: &mut Rewriter<'_>, node: &Node, parts: Dequantized, sum: Optio
     let codes = Digits::of(&parts.codes)?.plus(packed.add)?.bytes(packed.bits, &[rows, count, bytes])?;
     let zero = match zero {
         Some(zero) if count == 1 => Some(Digits::of(&zero)?.plus(packed.add)?.weight(Dtype::Uint8, &[rows, 1])?),
-        Some(zero) if count * bits % 8 == 0 => Some(Digits::of(&zero)?.plus(packed.add)?.bytes(packed.bits, &[rows, count * bits / 8])?),
+        Some(zero) if count * bits % 8 == 0 => {
+            Some(Digits::of(&zero)?.plus(packed.add)?.bytes(packed.bits, &[rows, count * bits / 8])?)
+        }
         Some(_) => return None,
         None => None,
     };

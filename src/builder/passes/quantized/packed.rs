@@ -86,7 +86,10 @@ fn unpacked(cx: &mut Rewriter<'_>, codes: &Weight, least: i64, bits: u32) -> Opt
 fn note(cx: &mut Rewriter<'_>, codes: &Weight, (least, most): (i64, i64)) {
     let opset = cx.builder.opset();
     let holds = |bits: u32| (least >= 0 && most < 1 << bits) || (-(1 << (bits - 1)) <= least && most < 1 << (bits - 1));
-    let newer = NATIVE.into_iter().rev().find(|(since, bits)| i64::from(*since) > opset && *bits < codes.dtype.bits() && holds(*bits));
+    let newer = NATIVE
+        .into_iter()
+        .rev()
+        .find(|(since, bits)| i64::from(*since) > opset && *bits < codes.dtype.bits() && holds(*bits));
     if let (Some((since, bits)), Some(now)) = (newer, codes.byte_len()) {
         cx.builder.could_save(since, bits, now - now * u64::from(bits) / u64::from(codes.dtype.bits()));
     }

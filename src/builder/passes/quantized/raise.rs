@@ -16,8 +16,20 @@ pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Valu
     }
     let parts = Dequantized::of_node(cx, node)?;
     let result = node.outputs.first().copied().flatten()?;
-    let fits = parts.scale.dtype == cx.dtype(result) && (parts.scale.dtype == Dtype::Float32 || cx.builder.opset() >= 19);
-    if fits { parts.written(cx) } else { None }
+    // ONNX Runtime fuses a MatMul with blocks along the first axis, and then rounds the other operand to 8 bits. It has no such fusion for the
+    // transposed weight.
+    let columns =
+        matches!(parts.layout()?, Layout::Blocks(0, _)) && parts.codes.sizes.len() == 2 && cx.builder.opset() >= 21;
+    let fits =
+        parts.scale.dtype == cx.dtype(result) && (parts.scale.dtype == Dtype::Float32 || cx.builder.opset() >= 19);
+    if !fits {
+        return None;
+    }
+    if columns {
+        let rows = parts.transposed(None)?.written(cx)?;
+        return cx.make("Transpose", &[rows], vec![("perm", Attr::Ints(vec![1, 0]))]);
+    }
+    parts.written(cx)
 }
 
 /// Where the blocks of a tensor are.
@@ -51,7 +63,12 @@ impl Dequantized {
             Layout::Axis(axis) => (13, vec![*self.codes.sizes.get(axis)?]),
             Layout::Blocks(..) => (21, self.scale.sizes.clone()),
         };
-        if cx.builder.opset() < wanted || !matches!(self.codes.dtype, Dtype::Int8 | Dtype::Uint8 | Dtype::Int4 | Dtype::Uint4 | Dtype::Int2 | Dtype::Uint2) {
+        if cx.builder.opset() < wanted
+            || !matches!(
+                self.codes.dtype,
+                Dtype::Int8 | Dtype::Uint8 | Dtype::Int4 | Dtype::Uint4 | Dtype::Int2 | Dtype::Uint2
+            )
+        {
             return None;
         }
         let attrs = match layout {

@@ -70,7 +70,10 @@ fn blocks_become_dequantize_linear_with_four_bits() {
     assert_eq!(ops_of(&graph), ["DequantizeLinear", "Transpose", "MatMul"]);
     let node = &graph.body.nodes[0];
     assert_eq!((node.int("axis").unwrap_or(1), node.int("block_size")), (1, Some(32)));
-    assert_eq!((dtype(&graph, "DequantizeLinear", 0), dtype(&graph, "DequantizeLinear", 2)), (Dtype::Int4, Dtype::Int4));
+    assert_eq!(
+        (dtype(&graph, "DequantizeLinear", 0), dtype(&graph, "DequantizeLinear", 2)),
+        (Dtype::Int4, Dtype::Int4)
+    );
     assert_eq!(bytes(&graph, "DequantizeLinear", 0)[..4], [0x98, 0xba, 0xdc, 0xfe]);
     assert_eq!(bytes(&graph, "DequantizeLinear", 2)[..2], [0x10, 0x02]);
 }
@@ -211,4 +214,78 @@ fn blocks_that_the_operator_lacks_stay() {
     let columns = net.transposed(weight, &[1, 0]);
     let y = net.op("MatMul", &[x, columns]);
     assert_eq!(ops(net, y), ["DequantizeLinear", "Gemm"]);
+}
+
+/// Two integers in each byte, unpacked along a new last axis and moved by 8.
+fn unpacked(net: &mut Net, packed: Value) -> Value {
+    let number = |net: &mut Net, n: u8| net.builder.constant(Dtype::Uint8, &[], vec![n]).unwrap();
+    let (mask, four) = (number(net, 15), number(net, 4));
+    let low = net.op("BitwiseAnd", &[packed, mask]);
+    let high = net.with("BitShift", &[packed, four], vec![("direction", "RIGHT".into())]);
+    let last = net.ints(&[-1]);
+    let (low, high) = (net.op("Unsqueeze", &[low, last]), net.op("Unsqueeze", &[high, last]));
+    let pairs = net.with("Concat", &[low, high], vec![("axis", (-1).into())]);
+    let shape = net.ints(&[32, 64]);
+    let codes = net.op("Reshape", &[pairs, shape]);
+    let signed = net.cast(codes, Dtype::Int8);
+    let eight = net.builder.constant(Dtype::Int8, &[], vec![8u8]).unwrap();
+    net.op("Sub", &[signed, eight])
+}
+
+/// Packed bytes, their product with an input, and what else reads them.
+fn of_packed(reads: usize) -> Graph {
+    let mut net = Net::new(21);
+    let (x, packed, scale) = (net.input(&[5, 3, 64]), net.bytes(Dtype::Uint8, &[32, 32]), net.weight(&[32, 1]));
+    let codes = unpacked(&mut net, packed);
+    let floats = net.cast(codes, Dtype::Float32);
+    let weight = net.op("Mul", &[floats, scale]);
+    let columns = net.transposed(weight, &[1, 0]);
+    let mut y = net.op("MatMul", &[x, columns]);
+    if reads > 1 {
+        let index = net.typed(Type::sized(Dtype::Int64, &[1]));
+        let row = net.op("Gather", &[packed, index]);
+        let row = net.cast(row, Dtype::Float32);
+        y = net.op("Add", &[y, row]);
+    }
+    net.finished(Passes::ALL, y)
+}
+
+#[test]
+fn packed_bytes_become_four_bits() {
+    let graph = of_packed(1);
+    assert_eq!(ops_of(&graph), ["DequantizeLinear", "Transpose", "MatMul"]);
+    assert_eq!(dtype(&graph, "DequantizeLinear", 0), Dtype::Int4);
+    // 0x00, 0x01, 0x02: each half minus 8.
+    assert_eq!(bytes(&graph, "DequantizeLinear", 0)[..3], [0x88, 0x89, 0x8a]);
+}
+
+#[test]
+fn packed_bytes_that_something_else_reads_stay_packed() {
+    let graph = of_packed(2);
+    assert!(ops_of(&graph).contains(&"BitShift"), "{:?}", ops_of(&graph));
+    assert!(!ops_of(&graph).contains(&"DequantizeLinear"));
+}
+
+/// Rows in blocks of 64, with scales and zero points that indices repeat for each row.
+fn indexed(groups: &[i64]) -> Vec<&'static str> {
+    let mut net = Net::new(21);
+    let x = net.input(&[5, 3, 128]);
+    let codes = net.stored(Dtype::Uint8, &[128, 64], (0..8192).map(|i| (i % 16) as u8).collect());
+    let (scale, zero) = (net.weight(&[2, 64]), net.stored(Dtype::Int16, &[2, 64], [7, 0].repeat(128)));
+    let indices = net.ints(groups);
+    let (scales, zeros) = (net.op("Gather", &[scale, indices]), net.op("Gather", &[zero, indices]));
+    let codes = net.cast(codes, Dtype::Int16);
+    let difference = net.op("Sub", &[codes, zeros]);
+    let floats = net.cast(difference, Dtype::Float32);
+    let weight = net.op("Mul", &[scales, floats]);
+    let y = net.op("MatMul", &[x, weight]);
+    ops(net, y)
+}
+
+#[test]
+fn repeated_scales_are_those_of_blocks() {
+    let blocks: Vec<i64> = (0..128).map(|i| i / 64).collect();
+    assert_eq!(indexed(&blocks), ["DequantizeLinear", "Transpose", "MatMul"]);
+    let unordered: Vec<i64> = (0..128).map(|i| i % 2).collect();
+    assert!(!indexed(&unordered).contains(&"DequantizeLinear"));
 }
