@@ -67,3 +67,16 @@ def test_mistakes_are_explained(tmp_path) -> None:
         hugging_face.export(model, tmp_path, "text-generation")
     with pytest.raises(aten2onnx.InputError, match="`genai` is for models with the task `text-generation`"):
         hugging_face.export(model, tmp_path, "feature-extraction", genai=True)
+
+
+def test_a_model_that_sees_images(tmp_path) -> None:
+    text = transformers.LlamaConfig(
+        hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, vocab_size=128
+    )
+    vision = transformers.CLIPVisionConfig(hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4, image_size=32, patch_size=8)
+    config = transformers.LlavaConfig(text_config=text, vision_config=vision, image_token_index=100)
+    made = hugging_face.export(transformers.LlavaForConditionalGeneration(config), tmp_path)
+    assert list(made.programs) == ["vision_encoder", "embed_tokens", "decoder_model_merged"]
+    assert made.programs["vision_encoder"].report.inputs == [("pixel_values", "float32[1, 3, 32, 32]")]
+    assert made.notes == ["The vision encoder takes one image at a time."]
+    assert dict(made.programs["decoder_model_merged"].report.inputs)["inputs_embeds"] == "float32[batch, sequence, 32]"

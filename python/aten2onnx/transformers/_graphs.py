@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,9 +86,10 @@ def cache_argument(model: Any) -> str:
 
 def _cache(model: Any, sizes: Sizes, seed: int) -> Any:
     """The cache after some tokens."""
+    argument = cache_argument(model)
     with torch.no_grad():
         result = model(input_ids=Maker(model, sizes, seed).tokens(sizes.past), use_cache=True)
-    found = getattr(result, cache_argument(model), None)
+    found = getattr(result, argument, None)
     if found is None:
         raise InputError(f"{type(model).__name__} returns no cache", help="use the task `feature-extraction`")
     return found
@@ -174,7 +174,7 @@ def hidden_size(config: Any) -> int:
 def encoder_decoder(model: Any, inputs: dict[str, Any] | None) -> list[Graph]:
     """The encoder, and the decoder without and with a cache."""
     encoder = model.get_encoder()
-    first, with_past = Decoder(model), DecoderWithPast(model)
+    first, with_past = Decoder(model).eval(), DecoderWithPast(model).eval()
 
     def encoded(sizes: Sizes, seed: int) -> tuple[dict[str, Any], Any]:
         made = inputs if inputs is not None else Maker(model, sizes, seed).inputs()
@@ -192,10 +192,9 @@ def encoder_decoder(model: Any, inputs: dict[str, Any] | None) -> list[Graph]:
             cache = first(**start)["past_key_values"]
         return start, {"input_ids": maker.tokens(new), "past_key_values": cache, **mask}
 
-    checks: list[Callable[[int], dict[str, Any]]] = [lambda index: step(SECOND, 1, 1)[index]]
-    example = step(EXAMPLE, 0, 3)
+    example, check = step(EXAMPLE, 0, 3), step(SECOND, 1, 1)
     return [
         Graph("encoder_model", encoder, encoded(EXAMPLE, 0)[0], [encoded(SECOND, 1)[0]]),
-        Graph("decoder_model", first, example[0], [check(0) for check in checks]),
-        Graph("decoder_with_past_model", with_past, example[1], [check(1) for check in checks]),
+        Graph("decoder_model", first, example[0], [check[0]]),
+        Graph("decoder_with_past_model", with_past, example[1], [check[1]]),
     ]

@@ -58,7 +58,7 @@ def image_text(model: Any, inputs: dict[str, Any] | None) -> list[Graph]:
         raise InputError(f"{type(model).__name__} has no `get_image_features`", help="export its parts with `aten2onnx.export`")
     if is_stepwise(model):
         raise InputError(f"the language model of {type(model).__name__} has states of fixed size", help="export its parts with `aten2onnx.export`")
-    decoder = TextDecoder(model)
+    decoder = TextDecoder(model).eval()
     given = {} if inputs is None else {"pixel_values": inputs["pixel_values"]}
 
     def images(sizes: Sizes, seed: int) -> dict[str, Any]:
@@ -83,9 +83,13 @@ def image_text(model: Any, inputs: dict[str, Any] | None) -> list[Graph]:
             start = Embedding(model)(maker.tokens(sizes.sequence))["inputs_embeds"]
         return {"inputs_embeds": start, "attention_mask": maker.ones(sizes.batch, sizes.sequence)}
 
+    # Many models cut the features apart by image, which freezes the number of images.
+    one = dataclasses.replace(EXAMPLE, batch=1)
+    single = Graph("vision_encoder", VisionEncoder(model).eval(), images(one, 0), [images(one, 1)], notes=["The vision encoder takes one image at a time."], static={"pixel_values": 0})
+    vision = Graph("vision_encoder", VisionEncoder(model).eval(), images(EXAMPLE, 0), [images(SECOND, 1)], alternative=None if given else single)
     short = dataclasses.replace(EXAMPLE, sequence=3)
     return [
-        Graph("vision_encoder", VisionEncoder(model), images(EXAMPLE, 0), [images(SECOND, 1)]),
-        Graph("embed_tokens", Embedding(model), tokens(EXAMPLE, 0), [tokens(SECOND, 1)]),
+        vision,
+        Graph("embed_tokens", Embedding(model).eval(), tokens(EXAMPLE, 0), [tokens(SECOND, 1)]),
         Graph("decoder_model_merged", decoder, step(short, 0), [step(dataclasses.replace(SECOND, sequence=1), 1)], prefill=prompt(SECOND)),
     ]

@@ -91,7 +91,8 @@ def infer(config: Any, architecture: str) -> str:
     """The task of a class of models, from its name."""
     from transformers.models.auto import modeling_auto
 
-    for name, known in TASKS.items():
+    # A class that generates may also fill masks.
+    for name, known in sorted(TASKS.items(), key=lambda item: item[1].graphs == "model"):
         for auto in known.auto:
             mapping = getattr(getattr(modeling_auto, auto), "_model_mapping", None)
             if mapping is not None and auto != "AutoModel" and type(config) in mapping and _is(mapping[type(config)], architecture):
