@@ -93,7 +93,7 @@ impl Program {
         py: Python<'_>,
         name: &str,
         exported: &Bound<'_, PyAny>,
-        ranges: Vec<(String, (Option<i64>, Option<i64>))>,
+        ranges: Vec<traced::Range>,
         version: (i64, i64),
         state: HashMap<String, Tensor>,
         constants: HashMap<String, Tensor>,

@@ -93,7 +93,7 @@ impl<'py> Reader<'_, 'py> {
         } else if value.is_exact_instance_of::<PyString>() {
             Argument::AsString(text(value)?.into())
         } else if value.is_exact_instance_of::<PyComplex>() {
-            let part = |name| Ok::<_, Stop>(float(&value.getattr(name)?)?);
+            let part = |name| float(&value.getattr(name)?);
             Argument::AsComplex(ComplexValue { real: part("real")?, imag: part("imag")? })
         } else if class.is(&types.dtype) {
             Argument::AsScalarType(self.values.dtype(value)?)

@@ -49,18 +49,17 @@ impl<T: Into<PyErr>> From<T> for Stop {
     }
 }
 
+/// A symbol and its bounds, inclusive.
+pub type Range = (String, (Option<i64>, Option<i64>));
+
 /// Reads a program. `ranges` are the bounds of its symbols.
-pub fn program(
-    exported: &Bound<'_, PyAny>,
-    ranges: Vec<(String, (Option<i64>, Option<i64>))>,
-    version: (i64, i64),
-) -> Read<ExportedProgram<'static>> {
+pub fn program(exported: &Bound<'_, PyAny>, ranges: Vec<Range>, version: (i64, i64)) -> Read<ExportedProgram<'static>> {
     let py = exported.py();
     let types = types::Types::new(py)?;
     let module = exported.getattr("graph_module")?;
     let graph = graph::Reader::new(py, &types).graph(&module)?;
     let signature = signature::signature(&exported.getattr("graph_signature")?)?;
-    let bounded = |(symbol, (min_val, max_val)): (String, _)| (symbol.into(), RangeConstraint { min_val, max_val });
+    let bounded = |(symbol, (min_val, max_val)): Range| (symbol.into(), RangeConstraint { min_val, max_val });
     let torch: String = py.import("torch")?.getattr("__version__")?.str()?.to_cow()?.into_owned();
     Ok(ExportedProgram {
         graph_module: GraphModule { graph, signature },

@@ -1,7 +1,7 @@
 //! The classes and functions of PyTorch that the reader tells apart.
 
 use pyo3::prelude::*;
-use pyo3::types::PyType;
+use pyo3::types::{PyDict, PyType};
 
 use super::Read;
 
@@ -68,7 +68,8 @@ impl<'py> Types<'py> {
             strided: torch.getattr("strided")?,
             getitem: py.import("operator")?.getattr("getitem")?,
             sym_ops: serde.getattr("_SYM_OPS")?,
-            extensions: serde.getattr("_serialization_registry")?,
+            // PyTorch 2.6 has none.
+            extensions: serde.getattr_opt("_serialization_registry")?.unwrap_or_else(|| PyDict::new(py).into_any()),
             signature: py.import("inspect")?.getattr("signature")?,
         })
     }
