@@ -212,7 +212,8 @@ impl Program {
                 }
                 Step::Follow { at, inner, size, from, index } => {
                     let place = |(position, index): (&i64, &i64)| {
-                        (position / inner / size * from + index.checked_rem_euclid(*from).unwrap_or(0)) * inner + position % inner
+                        (position / inner / size * from + index.checked_rem_euclid(*from).unwrap_or(0)) * inner
+                            + position % inner
                     };
                     of(at).iter().zip(of(index)).map(place).collect()
                 }
