@@ -39,6 +39,19 @@ pub enum Step {
         /// The new index for each index.
         table: Arc<[i64]>,
     },
+    /// The same, where another step has the new indices.
+    Follow {
+        /// The positions.
+        at: usize,
+        /// The elements after the axis.
+        inner: i64,
+        /// The size of the axis.
+        size: i64,
+        /// The size of the axis in the tensor that is read.
+        from: i64,
+        /// The new indices; negative ones count from the end.
+        index: usize,
+    },
     /// The index along an axis.
     Index {
         /// The positions.
@@ -124,6 +137,7 @@ impl Program {
         let bounds = match &step {
             Step::Positions => (0, i64::MAX),
             Step::View(at, _) | Step::Lookup { at, .. } => of(at).map(|_| (0, i64::MAX))?,
+            Step::Follow { at, index, .. } => of(at).and(of(index)).map(|_| (0, i64::MAX))?,
             Step::Index { at, size, .. } => of(at).map(|_| (0, (size - 1).max(0)))?,
             Step::Load(at, weight) => of(at).and_then(|_| limits(weight.dtype))?,
             Step::Number(n) => (*n, *n),
@@ -195,6 +209,13 @@ impl Program {
                         ((outer / size) * from + index) * inner + rest
                     };
                     of(at).iter().map(place).collect()
+                }
+                Step::Follow { at, inner, size, from, index } => {
+                    let place = |(position, index): (&i64, &i64)| {
+                        (position / inner / size * from + index.checked_rem_euclid(*from).unwrap_or(0)) * inner
+                            + position % inner
+                    };
+                    of(at).iter().zip(of(index)).map(place).collect()
                 }
                 Step::Index { at, inner, size } => of(at).iter().map(|position| position / inner % size).collect(),
                 Step::Load(at, weight) => loaded(weight, of(at)),

@@ -65,10 +65,12 @@ impl Digits {
     /// elements.
     pub fn range(&self, limits: (i64, i64)) -> Result<Option<(i64, i64)>> {
         if let (Storage::Computed(computed), None, [0]) = (&self.source.storage, self.mask, self.shifts.as_slice()) {
-            // Bounds are known, and reading all would compute it.
+            // Bounds that are known need no reading, which would compute all.
             let moved = |(least, most): (i64, i64)| Some((least.checked_add(self.add)?, most.checked_add(self.add)?));
-            let range = computed.range().and_then(moved);
-            return Ok(range.filter(|(least, most)| limits.0 <= *least && *most <= limits.1));
+            let known = computed.range().and_then(moved);
+            if let Some((least, most)) = known.filter(|(least, most)| limits.0 <= *least && *most <= limits.1) {
+                return Ok(Some((least, most)));
+            }
         }
         let mut seen = Seen { digits: self, position: 0, limits, range: None, is_outside: false };
         let read = Payload::new(&self.source)?.write(&mut seen);

@@ -181,6 +181,12 @@ impl Reader<'_, '_> {
                 self.input(node, 0, place)
             }
             "Gather" => self.gathered(node, at),
+            "Range" => {
+                let number = |i: usize| self.cx.builder.constant_scalar(node.input(i)?)?.as_int();
+                let start = number(0).filter(|_| number(2) == Some(1))?;
+                let start = self.step(Step::Number(start))?;
+                self.step(Step::Apply(Operation::Add, at, start))
+            }
             "Concat" => self.joined(node, &sizes, at),
             "Cast" => {
                 let inner = self.input(node, 0, at)?;
@@ -200,15 +206,22 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Constant indices along an axis.
+    /// Indices along an axis.
     fn gathered(&mut self, node: &Node, at: usize) -> Option<usize> {
         let from = self.cx.known_sizes(node.input(0)?)?;
         let axis = node.int("axis").unwrap_or(0);
         let axis = usize::try_from(if axis < 0 { axis + from.len() as i64 } else { axis }).ok()?;
         let size = *from.get(axis)?;
-        let table = indices(self.cx, node.input(1)?, size)?;
         let inner = from.get(axis + 1..)?.iter().product::<i64>().max(1);
-        let place = self.step(Step::Lookup { at, inner, size: table.len() as i64, from: size, table: table.into() })?;
+        let place = match indices(self.cx, node.input(1)?, size) {
+            Some(table) => Step::Lookup { at, inner, size: table.len() as i64, from: size, table: table.into() },
+            None => {
+                let [count] = *self.cx.known_sizes(node.input(1)?)?.as_slice() else { return None };
+                let place = self.step(Step::Index { at, inner, size: count })?;
+                Step::Follow { at, inner, size: count, from: size, index: self.input(node, 1, place)? }
+            }
+        };
+        let place = self.step(place)?;
         self.input(node, 0, place)
     }
 

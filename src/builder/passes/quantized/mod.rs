@@ -143,8 +143,11 @@ fn of_product(cx: &Rewriter<'_>, node: &Node, sizes: &[i64]) -> Option<Dequantiz
     })
 }
 
-/// Integers as floats, and the zero points that are subtracted from them before or after they are cast, with their grid.
-fn difference(cx: &Rewriter<'_>, whole: Value, sizes: &[i64]) -> Option<(Weight, Option<(Weight, Vec<i64>)>)> {
+/// Zero points, and the number of blocks along each axis.
+type Zero = (Weight, Vec<i64>);
+
+/// Integers as floats, and the zero points that are subtracted from them before or after they are cast.
+fn difference(cx: &Rewriter<'_>, whole: Value, sizes: &[i64]) -> Option<(Weight, Option<Zero>)> {
     let node = cx.producer(whole).filter(|_| cx.is_read_once(whole))?.clone();
     let cast = |value: Value| own(cx, value, "Cast").and_then(|cast| cast.input(0));
     let codes = |value: Value| codes_of(cx, value).filter(|codes| codes.sizes == sizes);

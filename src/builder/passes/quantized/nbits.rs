@@ -132,6 +132,11 @@ fn largest_block(columns: i64) -> Option<i64> {
     [256, 128, 64, 32, 16].into_iter().find(|block| columns % block == 0)
 }
 
+/// Bounds of integers of at most 8 bits, as close as they decide the number of bits.
+fn closest(weight: &Weight) -> Option<(i64, i64)> {
+    [(-2, 3), (-8, 15), (-128, 255)].into_iter().find_map(|limits| range(weight, limits))
+}
+
 /// How the integers become unsigned ones.
 struct Packed {
     bits: u32,
@@ -145,9 +150,9 @@ impl Packed {
     /// The fewest bits that the runtime has and that hold the integers and the zero points.
     fn of(widths: &[u32], parts: &Dequantized) -> Option<Packed> {
         let zero = parts.zero.as_ref().filter(|zero| range(zero, (0, 0)).is_none());
-        let codes = range(&parts.codes, (-128, 255))?;
+        let codes = closest(&parts.codes)?;
         let zeros = match zero {
-            Some(zero) => range(zero, (-128, 255))?,
+            Some(zero) => closest(zero)?,
             None => (0, 0),
         };
         let (least, most) = (codes.0.min(zeros.0), codes.1.max(zeros.1));

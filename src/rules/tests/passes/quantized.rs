@@ -50,7 +50,7 @@ impl Quantized {
 /// The bytes of the input of the first node with this operator.
 fn bytes(graph: &Graph, op: &str, input: usize) -> Vec<u8> {
     let node = graph.body.nodes.iter().find(|node| node.op == op).unwrap();
-    let Source::Weight(weight) = &graph.info(node.inputs[input].unwrap()).source else { panic!("not a weight") };
+    let Source::Weight(weight) = &graph.info(node.inputs[input].unwrap()).source else { unreachable!("not a weight") };
     let mut all: Vec<u8> = Vec::new();
     Payload::new(weight).unwrap().write(&mut all).unwrap();
     all
