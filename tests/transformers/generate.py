@@ -166,6 +166,7 @@ def check(name: str, folder: Path) -> str:
 
 def check_runner(name: str, _: Path) -> str:
     """The same through the backend of transformers.exporters."""
+    import transformers
     from transformers.exporters import AutoHfExporter
 
     from aten2onnx.transformers import Aten2OnnxConfig
@@ -178,6 +179,9 @@ def check_runner(name: str, _: Path) -> str:
     config = Aten2OnnxConfig(dynamic=True)
     exported = AutoHfExporter.from_config(config).export_for_generation(model, dict(inputs), config)
     found, cache = prompt, {}
+    start = next((key for key in ("past_key_values", "cache_params") if key in exported.runners["prefill"].metadata.kwargs), None)
+    if start is not None:  # `generate` makes an empty cache before the first call
+        cache[start] = transformers.DynamicCache(config=model.config)
     for index in range(TOKENS):
         runner = exported.runners["decode" if index else "prefill"]
         tokens = found[:, -1:] if index else found

@@ -123,6 +123,14 @@ def few(config: Any) -> dict[str, Any]:
     return made
 
 
+def vary(model: Any) -> None:
+    """Makes matrices random that start as zeros: a router of zeros gives ties, which each runtime breaks in its own way."""
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() > 1 and parameter.is_floating_point() and not parameter.any():
+                parameter.normal_(std=0.1)
+
+
 def build(model_type: str, auto: Any = None, run: Callable[[Any], None] | None = None, changes: dict[str, Any] | None = None) -> Any:
     """A tiny model of a type with random weights, ready for inference: the smallest with which `run` does not fail."""
     import transformers
@@ -137,6 +145,7 @@ def build(model_type: str, auto: Any = None, run: Callable[[Any], None] | None =
                 raise ValueError(f"{parameters} parameters are too many for a test")
             torch.manual_seed(0)
             model = (auto or transformers.AutoModel).from_config(config).eval()
+            vary(model)
             if run is not None:
                 with torch.no_grad():
                     run(model)
