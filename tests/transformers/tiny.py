@@ -16,7 +16,7 @@ LIMIT = 40_000_000
 RULES: list[tuple[str, Any]] = [
     (r"(feature|pad|bos|eos|sep|cls|mask|unk|image|video|audio|boi|eoi|vision|decoder_start|start|end|forced).*(token_id|token_index|token_idx)", "token"),
     (r".*token_id|.*token_index", "token"),
-    (r"type_vocab_size", None),
+    (r"type_vocab_size|num_feat_extract_layers", None),
     (r".*vocab.*size.*", 160),
     (r".*(num_)?(key_value|kv)_heads.*|num_query_groups|multi_query_group_num", 2),
     (r"num_mem_blocks|num_hidden_layers|.*num_.*layers|.*n_layers?|.*_layers|n_layer|depth|layers|num_blocks|.*num_encoder_blocks", 2),
