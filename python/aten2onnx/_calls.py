@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from typing import Any
 from . import _caches, _dimensions, _shapes
 from ._errors import InputError
 from ._objects import Builder, is_structured, take_apart
+
 
 @dataclass(frozen=True)
 class Auto:
@@ -31,7 +33,15 @@ def is_auto(dynamic_shapes: Any) -> bool:
 
 def is_needed(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
     """Whether torch.export would refuse the arguments or the results of this model, or call them by other names than runtimes do."""
-    return _caches.is_model(model) or any(map(is_structured, [*args, *kwargs.values()]))
+    if any(map(is_structured, [*args, *kwargs.values()])):
+        return True
+    return _caches.is_model(model) and not _unnamed(inspect.signature(model.forward))
+
+
+def _unnamed(signature: inspect.Signature) -> list[str]:
+    """The parameters whose arguments have no names."""
+    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY)
+    return [name for name, parameter in signature.parameters.items() if parameter.kind in kinds]
 
 
 class Call:
@@ -135,8 +145,10 @@ class Call:
             kind = self._signature.parameters[name].kind
             if kind is inspect.Parameter.VAR_KEYWORD:
                 arguments |= value
-            elif kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY):
-                raise InputError(f"`{name}` of `forward` has no names for its arguments", help="wrap the model in a module whose `forward` names its arguments")
+            elif name in _unnamed(self._signature):
+                raise InputError(
+                    f"the arguments of `{name}` have no names", help="wrap the model in a module whose `forward` names its arguments"
+                )
             else:
                 arguments[name] = value
         return arguments
@@ -201,6 +213,8 @@ def automatic(arguments: Mapping[str, Any], static: Mapping[str, int] | None = N
 
     found = {}
     for name, value in arguments.items():
-        named = isinstance(value, dict)  # the tensors of an object have names of their own
-        found[name] = {key: axes(key, part) for key, part in value.items()} if named else pytree.tree_map(lambda part, name=name: axes(name, part), value)
+        if isinstance(value, dict):  # the tensors of an object have names of their own
+            found[name] = {key: axes(key, part) for key, part in value.items()}
+        else:
+            found[name] = pytree.tree_map(functools.partial(axes, name), value)
     return found

@@ -36,14 +36,13 @@ FAMILIES: dict[str, tuple[tuple[str, str], dict[str, Any]]] = {
     "mixtral": (CAUSAL, {}),
     "qwen3_moe": (CAUSAL, {}),
     "olmoe": (CAUSAL, {}),
-    "deepseek_v3": (CAUSAL, {}),
+    "deepseek_v3": (CAUSAL, {"num_key_value_heads": 4}),
     "lfm2": (CAUSAL, {}),
     "mamba": (CAUSAL, {}),
     "mamba2": (CAUSAL, {"num_heads": 8, "head_dim": 16, "n_groups": 2, "state_size": 16, "chunk_size": 8}),
     "falcon_mamba": (CAUSAL, {}),
     "qwen3_next": (CAUSAL, {}),
-    "jamba": (CAUSAL, {}),
-    "falcon_h1": (CAUSAL, {}),
+    "jamba": (CAUSAL, {"attn_layer_period": 2, "attn_layer_offset": 1}),
     "t5": (("AutoModelForSeq2SeqLM", "text2text-generation"), {}),
     "bart": (("AutoModelForSeq2SeqLM", "text2text-generation"), {}),
     "m2m_100": (("AutoModelForSeq2SeqLM", "text2text-generation"), {}),
@@ -167,6 +166,7 @@ def check(name: str, folder: Path) -> str:
 
 def check_runner(name: str, _: Path) -> str:
     """The same through the backend of transformers.exporters."""
+    import transformers
     from transformers.exporters import AutoHfExporter
 
     from aten2onnx.transformers import Aten2OnnxConfig
@@ -179,6 +179,9 @@ def check_runner(name: str, _: Path) -> str:
     config = Aten2OnnxConfig(dynamic=True)
     exported = AutoHfExporter.from_config(config).export_for_generation(model, dict(inputs), config)
     found, cache = prompt, {}
+    start = next((key for key in ("past_key_values", "cache_params") if key in exported.runners["prefill"].metadata.kwargs), None)
+    if start is not None:  # `generate` makes an empty cache before the first call
+        cache[start] = transformers.DynamicCache(config=model.config)
     for index in range(TOKENS):
         runner = exported.runners["decode" if index else "prefill"]
         tokens = found[:, -1:] if index else found
