@@ -97,7 +97,7 @@ class Call:
             self._relate(self._flat(tensors))
             arguments = {name: build(self._parts(name, tensors)) for name, build in self._builders.items()}
             found = outputs(original(**arguments))
-            self.output_names = [self._public(key) for key in found]
+            self.output_names = [self._result(key) for key in found]
             return found
 
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -130,6 +130,11 @@ class Call:
     def _public(self, name: str) -> str:
         """The name of a tensor in the ONNX model."""
         return re.sub(r"^(past|present)_recurrent\.", rf"\1_{self._recurrent}.", name)
+
+    def _result(self, name: str) -> str:
+        """The name of a result in the ONNX model, where inputs and outputs need different names."""
+        public = self._public(name)
+        return f"output.{public}" if public in self.input_names else public
 
     def _parts(self, name: str, tensors: Mapping[str, Any]) -> Mapping[str, Any]:
         value = tensors.get(name, {})

@@ -145,6 +145,21 @@ def test_dataclasses_and_constants() -> None:
     assert program(torch.ones(4, 3), Pair(torch.ones(4, 3)))[0].eq(4).all()
 
 
+def test_a_result_with_the_name_of_an_argument_has_a_name_of_its_own() -> None:
+    @dataclass
+    class Masked:
+        x: torch.Tensor
+        mask: torch.Tensor
+
+    class Double(nn.Module):
+        def forward(self, x, masked):
+            return {"x": x * 2, "sum": x + masked.x * masked.mask}
+
+    program = aten2onnx.export(Double().eval(), kwargs={"x": torch.ones(2, 3), "masked": Masked(torch.ones(2, 3), torch.ones(2, 3))}, verify=True)
+    assert [name for name, _ in program.report.inputs] == ["x", "masked.x", "masked.mask"]
+    assert [name for name, _ in program.report.outputs] == ["output.x", "sum"]
+
+
 def test_an_unknown_argument_is_an_error() -> None:
     tokens = torch.ones(1, 2, dtype=torch.long)
     with pytest.raises(aten2onnx.InputError, match="dynamic_shapes: no argument `tokens` in this call; its arguments are input_ids"):
