@@ -131,6 +131,10 @@ class Call:
         """The name of a tensor in the ONNX model."""
         return re.sub(r"^(past|present)_recurrent\.", rf"\1_{self._recurrent}.", name)
 
+    def results(self, result: Any) -> dict[str, Any]:
+        """Returns the tensors in a result of the model, by their names in the ONNX model."""
+        return {self._result(name): value for name, value in outputs(result).items()}
+
     def _result(self, name: str) -> str:
         """The name of a result in the ONNX model, where inputs and outputs need different names."""
         public = self._public(name)

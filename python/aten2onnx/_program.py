@@ -127,6 +127,12 @@ class ONNXProgram:
             raise Error(f"the model has the inputs {', '.join(names)}, found {len(values)} arguments")
         return _runtime.run(self._session, dict(zip(names, values)), as_torch=self._live is not None)
 
+    def _results(self, result: Any) -> dict[str, Any]:
+        """Returns the tensors in a result of the module, by their names in the model."""
+        from ._calls import outputs
+
+        return outputs(result) if self._call is None else self._call.results(result)
+
     def verify(
         self,
         args: Any = None,

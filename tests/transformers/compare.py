@@ -124,14 +124,9 @@ def _frozen(program: Any, inputs: dict[str, Any]) -> str:
 
 def _differences(model: Any, program: Any, inputs: dict[str, Any]) -> list[str]:
     """What differs between PyTorch and ONNX Runtime."""
-    from aten2onnx._caches import recurrent_states
-    from aten2onnx._calls import outputs
     from aten2onnx._verify import compare as compare_tensors
 
-    states = f"present_{recurrent_states(model)}."
-    taken = {name for name, _ in program.report.inputs}
-    renamed = {name.replace("present_recurrent.", states): value for name, value in outputs(model(**copy.deepcopy(inputs))).items()}
-    expected = {f"output.{name}" if name in taken else name: value for name, value in renamed.items()}
+    expected = program._results(model(**copy.deepcopy(inputs)))
     found = dict(zip([name for name, _ in program.report.outputs], program(**inputs)))
     wrong = [f"no output {name}" for name in expected if name not in found]
     for name, wanted in expected.items():

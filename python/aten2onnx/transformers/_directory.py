@@ -150,7 +150,7 @@ def _frozen(program: ONNXProgram, inputs: dict[str, Any]) -> list[str]:
 def _compare(part: Graph, program: ONNXProgram, inputs: dict[str, Any]) -> None:
     """Compares a program with the module itself, which may do something else at sizes other than those of the capture."""
     with torch.no_grad():
-        expected = _expected(part.module, inputs)
+        expected = _expected(part, program, inputs)
     found = dict(zip([name for name, _ in program.report.outputs], program(**inputs)))
     _check(part, expected, found)
 
@@ -159,7 +159,7 @@ def _verify_prefill(part: Graph, program: ONNXProgram) -> None:
     """Compares the first call: an empty cache here, and none in PyTorch."""
     assert part.prefill is not None
     with torch.no_grad():
-        expected = _expected(part.module, part.prefill | ({"use_cache": True} if "use_cache" in part.inputs else {}))
+        expected = _expected(part, program, part.prefill | ({"use_cache": True} if "use_cache" in part.inputs else {}))
     found = dict(zip([name for name, _ in program.report.outputs], _first_call(program, part.prefill)))
     _check(part, expected, found)
 
@@ -183,12 +183,10 @@ def _first_call(program: ONNXProgram, inputs: dict[str, Any]) -> list[Any]:
 _DTYPES = {"tensor(float)": torch.float32, "tensor(float16)": torch.float16, "tensor(bfloat16)": torch.bfloat16, "tensor(double)": torch.float64}
 
 
-def _expected(module: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+def _expected(part: Graph, program: ONNXProgram, inputs: dict[str, Any]) -> dict[str, Any]:
     import copy
 
-    from .._calls import outputs
-
-    return outputs(module(**copy.deepcopy(inputs)))
+    return program._results(part.module(**copy.deepcopy(inputs)))
 
 
 def _check(part: Graph, expected: dict[str, Any], found: dict[str, Any]) -> None:
