@@ -338,6 +338,7 @@ impl Computed {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use super::super::payload::tests::written;
     use super::*;
 
     /// Two numbers in each byte, the lower ones first, along a new last axis.
@@ -359,12 +360,6 @@ mod tests {
         let mask = program.push(Step::Number(15)).unwrap();
         program.push(Step::Apply(Operation::And, shifted, mask)).unwrap();
         program
-    }
-
-    fn written(weight: &Weight) -> Vec<u8> {
-        let mut all = Vec::new();
-        Payload::new(weight).unwrap().write(&mut all).unwrap();
-        all
     }
 
     #[test]

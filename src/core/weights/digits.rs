@@ -230,19 +230,12 @@ impl Packing<'_> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use super::super::payload::tests::written;
     use super::*;
 
     fn weight(dtype: Dtype, sizes: &[i64], strides: &[i64], bytes: Vec<u8>) -> Weight {
         let (sizes, strides) = (sizes.to_vec(), strides.to_vec());
         Weight { name: "w".into(), dtype, sizes, strides, offset: 0, storage: Storage::Owned(bytes.into()) }
-    }
-
-    fn written(weight: &Weight) -> Vec<u8> {
-        let payload = Payload::new(weight).unwrap();
-        let mut all = Vec::new();
-        payload.write(&mut all).unwrap();
-        assert_eq!(payload.len(), all.len() as u64);
-        all
     }
 
     #[test]

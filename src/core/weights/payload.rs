@@ -207,7 +207,7 @@ pub(super) fn outside() -> Error {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::dtype::Dtype;
@@ -217,7 +217,8 @@ mod tests {
         Weight { name: "w".into(), dtype, sizes, strides, offset, storage: Storage::Owned(bytes.into()) }
     }
 
-    fn written(weight: &Weight) -> Vec<u8> {
+    /// The bytes of a weight as the writer gives them.
+    pub(in crate::weights) fn written(weight: &Weight) -> Vec<u8> {
         let payload = Payload::new(weight).unwrap();
         let mut all = Vec::new();
         payload.write(&mut all).unwrap();
