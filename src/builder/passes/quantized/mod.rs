@@ -118,7 +118,9 @@ fn of_operator(cx: &Rewriter<'_>, node: &Node, sizes: &[i64]) -> Option<Dequanti
     let grid = match (scale.sizes.as_slice(), node.int("block_size").unwrap_or(0)) {
         ([] | [1], 0) => vec![1; rank],
         ([n], 0) if sizes.get(axis) == Some(n) => (0..rank).map(|i| if i == axis { *n } else { 1 }).collect(),
-        (grid, block) if block > 0 && grid.len() == rank && sizes.get(axis)? == &(grid.get(axis)? * block) => {
+        (grid, block)
+            if block > 0 && grid.len() == rank && grid.get(axis)?.checked_mul(block).as_ref() == sizes.get(axis) =>
+        {
             grid.to_vec()
         }
         _ => return None,
