@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::build::{Builder, In, Scope};
+use crate::build::{Builder, Form, In, Scope};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::graph::{Attr, Body, Node, Source, Type, Value};
@@ -85,15 +85,40 @@ impl Builder {
         body
     }
 
-    /// Copies the nodes of a body into the current scope with its inputs replaced. Returns the outputs.
+    /// Makes the nodes of a body in the current scope with its inputs replaced, and what follows from them known. Returns the outputs.
     pub fn inline_body(&mut self, body: &Body, inputs: &[Value]) -> Vec<Value> {
         let mut places: FxHashMap<Value, Value> = body.inputs.iter().copied().zip(inputs.iter().copied()).collect();
-        let nodes = self.copied_nodes(&body.nodes, &mut places);
-        self.scope_mut().nodes.extend(nodes);
+        for node in &body.nodes {
+            if !self.inline_node(node, &mut places) {
+                let copies = self.copied_nodes(std::slice::from_ref(node), &mut places);
+                self.scope_mut().nodes.extend(copies);
+            }
+        }
         let outputs = body.outputs.iter();
         outputs
             .map(|output| self.placed_bundle(&places, *output).unwrap_or_else(|| replacement(&places, *output)))
             .collect()
+    }
+
+    /// Makes a node of tensors as a rule would: its sizes are inferred, and constants are folded. Whether it could be made.
+    fn inline_node(&mut self, node: &Node, places: &mut FxHashMap<Value, Value>) -> bool {
+        let values = || node.inputs.iter().chain(&node.outputs).flatten();
+        let has_bodies = node.attrs.iter().any(|(_, attr)| matches!(attr, Attr::Graph(_) | Attr::Graphs(_)));
+        if has_bodies || schema::find(node.op).is_none() || !values().all(|value| self.ty(*value).is_tensor()) {
+            return false;
+        }
+        let inputs: Vec<Option<Value>> = node.inputs.iter().map(|input| input.map(|v| replacement(places, v))).collect();
+        let made = match inputs.as_slice() {
+            [Some(only)] if node.op == "Identity" => Ok(vec![*only]),
+            _ => {
+                let inputs = inputs.into_iter().map(In::from).collect();
+                let form = Form::before(self.limits.opset.saturating_add(1));
+                self.node_in(form, node.op, inputs, node.attrs.clone(), node.outputs.len())
+            }
+        };
+        let Ok(made) = made else { return false };
+        places.extend(node.outputs.iter().zip(made).filter_map(|(before, after)| Some(((*before)?, after))));
+        true
     }
 
     fn placed_bundle(&mut self, places: &FxHashMap<Value, Value>, bundle: Value) -> Option<Value> {
