@@ -85,6 +85,10 @@ pub enum Condition {
     Rank(Name, Comparison, i64),
     /// The number of elements of an input of one dimension.
     Length(Name, Comparison, i64),
+    /// The last size of an input.
+    Last(Name, Comparison, i64),
+    /// The operator that an input is an output of.
+    MadeBy(Name, Comparison, &'static str),
     /// The dtype of an input.
     Dtype(Name, Comparison, Dtype),
     /// The number of given inputs.

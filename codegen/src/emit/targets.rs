@@ -93,6 +93,12 @@ fn condition(condition: &Condition) -> String {
         Condition::Rank(of, comparison, rank) => {
             format!("Condition::Rank({}, Comparison::{comparison:?}, {rank})", name(of))
         }
+        Condition::Last(of, comparison, size) => {
+            format!("Condition::Last({}, Comparison::{comparison:?}, {size})", name(of))
+        }
+        Condition::MadeBy(of, comparison, op) => {
+            format!("Condition::MadeBy({}, Comparison::{comparison:?}, {op:?})", name(of))
+        }
         Condition::Length(of, comparison, length) => {
             format!("Condition::Length({}, Comparison::{comparison:?}, {length})", name(of))
         }

@@ -49,6 +49,10 @@ pub enum Condition {
     Dtype(Name, Comparison, &'static str),
     /// `length(shape) == 2`: the number of elements of an input of one dimension.
     Length(Name, Comparison, i64),
+    /// `last(X) > 127`: the last size of an input, if it is a number.
+    Last(Name, Comparison, i64),
+    /// `made_by(X) == MatMul`: the operator that an input is an output of.
+    MadeBy(Name, Comparison, String),
     /// `inputs > 2`: the given ones.
     Inputs(Comparison, i64),
     /// `outputs > 1`: the requested ones.
@@ -147,14 +151,14 @@ impl Avoid {
             return Err(format!("there is no version {none} of it, only {}", all.join(", ")));
         }
         let meant = || versions.iter().filter(|v| self.since.is_empty() || self.since.contains(&v.since));
-        let conditions = self.when.iter().map(|text| condition(text, &meant().collect::<Vec<_>>()));
+        let conditions = self.when.iter().map(|text| condition(text, &meant().collect::<Vec<_>>(), onnx));
         self.conditions = conditions.collect::<Result<_, _>>()?;
         Ok(())
     }
 }
 
 /// Reads a condition.
-fn condition(text: &str, versions: &[&Version]) -> Result<Condition, String> {
+fn condition(text: &str, versions: &[&Version], onnx: &OnnxSchemas) -> Result<Condition, String> {
     let wrong = |what: String| format!("`{text}`: {what}");
     let (subject, comparison) = match COMPARISONS.iter().find_map(|(sign, c)| Some((text.split_once(sign)?, *c))) {
         Some(((subject, value), comparison)) => (subject.trim(), Some((comparison, value.trim()))),
@@ -188,6 +192,9 @@ fn condition(text: &str, versions: &[&Version]) -> Result<Condition, String> {
             match function {
                 "rank" => Ok(Condition::Rank(name, comparison, number(value)?)),
                 "length" => Ok(Condition::Length(name, comparison, number(value)?)),
+                "last" => Ok(Condition::Last(name, comparison, number(value)?)),
+                "made_by" if onnx.versions(value).is_empty() => Err(wrong(format!("there is no operator `{value}`"))),
+                "made_by" => Ok(Condition::MadeBy(name, comparison, value.to_owned())),
                 "dtype" => match dtypes::variant(value) {
                     Some(dtype) => Ok(Condition::Dtype(name, comparison, dtype)),
                     None => Err(wrong(format!("`{value}` is not a dtype"))),
@@ -212,7 +219,7 @@ fn condition(text: &str, versions: &[&Version]) -> Result<Condition, String> {
 
 fn unknown(function: &str) -> String {
     format!(
-        "there is no `{function}`, only given, computed, constant, folded, symbolic, filled, open, rank, length and dtype"
+        "there is no `{function}`, only given, computed, constant, folded, symbolic, filled, open, rank, length, last, made_by and dtype"
     )
 }
 

@@ -128,6 +128,14 @@ impl Builder {
                 let lengths = self.inputs_named(*name, call).into_iter().filter_map(|value| self.length(value));
                 comparison.holds_for(&lengths.collect::<Vec<_>>(), length)
             }
+            Condition::Last(name, comparison, size) => {
+                let sizes = self.inputs_named(*name, call).into_iter().filter_map(|value| self.last_size(value));
+                comparison.holds_for(&sizes.collect::<Vec<_>>(), size)
+            }
+            Condition::MadeBy(name, comparison, op) => {
+                let makers = self.inputs_named(*name, call).into_iter().filter_map(|value| self.operator_of(value));
+                comparison.holds_for(&makers.collect::<Vec<_>>(), op)
+            }
             Condition::Dtype(name, comparison, dtype) => {
                 let inputs = self.inputs_named(*name, call).into_iter();
                 let dtypes = inputs.map(|value| self.dtype(value) as u32);
@@ -181,6 +189,10 @@ impl Builder {
             [length] => length.known(),
             _ => None,
         }
+    }
+
+    fn last_size(&self, value: Value) -> Option<i64> {
+        self.shape(value).ok()?.last().and_then(SymInt::known)
     }
 
     /// The node that a value is an output of.
