@@ -38,10 +38,10 @@ def main():
     parser.add_argument("--torch", type=Path, help="a folder with NAME.onnx of torch.onnx for each program")
     parser.add_argument("--page", type=Path, help="writes the table here, in Markdown")
     parser.add_argument("--minutes", type=float, help="begins with no further model after this time")
-    parser.add_argument("--again", action="store_true", help="measures again what is in OUT.json")
+    parser.add_argument("--again", action="store_true", help="measures the chosen programs again; OUT.json keeps the others")
     args = parser.parse_args()
     report = args.out.with_suffix(".json")
-    records = json.loads(report.read_text()) if report.exists() and not args.again else {}
+    records = json.loads(report.read_text()) if report.exists() else {}
     programs = [folder for folder in sorted(args.programs.iterdir()) if (folder / "model.pt2").exists() and matches(folder.name, args.only)]
     args.until = time.monotonic() + 60 * args.minutes if args.minutes else float("inf")
     try:
@@ -68,7 +68,8 @@ def measure(worker, args, programs, records, save):
         models = {"": exported(args.exporter, folder), page.TARGET: exported(args.exporter, folder, target, is_static) if target else None, page.TORCH: found(args.torch, folder)}
         for origin, model in models.items():
             column = f"{runtime.name}-{runtime.version}{origin}"
-            if model is None or column in records.setdefault(folder.name, {}) or time.monotonic() > args.until:
+            is_known = column in records.setdefault(folder.name, {}) and not args.again
+            if model is None or is_known or time.monotonic() > args.until:
                 continue
             record = records[folder.name][column] = one(worker, model, folder, ("",) if is_static and origin == page.TARGET else ("", "alt_"))
             print(f"{folder.name:36} {column:40} {record['verdict']:10} {record['reason'][:120]}", flush=True)
