@@ -31,6 +31,12 @@ def test_the_files_of_an_encoder_decoder_model(tmp_path) -> None:
     assert {path.name for path in (tmp_path / "onnx").iterdir()} == {"encoder_model.onnx", "decoder_model.onnx", "decoder_with_past_model.onnx"}
     assert dict(made.programs["decoder_model"].report.inputs)["encoder_hidden_states"].startswith("float32[batch, encoder_sequence")
     assert "present.0.encoder.key" not in dict(made.programs["decoder_with_past_model"].report.outputs)
+    # optimum-onnx goes by their order.
+    caches = [f"{layer}.{half}.{role}" for layer in range(2) for half in ("decoder", "encoder") for role in ("key", "value")]
+    inputs = [name for name, _ in made.programs["decoder_with_past_model"].report.inputs]
+    assert [name for name in inputs if name.startswith("past_")] == [f"past_key_values.{name}" for name in caches]
+    outputs = [name for name, _ in made.programs["decoder_model"].report.outputs]
+    assert [name for name in outputs if name.startswith("present")] == [f"present.{name}" for name in caches]
 
 
 def test_the_configuration_for_genai(tmp_path) -> None:
