@@ -39,6 +39,27 @@ def test_the_files_of_an_encoder_decoder_model(tmp_path) -> None:
     assert [name for name in outputs if name.startswith("present")] == [f"present.{name}" for name in caches]
 
 
+@pytest.mark.parametrize("where", ["the decoders", "protobuf"])
+def test_weights_beside_the_merged_decoder(where, tmp_path, monkeypatch) -> None:
+    if where == "protobuf":
+        monkeypatch.setattr("aten2onnx.transformers._merge.LIMIT", 10_000)
+    model = generate.model_of("t5")
+    made = hugging_face.export(model, tmp_path, external_data="always" if where == "the decoders" else "auto")
+    folder = tmp_path / "onnx"
+    assert {folder / "decoder_model_merged.onnx", folder / "decoder_model_merged.onnx_data"} <= set(made.files)
+    assert all(path.exists() for path in made.files) and set(folder.iterdir()) <= set(made.files)
+    others = [path for path in folder.iterdir() if path.name.startswith("decoder") and "merged" not in path.name]
+    # Both decoders have the same weights, which are written once.
+    assert (folder / "decoder_model_merged.onnx_data").stat().st_size < 1.5 * sum(path.stat().st_size for path in others) / 2
+    for path in others:
+        path.unlink()
+    outside = json.loads((tmp_path / "config.json").read_text())["transformers.js_config"]["use_external_data_format"]
+    assert outside["decoder_model_merged.onnx"] == 1 and (len(outside) == 4) == (where == "the decoders")
+    inputs = {"input_ids": torch.randint(1, 90, (2, 9)), "attention_mask": torch.ones(2, 9, dtype=torch.long)}
+    model.generation_config.decoder_start_token_id = 0
+    assert torch.equal(generate.seq2seq(tmp_path, inputs, 0, merged=True), generate.expected(model, inputs))
+
+
 def test_the_configuration_for_genai(tmp_path) -> None:
     hugging_face.export(generate.model_of("llama"), tmp_path, genai=True, opset_version=17)
     decoder = json.loads((tmp_path / "genai_config.json").read_text())["model"]["decoder"]
