@@ -141,10 +141,15 @@ def calm(model: Any) -> None:
 
 def noise(model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     """The random numbers that a model draws if it is not given any, as an input."""
+    parameters = inspect.signature(model.forward).parameters
+    generator = torch.Generator().manual_seed(7)
     patches = getattr(getattr(getattr(model, "embeddings", None), "patch_embeddings", None), "num_patches", None)
-    if "noise" not in inspect.signature(model.forward).parameters or patches is None:
-        return {}
-    return {"noise": torch.rand(len(inputs["pixel_values"]), patches, generator=torch.Generator().manual_seed(7))}
+    if "noise" in parameters and patches is not None:
+        return {"noise": torch.rand(len(inputs["pixel_values"]), patches, generator=generator)}
+    if "noise_sequence" in parameters:
+        batch, length = inputs["input_features"].shape[:2]
+        return {"noise_sequence": torch.randn(batch, length, model.config.model_in_channels, generator=generator)}
+    return {}
 
 
 def build(model_type: str, auto: Any = None, run: Callable[[Any], None] | None = None, changes: dict[str, Any] | None = None) -> Any:
