@@ -52,7 +52,10 @@ def take_apart(cache: Any, name: Names, found: dict[str, Any], role: str = "") -
     """Adds the tensors of a cache to `found`, and returns what puts the cache together again; see `_objects.take_apart`."""
     halves = {"self_attention_cache": "decoder.", "cross_attention_cache": "encoder."}
     if all(hasattr(cache, half) for half in halves):
-        built = {half: take_apart(getattr(cache, half), name, found, prefix) for half, prefix in halves.items()}
+        both: dict[str, Any] = {}
+        built = {half: take_apart(getattr(cache, half), name, both, prefix) for half, prefix in halves.items()}
+        # Runtimes pair them with the parts of each layer by their order.
+        found.update(sorted(both.items(), key=lambda item: _layer_of(item[0])))
     else:
         length = _length(cache, lambda layer: name("length", layer), found)
         layers = [_layer(layer, index, name, role, found, length) for index, layer in enumerate(cache.layers)]
@@ -65,6 +68,11 @@ def take_apart(cache: Any, name: Names, found: dict[str, Any], role: str = "") -
         return made
 
     return build
+
+
+def _layer_of(name: str) -> int:
+    """The layer in the name of a tensor; -1 if it belongs to all."""
+    return next((int(part) for part in reversed(name.split(".")) if part.isdigit()), -1)
 
 
 def _layer(layer: Any, index: int, name: Names, role: str, found: dict[str, Any], length: str | None) -> Any:

@@ -88,11 +88,13 @@ def source_line(error: BaseException) -> str | None:
     own = os.path.dirname(__file__)
     foreign = (os.path.dirname(torch.__file__), sysconfig.get_path("stdlib") + os.sep, "<")
     site = sysconfig.get_path("purelib")
+    # Functions that replace others while a model is captured, of this package and of transformers, are called by the model.
+    between = (foreign[0], os.path.join(site, "transformers", "exporters"), own)
     frames = list(traceback.extract_tb(error.__traceback__))
-    # Frames before those of this package belong to the caller.
-    ours = max((i for i, frame in enumerate(frames) if frame.filename.startswith(own)), default=-1)
-    frames = [frame for frame in frames[ours + 1 :] if frame.filename.startswith(site) or not frame.filename.startswith(foreign)]
-    frames = [frame for frame in frames if not frame.filename.startswith(foreign[0])]
+    # Frames before PyTorch's belong to this package and its caller.
+    first = next((i for i, frame in enumerate(frames) if frame.filename.startswith(foreign[0])), 0)
+    frames = [frame for frame in frames[first:] if frame.filename.startswith(site) or not frame.filename.startswith(foreign)]
+    frames = [frame for frame in frames if not frame.filename.startswith(between)]
     return f'File "{frames[-1].filename}", line {frames[-1].lineno}, in {frames[-1].name}' if frames else None
 
 
@@ -126,6 +128,16 @@ def _essence(text: str) -> str:
 _NOT_DYNAMIC = "the model does not support other sizes of a dimension in `dynamic_shapes`: leave it out of `dynamic_shapes`, or change the model"
 _DTYPES = "PyTorch rejects these inputs: convert them to the dtype of the weights"
 
+_KNOWN_SIZES = (
+    "PyTorch's operator takes only sizes that are known, as torch.randn does with a generator: "
+    "pass its result as an input, or leave the dimension out of `dynamic_shapes`"
+)
+
+_UNKNOWN = (
+    "call the model with these inputs, to see whether it fails by itself; "
+    "if it does not, change this line so that torch.export can trace it, or leave dimensions out of `dynamic_shapes`"
+)
+
 _ADVICE = [
     ("Constraints violated", _NOT_DYNAMIC),
     ("marked as dynamic but", _NOT_DYNAMIC),
@@ -133,11 +145,13 @@ _ADVICE = [
     ("Could not extract specialized integer", "the model converts the contents of a tensor to a Python number: keep the tensor"),
     ("must have the same dtype", _DTYPES),
     ("expected m1 and m2 to have the same dtype", _DTYPES),
+    ("Couldn't swap", "the model converts or moves a module when it is called: do that before the export, and take it out of `forward`"),
+    ("expected to contain only concrete integers", _KNOWN_SIZES),
 ]
 
 
-def _advice(text: str) -> str | None:
-    return next((advice for part, advice in _ADVICE if part in text), None)
+def _advice(text: str) -> str:
+    return next((advice for part, advice in _ADVICE if part in text), _UNKNOWN)
 
 
 def _export(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any, strict: bool) -> Any:
@@ -151,7 +165,38 @@ def _export(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_s
             stack.enter_context(_config.patch(backed_size_oblivious=True))  # type: ignore[attr-defined]
         stack.enter_context(torch.no_grad())
         stack.enter_context(quiet())
+        if not strict:  # the strict mode does not run the patched method
+            stack.enter_context(_idle_conversions())
         return torch.export.export(model, args, kwargs or None, dynamic_shapes=dynamic_shapes, strict=strict)
+
+
+@contextmanager
+def _idle_conversions() -> Iterator[None]:
+    """Makes `module.to(..)` do nothing inside the block where nothing is to convert: torch.export would record that it replaces weights."""
+    from torch import nn
+
+    original = nn.Module.to
+
+    def to(module: Any, *args: Any, **kwargs: Any) -> Any:
+        return module if _is_converted(module, *args, **kwargs) else original(module, *args, **kwargs)
+
+    nn.Module.to = to  # type: ignore[method-assign,assignment]
+    try:
+        yield
+    finally:
+        nn.Module.to = original  # type: ignore[method-assign]
+
+
+def _is_converted(module: Any, *args: Any, **kwargs: Any) -> bool:
+    """Whether all tensors of a module have the device and the dtype of a call of `to`."""
+    import torch
+
+    device, dtype, _, memory_format = torch._C._nn._parse_to(*args, **kwargs)
+    if memory_format is not None:
+        return False
+    tensors = [*module.parameters(), *module.buffers()]
+    here = all(device in (None, tensor.device) for tensor in tensors)
+    return here and all(dtype in (None, tensor.dtype) or not (tensor.is_floating_point() or tensor.is_complex()) for tensor in tensors)
 
 
 @contextmanager

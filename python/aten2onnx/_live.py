@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import Any
 
 from . import _serialized
@@ -72,14 +73,51 @@ def _native(name: str, exported: Any, state: dict[str, dict[str, Any]], constant
 
 
 def _plain(exported: Any) -> Any:
-    """Replaces tensor subclasses (quantized weights, DTensor, ...) by plain tensors."""
+    """Replaces tensor subclasses (quantized weights, DTensor, ...) by plain tensors, and calls of Python functions by what these do."""
     from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
     tensors = [*exported.state_dict.values(), *exported.constants.values()]
-    if any(map(is_traceable_wrapper_subclass, tensors)):
+    calls = list(_calls_of_functions(exported))
+    for node in calls:
+        _check_import(node)
+    if calls or any(map(is_traceable_wrapper_subclass, tensors)):
         with quiet():
             return exported.run_decompositions({})
     return exported
+
+
+def _calls_of_functions(exported: Any) -> Iterator[Any]:
+    """The nodes that call a Python function: torch.export records some of the classes of torch.autograd.Function in this way.
+
+    Such programs cannot be saved.
+    """
+    import torch
+
+    flat_apply = getattr(torch.ops.higher_order, "flat_apply", None)
+    for module in exported.graph_module.modules():
+        if isinstance(module, torch.fx.GraphModule):
+            yield from module.graph.find_nodes(op="call_function", target=flat_apply)
+
+
+def _check_import(node: Any) -> None:
+    """Raises an error if a node calls a class that PyTorch cannot find by the name in the node."""
+    name = next((value for value in node.args[2:] if isinstance(value, str)), None)
+    if name is None or "." not in name:
+        return
+    module, _, kind = name.rpartition(".")
+    try:
+        found = getattr(import_module(module), kind)
+    except (ImportError, AttributeError):
+        found = None
+    if found is None:
+        lines = [line.strip() for line in (node.meta.get("stack_trace") or "").splitlines() if line.strip().startswith("File ")]
+        raise UnsupportedError(
+            f"the program calls the class `{name}` of torch.autograd.Function, which cannot be imported by this name",
+            place=lines[-1:],
+            help="define the class at the level of its module",
+            node=node.name,
+            source_line=lines[-1] if lines else None,
+        )
 
 
 def _on_cpu(name: str, tensor: Any) -> Any:

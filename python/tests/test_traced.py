@@ -15,6 +15,7 @@ import torch
 from aten2onnx import _live
 from aten2onnx._support import rules
 from torch import nn
+from torch._export.wrappers import allow_in_pre_dispatch_graph
 from torch.export import Dim
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -282,6 +283,59 @@ def test_what_is_not_known_goes_through_the_serializer(monkeypatch) -> None:
     with monkeypatch.context() as patched:
         found = both(exported, patched, reads=False)
     assert found[0].startswith("PyTorch cannot serialize this program: Failed serializing node relu: expected ty to be str, got type")
+
+
+class Doubled(torch.autograd.Function):
+    """A function with a gradient of its own that torch.export records as a call."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x, factors):
+        return x * factors[0] + factors[1]
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+    @classmethod
+    @allow_in_pre_dispatch_graph
+    def apply(cls, *args, **kwargs):
+        return super().apply(*args, **kwargs)
+
+
+def of_function(m, x):
+    return Doubled.apply(x, [x.sum(1, keepdim=True), x[:1]]).relu()
+
+
+def of_function_in_vmap(m, x):
+    return torch.vmap(lambda row: Doubled.apply(row, [row.sum(), x[0]]))(x)
+
+
+def of_function_in_branches(m, x):
+    return torch.cond(x.sum() > 0, lambda x: Doubled.apply(x, [x, x]), lambda x: x - 1, (x,))
+
+
+@pytest.mark.parametrize("function", [of_function, of_function_in_vmap, of_function_in_branches])
+def test_recorded_autograd_functions_are_their_forward_pass(function) -> None:
+    exported = torch.export.export(Function(function).eval(), (X,), dynamic_shapes={"args": ({0: ROWS},)})
+    flat_apply = torch.ops.higher_order.flat_apply
+    graphs = [part.graph for part in exported.graph_module.modules() if hasattr(part, "graph")]
+    assert any(graph.find_nodes(op="call_function", target=flat_apply) for graph in graphs) is (function is not of_function_in_branches)
+    program = aten2onnx.export(exported)
+    for rows in (4, 9):
+        x = torch.randn(rows, 3)
+        torch.testing.assert_close(program(x)[0], function(None, x))
+
+
+def test_an_autograd_function_that_cannot_be_imported_is_an_error() -> None:
+    class Inner(Doubled):
+        pass
+
+    exported = torch.export.export(Function(lambda m, x: Inner.apply(x, [x, x])), (X,))
+    with pytest.raises(aten2onnx.UnsupportedError, match="the program calls .*test_an_autograd_function.*Inner") as caught:
+        aten2onnx.export(exported)
+    assert "level of its module" in str(caught.value) and "test_traced.py" in str(caught.value)
 
 
 def test_a_list_that_is_used_as_a_whole_is_an_error(monkeypatch) -> None:

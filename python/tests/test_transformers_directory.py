@@ -31,6 +31,33 @@ def test_the_files_of_an_encoder_decoder_model(tmp_path) -> None:
     assert {path.name for path in (tmp_path / "onnx").iterdir()} == {"encoder_model.onnx", "decoder_model.onnx", "decoder_with_past_model.onnx"}
     assert dict(made.programs["decoder_model"].report.inputs)["encoder_hidden_states"].startswith("float32[batch, encoder_sequence")
     assert "present.0.encoder.key" not in dict(made.programs["decoder_with_past_model"].report.outputs)
+    # optimum-onnx goes by their order.
+    caches = [f"{layer}.{half}.{role}" for layer in range(2) for half in ("decoder", "encoder") for role in ("key", "value")]
+    inputs = [name for name, _ in made.programs["decoder_with_past_model"].report.inputs]
+    assert [name for name in inputs if name.startswith("past_")] == [f"past_key_values.{name}" for name in caches]
+    outputs = [name for name, _ in made.programs["decoder_model"].report.outputs]
+    assert [name for name in outputs if name.startswith("present")] == [f"present.{name}" for name in caches]
+
+
+@pytest.mark.parametrize("where", ["the decoders", "protobuf"])
+def test_weights_beside_the_merged_decoder(where, tmp_path, monkeypatch) -> None:
+    if where == "protobuf":
+        monkeypatch.setattr("aten2onnx.transformers._merge.LIMIT", 10_000)
+    model = generate.model_of("t5")
+    made = hugging_face.export(model, tmp_path, external_data="always" if where == "the decoders" else "auto")
+    folder = tmp_path / "onnx"
+    assert {folder / "decoder_model_merged.onnx", folder / "decoder_model_merged.onnx_data"} <= set(made.files)
+    assert all(path.exists() for path in made.files) and set(folder.iterdir()) <= set(made.files)
+    others = [path for path in folder.iterdir() if path.name.startswith("decoder") and "merged" not in path.name]
+    # Both decoders have the same weights, which are written once.
+    assert (folder / "decoder_model_merged.onnx_data").stat().st_size < 1.5 * sum(path.stat().st_size for path in others) / 2
+    for path in others:
+        path.unlink()
+    outside = json.loads((tmp_path / "config.json").read_text())["transformers.js_config"]["use_external_data_format"]
+    assert outside["decoder_model_merged.onnx"] == 1 and (len(outside) == 4) == (where == "the decoders")
+    inputs = {"input_ids": torch.randint(1, 90, (2, 9)), "attention_mask": torch.ones(2, 9, dtype=torch.long)}
+    model.generation_config.decoder_start_token_id = 0
+    assert torch.equal(generate.seq2seq(tmp_path, inputs, 0, merged=True), generate.expected(model, inputs))
 
 
 def test_the_configuration_for_genai(tmp_path) -> None:

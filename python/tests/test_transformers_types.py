@@ -20,5 +20,5 @@ TYPES = ["albert", "bert", "clip", "convnext", "distilbert", "gemma3_text", "mpn
 
 @pytest.mark.parametrize("model_type", TYPES)
 def test_a_type(model_type) -> None:
-    row = compare.compare(model_type, "AutoModel", other=False)
+    row = compare.compare(model_type, "AutoModel")
     assert row["status"] == "right", row

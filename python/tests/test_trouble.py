@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sysconfig
+from pathlib import Path
+
 import aten2onnx
 import pytest
 import torch
@@ -126,6 +129,62 @@ def test_an_error_in_the_model_names_its_line() -> None:
     with pytest.raises(aten2onnx.CaptureError) as caught:
         aten2onnx.export(Wrong().eval(), (torch.zeros(4),))
     assert "test_trouble.py" in caught.value.source_line and "in forward" in caught.value.source_line
+
+
+def test_an_unknown_problem_says_what_to_try() -> None:
+    class Wrong(nn.Module):
+        def forward(self, x):
+            return x.reshape(7, 7)
+
+    with pytest.raises(aten2onnx.CaptureError) as caught:
+        aten2onnx.export(Wrong().eval(), (torch.zeros(4),))
+    assert "call the model with these inputs" in caught.value.help and "dynamic_shapes" in caught.value.help
+
+
+class Converts(nn.Module):
+    def __init__(self, dtype):
+        super().__init__()
+        self.router, self.dtype = nn.Linear(3, 3), dtype
+
+    def forward(self, x):
+        self.router = self.router.to(self.dtype)
+        return self.router(x)
+
+
+def test_a_module_that_converts_what_needs_no_conversion() -> None:
+    to = nn.Module.to
+    exported(Converts(torch.float32), torch.randn(2, 3))
+    assert nn.Module.to is to
+
+
+def test_a_module_that_converts_itself_says_what_to_do() -> None:
+    with pytest.raises(aten2onnx.Error) as caught:
+        aten2onnx.export(Converts(torch.float64).eval(), (torch.zeros(2, 3, dtype=torch.float64),))
+    assert caught.value.help is not None and "test_trouble.py" in caught.value.source_line
+
+
+def test_a_random_generator_with_a_dynamic_size_says_what_to_do() -> None:
+    class Draws(nn.Module):
+        def forward(self, x):
+            return x + torch.randn((x.shape[0], 3), generator=None, dtype=x.dtype, device=x.device)
+
+    with pytest.raises(aten2onnx.CaptureError, match="concrete integers") as caught:
+        aten2onnx.export(Draws().eval(), (torch.zeros(4, 3),), dynamic_shapes={"x": {0: "rows"}})
+    assert "pass its result as an input" in caught.value.help
+
+
+def test_the_line_is_that_of_the_model_and_not_of_a_patch() -> None:
+    file = Path(sysconfig.get_path("purelib")) / "transformers/exporters/exporter_dynamo.py"
+    scope: dict = {}
+    exec(compile("def patch(x):\n    return x.reshape(7, 7)\n", str(file), "exec"), scope)
+
+    class Wrong(nn.Module):
+        def forward(self, x):
+            return scope["patch"](x)
+
+    with pytest.raises(aten2onnx.CaptureError) as caught:
+        aten2onnx.export(Wrong().eval(), (torch.zeros(4),))
+    assert "test_trouble.py" in caught.value.source_line
 
 
 def test_data_dependent_control_flow_says_what_to_do() -> None:

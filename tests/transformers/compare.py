@@ -2,10 +2,11 @@
 
     python tests/transformers/compare.py --json results.jsonl                    # all types
     python tests/transformers/compare.py --types bert llama --heads              # base models and heads of some
-    python tests/transformers/compare.py --types bert --other                    # transformers' own ONNX exporter beside it
+    python tests/transformers/compare.py --types bert --static --other           # also without dynamic shapes, and transformers' own exporter
+    python tests/transformers/compare.py --types llama --generation              # also 50 tokens of greedy generation
     python tests/transformers/compare.py --json results.jsonl --page docs/transformers.md   # only the table of the page
 
-Each type runs in a worker process, which is replaced when it crashes or takes too long. Types in the file of results are not run again.
+Each type runs in a worker process, which is replaced when it crashes or takes too long. What is in the file of results is not run again.
 """
 
 from __future__ import annotations
@@ -16,14 +17,20 @@ import json
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
-from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-#: Seconds for one model.
+import page
+
+#: Seconds for one part of one model.
 LIMIT = 240
+
+#: What is found out about a model. "dynamic" is the row itself, the others are fields of it.
+PARTS = ("dynamic", "static", "generation", "other")
 
 #: The heads that are compared with `--heads`.
 HEADS = [
@@ -73,12 +80,9 @@ def auto_class(kind: str) -> Any:
     raise ValueError(f"no auto class has the table {kind}")
 
 
-def compare(model_type: str, kind: str, other: bool) -> dict[str, Any]:
-    """The row of one model."""
+def compare(model_type: str, kind: str, parts: tuple[str, ...] = ("dynamic",)) -> dict[str, Any]:
+    """The row of one model, with some of its parts."""
     import tiny
-    import torch
-
-    import aten2onnx
     from aten2onnx.transformers._inputs import EXAMPLE, SECOND, Maker
 
     row: dict[str, Any] = {"type": model_type, "kind": kind}
@@ -86,30 +90,83 @@ def compare(model_type: str, kind: str, other: bool) -> dict[str, Any]:
         model = tiny.build(model_type, auto_class(kind), lambda model: (model(**Maker(model, EXAMPLE).inputs()), model(**Maker(model, SECOND).inputs())))
     except (Exception, TooLong) as error:
         return row | {"status": "not built", "reason": _short(error)}
+    tiny.calm(model)
     row |= {"class": type(model).__name__, "parameters": sum(parameter.numel() for parameter in model.parameters())}
-    inputs, seconds = Maker(model, EXAMPLE).inputs(), Maker(model, SECOND, seed=1).inputs()
+    inputs = [Maker(model, EXAMPLE).inputs(), Maker(model, SECOND, seed=1).inputs()]
+    for example in inputs:
+        example.update(tiny.noise(model, example))
+    for part in parts:
+        found = _within(LIMIT, lambda part=part: _part(part, model, inputs, row))  # type: ignore[misc]
+        row |= found if part == "dynamic" else {part: found}
+    return row
+
+
+def _part(part: str, model: Any, inputs: list[dict[str, Any]], row: dict[str, Any]) -> dict[str, Any]:
+    if part == "generation":
+        return _generation(row)
+    return _other(model, *inputs) if part == "other" else _exported(model, inputs, part == "dynamic")
+
+
+def _within(seconds: int, run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What a function returns, or why it does not."""
+
+    def too_long(*_: Any) -> None:
+        raise TooLong(f"more than {seconds} s")
+
+    before, start = signal.signal(signal.SIGALRM, too_long), time.perf_counter()
+    signal.alarm(seconds)
+    try:
+        return run()
+    except (Exception, TooLong) as error:
+        return {"status": "error", "reason": f"{type(error).__name__}: {_short(error)}", "seconds": time.perf_counter() - start}
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _exported(model: Any, inputs: list[dict[str, Any]], dynamic: bool) -> dict[str, Any]:
+    """Whether the export is right, at two sizes if it is dynamic, and what it takes."""
+    import aten2onnx
+
     start = time.perf_counter()
     try:
-        program = aten2onnx.export(model, kwargs=inputs, dynamic_shapes="auto")
+        program = aten2onnx.export(model, kwargs=inputs[0], dynamic_shapes="auto" if dynamic else None)
     except aten2onnx.CaptureError as error:
-        row |= {"status": "not captured", "reason": _short(error), "seconds": time.perf_counter() - start}
-        program = None
+        return {"status": "not captured", "reason": _short(error), "seconds": time.perf_counter() - start}
     except aten2onnx.UnsupportedError as error:
-        return row | {"status": "refused", "reason": _short(error)}
-    except (Exception, TooLong) as error:
-        return row | {"status": "error", "reason": f"{type(error).__name__}: {_short(error)}"}
-    if program is not None:
-        took = program.report.seconds
-        row |= {"capture": took["torch.export"], "export": took["decompose"] + took["translate"], "nodes": program.report.nodes}
-        frozen = _frozen(program, seconds)
+        return {"status": "refused", "reason": _short(error)}
+    took = program.report.seconds
+    with tempfile.TemporaryDirectory() as folder:
+        program.save(Path(folder) / "model.onnx")
+        size = sum(entry.stat().st_size for entry in Path(folder).iterdir())
+    found = {"capture": took["torch.export"], "export": took["decompose"] + took["translate"], "nodes": program.report.nodes, "bytes": size}
+    frozen = _frozen(program, inputs[1]) if dynamic else ""
+    status, reason = _judged(model, program, inputs if dynamic and not frozen else inputs[:1])
+    if status == "right" and frozen:
+        status, reason = "frozen", frozen
+    return found | {"status": status} | ({"reason": reason} if reason else {})
+
+
+def _judged(model: Any, program: Any, examples: list[dict[str, Any]]) -> tuple[str, str]:
+    """Whether ONNX Runtime gives PyTorch's results, and a reason or a note."""
+    import torch
+
+    def wrong() -> str:
+        with torch.no_grad():
+            return "; ".join(text for example in examples for text in _differences(model, program, example))[:300]
+
+    found = wrong()
+    if not found:
+        return "right", ""
+    if getattr(model.config, "_attn_implementation", None) == "sdpa":
+        # With a mask of ones, transformers calls sdpa without a mask, but not while torch.export captures it.
+        model.set_attn_implementation("eager")
         try:
-            with torch.no_grad():
-                worst = [_differences(model, program, example) for example in (inputs, *([] if frozen else [seconds]))]
-        except (Exception, TooLong) as error:
-            return row | {"status": "error", "reason": f"{type(error).__name__}: {_short(error)}"}
-        wrong = [text for found in worst for text in found]
-        row |= {"status": "wrong", "reason": "; ".join(wrong)[:300]} if wrong else {"status": "frozen", "reason": frozen} if frozen else {"status": "right"}
-    return row | ({"other": _other(model, inputs, seconds)} if other else {})
+            if not wrong():
+                return "right", "as with eager attention; sdpa without a mask gives other results"
+        finally:
+            model.set_attn_implementation("sdpa")
+    return "wrong", found
 
 
 def _frozen(program: Any, inputs: dict[str, Any]) -> str:
@@ -133,6 +190,25 @@ def _differences(model: Any, program: Any, inputs: dict[str, Any]) -> list[str]:
         if name in found and not (row := compare_tensors(wanted, found[name], None, None))["ok"]:
             wrong.append(row.get("problem", f"{name} differs by {row['largest_difference']:.2g} of {row['largest_value']:.2g}"))
     return wrong
+
+
+def _generation(row: dict[str, Any]) -> dict[str, Any]:
+    """Whether greedy generation in ONNX Runtime gives the tokens of transformers."""
+    import aten2onnx
+    import generate
+
+    if generate.family(row["type"]) is None:
+        return {"status": "none"}
+    start = time.perf_counter()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            verdict = generate.check(row["type"], Path(folder))
+    except aten2onnx.InputError as error:
+        if "returns no cache" in error.message:
+            return {"status": "none"}  # an encoder
+        raise
+    found = {"status": "equal"} if verdict == "equal" else {"status": "other tokens", "reason": verdict}
+    return found | {"seconds": time.perf_counter() - start}
 
 
 def _other(model: Any, inputs: dict[str, Any], seconds: dict[str, Any]) -> dict[str, Any]:
@@ -163,118 +239,93 @@ def _short(error: BaseException) -> str:
     return " ".join(str(error).split())[:300] or type(error).__name__
 
 
-def work(pairs: list[tuple[str, str]], other: bool) -> None:
+def work(wanted: list[tuple[str, str, list[str]]]) -> None:
     """Writes a row for each pair to the standard output."""
     import transformers
 
     warnings.filterwarnings("ignore")
     transformers.logging.set_verbosity_error()
-
-    def too_long(*_: Any) -> None:
-        raise TooLong(f"more than {LIMIT} s")
-
-    signal.signal(signal.SIGALRM, too_long)
-    for model_type, kind in pairs:
-        signal.alarm(LIMIT)
+    for model_type, kind, parts in wanted:
         try:
-            row = compare(model_type, kind, other)
-        except (Exception, TooLong) as error:
-            row = {"type": model_type, "kind": kind, "status": "error", "reason": _short(error)}
-        signal.alarm(0)
+            row = compare(model_type, kind, tuple(parts))
+        except Exception as error:  # noqa: BLE001  # the table goes on
+            row = failed(model_type, kind, parts, _short(error))
         print("ROW " + json.dumps(row), flush=True)
 
 
-def supervise(pairs: list[tuple[str, str]], other: bool, path: Path) -> None:
+def failed(model_type: str, kind: str, parts: list[str], reason: str) -> dict[str, Any]:
+    """The row of a model whose parts could not be found out."""
+    problem = {"status": "error", "reason": reason}
+    row = {"type": model_type, "kind": kind} | {part: dict(problem) for part in parts if part != "dynamic"}
+    return row | problem if "dynamic" in parts else row
+
+
+def supervise(pairs: list[tuple[str, str]], parts: tuple[str, ...], path: Path) -> None:
     """Runs workers until there is a row for each pair."""
-    done = {(row["type"], row["kind"]) for row in rows(path)}
-    left = [pair for pair in pairs if pair not in done]
+    known = {(row["type"], row["kind"]): row for row in rows(path)}
+    left = [(*pair, missing) for pair in pairs if (missing := _missing(known.get(pair, {}), pair, parts))]
     while left:
-        command = [sys.executable, __file__, "--work", json.dumps(left), *(["--other"] if other else [])]
+        command = [sys.executable, __file__, "--work", json.dumps(left)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as worker, path.open("a") as file:
             assert worker.stdout is not None
             for line in worker.stdout:
-                if not line.startswith("ROW "):
-                    continue
-                file.write(line.removeprefix("ROW "))
-                file.flush()
-                row = json.loads(line.removeprefix("ROW "))
-                print(f"{row['type']:30} {row['status']:13} {row.get('reason', '')[:90]}", flush=True)
-                left.remove((row["type"], row["kind"]))
+                if line.startswith("ROW "):
+                    file.write(line.removeprefix("ROW "))
+                    file.flush()
+                    show(json.loads(line.removeprefix("ROW ")))
+                    left.pop(0)
         if left and worker.returncode:
-            model_type, kind = left.pop(0)
-            crashed = {"type": model_type, "kind": kind, "status": "error", "reason": f"the process ended with {worker.returncode}"}
+            row = failed(*left.pop(0), f"the process ended with {worker.returncode}")
             with path.open("a") as file:
-                file.write(json.dumps(crashed) + "\n")
+                file.write(json.dumps(row) + "\n")
+
+
+def _missing(row: dict[str, Any], pair: tuple[str, str], parts: tuple[str, ...]) -> list[str]:
+    """The parts that are not known yet. Heads have no generation of their own."""
+    if row.get("status") == "not built":
+        return []
+    wanted = [part for part in parts if part != "generation" or pair[1] == "AutoModel"]
+    return [part for part in wanted if ("status" if part == "dynamic" else part) not in row]
+
+
+def show(row: dict[str, Any]) -> None:
+    """Prints a line about a row."""
+    extra = [f"{part}: {row[part]['status']}" for part in PARTS if isinstance(row.get(part), dict)]
+    print(f"{row['type']:30} {row.get('class', row['kind']):40} {row.get('status', ''):13} {', '.join([row.get('reason', '')[:90], *extra])}", flush=True)
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
-    """The rows in a file of results."""
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-
-def table(found: list[dict[str, Any]]) -> str:
-    """The results as Markdown."""
-    built = [row for row in found if row["status"] != "not built"]
-    lines = ["| type | class | result | capture | export | nodes | transformers' own exporter |", "|---|---|---|---|---|---|---|"]
-    for row in sorted(built, key=lambda row: (row["type"], row["kind"])):
-        status = row["status"] + (f": {_reason(row)}" if row["status"] != "right" else "")
-        other = row.get("other")
-        cells = [
-            row["type"],
-            row.get("class", row["kind"]),
-            status,
-            *(f"{row[key]:.1f} s" if key in row else "" for key in ("capture", "export")),
-            str(row.get("nodes", "")),
-            f"{other['status']}, {other['seconds']:.1f} s" if other else "",
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines).replace("|  |", "| |").replace("|  |", "| |") + "\n"
-
-
-def _reason(row: dict[str, Any]) -> str:
-    """The reason in one cell."""
-    text = row["reason"].removeprefix("torch.export cannot capture this model: ").split(" --> ")[0]
-    return text[:110].replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
-
-
-def summary(found: list[dict[str, Any]]) -> str:
-    """How many models are right, and how the time is spent."""
-    count = Counter(row["status"] for row in found)
-    captured = [row for row in found if "capture" in row]
-    parts = [f"{count[status]} {status}" for status in ("right", "frozen", "wrong", "refused", "error", "not captured", "not built")]
-    text = f"{len(found)} models: {', '.join(parts)}."
-    if captured:
-        text += f" Capture {sum(row['capture'] for row in captured):.0f} s, export {sum(row['export'] for row in captured):.0f} s in total."
-    others = [row["other"] for row in found if "other" in row]
-    if others:
-        text += f" transformers' own ONNX exporter: {sum(row['status'] == 'right' for row in others)} of {len(others)} right, {sum(row['seconds'] for row in others):.0f} s."
-    return text
-
-
-def write(page: Path, found: list[dict[str, Any]]) -> None:
-    """Replaces the table of a page."""
-    before, _, rest = page.read_text(encoding="utf-8").partition("<!-- table -->\n")
-    _, _, after = rest.partition("<!-- /table -->")
-    page.write_text(f"{before}<!-- table -->\n\n{summary(found)}\n\n{table(found)}\n<!-- /table -->{after}", encoding="utf-8")
+    """The rows in a file of results. A later line completes an earlier one, or replaces its fields."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for line in path.read_text().splitlines() if path.exists() else []:
+        row = json.loads(line)
+        before = found.setdefault((row["type"], row["kind"]), {})
+        if "status" in row:
+            before.pop("reason", None)
+        before.update(row)
+    return list(found.values())
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--types", nargs="*", default=[])
     parser.add_argument("--heads", action="store_true", help="also heads")
+    parser.add_argument("--static", action="store_true", help="also without dynamic shapes")
+    parser.add_argument("--generation", action="store_true", help="also greedy generation, where a model generates")
     parser.add_argument("--other", action="store_true", help="also transformers' own ONNX exporter")
     parser.add_argument("--json", type=Path, default=Path("transformers.jsonl"))
     parser.add_argument("--page", type=Path, help="write the table into this page, and run nothing")
     parser.add_argument("--work", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.work:
-        work([tuple(pair) for pair in json.loads(chosen.work)], chosen.other)
+        work(json.loads(chosen.work))
         return
     if chosen.page is None:
-        supervise(models(chosen.types, chosen.heads), chosen.other, chosen.json)
+        parts = ("dynamic", *(part for part in PARTS[1:] if getattr(chosen, part)))
+        supervise(models(chosen.types, chosen.heads), parts, chosen.json)
     else:
-        write(chosen.page, rows(chosen.json))
-    print(summary(rows(chosen.json)))
+        page.write(chosen.page, rows(chosen.json))
+    print(page.summary(rows(chosen.json)))
 
 
 if __name__ == "__main__":

@@ -51,12 +51,36 @@ FAMILIES: dict[str, tuple[tuple[str, str], dict[str, Any]]] = {
 TOKENS = 50
 
 
+def family(name: str) -> tuple[tuple[str, str], dict[str, Any]] | None:
+    """The auto class, the task and the changes of a type; None if it does not generate."""
+    from transformers.models.auto import modeling_auto
+
+    if name in FAMILIES:
+        return FAMILIES[name]
+    for auto, task, mapping in (
+        (*CAUSAL, modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES),
+        ("AutoModelForSeq2SeqLM", "text2text-generation", modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES),
+    ):
+        if name in mapping:
+            return (auto, task), {}
+    return None
+
+
 def model_of(name: str) -> Any:
     """A tiny model of a family."""
     import transformers
 
-    (auto, _), changes = FAMILIES[name]
+    found = family(name)
+    assert found is not None, f"{name} does not generate"
+    (auto, _), changes = found
     return tiny.build(name, getattr(transformers, auto), changes=changes)
+
+
+def task_of(name: str) -> str:
+    """The task of a family."""
+    found = family(name)
+    assert found is not None
+    return found[0][1]
 
 
 def expected(model: Any, inputs: dict[str, Any], count: int = TOKENS) -> Any:
@@ -148,8 +172,8 @@ def check(name: str, folder: Path) -> str:
     import aten2onnx.transformers as hugging_face
     from aten2onnx.transformers._inputs import EXAMPLE, Maker
 
-    (_, task), _ = FAMILIES[name]
     model = model_of(name)
+    task = task_of(name)
     hugging_face.export(model, folder, task)
     if task == "text-generation":
         prompt = Maker(model, EXAMPLE, seed=5).tokens(6)

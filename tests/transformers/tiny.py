@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import inspect
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -129,6 +130,26 @@ def vary(model: Any) -> None:
         for parameter in model.parameters():
             if parameter.dim() > 1 and parameter.is_floating_point() and not parameter.any():
                 parameter.normal_(std=0.1)
+
+
+def calm(model: Any) -> None:
+    """Turns off what draws random numbers, where a model has a factor for it: others are not comparable."""
+    for name in ("noise_scale", "noise_scale_duration"):
+        if isinstance(getattr(model, name, None), float):
+            setattr(model, name, 0.0)
+
+
+def noise(model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    """The random numbers that a model draws if it is not given any, as an input."""
+    parameters = inspect.signature(model.forward).parameters
+    generator = torch.Generator().manual_seed(7)
+    patches = getattr(getattr(getattr(model, "embeddings", None), "patch_embeddings", None), "num_patches", None)
+    if "noise" in parameters and patches is not None:
+        return {"noise": torch.rand(len(inputs["pixel_values"]), patches, generator=generator)}
+    if "noise_sequence" in parameters:
+        batch, length = inputs["input_features"].shape[:2]
+        return {"noise_sequence": torch.randn(batch, length, model.config.model_in_channels, generator=generator)}
+    return {}
 
 
 def build(model_type: str, auto: Any = None, run: Callable[[Any], None] | None = None, changes: dict[str, Any] | None = None) -> Any:

@@ -17,7 +17,7 @@ from .._calls import Auto
 from .._errors import Error, InputError, VerificationError
 from .._export import export as export_graph
 from .._program import ONNXProgram
-from . import _genai, _merge
+from . import _external, _genai, _merge
 from ._graphs import Graph, graphs
 from ._tasks import load
 
@@ -88,19 +88,39 @@ def export(
     for part in parts:
         part, program = _program(part, opset_version, target, mappings, verify)
         path = folder / f"{part.name}.onnx"
-        program.save(path, external_data=external_data)
         made.programs[part.name] = program
-        made.files += [Path(entry["path"]) for entry in program.report.files]
+        made.files += _saved(program, path, external_data)
         made.notes += part.notes + program.report.notes
         program.release()
     if merge and wanted.graphs == "encoder-decoder":
-        made.files.append(_merge.merge(folder, "decoder_model", "decoder_with_past_model", "decoder_model_merged"))
+        made.files += _merge.merge(folder, "decoder_model", "decoder_with_past_model", "decoder_model_merged")
     made.files += _configuration(loaded, model, made.directory)
+    _announce(made)
     if genai:
         content = _genai.configuration(loaded, made.programs["model"])
         made.files.append(made.directory / "genai_config.json")
         made.files[-1].write_text(json.dumps(content, indent=4) + "\n", encoding="utf-8")
     return made
+
+
+def _saved(program: ONNXProgram, path: Path, external_data: bool | str) -> list[Path]:
+    """Writes a graph and returns its files. Weights beside it get the name that Hugging Face's tools expect."""
+    program.save(path, external_data=external_data)
+    named = _external.rename(path)
+    if named is not None:
+        program.report.files[-1]["path"] = str(named)
+    return [path] if named is None else [path, named]
+
+
+def _announce(made: Exported) -> None:
+    """Tells transformers.js, which does not look for files, whose weights are beside them."""
+    outside = {path.name.removesuffix(_external.SUFFIX): 1 for path in made.files if path.name.endswith(f".onnx{_external.SUFFIX}")}
+    if not outside:
+        return
+    path = made.directory / "config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    config["transformers.js_config"] = {**config.get("transformers.js_config", {}), "use_external_data_format": outside}
+    path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def _program(part: Graph, opset_version: int | None, target: str | None, mappings: Any, verify: bool) -> tuple[Graph, ONNXProgram]:
