@@ -87,6 +87,15 @@ pub struct Release {
     /// The bits of the integers that its own operator `MatMulNBits` multiplies with.
     #[serde(default)]
     pub matmul_nbits: Vec<u32>,
+    /// The bits of the integers that its own operator `GatherBlockQuantized` looks up.
+    #[serde(default)]
+    pub gather_nbits: Vec<u32>,
+    /// Products with activations that are quantized while the model runs are faster as `MatMulInteger`.
+    #[serde(default)]
+    pub dynamic_integers: bool,
+    /// Operators between QuantizeLinear and DequantizeLinear compute with integers only if the activations are unsigned.
+    #[serde(default)]
+    pub unsigned_activations: bool,
     /// Operators without any kernel.
     #[serde(default)]
     pub lacks: Vec<String>,
