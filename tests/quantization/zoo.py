@@ -245,7 +245,10 @@ def pt2e(model, inputs, quantizer):
     with torch.no_grad():
         for _ in range(4):
             prepared(*(torch.randn_like(x) for x in inputs))
-    return convert_pt2e(prepared), inputs
+    converted = convert_pt2e(prepared)
+    with torch.no_grad():
+        converted.meta["floats"] = model(*inputs).numpy()
+    return converted, inputs
 
 
 def image(name, quantizer):
@@ -270,6 +273,8 @@ BYTES = {"scaled_mm": Float8, "int8_mm": Int8}
 LAYERS = {"gptq": Gptq, "gptq_unordered": Unordered, "awq": Awq, "plain": Plain, "hqq": Hqq, "nf4": Nf4}
 # What becomes MatMulNBits for ONNX Runtime.
 MULTIPLIED = {"int8", "int4_32", "int4_128", "int2_32", "dynamic_int4", "embedding_int4", "embedding_int8", "gptq", "awq", "plain", "int8_mm"}
+# Measured at two opsets, as they are captured.
+BRIEF = {"dynamic_int8", "dynamic_int8_asymmetric", "embedding_int4", "embedding_int8", *BYTES, *STATIC, *DYNAMIC}
 
 
 def build(name, **sizes):

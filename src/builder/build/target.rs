@@ -56,6 +56,11 @@ impl Builder {
         self.limits.quantized
     }
 
+    /// Whether the nodes are for a runtime by name.
+    pub(crate) fn has_target(&self) -> bool {
+        self.limits.for_runtime
+    }
+
     /// Records that a newer opset would store integers in fewer bits, and so many bytes less.
     pub(crate) fn could_save(&mut self, opset: u32, bits: u32, bytes: u64) {
         let (count, sum) = self.savings.entry((opset, bits)).or_default();

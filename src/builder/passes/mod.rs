@@ -65,6 +65,7 @@ const RULES: &[Rule] = &[
     quantized::narrow,
     quantized::products,
     quantized::nbits,
+    quantized::columns,
     quantized::lookup,
     quantized::activations,
     sizes::apply,

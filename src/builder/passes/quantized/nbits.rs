@@ -5,8 +5,9 @@
 
 use super::super::rewriter::Rewriter;
 use super::rows::Rows;
-use super::{Dequantized, own, own_weight, stored, weight};
+use super::{Dequantized, is_plain, own, own_weight, stored, transposed, weight};
 use aten2onnx_core::dtype::Dtype;
+use aten2onnx_core::weights::Weight;
 use aten2onnx_onnx::graph::{Attr, Node, Value};
 
 /// The smallest and the largest number of integers with a common scale.
@@ -18,18 +19,10 @@ pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Valu
     }
     match node.op {
         "MatMul" => product(cx, node, false, None),
-        "Gemm" => gemm(cx, node),
+        "Gemm" if is_plain(node) => product(cx, node, node.int("transB").unwrap_or(0) != 0, node.input(2)),
         "Mul" => scaled_product(cx, node),
         _ => None,
     }
-}
-
-fn gemm(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
-    let is_plain = node.float("alpha").unwrap_or(1.0) == 1.0
-        && node.float("beta").unwrap_or(1.0) == 1.0
-        && node.int("transA").unwrap_or(0) == 0;
-    is_plain.then_some(())?;
-    product(cx, node, node.int("transB").unwrap_or(0) != 0, node.input(2))
 }
 
 /// `x @ w`, or with the rows of `w` as its columns, and with a sum.
@@ -44,20 +37,27 @@ fn scaled_product(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let result = node.outputs.first().copied().flatten()?;
     let (a, b) = (node.input(0)?, node.input(1)?);
     for (product, scale) in [(a, b), (b, a)] {
-        let Some(matmul) = own(cx, product, "MatMul") else { continue };
-        let Some(codes) = own(cx, matmul.input(1)?, "Cast").and_then(|cast| own_weight(cx, cast.input(0)?)) else {
-            continue;
-        };
-        let Some(scale) = weight(cx, scale) else { continue };
+        let (Some((inner, codes)), Some(scale)) = (integer_columns(cx, product), weight(cx, scale)) else { continue };
         let is_row = scale.sizes.iter().rev().skip(1).all(|n| *n == 1) && scale.sizes.last() == codes.sizes.last();
         if codes.sizes.len() != 2 || !codes.dtype.is_int() || !is_row || !cx.same_type(product, result) {
             continue;
         }
         let columns = *codes.sizes.last()?;
         let parts = Dequantized { codes, scale: scale.reshaped(&[1, columns])?, zero: None };
-        return multiplied(cx, &matmul, parts.transposed(None)?, None);
+        return multiplied(cx, &inner, parts.transposed(None)?, None);
     }
     None
+}
+
+/// A product with integers that are cast, and these.
+fn integer_columns(cx: &Rewriter<'_>, product: Value) -> Option<(Node, Weight)> {
+    let node = own(cx, product, "MatMul").or_else(|| own(cx, product, "Gemm"))?;
+    let codes = own_weight(cx, own(cx, node.input(1)?, "Cast")?.input(0)?)?;
+    if node.op == "Gemm" && (!is_plain(&node) || node.input(2).is_some()) {
+        return None;
+    }
+    let codes = if node.int("transB").unwrap_or(0) != 0 { transposed(&codes, None)? } else { codes };
+    Some((node, codes))
 }
 
 /// Whether activations have 8 bits and known scales: the runtime fuses their product with weights of 8 bits to one of integers.

@@ -5,7 +5,7 @@
 //! It must not change a rounded activation, nor a scale that PyTorch computes.
 
 use super::super::rewriter::Rewriter;
-use super::{Dequantized, range, same_dtype, stored, weight};
+use super::{Dequantized, is_plain, range, same_dtype, stored, weight};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::graph::{Constant, Node, Value};
 
@@ -22,13 +22,7 @@ pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Valu
         "Sub" => with_zero_point(cx, node),
         "Cast" => moved(cx, node),
         "MatMul" => dynamic(cx, node, false, None),
-        "Gemm" => {
-            let is_plain = node.float("alpha").unwrap_or(1.0) == 1.0
-                && node.float("beta").unwrap_or(1.0) == 1.0
-                && node.int("transA").unwrap_or(0) == 0;
-            is_plain.then_some(())?;
-            dynamic(cx, node, node.int("transB").unwrap_or(0) != 0, node.input(2))
-        }
+        "Gemm" if is_plain(node) => dynamic(cx, node, node.int("transB").unwrap_or(0) != 0, node.input(2)),
         _ => None,
     }
 }
