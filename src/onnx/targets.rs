@@ -51,6 +51,8 @@ pub struct Target {
 pub struct Quantized {
     /// The bits of the integers that its own operator `MatMulNBits` multiplies with; none if it lacks the operator.
     pub matmul: &'static [u32],
+    /// Those among them for which the operator is not slower than a product of floats, without rounding the other operand.
+    pub fast_matmul: &'static [u32],
     /// The bits of the integers that its own operator `GatherBlockQuantized` looks up; none if it lacks the operator.
     pub gather: &'static [u32],
     /// Products with activations that are quantized while the model runs are faster as `MatMulInteger`.

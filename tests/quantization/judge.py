@@ -31,7 +31,7 @@ TOLERANCE, STEP = 1e-5, 0.03
 # Tensors with fewer elements are scales and zero points.
 SMALLEST = 16384
 BITS = {onnx.TensorProto.INT4: 4, onnx.TensorProto.UINT4: 4, onnx.TensorProto.INT2: 2, onnx.TensorProto.UINT2: 2}
-FAST = {*zoo.MULTIPLIED, *zoo.STATIC, *zoo.DYNAMIC, "dynamic_int8", "dynamic_int8_asymmetric"}
+FAST = {*zoo.MULTIPLIED, *zoo.SCALED, *zoo.STATIC, *zoo.DYNAMIC, "dynamic_int8", "dynamic_int8_asymmetric"}
 FLOATS = {onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE}
 
 
@@ -40,7 +40,7 @@ def size(tensor):
     return int(np.prod(tensor.dims)) * width // 8
 
 
-def checkpoint(exported, bits):
+def checkpoint(exported, bits, smallest=SMALLEST):
     """The bytes of the packed checkpoint, and the numbers of elements of its quantized weights."""
     total, counts = 0, set()
     read = {spec.target for spec, node in zip(exported.graph_signature.input_specs, exported.graph.nodes) if node.users}
@@ -50,7 +50,7 @@ def checkpoint(exported, bits):
         whole = not tensor.dtype.is_floating_point or tensor.dtype.itemsize == 1
         is_packed = tensor.dtype in (torch.int32, torch.uint8)
         count = tensor.numel() * (tensor.dtype.itemsize * 8 // bits if is_packed else 1)
-        if whole and count >= SMALLEST:
+        if whole and count >= smallest:
             counts.add(count)
         total += tensor.numel() * tensor.dtype.itemsize if not whole or is_packed else tensor.numel() * bits // 8
     return total, counts
@@ -111,6 +111,10 @@ def slow(name, model, optimized, exported):
         fast = count(model, "MatMulNBits")
         looked_up = count(model, "GatherBlockQuantized") == int(name.startswith("embedding"))
         return None if fast == wanted and looked_up else f"{fast} MatMulNBits, but {wanted} products"
+    if name in zoo.SCALED:
+        looked_up = count(model, "GatherBlockQuantized") == int(name.startswith("embedding"))
+        floats = count(model, "DequantizeLinear", "MatMulNBits")
+        return None if floats == 0 and looked_up else f"{floats} operators of dequantized numbers"
     wanted = sum(1 for t in targets if "_int_mm" in t or "aten.linear" in t or "aten.addmm" in t)
     fast = count(model, "MatMulInteger")
     sums = count(model, "ReduceSum")

@@ -248,6 +248,7 @@ def pt2e(model, inputs, quantizer):
     converted = convert_pt2e(prepared)
     with torch.no_grad():
         converted.meta["floats"] = model(*inputs).numpy()
+    converted.meta["float_module"] = model
     return converted, inputs
 
 
@@ -272,7 +273,9 @@ DYNAMIC = {"perceptron": perceptron}
 BYTES = {"scaled_mm": Float8, "int8_mm": Int8}
 LAYERS = {"gptq": Gptq, "gptq_unordered": Unordered, "awq": Awq, "plain": Plain, "hqq": Hqq, "nf4": Nf4}
 # What becomes MatMulNBits for ONNX Runtime.
-MULTIPLIED = {"int8", "int4_32", "int4_128", "int2_32", "dynamic_int4", "embedding_int4", "embedding_int8", "gptq", "awq", "plain", "int8_mm"}
+MULTIPLIED = {"int4_32", "int4_128", "int2_32", "dynamic_int4", "embedding_int4", "gptq", "awq", "plain"}
+# What becomes a product of floats that is scaled, because MatMulNBits of 8 bits is slower.
+SCALED = {"int8", "embedding_int8", "int8_mm"}
 # Measured at two opsets, as they are captured.
 BRIEF = {"dynamic_int8", "dynamic_int8_asymmetric", "embedding_int4", "embedding_int8", *BYTES, *STATIC, *DYNAMIC}
 

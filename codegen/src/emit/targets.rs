@@ -57,8 +57,12 @@ fn runtimes(schemas: &Schemas, text: &mut String) {
 /// How a release computes with quantized weights and activations.
 fn quantized(release: &Release) -> String {
     format!(
-        "Quantized {{ matmul: &{:?}, gather: &{:?}, dynamic: {}, unsigned: {} }}",
-        release.matmul_nbits, release.gather_nbits, release.dynamic_integers, release.unsigned_activations
+        "Quantized {{ matmul: &{:?}, fast_matmul: &{:?}, gather: &{:?}, dynamic: {}, unsigned: {} }}",
+        release.matmul_nbits,
+        release.fast_matmul_nbits,
+        release.gather_nbits,
+        release.dynamic_integers,
+        release.unsigned_activations
     )
 }
 

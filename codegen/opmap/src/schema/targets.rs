@@ -87,6 +87,9 @@ pub struct Release {
     /// The bits of the integers that its own operator `MatMulNBits` multiplies with.
     #[serde(default)]
     pub matmul_nbits: Vec<u32>,
+    /// Those among them for which the operator is not slower than a product of floats, without rounding the other operand.
+    #[serde(default)]
+    pub fast_matmul_nbits: Vec<u32>,
     /// The bits of the integers that its own operator `GatherBlockQuantized` looks up.
     #[serde(default)]
     pub gather_nbits: Vec<u32>,

@@ -9,7 +9,8 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::graph::{Node, Value};
 
 pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
-    if cx.passes.keep_weights || cx.builder.has_target() {
+    let can = !cx.builder.has_target() || !cx.builder.quantized().matmul.is_empty();
+    if cx.passes.keep_weights || !can {
         return None;
     }
     let (is_transposed, sum) = match node.op {

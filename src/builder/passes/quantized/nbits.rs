@@ -5,7 +5,7 @@
 
 use super::super::rewriter::Rewriter;
 use super::rows::Rows;
-use super::{Dequantized, is_plain, own, own_weight, stored, transposed, weight};
+use super::{Dequantized, is_plain, own, own_weight, range, stored, transposed, weight};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::weights::Weight;
 use aten2onnx_onnx::graph::{Attr, Node, Value};
@@ -60,12 +60,6 @@ fn integer_columns(cx: &Rewriter<'_>, product: Value) -> Option<(Node, Weight)> 
     Some((node, codes))
 }
 
-/// Whether activations have 8 bits and known scales: the runtime fuses their product with weights of 8 bits to one of integers.
-fn is_quantized(cx: &Rewriter<'_>, x: Value) -> bool {
-    let dequantized = cx.made_by(x, "DequantizeLinear");
-    dequantized.and_then(|node| node.input(1)).is_some_and(|scale| weight(cx, scale).is_some())
-}
-
 /// The product of the first input of a node with rows of integers, each cut in blocks.
 fn multiplied(cx: &mut Rewriter<'_>, node: &Node, parts: Dequantized, sum: Option<Value>) -> Option<Value> {
     let (x, result) = (node.input(0)?, node.outputs.first().copied().flatten()?);
@@ -81,8 +75,11 @@ fn multiplied(cx: &mut Rewriter<'_>, node: &Node, parts: Dequantized, sum: Optio
         Some(_) => return None,
         None => None,
     };
+    let is_middle = parts.zero.as_ref().is_none_or(|zero| range(zero, (0, 0)).is_some());
+    let is_one_scale = parts.scale.sizes.last() == Some(&1) && is_middle;
     let Rows { codes, scale, zero, bits, block } = Rows::of(cx.builder.quantized().matmul, parts, &BLOCKS)?;
-    if bits == 8 && is_quantized(cx, x) {
+    // Of these, floats that are scaled after the product are faster, and activations of 8 bits are multiplied as integers.
+    if is_one_scale && !cx.builder.quantized().fast_matmul.contains(&bits) {
         return None;
     }
     let codes = codes.bytes(bits, &[n, k / block, block * i64::from(bits) / 8])?;

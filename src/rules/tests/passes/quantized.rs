@@ -189,19 +189,25 @@ fn onnxruntime_multiplies_with_the_integers() {
 
 #[test]
 fn a_scale_after_the_product_belongs_to_the_integers() {
-    let mut net = Net::new(18);
-    net.builder.set_target(onnxruntime());
-    let (x, codes, scale) = (net.input(&[5, 512]), net.bytes(Dtype::Int8, &[32, 512]), net.weight(&[32]));
-    let columns = net.transposed(codes, &[1, 0]);
-    let floats = net.cast(columns, Dtype::Float32);
-    let product = net.op("MatMul", &[x, floats]);
-    let y = net.op("Mul", &[product, scale]);
-    let graph = net.finished(Passes::ALL, y);
+    let made = |span: i32| {
+        let mut net = Net::new(18);
+        net.builder.set_target(onnxruntime());
+        let bytes = (0..32 * 512).map(|i| (i % span - span / 2) as u8).collect();
+        let (x, codes, scale) = (net.input(&[5, 512]), net.stored(Dtype::Int8, &[32, 512], bytes), net.weight(&[32]));
+        let columns = net.transposed(codes, &[1, 0]);
+        let floats = net.cast(columns, Dtype::Float32);
+        let product = net.op("MatMul", &[x, floats]);
+        let y = net.op("Mul", &[product, scale]);
+        net.finished(Passes::ALL, y)
+    };
+    let graph = made(16);
     let op = "com.microsoft::MatMulNBits";
     assert_eq!(ops_of(&graph), [op]);
     assert_eq!(graph.body.nodes[0].int("block_size"), Some(256));
-    assert_eq!(bytes(&graph, op, 1)[..3], [128, 129, 130]);
+    assert_eq!(bytes(&graph, op, 1)[..3], [0x10, 0x32, 0x54]);
     assert_eq!(bytes(&graph, op, 2).len(), 32 * 2 * 4);
+    // With 8 bits the operator is slower than a product of floats.
+    assert!(!ops_of(&made(256)).contains(&op));
 }
 
 #[test]
