@@ -49,6 +49,11 @@ class Inspection:
         """Returns the problems at an opset, as dictionaries with the keys message, place, help and needs_opset."""
         return next((verdict["reasons"] for verdict in self.data["opsets"] if verdict["opset"] == opset), [])
 
+    def quantized(self, opset: int) -> dict[str, Any] | None:
+        """Returns what the quantized weights are written as at an opset: the keys `dtypes` (tensors, weights and bytes of each), `scale_bytes`,
+        `bits_per_weight` (with scales and zero points) and `all_bytes`. None if there are none, or the opset does not support the model."""
+        return next((verdict.get("quantized") for verdict in self.data["opsets"] if verdict["opset"] == opset), None)
+
     def json(self) -> str:
         """Returns `data` as JSON."""
         return json.dumps(self.data, indent=2)

@@ -6,6 +6,7 @@ use super::mappings::Mappings;
 use super::report::{self, Stop};
 use super::{export, text};
 use crate::export::inspect::{self, Aim, Inspection, Operator, Port, Reason, Verdict, Weights};
+use crate::export::quantized::{Quantized, Stored};
 use crate::frontend;
 use crate::frontend::torchscript::about::Parameter;
 use aten2onnx_core::error::Result;
@@ -76,6 +77,7 @@ pub fn render(inspection: &Inspection) -> String {
         ),
         operators(&inspection.operators),
         opsets(&inspection.opsets),
+        quantized(&inspection.opsets),
         replaced(inspection),
         notes(&inspection.notes),
     ];
@@ -188,6 +190,40 @@ fn opsets(verdicts: &[Verdict]) -> String {
         }
     }
     shown
+}
+
+/// What quantized weights are written as. Opsets that write the same are grouped.
+fn quantized(verdicts: &[Verdict]) -> String {
+    let mut groups: Vec<(Vec<Vec<String>>, Vec<u32>)> = Vec::new();
+    for verdict in verdicts {
+        let Some(found) = &verdict.quantized else { continue };
+        let shown = stored(found);
+        match groups.iter_mut().find(|(known, _)| *known == shown) {
+            Some((_, opsets)) => opsets.push(verdict.opset),
+            None => groups.push((shown, vec![verdict.opset])),
+        }
+    }
+    let rows: Vec<Vec<String>> = (groups.into_iter())
+        .flat_map(|(rows, opsets)| {
+            let opsets = format!("opset {}", text::ranges(&opsets));
+            rows.into_iter().enumerate().map(move |(i, row)| {
+                let first = if i == 0 { opsets.clone() } else { String::new() };
+                std::iter::once(first).chain(row).collect()
+            })
+        })
+        .collect();
+    section("Quantized weights", &rows)
+}
+
+/// A row for each dtype, and one for their scales and the average.
+fn stored(found: &Quantized) -> Vec<Vec<String>> {
+    let row = |(dtype, stored): (&String, &Stored)| {
+        let count = format!("{} {dtype}", stored.tensors);
+        vec![count, format!("{} weights", stored.weights), text::bytes(stored.bytes)]
+    };
+    let average = format!("{:.2} bits per weight", found.bits_per_weight);
+    let total = vec!["scales and zero points".to_owned(), average, text::bytes(found.scale_bytes)];
+    found.dtypes.iter().map(row).chain([total]).collect()
 }
 
 /// What is replaced for the runtime.

@@ -46,6 +46,12 @@ def scaled_mm(self, mat2, scale_a, scale_b, bias=None, scale_result=None, out_dt
     return (product if bias is None else product + bias).to(out_dtype or self.dtype)
 
 
+def scaled_mm_v2(self, mat2, scale_a, recipe_a, swizzle_a, scale_b, recipe_b, swizzle_b, bias, out_dtype, contraction_dim=(), use_fast_accum=False):
+    """PyTorch only takes float8, which examples cannot have."""
+    (a,), (b,) = scale_a, scale_b
+    return scaled_mm(self, mat2, a, b, bias, None, out_dtype)
+
+
 def gradients(function, grads, *inputs):
     """The gradients of the inputs of a function, from those of its results. Those that are None count for nothing."""
     inputs = [x.detach().clone().requires_grad_() for x in inputs]
@@ -124,6 +130,7 @@ STAND_INS = {
     "aten::_thnn_fused_lstm_cell_backward_impl": lstm_cell_backward_impl,
     "aten::_thnn_fused_gru_cell_backward": gru_cell_backward,
     "aten::_scaled_mm": scaled_mm,
+    "aten::_scaled_mm_v2": scaled_mm_v2,
     "aten::_softmax": lambda self, dim, half_to_float: torch.softmax(self, dim, dtype=torch.float32),
     "aten::_log_softmax": lambda self, dim, half_to_float: torch.log_softmax(self, dim, dtype=torch.float32),
     "aten::mm.dtype": lambda self, mat2, out_dtype: torch.mm(self.to(out_dtype), mat2.to(out_dtype)),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
+use super::quantized::Quantized;
 use crate::frontend::Contents;
 use crate::frontend::torchscript::about::{About, Facts};
 use crate::options::{Options, OutputOptions};
@@ -15,6 +16,7 @@ use crate::translate::{Blocker, preflight, translate};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::weights::Weight;
 use aten2onnx_onnx::facts::{MAX_OPSET, MIN_OPSET};
+use aten2onnx_onnx::graph::Graph as OnnxGraph;
 use aten2onnx_onnx::targets::Target;
 use aten2onnx_onnx::without_folders;
 use aten2onnx_rules::Rules;
@@ -117,6 +119,9 @@ pub struct Verdict {
     /// What is replaced because the runtime lacks it or gets it wrong, and how often.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub replaced: BTreeMap<String, usize>,
+    /// The quantized weights, as they are written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantized: Option<Quantized>,
 }
 
 /// What a program is judged for.
@@ -197,7 +202,7 @@ fn without_program(source: String, about: About, error: Error, aim: Aim) -> Resu
     let place = error.place.iter().filter(|place| **place != source).cloned().collect();
     let reason = Reason { place, ..error.into() };
     let tried = aim.opsets()?;
-    let verdict = |opset| Verdict { opset, ok: false, reasons: vec![reason.clone()], replaced: BTreeMap::new() };
+    let verdict = |opset| Verdict::refused(opset, vec![reason.clone()]);
     let operator = |(operator, functions): (String, Vec<String>)| {
         let place = |node| Place { node, module: None, source_line: None };
         Operator { operator, count: functions.len(), calls: functions.into_iter().map(place).collect() }
@@ -225,25 +230,34 @@ fn verdict(program: &Result<Program>, rules: &Rules, opset: u32, target: Option<
         Err(error) => Err(vec![error.clone().into()]),
     };
     match tried {
-        Ok(replaced) => Verdict { opset, ok: true, reasons: Vec::new(), replaced },
-        Err(reasons) => Verdict { opset, ok: false, reasons, replaced: BTreeMap::new() },
+        Ok(graph) => {
+            let quantized = Quantized::of(&graph);
+            Verdict { opset, ok: true, reasons: Vec::new(), replaced: graph.replaced, quantized }
+        }
+        Err(reasons) => Verdict::refused(opset, reasons),
     }
 }
 
-/// What is replaced for the runtime; or all operators that the opset lacks, or else the first refusal of a rule.
+impl Verdict {
+    fn refused(opset: u32, reasons: Vec<Reason>) -> Verdict {
+        Verdict { opset, ok: false, reasons, replaced: BTreeMap::new(), quantized: None }
+    }
+}
+
+/// The model; or all operators that the opset lacks, or else the first refusal of a rule.
 fn tried(
     program: &Program,
     rules: &Rules,
     opset: u32,
     target: Option<&'static Target>,
-) -> Result<BTreeMap<String, usize>, Vec<Reason>> {
+) -> Result<OnnxGraph, Vec<Reason>> {
     let blockers = preflight(program, rules, opset);
     if !blockers.is_empty() {
         return Err(blockers.into_iter().map(Reason::from).collect());
     }
     let output = OutputOptions { rules: rules.clone(), target, ..OutputOptions::for_opset(opset) };
     let options = Options { output, ..Options::default() };
-    translate(program, &options).map(|graph| graph.replaced).map_err(|error| vec![error.into()])
+    translate(program, &options).map_err(|error| vec![error.into()])
 }
 
 impl From<Blocker> for Reason {

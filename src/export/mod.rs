@@ -17,6 +17,7 @@ mod exporter;
 mod fixed;
 pub mod inspect;
 mod naming;
+pub mod quantized;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

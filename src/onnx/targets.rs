@@ -32,8 +32,8 @@ pub struct Target {
     pub newest_ir: Option<u32>,
     /// Dtypes that no operator takes.
     pub lacks_dtypes: &'static [Dtype],
-    /// The bits of the integers that its own operator `MatMulNBits` multiplies with; none if it lacks the operator.
-    pub nbits: &'static [u32],
+    /// How it computes with quantized weights and activations.
+    pub quantized: Quantized,
     /// Operators that are missing entirely.
     pub lacks: &'static [&'static str],
     /// Dtypes of operators that it lacks or gets wrong.
@@ -44,6 +44,21 @@ pub struct Target {
     pub loses_nan: &'static [&'static str],
     /// The source of these facts.
     pub source: &'static str,
+}
+
+/// How a runtime computes with quantized weights and activations.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Quantized {
+    /// The bits of the integers that its own operator `MatMulNBits` multiplies with; none if it lacks the operator.
+    pub matmul: &'static [u32],
+    /// Those among them for which the operator is not slower than a product of floats, without rounding the other operand.
+    pub fast_matmul: &'static [u32],
+    /// The bits of the integers that its own operator `GatherBlockQuantized` looks up; none if it lacks the operator.
+    pub gather: &'static [u32],
+    /// Products with activations that are quantized while the model runs are faster as `MatMulInteger`.
+    pub dynamic: bool,
+    /// Operators between QuantizeLinear and DequantizeLinear compute with integers only if the activations are unsigned.
+    pub unsigned: bool,
 }
 
 /// Dtypes of the first type variable of an operator that a runtime lacks or gets wrong.

@@ -1,4 +1,5 @@
-"""Quantized models: a small Llama as torchao quantizes it, and linear layers as the libraries GPTQ, AWQ, HQQ and bitsandbytes unpack them.
+"""Quantized models: a small Llama as torchao quantizes it, linear layers as the libraries GPTQ, AWQ, HQQ and bitsandbytes unpack them, and
+networks for images whose activations PyTorch 2 export quantization rounds too.
 
 Each is a function that returns a module, its inputs, and the bits of each element of its quantized weights.
 """
@@ -36,11 +37,17 @@ def llama(hidden=256, inner=512, layers=2, vocabulary=512):
     return LlamaForCausalLM(config).eval(), (torch.randint(0, vocabulary, (1, 8)),)
 
 
-def quantized(config, **sizes):
+def is_embedding(module, _):
+    return isinstance(module, torch.nn.Embedding)
+
+
+def quantized(config, embedding=None, **sizes):
     from torchao.quantization import quantize_
     from torchao.utils import unwrap_tensor_subclass
 
     model, inputs = llama(**sizes)
+    if embedding is not None:
+        quantize_(model, embedding, filter_fn=is_embedding)
     if config is not None:
         quantize_(model, config)
         model = unwrap_tensor_subclass(model)
@@ -54,6 +61,7 @@ def configs():
     def groups(dtype, size):
         return ao.IntxWeightOnlyConfig(weight_dtype=dtype, granularity=ao.PerGroup(size))
 
+    asymmetric = ao.Int8DynamicActivationInt8WeightConfig(act_mapping_type=ao.MappingType.ASYMMETRIC)
     dynamic = ao.Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=ao.PerGroup(32))
     return {
         "int8": (ao.Int8WeightOnlyConfig(), 8, 13),
@@ -62,6 +70,10 @@ def configs():
         "int2_32": (groups(torch.int2, 32), 2, 25),
         "float8": (ao.Float8WeightOnlyConfig(), 8, 19),
         "dynamic_int4": (dynamic, 4, 21),
+        "dynamic_int8": (ao.Int8DynamicActivationInt8WeightConfig(), 8, 13),
+        "dynamic_int8_asymmetric": (asymmetric, 8, 13),
+        "embedding_int4": (groups(torch.int4, 32), 4, 21),
+        "embedding_int8": (ao.IntxWeightOnlyConfig(weight_dtype=torch.int8, granularity=ao.PerAxis(0)), 8, 13),
     }
 
 
@@ -179,15 +191,107 @@ class Unordered(Gptq):
         self.g_idx = self.g_idx[torch.randperm(ROWS)]
 
 
+class Float8(torch.nn.Module):
+    """Activations and weights in float8, as torch._scaled_mm multiplies them."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("weight", torch.randn(COLUMNS, ROWS).to(torch.float8_e4m3fn))
+        self.register_buffer("scale", torch.rand(1, COLUMNS) + 0.1)
+
+    def forward(self, x):
+        scale = x.abs().amax(-1, keepdim=True) / 448
+        rounded = (x / scale).clamp(-448, 448).to(torch.float8_e4m3fn)
+        return torch._scaled_mm(rounded, self.weight.t(), scale, self.scale, out_dtype=torch.float32)
+
+
+class Int8(torch.nn.Module):
+    """Weights of 8 bits, as PyTorch multiplies with them on CPUs."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("weight", torch.randint(-128, 128, (COLUMNS, ROWS), dtype=torch.int8))
+        self.register_buffer("scale", torch.rand(COLUMNS) + 0.1)
+
+    def forward(self, x):
+        return torch.ops.aten._weight_int8pack_mm(x, self.weight, self.scale)
+
+
+def settled(model, inputs):
+    """A network with random weights whose normalizations have seen numbers, so that its activations do not vanish."""
+    model.train()
+    with torch.no_grad():
+        for _ in range(20):
+            model(torch.randn(8, *inputs[0].shape[1:]))
+    return model.eval()
+
+
+def xnnpack(**options):
+    from torchao.testing.pt2e._xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+
+    return XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True, **options))
+
+
+def x86():
+    from torchao.quantization.pt2e.quantizer import x86_inductor_quantizer as x86
+
+    return x86.X86InductorQuantizer().set_global(x86.get_default_x86_inductor_quantization_config())
+
+
+def pt2e(model, inputs, quantizer):
+    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+    prepared = prepare_pt2e(torch.export.export(model, inputs).module(), quantizer)
+    with torch.no_grad():
+        for _ in range(4):
+            prepared(*(torch.randn_like(x) for x in inputs))
+    converted = convert_pt2e(prepared)
+    with torch.no_grad():
+        converted.meta["floats"] = model(*inputs).numpy()
+    converted.meta["float_module"] = model
+    return converted, inputs
+
+
+def image(name, quantizer):
+    def build():
+        import torchvision
+
+        inputs = (torch.randn(1, 3, 64, 64),)
+        return pt2e(settled(getattr(torchvision.models, name)(), inputs), inputs, quantizer())
+
+    return build
+
+
+def perceptron():
+    model = torch.nn.Sequential(torch.nn.Linear(ROWS, COLUMNS), torch.nn.ReLU(), torch.nn.Linear(COLUMNS, 64)).eval()
+    return pt2e(model, (torch.randn(3, ROWS),), xnnpack(is_dynamic=True))
+
+
+# Networks whose activations are quantized: with known scales, or while they run. X86's quantizer refuses the ResNet.
+STATIC = {"resnet": image("resnet18", xnnpack), "mobilenet": image("mobilenet_v2", xnnpack), "mobilenet_x86": image("mobilenet_v2", x86)}
+DYNAMIC = {"perceptron": perceptron}
+BYTES = {"scaled_mm": Float8, "int8_mm": Int8}
 LAYERS = {"gptq": Gptq, "gptq_unordered": Unordered, "awq": Awq, "plain": Plain, "hqq": Hqq, "nf4": Nf4}
 # What becomes MatMulNBits for ONNX Runtime.
-MULTIPLIED = {"int8", "int4_32", "int4_128", "int2_32", "dynamic_int4", "gptq", "awq", "plain"}
+MULTIPLIED = {"int4_32", "int4_128", "int2_32", "dynamic_int4", "embedding_int4", "gptq", "awq", "plain"}
+# What becomes a product of floats that is scaled, because MatMulNBits of 8 bits is slower.
+SCALED = {"int8", "embedding_int8", "int8_mm"}
+# Measured at two opsets, as they are captured.
+BRIEF = {"dynamic_int8", "dynamic_int8_asymmetric", "embedding_int4", "embedding_int8", *BYTES, *STATIC, *DYNAMIC}
 
 
-def build(name):
+def build(name, **sizes):
     """A module, its inputs, the bits of an element, and the lowest opset that has them."""
     torch.manual_seed(0)
     if name in LAYERS:
         return LAYERS[name]().eval(), (torch.randn(3, ROWS),), 4, 11
+    if name in BYTES:
+        return BYTES[name]().eval(), (torch.randn(3, ROWS),), 8, 11
+    if name in {**STATIC, **DYNAMIC}:
+        return *{**STATIC, **DYNAMIC}[name](), 8, 11
     config, bits, opset = configs()[name]
-    return *quantized(config), bits, opset
+    return *quantized(config, config if name.startswith("embedding") else None, **sizes), bits, opset
+
+
+def names():
+    return [*configs(), *LAYERS, *BYTES, *STATIC, *DYNAMIC]

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use aten2onnx_opmap::schema::Schemas;
 use aten2onnx_opmap::schema::avoid::{Avoid, Condition, Name};
 use aten2onnx_opmap::schema::dtypes::variant;
-use aten2onnx_opmap::schema::targets::Dtypes;
+use aten2onnx_opmap::schema::targets::{Dtypes, Release};
 
 /// The text of `ONNXRUNTIME_LACKS`.
 pub fn emit(schemas: &Schemas) -> String {
@@ -32,7 +32,7 @@ fn runtimes(schemas: &Schemas, text: &mut String) {
             let _ = writeln!(
                 text,
                 "    Target {{ runtime: {:?}, release: {:?}, what: {:?}, kernels: {}, symbolic: {:?}, oldest_opset: {}, newest_opset: {}, \
-                 newest_ir: {:?}, lacks_dtypes: {}, nbits: &{:?}, lacks: &{:?}, avoids: {}, forms: &[{}], loses_nan: &{:?}, source: {:?} }},",
+                 newest_ir: {:?}, lacks_dtypes: {}, quantized: {}, lacks: &{:?}, avoids: {}, forms: &[{}], loses_nan: &{:?}, source: {:?} }},",
                 runtime.runtime,
                 release.name,
                 runtime.what,
@@ -42,7 +42,7 @@ fn runtimes(schemas: &Schemas, text: &mut String) {
                 release.newest_opset,
                 release.newest_ir,
                 dtypes(&release.lacks_dtypes),
-                release.matmul_nbits,
+                quantized(release),
                 release.lacks,
                 avoids(&release.dtypes),
                 runtime.avoid.iter().map(form).collect::<Vec<_>>().join(", "),
@@ -52,6 +52,18 @@ fn runtimes(schemas: &Schemas, text: &mut String) {
         }
     }
     text.push_str("];\n");
+}
+
+/// How a release computes with quantized weights and activations.
+fn quantized(release: &Release) -> String {
+    format!(
+        "Quantized {{ matmul: &{:?}, fast_matmul: &{:?}, gather: &{:?}, dynamic: {}, unsigned: {} }}",
+        release.matmul_nbits,
+        release.fast_matmul_nbits,
+        release.gather_nbits,
+        release.dynamic_integers,
+        release.unsigned_activations
+    )
 }
 
 /// The dtypes that a release lacks or gets wrong, by operator and version.

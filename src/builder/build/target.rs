@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::schema;
-use aten2onnx_onnx::targets::{Avoid, Missing, ONNXRUNTIME_LACKS, Target};
+use aten2onnx_onnx::targets::{Avoid, Missing, ONNXRUNTIME_LACKS, Quantized, Target};
 
 use crate::build::Builder;
 use crate::build::node::avoided::EVERY_FORM;
@@ -27,8 +27,8 @@ pub(crate) struct Limits {
     pub(crate) forms: FxHashMap<&'static str, Vec<&'static Avoid>>,
     /// Whether maxima, minima, pools and orders keep NaN as PyTorch does.
     pub(crate) exact_nan: bool,
-    /// The bits of the integers that the runtime's own `MatMulNBits` multiplies with; none if it lacks the operator.
-    pub(crate) nbits: &'static [u32],
+    /// How the runtime computes with quantized weights and activations.
+    pub(crate) quantized: Quantized,
     /// Whether nodes of a converted model also change where the runtime has no kernel.
     pub(crate) for_runtime: bool,
 }
@@ -51,9 +51,14 @@ impl Builder {
         std::mem::replace(&mut self.limits.opset, opset)
     }
 
-    /// The bits of the integers that the runtime's own `MatMulNBits` multiplies with; none if it lacks the operator.
-    pub fn nbits(&self) -> &'static [u32] {
-        self.limits.nbits
+    /// How the runtime computes with quantized weights and activations.
+    pub fn quantized(&self) -> Quantized {
+        self.limits.quantized
+    }
+
+    /// Whether the nodes are for a runtime by name.
+    pub(crate) fn has_target(&self) -> bool {
+        self.limits.for_runtime
     }
 
     /// Records that a newer opset would store integers in fewer bits, and so many bytes less.
@@ -107,7 +112,7 @@ impl Builder {
         }
         target.lacks.iter().for_each(|op| self.lack(op));
         target.forms.iter().for_each(|form| self.avoid_form(form));
-        self.limits.nbits = target.nbits;
+        self.limits.quantized = target.quantized;
         self.limits.for_runtime = true;
     }
 

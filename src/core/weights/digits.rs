@@ -41,6 +41,11 @@ impl Digits {
         &self.source
     }
 
+    /// The number of integers.
+    pub fn count(&self) -> u64 {
+        count(&self.source.sizes).unwrap_or(0) as u64
+    }
+
     /// Adds a number.
     pub fn plus(mut self, number: i64) -> Option<Digits> {
         self.add = self.add.checked_add(number)?;

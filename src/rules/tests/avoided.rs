@@ -7,7 +7,7 @@ use aten2onnx_core::dtype::Dtype::{Bfloat16, Float16, Float32, Float64, Int64};
 use aten2onnx_core::error::Kind;
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Graph, Type, Value};
-use aten2onnx_onnx::targets::{self, Avoid, Comparison, Condition, Missing, Name, Target};
+use aten2onnx_onnx::targets::{self, Avoid, Comparison, Condition, Missing, Name, Quantized, Target};
 use aten2onnx_rules::Rules;
 
 fn builder(target: &str, opset: u32) -> Builder {
@@ -134,7 +134,7 @@ static WITHOUT_DTYPES: Target = Target {
     newest_opset: 28,
     newest_ir: None,
     lacks_dtypes: &[Bfloat16],
-    nbits: &[],
+    quantized: Quantized { matmul: &[], fast_matmul: &[], gather: &[], dynamic: false, unsigned: false },
     lacks: &[],
     avoids: &[
         Missing { op: "NonZero", since: 13, dtypes: &[Float32, Int64], reason: "I64 is not a number" },

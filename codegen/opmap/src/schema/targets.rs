@@ -87,6 +87,18 @@ pub struct Release {
     /// The bits of the integers that its own operator `MatMulNBits` multiplies with.
     #[serde(default)]
     pub matmul_nbits: Vec<u32>,
+    /// Those among them for which the operator is not slower than a product of floats, without rounding the other operand.
+    #[serde(default)]
+    pub fast_matmul_nbits: Vec<u32>,
+    /// The bits of the integers that its own operator `GatherBlockQuantized` looks up.
+    #[serde(default)]
+    pub gather_nbits: Vec<u32>,
+    /// Products with activations that are quantized while the model runs are faster as `MatMulInteger`.
+    #[serde(default)]
+    pub dynamic_integers: bool,
+    /// Operators between QuantizeLinear and DequantizeLinear compute with integers only if the activations are unsigned.
+    #[serde(default)]
+    pub unsigned_activations: bool,
     /// Operators without any kernel.
     #[serde(default)]
     pub lacks: Vec<String>,

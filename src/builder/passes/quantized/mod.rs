@@ -3,16 +3,25 @@
 //!
 //! They must not compute a float, nor write integers twice: what something else reads too stays as it is.
 
+mod activations;
+mod columns;
 mod integers;
+mod lookup;
 mod narrow;
 mod nbits;
 mod packed;
+mod products;
 mod raise;
+mod rows;
 mod spread;
 
+pub(super) use activations::apply as activations;
+pub(super) use columns::apply as columns;
+pub(super) use lookup::apply as lookup;
 pub(super) use narrow::apply as narrow;
 pub(super) use nbits::apply as nbits;
 pub(super) use packed::apply as packed;
+pub(super) use products::apply as products;
 pub(super) use raise::apply as raise;
 
 use std::sync::Arc;
@@ -214,6 +223,17 @@ fn weight(cx: &Rewriter<'_>, value: Value) -> Option<Weight> {
 /// A weight or constant that nothing else reads.
 fn own_weight(cx: &Rewriter<'_>, value: Value) -> Option<Weight> {
     weight(cx, value).filter(|_| cx.is_read_once(value))
+}
+
+/// Whether a Gemm has factors of 1, and its first operand as it is.
+fn is_plain(node: &Node) -> bool {
+    let is_one = |name: &str| node.float(name).unwrap_or(1.0) == 1.0;
+    is_one("alpha") && is_one("beta") && node.int("transA").unwrap_or(0) == 0
+}
+
+/// A weight as a value.
+fn stored(cx: &mut Rewriter<'_>, weight: Weight) -> Value {
+    cx.builder.weight(Arc::new(weight))
 }
 
 fn owned(dtype: Dtype, sizes: &[i64], bytes: Arc<[u8]>) -> Weight {

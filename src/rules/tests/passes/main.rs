@@ -14,6 +14,7 @@ mod dead;
 mod gemm;
 mod heads;
 mod identity;
+mod integers;
 mod levels;
 mod net;
 mod norms;
