@@ -29,4 +29,4 @@ pub mod write;
 
 pub use exported::{Exported, Summary};
 pub use model::{Initializer, Ir, Model, ModelOptions, Provenance, ir, without_folders};
-pub use write::{ExternalData, Written, discard_all, write_file, write_to};
+pub use write::{Equal, ExternalData, Written, discard_all, write_file, write_files, write_to};

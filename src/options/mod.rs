@@ -8,6 +8,8 @@ mod names;
 #[cfg(test)]
 mod tests;
 
+use std::path::PathBuf;
+
 use aten2onnx_builder::passes::Passes;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
@@ -16,7 +18,7 @@ use aten2onnx_onnx::targets::{self, Target};
 use aten2onnx_onnx::{ExternalData, Ir, Provenance};
 use aten2onnx_rules::Rules;
 pub use inputs::{DynamicSize, InputSpec, Literal, Size, Spec};
-pub use names::{DimName, Rename, WhichDim};
+pub use names::{DimName, Rename, WeightName, WhichDim};
 use serde::Deserialize;
 
 /// The options that exports and conversions share.
@@ -60,6 +62,14 @@ pub struct SourceOptions {
     /// The program of a `.pt2` package that has several; without it an error lists them
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     pub model: Option<String>,
+    /// Read the weights of a `.pt2` package from safetensors: a file, the index of its shards, or a folder. Names are those of the state
+    /// dict; the package needs no data of its own
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE|DIR"))]
+    pub weights: Vec<PathBuf>,
+    /// Read a weight, or all whose names start with `OLD.`, under another name from the files of `--weights`
+    #[cfg_attr(feature = "cli", arg(long = "weight-name", value_name = "OLD=NEW|OLD.=NEW."))]
+    #[serde(deserialize_with = "read::texts")]
+    pub weight_names: Vec<WeightName>,
     /// Describe an input of a TorchScript model: a tensor, a list, a dictionary, a number, a constant
     #[cfg_attr(feature = "cli", arg(long = "input", value_name = "x:f32[batch,3]|n=4"))]
     #[serde(deserialize_with = "read::texts")]
