@@ -16,6 +16,7 @@
 mod exporter;
 mod fixed;
 pub mod inspect;
+pub mod many;
 mod naming;
 
 use std::path::{Path, PathBuf};

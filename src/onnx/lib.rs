@@ -12,11 +12,12 @@
 //! | messages | `model` | from a graph to messages without the bytes of weights |
 //! | reading | `targets`, `read` | runtimes by name; models of files |
 //! | writing | `write` | from messages to files |
-//! | whole models | `pack`, `exported` | self-contained copies of models; what an export ends in |
+//! | whole models | `pack`, `merge`, `exported` | self-contained copies of models; two models as branches of one; what an export ends in |
 
 mod exported;
 pub mod facts;
 pub mod graph;
+pub mod merge;
 pub mod model;
 pub mod pack;
 #[rustfmt::skip]

@@ -119,10 +119,15 @@ fn made_alike(own: &Payload<'_>, other: &Payload<'_>) -> Result<bool> {
     })
 }
 
+/// Sends what is made to the other thread.
 struct Sending(SyncSender<Vec<u8>>);
 
 impl Sink for Sending {
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        // No bytes would mean the end.
+        if bytes.is_empty() {
+            return Ok(());
+        }
         self.0.send(bytes.to_vec()).map_err(|_| Error::new(Kind::Stopped, "the bytes differ"))
     }
 }

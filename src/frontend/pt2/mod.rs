@@ -198,6 +198,19 @@ fn check_byte_order(archive: &Archive) -> Result<()> {
     }
 }
 
+/// The names of the programs in a package, sorted. A file of torch 2.7 or older has one, without a name: `model`.
+pub fn models(file: Arc<MappedFile>) -> Result<Vec<String>> {
+    let path = file.path.display().to_string();
+    let archive = Archive::of_file(file).map_err(|error| error.at(path))?;
+    if Form::of(&archive) != Form::Pt2 {
+        return Ok(vec!["model".to_owned()]);
+    }
+    let names = archive.names().filter_map(|name| name.strip_prefix("models/")?.strip_suffix(".json"));
+    let mut names: Vec<String> = names.map(str::to_owned).collect();
+    names.sort_unstable();
+    Ok(names)
+}
+
 /// The model to read: the requested one, or `model`, or the only one.
 fn select_model(archive: &Archive, asked: Option<&str>) -> Result<String> {
     let models = archive.names().filter_map(|name| name.strip_prefix("models/")?.strip_suffix(".json"));
