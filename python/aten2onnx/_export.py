@@ -39,6 +39,7 @@ def export(
     weight_names: Mapping[str, str] | None = None,
     external_data: bool | str = "auto",
     provenance: str = "compact",
+    functions: str = "none",
     target: str | None = None,
     static: bool | Mapping[str, int] = False,
     mappings: Paths = (),
@@ -82,6 +83,8 @@ def export(
             it, in `f` + ".data"), "never" or False (into the model), or "link" (for weights in `.pt2` or safetensors files: the model refers to these).
         provenance: What nodes record about their origin: "none", "compact" (the module and the operator, in their names) or "full" (also
             the rule, the PyTorch node and the source line).
+        functions: Which modules become ONNX functions: "none", "modules" (all, nested) or "repeated" (the outermost of those that occur more
+            than once). Modules that compute the same share one function. Inference engines inline them.
         target: The runtime, such as "tensorrt-8.6". It chooses the opset, and what it does not support is an error. `aten2onnx targets`
             lists the runtimes.
         static: Whether all symbolic sizes become those of the example that the program was exported with; or the sizes of some, by symbol
@@ -127,6 +130,7 @@ def export(
         },
         "opt_level": int(optimize),
         "provenance": provenance,
+        "functions": functions,
         "static": static is True,
         "dims": [f"{name}={size}" for name, size in (static.items() if isinstance(static, Mapping) else ())],
         "input_names": list(input_names or ()),

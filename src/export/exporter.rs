@@ -8,7 +8,7 @@ use crate::options::{DimName, Fallback, Options, Rename, WhichDim};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::{Exported, Summary};
-use aten2onnx_onnx::{ExternalData, Ir, Provenance};
+use aten2onnx_onnx::{ExternalData, Functions, Ir, Provenance};
 use aten2onnx_rules::CompiledRules;
 
 /// Exports models with the given options.
@@ -86,6 +86,13 @@ impl Exporter {
     #[must_use]
     pub fn provenance(mut self, provenance: Provenance) -> Exporter {
         self.options.provenance = provenance;
+        self
+    }
+
+    /// Which modules become ONNX functions.
+    #[must_use]
+    pub fn functions(mut self, functions: Functions) -> Exporter {
+        self.options.functions = functions;
         self
     }
 

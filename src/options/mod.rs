@@ -15,7 +15,7 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::facts::{DEFAULT_OPSET, MAX_OPSET, MIN_OPSET};
 use aten2onnx_onnx::targets::{self, Target};
-use aten2onnx_onnx::{ExternalData, Ir, Provenance};
+use aten2onnx_onnx::{ExternalData, Functions, Ir, Provenance};
 use aten2onnx_rules::Rules;
 pub use inputs::{DynamicSize, InputSpec, Literal, Size, Spec};
 pub use names::{DimName, Rename, WeightName, WhichDim};
@@ -105,6 +105,9 @@ pub struct Options {
     /// What nodes record about their origin
     #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "HOW", default_value_t = Provenance::Compact))]
     pub provenance: Provenance,
+    /// Turn modules into ONNX functions, which inference engines inline; needs IR version 8
+    #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHICH", default_value_t = Functions::None))]
+    pub functions: Functions,
     /// Name a symbolic dimension, given as a symbol or as an input and its axis; `inspect` lists them. A number in place of the name
     /// makes the size constant
     #[cfg_attr(feature = "cli", arg(long = "dim", value_name = "s77=batch|x:0=1"))]
@@ -184,6 +187,7 @@ impl Default for Options {
             source: SourceOptions::default(),
             opt_level: 1,
             provenance: Provenance::Compact,
+            functions: Functions::None,
             dims: Vec::new(),
             fixed: false,
             input_names: Vec::new(),

@@ -73,6 +73,7 @@ fn convert(exported: ExportedProgram<'_>, weights: Weights<'_>) -> Result<Progra
     program.weights = bound;
     program.notes.extend(notes);
     program.hints = reader.hints;
+    program.calls = reader.calls;
     validate::names(&program).map_err(in_graph)?;
     Ok(program)
 }
