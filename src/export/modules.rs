@@ -108,8 +108,12 @@ impl<'a> Stacks<'a> {
     fn of(graph: &'a Graph, calls: &'a Calls) -> Stacks<'a> {
         let mut by_module = FxHashMap::default();
         for stack in calls.values() {
-            if let Some(last) = stack.last() {
-                by_module.insert(last.id.as_str(), stack);
+            let Some(last) = stack.last() else { continue };
+            let known: &mut &Arc<[ModuleCall]> = by_module.entry(last.id.as_str()).or_insert(stack);
+            // A module has one stack, unless several modules own it: the first in the order of names.
+            let ids = |stack: &Arc<[ModuleCall]>| stack.iter().map(|call| call.id.clone()).collect::<Vec<_>>();
+            if !Arc::ptr_eq(known, stack) && ids(stack) < ids(known) {
+                *known = stack;
             }
         }
         Stacks { graph, calls, by_module, known: FxHashMap::default(), none: Arc::new([]) }
