@@ -137,12 +137,13 @@ def test_old_ir_versions_have_no_functions() -> None:
 
 def test_a_conversion_keeps_or_inlines_functions(tmp_path) -> None:
     torch.manual_seed(1)
-    exported("modules", opset_version=18, ir_version=10).save(tmp_path / "m.onnx", external_data="always")
+    exported("modules", opset_version=16).save(tmp_path / "m.onnx", external_data="always")
     expected = run(onnx.load(tmp_path / "m.onnx"))
-    for opset, kept in ((19, True), (11, False)):
+    for opset, kept in ((17, True), (19, False), (11, False)):
         aten2onnx.convert(tmp_path / "m.onnx", tmp_path / "c.onnx", opset_version=opset)
         converted = onnx.load(tmp_path / "c.onnx")
         onnx.checker.check_model(converted, full_check=True)
+        # ReduceMean and Constant have other versions at 19 and 11.
         assert any(function.name == "Norm" for function in converted.functions) == kept
         torch.testing.assert_close(run(converted), expected)
 

@@ -171,7 +171,11 @@ impl<'a> Conversion<'a> {
         if self.functions.inlined > MAX_INLINED {
             return Err(Error::input(format!("inlining the model's functions adds more than {MAX_INLINED} nodes")));
         }
-        let scope = self.function_scope(call, function, inputs)?;
+        let mut scope = self.function_scope(call, function, inputs)?;
+        for info in &function.value_info {
+            let ty = info.r#type.as_ref().and_then(|ty| self.types.read(&self.builder, ty));
+            scope.declared.extend(ty.map(|ty| (info.name().to_owned(), ty)));
+        }
         self.scopes.push(scope);
         let results = self.function_body(function);
         self.scopes.pop();
