@@ -54,7 +54,7 @@ pub use aten2onnx_core::{error, weights};
 pub use aten2onnx_onnx::facts::{DEFAULT_OPSET, MAX_OPSET, MIN_OPSET};
 #[doc(hidden)]
 pub use aten2onnx_onnx::proto;
-pub use aten2onnx_onnx::{Exported, ExternalData, Ir, Provenance, Summary, Written, targets};
+pub use aten2onnx_onnx::{Exported, ExternalData, Functions, Ir, Provenance, Summary, Written, targets};
 pub use aten2onnx_rules::{Rules, Support};
 pub use convert::Converter;
 pub use export::Exporter;

@@ -21,6 +21,7 @@ from ._errors import (
 )
 from ._export import export
 from ._inspect import Inspection, inspect
+from ._many import export_many
 from ._native import DEFAULT_OPSET, MAX_OPSET, MIN_OPSET, __version__
 from ._program import ONNXProgram
 from ._report import Report
@@ -45,6 +46,7 @@ __all__ = [
     "__version__",
     "convert",
     "export",
+    "export_many",
     "inspect",
     "supported",
 ]

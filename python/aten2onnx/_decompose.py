@@ -22,7 +22,7 @@ def decomposed(program: LiveProgram, name: str, blockers: Callable[[Any], list[d
         done += [known for known in map(_name, table) if known not in done]
         with quiet():
             exported = program.exported.run_decompositions(table)
-        program = LiveProgram(exported, name)
+        program = LiveProgram(exported, name, program.elsewhere)
     return program, done
 
 

@@ -126,6 +126,9 @@ def in_python(text: str) -> str:
 
     def argument(match: re.Match[str]) -> str:
         option, value = match["option"], match["value"]
+        if option == "--weight-name" and value is not None:
+            old, _, new = value.partition("=")
+            return f'`weight_names={{"{old}": "{new}"}}`'
         name = _OPTIONS.get(option, option.lstrip("-").replace("-", "_"))
         if value is None:
             return f"`{name}`"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import _calls, _capture, _dimensions, _others, _progress, _script, _shapes
+from . import _calls, _capture, _dimensions, _others, _progress, _script, _shapes, _weights
 from ._calls import Call
 from ._decompose import decomposed
 from ._errors import CaptureError, Error, InputError, UnsupportedError, in_python, require
@@ -20,6 +20,7 @@ from ._program import ONNXProgram, external_data_choice
 from ._report import Report
 from ._support import Paths
 from ._support import rules as own_rules
+from ._weights import Elsewhere, Weights
 
 
 def export(
@@ -34,8 +35,11 @@ def export(
     dynamic_shapes: Any = None,
     dynamic_axes: Mapping[str, Any] | None = None,
     model_name: str | None = None,
+    weights: Weights | None = None,
+    weight_names: Mapping[str, str] | None = None,
     external_data: bool | str = "auto",
     provenance: str = "compact",
+    functions: str = "none",
     target: str | None = None,
     static: bool | Mapping[str, int] = False,
     mappings: Paths = (),
@@ -72,10 +76,15 @@ def export(
             dimension dynamic that the model allows, and names it by its meaning.
         dynamic_axes: The same in the form of the older exporter, by input name: `{"x": {0: "batch"}}` or `{"x": [0]}`.
         model_name: The program to export, of a `.pt2` package that has several.
+        weights: Where the weights are, if not in the program: a safetensors file, the index of its shards, a folder of them, a mapping of
+            tensors by their names in the state dict, or a list of these. The module may be on the meta device.
+        weight_names: Weights with another name in these files: `{"lm_head.weight": "embed.weight"}`, or prefixes: `{"model.": ""}`.
         external_data: Where the weights go: "auto" (into the model up to protobuf's limit of 2 GiB, else beside it), "always" or True (beside
-            it, in `f` + ".data"), "never" or False (into the model), or "link" (for `.pt2` files: the model refers to that file).
+            it, in `f` + ".data"), "never" or False (into the model), or "link" (for weights in `.pt2` or safetensors files: the model refers to these).
         provenance: What nodes record about their origin: "none", "compact" (the module and the operator, in their names) or "full" (also
             the rule, the PyTorch node and the source line).
+        functions: Which modules become ONNX functions: "none", "modules" (all, nested) or "repeated" (the outermost of those that occur more
+            than once). Modules that compute the same share one function. Inference engines inline them.
         target: The runtime, such as "tensorrt-8.6". It chooses the opset, and what it does not support is an error. `aten2onnx targets`
             lists the runtimes.
         static: Whether all symbolic sizes become those of the example that the program was exported with; or the sizes of some, by symbol
@@ -121,6 +130,7 @@ def export(
         },
         "opt_level": int(optimize),
         "provenance": provenance,
+        "functions": functions,
         "static": static is True,
         "dims": [f"{name}={size}" for name, size in (static.items() if isinstance(static, Mapping) else ())],
         "input_names": list(input_names or ()),
@@ -132,15 +142,19 @@ def export(
     }
     made = Report(_name(model))
     rules = own_rules(mappings)
+    elsewhere = _weights.elsewhere(weights, weight_names)
     try:
         with _progress.shown(progress) as shown:
             if isinstance(model, (str, os.PathLike)) or _script.is_script(model):
                 described = _script.source(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names)
                 options["source"] = {**described, "method": method, "model": model_name, "default_dtype": _script.default_dtype(model, default_dtype)}
+                if elsewhere.tensors:
+                    raise InputError("tensors cannot replace the weights of a file", help="pass the program, or the paths of safetensors files")
+                options["source"] |= elsewhere.options()
                 program = _from_file(model, rules, options, made, shown)
             else:
                 arguments = (args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict, adopt_fixes)
-                program = _from_torch(model, arguments, rules, options, made, shown)
+                program = _from_torch(model, arguments, rules, options, made, shown, elsewhere)
         program._progress = progress
         if dump_exported_program and program.exported_program is not None:
             import torch
@@ -261,7 +275,7 @@ def _read(model: Any, rules: Rules, source: dict[str, Any]) -> Program:
     return Program.read(os.fspath(model), rules, json.dumps(source))
 
 
-def _from_torch(model: Any, arguments: tuple[Any, ...], rules: Rules, options: dict[str, Any], report: Report, shown: _progress.Progress) -> ONNXProgram:
+def _from_torch(model: Any, arguments: tuple[Any, ...], rules: Rules, options: dict[str, Any], report: Report, shown: _progress.Progress, elsewhere: Elsewhere | None = None) -> ONNXProgram:
     report.torch_version = require("torch", "exporting a model that is not a `.pt2` file").__version__
     shown.step("torch.export")
     with report.timed("torch.export"):
@@ -274,7 +288,7 @@ def _from_torch(model: Any, arguments: tuple[Any, ...], rules: Rules, options: d
         options["output_names"] = options["output_names"] or found.call.output_names
     shown.step("decomposing")
     with report.timed("decompose"):
-        live = LiveProgram(exported, name)
+        live = LiveProgram(exported, name, elsewhere)
         live, report.decomposed = decomposed(live, name, lambda native: native.blockers(rules, options["output"]["opset"]))
     shown.step("translating")
     with report.timed("translate"):

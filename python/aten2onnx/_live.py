@@ -11,6 +11,7 @@ from . import _serialized
 from ._capture import quiet
 from ._errors import InputError, UnsupportedError
 from ._native import Program
+from ._weights import Elsewhere, is_absent
 
 _log = logging.getLogger(__name__)
 
@@ -21,12 +22,13 @@ class LiveProgram:
     Weights are read when the model is written, so in-place changes until then change the model.
     """
 
-    def __init__(self, exported: Any, name: str) -> None:
+    def __init__(self, exported: Any, name: str, elsewhere: Elsewhere | None = None) -> None:
         self.exported = _plain(exported)
+        self.elsewhere = elsewhere or Elsewhere()
         self._tensors: list[tuple[str, Any, int, int]] = []
         state = self._lent(self.exported.state_dict)
         constants = self._lent(self.exported.constants)
-        self.native = _native(name, self.exported, state, constants)
+        self.native = _native(name, self.exported, state, constants, self.elsewhere.source())
 
     def check(self) -> None:
         """Raises an error if the storage of a weight was resized, because it must not be read then."""
@@ -45,7 +47,11 @@ class LiveProgram:
         for name, value in tensors.items():
             if not isinstance(value, torch.Tensor):
                 continue  # an object of a custom class, which the graph signature describes
-            tensor = _on_cpu(name, value.detach())
+            given = self.elsewhere.tensor(name, value)
+            if given is None:
+                described[name] = _absent(value)
+                continue
+            tensor = _on_cpu(name, given.detach())
             storage = tensor.untyped_storage()
             self._tensors.append((name, tensor, storage.data_ptr(), storage.nbytes()))
             described[name] = {
@@ -55,21 +61,36 @@ class LiveProgram:
                 "offset": tensor.storage_offset(),
                 "address": storage.data_ptr(),
                 "bytes": storage.nbytes(),
+                "absent": False,
                 "owner": tensor,
             }
         return described
 
 
-def _native(name: str, exported: Any, state: dict[str, dict[str, Any]], constants: dict[str, dict[str, Any]]) -> Program:
+def _absent(tensor: Any) -> dict[str, Any]:
+    """Describes a tensor without data. Tied tensors have the same storage, which stands for its address."""
+    return {
+        "dtype": str(tensor.dtype).removeprefix("torch."),
+        "sizes": list(tensor.shape),
+        "strides": list(tensor.stride()),
+        "offset": tensor.storage_offset(),
+        "address": tensor.untyped_storage()._cdata,
+        "bytes": 0,
+        "absent": True,
+        "owner": tensor,
+    }
+
+
+def _native(name: str, exported: Any, state: dict[str, dict[str, Any]], constants: dict[str, dict[str, Any]], source: str) -> Program:
     """Reads the graph, or what PyTorch's serializer writes of it: that takes thirty times as long, but knows rare arguments."""
     from torch._export.serde.schema import SCHEMA_VERSION
 
     major, minor = SCHEMA_VERSION
     try:
-        return Program.traced(name, exported, _serialized.ranges(exported), (major, minor), state, constants)
+        return Program.traced(name, exported, _serialized.ranges(exported), (major, minor), state, constants, source)
     except NotImplementedError as reason:
         _log.debug("%s is read through PyTorch's serializer: %s", name, reason)
-        return Program.live(name, _serialized.document(exported), state, constants)
+        return Program.live(name, _serialized.document(exported), state, constants, source)
 
 
 def _plain(exported: Any) -> Any:
@@ -122,12 +143,11 @@ def _check_import(node: Any) -> None:
 
 def _on_cpu(name: str, tensor: Any) -> Any:
     import torch
-    from torch._subclasses.fake_tensor import FakeTensor
 
-    if tensor.is_meta or isinstance(tensor, FakeTensor):
+    if is_absent(tensor):
         raise InputError(
             f"the weight `{name}` has no data: it is on the meta device or a fake tensor",
-            help="load the weights of the model to a real device before the export",
+            help="load the weights of the model to a real device before the export, or name the files that have them: `weights=\"model.safetensors\"`",
         )
     if tensor.layout is not torch.strided:
         raise UnsupportedError(f"the weight `{name}` has the layout {tensor.layout}, which ONNX does not support")

@@ -40,7 +40,11 @@ class Program:
     ) -> tuple[str, str]: ...
     @staticmethod
     def live(
-        name: str, json: bytes, state: Mapping[str, Mapping[str, Any]], constants: Mapping[str, Mapping[str, Any]]
+        name: str,
+        json: bytes,
+        state: Mapping[str, Mapping[str, Any]],
+        constants: Mapping[str, Mapping[str, Any]],
+        source: str = "{}",
     ) -> Program: ...
     @staticmethod
     def traced(
@@ -50,6 +54,7 @@ class Program:
         version: tuple[int, int],
         state: Mapping[str, Mapping[str, Any]],
         constants: Mapping[str, Mapping[str, Any]],
+        source: str = "{}",
     ) -> Program: ...
     def blockers(self, rules: Rules, opset: int) -> list[dict[str, Any]]: ...
     def export(self, rules: Rules, options: str) -> Model: ...
@@ -86,5 +91,8 @@ class ConvertedModel:
     @property
     def notes(self) -> list[str]: ...
 
+def save_many(
+    models: Sequence[tuple[str, Model]], path: str, merge: str | None = None, progress: _Progress | None = None
+) -> list[dict[str, Any]]: ...
 def chosen_opset(target: str | None, asked: int | None) -> int: ...
 def main(args: Sequence[str]) -> int: ...

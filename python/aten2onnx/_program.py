@@ -64,10 +64,7 @@ class ONNXProgram:
             progress.step("writing")
             choice = None if external_data is None else external_data_choice(external_data)
             sizes = self._model.save(os.fspath(destination), choice, progress)
-        files = [{"path": str(sizes["path"]), "bytes": sizes["bytes"]}]
-        if sizes["data_path"] is not None:
-            files.append({"path": str(sizes["data_path"]), "bytes": sizes["data_bytes"]})
-        self.report.files += files
+        self.report.of_files(sizes)
 
     def initialize_inference_session(self, providers: Sequence[Any] = ("CPUExecutionProvider",), **options: Any) -> None:
         """Creates the ONNX Runtime session that calling this object uses, with the given providers and options."""

@@ -71,6 +71,12 @@ class Report:
         self.operators, self.weights = model.operators, model.weights
         self.notes += [note for note in map(in_python, model.notes) if note not in self.notes]
 
+    def of_files(self, sizes: dict[str, Any]) -> None:
+        """Adds the files that were written."""
+        self.files.append({"path": str(sizes["path"]), "bytes": sizes["bytes"]})
+        if sizes["data_path"] is not None:
+            self.files.append({"path": str(sizes["data_path"]), "bytes": sizes["data_bytes"]})
+
     def to_dict(self) -> dict[str, Any]:
         """Returns the report as a dictionary."""
         named = lambda ports: [{"name": name, "type": kind} for name, kind in ports]  # noqa: E731

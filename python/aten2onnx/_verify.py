@@ -50,6 +50,11 @@ def verify(program: Any, args: Any, kwargs: Mapping[str, Any] | None, *, rtol: f
             "a model that was exported from a `.pt2` file cannot be compared with PyTorch",
             help="export the result of `torch.export.load` instead",
         )
+    if program._live.elsewhere.paths or program._live.elsewhere.tensors:
+        raise UnsupportedError(
+            "a model whose weights come from elsewhere cannot be compared with PyTorch",
+            help="load the weights into the module, and export it without `weights`",
+        )
     if args is None:
         if exported.example_inputs is None:
             raise UnsupportedError("the program has no example inputs", help="pass `args`, and `kwargs` if it needs them")

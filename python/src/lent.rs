@@ -1,6 +1,7 @@
 //! The memory of a Python tensor, lent to the library for as long as it needs it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use aten2onnx::Dtype;
 use aten2onnx::error::{Error, Result};
@@ -20,6 +21,8 @@ pub struct Tensor {
     /// Where the storage starts, and its bytes.
     address: usize,
     bytes: usize,
+    /// Whether it is on the meta device or a fake tensor; the address only tells storages apart then.
+    absent: bool,
     /// What keeps the storage alive.
     owner: Py<PyAny>,
 }
@@ -49,10 +52,13 @@ pub fn weights(tensors: HashMap<String, Tensor>) -> Result<HashMap<String, Weigh
 }
 
 fn weight(name: String, tensor: Tensor) -> Result<Weight> {
-    let Tensor { dtype, sizes, strides, offset, address, bytes, owner } = tensor;
+    let Tensor { dtype, sizes, strides, offset, address, bytes, absent, owner } = tensor;
     let unknown =
         || Error::unsupported(format!("the element type `{dtype}` is not known")).at(format!("weight `{name}`"));
     let dtype = Dtype::from_torch_name(&dtype).ok_or_else(unknown)?;
-    let memory = Lent { address, bytes, _owner: owner };
-    Ok(Weight { name, dtype, sizes, strides, offset, storage: Storage::Lent(std::sync::Arc::new(memory)) })
+    let storage = match absent {
+        true => Storage::Absent(address as u64),
+        false => Storage::Lent(Arc::new(Lent { address, bytes, _owner: owner })),
+    };
+    Ok(Weight { name, dtype, sizes, strides, offset, storage })
 }

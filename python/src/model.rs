@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use aten2onnx::Dtype;
 use aten2onnx::Exported;
+use aten2onnx::export::many;
 use aten2onnx::proto::{ValueInfoProto, tensor_shape_proto, type_proto};
 use aten2onnx::{ExternalData, Written};
 use pyo3::prelude::*;
@@ -107,6 +108,31 @@ impl Model {
         let weights = &self.exported.model.weights;
         (weights.len(), weights.iter().filter_map(|weight| weight.weight.byte_len()).sum())
     }
+}
+
+/// Writes models into a folder with one file for the weights of all, or as the branches of one model in the file `path`: the sizes.
+#[pyfunction]
+#[pyo3(signature = (models, path, merge=None, progress=None))]
+pub fn save_many<'py>(
+    py: Python<'py>,
+    models: Vec<(String, PyRef<'py, Model>)>,
+    path: PathBuf,
+    merge: Option<&str>,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let pairs: Vec<many::Pair<'_>> = models.iter().map(|(name, model)| (name.as_str(), &model.exported)).collect();
+    let written = work::run(py, progress, |meter| {
+        let tell = &mut |done, total| meter.report(done, total);
+        match merge {
+            Some(flag) => Ok(vec![many::write_merged(&pairs, flag, &path, tell)?]),
+            None => many::write_folder(&pairs, &path, tell),
+        }
+    })?;
+    let paths: Vec<PathBuf> = match merge {
+        Some(_) => vec![path],
+        None => pairs.iter().map(|(name, _)| path.join(many::file_name(name))).collect(),
+    };
+    paths.iter().zip(&written).map(|(path, written)| sizes(py, path, written)).collect()
 }
 
 /// What was written, and where.

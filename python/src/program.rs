@@ -74,21 +74,27 @@ impl Program {
 
     /// Takes the JSON of a program and the tensors of a live module, which are lent.
     #[staticmethod]
+    #[pyo3(signature = (name, json, state, constants, source="{}"))]
     fn live(
         py: Python<'_>,
         name: &str,
         json: &[u8],
         state: HashMap<String, Tensor>,
         constants: HashMap<String, Tensor>,
+        source: &str,
     ) -> PyResult<Program> {
-        let program =
-            work::run(py, None, |_| pt2::read_live(name, json, lent::weights(state)?, lent::weights(constants)?))?;
+        let source = options::source(source)?;
+        let program = work::run(py, None, |_| {
+            pt2::read_live_with(name, json, lent::weights(state)?, lent::weights(constants)?, &source)
+        })?;
         Ok(Program { program })
     }
 
     /// Takes an ExportedProgram, whose graph is read, with the bounds of its symbols and the version of the schema that its tensors
     /// and arguments follow. `NotImplementedError` says that only its JSON tells what it contains.
     #[staticmethod]
+    #[pyo3(signature = (name, exported, ranges, version, state, constants, source="{}"))]
+    #[allow(clippy::too_many_arguments)] // those of Python
     fn traced(
         py: Python<'_>,
         name: &str,
@@ -97,10 +103,13 @@ impl Program {
         version: (i64, i64),
         state: HashMap<String, Tensor>,
         constants: HashMap<String, Tensor>,
+        source: &str,
     ) -> PyResult<Program> {
+        let source = options::source(source)?;
         let read = traced::program(exported, ranges, version).map_err(|stop| stop.into_error(py))?;
-        let program =
-            work::run(py, None, |_| pt2::read_exported(name, read, lent::weights(state)?, lent::weights(constants)?))?;
+        let program = work::run(py, None, |_| {
+            pt2::read_exported(name, read, lent::weights(state)?, lent::weights(constants)?, &source)
+        })?;
         Ok(Program { program })
     }
 

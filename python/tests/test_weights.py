@@ -111,3 +111,66 @@ def test_a_live_model_needs_little_memory(tmp_path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     model = onnx.load(tmp_path / "large.onnx", load_external_data=False)
     assert model.graph.initializer
+
+
+class Tied(nn.Module):
+    """An embedding, a table that is not in the state dict, and a head that shares the weight of the embedding."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed, self.norm = nn.Embedding(300, 64), nn.LayerNorm(64)
+        self.register_buffer("table", torch.arange(64.0), persistent=False)
+        self.head = nn.Linear(64, 300, bias=False)
+        self.head.weight = self.embed.weight
+
+    def forward(self, x):
+        return self.head(self.norm(self.embed(x)) * self.table)
+
+
+def elsewhere(folder: Path) -> tuple[nn.Module, nn.Module]:
+    """Writes the weights of a module to a file; returns it, and the same on the meta device."""
+    from safetensors.torch import save_file
+
+    module = Tied().eval()
+    save_file({name: value for name, value in module.state_dict().items() if name != "head.weight"}, folder / "model.safetensors")
+    with torch.device("meta"):
+        return module, Tied().eval()
+
+
+@pytest.mark.parametrize("where", ["auto", "link"])
+def test_a_module_on_the_meta_device_gets_its_weights_from_files(tmp_path, where) -> None:
+    module, empty = elsewhere(tmp_path)
+    x = torch.arange(6).reshape(2, 3)
+    program = aten2onnx.export(empty, (x.to("meta"),), weights=[tmp_path, {"table": module.table}], external_data=where)
+    program.save(tmp_path / "m.onnx")
+    onnx.checker.check_model(tmp_path / "m.onnx", full_check=True)
+    import onnxruntime
+
+    (found,) = onnxruntime.InferenceSession(tmp_path / "m.onnx").run(None, {"x": x.numpy()})
+    torch.testing.assert_close(torch.from_numpy(found), module(x).detach(), rtol=1e-4, atol=1e-3)
+    with pytest.raises(aten2onnx.UnsupportedError, match="weights come from elsewhere"):
+        program.verify()
+
+
+def test_a_fake_module_gets_its_weights_from_files(tmp_path) -> None:
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    module, _ = elsewhere(tmp_path)
+    x = torch.arange(6).reshape(2, 3)
+    with FakeTensorMode():
+        exported = torch.export.export(Tied().eval(), (torch.zeros(2, 3, dtype=torch.int64),))
+    program = aten2onnx.export(exported, weights=[tmp_path / "model.safetensors", {"table": module.table}])
+    (found,) = program(x)
+    torch.testing.assert_close(found, module(x).detach(), rtol=1e-4, atol=1e-3)
+
+
+def test_weights_that_are_nowhere_are_named(tmp_path) -> None:
+    _, empty = elsewhere(tmp_path)
+    x = torch.zeros(2, 3, dtype=torch.int64, device="meta")
+    with pytest.raises(aten2onnx.InputError, match="has no data: it is on the meta device") as error:
+        aten2onnx.export(empty, (x,))
+    assert "weights=" in str(error.value)
+    with pytest.raises(aten2onnx.InputError, match="1 weight is not in the given files: `table`"):
+        aten2onnx.export(empty, (x,), weights=tmp_path)
+    with pytest.raises(aten2onnx.InputError, match=r"`weight_names=.\"\": \"other\.\".`|not in the given files"):
+        aten2onnx.export(empty, (x,), weights=tmp_path, weight_names={"": "other."})

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::export_many;
 use super::mappings::Mappings;
 use super::report::{self, Stop, stopped};
 use super::text;
@@ -28,6 +29,8 @@ Examples:
   aten2onnx export model.pt2 --dim s77=batch --input-name image --output-name scores
   aten2onnx export llm.pt2 --external-data always          llm.onnx and llm.onnx.data
   aten2onnx export llm.pt2 --external-data link            llm.onnx of a few kilobytes, which refers to llm.pt2
+  aten2onnx export encoder.pt2 decoder.pt2 -o DIR          DIR/encoder.onnx, DIR/decoder.onnx and DIR/weights.data
+  aten2onnx export package.pt2 --all -o DIR                all programs of a package
   aten2onnx export model.pt2 --mappings my_ops.opmap       with rules for custom operators
   aten2onnx export model.pt2 --trace aten::elu             show the branches that the rule took
   aten2onnx export - -o - < model.pt2 | gzip > model.onnx.gz";
@@ -36,28 +39,38 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The .pt2 file; `-` for stdin
-    #[arg(value_name = "IN.pt2")]
-    input: PathBuf,
-    /// The .onnx file to write; `-` for stdout [default: the input's name with .onnx]
-    #[arg(short, long, value_name = "OUT.onnx")]
-    output: Option<PathBuf>,
+    /// The .pt2 file; `-` for stdin. Several files are written to one folder, with one file for the weights of all
+    #[arg(value_name = "IN.pt2", required = true)]
+    pub(super) files: Vec<PathBuf>,
+    /// The .onnx file to write; `-` for stdout [default: the input's name with .onnx]. The folder, for several models
+    #[arg(short, long, value_name = "OUT.onnx|DIR")]
+    pub(super) output: Option<PathBuf>,
+    /// Export all programs of a package
+    #[arg(long, conflicts_with = "model")]
+    pub(super) all: bool,
+    /// Merge two models into one, whose input NAME, a bool, chooses the second
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "use_cache_branch")]
+    pub(super) merge: Option<String>,
     #[command(flatten)]
-    options: Options,
+    pub(super) options: Options,
     #[command(flatten)]
     mappings: Mappings,
     /// Print only errors
     #[arg(short, long)]
-    quiet: bool,
+    pub(super) quiet: bool,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Stop> {
     handle_signals();
     let start = Instant::now();
-    let output = output(args)?;
+    let input = match args.files.as_slice() {
+        [input] if !args.all && args.merge.is_none() => input,
+        _ => return export_many::run(args, start),
+    };
+    let output = output(args, input)?;
     let options = options(args)?;
-    let program = frontend::read_file(open(&args.input)?, &options.source, &options.output.rules)?;
+    let program = frontend::read_file(open(input)?, &options.source, &options.output.rules)?;
     let exported = export_program(program, &options)?;
     if !args.quiet {
         exported.notes.iter().for_each(|text| report::note(text));
@@ -83,7 +96,7 @@ pub(super) fn handle_signals() {
     });
 }
 
-fn options(args: &Args) -> Result<Options> {
+pub(super) fn options(args: &Args) -> Result<Options> {
     let mut options = args.options.clone();
     options.output.rules = args.mappings.rules()?;
     options.on_trace = Some(report::say);
@@ -95,14 +108,14 @@ pub(super) fn is_stream(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-fn output(args: &Args) -> Result<PathBuf> {
+fn output(args: &Args, input: &Path) -> Result<PathBuf> {
     match &args.output {
         Some(path) => Ok(path.clone()),
-        None if is_stream(&args.input) => {
+        None if is_stream(input) => {
             let error = Error::new(Kind::Io, "a model from stdin has no file name");
             Err(error.help("give the output: `-o model.onnx`, or `-o -` for stdout"))
         }
-        None => Ok(args.input.with_extension("onnx")),
+        None => Ok(input.with_extension("onnx")),
     }
 }
 

@@ -7,6 +7,7 @@
 mod convert;
 mod explain;
 mod export;
+mod export_many;
 pub mod inspect;
 mod mappings;
 mod ops;

@@ -1,4 +1,5 @@
-//! Local functions: they are kept if their bodies are valid at the target opset, and inlined otherwise.
+//! Local functions: they are kept if their bodies are valid at the target opset, and inlined otherwise. One that is called where the types
+//! of its results are not stated is inlined too, because nodes after it may need them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -51,7 +52,9 @@ impl<'a> Functions<'a> {
         // A function is valid if those that it calls are; invalid ones are removed until nothing changes.
         for _ in 0..MAX_ROUNDS {
             let valid = |id: &Id<'a>| self.all.get(id).is_some_and(|f| self.is_valid(f, opset, target));
-            let kept: HashSet<Id<'a>> = self.kept.iter().copied().filter(valid).collect();
+            let mut kept: HashSet<Id<'a>> = self.kept.iter().copied().filter(valid).collect();
+            let exposed = self.exposed(&kept);
+            kept.retain(|id| !exposed.contains(id));
             if kept.len() == self.kept.len() {
                 return;
             }
@@ -76,6 +79,28 @@ impl<'a> Functions<'a> {
             }
         }
         untyped
+    }
+
+    /// Functions that are called from others which are inlined, where the types of their results are not stated.
+    fn exposed(&self, kept: &HashSet<Id<'a>>) -> HashSet<Id<'a>> {
+        let mut exposed = HashSet::new();
+        for function in self.all.iter().filter(|(id, _)| !kept.contains(*id)).map(|(_, function)| *function) {
+            let mut infos = vec![&function.value_info];
+            let mut lists = vec![&function.node];
+            let mut calls = Vec::new();
+            while let Some(nodes) = lists.pop() {
+                for graph in nodes.iter().flat_map(|node| &node.attribute).flat_map(|a| a.g.iter().chain(&a.graphs)) {
+                    infos.extend([&graph.value_info, &graph.output]);
+                    lists.push(&graph.node);
+                }
+                calls.extend(nodes.iter().filter(|node| kept.contains(&called_id(node))));
+            }
+            let infos = infos.into_iter().flatten().filter(|info| info.r#type.is_some());
+            let typed: HashSet<&str> = infos.map(|info| info.name()).collect();
+            let lacks = |name: &String| !name.is_empty() && !typed.contains(name.as_str());
+            exposed.extend(calls.into_iter().filter(|call| call.output.iter().any(lacks)).map(called_id));
+        }
+        exposed
     }
 
     fn is_valid(&self, function: &FunctionProto, opset: u32, target: u32) -> bool {
@@ -146,7 +171,11 @@ impl<'a> Conversion<'a> {
         if self.functions.inlined > MAX_INLINED {
             return Err(Error::input(format!("inlining the model's functions adds more than {MAX_INLINED} nodes")));
         }
-        let scope = self.function_scope(call, function, inputs)?;
+        let mut scope = self.function_scope(call, function, inputs)?;
+        for info in &function.value_info {
+            let ty = info.r#type.as_ref().and_then(|ty| self.types.read(&self.builder, ty));
+            scope.declared.extend(ty.map(|ty| (info.name().to_owned(), ty)));
+        }
         self.scopes.push(scope);
         let results = self.function_body(function);
         self.scopes.pop();

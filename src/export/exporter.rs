@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::{export_program, save};
+use super::{export_program, many, save};
 use crate::options::{DimName, Fallback, Options, Rename, WhichDim};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::{Exported, Summary};
-use aten2onnx_onnx::{ExternalData, Ir, Provenance};
+use aten2onnx_onnx::{ExternalData, Functions, Ir, Provenance};
 use aten2onnx_rules::CompiledRules;
 
 /// Exports models with the given options.
@@ -86,6 +86,13 @@ impl Exporter {
     #[must_use]
     pub fn provenance(mut self, provenance: Provenance) -> Exporter {
         self.options.provenance = provenance;
+        self
+    }
+
+    /// Which modules become ONNX functions.
+    #[must_use]
+    pub fn functions(mut self, functions: Functions) -> Exporter {
+        self.options.functions = functions;
         self
     }
 
@@ -230,6 +237,36 @@ impl Exporter {
     /// Exports a `.pt2` file or a TorchScript file to an `.onnx` file.
     pub fn export(&self, source: impl AsRef<Path>, destination: impl AsRef<Path>) -> Result<Summary> {
         save(Instant::now(), || self.read(source), destination.as_ref())
+    }
+
+    /// Exports several files into a folder, each to `NAME.onnx`, with one file for the weights of all: equal ones are written once.
+    ///
+    /// ```
+    /// use aten2onnx::Exporter;
+    ///
+    /// # let model = "tests/data/models/mobilenet_like.pt2";
+    /// # let folder = tempfile::tempdir()?;
+    /// let summaries = Exporter::new().export_many([("encoder", model), ("decoder", model)], folder.path())?;
+    /// let weights = &summaries[0].written;
+    /// assert!(weights.data.as_ref().is_some_and(|(_, bytes)| *bytes < 2 * weights.weights));
+    /// # assert!(folder.path().join("encoder.onnx").exists() && folder.path().join("decoder.onnx").exists());
+    /// # Ok::<(), aten2onnx::error::Error>(())
+    /// ```
+    pub fn export_many<N: Into<String>, P: AsRef<Path>>(
+        &self,
+        sources: impl IntoIterator<Item = (N, P)>,
+        folder: impl AsRef<Path>,
+    ) -> Result<Vec<Summary>> {
+        let start = Instant::now();
+        let read = |(name, source): (N, P)| {
+            let options = &self.options;
+            Ok((name.into(), crate::frontend::read(source.as_ref(), &options.source, &options.output.rules)?))
+        };
+        let programs = sources.into_iter().map(read).collect::<Result<Vec<_>>>()?;
+        let models = many::export_programs(programs, &self.options)?;
+        let pairs: Vec<_> = models.iter().map(many::Named::pair).collect();
+        let written = many::write_folder(&pairs, folder.as_ref(), &mut |_, _| Ok(()))?;
+        Ok(many::summaries(&models, written, start))
     }
 
     /// The options.

@@ -16,6 +16,8 @@
 mod exporter;
 mod fixed;
 pub mod inspect;
+pub mod many;
+mod modules;
 mod naming;
 pub mod quantized;
 
@@ -72,7 +74,9 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
         dims: naming::dims(&graph, &options.dims)?,
         names: naming::names(&graph, &options.input_names, &options.output_names)?,
     };
-    let model = aten2onnx_onnx::model::build(&graph, &named)?;
+    let mut model = aten2onnx_onnx::model::build(&graph, &named)?;
+    let functions = modules::outlined(&mut model, &graph, &program.calls, options.functions, named.ir);
+    program.notes.extend(functions.map_err(|error| error.at(program.source.clone()))?);
     if let Some(target) = options.output.target {
         target.check_needed_ir(model.proto.ir_version())?;
     }

@@ -4,6 +4,7 @@
 
 #[doc(hidden)]
 pub mod archive;
+mod elsewhere;
 #[doc(hidden)]
 pub mod pickle;
 pub mod pt2;
@@ -82,8 +83,12 @@ fn archive(file: Arc<MappedFile>) -> Result<Archive> {
 
 fn read_archive(archive: &Archive, options: &SourceOptions, rules: &Rules) -> Result<Program> {
     match Form::of(archive) {
+        Form::TorchScript if !options.weights.is_empty() => {
+            Err(Error::unsupported("a TorchScript file has its own weights")
+                .help("omit `--weights`, which is for packages of torch.export"))
+        }
         Form::TorchScript => torchscript::read(archive, options, rules),
-        _ => pt2::read_archive(archive, options.model.as_deref()),
+        _ => pt2::read_archive(archive, options),
     }
 }
 

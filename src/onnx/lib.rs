@@ -12,12 +12,14 @@
 //! | messages | `model` | from a graph to messages without the bytes of weights |
 //! | reading | `targets`, `read` | runtimes by name; models of files |
 //! | writing | `write` | from messages to files |
-//! | whole models | `pack`, `exported` | self-contained copies of models; what an export ends in |
+//! | whole models | `pack`, `merge`, `outline`, `exported` | self-contained copies of models; two models as branches of one; modules as functions; what an export ends in |
 
 mod exported;
 pub mod facts;
 pub mod graph;
+pub mod merge;
 pub mod model;
+pub mod outline;
 pub mod pack;
 #[rustfmt::skip]
 pub mod proto;
@@ -29,4 +31,5 @@ pub mod write;
 
 pub use exported::{Exported, Summary};
 pub use model::{Initializer, Ir, Model, ModelOptions, Provenance, ir, without_folders};
-pub use write::{ExternalData, Written, discard_all, write_file, write_to};
+pub use outline::Functions;
+pub use write::{Equal, ExternalData, Written, discard_all, write_file, write_files, write_to};

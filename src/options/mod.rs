@@ -8,15 +8,17 @@ mod names;
 #[cfg(test)]
 mod tests;
 
+use std::path::PathBuf;
+
 use aten2onnx_builder::passes::Passes;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::facts::{DEFAULT_OPSET, MAX_OPSET, MIN_OPSET};
 use aten2onnx_onnx::targets::{self, Target};
-use aten2onnx_onnx::{ExternalData, Ir, Provenance};
+use aten2onnx_onnx::{ExternalData, Functions, Ir, Provenance};
 use aten2onnx_rules::Rules;
 pub use inputs::{DynamicSize, InputSpec, Literal, Size, Spec};
-pub use names::{DimName, Rename, WhichDim};
+pub use names::{DimName, Rename, WeightName, WhichDim};
 use serde::Deserialize;
 
 /// The options that exports and conversions share.
@@ -60,6 +62,14 @@ pub struct SourceOptions {
     /// The program of a `.pt2` package that has several; without it an error lists them
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     pub model: Option<String>,
+    /// Read the weights of a `.pt2` package from safetensors: a file, the index of its shards, or a folder. Names are those of the state
+    /// dict; the package needs no data of its own
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE|DIR"))]
+    pub weights: Vec<PathBuf>,
+    /// Read a weight, or all whose names start with `OLD.`, under another name from the files of `--weights`
+    #[cfg_attr(feature = "cli", arg(long = "weight-name", value_name = "OLD=NEW|OLD.=NEW."))]
+    #[serde(deserialize_with = "read::texts")]
+    pub weight_names: Vec<WeightName>,
     /// Describe an input of a TorchScript model: a tensor, a list, a dictionary, a number, a constant
     #[cfg_attr(feature = "cli", arg(long = "input", value_name = "x:f32[batch,3]|n=4"))]
     #[serde(deserialize_with = "read::texts")]
@@ -95,6 +105,9 @@ pub struct Options {
     /// What nodes record about their origin
     #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "HOW", default_value_t = Provenance::Compact))]
     pub provenance: Provenance,
+    /// Turn modules into ONNX functions, which inference engines inline; needs IR version 8
+    #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHICH", default_value_t = Functions::None))]
+    pub functions: Functions,
     /// Name a symbolic dimension, given as a symbol or as an input and its axis; `inspect` lists them. A number in place of the name
     /// makes the size constant
     #[cfg_attr(feature = "cli", arg(long = "dim", value_name = "s77=batch|x:0=1"))]
@@ -174,6 +187,7 @@ impl Default for Options {
             source: SourceOptions::default(),
             opt_level: 1,
             provenance: Provenance::Compact,
+            functions: Functions::None,
             dims: Vec::new(),
             fixed: false,
             input_names: Vec::new(),

@@ -88,6 +88,42 @@ impl FromStr for Rename {
     }
 }
 
+/// The name of a weight in a file of weights, if it differs from that in the state dict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WeightName {
+    /// The name in the state dict; with a dot at its end, or empty, all names that start with it.
+    pub old: String,
+    /// The name, or what names start with, in the file.
+    pub new: String,
+}
+
+impl WeightName {
+    /// The name in the file, if this is about the weight.
+    pub fn apply(&self, name: &str) -> Option<String> {
+        if self.old.is_empty() || self.old.ends_with('.') {
+            return Some(format!("{}{}", self.new, name.strip_prefix(&self.old)?));
+        }
+        (name == self.old).then(|| self.new.clone())
+    }
+}
+
+/// `lm_head.weight=embed.weight`, `model.=`, `=model.`
+impl FromStr for WeightName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<WeightName, String> {
+        let (old, new) =
+            text.split_once('=').ok_or("write OLD=NEW, such as `lm_head.weight=embed.weight` or `model.=`")?;
+        let is_prefix = |text: &str| text.is_empty() || text.ends_with('.');
+        match is_prefix(old) == is_prefix(new) {
+            true => Ok(WeightName { old: old.to_owned(), new: new.to_owned() }),
+            false => {
+                Err("either both sides are names, or both are prefixes: empty, or with a dot at the end".to_owned())
+            }
+        }
+    }
+}
+
 fn is_identifier(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(|c| c.is_alphabetic() || c == '_') && chars.all(|c| c.is_alphanumeric() || c == '_')
@@ -97,6 +133,17 @@ fn is_identifier(text: &str) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn names_of_weights_are_whole_or_prefixes() {
+        let name = |text: &str| text.parse::<WeightName>().unwrap();
+        assert_eq!(name("a.b=c").apply("a.b"), Some("c".to_owned()));
+        assert_eq!(name("a.b=c").apply("a.b.c"), None);
+        assert_eq!(name("a.=").apply("a.b"), Some("b".to_owned()));
+        assert_eq!(name("=a.").apply("b"), Some("a.b".to_owned()));
+        assert!("a.=b".parse::<WeightName>().is_err());
+        assert!("a".parse::<WeightName>().is_err());
+    }
 
     #[test]
     fn malformed_names_are_refused() {

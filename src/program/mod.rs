@@ -35,8 +35,19 @@ pub struct Program {
     pub hints: FxHashMap<String, i64>,
     /// The version of torch that wrote it, if known.
     pub torch_version: Option<String>,
+    /// The calls of modules that nodes of the top-level graph are in, the outermost first, by the name of the node.
+    pub calls: FxHashMap<String, Arc<[ModuleCall]>>,
     /// Notes for the user (unknown fields of a newer schema, dropped mutations, ...).
     pub notes: Vec<String>,
+}
+
+/// A call of a module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModuleCall {
+    /// The path of the module, with a number for its second and later calls: `layers.0`, `layers.0@1`.
+    pub id: String,
+    /// Its type: `torch.nn.modules.linear.Linear`.
+    pub class: String,
 }
 
 /// A weight and the graph input it is bound to.

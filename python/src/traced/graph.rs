@@ -455,8 +455,11 @@ fn metadata(meta: &Bound<'_, PyDict>) -> Read<NodeMetadata> {
     }
     let stack = entry(meta, intern!(py, "nn_module_stack"))?;
     let Some(stack) = stack.filter(|stack| !stack.is_none()) else { return Ok(read) };
-    let Some((key, module)) = stack.cast::<PyDict>()?.iter().last() else { return Ok(read) };
-    let (path, class): (String, String) = module.extract()?;
-    read.nn_module_stack = ModuleStack::of(&format!("{},{path},{class}", text(&key)?));
+    let mut entries = Vec::new();
+    for (key, module) in stack.cast::<PyDict>()?.iter() {
+        let (path, class): (String, String) = module.extract()?;
+        entries.push(format!("{},{path},{class}", text(&key)?));
+    }
+    read.nn_module_stack = ModuleStack::of(&entries.join(";"));
     Ok(read)
 }

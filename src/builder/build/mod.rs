@@ -67,6 +67,8 @@ pub struct Builder {
     trace: Trace,
     lowerings: LoweringTables,
     savings: BTreeMap<(u32, u32), (usize, u64)>,
+    /// Origins of nodes that were not made, because an equal one has this result.
+    sharers: FxHashMap<Value, Vec<u32>>,
 }
 
 /// Values that exist once in the whole graph.
@@ -100,6 +102,7 @@ impl Builder {
             trace: Trace::default(),
             lowerings: LoweringTables::default(),
             savings: BTreeMap::new(),
+            sharers: FxHashMap::default(),
         }
     }
 

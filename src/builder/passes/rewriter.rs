@@ -120,7 +120,11 @@ impl<'a> Rewriter<'a> {
                 let pairs: Vec<(Value, Value)> =
                     node.outputs.iter().zip(values).filter_map(|(old, new)| Some(((*old)?, new?))).collect();
                 if pairs.iter().all(|(old, new)| self.builder.take_over(*new, *old)) {
-                    pairs.into_iter().for_each(|(old, new)| self.replace(old, new));
+                    for (old, new) in pairs {
+                        self.builder.share(&[new], node.origin);
+                        self.builder.share_as(old, new);
+                        self.replace(old, new);
+                    }
                     return;
                 }
                 self.push(node);
@@ -148,6 +152,9 @@ impl<'a> Rewriter<'a> {
             return false;
         }
         let inputs: Vec<Value> = made_inputs(self.builder, before);
+        if local.contains(&new) {
+            self.builder.share_as(old, new);
+        }
         self.register();
         for value in inputs {
             add(&mut self.uses, value, 1);

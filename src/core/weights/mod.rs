@@ -4,6 +4,7 @@
 
 mod computed;
 mod digits;
+mod equal;
 mod gather;
 mod payload;
 mod scaled;
@@ -23,6 +24,9 @@ use crate::error::{Error, Kind, Result};
 
 /// The largest size of a weight that repeats elements: 64 GiB.
 const MOST_EXPANDED: u64 = 1 << 36;
+
+/// What is wrong with a weight of the meta device.
+const NO_DATA: &str = "it has no data: it was on the meta device or a fake tensor";
 
 /// The largest page size of the system.
 #[cfg(unix)]
@@ -61,6 +65,8 @@ pub enum Storage {
     Lent(Arc<dyn Memory>),
     /// Owned bytes.
     Owned(Arc<[u8]>),
+    /// No bytes: of a tensor on the meta device or a fake tensor. Equal numbers are the same memory.
+    Absent(u64),
     /// Elements that are multiplied when they are written.
     Scaled(Arc<Scaled>),
     /// Integers that are taken out of other elements when they are written.
@@ -173,7 +179,7 @@ impl Storage {
             }
             Storage::Lent(memory) => memory.bytes(),
             Storage::Owned(bytes) => bytes,
-            Storage::Scaled(_) | Storage::Digits(_) | Storage::Computed(_) => &[],
+            Storage::Absent(_) | Storage::Scaled(_) | Storage::Digits(_) | Storage::Computed(_) => &[],
         }
     }
 
@@ -188,6 +194,7 @@ impl Storage {
             Storage::Scaled(scaled) => scaled.source().byte_len().unwrap_or(0),
             Storage::Digits(digits) => digits.len(),
             Storage::Computed(_) => u64::MAX,
+            Storage::Absent(_) => 0,
             Storage::Mapped { .. } | Storage::Lent(_) | Storage::Owned(_) => self.bytes().len() as u64,
         }
     }
@@ -236,8 +243,10 @@ impl Weight {
         let needed = needed.ok_or_else(overflow)?;
         let present = self.storage.len();
         if present == 0 {
-            return Err(Error::input("its data is not in the archive (it was saved from a fake or meta tensor)")
-                .help("export the model with its weights loaded on a real device"));
+            return Err(Error::input(NO_DATA).help(
+                "export the model with its weights loaded on a real device, or name the safetensors files that have them: \
+                 `--weights DIR`",
+            ));
         }
         if needed > present {
             let message = format!(
@@ -252,6 +261,11 @@ impl Weight {
             return Err(Error::input(message));
         }
         Ok(())
+    }
+
+    /// Whether it has elements but no data.
+    pub fn is_absent(&self) -> bool {
+        self.storage.len() == 0 && !self.sizes.contains(&0)
     }
 
     /// The number of bytes of its elements when written contiguously.

@@ -66,6 +66,11 @@ impl<'a> Payload<'a> {
         self.len
     }
 
+    /// The weight.
+    pub(super) fn weight(&self) -> &'a Weight {
+        self.weight
+    }
+
     /// Whether it has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0

@@ -7,7 +7,8 @@ use rustc_hash::FxHashMap;
 use super::schema::{self, Argument, OptionalTensorArgument, SymBoolArgument, SymFloatArgument, SymIntArgument};
 use super::symexpr::Expressions;
 use crate::program::{
-    Arg, FloatArg, Graph, Input, InputKind, IntArg, Node, NodeOutput, Output, OutputKind, SymNumber, TensorMeta,
+    Arg, FloatArg, Graph, Input, InputKind, IntArg, ModuleCall, Node, NodeOutput, Output, OutputKind, SymNumber,
+    TensorMeta,
 };
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
@@ -19,6 +20,10 @@ pub struct GraphReader {
     expressions: Expressions,
     /// The values of symbols in the example.
     pub hints: FxHashMap<String, i64>,
+    /// The calls of modules that nodes are in.
+    pub calls: FxHashMap<String, Arc<[ModuleCall]>>,
+    /// The same by the text of the stack.
+    stacks: FxHashMap<Box<str>, Arc<[ModuleCall]>>,
 }
 
 impl GraphReader {
@@ -88,6 +93,7 @@ impl GraphReader {
             Some(name) => name.into_string(),
             None => node_name(&outputs, index),
         };
+        self.note_calls(&name, &node.metadata.nn_module_stack);
         let target = without_token(target(&node.target), &mut args, &mut outputs);
         Ok(Node {
             name,
@@ -98,6 +104,23 @@ impl GraphReader {
             module_type: node.metadata.nn_module_stack.kind,
             source_line: node.metadata.stack_trace.0,
         })
+    }
+
+    /// Notes the calls of modules that a node is in. Most nodes share them with others.
+    fn note_calls(&mut self, node: &str, stack: &schema::ModuleStack) {
+        if stack.path.is_none() {
+            return;
+        }
+        let calls = match self.stacks.get(&stack.text) {
+            Some(calls) => Arc::clone(calls),
+            None => {
+                let calls: Arc<[ModuleCall]> = stack.calls().into();
+                self.stacks.insert(stack.text.clone(), Arc::clone(&calls));
+                calls
+            }
+        };
+        // Nodes of nested graphs, which are read first, may have the same names.
+        self.calls.insert(node.to_owned(), calls);
     }
 
     /// An argument of a node, or an output of a graph.

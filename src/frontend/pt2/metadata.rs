@@ -6,17 +6,21 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Visitor};
 
+use crate::program::ModuleCall;
+
 /// The innermost line of a stack trace outside of torch: `File "x.py", line 3, in forward`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SourceLine(pub Option<String>);
 
-/// The innermost module of a module stack.
+/// A module stack, and its innermost module.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModuleStack {
     /// `layer1.0.conv1`; None for the root.
     pub path: Option<String>,
     /// `torch.nn.modules.conv.Conv2d`
     pub kind: Option<String>,
+    /// The whole stack, as torch writes it.
+    pub text: Box<str>,
 }
 
 impl SourceLine {
@@ -36,32 +40,50 @@ impl ModuleStack {
     /// The stack is `key,path,type` joined by semicolons, outermost first; paths may contain commas in brackets.
     pub fn of(stack: &str) -> ModuleStack {
         let innermost = stack.rsplit(';').next().unwrap_or_default();
-        let mut parts = [0; 2];
-        let mut found = 0;
-        let mut depth = 0_u32;
-        for (at, c) in innermost.char_indices() {
-            match c {
-                '(' | '[' => depth += 1,
-                ')' | ']' => depth = depth.saturating_sub(1),
-                ',' if depth == 0 => {
-                    if let Some(part) = parts.get_mut(found) {
-                        *part = at;
-                    }
-                    found += 1;
-                }
-                _ => {}
-            }
-        }
-        if found != 2 {
-            return ModuleStack::default();
-        }
-        let path = innermost.get(parts[0] + 1..parts[1]).unwrap_or_default();
-        let kind = innermost.get(parts[1] + 1..).unwrap_or_default();
-        // torch writes a placeholder if there is no module.
-        let is_module = |text: &&str| !text.is_empty() && !text.starts_with("_empty_nn_module_stack");
+        let Some([_, path, kind]) = parts(innermost) else { return ModuleStack::default() };
         let kept = |text: &str| Some(text).filter(is_module).map(str::to_owned);
-        ModuleStack { path: kept(&plain_path(path)), kind: kept(kind) }
+        ModuleStack { path: kept(&plain_path(path)), kind: kept(kind), text: stack.into() }
     }
+
+    /// The calls of modules that this is in, the outermost first, without that of the root. A second call of a module has a number.
+    pub fn calls(&self) -> Vec<ModuleCall> {
+        let call = |[key, path, class]: [&str; 3]| {
+            let path = Some(plain_path(path)).filter(|path| is_module(&path.as_str()))?;
+            let number = key.rsplit_once('@').map(|(_, number)| number).filter(|n| n.parse::<u32>().is_ok());
+            let id = number.map_or_else(|| path.clone(), |number| format!("{path}@{number}"));
+            is_module(&class).then(|| ModuleCall { id, class: class.to_owned() })
+        };
+        self.text.split(';').filter_map(parts).filter_map(call).collect()
+    }
+}
+
+// torch writes a placeholder if there is no module.
+fn is_module(text: &&str) -> bool {
+    !text.is_empty() && !text.starts_with("_empty_nn_module_stack")
+}
+
+/// Key, path and type of an entry.
+fn parts(entry: &str) -> Option<[&str; 3]> {
+    let mut parts = [0; 2];
+    let mut found = 0;
+    let mut depth = 0_u32;
+    for (at, c) in entry.char_indices() {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                if let Some(part) = parts.get_mut(found) {
+                    *part = at;
+                }
+                found += 1;
+            }
+            _ => {}
+        }
+    }
+    (found == 2).then(|| {
+        let path = entry.get(parts[0] + 1..parts[1]).unwrap_or_default();
+        [entry.get(..parts[0]).unwrap_or_default(), path, entry.get(parts[1] + 1..).unwrap_or_default()]
+    })
 }
 
 /// Removes the additions of torch.export's strict mode: `L['self'].layers._modules['0']` becomes `layers.0`.
@@ -119,10 +141,17 @@ mod tests {
         assert_eq!(SourceLine::of("nothing").0, None);
     }
 
+    fn call(id: &str, class: &str) -> ModuleCall {
+        ModuleCall { id: id.into(), class: class.into() }
+    }
+
     #[test]
     fn the_innermost_module_is_the_last() {
         let stack = "L__self__,,__main__.M;L__self___a,a.0.b,torch.nn.modules.conv.Conv2d";
         let module = ModuleStack::of(stack);
+        assert_eq!(module.calls(), [call("a.0.b", "torch.nn.modules.conv.Conv2d")]);
+        let twice = ModuleStack::of("L__self__,,M;L__self__a@1,a,A;L__self__a.b@1,a.b,B");
+        assert_eq!(twice.calls(), [call("a@1", "A"), call("a.b@1", "B")]);
         assert_eq!(module.path.as_deref(), Some("a.0.b"));
         assert_eq!(module.kind.as_deref(), Some("torch.nn.modules.conv.Conv2d"));
         assert_eq!(ModuleStack::of("L__self__,,__main__.M").path, None);

@@ -22,6 +22,8 @@ use std::sync::Arc;
 use payload::{Payloads, Weights};
 
 use crate::frontend::archive::Archive;
+use crate::frontend::elsewhere::Elsewhere;
+use crate::options::SourceOptions;
 use crate::program::Program;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::weights::{MappedFile, Weight};
@@ -33,12 +35,12 @@ pub fn read(path: &Path) -> Result<Program> {
 
 /// Reads the program with this name; without a name, the one named `model`, or else the only one.
 pub fn read_model(path: &Path, model: Option<&str>) -> Result<Program> {
-    read_file(MappedFile::open(path)?, model)
+    read_file(MappedFile::open(path)?, &of_model(model))
 }
 
 /// Reads a program of a `.pt2` file in memory, as [`read_model`] does; `path` is used in messages.
 pub fn read_bytes(path: impl Into<PathBuf>, bytes: Vec<u8>, model: Option<&str>) -> Result<Program> {
-    read_file(MappedFile::from_bytes(path, bytes), model)
+    read_file(MappedFile::from_bytes(path, bytes), &of_model(model))
 }
 
 /// Reads a program that was not saved: the JSON of its graph, as in a `.pt2` file, and the tensors of the state dict
@@ -49,8 +51,19 @@ pub fn read_live(
     state: HashMap<String, Weight>,
     constants: HashMap<String, Weight>,
 ) -> Result<Program> {
-    let program = read::document(json, Weights::new(Payloads::Lent(state), Payloads::Lent(constants)));
-    named(name, program)
+    read_live_with(name, json, state, constants, &SourceOptions::default())
+}
+
+/// The same with weights that are in other files.
+pub fn read_live_with(
+    name: &str,
+    json: &[u8],
+    state: HashMap<String, Weight>,
+    constants: HashMap<String, Weight>,
+    options: &SourceOptions,
+) -> Result<Program> {
+    let weights = Weights::new(Payloads::Lent(state), Payloads::Lent(constants), Elsewhere::open(options)?);
+    named(name, read::document(json, weights))
 }
 
 /// The same of a program whose graph was read without JSON.
@@ -60,9 +73,10 @@ pub fn read_exported(
     exported: schema::ExportedProgram<'_>,
     state: HashMap<String, Weight>,
     constants: HashMap<String, Weight>,
+    options: &SourceOptions,
 ) -> Result<Program> {
-    let program = read::exported(exported, Weights::new(Payloads::Lent(state), Payloads::Lent(constants)));
-    named(name, program)
+    let weights = Weights::new(Payloads::Lent(state), Payloads::Lent(constants), Elsewhere::open(options)?);
+    named(name, read::exported(exported, weights))
 }
 
 fn named(name: &str, program: Result<Program>) -> Result<Program> {
@@ -102,19 +116,23 @@ impl Form {
     }
 }
 
-fn read_file(file: Arc<MappedFile>, model: Option<&str>) -> Result<Program> {
+fn of_model(model: Option<&str>) -> SourceOptions {
+    SourceOptions { model: model.map(str::to_owned), ..SourceOptions::default() }
+}
+
+fn read_file(file: Arc<MappedFile>, options: &SourceOptions) -> Result<Program> {
     let path = file.path.display().to_string();
-    let program = Archive::of_file(file).and_then(|archive| read_archive(&archive, model));
+    let program = Archive::of_file(file).and_then(|archive| read_archive(&archive, options));
     let mut program = program.map_err(|error| error.at(path.clone()))?;
     program.source = path;
     Ok(program)
 }
 
-pub(super) fn read_archive(archive: &Archive, model: Option<&str>) -> Result<Program> {
+pub(super) fn read_archive(archive: &Archive, options: &SourceOptions) -> Result<Program> {
     let help = "save the model with `torch.export.save(torch.export.export(..), \"model.pt2\")`";
     match Form::of(archive) {
-        Form::Pt2 => packaged(archive, model),
-        Form::FlatPt2 => flat(archive, model),
+        Form::Pt2 => packaged(archive, options),
+        Form::FlatPt2 => flat(archive, options),
         Form::TorchScript => Err(Error::input("it is a TorchScript file, not a torch.export file").help(help)),
         Form::Saved => {
             Err(Error::input("it is a torch.save file, which contains weights or objects but no graph").help(help))
@@ -124,7 +142,7 @@ pub(super) fn read_archive(archive: &Archive, model: Option<&str>) -> Result<Pro
 }
 
 /// torch 2.8 and later: `models/<name>.json`, and payloads in folders.
-fn packaged(archive: &Archive, model: Option<&str>) -> Result<Program> {
+fn packaged(archive: &Archive, options: &SourceOptions) -> Result<Program> {
     if let Some(format) = archive.text("archive_format")?.filter(|format| *format != "pt2") {
         let error = Error::input(format!("the archive's format is {format:?}, not \"pt2\""));
         return Err(archive.error("archive_format", error));
@@ -134,10 +152,10 @@ fn packaged(archive: &Archive, model: Option<&str>) -> Result<Program> {
         return Err(archive.error("archive_version", error));
     }
     check_byte_order(archive)?;
-    let model = select_model(archive, model)?;
+    let model = select_model(archive, options.model.as_deref())?;
     let state = payloads(archive, "data/weights/", &model, "weights")?;
     let constants = payloads(archive, "data/constants/", &model, "constants")?;
-    read::program(archive, &format!("models/{model}.json"), Weights::new(state, constants))
+    read::program(archive, &format!("models/{model}.json"), Weights::new(state, constants, Elsewhere::open(options)?))
 }
 
 /// The payloads of a folder: like torch, looks for the pickle of torch 2.8 first.
@@ -154,8 +172,8 @@ fn payloads<'a>(archive: &'a Archive, folder: &'static str, model: &str, kind: &
 }
 
 /// torch 2.7 and older: four entries without a folder.
-fn flat(archive: &Archive, model: Option<&str>) -> Result<Program> {
-    if let Some(model) = model.filter(|model| *model != "model") {
+fn flat(archive: &Archive, options: &SourceOptions) -> Result<Program> {
+    if let Some(model) = options.model.as_deref().filter(|model| *model != "model") {
         return Err(Error::input(format!("the archive has no model `{model}`, only one without a name")));
     }
     let state = Payloads::saved(archive, "serialized_state_dict.pt")?;
@@ -163,7 +181,11 @@ fn flat(archive: &Archive, model: Option<&str>) -> Result<Program> {
         true => Payloads::saved(archive, "serialized_constants.pt")?,
         false => Payloads::Nothing,
     };
-    read::program(archive, "serialized_exported_program.json", Weights::new(state, constants))
+    read::program(
+        archive,
+        "serialized_exported_program.json",
+        Weights::new(state, constants, Elsewhere::open(options)?),
+    )
 }
 
 fn check_byte_order(archive: &Archive) -> Result<()> {
@@ -174,6 +196,19 @@ fn check_byte_order(archive: &Archive) -> Result<()> {
             Err(archive.error("byteorder", error))
         }
     }
+}
+
+/// The names of the programs in a package, sorted. A file of torch 2.7 or older has one, without a name: `model`.
+pub fn models(file: Arc<MappedFile>) -> Result<Vec<String>> {
+    let path = file.path.display().to_string();
+    let archive = Archive::of_file(file).map_err(|error| error.at(path))?;
+    if Form::of(&archive) != Form::Pt2 {
+        return Ok(vec!["model".to_owned()]);
+    }
+    let names = archive.names().filter_map(|name| name.strip_prefix("models/")?.strip_suffix(".json"));
+    let mut names: Vec<String> = names.map(str::to_owned).collect();
+    names.sort_unstable();
+    Ok(names)
 }
 
 /// The model to read: the requested one, or `model`, or the only one.

@@ -12,7 +12,9 @@ use rustc_hash::FxHashMap;
 use super::graph::{dtype, layout};
 use super::schema::{self, PayloadConfig, PayloadMeta, parse};
 use crate::frontend::archive::Archive;
+use crate::frontend::elsewhere::Elsewhere;
 use crate::frontend::saved::{PICKLE, SavedTensor, saved_tensors};
+use crate::program::{BoundWeight, TensorMeta};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::weights::{Storage, Weight};
@@ -78,30 +80,106 @@ impl<'a> Payloads<'a> {
 /// Identifies equal weights: the start of their bytes and how they are read.
 type Identity = (usize, usize, Dtype, i64, Vec<i64>, Vec<i64>);
 
+/// The identity of a weight; None if it has no data and nothing says what memory it was.
+fn identity(weight: &Weight) -> Option<Identity> {
+    let (start, len) = match &weight.storage {
+        Storage::Absent(memory) => (usize::try_from(*memory).ok()?, 0),
+        _ if weight.is_absent() => return None,
+        storage => (storage.bytes().as_ptr() as usize, storage.bytes().len()),
+    };
+    Some((start, len, weight.dtype, weight.offset, weight.sizes.clone(), weight.strides.clone()))
+}
+
 /// All weights of a model.
 #[derive(Debug)]
 pub struct Weights<'a> {
     state: Payloads<'a>,
     constants: Payloads<'a>,
+    elsewhere: Option<Elsewhere>,
     made: FxHashMap<Identity, Arc<Weight>>,
 }
 
+/// An input of the program that is a weight.
+#[derive(Debug)]
+pub struct Wanted {
+    /// The value of the graph.
+    pub value: String,
+    /// The name in the state dict or of the constant.
+    pub name: String,
+    /// Whether it is a parameter or a persistent buffer; else a lifted constant or a nonpersistent buffer.
+    pub is_state: bool,
+    /// The position in the signature, for messages.
+    pub index: usize,
+}
+
 impl<'a> Weights<'a> {
-    /// The weights of the state dict and the constants.
-    pub fn new(state: Payloads<'a>, constants: Payloads<'a>) -> Weights<'a> {
-        Weights { state, constants, made: FxHashMap::default() }
+    /// The weights of the state dict and the constants, and those in other files, which come first.
+    pub fn new(state: Payloads<'a>, constants: Payloads<'a>, elsewhere: Option<Elsewhere>) -> Weights<'a> {
+        Weights { state, constants, elsewhere, made: FxHashMap::default() }
     }
 
-    /// A parameter or a persistent buffer.
-    pub fn state(&mut self, name: &str) -> Result<Arc<Weight>> {
-        let found = self.state.find(name).or_else(|| self.constants.find(name));
-        self.shared(name, found)
+    /// The weights that a program wants, with notes for the user. `tensors` has their types in the program.
+    pub fn resolve(
+        mut self,
+        wanted: Vec<Wanted>,
+        tensors: &FxHashMap<String, TensorMeta>,
+    ) -> Result<(Vec<BoundWeight>, Vec<String>)> {
+        let Some(mut elsewhere) = self.elsewhere.take() else {
+            let bound = wanted.into_iter().map(|wanted| {
+                let weight = self.own(&wanted)?;
+                Ok(BoundWeight { value: wanted.value, weight })
+            });
+            return Ok((bound.collect::<Result<_>>()?, Vec::new()));
+        };
+        let mut tied: FxHashMap<Identity, Vec<String>> = FxHashMap::default();
+        let mut identities = Vec::with_capacity(wanted.len());
+        for wanted in &wanted {
+            let found = self.find(wanted).and_then(Result::ok).and_then(|weight| identity(&weight));
+            if let Some(identity) = &found {
+                tied.entry(identity.clone()).or_default().push(wanted.name.clone());
+            }
+            identities.push(found);
+        }
+        let mut bound = Vec::with_capacity(wanted.len());
+        for (wanted, identity) in wanted.into_iter().zip(identities) {
+            let meta = tensors.get(&wanted.value);
+            let has_data = || self.find(&wanted).is_some_and(|found| found.is_ok_and(|weight| !weight.is_absent()));
+            let tied = identity.and_then(|identity| tied.get(&identity)).map(Vec::as_slice).unwrap_or_default();
+            // What is not in the state dict belongs to the program, unless the program has no data for it.
+            let taken = match wanted.is_state || !has_data() {
+                true => elsewhere.bind(&wanted.name, tied, meta),
+                false => None,
+            };
+            let weight = match taken {
+                Some(weight) => weight,
+                None if !has_data() => {
+                    elsewhere.miss(&wanted.name, meta);
+                    continue;
+                }
+                None => {
+                    if wanted.is_state {
+                        elsewhere.keep(&wanted.name);
+                    }
+                    self.own(&wanted)?
+                }
+            };
+            bound.push(BoundWeight { value: wanted.value, weight });
+        }
+        Ok((bound, elsewhere.finish()?))
     }
 
-    /// A lifted constant or a nonpersistent buffer.
-    pub fn constant(&mut self, name: &str) -> Result<Arc<Weight>> {
-        let found = self.constants.find(name).or_else(|| self.state.find(name));
-        self.shared(name, found)
+    /// A weight of the package: names in the state dict and those of constants are looked up in this order.
+    fn find(&self, wanted: &Wanted) -> Option<Result<Weight>> {
+        let (first, second) = match wanted.is_state {
+            true => (&self.state, &self.constants),
+            false => (&self.constants, &self.state),
+        };
+        first.find(&wanted.name).or_else(|| second.find(&wanted.name))
+    }
+
+    fn own(&mut self, wanted: &Wanted) -> Result<Arc<Weight>> {
+        let place = format!("graph_module.signature.input_specs[{}]", wanted.index);
+        self.shared(&wanted.name, self.find(wanted)).map_err(|error| error.at(place))
     }
 
     fn shared(&mut self, name: &str, found: Option<Result<Weight>>) -> Result<Arc<Weight>> {
@@ -109,16 +187,10 @@ impl<'a> Weights<'a> {
         let weight = found.ok_or_else(|| in_weight(Error::input("the archive has no data for it")))?;
         let weight = weight.map_err(in_weight)?;
         weight.check().map_err(in_weight)?;
-        let bytes = weight.storage.bytes();
-        let identity = (
-            bytes.as_ptr() as usize,
-            bytes.len(),
-            weight.dtype,
-            weight.offset,
-            weight.sizes.clone(),
-            weight.strides.clone(),
-        );
-        Ok(Arc::clone(self.made.entry(identity).or_insert_with(|| Arc::new(weight))))
+        match identity(&weight) {
+            Some(identity) => Ok(Arc::clone(self.made.entry(identity).or_insert_with(|| Arc::new(weight)))),
+            None => Ok(Arc::new(weight)),
+        }
     }
 }
 

@@ -3,10 +3,10 @@
 use crate::frontend::archive::Archive;
 
 use super::graph::{GraphReader, split};
-use super::payload::Weights;
+use super::payload::{Wanted, Weights};
 use super::schema::{self, Argument, ConstantValue, ExportedProgram, InputSpec, OutputSpec, VersionOnly, parse};
 use crate::program::validate;
-use crate::program::{Arg, BoundWeight, Input, InputKind, Output, OutputKind, Program};
+use crate::program::{Arg, Input, InputKind, Output, OutputKind, Program};
 use aten2onnx_core::error::{Error, Result};
 
 /// The schema version that this reader was written for.
@@ -65,23 +65,28 @@ fn convert(exported: ExportedProgram<'_>, weights: Weights<'_>) -> Result<Progra
     let mut reader = GraphReader::default();
     let in_graph = |error: Error| error.at("graph_module.graph");
     program.graph = reader.body(nodes, tables).map_err(in_graph)?;
-    let mut signature = Signature { reader, weights, program };
+    let mut signature = Signature { reader, wanted: Vec::new(), program };
     signature.inputs(module.signature.input_specs, inputs)?;
     signature.outputs(module.signature.output_specs, outputs)?;
-    let Signature { mut program, reader, .. } = signature;
+    let Signature { mut program, reader, wanted } = signature;
+    let (bound, notes) = weights.resolve(wanted, &program.graph.tensors)?;
+    program.weights = bound;
+    program.notes.extend(notes);
     program.hints = reader.hints;
+    program.calls = reader.calls;
     validate::names(&program).map_err(in_graph)?;
     Ok(program)
 }
 
 /// The context for inputs and outputs.
-struct Signature<'a> {
+struct Signature {
     reader: GraphReader,
-    weights: Weights<'a>,
+    /// The inputs that are weights.
+    wanted: Vec<Wanted>,
     program: Program,
 }
 
-impl Signature<'_> {
+impl Signature {
     fn inputs(&mut self, specs: Vec<InputSpec<'_>>, inputs: Vec<Argument<'_>>) -> Result<()> {
         same_length("input", specs.len(), inputs.len())?;
         for (index, (spec, input)) in specs.into_iter().zip(inputs).enumerate() {
@@ -92,7 +97,7 @@ impl Signature<'_> {
     }
 
     fn input(&mut self, spec: InputSpec<'_>, input: Argument<'_>, index: usize) -> Result<()> {
-        let (value, weight) = match spec {
+        let (value, name, is_state) = match spec {
             InputSpec::UserInput(_) => {
                 let input = self.reader.input(input, index)?;
                 self.program.graph.inputs.push(input);
@@ -103,12 +108,10 @@ impl Signature<'_> {
                 self.program.graph.inputs.push(Input { name: name.into_string(), kind });
                 return Ok(());
             }
-            InputSpec::Parameter { arg, parameter_name } => (arg, self.weights.state(&parameter_name)?),
-            InputSpec::Buffer { arg, buffer_name, persistent: true } => (arg, self.weights.state(&buffer_name)?),
-            InputSpec::Buffer { arg, buffer_name, persistent: false } => (arg, self.weights.constant(&buffer_name)?),
-            InputSpec::TensorConstant { arg, tensor_constant_name } => {
-                (arg, self.weights.constant(&tensor_constant_name)?)
-            }
+            InputSpec::Parameter { arg, parameter_name } => (arg, parameter_name, true),
+            InputSpec::Buffer { arg, buffer_name, persistent: true } => (arg, buffer_name, true),
+            InputSpec::Buffer { arg, buffer_name, persistent: false } => (arg, buffer_name, false),
+            InputSpec::TensorConstant { arg, tensor_constant_name } => (arg, tensor_constant_name, false),
             InputSpec::CustomObj { custom_obj_name } => {
                 let message = format!("the model contains `{}`, an object of a custom class", &*custom_obj_name);
                 return Err(Error::unsupported(message).help("ONNX has no such objects; do not use them in `forward`"));
@@ -119,7 +122,7 @@ impl Signature<'_> {
         if !matches!(&input, Argument::AsTensor(tensor) if *tensor.name == *value.name) {
             return Err(Error::input(format!("the graph's input {index} is not `{}`", &*value.name)));
         }
-        self.program.weights.push(BoundWeight { value: value.name.into_string(), weight });
+        self.wanted.push(Wanted { value: value.name.into_string(), name: name.into_string(), is_state, index });
         Ok(())
     }
 

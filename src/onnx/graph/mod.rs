@@ -89,6 +89,8 @@ pub struct Graph {
     pub values: Vec<ValueInfo>,
     /// The used constants and weights in order of creation.
     pub initializers: Vec<Value>,
+    /// By a result of a node, the origins of equal nodes that it stands for.
+    pub sharers: BTreeMap<Value, Vec<u32>>,
     /// Origins by [`Node::origin`].
     pub provenance: Vec<Origin>,
     /// What was replaced because the runtime lacks it or gets it wrong, and how often.

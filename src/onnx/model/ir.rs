@@ -127,6 +127,11 @@ impl Floor {
             self.require(8, || format!("the function `{}`", function.name()));
         }
         for function in &model.functions {
+            if !function.value_info.is_empty() || !function.metadata_props.is_empty() || !function.overload().is_empty()
+            {
+                self.require(10, || format!("the types inside of the function `{}`", function.name()));
+            }
+            function.value_info.iter().for_each(|info| self.value(info));
             function.node.iter().for_each(|node| self.node(node));
         }
         if let Some(graph) = &model.graph {

@@ -55,25 +55,46 @@ pub fn place_external(payloads: &[Payload<'_>]) -> Result<Vec<Place>> {
 
 /// Leaves all large tensors in their archives, if these are in `folder`.
 pub fn place_linked(payloads: &[Payload<'_>], folder: &Path) -> Result<Vec<Place>> {
-    let mut archives = Archives::new(folder);
     let mut layout = Layout::default();
-    let mut place = |payload: &Payload<'_>| match payload.place() {
-        Some((file, offset)) if payload.len() >= SMALLEST => Ok(Place::Linked(archives.link(file, offset)?)),
-        _ => layout.place(payload),
-    };
-    payloads.iter().map(&mut place).collect()
+    let mut linking = Linking::new(folder);
+    payloads.iter().map(|payload| linking.place(payload, |payload| layout.place(payload))).collect()
+}
+
+/// Leaves large tensors in the archives of one folder.
+pub struct Linking {
+    archives: Archives,
+}
+
+impl Linking {
+    /// The links of models in this folder.
+    pub fn new(folder: &Path) -> Linking {
+        Linking { archives: Archives::new(folder) }
+    }
+
+    /// The place in an archive, or another one for a tensor that no archive has as ONNX requires.
+    pub fn place<'a>(
+        &mut self,
+        payload: &Payload<'a>,
+        other: impl FnOnce(&Payload<'a>) -> Result<Place>,
+    ) -> Result<Place> {
+        match payload.place() {
+            Some((file, offset)) if payload.len() >= SMALLEST => Ok(Place::Linked(self.archives.link(file, offset)?)),
+            _ => other(payload),
+        }
+    }
 }
 
 /// The layout of an external data file.
 #[derive(Default)]
-struct Layout {
+pub struct Layout {
     end: u64,
     /// Tensors with the same bytes share them.
     known: FxHashMap<(*const u8, usize), u64>,
 }
 
 impl Layout {
-    fn place(&mut self, payload: &Payload<'_>) -> Result<Place> {
+    /// The place of the next tensor.
+    pub fn place(&mut self, payload: &Payload<'_>) -> Result<Place> {
         let len = payload.len();
         if len < SMALLEST {
             return Ok(Place::Inside);

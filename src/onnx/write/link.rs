@@ -1,7 +1,7 @@
 //! Links into archives: which archives a model may refer to, and by which relative path.
 //!
 //! ONNX's checker and runtimes accept a relative path to a regular file below the model's folder and reject symbolic
-//! and hard links for security. The archive must be in the same folder, so that both files are moved together.
+//! and hard links for security. The archive must be in the same folder or below it, so that both files are moved together.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub struct Linked {
 /// The archives that a model refers to.
 pub struct Archives {
     folder: PathBuf,
-    /// A list, because a model has one archive.
+    /// A list, because a model has few archives.
     known: Vec<(Arc<MappedFile>, Arc<str>)>,
 }
 
@@ -59,12 +59,13 @@ impl Archives {
         }
         let folder = |path: &Path| path.canonicalize().map_err(|error| cannot_link(path, &error.to_string()));
         let archive = folder(path)?;
-        if archive.parent() != Some(&folder(&self.folder)?) {
+        let Ok(below) = archive.strip_prefix(folder(&self.folder)?) else {
             let why = format!("it is not in the folder of the model, `{}`", self.folder.display());
             return refused(why, "write the model next to the archive, or omit `--external-data link`");
-        }
-        match archive.file_name().and_then(|name| name.to_str()) {
-            Some(name) => Ok(name.to_owned()),
+        };
+        let parts: Option<Vec<&str>> = below.iter().map(|part| part.to_str()).collect();
+        match parts {
+            Some(parts) => Ok(parts.join("/")),
             None => refused("its name is not UTF-8".to_owned(), "rename it, or omit `--external-data link`"),
         }
     }

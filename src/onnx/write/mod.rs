@@ -7,6 +7,7 @@
 mod external;
 mod fill;
 mod link;
+mod shared;
 mod stage;
 
 use std::fs::File;
@@ -26,6 +27,7 @@ pub use external::ExternalData;
 use external::Place;
 pub use fill::Progress;
 use fill::{Content, Meter, Piece};
+pub use shared::{Equal, write_files};
 pub use stage::discard_all;
 use stage::{Staged, io_failed};
 
@@ -141,13 +143,17 @@ impl<'a> Plan<'a> {
             }
             _ => external::place_external(&payloads)?,
         };
-        let plan = Plan::of(model, payloads, &places, &location)?;
-        match plan.model > LIMIT {
+        Plan::of(model, payloads, &places, &location)?.checked()
+    }
+
+    /// Checks that the model without external data stays within protobuf's limit.
+    fn checked(self) -> Result<Plan<'a>> {
+        match self.model > LIMIT {
             true => Err(Error::unsupported(format!(
                 "the graph alone takes {} bytes, more than protobuf's limit of 2 GiB",
-                plan.model
+                self.model
             ))),
-            false => Ok(plan),
+            false => Ok(self),
         }
     }
 
@@ -197,7 +203,11 @@ impl<'a> Plan<'a> {
 
     /// The external data file in order.
     fn data_pieces(&self) -> Vec<Piece<'_>> {
-        let mut end = 0;
+        self.data_pieces_from(0)
+    }
+
+    /// The same of a file that other models have written to up to `end`.
+    fn data_pieces_from(&self, mut end: u64) -> Vec<Piece<'_>> {
         let mut pieces = Vec::new();
         for tensor in &self.tensors {
             let Place::Beside(at) = tensor.place else { continue };
@@ -322,7 +332,7 @@ fn keep_sources(destination: &Path, model: &Model, sources: &[PathBuf]) -> Resul
 fn archive(weight: &Weight) -> Option<&MappedFile> {
     match &weight.storage {
         Storage::Mapped { file, .. } => Some(file),
-        Storage::Lent(_) | Storage::Owned(_) => None,
+        Storage::Lent(_) | Storage::Owned(_) | Storage::Absent(_) => None,
         Storage::Scaled(scaled) => archive(scaled.source()),
         Storage::Digits(digits) => archive(digits.source()),
         Storage::Computed(computed) => computed.source().and_then(archive),

@@ -42,8 +42,9 @@ impl Builder {
         let (opset, domain_versions, provenance) = (self.limits.opset, self.domains, self.origins.all);
         let replaced = self.lowerings.replaced;
         let savings = self.savings;
+        let sharers = self.sharers.into_iter().collect();
         let mut graph =
-            Graph { opset, domain_versions, body, values: infos, initializers, provenance, replaced, savings };
+            Graph { opset, domain_versions, body, values: infos, initializers, provenance, replaced, savings, sharers };
         names::assign(&mut graph, &hints, &self.outputs);
         Ok(graph)
     }

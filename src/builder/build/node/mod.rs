@@ -143,6 +143,7 @@ impl Builder {
         }
         let key = self.reuse_key(&call);
         if let Some(values) = key.as_ref().and_then(|key| self.reused(key)) {
+            self.share(&values, self.origins.current);
             return Ok(values);
         }
         let inferred = self.infer(&call)?;

@@ -43,6 +43,23 @@ impl Builder {
         self.scopes.iter().rev().find_map(|s| s.reuse.get(key)).cloned()
     }
 
+    /// Notes that results are those of a node with this origin as well.
+    pub(crate) fn share(&mut self, values: &[Value], origin: u32) {
+        for value in values {
+            let sharers = self.sharers.entry(*value).or_default();
+            if sharers.last() != Some(&origin) {
+                sharers.push(origin);
+            }
+        }
+    }
+
+    /// Notes that a result stands for another one, for those who share that.
+    pub(crate) fn share_as(&mut self, old: Value, new: Value) {
+        if let Some(sharers) = self.sharers.remove(&old) {
+            self.sharers.entry(new).or_default().extend(sharers);
+        }
+    }
+
     pub(crate) fn remember(&mut self, key: Option<Key>, values: &[Value]) {
         if let Some(key) = key {
             self.scope_mut().reuse.insert(key, values.to_vec());

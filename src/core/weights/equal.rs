@@ -1,0 +1,200 @@
+//! Whether two weights have the same bytes: by where they are, else by reading both.
+//!
+//! Bytes in memory or in a map are compared where they are, in stretches. Those that are gathered or computed are made by two threads
+//! at the same pace. Memory use does not grow with the weights.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use rustc_hash::FxHasher;
+
+use super::payload::{CHUNK, Payload, Sink};
+use super::{Storage, Weight};
+use crate::error::{Error, Kind, Result};
+
+/// The places of a weight that its fingerprint reads, and the bytes at each.
+const SAMPLES: usize = 8;
+const SAMPLE: usize = 64;
+/// The most bytes that are compared at once.
+const STRETCH: usize = 4 << 20;
+
+impl<'a> Payload<'a> {
+    /// A number that is equal for equal bytes; different bytes mostly have different ones. Reads a few pages.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        self.len().hash(&mut hasher);
+        let Some(bytes) = self.slice() else {
+            // What is made is compared with everything that is made of this size: it would have to be made for a fingerprint.
+            return hasher.finish();
+        };
+        bytes.len().hash(&mut hasher);
+        let step = (bytes.len() / SAMPLES).max(1);
+        for at in (0..bytes.len()).step_by(step) {
+            bytes.get(at..bytes.len().min(at + SAMPLE)).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+
+    /// Whether two weights have the same bytes.
+    ///
+    /// # Errors
+    /// Bytes that cannot be made.
+    pub fn same_bytes(&self, other: &Payload<'_>) -> Result<bool> {
+        if self.len() != other.len() {
+            return Ok(false);
+        }
+        if self.same_place(other) {
+            return Ok(true);
+        }
+        match (self.slice(), other.slice()) {
+            (Some(own), Some(others)) => Ok(self.same_slices(other, own, others)),
+            // A slice and elements that are made: a weight in two layouts, which are rarely equal but may be.
+            _ => made_alike(self, other),
+        }
+    }
+
+    /// Whether both are the same elements of the same storage.
+    pub fn same_place(&self, other: &Payload<'_>) -> bool {
+        if let (Some((file, at)), Some((others, other_at))) = (self.place(), other.place()) {
+            return at == other_at && (Arc::ptr_eq(file, others) || file.path == others.path);
+        }
+        let (own, others): (&Weight, &Weight) = (self.weight(), other.weight());
+        if own.storage.is_computed() || others.storage.is_computed() {
+            return match (&own.storage, &others.storage) {
+                (Storage::Scaled(a), Storage::Scaled(b)) => Arc::ptr_eq(a, b),
+                (Storage::Digits(a), Storage::Digits(b)) => Arc::ptr_eq(a, b),
+                (Storage::Computed(a), Storage::Computed(b)) => Arc::ptr_eq(a, b),
+                _ => false,
+            };
+        }
+        let start = |weight: &Weight| (weight.storage.bytes().as_ptr(), weight.storage.bytes().len());
+        let read = |weight: &Weight| (weight.dtype.bits(), weight.offset);
+        start(own) == start(others)
+            && read(own) == read(others)
+            && own.sizes == others.sizes
+            && own.strides == others.strides
+    }
+
+    fn same_slices(&self, other: &Payload<'_>, own: &[u8], others: &[u8]) -> bool {
+        let mut at = 0;
+        for (a, b) in own.chunks(STRETCH).zip(others.chunks(STRETCH)) {
+            let same = a == b;
+            self.release(at, a.len());
+            other.release(at, b.len());
+            if !same {
+                return false;
+            }
+            at += a.len();
+        }
+        true
+    }
+
+    /// Lets the system drop the pages of a part that was read.
+    fn release(&self, at: usize, len: usize) {
+        if let Some((file, start)) = self.place()
+            && len >= CHUNK
+        {
+            file.release(start as usize + at, len);
+        }
+    }
+}
+
+/// Makes both and compares them as they come.
+fn made_alike(own: &Payload<'_>, other: &Payload<'_>) -> Result<bool> {
+    let (sender, receiver) = sync_channel(1);
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut sender = Sending(sender);
+            // An error reaches the other side as the end of the bytes.
+            let _ = own.write(&mut sender);
+        });
+        let mut comparing = Comparing { receiver, rest: Vec::new(), at: 0, differ: false };
+        match other.write(&mut comparing) {
+            Ok(()) => Ok(true),
+            Err(_) if comparing.differ => Ok(false),
+            Err(error) => Err(error),
+        }
+    })
+}
+
+/// Sends what is made to the other thread.
+struct Sending(SyncSender<Vec<u8>>);
+
+impl Sink for Sending {
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        // No bytes would mean the end.
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.0.send(bytes.to_vec()).map_err(|_| Error::new(Kind::Stopped, "the bytes differ"))
+    }
+}
+
+/// Compares what it gets with what comes from the other thread.
+struct Comparing {
+    receiver: Receiver<Vec<u8>>,
+    rest: Vec<u8>,
+    at: usize,
+    differ: bool,
+}
+
+impl Sink for Comparing {
+    fn put(&mut self, mut bytes: &[u8]) -> Result<()> {
+        while !bytes.is_empty() {
+            if self.at == self.rest.len() {
+                (self.rest, self.at) = (self.receiver.recv().unwrap_or_default(), 0);
+            }
+            let there = self.rest.get(self.at..).unwrap_or_default();
+            let count = there.len().min(bytes.len());
+            let (head, tail) = bytes.split_at(count);
+            if count == 0 || there.get(..count) != Some(head) {
+                self.differ = true;
+                return Err(Error::new(Kind::Stopped, "the bytes differ"));
+            }
+            self.at += count;
+            bytes = tail;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::dtype::Dtype;
+
+    fn weight(sizes: [i64; 2], strides: [i64; 2], bytes: &[u8]) -> Weight {
+        let (sizes, strides) = (sizes.to_vec(), strides.to_vec());
+        let storage = Storage::Owned(bytes.to_vec().into());
+        Weight { name: "w".into(), dtype: Dtype::Uint8, sizes, strides, offset: 0, storage }
+    }
+
+    fn same(a: &Weight, b: &Weight) -> bool {
+        let (a, b) = (Payload::new(a).unwrap(), Payload::new(b).unwrap());
+        let same = a.same_bytes(&b).unwrap();
+        assert_eq!(same, b.same_bytes(&a).unwrap());
+        assert!(!same || a.is_made() != b.is_made() || a.fingerprint() == b.fingerprint());
+        same
+    }
+
+    #[test]
+    fn weights_are_compared_by_what_is_written() {
+        let n = 700;
+        let bytes: Vec<u8> = (0..n * n).map(|i| (i * 7 / 3) as u8).collect();
+        let plain = weight([n, n], [n, 1], &bytes);
+        assert!(same(&plain, &plain));
+        assert!(same(&plain, &weight([n, n], [n, 1], &bytes)));
+        let mut other = bytes.clone();
+        *other.last_mut().unwrap() ^= 1;
+        assert!(!same(&plain, &weight([n, n], [n, 1], &other)));
+        let turned = weight([n, n], [1, n], &bytes);
+        assert!(!same(&plain, &turned));
+        assert!(same(&turned, &weight([n, n], [1, n], &bytes)));
+        assert!(!same(&turned, &weight([n, n], [1, n], &other)));
+        let gathered: Vec<u8> = (0..n * n).map(|i| bytes[(i % n * n + i / n) as usize]).collect();
+        assert!(same(&turned, &weight([n, n], [n, 1], &gathered)));
+    }
+}
