@@ -116,7 +116,7 @@ def _calls_of_functions(exported: Any) -> Iterator[Any]:
 
     flat_apply = getattr(torch.ops.higher_order, "flat_apply", None)
     for module in exported.graph_module.modules():
-        if isinstance(module, torch.fx.GraphModule):
+        if flat_apply is not None and isinstance(module, torch.fx.GraphModule):
             yield from module.graph.find_nodes(op="call_function", target=flat_apply)
 
 

@@ -74,12 +74,12 @@ def test_a_head_and_a_tokenizer_from_the_command_line(tmp_path, capsys) -> None:
     source = tmp_path / "source"
     tiny.build("bert", transformers.AutoModelForSequenceClassification).save_pretrained(source)
     (source / "vocab.txt").write_text("[PAD]\n")
-    sys_argv, sys.argv = sys.argv, ["aten2onnx", "hf", str(source), str(tmp_path / "out"), "--opset", "14"]
+    sys_argv, sys.argv = sys.argv, ["aten2onnx", "hf", str(source), str(tmp_path / "out"), "--opset", "14", "--external-data", "always"]
     try:
         assert main() == 0
     finally:
         sys.argv = sys_argv
-    assert str(tmp_path / "out/onnx/model.onnx") in capsys.readouterr().out
+    assert {str(tmp_path / "out/onnx/model.onnx"), str(tmp_path / "out/onnx/model.onnx_data")} <= set(capsys.readouterr().out.splitlines())
     assert {"config.json", "vocab.txt"} <= {path.name for path in (tmp_path / "out").iterdir()}
     graph = onnx.load(tmp_path / "out/onnx/model.onnx").graph
     assert [value.name for value in graph.input] == ["input_ids", "attention_mask", "token_type_ids"]

@@ -87,7 +87,9 @@ def compare(model_type: str, kind: str, parts: tuple[str, ...] = ("dynamic",)) -
 
     row: dict[str, Any] = {"type": model_type, "kind": kind}
     try:
-        model = tiny.build(model_type, auto_class(kind), lambda model: (model(**Maker(model, EXAMPLE).inputs()), model(**Maker(model, SECOND).inputs())))
+        model = tiny.build(
+            model_type, auto_class(kind), lambda model: (model(**Maker(model, EXAMPLE).inputs()), model(**Maker(model, SECOND).inputs())), _changes(kind)
+        )
     except (Exception, TooLong) as error:
         return row | {"status": "not built", "reason": _short(error)}
     tiny.calm(model)
@@ -99,6 +101,11 @@ def compare(model_type: str, kind: str, parts: tuple[str, ...] = ("dynamic",)) -
         found = _within(LIMIT, lambda part=part: _part(part, model, inputs, row))  # type: ignore[misc]
         row |= found if part == "dynamic" else {part: found}
     return row
+
+
+def _changes(kind: str) -> dict[str, Any]:
+    """What a head needs in the configuration: decoders classify the last token that is no padding."""
+    return {"pad_token_id": 0} if kind == "MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES" else {}
 
 
 def _part(part: str, model: Any, inputs: list[dict[str, Any]], row: dict[str, Any]) -> dict[str, Any]:

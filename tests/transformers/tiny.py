@@ -47,6 +47,9 @@ LISTS: list[tuple[str, Any]] = [
 SPECIAL: dict[str, dict[str, Any]] = {
     "swin": {"image_size": 64, "window_size": 2, "embed_dim": 16, "depths": [1, 1], "num_heads": [2, 4], "out_features": None, "out_indices": None},
     "swinv2": {"image_size": 64, "window_size": 4, "embed_dim": 16, "depths": [1, 1], "num_heads": [2, 4]},
+    # Values have as many heads as queries.
+    "nemotron3_diarization_audio": {"num_key_value_heads": 4},
+    "nemotron3_5_transcribe_asr_audio": {"num_key_value_heads": 4},
 }
 
 

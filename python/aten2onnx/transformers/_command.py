@@ -25,6 +25,7 @@ def main(arguments: Sequence[str]) -> int:
             merge=not chosen.no_merge,
             genai=chosen.genai,
             verify=not chosen.no_verify,
+            external_data=chosen.external_data,
             trust_remote_code=chosen.trust_remote_code,
         )
     except (Error, OSError, ValueError) as error:
@@ -45,6 +46,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--opset", type=int, help="the opset, 9 to 28 (default: 18, or the nearest that the target supports)")
     parser.add_argument("--target", help="the runtime, such as `onnxruntime-1.16`")
     parser.add_argument("--mappings", action="append", default=[], help="a mapping file or folder with rules for custom operators")
+    parser.add_argument(
+        "--external-data",
+        choices=["auto", "always", "never"],
+        default="auto",
+        help="where the weights go: into the model if protobuf can hold them (auto), beside it in NAME.onnx_data (always), or into it (never)",
+    )
     parser.add_argument("--genai", action="store_true", help="also write genai_config.json for onnxruntime-genai")
     parser.add_argument("--no-merge", action="store_true", help="do not write decoder_model_merged.onnx for encoder-decoder models")
     parser.add_argument("--no-verify", action="store_true", help="do not compare with PyTorch in ONNX Runtime")
