@@ -50,7 +50,7 @@ PEAK = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=Tru
 def exported(binary, source, target, *options):
     """The peak of the resident memory in MB, which has the pages of mapped files, and the model."""
     command = [sys.executable, "-c", PEAK, binary, "export", source, "-o", target, *map(str, options)]
-    peak = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()[-1]
+    peak = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1]
     return int(peak) / 1024, onnx.load(target)
 
 
