@@ -50,7 +50,7 @@ PEAK = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=Tru
 def exported(binary, source, target, *options):
     """The peak of the resident memory in MB, which has the pages of mapped files, and the model."""
     command = [sys.executable, "-c", PEAK, binary, "export", source, "-o", target, *map(str, options)]
-    peak = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()[-1]
+    peak = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1]
     return int(peak) / 1024, onnx.load(target)
 
 
@@ -88,14 +88,14 @@ def sizes(binary, folder):
 
 
 def turns(sessions, inputs):
-    """The shortest time of each session; they take turns, so that all see the same machine."""
+    """The shortest time that the processor works for each session; they take turns, so that all see the same machine."""
     best = dict.fromkeys(sessions, float("inf"))
     for _ in range(RUNS):
         for name, session in sessions.items():
             feeds = {i.name: x.numpy() for i, x in zip(session.get_inputs(), inputs)}
-            start = time.perf_counter()
+            start = time.thread_time()
             session.run(None, feeds)
-            best[name] = min(best[name], time.perf_counter() - start)
+            best[name] = min(best[name], time.thread_time() - start)
     return best
 
 
