@@ -40,6 +40,7 @@ def export(
     external_data: bool | str = "auto",
     provenance: str = "compact",
     functions: str = "none",
+    adapters: str | None = None,
     target: str | None = None,
     static: bool | Mapping[str, int] = False,
     mappings: Paths = (),
@@ -85,6 +86,8 @@ def export(
             the rule, the PyTorch node and the source line).
         functions: Which modules become ONNX functions: "none", "modules" (all, nested) or "repeated" (the outermost of those that occur more
             than once). Modules that compute the same share one function. Inference engines inline them.
+        adapters: Keep weights with this in their names, such as "lora_", as inputs with default values, which an adapter can replace; see
+            `ONNXProgram.save_adapter`.
         target: The runtime, such as "tensorrt-8.6". It chooses the opset, and what it does not support is an error. `aten2onnx targets`
             lists the runtimes.
         static: Whether all symbolic sizes become those of the example that the program was exported with; or the sizes of some, by symbol
@@ -131,6 +134,7 @@ def export(
         "opt_level": int(optimize),
         "provenance": provenance,
         "functions": functions,
+        "adapters": adapters,
         "static": static is True,
         "dims": [f"{name}={size}" for name, size in (static.items() if isinstance(static, Mapping) else ())],
         "input_names": list(input_names or ()),

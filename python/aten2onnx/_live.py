@@ -51,20 +51,26 @@ class LiveProgram:
             if given is None:
                 described[name] = _absent(value)
                 continue
-            tensor = _on_cpu(name, given.detach())
-            storage = tensor.untyped_storage()
-            self._tensors.append((name, tensor, storage.data_ptr(), storage.nbytes()))
-            described[name] = {
-                "dtype": str(tensor.dtype).removeprefix("torch."),
-                "sizes": list(tensor.shape),
-                "strides": list(tensor.stride()),
-                "offset": tensor.storage_offset(),
-                "address": storage.data_ptr(),
-                "bytes": storage.nbytes(),
-                "absent": False,
-                "owner": tensor,
-            }
+            described[name] = facts(name, given)
+            tensor = described[name]["owner"]
+            self._tensors.append((name, tensor, described[name]["address"], described[name]["bytes"]))
         return described
+
+
+def facts(name: str, tensor: Any) -> dict[str, Any]:
+    """Describes a tensor for the native library, which reads its memory."""
+    tensor = _on_cpu(name, tensor.detach())
+    storage = tensor.untyped_storage()
+    return {
+        "dtype": str(tensor.dtype).removeprefix("torch."),
+        "sizes": list(tensor.shape),
+        "strides": list(tensor.stride()),
+        "offset": tensor.storage_offset(),
+        "address": storage.data_ptr(),
+        "bytes": storage.nbytes(),
+        "absent": False,
+        "owner": tensor,
+    }
 
 
 def _absent(tensor: Any) -> dict[str, Any]:

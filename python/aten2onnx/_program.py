@@ -66,6 +66,22 @@ class ONNXProgram:
             sizes = self._model.save(os.fspath(destination), choice, progress)
         self.report.of_files(sizes)
 
+    def save_adapter(self, path: str | os.PathLike[str], weights: str | os.PathLike[str] | Mapping[str, Any] | None = None) -> None:
+        """Writes a file `.onnx_adapter` for ONNX Runtime, with values for the weights that `adapters` kept as inputs.
+
+        Args:
+            path: The file.
+            weights: The values: a safetensors file, such as that of peft, or tensors by name (default: those of the model). The name that
+                peft gives an adapter in a module (`lora_A.default.weight`) may be left out.
+        """
+        self._check()
+        if weights is None or isinstance(weights, (str, os.PathLike)):
+            self._model.save_adapter(os.fspath(path), None if weights is None else os.fspath(weights))
+            return
+        from ._live import facts
+
+        self._model.save_adapter(os.fspath(path), None, {name: facts(name, value) for name, value in weights.items()})
+
     def initialize_inference_session(self, providers: Sequence[Any] = ("CPUExecutionProvider",), **options: Any) -> None:
         """Creates the ONNX Runtime session that calling this object uses, with the given providers and options."""
         runtime = require("onnxruntime", "running the model")

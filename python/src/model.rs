@@ -1,16 +1,19 @@
 //! An exported model as a Python object.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use aten2onnx::Dtype;
 use aten2onnx::Exported;
+use aten2onnx::export::adapters::{self, Values};
 use aten2onnx::export::many;
 use aten2onnx::proto::{ValueInfoProto, tensor_shape_proto, type_proto};
 use aten2onnx::{ExternalData, Written};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::lent::{self, Tensor};
 use crate::options::external_data;
 use crate::work;
 
@@ -44,6 +47,27 @@ impl Model {
             self.exported.write_file(&path, &mut |done, total| meter.report(done, total))
         })?;
         sizes(py, &path, &written)
+    }
+
+    /// Writes the adapter weights as a file of ONNX Runtime: with the values of a safetensors file, of tensors, or of the model.
+    #[pyo3(signature = (path, file=None, tensors=None))]
+    fn save_adapter(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        file: Option<PathBuf>,
+        tensors: Option<HashMap<String, Tensor>>,
+    ) -> PyResult<u64> {
+        work::run(py, None, |_| {
+            let given = tensors.map(lent::weights).transpose()?;
+            let given = given.map(|all| all.into_iter().map(|(name, weight)| (name, Arc::new(weight))).collect());
+            let values = match (&file, &given) {
+                (Some(file), _) => Values::File(file),
+                (None, Some(given)) => Values::Given(given),
+                (None, None) => Values::Own,
+            };
+            adapters::write(&self.exported, values, &path)
+        })
     }
 
     /// The model in one piece.

@@ -11,6 +11,7 @@ use super::export_many;
 use super::mappings::Mappings;
 use super::report::{self, Stop, stopped};
 use super::text;
+use crate::export::adapters::{self, Values};
 use crate::export::export_program;
 use crate::frontend;
 use crate::options::Options;
@@ -51,6 +52,9 @@ pub struct Args {
     /// Merge two models into one, whose input NAME, a bool, chooses the second
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "use_cache_branch")]
     pub(super) merge: Option<String>,
+    /// Write the adapter NAME.onnx_adapter next to the model, with the values of a safetensors file [with --adapters; default: lora_]
+    #[arg(long, value_name = "NAME=FILE", value_parser = adapter, conflicts_with_all = ["all", "merge"])]
+    adapter: Vec<(String, PathBuf)>,
     #[command(flatten)]
     pub(super) options: Options,
     #[command(flatten)]
@@ -72,6 +76,9 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     let options = options(args)?;
     let program = frontend::read_file(open(input)?, &options.source, &options.output.rules)?;
     let exported = export_program(program, &options)?;
+    if !args.adapter.is_empty() && is_stream(&output) {
+        return Err(Error::unsupported("adapters are written next to the model, which is a stream").into());
+    }
     if !args.quiet {
         exported.notes.iter().for_each(|text| report::note(text));
     }
@@ -81,6 +88,13 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     })?;
     if !args.quiet {
         report::say(&summary(&exported.summary(written, start), &output));
+    }
+    for (name, values) in &args.adapter {
+        let path = output.with_file_name(format!("{name}.onnx_adapter"));
+        let bytes = adapters::write(&exported, Values::File(values), &path)?;
+        if !args.quiet {
+            report::say(&format!("{}: {}", path.display(), text::bytes(bytes)));
+        }
     }
     // Freeing a large model piece by piece before the process exits would only take time.
     std::mem::forget(exported);
@@ -100,7 +114,19 @@ pub(super) fn options(args: &Args) -> Result<Options> {
     let mut options = args.options.clone();
     options.output.rules = args.mappings.rules()?;
     options.on_trace = Some(report::say);
+    if !args.adapter.is_empty() {
+        options.adapters.get_or_insert_with(|| "lora_".to_owned());
+    }
     Ok(options)
+}
+
+/// `NAME=FILE`
+fn adapter(text: &str) -> Result<(String, PathBuf), String> {
+    let (name, file) = text.split_once('=').ok_or("write NAME=FILE, such as `math=math/adapter_model.safetensors`")?;
+    if name.is_empty() || name.contains(['/', '\\']) || file.is_empty() {
+        return Err("the name is that of a file without a folder, and the file is not empty".to_owned());
+    }
+    Ok((name.to_owned(), PathBuf::from(file)))
 }
 
 /// Whether the path is stdin or stdout.

@@ -89,6 +89,14 @@ impl Exporter {
         self
     }
 
+    /// Keeps weights with this in their names, such as `lora_`, as inputs with default values, which an adapter can replace:
+    /// [`adapters::write`](super::adapters::write).
+    #[must_use]
+    pub fn adapters(mut self, pattern: impl Into<String>) -> Exporter {
+        self.options.adapters = Some(pattern.into());
+        self
+    }
+
     /// Which modules become ONNX functions.
     #[must_use]
     pub fn functions(mut self, functions: Functions) -> Exporter {

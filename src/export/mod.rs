@@ -13,6 +13,7 @@
 //! # Ok::<(), aten2onnx::error::Error>(())
 //! ```
 
+pub mod adapters;
 mod exporter;
 mod fixed;
 pub mod inspect;
@@ -75,6 +76,8 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
         names: naming::names(&graph, &options.input_names, &options.output_names)?,
     };
     let mut model = aten2onnx_onnx::model::build(&graph, &named)?;
+    adapters::add_defaults(&mut model, &program, options.adapters.as_deref())
+        .map_err(|error| error.at(program.source.clone()))?;
     let functions = modules::outlined(&mut model, &graph, &program.calls, options.functions, named.ir);
     program.notes.extend(functions.map_err(|error| error.at(program.source.clone()))?);
     if let Some(target) = options.output.target {

@@ -4,7 +4,7 @@
 
 #[doc(hidden)]
 pub mod archive;
-mod elsewhere;
+pub(crate) mod elsewhere;
 #[doc(hidden)]
 pub mod pickle;
 pub mod pt2;

@@ -12,8 +12,9 @@
 //! | messages | `model` | from a graph to messages without the bytes of weights |
 //! | reading | `targets`, `read` | runtimes by name; models of files |
 //! | writing | `write` | from messages to files |
-//! | whole models | `pack`, `merge`, `outline`, `exported` | self-contained copies of models; two models as branches of one; modules as functions; what an export ends in |
+//! | whole models | `adapter`, `pack`, `merge`, `outline`, `exported` | adapters; self-contained copies of models; two models as branches of one; modules as functions; what an export ends in |
 
+pub mod adapter;
 mod exported;
 pub mod facts;
 pub mod graph;

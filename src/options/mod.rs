@@ -105,6 +105,9 @@ pub struct Options {
     /// What nodes record about their origin
     #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "HOW", default_value_t = Provenance::Compact))]
     pub provenance: Provenance,
+    /// Keep weights with PATTERN in their names, such as `lora_`, as inputs with default values, which an adapter can replace
+    #[cfg_attr(feature = "cli", arg(long, value_name = "PATTERN"))]
+    pub adapters: Option<String>,
     /// Turn modules into ONNX functions, which inference engines inline; needs IR version 8
     #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHICH", default_value_t = Functions::None))]
     pub functions: Functions,
@@ -187,6 +190,7 @@ impl Default for Options {
             source: SourceOptions::default(),
             opt_level: 1,
             provenance: Provenance::Compact,
+            adapters: None,
             functions: Functions::None,
             dims: Vec::new(),
             fixed: false,

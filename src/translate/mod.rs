@@ -74,7 +74,7 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
     let mut translation =
         Translation { builder: &mut builder, env: FxHashMap::default(), shared: &shared, symbols: None };
     translation.inputs(&program.graph)?;
-    translation.weights(program)?;
+    translation.weights(program, options.adapters.as_deref())?;
     translation.nodes(&program.graph)?;
     translation.outputs(program)?;
     inspect(&mut builder);
@@ -151,13 +151,15 @@ impl Translation<'_> {
         Ok(())
     }
 
-    /// Weights are initializers, except those whose new value is an output: they are inputs.
-    fn weights(&mut self, program: &Program) -> Result<()> {
+    /// Weights are initializers, except those whose new value is an output, and those of adapters: they are inputs.
+    fn weights(&mut self, program: &Program, adapters: Option<&str>) -> Result<()> {
         let kept = program.graph.outputs.iter().filter_map(|output| match &output.kind {
             OutputKind::BufferMutation(name) => Some(name.as_str()),
             _ => None,
         });
         let mut kept: FxHashMap<&str, Option<Value>> = kept.map(|name| (name, None)).collect();
+        let names = program.weights.iter().map(|bound| bound.weight.name.as_str());
+        kept.extend(names.filter(|name| adapters.is_some_and(|part| name.contains(part))).map(|name| (name, None)));
         for bound in &program.weights {
             let weight = &bound.weight;
             let value = match kept.get_mut(weight.name.as_str()) {

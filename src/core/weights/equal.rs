@@ -69,12 +69,17 @@ impl<'a> Payload<'a> {
                 _ => false,
             };
         }
-        let start = |weight: &Weight| (weight.storage.bytes().as_ptr(), weight.storage.bytes().len());
+        // A file that was opened twice is mapped at two places.
+        let same_storage = match (&own.storage, &others.storage) {
+            (Storage::Mapped { file: a, start: x, len: m }, Storage::Mapped { file: b, start: y, len: n })
+                if a.is_on_disk() && b.is_on_disk() =>
+            {
+                (&a.path, x, m) == (&b.path, y, n)
+            }
+            (a, b) => (a.bytes().as_ptr(), a.bytes().len()) == (b.bytes().as_ptr(), b.bytes().len()),
+        };
         let read = |weight: &Weight| (weight.dtype.bits(), weight.offset);
-        start(own) == start(others)
-            && read(own) == read(others)
-            && own.sizes == others.sizes
-            && own.strides == others.strides
+        same_storage && read(own) == read(others) && own.sizes == others.sizes && own.strides == others.strides
     }
 
     fn same_slices(&self, other: &Payload<'_>, own: &[u8], others: &[u8]) -> bool {
@@ -178,6 +183,21 @@ mod tests {
         assert_eq!(same, b.same_bytes(&a).unwrap());
         assert!(!same || a.is_made() != b.is_made() || a.fingerprint() == b.fingerprint());
         same
+    }
+
+    #[test]
+    fn a_file_that_is_opened_twice_is_one_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("w");
+        std::fs::write(&path, [7u8; 64]).unwrap();
+        let of = |strides| {
+            let file = crate::weights::MappedFile::open(&path).unwrap();
+            Weight { storage: Storage::Mapped { file, start: 0, len: 64 }, ..weight([8, 8], strides, &[0; 64]) }
+        };
+        let same_place = |a: &Weight, b: &Weight| Payload::new(a).unwrap().same_place(&Payload::new(b).unwrap());
+        assert!(same_place(&of([8, 1]), &of([8, 1])));
+        assert!(same_place(&of([1, 8]), &of([1, 8])));
+        assert!(!same_place(&of([1, 8]), &of([8, 1])));
     }
 
     #[test]

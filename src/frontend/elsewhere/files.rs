@@ -23,6 +23,13 @@ struct Index {
 /// The length of the number before a header.
 const LENGTH: usize = 8;
 
+/// The tensors of a file, an index or a folder.
+pub fn read_all(path: &Path) -> Result<FxHashMap<String, Arc<Weight>>> {
+    let mut tensors = FxHashMap::default();
+    read(path, &mut tensors).map_err(|error| error.at(path.display().to_string()))?;
+    Ok(tensors)
+}
+
 /// Adds the tensors of a file, of the shards of an index, or of a folder.
 pub fn read(path: &Path, tensors: &mut FxHashMap<String, Arc<Weight>>) -> Result<()> {
     if path.is_dir() {

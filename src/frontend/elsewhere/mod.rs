@@ -3,7 +3,7 @@
 //! Only the headers of the files are read. A tensor is a range of a mapped file, in row-major order and little-endian, so that a model can
 //! link to it.
 
-mod files;
+pub(crate) mod files;
 mod nearest;
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::options::{SourceOptions, WeightName};
 use crate::program::TensorMeta;
 use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_core::weights::Weight;
-use nearest::nearest;
+pub(crate) use nearest::nearest;
 
 /// The most names that a message lists.
 const LISTED: usize = 5;

@@ -28,8 +28,9 @@ use external::Place;
 pub use fill::Progress;
 use fill::{Content, Meter, Piece};
 pub use shared::{Equal, write_files};
+pub(crate) use stage::Staged;
 pub use stage::discard_all;
-use stage::{Staged, io_failed};
+use stage::io_failed;
 
 /// The sizes of the written files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -148,13 +149,23 @@ impl<'a> Plan<'a> {
 
     /// Checks that the model without external data stays within protobuf's limit.
     fn checked(self) -> Result<Plan<'a>> {
-        match self.model > LIMIT {
-            true => Err(Error::unsupported(format!(
-                "the graph alone takes {} bytes, more than protobuf's limit of 2 GiB",
-                self.model
-            ))),
-            false => Ok(self),
+        self.within(LIMIT)
+    }
+
+    fn within(self, limit: u64) -> Result<Plan<'a>> {
+        if self.model <= limit {
+            return Ok(self);
         }
+        let weights: u64 = self.tensors.iter().filter_map(Tensor::field_len).sum();
+        let message = format!(
+            "the model takes {} bytes without external data, but protobuf's limit is 2 GiB: {} of its nodes, types and small constants, {} of \
+             its functions, {weights} of what it says of its weights",
+            self.model,
+            self.graph.len(),
+            self.head.len(),
+        );
+        let help = "write layers once with `--functions repeated`, or short names with `--provenance none`";
+        Err(Error::unsupported(message).help(help))
     }
 
     fn of(model: &'a Model, payloads: Vec<Payload<'a>>, places: &[Place], location: &str) -> Result<Plan<'a>> {
@@ -346,4 +357,25 @@ fn too_large() -> Error {
 fn beyond_limit(len: u64, is_file: bool) -> Error {
     let error = Error::unsupported(format!("the model takes {len} bytes, but protobuf's limit is 2 GiB"));
     error.help(if is_file { "omit `--external-data never`" } else { "write to a file: `-o model.onnx`" })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::proto::{FunctionProto, GraphProto};
+
+    #[test]
+    fn a_graph_beyond_the_limit_says_what_takes_the_bytes() {
+        let graph = GraphProto { name: Some("g".repeat(500)), ..GraphProto::default() };
+        let function = FunctionProto { name: Some("f".repeat(300)), ..FunctionProto::default() };
+        let proto = ModelProto { graph: Some(graph), functions: vec![function], ..ModelProto::default() };
+        let model = Model { proto, weights: Vec::new() };
+        let plan = || Plan::new(&model, ExternalData::Always, Some(Path::new("m.onnx"))).unwrap();
+        let len = plan().model;
+        assert!(plan().within(len).is_ok());
+        let error = plan().within(len - 1).err().unwrap();
+        assert!(error.message.starts_with(&format!("the model takes {len} bytes")), "{error}");
+        assert!(error.message.contains("503 of its nodes") && error.help.unwrap().contains("--functions repeated"));
+    }
 }
