@@ -45,7 +45,7 @@ fn about() -> String {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Export(export::Args),
+    Export(Box<export::Args>),
     Convert(convert::Args),
     Inspect(inspect::Args),
     Pack(pack::Args),

@@ -107,7 +107,8 @@ impl Builder {
         if has_bodies || schema::find(node.op).is_none() || !values().all(|value| self.ty(*value).is_tensor()) {
             return false;
         }
-        let inputs: Vec<Option<Value>> = node.inputs.iter().map(|input| input.map(|v| replacement(places, v))).collect();
+        let inputs: Vec<Option<Value>> =
+            node.inputs.iter().map(|input| input.map(|v| replacement(places, v))).collect();
         let made = match inputs.as_slice() {
             [Some(only)] if node.op == "Identity" => Ok(vec![*only]),
             _ => {
