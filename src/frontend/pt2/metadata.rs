@@ -40,7 +40,9 @@ impl ModuleStack {
     /// The stack is `key,path,type` joined by semicolons, outermost first; paths may contain commas in brackets.
     pub fn of(stack: &str) -> ModuleStack {
         let innermost = stack.rsplit(';').next().unwrap_or_default();
-        let Some([_, path, kind]) = parts(innermost) else { return ModuleStack::default() };
+        let Some([_, path, kind]) = parts(innermost).filter(|_| is_module(&innermost)) else {
+            return ModuleStack::default();
+        };
         let kept = |text: &str| Some(text).filter(is_module).map(str::to_owned);
         ModuleStack { path: kept(&plain_path(path)), kind: kept(kind), text: stack.into() }
     }
