@@ -381,7 +381,7 @@ mod weights {
 
     #[test]
     fn that_are_not_there() {
-        assert!(with(&[2], &[1], 0, &[]).contains("its data is not in the archive"));
+        assert!(with(&[2], &[1], 0, &[]).contains("it has no data: it was on the meta device"));
         let mut entries = entries(&Json::default().text());
         let config = r#"{"config": {"w": {"path_name": "../../x", "is_param": true, "use_pickle": false, "tensor_meta": null}}}"#;
         entries.push(Entry::new("m/data/weights/model_weights_config.json", config));

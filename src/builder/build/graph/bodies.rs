@@ -114,6 +114,8 @@ impl Builder {
             _ => {
                 let inputs = inputs.into_iter().map(In::from).collect();
                 let form = Form::before(self.limits.opset.saturating_add(1));
+                // The rule that made the body named the operator.
+                self.trace.announce_node();
                 self.node_in(form, node.op, inputs, node.attrs.clone(), node.outputs.len())
             }
         };
