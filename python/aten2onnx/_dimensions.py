@@ -37,9 +37,7 @@ _MASKS = r"attention_mask"
 
 def symbols(exported: Any, inputs: list[str]) -> dict[str, str]:
     """Returns a name for each symbol that is a dimension of an input, given the names of the inputs in order."""
-    values = {node.name: node.meta.get("val") for node in exported.graph.nodes if node.op == "placeholder"}
-    specs = [spec for spec in exported.graph_signature.input_specs if spec.kind.name == "USER_INPUT"]
-    shapes = {name: getattr(values.get(getattr(spec.arg, "name", None)), "shape", ()) for name, spec in zip(inputs, specs)}
+    shapes = _shapes(exported, inputs)
     found: dict[str, str] = {}
     # Masks come last: their names are those of what they mask, if torch.export knows that the sizes are equal.
     for name in sorted(shapes, key=lambda name: name.endswith("mask")):
@@ -48,6 +46,26 @@ def symbols(exported: Any, inputs: list[str]) -> dict[str, str]:
             if symbol is not None and symbol not in found:
                 found[symbol] = _free(wanted, name, axis, found)
     return found
+
+
+def constants(exported: Any, inputs: list[str]) -> list[str]:
+    """Returns a note for each dimension that has a meaning and was to be dynamic, but that torch.export made constant."""
+    shapes = _shapes(exported, inputs)
+    found: dict[str, str] = {}
+    for name, shape in shapes.items():
+        is_mask = len(shape) == 2 and re.fullmatch(_MASKS, name)
+        for axis, label in enumerate(axes(name, shapes) if is_mask else _known(name, len(shape))):
+            if label not in _FIXED and isinstance(shape[axis], int):
+                where = f"The dimension `{label}` (axis {axis} of `{name}`) is always {shape[axis]}"
+                found.setdefault(label, f"{where}: the model decides something by it when it is captured.")
+    return list(found.values())
+
+
+def _shapes(exported: Any, inputs: list[str]) -> dict[str, Any]:
+    """The shapes of the inputs, of which these are the names in order."""
+    values = {node.name: node.meta.get("val") for node in exported.graph.nodes if node.op == "placeholder"}
+    specs = [spec for spec in exported.graph_signature.input_specs if spec.kind.name == "USER_INPUT"]
+    return {name: getattr(values.get(getattr(spec.arg, "name", None)), "shape", ()) for name, spec in zip(inputs, specs)}
 
 
 def axes(name: str, shapes: Mapping[str, Any]) -> list[str]:

@@ -242,8 +242,10 @@ def captured(
     if _calls.is_auto(dynamic_shapes):
         dynamic_shapes = _calls.automatic(_shapes.named_arguments(model, args, kwargs))
     exported, notes = _capture.capture(model, args, kwargs, dynamic_shapes, strict, adopt_fixes)
-    dims = _dimensions.symbols(exported, _inputs(exported)) if _calls.is_auto(wanted) else _shapes.names(exported, dynamic_shapes)
-    return Captured(name, exported, dims, notes)
+    if not _calls.is_auto(wanted):
+        return Captured(name, exported, _shapes.names(exported, dynamic_shapes), notes)
+    inputs = _inputs(exported)
+    return Captured(name, exported, _dimensions.symbols(exported, inputs), notes + _dimensions.constants(exported, inputs))
 
 
 def _called(model: Any, name: str, call: Call, wanted: Any, strict: bool | None, adopt_fixes: bool) -> Captured:
@@ -251,8 +253,11 @@ def _called(model: Any, name: str, call: Call, wanted: Any, strict: bool | None,
     with call.traced():
         # The strict mode would trace how objects are put together, too.
         exported, notes = _capture.capture(model, (), call.kwargs, call.dynamic_shapes, bool(strict), adopt_fixes)
-    dims = _dimensions.symbols(exported, call.input_names) if _calls.is_auto(wanted) else _shapes.names(exported, call.dynamic_shapes)
-    return Captured(name, exported, dims, notes, call)
+    if not _calls.is_auto(wanted):
+        return Captured(name, exported, _shapes.names(exported, call.dynamic_shapes), notes, call)
+    # Who chooses dimensions to keep compares other sizes, too.
+    frozen = _dimensions.constants(exported, call.input_names) if wanted == "auto" else []
+    return Captured(name, exported, _dimensions.symbols(exported, call.input_names), notes + frozen, call)
 
 
 def _inputs(exported: Any) -> list[str]:

@@ -43,6 +43,17 @@ def test_a_dynamic_cache_has_names_and_dimensions() -> None:
     program.verify((), step(model, 9, 1, batch=1))
 
 
+def test_a_note_names_a_dimension_that_is_always_the_same() -> None:
+    class Chooses(nn.Module):
+        def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
+            return input_ids * 2 if input_ids.shape[1] == 8 else input_ids
+
+    program = aten2onnx.export(Chooses(), kwargs={"input_ids": torch.zeros(2, 8, dtype=torch.long)}, dynamic_shapes="auto")
+    assert program.report.inputs == [("input_ids", "int64[batch, 8]")]
+    (note,) = [note for note in program.report.notes if "is always" in note]
+    assert note.startswith("The dimension `sequence` (axis 1 of `input_ids`) is always 8:")
+
+
 def test_the_arguments_are_those_of_the_model_afterwards() -> None:
     model = llama()
     program = aten2onnx.export(model, kwargs=step(model, 5, 3), dynamic_shapes="auto")
