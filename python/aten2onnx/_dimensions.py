@@ -55,7 +55,7 @@ def constants(exported: Any, inputs: list[str]) -> list[str]:
     for name, shape in shapes.items():
         is_mask = len(shape) == 2 and re.fullmatch(_MASKS, name)
         for axis, label in enumerate(axes(name, shapes) if is_mask else _known(name, len(shape))):
-            if label not in _FIXED and isinstance(shape[axis], int):
+            if label not in _FIXED and _is_number(shape[axis]):
                 where = f"The dimension `{label}` (axis {axis} of `{name}`) is always {shape[axis]}"
                 found.setdefault(label, f"{where}: the model decides something by it when it is captured.")
     return list(found.values())
@@ -117,6 +117,11 @@ def _free(wanted: str, name: str, axis: int, found: Mapping[str, str]) -> str:
         if candidate not in found.values():
             return candidate
     return f"{plain}_{axis}_{len(found)}"
+
+
+def _is_number(size: Any) -> bool:
+    expression = getattr(getattr(size, "node", None), "expr", None)
+    return isinstance(size, int) if expression is None else bool(expression.is_number)
 
 
 def _symbol(size: Any) -> str | None:

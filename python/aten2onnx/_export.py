@@ -151,10 +151,10 @@ def export(
         with _progress.shown(progress) as shown:
             if isinstance(model, (str, os.PathLike)) or _script.is_script(model):
                 described = _script.source(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names)
-                options["source"] = {**described, "method": method, "model": model_name, "default_dtype": _script.default_dtype(model, default_dtype)}
                 if elsewhere.tensors:
                     raise InputError("tensors cannot replace the weights of a file", help="pass the program, or the paths of safetensors files")
-                options["source"] |= elsewhere.options()
+                chosen = {"method": method, "model": model_name, "default_dtype": _script.default_dtype(model, default_dtype)}
+                options["source"] = {**described, **chosen, **elsewhere.options()}
                 program = _from_file(model, rules, options, made, shown)
             else:
                 arguments = (args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict, adopt_fixes)

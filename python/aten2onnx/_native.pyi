@@ -14,6 +14,7 @@ __all__ = [
     "__version__",
     "chosen_opset",
     "main",
+    "save_many",
 ]
 
 __version__: str

@@ -45,8 +45,7 @@ def elsewhere(weights: Weights | None, names: Mapping[str, str] | None = None) -
     found = Elsewhere(names=dict(names or {}))
     if weights is None:
         return found
-    alone = isinstance(weights, (str, os.PathLike, Mapping))
-    for part in [weights] if alone else weights:
+    for part in [weights] if isinstance(weights, (str, os.PathLike, Mapping)) else weights:
         if isinstance(part, Mapping):
             found.tensors.update(part)
         elif isinstance(part, (str, os.PathLike)):
