@@ -1,38 +1,17 @@
 //! Weights in safetensors files: bound by name, checked, copied and linked.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod command;
 mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use aten2onnx::frontend::pt2;
 use aten2onnx::weights::{Payload, Weight};
+use command::{MODEL, done, failure, text};
 use safetensors::tensor::{Dtype, TensorView};
-
-const MODEL: &str = "tests/data/models/mobilenet_like.pt2";
-
-fn aten2onnx(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_aten2onnx")).current_dir(common::root()).args(arguments).output().unwrap()
-}
-
-fn failure(arguments: &[&str]) -> String {
-    let output = aten2onnx(arguments);
-    assert!(!output.status.success());
-    String::from_utf8(output.stderr).unwrap()
-}
-
-fn done(arguments: &[&str]) -> String {
-    let output = aten2onnx(arguments);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stderr).unwrap()
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
 
 fn bytes(weight: &Weight) -> Vec<u8> {
     let mut all = Vec::new();

@@ -1,33 +1,18 @@
 //! Models that point into their archive, and what makes them whole again.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod command;
 mod common;
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 use std::sync::Arc;
 
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::weights::{MappedFile, Storage, Weight};
 use aten2onnx_onnx::graph::{Graph, Source, Type, Value, ValueInfo};
 use aten2onnx_onnx::{ExternalData, ModelOptions, pack};
-
-const MODEL: &str = "tests/data/models/mobilenet_like.pt2";
-
-fn aten2onnx(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_aten2onnx")).current_dir(common::root()).args(arguments).output().unwrap()
-}
-
-fn failure(arguments: &[&str]) -> String {
-    let output = aten2onnx(arguments);
-    assert!(!output.status.success());
-    String::from_utf8(output.stderr).unwrap()
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
+use command::{MODEL, aten2onnx, failure, text};
 
 /// The archive in a folder of its own.
 fn archive() -> (tempfile::TempDir, std::path::PathBuf) {

@@ -1,21 +1,13 @@
 //! Several programs in one folder: equal weights are written once, by storage or by content.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod command;
 mod common;
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 
-const MODEL: &str = "tests/data/models/mobilenet_like.pt2";
-
-fn aten2onnx(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_aten2onnx")).current_dir(common::root()).args(arguments).output().unwrap()
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
+use command::{MODEL, aten2onnx, text};
 
 #[test]
 fn programs_with_equal_weights_share_them() {

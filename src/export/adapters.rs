@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::frontend::elsewhere;
 use crate::program::Program;
@@ -63,7 +63,6 @@ pub fn write(exported: &Exported, values: Values<'_>, path: &Path) -> Result<u64
     let by_name: FxHashMap<String, (&String, &Arc<Weight>)> =
         given.iter().map(|(name, weight)| (bare(name), (name, weight))).collect();
     let mut all = Vec::with_capacity(own.len());
-    let mut used = 0;
     for known in &own {
         let name = known.name.as_str();
         let Some((_, weight)) = by_name.get(&bare(name)) else {
@@ -79,16 +78,11 @@ pub fn write(exported: &Exported, values: Values<'_>, path: &Path) -> Result<u64
             ))
             .help("adapters of one model have one rank and dtype"));
         }
-        used += 1;
         all.push((name, &***weight));
     }
-    if used < given.len() {
-        let own: Vec<String> = own.iter().map(|known| bare(&known.name)).collect();
-        let mut rest: Vec<&String> = given.keys().filter(|name| !own.contains(&bare(name))).collect();
-        rest.sort_unstable();
-        if let Some(first) = rest.first() {
-            return Err(Error::input(format!("the model has no adapter weight `{first}`")));
-        }
+    let own: FxHashSet<String> = own.iter().map(|known| bare(&known.name)).collect();
+    if let Some(first) = given.keys().filter(|name| !own.contains(&bare(name))).min() {
+        return Err(Error::input(format!("the model has no adapter weight `{first}`")));
     }
     adapter::write(path, &all)
 }

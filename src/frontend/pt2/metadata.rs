@@ -1,6 +1,7 @@
-//! Extracts the user's source line and the module from a node's metadata.
+//! Extracts the user's source line and the modules from a node's metadata.
 //!
-//! Both are found during deserialization, so that the long texts around them are not stored.
+//! The line is found during deserialization, so that the long trace around it is not stored. The stack of modules is, until equal stacks
+//! share their calls.
 
 use std::fmt;
 
