@@ -148,6 +148,16 @@ def test_a_conversion_keeps_or_inlines_functions(tmp_path) -> None:
         torch.testing.assert_close(run(converted), expected)
 
 
+def test_a_runtime_without_functions_is_given_none(tmp_path) -> None:
+    with pytest.raises(aten2onnx.UnsupportedError, match="openvino-.* runs no functions: .*No conversion rule"):
+        exported("repeated", target="openvino")
+    exported("repeated").save(tmp_path / "repeated.onnx")
+    aten2onnx.convert(tmp_path / "repeated.onnx", tmp_path / "flat.onnx", target="openvino")
+    assert not onnx.load(tmp_path / "flat.onnx").functions
+    aten2onnx.convert(tmp_path / "repeated.onnx", tmp_path / "kept.onnx", target="onnxruntime")
+    assert onnx.load(tmp_path / "kept.onnx").functions
+
+
 def test_small_and_flat_models_say_so() -> None:
     program = aten2onnx.export(nn.ReLU(), (torch.ones(2),), functions="repeated")
     assert not program.model_proto.functions

@@ -21,7 +21,7 @@ WORKS = {"right", "nonfinite"}
 FORMS = ["constant", "computed", "symbolic", EXPORTED]
 # The tables of a release and its keys that a measurement writes. All others in the file are written by hand, and stay.
 TABLES = ("dtypes", "forms")
-KEYS = ("name", "newest_opset", "newest_ir", "lacks_dtypes", "source", "lacks")
+KEYS = ("name", "newest_opset", "newest_ir", "lacks_dtypes", "lacks_functions", "source", "lacks")
 WIDTH = 118
 
 
@@ -168,7 +168,7 @@ def short(reason):
 
 def write(runtime, what, release, limits, command, packages, facts, before="", refresh=None):
     """The text of the file. What people wrote stays as it was `before`."""
-    opset, ir, unknown = limits
+    opset, ir, unknown, functions = limits
     keys, tables = by_hand(before)
     lines = [
         f"# What {what} lacks and gets wrong, measured with models of one operator.",
@@ -182,6 +182,7 @@ def write(runtime, what, release, limits, command, packages, facts, before="", r
         f"newest_opset = {opset}",
         f"newest_ir = {ir}",
         *([f"lacks_dtypes = {value(unknown)}"] if unknown else []),
+        *([f"lacks_functions = {text(functions)}"] if functions else []),
         f"source = {text(f'measured: {command}, with {packages}')}",
         "lacks = [",
         *[f"    {text(op)}," + (f" # {reason}" if reason else "") for op, reason in facts["lacks"].items()],
@@ -267,9 +268,9 @@ def read(path):
 
 
 def limits(path):
-    """The newest opset and IR version and the unknown dtypes that the newest release of a file claims."""
+    """The newest opset and IR version, the unknown dtypes, and whether functions are lacking, as the newest release of a file claims them."""
     release = tomllib.loads(path.read_text())["release"][0]
-    return release["newest_opset"], release["newest_ir"], release.get("lacks_dtypes", [])
+    return release["newest_opset"], release["newest_ir"], release.get("lacks_dtypes", []), bool(release.get("lacks_functions"))
 
 
 def without_reasons(facts):

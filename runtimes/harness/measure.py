@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from . import environments, verdict
+from . import environments, facts_file, verdict
 from .worker import Worker
 
 # The newest that the exporter writes.
@@ -85,14 +85,16 @@ def in_force(op, opset):
 
 
 def limits(runtime):
-    """The newest opset and IR version with which the runtime runs the addition of two tensors, and the dtypes that it does not know."""
+    """The newest opset and IR version with which the runtime runs the addition of two tensors, the dtypes that it does not know, and why it
+    runs no local function, or None if it does."""
     with Worker(runtime) as worker, tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.onnx")
         opsets = [opset for opset in range(9, NEWEST_OPSET + 1) if adds(worker, path, opset, 4)]
         oldest = min(opsets, default=0)
         irs = [ir for ir in range(4, NEWEST_IR + 1) if adds(worker, path, oldest, ir)]
         unknown = [name for name, dtype in OTHER_DTYPES.items() if not multiplies(worker, path, dtype)]
-    return max(opsets, default=0), max(irs, default=0), unknown
+        functions = without_functions(worker, path)
+    return max(opsets, default=0), max(irs, default=0), unknown, functions
 
 
 def adds(worker, path, opset, ir):
@@ -105,6 +107,23 @@ def adds(worker, path, opset, ir):
     x = np.array([1, 2], "float32")
     result = worker.run(path, {"x": x, "y": x})
     return result.verdict == "ran" and verdict.compare(result.outputs, [x + x])[0] == "right"
+
+
+def without_functions(worker, path):
+    """Why the runtime does not run a model whose only node calls a local function, or None."""
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in "xyz"]
+    opsets = [helper.make_opsetid("", 13), helper.make_opsetid("local", 1)]
+    body = helper.make_node("Add", ["a", "b"], ["c"])
+    function = helper.make_function("local", "Sum", ["a", "b"], ["c"], [body], opsets[:1])
+    graph = helper.make_graph([helper.make_node("Sum", ["x", "y"], ["z"], domain="local")], "main", values[:2], values[2:])
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8, functions=[function])
+    path.write_bytes(model.SerializeToString())
+    x = np.array([1, 2], "float32")
+    result = worker.run(path, {"x": x, "y": x})
+    if result.verdict != "ran":
+        return facts_file.short(result.reason)
+    found, reason = verdict.compare(result.outputs, [x + x])
+    return None if found == "right" else reason
 
 
 def multiplies(worker, path, dtype):

@@ -35,6 +35,9 @@ fn facts(target: &Target) -> String {
     if let Some(reason) = target.symbolic {
         text.push_str(&format!("sizes     numbers: {reason}\n"));
     }
+    if let Some(reason) = target.lacks_functions {
+        text.push_str(&format!("functions none: {reason}\n"));
+    }
     if !target.lacks_dtypes.is_empty() {
         let names: Vec<String> = target.lacks_dtypes.iter().map(ToString::to_string).collect();
         text.push_str(&format!("dtypes    not {}\n", names.join(", ")));

@@ -65,6 +65,7 @@ pub fn convert(source: &Source, options: &ConvertOptions, target_opset: u32) -> 
         Some(target) => builder.set_target(target),
         None => builder.avoid_missing_kernels(),
     }
+    let inline = options.inline_functions || options.output.target.is_some_and(|t| t.lacks_functions.is_some());
     let mut conversion = Conversion {
         builder,
         options,
@@ -75,7 +76,7 @@ pub fn convert(source: &Source, options: &ConvertOptions, target_opset: u32) -> 
         types: Types::new(Sizes::of(graph, &options.dims)?),
         scopes: Scopes::default(),
         names: Names::default(),
-        functions: functions::Functions::new(model, opset, target_opset, options.inline_functions)?,
+        functions: functions::Functions::new(model, opset, target_opset, inline)?,
         problems: Problems::default(),
         trials: 0,
         read: HashSet::new(),

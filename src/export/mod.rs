@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use aten2onnx_core::error::{Error, Kind, Result};
-use aten2onnx_onnx::{Exported, ModelOptions, Summary};
+use aten2onnx_onnx::{Exported, Functions, ModelOptions, Summary};
 pub use exporter::Exporter;
 
 use crate::options::Options;
@@ -47,6 +47,9 @@ pub(crate) fn save(start: Instant, read: impl FnOnce() -> Result<Exported>, dest
 /// A damaged program, everything that the target lacks, or the refusal of a rule with its node.
 pub fn export_program(mut program: Program, options: &Options) -> Result<Exported> {
     let opset = options.output.checked_opset()?;
+    if let (Some(target), true) = (options.output.target, options.functions != Functions::None) {
+        target.check_functions()?;
+    }
     fixed::fix(&mut program, options).map_err(|error| error.at(program.source.clone()))?;
     let keep = Keep { mutations: options.keep_mutations, assertions: options.keep_assertions };
     prepare(&mut program, keep).map_err(|error| error.at(program.source.clone()))?;

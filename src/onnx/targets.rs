@@ -32,6 +32,8 @@ pub struct Target {
     pub newest_ir: Option<u32>,
     /// Dtypes that no operator takes.
     pub lacks_dtypes: &'static [Dtype],
+    /// Why it runs no model with local functions, if it runs none.
+    pub lacks_functions: Option<&'static str>,
     /// How it computes with quantized weights and activations.
     pub quantized: Quantized,
     /// Operators that are missing entirely.
@@ -252,6 +254,17 @@ impl Target {
                 )))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Checks that the runtime runs models with local functions.
+    pub fn check_functions(&self) -> Result<()> {
+        match self.lacks_functions {
+            Some(reason) => {
+                Err(Error::unsupported(format!("{} runs no functions: {reason}", self.name()))
+                    .help("omit `--functions`"))
+            }
+            None => Ok(()),
         }
     }
 

@@ -32,7 +32,7 @@ fn runtimes(schemas: &Schemas, text: &mut String) {
             let _ = writeln!(
                 text,
                 "    Target {{ runtime: {:?}, release: {:?}, what: {:?}, kernels: {}, symbolic: {:?}, oldest_opset: {}, newest_opset: {}, \
-                 newest_ir: {:?}, lacks_dtypes: {}, quantized: {}, lacks: &{:?}, avoids: {}, forms: &[{}], loses_nan: &{:?}, source: {:?} }},",
+                 newest_ir: {:?}, lacks_dtypes: {}, lacks_functions: {:?}, quantized: {}, lacks: &{:?}, avoids: {}, forms: &[{}], loses_nan: &{:?}, source: {:?} }},",
                 runtime.runtime,
                 release.name,
                 runtime.what,
@@ -42,6 +42,7 @@ fn runtimes(schemas: &Schemas, text: &mut String) {
                 release.newest_opset,
                 release.newest_ir,
                 dtypes(&release.lacks_dtypes),
+                release.lacks_functions,
                 quantized(release),
                 release.lacks,
                 avoids(&release.dtypes),

@@ -1,16 +1,17 @@
 //! Whether two weights have the same bytes: by where they are, else by reading both.
 //!
-//! Bytes in memory or in a map are compared where they are, in stretches. Those that are gathered or computed are made by two threads
-//! at the same pace. Memory use does not grow with the weights.
+//! Bytes in memory or in a map are compared where they are, in stretches, also if both weights gather them in the same order. Others
+//! that are gathered or computed are made by two threads at the same pace. Memory use does not grow with the weights.
 
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use rustc_hash::FxHasher;
 
-use super::payload::{CHUNK, Payload, Sink};
+use super::payload::{Gathered, Part, Payload, Sink};
 use super::{Storage, Weight};
 use crate::error::{Error, Kind, Result};
 
@@ -25,14 +26,16 @@ impl<'a> Payload<'a> {
     pub fn fingerprint(&self) -> u64 {
         let mut hasher = FxHasher::default();
         self.len().hash(&mut hasher);
-        let Some(bytes) = self.slice() else {
-            // What is made is compared with everything that is made of this size: it would have to be made for a fingerprint.
-            return hasher.finish();
-        };
-        bytes.len().hash(&mut hasher);
-        let step = (bytes.len() / SAMPLES).max(1);
-        for at in (0..bytes.len()).step_by(step) {
-            bytes.get(at..bytes.len().min(at + SAMPLE)).hash(&mut hasher);
+        let len = self.len() as usize;
+        for at in (0..len).step_by((len / SAMPLES).max(1)) {
+            let sample = at..len.min(at + SAMPLE);
+            match (self.slice(), self.gathered()) {
+                (Some(bytes), _) => bytes.get(sample).hash(&mut hasher),
+                (_, Some(gathered)) => gathered.made(sample).as_deref().hash(&mut hasher),
+                // What is computed is compared with everything that is computed of this size: it would have to be computed for a
+                // fingerprint.
+                _ => return hasher.finish(),
+            }
         }
         hasher.finish()
     }
@@ -48,8 +51,9 @@ impl<'a> Payload<'a> {
         if self.same_place(other) {
             return Ok(true);
         }
-        match (self.slice(), other.slice()) {
-            (Some(own), Some(others)) => Ok(self.same_slices(other, own, others)),
+        match (self.part(), other.part()) {
+            (Some(own), Some(others)) => Ok(own.same(&others)),
+            _ if self.same_source(other) => Ok(true),
             // A slice and elements that are made: a weight in two layouts, which are rarely equal but may be.
             _ => made_alike(self, other),
         }
@@ -82,27 +86,60 @@ impl<'a> Payload<'a> {
         same_storage && read(own) == read(others) && own.sizes == others.sizes && own.strides == others.strides
     }
 
-    fn same_slices(&self, other: &Payload<'_>, own: &[u8], others: &[u8]) -> bool {
-        let mut at = 0;
-        for (a, b) in own.chunks(STRETCH).zip(others.chunks(STRETCH)) {
-            let same = a == b;
-            self.release(at, a.len());
-            other.release(at, b.len());
-            if !same {
-                return false;
-            }
-            at += a.len();
-        }
-        true
+    /// Whether both gather the same elements from equal bytes. They may be equal if this is false.
+    fn same_source(&self, other: &Payload<'_>) -> bool {
+        let (Some(own), Some(others)) = (self.gathered(), other.gathered()) else { return false };
+        own.axes == others.axes && own.width == others.width && own.part.same(&others.part)
+    }
+}
+
+impl Gathered<'_> {
+    /// A range of the bytes as they are written.
+    fn made(&self, range: Range<usize>) -> Option<Vec<u8>> {
+        let elements = range.start / self.width..range.end.div_ceil(self.width);
+        let bytes = elements.clone().map(|index| self.element(index)).collect::<Option<Vec<&[u8]>>>()?.concat();
+        let first = elements.start * self.width;
+        bytes.get(range.start - first..range.end - first).map(<[u8]>::to_vec)
     }
 
-    /// Lets the system drop the pages of a part that was read.
-    fn release(&self, at: usize, len: usize) {
-        if let Some((file, start)) = self.place()
-            && len >= CHUNK
-        {
-            file.release(start as usize + at, len);
+    /// The bytes of an element, by its index in row-major order.
+    fn element(&self, mut index: usize) -> Option<&[u8]> {
+        let mut at = 0;
+        for axis in self.axes.iter().rev() {
+            at += index % axis.size * axis.step;
+            index /= axis.size;
         }
+        self.part.bytes.get(at..at + self.width)
+    }
+}
+
+impl Part<'_> {
+    /// Whether the bytes are equal. Two threads compare long ones.
+    fn same(&self, other: &Part<'_>) -> bool {
+        let len = self.bytes.len();
+        if len != other.bytes.len() {
+            return false;
+        }
+        if len < 2 * STRETCH {
+            return self.same_stretches(other);
+        }
+        let ((head, tail), (other_head, other_tail)) = (self.split_at(len / 2), other.split_at(len / 2));
+        thread::scope(|scope| {
+            let tails = scope.spawn(move || tail.same_stretches(&other_tail));
+            head.same_stretches(&other_head) && tails.join().unwrap_or(false)
+        })
+    }
+
+    fn same_stretches(&self, other: &Part<'_>) -> bool {
+        let both = self.bytes.chunks(STRETCH).zip(other.bytes.chunks(STRETCH));
+        both.enumerate().all(|(index, (a, b))| {
+            self.fetch(index * STRETCH, a.len());
+            other.fetch(index * STRETCH, b.len());
+            let same = a == b;
+            self.release(index * STRETCH, a.len());
+            other.release(index * STRETCH, b.len());
+            same
+        })
     }
 }
 
@@ -181,7 +218,7 @@ mod tests {
         let (a, b) = (Payload::new(a).unwrap(), Payload::new(b).unwrap());
         let same = a.same_bytes(&b).unwrap();
         assert_eq!(same, b.same_bytes(&a).unwrap());
-        assert!(!same || a.is_made() != b.is_made() || a.fingerprint() == b.fingerprint());
+        assert!(!same || a.fingerprint() == b.fingerprint());
         same
     }
 
@@ -213,7 +250,12 @@ mod tests {
         let turned = weight([n, n], [1, n], &bytes);
         assert!(!same(&plain, &turned));
         assert!(same(&turned, &weight([n, n], [1, n], &bytes)));
+        // Bytes that neither reads may differ.
+        let apart = |gap: u8| -> Vec<u8> { (0..4 * n).map(|i| if i % 4 < 2 { i as u8 } else { gap }).collect() };
+        assert!(same(&weight([n, 2], [4, 1], &apart(1)), &weight([n, 2], [4, 1], &apart(2))));
         assert!(!same(&turned, &weight([n, n], [1, n], &other)));
+        // Those of one size are told apart without a comparison.
+        assert_ne!(Payload::new(&turned).unwrap().fingerprint(), Payload::new(&plain).unwrap().fingerprint());
         let gathered: Vec<u8> = (0..n * n).map(|i| bytes[(i % n * n + i / n) as usize]).collect();
         assert!(same(&turned, &weight([n, n], [n, 1], &gathered)));
     }

@@ -15,10 +15,10 @@ pub struct Axis {
 /// The number of elements that are processed together, about a cache line.
 const TILE: usize = 16;
 
-/// Writes the elements of `width` bytes along these axes, starting at `start`; the last axis varies fastest.
-pub fn gather(bytes: &[u8], width: usize, start: usize, axes: &[Axis], sink: &mut dyn Sink) -> Result<()> {
+/// Writes the elements of `width` bytes along these axes; the last axis varies fastest.
+pub fn gather(bytes: &[u8], width: usize, axes: &[Axis], sink: &mut dyn Sink) -> Result<()> {
     let mut gather = Gather { bytes, width, buffer: Vec::new(), sink };
-    gather.axes(start, axes)?;
+    gather.axes(0, axes)?;
     gather.flush()
 }
 

@@ -52,6 +52,55 @@ enum Layout {
     Computed,
 }
 
+/// A part of a storage, and where it is in a file that is mapped.
+#[derive(Clone, Copy)]
+pub(super) struct Part<'a> {
+    pub bytes: &'a [u8],
+    file: Option<(&'a MappedFile, usize)>,
+}
+
+impl<'a> Part<'a> {
+    fn of(storage: &'a Storage, start: usize, len: usize) -> Option<Part<'a>> {
+        let bytes = storage.bytes().get(start..start + len)?;
+        let file = match storage {
+            Storage::Mapped { file, start: first, .. } => Some((&**file, first + start)),
+            _ => None,
+        };
+        Some(Part { bytes, file })
+    }
+
+    /// Both sides of a position in it.
+    pub fn split_at(self, at: usize) -> (Part<'a>, Part<'a>) {
+        let (head, tail) = self.bytes.split_at(at);
+        (Part { bytes: head, ..self }, Part { bytes: tail, file: self.file.map(|(file, start)| (file, start + at)) })
+    }
+
+    /// Reads the pages of a range at once.
+    pub fn fetch(&self, at: usize, len: usize) {
+        if let Some((file, start)) = self.file
+            && len >= CHUNK
+        {
+            file.fetch(start + at, len);
+        }
+    }
+
+    /// Lets the system drop the pages of a range.
+    pub fn release(&self, at: usize, len: usize) {
+        if let Some((file, start)) = self.file
+            && len >= CHUNK
+        {
+            file.release(start + at, len);
+        }
+    }
+}
+
+/// The elements that a payload gathers: the bytes from the first to the last, and how to go through them.
+pub(super) struct Gathered<'a> {
+    pub part: Part<'a>,
+    pub width: usize,
+    pub axes: &'a [Axis],
+}
+
 impl<'a> Payload<'a> {
     /// Checks a weight against its storage.
     pub fn new(weight: &'a Weight) -> Result<Payload<'a>> {
@@ -99,6 +148,20 @@ impl<'a> Payload<'a> {
         }
     }
 
+    /// The bytes of a slice.
+    pub(super) fn part(&self) -> Option<Part<'_>> {
+        let Layout::Slice { start, len } = self.layout else { return None };
+        Part::of(&self.weight.storage, start, len)
+    }
+
+    /// What is gathered, if the elements are.
+    pub(super) fn gathered(&self) -> Option<Gathered<'_>> {
+        let Layout::Strided { start, width, axes } = &self.layout else { return None };
+        let last: usize = axes.iter().map(|axis| (axis.size - 1) * axis.step).sum();
+        let part = Part::of(&self.weight.storage, *start, last + width)?;
+        Some(Gathered { part, width: *width, axes })
+    }
+
     /// Writes all bytes in order, in chunks.
     pub fn write(&self, sink: &mut dyn Sink) -> Result<()> {
         match (&self.layout, &self.weight.storage) {
@@ -108,11 +171,11 @@ impl<'a> Payload<'a> {
             (Layout::Slice { .. }, _) => {
                 self.slice().ok_or_else(outside)?.chunks(CHUNK).try_for_each(|chunk| sink.put(chunk))
             }
-            (Layout::Strided { start, width, axes }, storage) => {
-                gather::gather(storage.bytes(), *width, *start, axes, sink)?;
-                if let Storage::Mapped { file, start, len } = storage {
-                    file.release(*start, *len);
-                }
+            (Layout::Strided { .. }, _) => {
+                let Gathered { part, width, axes } = self.gathered().ok_or_else(outside)?;
+                part.fetch(0, part.bytes.len());
+                gather::gather(part.bytes, width, axes, sink)?;
+                part.release(0, part.bytes.len());
                 Ok(())
             }
             (Layout::Computed, Storage::Digits(digits)) => digits.write(sink),

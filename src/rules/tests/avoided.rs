@@ -133,6 +133,7 @@ static WITHOUT_DTYPES: Target = Target {
     oldest_opset: 9,
     newest_opset: 28,
     newest_ir: None,
+    lacks_functions: None,
     lacks_dtypes: &[Bfloat16],
     quantized: Quantized { matmul: &[], fast_matmul: &[], gather: &[], dynamic: false, unsigned: false },
     lacks: &[],

@@ -84,6 +84,8 @@ pub struct Release {
     /// Dtypes (PyTorch's names) that no operator takes.
     #[serde(default)]
     pub lacks_dtypes: Vec<String>,
+    /// Why it runs no model with local functions, if it runs none.
+    pub lacks_functions: Option<String>,
     /// The bits of the integers that its own operator `MatMulNBits` multiplies with.
     #[serde(default)]
     pub matmul_nbits: Vec<u32>,

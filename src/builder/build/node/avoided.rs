@@ -150,7 +150,8 @@ impl Builder {
             }
             Condition::Text(Name::Attribute(name), comparison, text) => {
                 let texts = call.str(name).map(|text| vec![text]).or_else(|| call.strs(name));
-                texts.is_some_and(|texts| comparison.holds_for(&texts, &(*text).to_owned()))
+                let by_default = || texts_by_default(call.form.attribute(name)?.default?);
+                texts.or_else(by_default).is_some_and(|texts| comparison.holds_for(&texts, &(*text).to_owned()))
             }
             Condition::Text(Name::Input(_), ..) => false,
         }
@@ -265,6 +266,14 @@ fn numbers_by_default(default: Default) -> Option<Vec<f64>> {
         Default::Floats(numbers) => numbers.iter().copied().map(f64::from).collect(),
         Default::Str(_) | Default::Strs(_) => return None,
     })
+}
+
+fn texts_by_default(default: Default) -> Option<Vec<String>> {
+    match default {
+        Default::Str(text) => Some(vec![text.to_owned()]),
+        Default::Strs(texts) => Some(texts.iter().map(|text| (*text).to_owned()).collect()),
+        Default::Int(_) | Default::Ints(_) | Default::Float(_) | Default::Floats(_) => None,
+    }
 }
 
 fn as_number(count: usize) -> i64 {
