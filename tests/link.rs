@@ -11,8 +11,10 @@ use std::sync::Arc;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::weights::{MappedFile, Storage, Weight};
 use aten2onnx_onnx::graph::{Graph, Source, Type, Value, ValueInfo};
+use aten2onnx_onnx::proto::ModelProto;
 use aten2onnx_onnx::{ExternalData, ModelOptions, pack};
-use command::{MODEL, aten2onnx, failure, text};
+use command::{MODEL, aten2onnx, done, failure, text};
+use prost::Message;
 
 /// The archive in a folder of its own.
 fn archive() -> (tempfile::TempDir, std::path::PathBuf) {
@@ -32,6 +34,21 @@ fn a_model_whose_weights_lie_beside_it_converts_into_a_stream() {
     let expected = streamed(text(&whole));
     assert!(!expected.is_empty());
     assert!(streamed(text(&beside)) == expected);
+}
+
+#[test]
+fn a_packed_model_keeps_its_functions() {
+    let folder = tempfile::tempdir().unwrap();
+    let [beside, packed, whole] = ["beside", "packed", "whole"].map(|name| folder.path().join(format!("{name}.onnx")));
+    let export = ["export", MODEL, "--functions", "modules", "-o"];
+    done(&[&export[..], &[text(&beside), "--external-data", "always"]].concat());
+    done(&[&export[..], &[text(&whole)]].concat());
+    done(&["pack", text(&beside), "-o", text(&packed)]);
+    let read = |path| ModelProto::decode(fs::read(path).unwrap().as_slice()).unwrap();
+    let (packed, whole) = (read(packed), read(whole));
+    assert!(!whole.functions.is_empty());
+    assert_eq!(packed.functions, whole.functions);
+    assert_eq!(packed.graph.unwrap().node, whole.graph.unwrap().node);
 }
 
 #[test]
