@@ -1,0 +1,59 @@
+"""Runs the test programs of the workspace two at a time: many of them wait for one Python process, which leaves a core idle.
+
+    python tests/lanes.py [ARGUMENTS OF cargo test]
+
+Programs are built by `cargo test --no-run` and run in the folder of their package, as cargo does; documentation tests follow. All run, even
+if one fails.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+LANES = 2
+
+
+def programs(arguments: list[str]) -> list[tuple[str, Path, Path]]:
+    """Builds the test programs. Returns their names, paths and the folders of their packages."""
+    command = ["cargo", "test", "--quiet", "--no-run", "--message-format", "json-render-diagnostics", *arguments]
+    built = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    found = []
+    for line in built.splitlines():
+        message = json.loads(line)
+        if message["reason"] == "compiler-artifact" and message["profile"]["test"] and message.get("executable"):
+            folder = Path(message["manifest_path"]).parent
+            found.append((f"{folder.name}: {message['target']['name']}", Path(message["executable"]), folder))
+    return found
+
+
+def run(program: tuple[str, Path, Path]) -> bool:
+    """Runs one program and prints what it says. Returns whether it succeeded."""
+    name, path, folder = program
+    start = time.monotonic()
+    # What cargo sets for tests that look for their package at run time.
+    environment = os.environ | {"CARGO_MANIFEST_DIR": str(folder)}
+    done = subprocess.run([path, "--quiet"], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    print(f"\n-- {name}, {time.monotonic() - start:.1f} s\n{done.stdout}", end="", flush=True)
+    return done.returncode == 0
+
+
+def main() -> int:
+    arguments = sys.argv[1:]
+    found = programs(arguments)
+    with ThreadPoolExecutor(LANES) as lanes:
+        succeeded = list(lanes.map(run, found))
+    failed = [name for (name, *_), fine in zip(found, succeeded) if not fine]
+    if subprocess.run(["cargo", "test", "--quiet", "--doc", *arguments]).returncode != 0:
+        failed.append("the documentation tests")
+    print(f"\n{len(found)} test programs" + (f"; failed: {', '.join(failed)}" if failed else ", all succeeded"))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
