@@ -2,7 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Class, visit_reads};
+use super::{Class, shared, visit_reads};
 use crate::model::Model;
 use crate::proto::{
     AttributeProto, FunctionProto, GraphProto, NodeProto, OperatorSetIdProto, TypeProto, ValueInfoProto,
@@ -24,6 +24,7 @@ pub fn emit(model: &mut Model, nodes: Vec<NodeProto>, classes: &[Class], with_ty
     let functions = classes.iter().map(|class| function(class, &imports, &types)).collect();
     graph.node = nodes;
     prune(graph);
+    shared::rename(graph, &classes.iter().map(|class| class.domain.as_str()).collect());
     model.proto.functions = functions;
     let mut domains: Vec<&str> = classes.iter().map(|class| class.domain.as_str()).collect();
     domains.sort_unstable();

@@ -2,13 +2,14 @@
 //! and leaves a call in their place.
 //!
 //! `groups` finds the nodes that one call can stand for, `form` describes them without their names, `settle` decides what is inside of a
-//! function and what is given to it, and `emit` writes the messages. Weights are always given. Two calls share a function if their nodes
-//! are the same but for weights, constants and simple attributes: class names do not count.
+//! function and what is given to it, `emit` writes the messages, and `shared` names what several calls read. Weights are always given. Two
+//! calls share a function if their nodes are the same but for weights, constants and simple attributes: class names do not count.
 
 mod emit;
 mod form;
 mod groups;
 mod settle;
+mod shared;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
