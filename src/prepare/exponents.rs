@@ -25,8 +25,12 @@ const COPIES: &[&str] = &["aten::clone", "aten::contiguous", "aten::lift_fresh_c
 /// Gives scales that are only moved the dtype of their bytes.
 pub fn as_bytes(program: &mut Program) {
     let graph = &program.graph;
-    let mut scales: FxHashSet<String> =
-        program.weights.iter().filter(|bound| bound.weight.dtype == EXPONENTS).map(|bound| bound.value.clone()).collect();
+    let mut scales: FxHashSet<String> = program
+        .weights
+        .iter()
+        .filter(|bound| bound.weight.dtype == EXPONENTS)
+        .map(|bound| bound.value.clone())
+        .collect();
     scales.extend(graph.tensors.iter().filter(|(_, meta)| meta.dtype == EXPONENTS).map(|(name, _)| name.clone()));
     if scales.is_empty() || !are_only_moved(graph, &scales) {
         return;

@@ -5,6 +5,7 @@
 
 mod activations;
 mod columns;
+mod experts;
 mod integers;
 mod lookup;
 mod narrow;
@@ -14,15 +15,18 @@ mod products;
 mod raise;
 mod rows;
 mod spread;
+mod tables;
 
 pub(super) use activations::apply as activations;
 pub(super) use columns::apply as columns;
+pub(super) use experts::apply as experts;
 pub(super) use lookup::apply as lookup;
 pub(super) use narrow::apply as narrow;
 pub(super) use nbits::apply as nbits;
 pub(super) use packed::apply as packed;
 pub(super) use products::apply as products;
 pub(super) use raise::apply as raise;
+pub(super) use tables::apply as tables;
 
 use std::sync::Arc;
 
