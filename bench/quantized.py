@@ -63,7 +63,7 @@ def saved(folder, name, **sizes):
     module, inputs, bits, _ = zoo.build(name, **sizes)
     with torch.no_grad():
         expected = module(*inputs).numpy()
-    program = torch.export.export(module, inputs, strict=False)
+    program = zoo.captured(module, inputs)
     path = str(folder / f"{name}.pt2")
     torch.export.save(program, path)
     return module, program, path, inputs, expected, bits
@@ -71,12 +71,12 @@ def saved(folder, name, **sizes):
 
 def sizes(binary, folder):
     rows = [["model", "packed checkpoint", *(f"opset {opset}" for opset in OPSETS), "to the checkpoint", "float copies"]]
-    for name in [*zoo.configs(), *zoo.LAYERS, *zoo.BYTES]:
+    for name in [*zoo.configs(), *zoo.LAYERS, *zoo.BYTES, *zoo.MX, *zoo.EXPERTS]:
         _, program, path, _, _, bits = saved(folder, name)
         packed, counts = judge.checkpoint(program, bits)
         row, copies, last = [], [], packed
         for opset in OPSETS:
-            if name in ("float8", "scaled_mm") and opset < 19:
+            if opset < zoo.oldest(name):
                 row.append("")
                 continue
             _, model = exported(binary, path, str(folder / "model.onnx"), "--opset", opset)
