@@ -96,9 +96,8 @@ impl Reader<'_, '_> {
         let mut left: Vec<Value> = counts.keys().copied().filter(is_large).collect();
         let mut seen: FxHashSet<Value> = left.iter().copied().collect();
         while let Some(value) = left.pop() {
-            // What nothing of it reads is the result.
-            let Some(count) = counts.get(&value) else { continue };
-            if self.cx.uses(value) > *count {
+            // What nothing of it reads is the result, which has one user.
+            if self.cx.uses(value) > counts.get(&value).copied().unwrap_or(1) {
                 return false;
             }
             left.extend(readers.get(&value).into_iter().flatten().copied().filter(|reader| seen.insert(*reader)));
