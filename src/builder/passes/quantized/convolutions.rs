@@ -82,7 +82,7 @@ impl Parameters {
     /// Whether the quantized numbers cannot lie outside what an activation function gives.
     fn saturates(&self, cx: &Rewriter<'_>, node: &Node) -> bool {
         let bound = |name: &str, i: usize| match node.float(name) {
-            Some(bound) => Some(f64::from(bound)),
+            Some(bound) => Some(bound),
             None => node.input(i).and_then(|value| cx.builder.constant_scalar(value)?.as_float()),
         };
         let (least, most) = match node.op {
