@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures exports of quantized models: sizes beside the packed checkpoint, float copies, memory, and latency in ONNX Runtime.
 
-    bench/quantized.py PATH-OF-aten2onnx [--into docs/quantization.md] [--only sizes|speed|images]
+    bench/quantized.py PATH-OF-aten2onnx [--into docs/quantization.md] [--only sizes|compared|speed|images]
 
 The models are those of tests/quantization/zoo.py. The Llama for speed has 13 million weights. Its latency is a ratio to the float32 export, and the
 file that ONNX Runtime's own quantizer makes of that export is measured in the same run: the sessions take turns, on one thread.
@@ -63,7 +63,7 @@ def saved(folder, name, **sizes):
     module, inputs, bits, _ = zoo.build(name, **sizes)
     with torch.no_grad():
         expected = module(*inputs).numpy()
-    program = torch.export.export(module, inputs, strict=False)
+    program = zoo.captured(module, inputs)
     path = str(folder / f"{name}.pt2")
     torch.export.save(program, path)
     return module, program, path, inputs, expected, bits
@@ -71,12 +71,12 @@ def saved(folder, name, **sizes):
 
 def sizes(binary, folder):
     rows = [["model", "packed checkpoint", *(f"opset {opset}" for opset in OPSETS), "to the checkpoint", "float copies"]]
-    for name in [*zoo.configs(), *zoo.LAYERS, *zoo.BYTES]:
+    for name in [*zoo.configs(), *zoo.LAYERS, *zoo.BYTES, *zoo.MX, *zoo.EXPERTS]:
         _, program, path, _, _, bits = saved(folder, name)
         packed, counts = judge.checkpoint(program, bits)
         row, copies, last = [], [], packed
         for opset in OPSETS:
-            if name in ("float8", "scaled_mm") and opset < 19:
+            if opset < zoo.oldest(name):
                 row.append("")
                 continue
             _, model = exported(binary, path, str(folder / "model.onnx"), "--opset", opset)
@@ -106,6 +106,41 @@ def quantizer(source, target, block, level):
     made = MatMulNBitsQuantizer(onnx.load(source), bits=4, block_size=block, is_symmetric=True, accuracy_level=level)
     made.process()
     made.model.save_model_to_file(target)
+
+
+def kinds(model):
+    """The number of nodes of each operator."""
+    return collections.Counter(f"{node.domain}::{node.op_type}" if node.domain else node.op_type for node in model.graph.node)
+
+
+def forms(model):
+    """By the value that a node makes: the operator, its attributes, and the dtypes and sizes of the constants, or the values, that it reads."""
+    constants = {t.name: (t.data_type, tuple(t.dims)) for t in model.graph.initializer}
+    attributes = lambda node: sorted((a.name, str(onnx.helper.get_attribute_value(a))) for a in node.attribute)
+    return {node.output[0]: (node.op_type, attributes(node), [constants.get(name, name) for name in node.input]) for node in model.graph.node}
+
+
+def compared(binary, folder):
+    """Files for ONNX Runtime beside those that its own quantizer makes of the float export: nothing here depends on the machine."""
+    float_module, inputs = zoo.quantized(None, **LARGE)
+    source, floats, own = str(folder / "float.pt2"), str(folder / "float.onnx"), str(folder / "own.onnx")
+    torch.export.save(torch.export.export(float_module, inputs, strict=False), source)
+    exported(binary, source, floats, "--opset", 21, "--target", "onnxruntime")
+    rows = [["model", "nodes", "nodes of its quantizer", "kinds that differ", "nodes that differ", "weights", "its weights", "file", "its file"]]
+    for name, block in (("int4_32", 32), ("int4_128", 128)):
+        _, _, path, _, _, _ = saved(folder, name, **LARGE)
+        target = str(folder / f"{name}.onnx")
+        _, ours = exported(binary, path, target, "--opset", 21, "--target", "onnxruntime")
+        quantizer(floats, own, block, None)
+        theirs = onnx.load(own)
+        mine, its = kinds(ours), kinds(theirs)
+        kinds_apart = ", ".join(f"{op} {mine[op]} and {its[op]}" for op in sorted({*mine, *its}) if mine[op] != its[op])
+        first, second = forms(ours), forms(theirs)
+        apart = [value for value in sorted({*first, *second}) if first.get(value) != second.get(value)]
+        counts, bytes_ = [str(sum(mine.values())), str(sum(its.values()))], [f"{total(ours):,}", f"{total(theirs):,}"]
+        files = [f"{os.path.getsize(target):,}", f"{os.path.getsize(own):,}"]
+        rows.append([name, *counts, kinds_apart or "none", ", ".join(apart) or "none", *bytes_, *files])
+    return table(rows)
 
 
 def speed(binary, folder):
@@ -169,14 +204,17 @@ def images(binary, folder):
     return table(rows)
 
 
+MEASURES = {"sizes": sizes, "compared": compared, "speed": speed, "images": images}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary")
     parser.add_argument("--into", type=Path, help="a page whose marked tables are replaced")
-    parser.add_argument("--only", choices=("sizes", "speed", "images"))
+    parser.add_argument("--only", choices=list(MEASURES))
     args = parser.parse_args()
     torch.manual_seed(0)
-    for name, measure in {"sizes": sizes, "speed": speed, "images": images}.items():
+    for name, measure in MEASURES.items():
         if args.only not in (None, name):
             continue
         with tempfile.TemporaryDirectory() as folder:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._capture import quiet
+from ._constants import run_decompositions
 from ._live import LiveProgram
 
 #: The results of a decomposition may need another one.
@@ -21,7 +22,7 @@ def decomposed(program: LiveProgram, name: str, blockers: Callable[[Any], list[d
             break
         done += [known for known in map(_name, table) if known not in done]
         with quiet():
-            exported = program.exported.run_decompositions(table)
+            exported = run_decompositions(program.exported, table)
         program = LiveProgram(exported, name, program.elsewhere)
     return program, done
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from . import _serialized
 from ._capture import quiet
+from ._constants import run_decompositions
 from ._errors import InputError, UnsupportedError
 from ._native import Program
 from ._weights import Elsewhere, is_absent
@@ -109,7 +110,7 @@ def _plain(exported: Any) -> Any:
         _check_import(node)
     if calls or any(map(is_traceable_wrapper_subclass, tensors)):
         with quiet():
-            return exported.run_decompositions({})
+            return run_decompositions(exported, {})
     return exported
 
 

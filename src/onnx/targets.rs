@@ -57,6 +57,8 @@ pub struct Quantized {
     pub fast_matmul: &'static [u32],
     /// The bits of the integers that its own operator `GatherBlockQuantized` looks up; none if it lacks the operator.
     pub gather: &'static [u32],
+    /// The bits of the integers that its own operator `QMoE` multiplies with; none if it lacks the operator.
+    pub experts: &'static [u32],
     /// Products with activations that are quantized while the model runs are faster as `MatMulInteger`.
     pub dynamic: bool,
     /// Operators between QuantizeLinear and DequantizeLinear compute with integers only if the activations are unsigned.

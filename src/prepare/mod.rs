@@ -2,6 +2,7 @@
 
 mod answers;
 mod dead_code;
+mod exponents;
 mod foreach;
 mod functional;
 mod split_sizes;
@@ -32,6 +33,7 @@ pub fn prepare(program: &mut Program, keep: Keep) -> Result<()> {
     wrappers::inline(program);
     vmap::to_maps(program);
     foreach::unroll(program);
+    exponents::as_bytes(program);
     // Otherwise the next pass would update views only for assertions.
     if keep.assertions {
         dead_code::report_assertions(program);

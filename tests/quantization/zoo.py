@@ -3,6 +3,9 @@ networks for images whose activations PyTorch 2 export quantization rounds too.
 
 Each is a function that returns a module, its inputs, and the bits of each element of its quantized weights.
 """
+import importlib.util
+from pathlib import Path
+
 import torch
 
 ROWS, COLUMNS, GROUP = 256, 384, 64
@@ -217,6 +220,76 @@ class Int8(torch.nn.Module):
         return torch.ops.aten._weight_int8pack_mm(x, self.weight, self.scale)
 
 
+class Mx(torch.nn.Module):
+    """A linear layer in an MX format, or in NVFP4, as torchao emulates it: the activations of MX formats are rounded too."""
+
+    def __init__(self, dtype):
+        super().__init__()
+        from torchao.prototype.mx_formats.mx_tensor import MXTensor, QuantizeTensorToMXKwargs, ScaleCalculationMode
+        from torchao.prototype.mx_formats.nvfp4_tensor import NVFP4Tensor, per_tensor_amax_to_scale
+        from torchao.quantization.quantize_.common.kernel_preference import KernelPreference
+
+        self.linear = torch.nn.Linear(ROWS, COLUMNS)
+        weight = self.linear.weight.detach()
+        if dtype is None:
+            scale = per_tensor_amax_to_scale(weight.abs().max())
+            made = NVFP4Tensor.to_nvfp4(weight, per_tensor_scale=scale, is_swizzled_scales=True)
+        else:
+            emulated, rounding = KernelPreference.EMULATED, ScaleCalculationMode.RCEIL
+            inputs = QuantizeTensorToMXKwargs(dtype, 32, rounding, emulated, True)
+            made = MXTensor.to_mx(weight, dtype, 32, rounding, emulated, inputs, True)
+        self.linear.weight = torch.nn.Parameter(made, requires_grad=False)
+
+    def forward(self, x):
+        return self.linear(x)
+
+
+class Rows(torch.nn.Module):
+    """Computes rows of floats from integers with a scale for each block of a row; two integers may share a byte."""
+
+    def __init__(self, weight, bits, block, is_packed):
+        super().__init__()
+        middle, self.is_packed, self.middle = 2 ** (bits - 1), is_packed, 2 ** (bits - 1) if is_packed else 0
+        blocks = weight.reshape(*weight.shape[:-1], -1, block or weight.shape[-1])
+        scale = blocks.abs().amax(-1, keepdim=True) / (middle - 1)
+        codes = (blocks / scale).round().clamp(-middle, middle - 1).to(torch.int8).reshape(weight.shape)
+        if is_packed:
+            codes = (codes + middle).to(torch.uint8)
+            codes = codes[..., ::2] | (codes[..., 1::2] << 4)
+        self.register_buffer("codes", codes)
+        self.register_buffer("scale", scale)
+
+    def forward(self, _):
+        codes = self.codes
+        if self.is_packed:
+            codes = torch.stack([codes & 15, codes >> 4], -1).flatten(-2).to(torch.int8) - self.middle
+        blocks = codes.reshape(*self.scale.shape[:-1], -1)
+        return (blocks.to(self.scale.dtype) * self.scale).reshape(codes.shape)
+
+
+def experts(bits, block=None, is_packed=False, form="batched_mm", kind="Mixtral", **options):
+    """A mixture of experts of transformers, whose weights are integers: torchao's classes cannot be multiplied with in batches."""
+    from torch.nn.utils import parametrize
+    from transformers import MixtralConfig, Qwen3MoeConfig
+    from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
+    from transformers.models.qwen3_moe.modeling_qwen3_moe import Qwen3MoeSparseMoeBlock
+
+    sizes = {"hidden_size": 128, "num_experts_per_tok": 2, "vocab_size": 64, "num_hidden_layers": 1}
+    if kind == "Mixtral":
+        config, block_of = MixtralConfig(**sizes, intermediate_size=192, num_local_experts=4), MixtralSparseMoeBlock
+    else:
+        config, block_of = Qwen3MoeConfig(**sizes, moe_intermediate_size=192, num_experts=4, **options), Qwen3MoeSparseMoeBlock
+    config._experts_implementation = form
+    model = block_of(config).eval()
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.1)
+    for name in ("gate_up_proj", "down_proj"):
+        rows = Rows(getattr(model.experts, name).detach(), bits, block, is_packed)
+        setattr(model.experts, name, torch.nn.Parameter(torch.zeros(1)))
+        parametrize.register_parametrization(model.experts, name, rows, unsafe=True)
+    return model, (torch.randn(1, 6, 128),)
+
+
 def settled(model, inputs):
     """A network with random weights whose normalizations have seen numbers, so that its activations do not vanish."""
     model.train()
@@ -271,13 +344,27 @@ def perceptron():
 STATIC = {"resnet": image("resnet18", xnnpack), "mobilenet": image("mobilenet_v2", xnnpack), "mobilenet_x86": image("mobilenet_v2", x86)}
 DYNAMIC = {"perceptron": perceptron}
 BYTES = {"scaled_mm": Float8, "int8_mm": Int8}
+# With the lowest opset that has all dtypes.
+MX = {"mxfp8": (torch.float8_e4m3fn, 8, 19), "mxfp4": (torch.float4_e2m1fn_x2, 4, 11), "nvfp4": (None, 4, 19)}
+# Mixtures of experts, with the bits of their weights.
+EXPERTS = {
+    "experts_int8": (8, {}),
+    "experts_int8_32": (8, {"block": 32}),
+    "experts_int4_32": (4, {"block": 32}),
+    "experts_int4_packed": (4, {"block": 32, "is_packed": True}),
+    "experts_int4_grouped": (4, {"block": 32, "form": "grouped_mm"}),
+    "experts_int4_normalized": (4, {"block": 32, "kind": "Qwen3", "norm_topk_prob": True}),
+    "experts_int4_plain": (4, {"block": 32, "kind": "Qwen3", "norm_topk_prob": False}),
+}
+# Those that become QMoE: it would round the activations for blocks of 8 bits, and other forms have no gathered weights.
+FUSED = EXPERTS.keys() - {"experts_int8_32", "experts_int4_grouped"}
 LAYERS = {"gptq": Gptq, "gptq_unordered": Unordered, "awq": Awq, "plain": Plain, "hqq": Hqq, "nf4": Nf4}
 # What becomes MatMulNBits for ONNX Runtime.
 MULTIPLIED = {"int4_32", "int4_128", "int2_32", "dynamic_int4", "embedding_int4", "gptq", "awq", "plain"}
 # What becomes a product of floats that is scaled, because MatMulNBits of 8 bits is slower.
 SCALED = {"int8", "embedding_int8", "int8_mm"}
 # Measured at two opsets, as they are captured.
-BRIEF = {"dynamic_int8", "dynamic_int8_asymmetric", "embedding_int4", "embedding_int8", *BYTES, *STATIC, *DYNAMIC}
+BRIEF = {"dynamic_int8", "dynamic_int8_asymmetric", "embedding_int4", "embedding_int8", *BYTES, *STATIC, *DYNAMIC, *MX, *EXPERTS}
 
 
 def build(name, **sizes):
@@ -285,6 +372,12 @@ def build(name, **sizes):
     torch.manual_seed(0)
     if name in LAYERS:
         return LAYERS[name]().eval(), (torch.randn(3, ROWS),), 4, 11
+    if name in MX:
+        dtype, bits, _ = MX[name]
+        return Mx(dtype).eval(), (torch.randn(3, ROWS),), bits, 11
+    if name in EXPERTS:
+        bits, options = EXPERTS[name]
+        return *experts(bits, **options), bits, 21 if bits == 4 else 11
     if name in BYTES:
         return BYTES[name]().eval(), (torch.randn(3, ROWS),), 8, 11
     if name in {**STATIC, **DYNAMIC}:
@@ -294,4 +387,21 @@ def build(name, **sizes):
 
 
 def names():
-    return [*configs(), *LAYERS, *BYTES, *STATIC, *DYNAMIC]
+    return [*configs(), *LAYERS, *BYTES, *STATIC, *DYNAMIC, *MX, *EXPERTS]
+
+
+def oldest(name):
+    """The lowest opset that has the dtypes of a model."""
+    return MX[name][2] if name in MX else 19 if name in ("float8", "scaled_mm") else 9
+
+
+def captured(module, inputs):
+    """The program that torch.export captures. Those with the classes of MX formats can only be saved decomposed, as the Python package does it."""
+    exported = torch.export.export(module, inputs, strict=False)
+    if not isinstance(module, Mx):
+        return exported
+    path = Path(__file__).resolve().parents[2] / "python/aten2onnx/_constants.py"
+    spec = importlib.util.spec_from_file_location("constants", path)
+    package = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(package)
+    return package.run_decompositions(exported, {})

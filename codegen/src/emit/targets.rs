@@ -58,10 +58,11 @@ fn runtimes(schemas: &Schemas, text: &mut String) {
 /// How a release computes with quantized weights and activations.
 fn quantized(release: &Release) -> String {
     format!(
-        "Quantized {{ matmul: &{:?}, fast_matmul: &{:?}, gather: &{:?}, dynamic: {}, unsigned: {} }}",
+        "Quantized {{ matmul: &{:?}, fast_matmul: &{:?}, gather: &{:?}, experts: &{:?}, dynamic: {}, unsigned: {} }}",
         release.matmul_nbits,
         release.fast_matmul_nbits,
         release.gather_nbits,
+        release.experts_nbits,
         release.dynamic_integers,
         release.unsigned_activations
     )

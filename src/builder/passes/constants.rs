@@ -15,12 +15,17 @@ use aten2onnx_onnx::graph::{Constant, Node, Source, Value};
 const LIMIT: u64 = 128 << 10;
 /// A result of more bytes must not be larger than what it replaces.
 const SMALL: u64 = 4 << 10;
+/// Quantized weights of fewer bytes may become larger.
+const SMALLEST: u64 = 256;
 
 pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     if let Some(constant) = content(cx, node) {
         return Some(cx.builder.intern(constant));
     }
     if node.inputs.is_empty() || !node.inputs.iter().flatten().all(|value| is_known(cx, *value)) {
+        return None;
+    }
+    if is_widened(cx, node) {
         return None;
     }
     let result = node.outputs.first().copied().flatten()?;
@@ -42,6 +47,17 @@ pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let inputs: Vec<&Constant> = inputs.iter().collect();
     let constant = evaluate(node.op, &node.attrs, &inputs, &ty)?;
     Some(cx.builder.intern(constant))
+}
+
+/// Whether quantized weights become floats, or integers of more bits on the way to them.
+fn is_widened(cx: &Rewriter<'_>, node: &Node) -> bool {
+    let Some((x, result)) = node.input(0).zip(node.outputs.first().copied().flatten()) else { return false };
+    let is_weight = match cx.builder.source(x) {
+        Source::Weight(weight) => weight.byte_len().is_some_and(|len| len >= SMALLEST),
+        _ => false,
+    };
+    let dtype = cx.dtype(x);
+    node.op == "Cast" && is_weight && dtype.is_int() && dtype.bits() <= 8 && cx.dtype(result).bits() > 8
 }
 
 /// The numbers of an integer tensor that follow from sizes. Models of others compute them with nodes (`Shape`).

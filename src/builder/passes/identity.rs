@@ -1,6 +1,6 @@
 //! Removes nodes that change nothing: Identity, transposes and reshapes to the same layout, full slices, pads of 0,
 //! expansion to the same size, products with 1, integer sums with 0, sums of one operand, `and` with true, `or` with
-//! false.
+//! false, and choices that a constant makes everywhere in the same way.
 //!
 //! It must not remove a node whose result has another type, even if that is unknown.
 
@@ -19,6 +19,7 @@ pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
         "Expand" | "Flatten" | "Reshape" | "Squeeze" | "Tile" | "Unsqueeze" => cx.same_type(x, result),
         "Slice" => cx.same_type(x, result) && has_unit_steps(cx, node),
         "Pad" => cx.same_type(x, result) && has_no_pads(cx, node),
+        "Where" => return chosen(cx, node, result),
         "Mul" => return neutral_operand(cx, node, result, 1.0),
         "And" => return neutral_operand(cx, node, result, 1.0),
         "Or" => return neutral_operand(cx, node, result, 0.0),
@@ -29,6 +30,14 @@ pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
         _ => false,
     };
     changes_nothing.then_some(x)
+}
+
+/// What a constant condition chooses everywhere.
+fn chosen(cx: &Rewriter<'_>, node: &Node, result: Value) -> Option<Value> {
+    let condition = super::constants::known(cx, node.input(0)?)?;
+    let (&first, rest) = condition.bytes().split_first()?;
+    let is_same = rest.iter().all(|byte| (*byte != 0) == (first != 0));
+    node.input(if first != 0 { 1 } else { 2 }).filter(|x| is_same && cx.same_type(*x, result))
 }
 
 fn has_unit_steps(cx: &Rewriter<'_>, node: &Node) -> bool {

@@ -61,12 +61,15 @@ const RULES: &[Rule] = &[
     casts::apply,
     constants::apply,
     weights::apply,
+    quantized::tables,
+    quantized::exponents,
     quantized::raise,
     quantized::narrow,
     quantized::products,
     quantized::nbits,
     quantized::columns,
     quantized::lookup,
+    quantized::experts,
     quantized::activations,
     sizes::apply,
     transposes::apply,
@@ -83,7 +86,7 @@ const RULES: &[Rule] = &[
 ];
 
 /// The passes of the last round, whose results the others would not recognize.
-const LAST: &[Rule] = &[quantized::packed];
+const LAST: &[Rule] = &[quantized::convolutions, quantized::packed];
 
 /// Each round sees the results of the previous one. Few models need more than four.
 const MAX_ROUNDS: usize = 12;

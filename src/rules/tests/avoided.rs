@@ -135,7 +135,7 @@ static WITHOUT_DTYPES: Target = Target {
     newest_ir: None,
     lacks_functions: None,
     lacks_dtypes: &[Bfloat16],
-    quantized: Quantized { matmul: &[], fast_matmul: &[], gather: &[], dynamic: false, unsigned: false },
+    quantized: Quantized { matmul: &[], fast_matmul: &[], gather: &[], experts: &[], dynamic: false, unsigned: false },
     lacks: &[],
     avoids: &[
         Missing { op: "NonZero", since: 13, dtypes: &[Float32, Int64], reason: "I64 is not a number" },

@@ -95,6 +95,9 @@ pub struct Release {
     /// The bits of the integers that its own operator `GatherBlockQuantized` looks up.
     #[serde(default)]
     pub gather_nbits: Vec<u32>,
+    /// The bits of the integers that its own operator `QMoE` multiplies with.
+    #[serde(default)]
+    pub experts_nbits: Vec<u32>,
     /// Products with activations that are quantized while the model runs are faster as `MatMulInteger`.
     #[serde(default)]
     pub dynamic_integers: bool,

@@ -1,8 +1,11 @@
 //! Folding of small constants, limited to results that are identical on every runtime, bit for bit.
 
+mod bits;
 mod layout;
 mod logic;
 mod numbers;
+
+pub(crate) use bits::evaluate_wrapping;
 
 use crate::build::values::constants::MAX_FOLDED;
 use crate::build::{Builder, Call};

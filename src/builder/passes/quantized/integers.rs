@@ -81,18 +81,28 @@ impl Reader<'_, '_> {
         if self.program.len() >= STEPS { None } else { self.program.push(step) }
     }
 
-    /// Whether nothing else reads the weights.
+    /// Whether nothing else reads the weights, nor what is made of them.
     fn reads_alone(&self) -> bool {
         let mut counts: FxHashMap<Value, u32> = FxHashMap::default();
-        for (_, _, value) in &self.edges {
+        let mut readers: FxHashMap<Value, Vec<Value>> = FxHashMap::default();
+        for (result, _, value) in &self.edges {
             *counts.entry(*value).or_default() += 1;
+            readers.entry(*value).or_default().push(*result);
         }
-        counts.iter().all(|(value, count)| match self.cx.builder.source(*value) {
-            Source::Weight(weight) => {
-                weight.byte_len().is_some_and(|len| len < SMALL) || self.cx.uses(*value) <= *count
+        let is_large = |value: &Value| match self.cx.builder.source(*value) {
+            Source::Weight(weight) => weight.byte_len().is_none_or(|len| len >= SMALL),
+            _ => false,
+        };
+        let mut left: Vec<Value> = counts.keys().copied().filter(is_large).collect();
+        let mut seen: FxHashSet<Value> = left.iter().copied().collect();
+        while let Some(value) = left.pop() {
+            // What nothing of it reads is the result, which has one user.
+            if self.cx.uses(value) > counts.get(&value).copied().unwrap_or(1) {
+                return false;
             }
-            _ => true,
-        })
+            left.extend(readers.get(&value).into_iter().flatten().copied().filter(|reader| seen.insert(*reader)));
+        }
+        true
     }
 
     /// The elements of a value at positions.

@@ -5,6 +5,9 @@
 
 mod activations;
 mod columns;
+mod convolutions;
+mod experts;
+mod exponents;
 mod integers;
 mod lookup;
 mod narrow;
@@ -14,15 +17,20 @@ mod products;
 mod raise;
 mod rows;
 mod spread;
+mod tables;
 
 pub(super) use activations::apply as activations;
 pub(super) use columns::apply as columns;
+pub(super) use convolutions::apply as convolutions;
+pub(super) use experts::apply as experts;
+pub(super) use exponents::apply as exponents;
 pub(super) use lookup::apply as lookup;
 pub(super) use narrow::apply as narrow;
 pub(super) use nbits::apply as nbits;
 pub(super) use packed::apply as packed;
 pub(super) use products::apply as products;
 pub(super) use raise::apply as raise;
+pub(super) use tables::apply as tables;
 
 use std::sync::Arc;
 
@@ -229,6 +237,17 @@ fn own_weight(cx: &Rewriter<'_>, value: Value) -> Option<Weight> {
 fn is_plain(node: &Node) -> bool {
     let is_one = |name: &str| node.float(name).unwrap_or(1.0) == 1.0;
     is_one("alpha") && is_one("beta") && node.int("transA").unwrap_or(0) == 0
+}
+
+/// Whether operators of integers say what DequantizeLinear cannot before opset 13: a scale for each channel of a weight. Spelled out, ONNX Runtime
+/// folds the floats of the weight, and quantizes them again with one scale. At opset 10 it even makes nodes that the opset lacks.
+fn has_integer_forms(cx: &Rewriter<'_>) -> bool {
+    let is_fused = cx.builder.quantized().unsigned;
+    match cx.builder.opset() {
+        10 => is_fused || !cx.builder.has_target(),
+        11 | 12 => is_fused,
+        _ => false,
+    }
 }
 
 /// A weight as a value.

@@ -5,7 +5,7 @@
 //! It must not change a rounded activation, nor a scale that PyTorch computes.
 
 use super::super::rewriter::Rewriter;
-use super::{Dequantized, is_plain, range, same_dtype, stored, weight};
+use super::{Dequantized, has_integer_forms, is_plain, range, same_dtype, stored, weight};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::graph::{Constant, Node, Value};
 
@@ -96,15 +96,16 @@ fn unsigned(cx: &mut Rewriter<'_>, zero: Value) -> Option<Value> {
 
 /// `x @ w`, both dequantized, or with the rows of `w` as its columns, and with a sum.
 fn dynamic(cx: &mut Rewriter<'_>, node: &Node, is_transposed: bool, sum: Option<Value>) -> Option<Value> {
-    if cx.passes.keep_weights || !cx.builder.quantized().dynamic {
+    if cx.passes.keep_weights {
         return None;
     }
     let (x, result) = (node.input(0)?, node.outputs.first().copied().flatten()?);
     let x = cx.made_by(x, "DequantizeLinear").filter(|node| node.attr("block_size").is_none())?;
     let quantize = cx.input_node(&x, 0, "QuantizeLinear").filter(|node| node.attr("block_size").is_none())?;
     let scale = x.input(1)?;
-    let is_dynamic = x.inputs.get(1..) == quantize.inputs.get(1..)
-        && weight(cx, scale).is_none()
+    let wanted = if weight(cx, scale).is_none() { cx.builder.quantized().dynamic } else { has_integer_forms(cx) };
+    let is_dynamic = wanted
+        && x.inputs.get(1..) == quantize.inputs.get(1..)
         && cx.known_sizes(scale)?.is_empty()
         && cx.dtype(result) == Dtype::Float32;
     is_dynamic.then_some(())?;

@@ -23,28 +23,40 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// A matrix whose blocks lie along rows, with integers of one of these widths in blocks of such lengths.
+    /// A matrix, or several, whose blocks lie along rows, with integers of one of these widths in blocks of such lengths.
     pub(super) fn of(widths: &[u32], parts: Dequantized, blocks: &RangeInclusive<i64>) -> Option<Rows> {
-        let (&[rows, columns], &[scales, mut count]) = (parts.codes.sizes.as_slice(), parts.scale.sizes.as_slice())
-        else {
-            return None;
-        };
-        if rows < 1 || columns < 1 || (scales != rows && scales != 1) {
-            return None;
-        }
-        let Unsigned { bits, add, zero } = Unsigned::of(widths, &parts)?;
-        // One scale for a whole row, or for other rows, is repeated.
+        let (columns, mut count) = (*parts.codes.sizes.last()?, *parts.scale.sizes.last()?);
+        // One scale for a whole row is repeated.
         if count == 1 {
             count = columns / longest(columns, *blocks.end());
         }
-        let block = columns / count;
-        let spread = |weight: Weight| -> Option<Weight> {
-            let sizes = [rows, count];
-            if weight.sizes == sizes { Some(weight) } else { viewed(&weight, |weight| expanded(weight, &sizes)) }
-        };
-        if columns % count != 0 || !blocks.contains(&block) || block.count_ones() != 1 {
+        let block = columns.checked_div(count)?;
+        let fits = columns % count == 0 && blocks.contains(&block) && block.count_ones() == 1;
+        if fits { Rows::cut(widths, parts, count) } else { None }
+    }
+
+    /// A matrix, or several, with a scale for each row, or for all.
+    pub(super) fn whole(widths: &[u32], parts: Dequantized) -> Option<Rows> {
+        let is_whole = parts.scale.sizes.last() == Some(&1);
+        let rows = if is_whole { Rows::cut(widths, parts, 1)? } else { return None };
+        // Zero points of fewer bits would share bytes with those of other rows.
+        (rows.zero.is_none() || rows.bits == 8).then_some(rows)
+    }
+
+    /// Each row is cut in so many blocks.
+    fn cut(widths: &[u32], parts: Dequantized, count: i64) -> Option<Rows> {
+        let (columns, lines) = parts.codes.sizes.split_last()?;
+        let (_, scaled) = parts.scale.sizes.split_last()?;
+        // One scale for other rows is repeated.
+        let is_one = scaled.iter().all(|n| *n == 1);
+        if parts.codes.sizes.iter().any(|n| *n < 1) || (scaled != lines && !is_one) {
             return None;
         }
+        let (block, rows, sizes) = (columns / count.max(1), lines.iter().product(), [lines, &[count]].concat());
+        let Unsigned { bits, add, zero } = Unsigned::of(widths, &parts)?;
+        let spread = |weight: Weight| -> Option<Weight> {
+            if weight.sizes == sizes { Some(weight) } else { viewed(&weight, |weight| expanded(weight, &sizes)) }
+        };
         let zero = match zero.map(|zero| spread(zero).ok_or(())).transpose().ok()? {
             Some(zero) => Some(packed(&zero, add, bits, rows, count)?),
             None => None,

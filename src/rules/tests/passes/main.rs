@@ -11,6 +11,7 @@ mod common;
 mod constants;
 mod convolution;
 mod dead;
+mod experts;
 mod gemm;
 mod heads;
 mod identity;

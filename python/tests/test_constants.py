@@ -1,0 +1,51 @@
+"""Constants that a decomposition makes are kept, although PyTorch forgets them."""
+
+from __future__ import annotations
+
+import aten2onnx
+import numpy as np
+import onnx
+import pytest
+import torch
+from aten2onnx import _constants
+
+
+class Emulated(torch.nn.Module):
+    """A linear layer with weights of 4 bits, which PyTorch emulates with tensors that it makes on the way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        from torchao.prototype.mx_formats.nvfp4_tensor import NVFP4Tensor
+
+        self.linear = torch.nn.Linear(64, 32)
+        weight = NVFP4Tensor.to_nvfp4(self.linear.weight.detach(), is_swizzled_scales=True)
+        self.linear.weight = torch.nn.Parameter(weight, requires_grad=False)
+
+    def forward(self, x):
+        return self.linear(x)
+
+
+def test_weights_of_four_bits_are_exported() -> None:
+    model, x = Emulated().eval(), torch.randn(3, 64)
+    program = aten2onnx.export(model, (x,), opset_version=21)
+    difference = np.abs(program(x)[0].numpy() - model(x).detach().numpy()).max()
+    assert difference < 1e-5
+    weights = program.model_proto.graph.initializer
+    assert [t.name for t in weights if t.data_type == onnx.TensorProto.FLOAT and np.prod(t.dims) >= 32 * 64] == []
+
+
+def test_the_program_of_the_user_stays() -> None:
+    exported = torch.export.export(Emulated().eval(), (torch.randn(3, 64),), strict=False)
+    before = dict(exported.constants)
+    decomposed = _constants.run_decompositions(exported, {})
+    assert decomposed.constants.keys() > before.keys()
+    assert exported.constants.keys() == before.keys()
+
+
+def test_other_errors_are_passed_on() -> None:
+    class Broken:
+        def run_decompositions(self, table):
+            raise ValueError("something else")
+
+    with pytest.raises(ValueError, match="something else"):
+        _constants.run_decompositions(Broken(), {})
