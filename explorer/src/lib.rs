@@ -11,3 +11,4 @@
 //! | interface | `cli` | the command `aten2onnx-explorer` |
 
 pub mod cli;
+pub mod draw;
