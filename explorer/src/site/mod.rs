@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 
 use aten2onnx_core::error::{Error, Result};
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::{Serde, merge_maps};
+use minijinja::value::{Serde, ValueKind, merge_maps};
 use minijinja::{Environment, Value};
 use serde::Serialize;
 
@@ -97,6 +97,11 @@ fn templates() -> Result<Environment<'static>> {
     for (name, text) in TEMPLATES {
         templates.add_template(name, text).map_err(wrong)?;
     }
+    // The built-in one escapes slashes, of which addresses are full.
+    templates.set_formatter(|out, _, value| match value.is_safe() || value.kind() == ValueKind::Number {
+        true => write!(out, "{value}").map_err(Into::into),
+        false => out.write_str(&highlight::escaped(&value.to_string())).map_err(Into::into),
+    });
     templates.add_filter("ticks", |text: &str| Value::from_safe_string(ticks(text)));
     templates.add_global("repository", env!("CARGO_PKG_REPOSITORY"));
     templates.add_global("version", env!("CARGO_PKG_VERSION"));
@@ -154,6 +159,7 @@ impl Site<'_> {
     fn assets(&mut self) {
         let style = format!("{}\n{}", include_str!("../../assets/site.css"), draw::STYLE);
         self.files.insert("assets/site.css".to_owned(), style.into_bytes());
+        self.files.insert("assets/icon.svg".to_owned(), include_bytes!("../../assets/icon.svg").to_vec());
         self.files.insert("assets/site.js".to_owned(), include_bytes!("../../assets/site.js").to_vec());
         // Hosts that would leave out folders with an underscore at the start, such as `_operator`, keep them because of this file.
         self.files.insert(".nojekyll".to_owned(), Vec::new());
