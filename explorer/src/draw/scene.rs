@@ -259,9 +259,10 @@ impl<'a> Item<'a> {
         let title = self.title.chars().count() as f64 * TITLE;
         let lines = self.lines.iter().map(|line| line.chars().count() as f64 * SMALL);
         let text = lines.fold(title, f64::max) + 2.0 * PADDING;
-        let inner = self.bodies.last().map_or(0.0, |last| {
-            last.at.0 + last.scene.placed.width.max(last.name.len() as f64 * SMALL) + PADDING
-        });
+        let inner = self
+            .bodies
+            .last()
+            .map_or(0.0, |last| last.at.0 + last.scene.placed.width.max(last.name.len() as f64 * SMALL) + PADDING);
         let deepest = self.bodies.iter().map(|body| body.at.1 + body.scene.placed.height + PADDING);
         let height = HEAD + LINE * self.lines.len() as f64 + if self.lines.is_empty() { 0.0 } else { 4.0 };
         (text.max(inner).max(44.0).round(), deepest.fold(height, f64::max).round())
@@ -274,7 +275,8 @@ impl<'a> Item<'a> {
         let room = if made.len() == 1 { f64::INFINITY } else { self.width / made.len() as f64 };
         let texts = made.iter().map(|value| cut(&type_text(graph.ty(*value))));
         let types = texts.enumerate().map(|(slot, text)| (spread(slot, made.len(), self.width), text));
-        self.types = types.filter(|(_, text)| !text.is_empty() && text.chars().count() as f64 * SMALL <= room).collect();
+        self.types =
+            types.filter(|(_, text)| !text.is_empty() && text.chars().count() as f64 * SMALL <= room).collect();
     }
 
     /// The width of the text right of its edge, for the distance to the next box.

@@ -104,9 +104,7 @@ impl Writer<'_> {
                 path = if within.is_empty() { at.to_string() } else { format!("{within}.{at}") };
                 let mark = self.marks.and_then(|marks| marks.get(&path));
                 let mark_class = mark.map_or(String::new(), |mark| format!(" {}", mark.class()));
-                self.put(format_args!(
-                    r#"<g class="n{mark_class}" data-n="{path}" transform="translate({x} {y})">"#
-                ));
+                self.put(format_args!(r#"<g class="n{mark_class}" data-n="{path}" transform="translate({x} {y})">"#));
                 self.put(format_args!("<title>{}</title>", escaped(&self.outputs(node))));
                 self.put(format_args!(r#"<rect width="{width}" height="{height}" rx="4"/>"#));
                 if let Some(mark) = mark {
