@@ -22,7 +22,7 @@ use aten2onnx_onnx::without_folders;
 use aten2onnx_rules::Rules;
 
 /// The contents of a program.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Inspection {
     /// The file.
     pub source: String,

@@ -146,6 +146,12 @@ impl Facts {
         Ok(Facts { modules: Module::of_onnx(&graph), weights, built, ..Facts::plain(inspection) })
     }
 
+    /// A model that could not be read, and why.
+    pub fn unread(name: &str, error: &str) -> Facts {
+        let inspection = Inspection { source: name.to_owned(), ..Inspection::default() };
+        Facts { error: Some(error.to_owned()), ..Facts::plain(inspection) }
+    }
+
     fn plain(inspection: Inspection) -> Facts {
         Facts {
             inspection,

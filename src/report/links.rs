@@ -1,11 +1,14 @@
 //! The addresses of the explorer's pages.
 
+use aten2onnx_rules::effects;
+
 /// Where the explorer is.
 pub const EXPLORER: &str = "https://aten2onnx.github.io/aten2onnx/";
 
 /// The page of an operator in the explorer: `aten/add.Tensor/` for `aten::add.Tensor`, `onnx/Gelu/` for `Gelu`,
-/// `onnx/com.microsoft/QuickGelu/` for `com.microsoft::QuickGelu`.
+/// `onnx/com.microsoft/QuickGelu/` for `com.microsoft::QuickGelu`. An operator that writes in place has the page of its functional form.
 pub fn page_of(operator: &str) -> String {
+    let operator = effects::writes(operator).and_then(|writes| writes.functional).unwrap_or(operator);
     let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '_' };
     let name = |text: &str| text.chars().map(safe).collect::<String>();
     match operator.split_once("::") {

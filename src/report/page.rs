@@ -38,11 +38,15 @@ pub fn page(facts: &Facts) -> String {
     ports(&mut html, "Inputs", &inspection.inputs);
     ports(&mut html, "Outputs", &inspection.outputs);
     symbols(&mut html, facts);
-    section(&mut html, "Opsets", |html| opsets(html, &inspection.opsets));
+    if !inspection.opsets.is_empty() {
+        section(&mut html, "Opsets", |html| opsets(html, &inspection.opsets));
+    }
     if let Some(verification) = &facts.verification {
         section(&mut html, "Compared with PyTorch", |html| compared(html, verification));
     }
-    section(&mut html, "Operators", |html| operators(html, &inspection.operators));
+    if !inspection.operators.is_empty() {
+        section(&mut html, "Operators", |html| operators(html, &inspection.operators));
+    }
     if facts.modules.count() > 0 {
         section(&mut html, "Modules", |html| {
             html.element("p", "Each module unfolds to its modules and nodes.").markup("<div class=\"tree\">");
@@ -50,7 +54,9 @@ pub fn page(facts: &Facts) -> String {
             html.markup("</div>\n");
         });
     }
-    section(&mut html, "Weights", |html| weights(html, facts));
+    if inspection.weights.tensors > 0 {
+        section(&mut html, "Weights", |html| weights(html, facts));
+    }
     if let Some(built) = &facts.built {
         section(&mut html, &format!("The model at opset {}", built.opset), |html| passes(html, built));
     }
