@@ -12,3 +12,5 @@
 
 pub mod cli;
 pub mod draw;
+pub mod facts;
+pub mod site;

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use aten2onnx_core::error::{Error, Result};
+use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_opmap::Checked;
 use aten2onnx_opmap::coverage::by_dtype::{ByDtype, by_dtype};
 use aten2onnx_opmap::tree::{Example, Target};
@@ -64,8 +64,7 @@ impl Facts {
             return Err(error.help("name an overload (`aten::add.Tensor`) or an ONNX operator (`Resize`)"));
         }
         let project = rules.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let levels = project.join("docs/verified.json");
-        let text = std::fs::read_to_string(&levels).map_err(|e| Error::io(&levels.display().to_string(), &e))?;
+        let text = read(&project.join("docs/verified.json"))?;
         let runs = run::all(&set, only);
         Ok(Facts {
             items: Items::of(checked),
@@ -85,6 +84,14 @@ impl Facts {
         self.set.checked()
     }
 
+    /// A file of the project.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn read(&self, path: &str) -> Result<String> {
+        read(&self.project.join(path))
+    }
+
     /// The opsets, oldest first.
     pub fn opsets(&self) -> Vec<u32> {
         let opsets = &self.checked().schemas.opsets;
@@ -101,6 +108,10 @@ impl Facts {
     pub fn levels(&self, overload: &str) -> Vec<Level> {
         levels(self, overload)
     }
+}
+
+fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).map_err(|e| Error::new(Kind::Io, format!("{}: {e}", path.display())))
 }
 
 /// The overload or operator of an example.

@@ -59,10 +59,7 @@ pub fn all(set: &Arc<MappingFiles>, only: &[String]) -> Vec<Run> {
 }
 
 /// A function of each example, on all processors.
-pub(super) fn in_parallel<T: Send>(
-    set: &Arc<MappingFiles>,
-    of: impl Fn(&Rules, &Example) -> T + Sync,
-) -> Vec<T> {
+pub(super) fn in_parallel<T: Send>(set: &Arc<MappingFiles>, of: impl Fn(&Rules, &Example) -> T + Sync) -> Vec<T> {
     let examples = &set.checked().program.examples;
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     // Neighbours cost about the same, so threads take turns.

@@ -75,7 +75,8 @@ pub fn uses(set: &Arc<MappingFiles>, only: &[String]) -> BTreeMap<String, Vec<Us
         if made.is_empty() {
             continue;
         }
-        let uses = all.entry(super::target(example).to_owned()).or_insert_with(|| targets.iter().map(|t| none(t)).collect());
+        let uses =
+            all.entry(super::target(example).to_owned()).or_insert_with(|| targets.iter().map(|t| none(t)).collect());
         uses.iter_mut().zip(made).for_each(|(use_, made)| use_.add(made));
     }
     all

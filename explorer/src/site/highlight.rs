@@ -9,9 +9,43 @@ use crate::facts::Facts;
 
 /// The words of the language.
 const KEYWORDS: [&str; 37] = [
-    "avoided", "because", "before", "else", "emits", "example", "extern", "fact", "fail", "false", "fn", "fold", "for", "from", "graph",
-    "if", "ignore", "import_domain", "in", "let", "lower", "map", "match", "None", "opset", "outputs", "pub", "raise", "rewrite", "same",
-    "since", "true", "unsupported", "update", "view", "with", "write",
+    "avoided",
+    "because",
+    "before",
+    "else",
+    "emits",
+    "example",
+    "extern",
+    "fact",
+    "fail",
+    "false",
+    "fn",
+    "fold",
+    "for",
+    "from",
+    "graph",
+    "if",
+    "ignore",
+    "import_domain",
+    "in",
+    "let",
+    "lower",
+    "map",
+    "match",
+    "None",
+    "opset",
+    "outputs",
+    "pub",
+    "raise",
+    "rewrite",
+    "same",
+    "since",
+    "true",
+    "unsupported",
+    "update",
+    "view",
+    "with",
+    "write",
 ];
 
 /// Turns text into HTML, for pages at one depth.
@@ -109,8 +143,9 @@ fn overload(text: &str, tokens: &[Token], program: &Program) -> Option<(String, 
     if tokens.get(1)?.text(text) != "::" {
         return None;
     }
-    let is_known =
-        |name: &str| program.map(name).is_some() || program.unsupported.iter().any(|unsupported| unsupported.name == name);
+    let is_known = |name: &str| {
+        program.map(name).is_some() || program.unsupported.iter().any(|unsupported| unsupported.name == name)
+    };
     [5, 3].into_iter().find_map(|count| Some((joined(count).filter(|name| is_known(name))?.to_owned(), count)))
 }
 

@@ -104,10 +104,13 @@ fn close_heading<'e>(
     slugs: &mut BTreeMap<String, usize>,
     events: &mut Vec<Event<'e>>,
 ) {
-    let text: String = inner.iter().filter_map(|event| match event {
-        Event::Text(text) | Event::Code(text) => Some(text.as_ref()),
-        _ => None,
-    }).collect();
+    let text: String = inner
+        .iter()
+        .filter_map(|event| match event {
+            Event::Text(text) | Event::Code(text) => Some(text.as_ref()),
+            _ => None,
+        })
+        .collect();
     if level == HeadingLevel::H1 && document.title.is_empty() {
         document.title = text;
         return;
@@ -149,7 +152,8 @@ impl Place<'_> {
         if link.contains("://") || link.starts_with('#') || link.starts_with("mailto:") {
             return link.to_owned();
         }
-        let (path, anchor) = link.split_once('#').map_or((link, String::new()), |(path, anchor)| (path, format!("#{anchor}")));
+        let (path, anchor) =
+            link.split_once('#').map_or((link, String::new()), |(path, anchor)| (path, format!("#{anchor}")));
         let file = self.resolved(path);
         match file.as_str() {
             "docs/operators.md" => format!("{}coverage/index.html", self.root),
@@ -180,7 +184,8 @@ impl Place<'_> {
         if aten2onnx_opmap::explain::codes().contains(&code) {
             return Some(urls::error(code));
         }
-        let is_operator = code.starts_with(|c: char| c.is_ascii_uppercase()) && !checked.schemas.onnx.versions(code).is_empty();
+        let is_operator =
+            code.starts_with(|c: char| c.is_ascii_uppercase()) && !checked.schemas.onnx.versions(code).is_empty();
         is_operator.then(|| urls::operator(code))
     }
 }

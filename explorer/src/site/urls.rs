@@ -13,7 +13,7 @@ pub fn overload(name: &str) -> String {
 /// The page of an ONNX operator: `onnx/Resize/index.html`.
 pub fn operator(name: &str) -> String {
     match name.split_once("::") {
-        Some((domain, op)) => format!("{domain}/{}/index.html", segment(op)),
+        Some((domain, op)) => format!("onnx/{}/{}/index.html", segment(domain), segment(op)),
         None => format!("onnx/{}/index.html", segment(name)),
     }
 }
@@ -63,5 +63,5 @@ pub fn root_of(page: &str) -> String {
 /// A name as a part of a path, on any file system.
 fn segment(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
-    name.chars().map(|c| if is_plain(c) { c } else { '-' }).collect()
+    name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
 }
