@@ -49,7 +49,10 @@ fn has(page: &str, texts: &[&str]) {
 fn a_page_of_a_program_has_all_parts() {
     let folder = tempfile::tempdir().unwrap();
     let page = page(folder.path(), &["inspect", MODEL], "--html");
-    has(&page, &["<h2>Inputs</h2>", "float32[s77, 3, 64, 64]", "<h2>Opsets</h2>", "<h2>Modules</h2>", "<h2>Weights</h2>"]);
+    has(
+        &page,
+        &["<h2>Inputs</h2>", "float32[s77, 3, 64, 64]", "<h2>Opsets</h2>", "<h2>Modules</h2>", "<h2>Weights</h2>"],
+    );
     has(&page, &["classifier.0.weight", "Each module unfolds", "The model at opset 18", "nodes as the rules build it"]);
     // The page of the functional operator is that of the one in place.
     has(&page, &[&format!("{EXPLORER}aten/hardswish/"), &format!("{EXPLORER}onnx/Conv/")]);
