@@ -158,13 +158,44 @@ function filter(input) {
   apply();
 }
 
+const classes = { a: 'added', r: 'removed', c: 'changed' };
+const operators = new Map((window.SEARCH || []).filter(entry => entry[0] === 'onnx').map(entry => [entry[1], entry[2]]));
+
+/** Makes each line of a node an element with the node's path, and its operator a link. */
+function lines(pre) {
+  const paths = pre.dataset.paths.split(' ');
+  const code = pre.firstElementChild;
+  const pieces = code.textContent.split(/(?<=\n)/).map((text, index) => {
+    const path = paths[index];
+    if (!path || path === '-') return text;
+    const line = made('span');
+    line.dataset.n = path;
+    const [, before, op, after] = /^(.*? = )([\w.:]+)(.*)$/s.exec(text) || [];
+    if (!operators.has(op)) {
+      line.textContent = text;
+      return line;
+    }
+    const link = made('a', 'o', op);
+    link.href = root + operators.get(op);
+    line.append(before, link, after);
+    return line;
+  });
+  code.replaceChildren(...pieces);
+}
+
 /** The buttons for the opsets of an example, and the choice of a second one to compare with. */
 function example(details) {
   const bar = details.querySelector('.cells');
+  if (!bar) return;
+  details.querySelectorAll('[data-paths]').forEach(lines);
   const states = bar.dataset.cells.trim().split(' ').map(cell => cell.split(':'));
   const sections = new Map([...details.querySelectorAll('.graph')].map(section => [section.dataset.graph, section]));
   const graphs = details.querySelector('.graphs');
-  const differences = JSON.parse(details.dataset.diff || '{}');
+  const differences = new Map(details.dataset.diff.split(';').filter(Boolean).map(pair => {
+    const [key, sides] = pair.split(':');
+    const marks = side => side.split(' ').filter(Boolean).map(mark => [mark.slice(0, -1), classes[mark.slice(-1)]]);
+    return [key, sides.split('|').map(marks)];
+  }));
   const refusals = [...details.querySelectorAll('[data-refusal]')];
   const newest = [...states].reverse().find(state => state[1] !== 'x') || states[states.length - 1];
   const mine = states.find(state => state[0] === chosen.get());
@@ -199,9 +230,9 @@ function example(details) {
   function clear(section) {
     for (const node of section.querySelectorAll('[data-n]')) node.classList.remove('added', 'removed', 'changed');
   }
-  function mark(section, classes) {
+  function mark(section, marks) {
     let count = 0;
-    for (const [path, name] of Object.entries(classes)) {
+    for (const [path, name] of marks) {
       for (const node of section.querySelectorAll(`[data-n="${path}"]`)) node.classList.add(name);
       count += 1;
     }
@@ -225,7 +256,7 @@ function example(details) {
     } else if (second !== undefined && second === own) {
       told.textContent = `the same nodes at opset ${opset} and ${other}`;
     }
-    const difference = shown.length === 2 && differences[shown.join('-')];
+    const difference = shown.length === 2 && differences.get(shown.join('-'));
     if (difference) {
       const [old, young] = shown.map((index, side) => mark(sections.get(index), difference[side]));
       told.textContent = `${old} of the older nodes and ${young} of the newer differ`;

@@ -1,4 +1,4 @@
-//! How an opset supports an overload, over all dtypes.
+//! How an opset supports an overload, for overviews.
 
 use aten2onnx_opmap::coverage::Status;
 use aten2onnx_opmap::coverage::by_dtype;
@@ -70,17 +70,21 @@ impl From<by_dtype::Level> for Level {
     }
 }
 
-/// The level at each opset: native only if it is so for every dtype.
+/// The dtype that stands for an overload in overviews: the first of these that it takes, or else its first.
+const USUAL: [&str; 4] = ["float32", "complex64", "int64", "bool"];
+
+/// The level at each opset for the usual dtype; partly or refused if the opset refuses calls with any dtype.
 pub fn levels(facts: &Facts, overload: &str) -> Vec<Level> {
     let Some(statuses) = facts.checked().matrix.rows.get(overload) else { return Vec::new() };
     let rule = facts.by_dtype.get(overload);
-    let is_native = |opset: u32| {
-        let rows = rule.into_iter().flat_map(|rule| rule.rows.iter().map(|row| rule.level(row.0, opset)));
-        rows.filter(|level| *level != by_dtype::Level::Absent).all(|level| level == by_dtype::Level::Native)
+    let rows = || rule.into_iter().flat_map(|rule| rule.rows.iter().map(|row| row.0));
+    let usual = USUAL.into_iter().find(|usual| rows().any(|dtype| dtype == *usual)).or_else(|| rows().next());
+    let native = |opset: u32| {
+        let level = rule.zip(usual).map(|(rule, dtype)| rule.level(dtype, opset));
+        if level == Some(by_dtype::Level::Native) { Level::Native } else { Level::Lowered }
     };
     let of = |(opset, status): (u32, &Status)| match status {
-        Status::Full if is_native(opset) => Level::Native,
-        Status::Full => Level::Lowered,
+        Status::Full => native(opset),
         Status::Partial(_) => Level::Partial,
         Status::No(_) => Level::Refused,
     };

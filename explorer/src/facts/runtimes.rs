@@ -29,13 +29,15 @@ pub struct Use {
     pub reasons: BTreeSet<String>,
 }
 
-/// The newest release of each runtime, by name.
+/// The newest release of each runtime: those that were measured or of which kernels are known, then the others, by name.
 pub fn newest() -> Vec<&'static Target> {
     let mut seen = BTreeMap::new();
     for target in TARGETS {
         seen.entry(target.runtime).or_insert(target);
     }
-    seen.into_values().collect()
+    let mut all: Vec<&Target> = seen.into_values().collect();
+    all.sort_by_key(|target| (!target.kernels, target.avoids.is_empty(), target.what));
+    all
 }
 
 /// What an example becomes for a runtime.
@@ -88,6 +90,12 @@ fn none(target: &'static Target) -> Use {
 }
 
 impl Use {
+    /// Whether more is known of the runtime than the opsets that it takes.
+    pub fn is_known(&self) -> bool {
+        let target = self.target;
+        target.kernels || !(target.lacks.is_empty() && target.avoids.is_empty() && target.forms.is_empty())
+    }
+
     fn add(&mut self, made: Made) {
         match made {
             Made::Plain => self.plain += 1,

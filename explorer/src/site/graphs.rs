@@ -7,16 +7,15 @@ use aten2onnx_opmap::coverage::ranges;
 use aten2onnx_opmap::tree::Example;
 use serde::Serialize;
 
-use super::highlight::{Highlighter, escaped};
-use super::urls;
+use super::highlight::Highlighter;
 use crate::draw;
 use crate::facts::{Facts, Run, State};
 
 /// Larger graphs are shown as text only.
-const MAX_DRAWN: usize = 60;
+const MAX_DRAWN: usize = 40;
 
 /// Of larger graphs, the beginning is shown.
-const MAX_LINES: usize = 250;
+const MAX_LINES: usize = 100;
 
 /// An example as templates show it.
 #[derive(Debug, Serialize)]
@@ -33,7 +32,7 @@ pub struct Shown {
     pub graphs: Vec<Drawn>,
     /// Why it is refused, and where.
     pub refusals: Vec<Refusal>,
-    /// By a pair of graphs (`0-2`): the classes of nodes in each.
+    /// The nodes that differ between two graphs, for each pair.
     pub differences: String,
     /// The number of an example with the same nodes, which is drawn.
     pub same_as: Option<usize>,
@@ -57,8 +56,10 @@ pub struct Drawn {
     pub nodes: usize,
     /// The drawing, unless it is too large or that of another example.
     pub svg: Option<String>,
-    /// The text, as HTML.
+    /// The text.
     pub text: String,
+    /// The path of the node of each line, `-` for lines without one.
+    pub paths: String,
 }
 
 /// A refusal.
@@ -95,13 +96,16 @@ fn one(
     same_as: Option<usize>,
 ) -> Shown {
     let draws = same_as.is_none();
-    let graphs = run.graphs.iter().enumerate().map(|(index, graph)| {
+    // Graphs with the nodes of another example differ from its graphs in types and numbers alone.
+    let own = if draws { run.graphs.as_slice() } else { &[] };
+    let graphs = own.iter().enumerate().map(|(index, graph)| {
         let opsets = ranges(&run.opsets_of(index));
         let nodes = draw::count(graph);
         let label = format!("{name}, example {number}, opset {opsets}");
         let frame = draw::Frame { label: &label, marks: None };
-        let svg = (draws && nodes <= MAX_DRAWN).then(|| draw::svg(graph, &frame));
-        Drawn { opsets, nodes, svg, text: text(facts, graph, root) }
+        let svg = (nodes <= MAX_DRAWN).then(|| draw::svg(graph, &frame));
+        let (text, paths) = text(graph);
+        Drawn { opsets, nodes, svg, text, paths }
     });
     let refusals: Vec<Refusal> = run
         .refusals()
@@ -119,7 +123,7 @@ fn one(
         summary: summary(run),
         cells: cells.collect(),
         graphs: graphs.collect(),
-        differences: differences(run),
+        differences: if draws { differences(run) } else { String::new() },
         refusals,
         same_as,
     }
@@ -162,42 +166,39 @@ fn shape(run: &Run) -> String {
     text
 }
 
-/// The text of a graph; each line of a node has its path, and the operator is a link.
-fn text(facts: &Facts, graph: &Graph, root: &str) -> String {
-    let mut html = String::new();
+/// The text of a graph, and the path of the node of each line.
+fn text(graph: &Graph) -> (String, String) {
     let lines = graph.lines();
+    let (mut text, mut paths) = (String::new(), String::new());
     // The opset is said in the heading, because equal graphs of several opsets are shown once.
     for line in lines.iter().skip(1).take(MAX_LINES) {
-        let text = format!("{:1$}{2}", "", line.depth * 2, line.text);
-        let mut inner = escaped(&text);
-        let is_known = |op: &&str| !facts.checked().schemas.onnx.versions(op).is_empty();
-        if let Some(op) = line.op.filter(is_known) {
-            let link = format!(" = <a class=o href=\"{root}{}\">{}</a>", urls::operator(op), escaped(op));
-            inner = inner.replacen(&format!(" = {}", escaped(op)), &link, 1);
-        }
-        match line.path.is_empty() {
-            true => html.push_str(&inner),
-            false => html.push_str(&format!("<span data-n=\"{}\">{inner}</span>", line.path)),
-        }
-        html.push('\n');
+        text.push_str(&format!("{:1$}{2}\n", "", line.depth * 2, line.text));
+        paths.push_str(if line.path.is_empty() { "-" } else { &line.path });
+        paths.push(' ');
     }
     if lines.len() > MAX_LINES + 1 {
-        html.push_str(&format!("... {} more lines\n", lines.len() - MAX_LINES - 1));
+        text.push_str(&format!("... {} more lines\n", lines.len() - MAX_LINES - 1));
     }
-    html
+    paths.truncate(paths.trim_end_matches([' ', '-']).len());
+    (text, paths)
 }
 
-/// By a pair of graphs, the nodes that differ, as JSON: `{"0-1": [{"3": "changed"}, {"5": "changed"}]}`.
+/// By a pair of graphs, the paths of nodes that differ in the older and in the newer one: `0-1:3c 5c|5c 7a;`, where a letter is the first one
+/// of the class.
 fn differences(run: &Run) -> String {
-    let mut all: BTreeMap<String, [BTreeMap<String, &'static str>; 2]> = BTreeMap::new();
-    let classes = |marks: &draw::Marks| marks.iter().map(|(path, mark)| (path.clone(), mark.class())).collect();
+    let mut all = String::new();
+    let classes = |marks: &draw::Marks| {
+        let mark =
+            |(path, mark): (&String, &draw::Mark)| format!("{path}{}", mark.class().get(..1).unwrap_or_default());
+        marks.iter().map(mark).collect::<Vec<_>>().join(" ")
+    };
     for (i, old) in run.graphs.iter().enumerate() {
         for (j, new) in run.graphs.iter().enumerate().skip(i + 1) {
             if draw::count(old).max(draw::count(new)) <= MAX_LINES {
                 let diff = draw::diff(old, new);
-                all.insert(format!("{i}-{j}"), [classes(&diff.old), classes(&diff.new)]);
+                all.push_str(&format!("{i}-{j}:{}|{};", classes(&diff.old), classes(&diff.new)));
             }
         }
     }
-    serde_json::to_string(&all).unwrap_or_default()
+    all
 }

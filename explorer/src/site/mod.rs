@@ -97,9 +97,24 @@ fn templates() -> Result<Environment<'static>> {
     for (name, text) in TEMPLATES {
         templates.add_template(name, text).map_err(wrong)?;
     }
+    templates.add_filter("ticks", |text: &str| Value::from_safe_string(ticks(text)));
     templates.add_global("repository", env!("CARGO_PKG_REPOSITORY"));
     templates.add_global("version", env!("CARGO_PKG_VERSION"));
     Ok(templates)
+}
+
+/// Text for HTML, with what is between backticks as code.
+fn ticks(text: &str) -> String {
+    let parts = text.split('`').map(highlight::escaped).enumerate();
+    let closed = text.matches('`').count() / 2 * 2;
+    parts
+        .map(|(i, part)| match i {
+            0 => part,
+            i if i > closed => format!("`{part}"),
+            i if i % 2 == 1 => format!("<code>{part}"),
+            _ => format!("</code>{part}"),
+        })
+        .collect()
 }
 
 /// A value for a template.

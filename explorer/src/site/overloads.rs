@@ -197,7 +197,8 @@ fn runtime(use_: &Use) -> Runtime {
         (0, 0, _) => ("refused", 'x'),
         (_, _, 1..) => ("partly", 'p'),
         (_, 1.., _) => ("in another form", 'l'),
-        _ => ("as written", 'n'),
+        _ if use_.is_known() => ("as written", 'n'),
+        _ => ("nothing known against it", 'a'),
     };
     Runtime {
         name: format!("{} {}", use_.target.what, use_.target.release),
