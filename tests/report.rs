@@ -91,31 +91,6 @@ fn a_failed_export_has_a_page_that_says_why() {
 }
 
 #[test]
-fn every_archive_and_program_of_the_tests_has_a_page() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut pages = 0;
-    for kind in ["torchscript", "pt2"] {
-        for entry in fs::read_dir(common::root().join("tests/data").join(kind)).unwrap() {
-            let path = entry.unwrap().path();
-            if !path.extension().is_some_and(|extension| extension == "pt" || extension == "pt2") {
-                continue;
-            }
-            let written = folder.path().join("page.html");
-            let output = aten2onnx(&["inspect", text(&path), "--opset", "18", "--html", text(&written)]);
-            // Files with damage on purpose, and packages of several programs.
-            if !output.status.success() {
-                assert!(!written.exists(), "{}", path.display());
-                continue;
-            }
-            check(&fs::read_to_string(&written).unwrap());
-            fs::remove_file(&written).unwrap();
-            pages += 1;
-        }
-    }
-    assert!(pages >= 40, "{pages} pages");
-}
-
-#[test]
 fn what_cannot_be_written_is_an_error_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("no/page.html");
@@ -131,4 +106,33 @@ fn pages_are_by_the_rule() {
     assert_eq!(page_of("aten::add_.Tensor"), "aten/add.Tensor/");
     assert_eq!(page_of("aten::add.Tensor"), "aten/add.Tensor/");
     assert_eq!(page_of("mylib::op_"), "mylib/op_/");
+}
+
+mod slow {
+    use super::*;
+
+    #[test]
+    fn every_archive_and_program_of_the_tests_has_a_page() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut pages = 0;
+        for kind in ["torchscript", "pt2"] {
+            for entry in fs::read_dir(common::root().join("tests/data").join(kind)).unwrap() {
+                let path = entry.unwrap().path();
+                if !path.extension().is_some_and(|extension| extension == "pt" || extension == "pt2") {
+                    continue;
+                }
+                let written = folder.path().join("page.html");
+                let output = aten2onnx(&["inspect", text(&path), "--opset", "18", "--html", text(&written)]);
+                // Files with damage on purpose, and packages of several programs.
+                if !output.status.success() {
+                    assert!(!written.exists(), "{}", path.display());
+                    continue;
+                }
+                check(&fs::read_to_string(&written).unwrap());
+                fs::remove_file(&written).unwrap();
+                pages += 1;
+            }
+        }
+        assert!(pages >= 40, "{pages} pages");
+    }
 }

@@ -75,7 +75,7 @@ impl Module {
         }
     }
 
-    /// The tree of an ONNX model, by the names of its nodes: `/layer1/conv/Conv`.
+    /// The tree of an ONNX model, by the names of its nodes: `/layer1/conv/Conv` or `layer1.conv/Conv`.
     pub fn of_onnx(graph: &OnnxGraph) -> Module {
         let mut root = Module::default();
         root.add_body(&graph.body);
@@ -86,7 +86,8 @@ impl Module {
         for node in &body.nodes {
             let path = node.name.rsplit_once('/').map_or("", |(path, _)| path.trim_matches('/'));
             let leaf = Leaf { name: node.name.clone(), operator: node.op.to_owned(), ..Leaf::default() };
-            self.at(path, '/').nodes.push(leaf);
+            let separator = if node.name.starts_with('/') { '/' } else { '.' };
+            self.at(path, separator).nodes.push(leaf);
             node.bodies().for_each(|body| self.add_body(body));
         }
     }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use aten2onnx::examples::{self, Judge};
 use aten2onnx::Rules;
+use aten2onnx::examples::{self, Judge};
 use aten2onnx_builder::passes::Passes;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_opmap::source::Sources;
@@ -42,7 +42,8 @@ fn symbols(call: &str) -> String {
     let mut names: Vec<&str> = Vec::new();
     for part in call.split('[').skip(1).filter_map(|rest| rest.split(']').next()) {
         for name in part.split(',').map(str::trim) {
-            let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
             if is_name && !matches!(name, "true" | "false" | "none") && !names.contains(&name) {
                 names.push(name);
             }

@@ -4,10 +4,10 @@ use std::io::{Cursor, Read, Write};
 
 use tiny_http::{Header, Method, Request, Response};
 
+use super::call;
 use super::state::State;
 use super::view::{self, Asked, escaped};
-use super::call;
-use crate::site::frame;
+use crate::site::{self, frame};
 
 /// A longer request is cut.
 const LONGEST: u64 = 64 << 10;
@@ -132,13 +132,19 @@ fn page(state: &State, path: &str) -> Answer {
     let path = if path.is_empty() || path.ends_with('/') { format!("{path}index.html") } else { path };
     match now.pages.get(&path) {
         Some(bytes) if path.ends_with(".html") => {
-            let link = "<p class=\"live\"><a href=\"/live/\">Live</a></p><script src=\"/live/live.js\"></script></body>";
+            let link =
+                "<p class=\"live\"><a href=\"/live/\">Live</a></p><script src=\"/live/live.js\"></script></body>";
             html(&String::from_utf8_lossy(bytes).replacen("</body>", link, 1))
         }
         Some(bytes) => {
             let response = Response::from_data(bytes.clone());
             with_type(response, kind(&path))
         }
+        None if now.pages.is_empty() && path.starts_with("assets/") => match site::assets().remove(&path) {
+            Some(bytes) => with_type(Response::from_data(bytes), kind(&path)),
+            // What the search knows is made with the pages.
+            None => text(200, kind(&path), ""),
+        },
         None if now.pages.is_empty() => {
             let why = now.no_pages.as_deref().unwrap_or("The pages are being made, which takes a while.");
             text(503, "text/plain", why)
@@ -177,7 +183,10 @@ fn redirect(to: &str) -> Answer {
 
 fn with_type(answer: Answer, kind: &str) -> Answer {
     let headers = [("Content-Type", kind), ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff")];
-    headers.into_iter().filter_map(|(name, value)| Header::from_bytes(name, value).ok()).fold(answer, Response::with_header)
+    headers
+        .into_iter()
+        .filter_map(|(name, value)| Header::from_bytes(name, value).ok())
+        .fold(answer, Response::with_header)
 }
 
 /// The part of an address after `?`.

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::sync::Arc;
 
 use aten2onnx::{Rules, examples};
 use aten2onnx_core::error::Result;
 use aten2onnx_onnx::graph::Graph;
+use aten2onnx_opmap::source::{FileId, SourceFile, Span};
+use aten2onnx_opmap::syntax::parse_file;
 use aten2onnx_opmap::tree::{Example, Function, Kind};
 use aten2onnx_opmap::{Checked, visit};
 use aten2onnx_rules::interpret::MappingFiles;
-use std::sync::Arc;
 
 use super::state::Now;
 use crate::draw::{self, Frame, Marks};
@@ -27,15 +29,14 @@ pub struct Asked {
 
 /// The rules whose text, or that of a helper that they call, differs.
 pub fn changed_rules(old: &Checked, new: &Checked) -> Vec<String> {
-    let texts = |checked: &Checked| -> BTreeMap<String, String> {
-        let text = |function: &Function| (function.name.clone(), checked.sources.text(function.span).to_owned());
-        functions(checked).map(text).collect()
-    };
-    let (before, after) = (texts(old), texts(new));
-    let mut changed: Vec<&str> = (after.iter())
-        .filter(|(name, text)| before.get(*name) != Some(*text))
-        .map(|(name, _)| name.as_str())
-        .collect();
+    let before: BTreeMap<&str, &str> =
+        old.sources.files.iter().map(|file| (file.path.as_str(), file.text.as_str())).collect();
+    let is_changed = |file: &SourceFile| before.get(file.path.as_str()) != Some(&file.text.as_str());
+    let files: Vec<&str> =
+        new.sources.files.iter().filter(|file| is_changed(file)).map(|file| file.path.as_str()).collect();
+    let (before, after) = (texts(old, &files), texts(new, &files));
+    let mut changed: Vec<&str> =
+        after.iter().filter(|(name, text)| before.get(*name) != Some(*text)).map(|(name, _)| *name).collect();
     // Rules that call a changed helper follow the rules that were changed themselves.
     loop {
         let calls = |function: &Function| {
@@ -66,6 +67,27 @@ pub fn changed_rules(old: &Checked, new: &Checked) -> Vec<String> {
         }
     }
     rules
+}
+
+/// The rules and helpers in some files, as they are written, by name.
+fn texts<'a>(checked: &'a Checked, files: &[&str]) -> BTreeMap<&'a str, &'a str> {
+    let mut texts = BTreeMap::new();
+    for (id, file) in checked.sources.files.iter().enumerate() {
+        if files.contains(&file.path.as_str()) {
+            let id = FileId(id as u32);
+            let items = parse_file(&checked.sources, id, &mut Vec::new()).items;
+            for function in functions(checked).filter(|function| function.span.file == id) {
+                let item = items.iter().find(|item| is_in(function.span, item.span));
+                let text = checked.sources.text(item.map_or(function.span, |item| item.span));
+                texts.insert(function.name.as_str(), text);
+            }
+        }
+    }
+    texts
+}
+
+fn is_in(inner: Span, outer: Span) -> bool {
+    outer.start <= inner.start && inner.start < outer.end
 }
 
 fn functions(checked: &Checked) -> impl Iterator<Item = &Function> {
@@ -118,13 +140,23 @@ pub fn problem(now: &Now) -> String {
 
 /// The rule, and lowerings of the operator, as they are in their files.
 fn source(checked: &Checked, op: &str) -> String {
-    let own = functions(checked).filter(|function| function.name.split(' ').next() == Some(op));
-    let texts = own.map(|function| {
+    let own: Vec<&Function> =
+        functions(checked).filter(|function| function.name.split(' ').next() == Some(op)).collect();
+    let path = |function: &Function| checked.sources.file(function.span.file).path.as_str();
+    let files: Vec<&str> = own.iter().map(|function| path(function)).collect();
+    let texts = texts(checked, &files);
+    let mut html = String::new();
+    for function in own {
+        let text = texts.get(function.name.as_str()).copied().unwrap_or_default();
         let place = checked.sources.place(function.span);
-        let text = escaped(checked.sources.text(function.span));
-        format!("<figure><figcaption>{}</figcaption><pre tabindex=\"0\">{text}</pre></figure>", escaped(&place))
-    });
-    texts.collect()
+        let _ = write!(
+            html,
+            "<figure><figcaption>{}</figcaption><pre tabindex=\"0\">{}</pre></figure>",
+            escaped(&place),
+            escaped(text.trim_end())
+        );
+    }
+    html
 }
 
 /// An example at an opset, now and before.
@@ -169,7 +201,10 @@ pub fn drawn(title: &str, made: &Result<Graph>, marks: Option<&Marks>) -> String
             )
         }
         Err(error) => {
-            format!("<figure><figcaption>{title}: refused</figcaption><pre>{}</pre></figure>", escaped(&error.to_string()))
+            format!(
+                "<figure><figcaption>{title}: refused</figcaption><pre>{}</pre></figure>",
+                escaped(&error.to_string())
+            )
         }
     }
 }

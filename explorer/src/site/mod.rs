@@ -79,6 +79,13 @@ pub fn build(facts: &Facts) -> Result<Files> {
     Ok(site.files)
 }
 
+/// What all pages use.
+pub fn assets() -> Files {
+    let style = format!("{}\n{}", include_str!("../../assets/site.css"), draw::STYLE);
+    let script = include_bytes!("../../assets/site.js").to_vec();
+    [("assets/site.css".to_owned(), style.into_bytes()), ("assets/site.js".to_owned(), script)].into()
+}
+
 /// A page with a body of its own, in the frame of the others. `root` leads to the root of the site: `../../`, or `/` on a server.
 ///
 /// # Errors
@@ -152,9 +159,7 @@ impl Site<'_> {
     }
 
     fn assets(&mut self) {
-        let style = format!("{}\n{}", include_str!("../../assets/site.css"), draw::STYLE);
-        self.files.insert("assets/site.css".to_owned(), style.into_bytes());
-        self.files.insert("assets/site.js".to_owned(), include_bytes!("../../assets/site.js").to_vec());
+        self.files.extend(assets());
         // Hosts that would leave out folders with an underscore at the start, such as `_operator`, keep them because of this file.
         self.files.insert(".nojekyll".to_owned(), Vec::new());
     }

@@ -10,11 +10,13 @@ assert.ok(SITE, "SITE is the folder of the site");
 const ids = new Map();
 /** The identifiers of the elements of a page. */
 function idsOf(file) {
-  if (!ids.has(file)) ids.set(file, new Set([...readFileSync(file, "utf8").matchAll(/ id="([^"]*)"/g)].map((match) => match[1])));
+  if (!ids.has(file)) ids.set(file, new Set([...readFileSync(file, "utf8").matchAll(/ id="([^"]*)"/g)].map((match) => unescaped(match[1]))));
   return ids.get(file);
 }
 
-const decoded = (text) => decodeURIComponent(text.replaceAll("&amp;", "&"));
+const decoded = (text) => decodeURIComponent(text);
+/** The text of an attribute. */
+const unescaped = (text) => text.replace(/&#x([0-9a-f]+);/g, (_, code) => String.fromCodePoint(parseInt(code, 16))).replaceAll("&amp;", "&");
 
 test("links resolve", () => {
   const files = readdirSync(SITE, { recursive: true }).filter((name) => name.endsWith(".html"));
@@ -23,7 +25,8 @@ test("links resolve", () => {
   let links = 0;
   for (const name of files) {
     const file = path.join(SITE, name);
-    for (const [, link] of readFileSync(file, "utf8").matchAll(/ (?:href|src)="([^"]*)"/g)) {
+    for (const [, written] of readFileSync(file, "utf8").matchAll(/<[a-z][^>]* (?:href|src)="([^"]*)"/g)) {
+      const link = unescaped(written);
       if (/^(https?:|data:|mailto:)/.test(link)) continue;
       links += 1;
       const [place, fragment] = link.split("#");
