@@ -189,7 +189,7 @@ pub fn drawn(title: &str, made: &Result<Graph>, marks: Option<&Marks>) -> String
     match made {
         Ok(graph) => {
             let label = format!("The graph {title}");
-            let svg = draw::svg(graph, &Frame { label: &label, marks });
+            let svg = draw::svg(graph, &Frame { label: &label, marks, titles: true });
             let text = match marks {
                 Some(marks) => draw::marked_text(graph, marks),
                 None => graph.to_string(),

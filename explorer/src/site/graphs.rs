@@ -12,10 +12,10 @@ use crate::draw;
 use crate::facts::{Facts, Run, State};
 
 /// Larger graphs are shown as text only.
-const MAX_DRAWN: usize = 40;
+const MAX_DRAWN: usize = 30;
 
 /// Of larger graphs, the beginning is shown.
-const MAX_LINES: usize = 100;
+const MAX_LINES: usize = 40;
 
 /// An example as templates show it.
 #[derive(Debug, Serialize)]
@@ -102,7 +102,7 @@ fn one(
         let opsets = ranges(&run.opsets_of(index));
         let nodes = draw::count(graph);
         let label = format!("{name}, example {number}, opset {opsets}");
-        let frame = draw::Frame { label: &label, marks: None };
+        let frame = draw::Frame { label: &label, ..draw::Frame::default() };
         let svg = (nodes <= MAX_DRAWN).then(|| draw::svg(graph, &frame));
         let (text, paths) = text(graph);
         Drawn { opsets, nodes, svg, text, paths }
@@ -119,7 +119,7 @@ fn one(
     let source = example.text.strip_prefix("example ").unwrap_or(&example.text);
     Shown {
         number,
-        html: Highlighter::new(facts, root, Some(example.span.file)).html(source),
+        html: Highlighter::new(facts, root, None).without_links().html(source),
         summary: summary(run),
         cells: cells.collect(),
         graphs: graphs.collect(),

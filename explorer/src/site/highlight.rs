@@ -8,7 +8,7 @@ use super::urls;
 use crate::facts::Facts;
 
 /// The words of the language.
-const KEYWORDS: [&str; 37] = [
+const KEYWORDS: &[&str] = &[
     "avoided",
     "because",
     "before",
@@ -48,6 +48,9 @@ const KEYWORDS: [&str; 37] = [
     "write",
 ];
 
+/// The names of types.
+const TYPES: &[&str] = &["bool", "float", "int", "Scalar", "ScalarType", "str", "SymInt", "Tensor", "Generator"];
+
 /// Turns text into HTML, for pages at one depth.
 #[derive(Debug, Clone, Copy)]
 pub struct Highlighter<'f> {
@@ -55,12 +58,18 @@ pub struct Highlighter<'f> {
     root: &'f str,
     /// The file whose private helpers names may mean.
     file: Option<FileId>,
+    links: bool,
 }
 
 impl<'f> Highlighter<'f> {
     /// For a page, from which `root` leads to the root of the site.
     pub fn new(facts: &'f Facts, root: &'f str, file: Option<FileId>) -> Highlighter<'f> {
-        Highlighter { facts, root, file }
+        Highlighter { facts, root, file, links: true }
+    }
+
+    /// The same with colours alone, for places that must not hold links.
+    pub fn without_links(self) -> Highlighter<'f> {
+        Highlighter { links: false, ..self }
     }
 
     /// The HTML of a text.
@@ -111,7 +120,7 @@ impl<'f> Highlighter<'f> {
                 Some(url) => self.link("f", &url, word),
                 None => span("f", word),
             },
-            _ if first.is_ascii_uppercase() => span("t", word),
+            _ if TYPES.contains(&word) => span("t", word),
             _ => escaped(word),
         };
         (html, 1)
@@ -128,6 +137,9 @@ impl<'f> Highlighter<'f> {
     }
 
     fn link(&self, class: &str, url: &str, text: &str) -> String {
+        if !self.links {
+            return span(class, text);
+        }
         format!("<a class={class} href=\"{}{url}\">{}</a>", self.root, escaped(text))
     }
 }

@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 
 use aten2onnx_core::error::{Error, Result};
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::{Serde, merge_maps};
+use minijinja::value::{Serde, ValueKind, merge_maps};
 use minijinja::{Environment, Value};
 use serde::Serialize;
 
@@ -82,8 +82,10 @@ pub fn build(facts: &Facts) -> Result<Files> {
 /// What all pages use.
 pub fn assets() -> Files {
     let style = format!("{}\n{}", include_str!("../../assets/site.css"), draw::STYLE);
-    let script = include_bytes!("../../assets/site.js").to_vec();
-    [("assets/site.css".to_owned(), style.into_bytes()), ("assets/site.js".to_owned(), script)].into()
+    let file = |name: &str, bytes: &[u8]| (format!("assets/{name}"), bytes.to_vec());
+    let icon = file("icon.svg", include_bytes!("../../assets/icon.svg"));
+    let script = file("site.js", include_bytes!("../../assets/site.js"));
+    [file("site.css", style.as_bytes()), icon, script].into()
 }
 
 /// A page with a body of its own, in the frame of the others. `root` leads to the root of the site: `../../`, or `/` on a server.
@@ -104,6 +106,11 @@ fn templates() -> Result<Environment<'static>> {
     for (name, text) in TEMPLATES {
         templates.add_template(name, text).map_err(wrong)?;
     }
+    // The built-in one escapes slashes, of which addresses are full.
+    templates.set_formatter(|out, _, value| match value.is_safe() || value.kind() == ValueKind::Number {
+        true => write!(out, "{value}").map_err(Into::into),
+        false => out.write_str(&highlight::escaped(&value.to_string())).map_err(Into::into),
+    });
     templates.add_filter("ticks", |text: &str| Value::from_safe_string(ticks(text)));
     templates.add_global("repository", env!("CARGO_PKG_REPOSITORY"));
     templates.add_global("version", env!("CARGO_PKG_VERSION"));

@@ -6,11 +6,10 @@ use aten2onnx_core::error::Result;
 use aten2onnx_opmap::schema::onnx::{Change, Version};
 use aten2onnx_opmap::schema::{onnx_diff, short_types};
 use aten2onnx_opmap::tree::{AVOIDED, Lower, Target};
-use minijinja::Value;
 use serde::Serialize;
 
 use super::parts::{self, Source};
-use super::{Head, Site, graphs, overloads, urls};
+use super::{Head, Site, graphs, urls};
 use crate::facts::{self, Facts, Level, State};
 
 #[derive(Debug, Serialize)]
@@ -28,7 +27,6 @@ struct VersionShown {
 struct Rule {
     title: String,
     anchor: String,
-    docs: Value,
     source: Option<Source>,
 }
 
@@ -104,12 +102,7 @@ fn rule(facts: &Facts, lower: &Lower, word: &str, root: &str) -> Rule {
         (_, from) => format!("{} from opset {from}", lower.op),
     };
     let number = if lower.before == AVOIDED { "avoided".to_owned() } else { lower.before.to_string() };
-    Rule {
-        title,
-        anchor: format!("{word}-{number}"),
-        docs: Value::from_safe_string(overloads::docs(facts, &lower.function.docs, root)),
-        source: parts::source(facts, lower.function.span, root),
-    }
+    Rule { title, anchor: format!("{word}-{number}"), source: parts::source(facts, lower.function.span, root) }
 }
 
 /// The versions, the newest first.

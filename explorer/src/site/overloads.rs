@@ -98,6 +98,7 @@ fn add_map(site: &mut Site<'_>, facts: &Facts, map: &Map) -> Result<()> {
     let links = |names: &BTreeSet<String>| names.iter().map(|name| parts::rule_link(facts, name)).collect::<Vec<_>>();
     let callers = facts.calls.by.get(name).map(&links).unwrap_or_default();
     let (rows, reasons) = matrix(facts, name);
+    let runtimes: Vec<Runtime> = facts.uses.get(name).into_iter().flatten().map(runtime).collect();
     let own = context! {
         name,
         schema => schema(facts, name),
@@ -106,7 +107,8 @@ fn add_map(site: &mut Site<'_>, facts: &Facts, map: &Map) -> Result<()> {
         strip => &strip,
         rows,
         reasons,
-        runtimes => facts.uses.get(name).map(|uses| uses.iter().map(runtime).collect::<Vec<_>>()),
+        runtimes => runtimes.iter().filter(|runtime| runtime.class != 'a').collect::<Vec<_>>(),
+        unknown => runtimes.iter().filter(|runtime| runtime.class == 'a').collect::<Vec<_>>(),
         source => parts::source(facts, map.function.span, &root),
         arms => arms(facts, name),
         examples,
