@@ -1,4 +1,4 @@
-//! The command line: `aten2onnx-explorer site --out DIR`.
+//! The command line: `aten2onnx-explorer site --out DIR`, `aten2onnx-explorer serve`.
 #![allow(clippy::print_stderr, reason = "this is the program")]
 
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use aten2onnx_core::error::{Error, Kind, Result};
 use clap::{Parser, Subcommand};
 
 use crate::facts::Facts;
+use crate::serve;
 use crate::site::{self, Files};
 
 /// Pages about the operator rules
@@ -25,6 +26,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Site(SiteArgs),
+    Serve(ServeArgs),
 }
 
 /// Write the static site
@@ -38,11 +40,23 @@ struct SiteArgs {
     only: Vec<String>,
 }
 
+/// Show the pages on this machine while rules are edited
+#[derive(Debug, clap::Args)]
+struct ServeArgs {
+    /// The port of 127.0.0.1; 0 for any that is free
+    #[arg(long, value_name = "N", default_value_t = 8013)]
+    port: u16,
+    /// A Python interpreter with torch, onnx and onnxruntime [default: that of .venv, else python3]
+    #[arg(long, value_name = "PATH", env = "ATEN2ONNX_PYTHON")]
+    python: Option<PathBuf>,
+}
+
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
         Command::Site(args) => write_site(&cli.rules, &args),
+        Command::Serve(args) => serve_pages(&cli.rules, args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -54,6 +68,13 @@ pub fn main() -> ExitCode {
             ExitCode::from(error.exit_code())
         }
     }
+}
+
+fn serve_pages(rules: &Path, args: ServeArgs) -> Result<()> {
+    let local = PathBuf::from(".venv/bin/python");
+    let python = args.python.unwrap_or_else(|| if local.exists() { local } else { PathBuf::from("python3") });
+    let options = serve::Options { rules: rules.to_owned(), port: args.port, python };
+    serve::run(&options, |address| eprintln!("{address} shows {} while it is edited", rules.display()))
 }
 
 fn write_site(rules: &Path, args: &SiteArgs) -> Result<()> {

@@ -13,4 +13,5 @@
 pub mod cli;
 pub mod draw;
 pub mod facts;
+pub mod serve;
 pub mod site;

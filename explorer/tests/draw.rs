@@ -26,7 +26,10 @@ fn examples() -> &'static [Example] {
 }
 
 fn example(text: &str) -> &'static Example {
-    examples().iter().find(|example| example.text == text).unwrap_or_else(|| panic!("no example `{text}`"))
+    examples()
+        .iter()
+        .find(|example| example.text.trim_start_matches("example ") == text)
+        .unwrap_or_else(|| panic!("no example `{text}`"))
 }
 
 fn graph(text: &str, opset: u32) -> Graph {
@@ -36,15 +39,15 @@ fn graph(text: &str, opset: u32) -> Graph {
 /// The boxes of a drawing: left, top, width, height, and how deep they lie.
 fn boxes(svg: &str) -> Vec<(i64, i64, i64, i64, usize)> {
     let number = |tag: &str, name: &str| -> i64 {
-        let rest = tag.split(&format!(" {name}=\"")).nth(1).expect("the attribute exists");
-        rest.split('"').next().expect("a value").parse().expect("a number")
+        let rest = tag.split(&format!(" {name}=")).nth(1).expect("the attribute exists");
+        rest.split([' ', '>']).next().expect("a value").parse().expect("a number")
     };
     let (mut found, mut open) = (Vec::new(), vec![(0, 0)]);
     for tag in svg.split('<').skip(1) {
         if tag.starts_with("g ") {
             let (x, y) = *open.last().expect("open");
             let by = tag.split("translate(").nth(1).expect("a place").split(')').next().expect("a place");
-            let (dx, dy) = by.split_once(' ').expect("two numbers");
+            let (dx, dy) = by.split_once(',').expect("two numbers");
             open.push((x + dx.parse::<i64>().unwrap(), y + dy.parse::<i64>().unwrap()));
         } else if tag.starts_with("/g>") {
             open.pop();
@@ -65,7 +68,7 @@ fn check(svg: &str, name: &str) {
         }
     }
     let size = |name: &str| -> i64 {
-        svg.split(&format!(" {name}=\"")).nth(1).unwrap().split('"').next().unwrap().parse().unwrap()
+        svg.split(&format!(" {name}=")).nth(1).unwrap().split(' ').next().unwrap().parse().unwrap()
     };
     let (width, height) = (size("width"), size("height"));
     for (x, y, w, h, _) in boxes {
@@ -80,7 +83,7 @@ fn no_drawing_of_an_example_has_boxes_that_overlap() {
     for example in examples().iter().step_by(3) {
         for opset in [11, 18] {
             let Ok(graph) = aten2onnx::examples::graph(example, FILES.checked(), &rules, opset) else { continue };
-            let svg = draw::svg(&graph, &Frame { label: &example.text, marks: None });
+            let svg = draw::svg(&graph, &Frame { label: &example.text, ..Frame::default() });
             check(&svg, &example.text);
             let count = draw::count(&graph);
             assert_eq!(svg.matches("data-n=").count(), count, "{}", example.text);
@@ -94,7 +97,7 @@ fn no_drawing_of_an_example_has_boxes_that_overlap() {
 
 #[test]
 fn a_drawing_is_always_the_same() {
-    let draw = || draw::svg(&graph("aten::gelu(f32[2, 3])", 13), &Frame { label: "aten::gelu", marks: None });
+    let draw = || draw::svg(&graph("aten::gelu(f32[2, 3])", 13), &Frame { label: "aten::gelu", ..Frame::default() });
     assert_eq!(draw(), draw());
     insta::assert_snapshot!("gelu_at_13", draw().replace('<', "\n<"));
 }
@@ -111,12 +114,15 @@ fn a_lowered_operator_is_marked() {
 
 #[test]
 fn an_attribute_that_became_an_input_is_a_change() {
-    let text = "aten::unsqueeze(f32[2, 3], 1)";
+    let text = "aten::unsqueeze(f32[2, 3], 0)";
     let (old, new) = (graph(text, 12), graph(text, 13));
     let diff = draw::diff(&old, &new);
     assert_eq!((diff.added, diff.removed, diff.changed), (0, 0, 1));
-    let svg = draw::svg(&new, &Frame { label: text, marks: Some(&diff.new) });
-    assert!(svg.contains("class=\"n changed\""), "{svg}");
+    let svg = draw::svg(&new, &Frame { label: text, marks: Some(&diff.new), titles: true });
+    assert!(
+        svg.contains("class=\"n changed\" data-n=0") && svg.contains("<title>y0: float32[1, 2, 3]</title>"),
+        "{svg}"
+    );
 }
 
 /// A chain of `count` operators in which each third one also uses the first value and one far above.
@@ -149,7 +155,7 @@ fn long_graphs_are_drawn_and_compared() {
 fn texts_are_escaped() {
     let mut graph = long(1);
     graph.values[0].name = "<a&\"b\">\u{1}".to_owned();
-    let svg = draw::svg(&graph, &Frame { label: "<x>", marks: None });
+    let svg = draw::svg(&graph, &Frame { label: "<x>", ..Frame::default() });
     assert!(svg.contains("&lt;a&amp;&quot;b&quot;&gt; ") && svg.contains("aria-label=\"&lt;x&gt;\""), "{svg}");
 }
 

@@ -25,6 +25,8 @@ pub struct Frame<'a> {
     pub label: &'a str,
     /// Marks on nodes.
     pub marks: Option<&'a Marks>,
+    /// Whether nodes have the names and types of their results as titles, which appear under the pointer.
+    pub titles: bool,
 }
 
 /// Marks by the paths of nodes, which are those of [`aten2onnx_onnx::graph::Line::path`].

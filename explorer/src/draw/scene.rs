@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use aten2onnx_onnx::graph::{Body, Graph, Node, Source, Type, Value};
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_onnx::graph::{Attr, Body, Graph, Node, Source, Type, Value};
 use aten2onnx_onnx::schema;
 
 use super::layout::{self, Extent, Net, Placed, Port};
@@ -145,7 +146,16 @@ fn end<'a>(graph: &Graph, what: What<'a>, value: Value) -> Item<'a> {
 }
 
 fn boxed<'a>(graph: &'a Graph, at: usize, node: &'a Node, depth: usize) -> Item<'a> {
-    let attributes = node.attrs.iter().filter_map(|(name, attr)| Some(attribute(name, &graph.attr_text(attr)?)));
+    let attributes = node.attrs.iter().filter_map(|(name, attr)| {
+        let dtype = match attr {
+            // Element types have names.
+            Attr::Int(number) if *name == "to" || *name == "dtype" => {
+                i32::try_from(*number).ok().and_then(Dtype::from_onnx).map(|dtype| dtype.to_string())
+            }
+            _ => None,
+        };
+        Some(attribute(name, &dtype.map_or_else(|| graph.attr_text(attr), Some)?))
+    });
     let version = schema::find(node.op).and_then(|op| op.at(graph.version_of(node.domain_and_type().0)));
     let constants = node.inputs.iter().enumerate().filter_map(|(i, value)| {
         let value = (*value).filter(|value| is_stored(graph, *value))?;

@@ -1,4 +1,5 @@
-//! Writes a laid out graph as SVG: integers, short class names, no ids and no style, because a page has many of them.
+//! Writes a laid out graph as SVG for a page of HTML: integers, short class names, unquoted attributes, no ids and no style, because a
+//! page has many of them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,10 +14,10 @@ use super::{Frame, Marks};
 pub fn svg(graph: &Graph, frame: &Frame<'_>) -> String {
     let scene = scene(graph);
     let (width, height) = (whole(scene.placed.width), whole(scene.placed.height));
-    let mut out = Writer { graph, marks: frame.marks, text: String::new() };
+    let mut out = Writer { graph, marks: frame.marks, titles: frame.titles, text: String::new() };
     let label = escaped(frame.label);
     out.put(format_args!(
-        r#"<svg class="g" role="img" aria-label="{label}" width="{width}" height="{height}" viewBox="0 0 {width} {height}">"#
+        r#"<svg class=g role=img aria-label="{label}" width={width} height={height} viewBox="0 0 {width} {height}">"#
     ));
     out.put(format_args!("<desc>{}</desc>", escaped(&description(graph))));
     out.scene(&scene, "");
@@ -24,7 +25,7 @@ pub fn svg(graph: &Graph, frame: &Frame<'_>) -> String {
     out.text
 }
 
-/// `3 nodes: Mul (2), Erf. Inputs: x0 float32[2]. Outputs: y0 float32[2].`
+/// `3 nodes: Mul (2), Erf`
 fn description(graph: &Graph) -> String {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     let mut at: BTreeMap<&str, usize> = BTreeMap::new();
@@ -38,19 +39,14 @@ fn description(graph: &Graph) -> String {
     let nodes: usize = counts.iter().map(|(_, count)| count).sum();
     let operator = |(op, count): &(&str, usize)| if *count == 1 { (*op).to_owned() } else { format!("{op} ({count})") };
     let operators: Vec<String> = counts.iter().map(operator).collect();
-    let values = |values: &[aten2onnx_onnx::graph::Value]| {
-        let typed: Vec<String> = values.iter().map(|v| format!("{} {}", graph.name(*v), graph.ty(*v))).collect();
-        if typed.is_empty() { "none".to_owned() } else { typed.join(", ") }
-    };
     let count = if nodes == 1 { "1 node".to_owned() } else { format!("{nodes} nodes") };
-    let colon = if nodes == 0 { "" } else { ": " };
-    let (inputs, outputs) = (values(&graph.body.inputs), values(&graph.body.outputs));
-    format!("{count}{colon}{}. Inputs: {inputs}. Outputs: {outputs}.", operators.join(", "))
+    if nodes == 0 { count } else { format!("{count}: {}", operators.join(", ")) }
 }
 
 struct Writer<'a> {
     graph: &'a Graph,
     marks: Option<&'a Marks>,
+    titles: bool,
     text: String,
 }
 
@@ -93,7 +89,7 @@ impl Writer<'_> {
                 path.push_str("m-3-5l3 5 3-5");
             }
         }
-        self.put(format_args!(r#"<path class="e" d="{path}"/>"#));
+        self.put(format_args!(r#"<path class=e d="{path}"/>"#));
     }
 
     fn item(&mut self, item: &Item<'_>, (x, y): (f64, f64), within: &str) {
@@ -103,33 +99,34 @@ impl Writer<'_> {
             What::Node(at, node) => {
                 path = if within.is_empty() { at.to_string() } else { format!("{within}.{at}") };
                 let mark = self.marks.and_then(|marks| marks.get(&path));
-                let mark_class = mark.map_or(String::new(), |mark| format!(" {}", mark.class()));
-                self.put(format_args!(r#"<g class="n{mark_class}" data-n="{path}" transform="translate({x} {y})">"#));
-                self.put(format_args!("<title>{}</title>", escaped(&self.outputs(node))));
-                self.put(format_args!(r#"<rect width="{width}" height="{height}" rx="4"/>"#));
+                let class = mark.map_or("n".to_owned(), |mark| format!("\"n {}\"", mark.class()));
+                self.put(format_args!("<g class={class} data-n={path} transform=translate({x},{y})>"));
+                if self.titles {
+                    self.put(format_args!("<title>{}</title>", escaped(&self.outputs(node))));
+                }
+                self.put(format_args!("<rect width={width} height={height} />"));
                 if let Some(mark) = mark {
-                    self.put(format_args!(r#"<text class="m" x="{}" y="12">{}</text>"#, width - 10, mark.sign()));
+                    self.put(format_args!("<text class=m x={} y=12>{}</text>", width - 10, mark.sign()));
                 }
             }
             end => {
                 let class = match end {
-                    What::Outer(_) => "p o",
+                    What::Outer(_) => "\"p o\"",
                     _ => "p",
                 };
-                let round = height / 2;
-                self.put(format_args!(r#"<g class="{class}" transform="translate({x} {y})">"#));
-                self.put(format_args!(r#"<rect width="{width}" height="{height}" rx="{round}"/>"#));
+                self.put(format_args!("<g class={class} transform=translate({x},{y})>"));
+                self.put(format_args!("<rect width={width} height={height} />"));
             }
         }
         let middle = width / 2;
-        self.put(format_args!(r#"<text x="{middle}" y="15">{}</text>"#, escaped(&item.title)));
+        self.put(format_args!("<text x={middle} y=15>{}</text>", escaped(&item.title)));
         for (i, line) in item.lines.iter().enumerate() {
             let y = whole(HEAD + LINE * i as f64 + 8.0);
-            self.put(format_args!(r#"<text class="a" x="{middle}" y="{y}">{}</text>"#, escaped(line)));
+            self.put(format_args!("<text class=a x={middle} y={y}>{}</text>", escaped(line)));
         }
         for (at, text) in &item.types {
             let (x, y) = (whole(item.width / 2.0 + at) + 4, height + 11);
-            self.put(format_args!(r#"<text class="t" x="{x}" y="{y}">{}</text>"#, escaped(text)));
+            self.put(format_args!("<text class=t x={x} y={y}>{}</text>", escaped(text)));
         }
         for (i, inner) in item.bodies.iter().enumerate() {
             self.inner(inner, &format!("{path}.{i}"));
@@ -140,9 +137,9 @@ impl Writer<'_> {
     fn inner(&mut self, inner: &Inner<'_>, path: &str) {
         let (x, y) = (whole(inner.at.0), whole(inner.at.1));
         let (width, height) = (whole(inner.scene.placed.width), whole(inner.scene.placed.height));
-        self.put(format_args!(r#"<g class="b" transform="translate({x} {y})">"#));
-        self.put(format_args!(r#"<text class="l" y="-4">{}</text>"#, escaped(inner.name)));
-        self.put(format_args!(r#"<rect width="{width}" height="{height}" rx="4"/>"#));
+        self.put(format_args!("<g class=b transform=translate({x},{y})>"));
+        self.put(format_args!("<text class=l y=-4>{}</text>", escaped(inner.name)));
+        self.put(format_args!("<rect width={width} height={height} />"));
         self.scene(&inner.scene, path);
         self.text.push_str("</g>");
     }

@@ -102,7 +102,7 @@ fn one(
         let opsets = ranges(&run.opsets_of(index));
         let nodes = draw::count(graph);
         let label = format!("{name}, example {number}, opset {opsets}");
-        let frame = draw::Frame { label: &label, marks: None };
+        let frame = draw::Frame { label: &label, ..draw::Frame::default() };
         let svg = (nodes <= MAX_DRAWN).then(|| draw::svg(graph, &frame));
         let (text, paths) = text(graph);
         Drawn { opsets, nodes, svg, text, paths }

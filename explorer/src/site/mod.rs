@@ -79,6 +79,15 @@ pub fn build(facts: &Facts) -> Result<Files> {
     Ok(site.files)
 }
 
+/// What all pages use.
+pub fn assets() -> Files {
+    let style = format!("{}\n{}", include_str!("../../assets/site.css"), draw::STYLE);
+    let file = |name: &str, bytes: &[u8]| (format!("assets/{name}"), bytes.to_vec());
+    let icon = file("icon.svg", include_bytes!("../../assets/icon.svg"));
+    let script = file("site.js", include_bytes!("../../assets/site.js"));
+    [file("site.css", style.as_bytes()), icon, script].into()
+}
+
 /// A page with a body of its own, in the frame of the others. `root` leads to the root of the site: `../../`, or `/` on a server.
 ///
 /// # Errors
@@ -157,10 +166,7 @@ impl Site<'_> {
     }
 
     fn assets(&mut self) {
-        let style = format!("{}\n{}", include_str!("../../assets/site.css"), draw::STYLE);
-        self.files.insert("assets/site.css".to_owned(), style.into_bytes());
-        self.files.insert("assets/icon.svg".to_owned(), include_bytes!("../../assets/icon.svg").to_vec());
-        self.files.insert("assets/site.js".to_owned(), include_bytes!("../../assets/site.js").to_vec());
+        self.files.extend(assets());
         // Hosts that would leave out folders with an underscore at the start, such as `_operator`, keep them because of this file.
         self.files.insert(".nojekyll".to_owned(), Vec::new());
     }
