@@ -18,7 +18,7 @@ pub fn add(site: &mut Site<'_>) -> Result<()> {
     let rows: Vec<_> = shown
         .map(|name| {
             let strip = parts::strip(&facts.levels(name), &opsets);
-            context! { name, url => urls::overload(name), strip }
+            context! { name, url => urls::operator(name), strip }
         })
         .collect();
     let own = context! {

@@ -104,7 +104,7 @@ impl<'f> Highlighter<'f> {
 
     fn word(&self, text: &str, tokens: &[Token]) -> (String, usize) {
         if let Some((name, taken)) = overload(text, tokens, &self.facts.checked().program) {
-            let url = urls::overload(&name);
+            let url = urls::operator(&name);
             return (self.link("o", &url, &name), taken);
         }
         let word = tokens.first().map_or("", |token| token.text(text));

@@ -67,7 +67,7 @@ pub fn add(site: &mut Site<'_>) -> Result<()> {
     }
     for unsupported in &program.unsupported {
         let name = unsupported.name.as_str();
-        let path = urls::overload(name);
+        let path = urls::operator(name);
         let root = urls::root_of(&path);
         let source = parts::source(facts, unsupported.span, &root);
         let own = context! {
@@ -87,7 +87,7 @@ pub fn add(site: &mut Site<'_>) -> Result<()> {
 
 fn add_map(site: &mut Site<'_>, facts: &Facts, map: &Map) -> Result<()> {
     let name = map.function.name.as_str();
-    let path = urls::overload(name);
+    let path = urls::operator(name);
     let root = urls::root_of(&path);
     let opsets = facts.opsets();
     let levels = facts.levels(name);
@@ -238,6 +238,6 @@ fn related(facts: &Facts, name: &str) -> Vec<Link> {
     let is_same = |other: &&str| other.strip_prefix(&op).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
     all.into_iter()
         .filter(|other| *other != name && is_same(other))
-        .map(|other| Link { name: escaped(other), url: urls::overload(other) })
+        .map(|other| Link { name: escaped(other), url: urls::operator(other) })
         .collect()
 }
