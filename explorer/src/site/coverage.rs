@@ -140,7 +140,6 @@ fn at_opset(site: &mut Site<'_>, rows: &[(String, Vec<Level>)], index: usize, op
         partial => list(&is(Level::Partial)),
         better => changed(true),
         worse => changed(false),
-        title_only => false,
     };
     let title = format!("Opset {opset}");
     let description = format!("What PyTorch operators become at ONNX opset {opset}, and what it cannot express.");
