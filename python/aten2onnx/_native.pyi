@@ -13,7 +13,7 @@ __all__ = [
     "Rules",
     "__version__",
     "chosen_opset",
-    "main",
+    "failed_page", "main",
     "save_many",
 ]
 
