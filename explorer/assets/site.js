@@ -4,7 +4,7 @@
 const root = document.documentElement.dataset.root;
 const kinds = { op: 'PyTorch', onnx: 'ONNX', lowering: 'rule', helper: 'helper', runtime: 'runtime', opset: 'opset', error: 'error', doc: 'document' };
 const order = Object.keys(kinds);
-const words = { n: 'native', l: 'lowered', p: 'partly', x: 'refused', a: '' };
+const words = { n: 'works', l: 'works, lowered,', p: 'partly works', x: 'refused' };
 
 // The opset that the reader chose, which pages mark. A browser may forbid storage for files.
 const chosen = {

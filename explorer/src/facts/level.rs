@@ -1,7 +1,9 @@
-//! How an opset supports an overload, for overviews.
+//! How opsets support an overload: by dtype, and for overviews.
 
-use aten2onnx_opmap::coverage::Status;
-use aten2onnx_opmap::coverage::by_dtype;
+use std::collections::{BTreeMap, BTreeSet};
+
+use aten2onnx_opmap::Checked;
+use aten2onnx_opmap::coverage::{Status, Verdict, by_dtype};
 
 use super::Facts;
 
@@ -70,23 +72,44 @@ impl From<by_dtype::Level> for Level {
     }
 }
 
+/// How the opsets support an overload for one dtype of its first tensor.
+#[derive(Debug, Clone)]
+pub struct OfDtype {
+    /// PyTorch's name; empty for an overload without tensors.
+    pub dtype: &'static str,
+    /// The level at each opset.
+    pub levels: Vec<Level>,
+    /// Why calls are refused, with the opsets.
+    pub refusals: Vec<(BTreeSet<u32>, String)>,
+}
+
+/// The proof, by overload.
+pub fn by_dtype(checked: &Checked, opsets: &[u32]) -> BTreeMap<String, Vec<OfDtype>> {
+    let all = by_dtype::by_dtype(&checked.program, &checked.schemas);
+    let of = |rule: &by_dtype::ByDtype| {
+        let row = |(dtype, verdict): &(&'static str, Verdict)| OfDtype {
+            dtype,
+            levels: opsets.iter().map(|opset| rule.level(dtype, *opset).into()).collect(),
+            refusals: verdict.refusals.iter().map(|(why, at)| (at.iter().collect(), why.reason.to_string())).collect(),
+        };
+        rule.rows.iter().map(row).collect()
+    };
+    all.iter().map(|(name, rule)| (name.clone(), of(rule))).collect()
+}
+
 /// The dtype that stands for an overload in overviews: the first of these that it takes, or else its first.
 const USUAL: [&str; 4] = ["float32", "complex64", "int64", "bool"];
 
 /// The level at each opset for the usual dtype; partly or refused if the opset refuses calls with any dtype.
 pub fn levels(facts: &Facts, overload: &str) -> Vec<Level> {
     let Some(statuses) = facts.checked().matrix.rows.get(overload) else { return Vec::new() };
-    let rule = facts.by_dtype.get(overload);
-    let rows = || rule.into_iter().flat_map(|rule| rule.rows.iter().map(|row| row.0));
-    let usual = USUAL.into_iter().find(|usual| rows().any(|dtype| dtype == *usual)).or_else(|| rows().next());
-    let native = |opset: u32| {
-        let level = rule.zip(usual).map(|(rule, dtype)| rule.level(dtype, opset));
-        if level == Some(by_dtype::Level::Native) { Level::Native } else { Level::Lowered }
-    };
-    let of = |(opset, status): (u32, &Status)| match status {
-        Status::Full => native(opset),
+    let rows = facts.by_dtype.get(overload).map_or(&[][..], Vec::as_slice);
+    let usual = USUAL.into_iter().find_map(|usual| rows.iter().find(|row| row.dtype == usual)).or_else(|| rows.first());
+    let of = |(index, status): (usize, &Status)| match status {
+        Status::Full if usual.and_then(|row| row.levels.get(index)) == Some(&Level::Native) => Level::Native,
+        Status::Full => Level::Lowered,
         Status::Partial(_) => Level::Partial,
         Status::No(_) => Level::Refused,
     };
-    facts.opsets().into_iter().zip(statuses).map(of).collect()
+    statuses.iter().enumerate().map(of).collect()
 }

@@ -14,13 +14,12 @@ use std::sync::Arc;
 
 use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_opmap::Checked;
-use aten2onnx_opmap::coverage::by_dtype::{ByDtype, by_dtype};
 use aten2onnx_opmap::tree::{Example, Target};
 use aten2onnx_rules::interpret::MappingFiles;
 
 pub use calls::Calls;
 pub use items::{ItemRef, Items};
-pub use level::{Level, levels};
+pub use level::{Level, OfDtype};
 pub use models::Models;
 pub use run::{Run, State};
 pub use runtimes::{Use, newest};
@@ -38,7 +37,7 @@ pub struct Facts {
     /// Which rules call what.
     pub calls: Calls,
     /// The proof, by overload and dtype.
-    pub by_dtype: BTreeMap<String, ByDtype>,
+    pub by_dtype: BTreeMap<String, Vec<OfDtype>>,
     /// How far random calls checked each rule.
     pub verified: BTreeMap<String, Verified>,
     /// Which models use which operators.
@@ -69,7 +68,7 @@ impl Facts {
         Ok(Facts {
             items: Items::of(checked),
             calls: Calls::of(program),
-            by_dtype: by_dtype(program, &checked.schemas),
+            by_dtype: level::by_dtype(checked, &opsets(checked)),
             verified: verified::read(&text)?,
             models: Models::read()?,
             uses: runtimes::uses(&set, only),
@@ -94,8 +93,7 @@ impl Facts {
 
     /// The opsets, oldest first.
     pub fn opsets(&self) -> Vec<u32> {
-        let opsets = &self.checked().schemas.opsets;
-        (opsets.min..=opsets.max).collect()
+        opsets(self.checked())
     }
 
     /// The examples of an overload or an ONNX operator, with what they become.
@@ -106,8 +104,13 @@ impl Facts {
 
     /// The level of an overload at each opset.
     pub fn levels(&self, overload: &str) -> Vec<Level> {
-        levels(self, overload)
+        level::levels(self, overload)
     }
+}
+
+fn opsets(checked: &Checked) -> Vec<u32> {
+    let opsets = &checked.schemas.opsets;
+    (opsets.min..=opsets.max).collect()
 }
 
 fn read(path: &Path) -> Result<String> {

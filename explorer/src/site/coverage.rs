@@ -68,7 +68,7 @@ fn overview(site: &mut Site<'_>, rows: &[(String, Vec<Level>)], opsets: &[u32]) 
 fn grid_row(facts: &Facts, name: &str, levels: &[Level], opsets: &[u32]) -> Value {
     let strip = parts::strip(levels, opsets);
     let docs = facts.checked().program.map(name).map(|map| parts::first_sentence(&map.function.docs));
-    context! { name, url => urls::overload(name), strip, text => docs.unwrap_or_default() }
+    context! { name, url => urls::operator(name), strip, text => docs.unwrap_or_default() }
 }
 
 fn namespaces(site: &mut Site<'_>, rows: &[(String, Vec<Level>)], opsets: &[u32]) -> Result<()> {
@@ -83,7 +83,7 @@ fn namespaces(site: &mut Site<'_>, rows: &[(String, Vec<Level>)], opsets: &[u32]
         let space = name.split_once("::").map_or("", |(namespace, _)| namespace);
         let words = format!("not in ONNX: {}", unsupported.reason);
         let strip = Strip { letters: "x".repeat(opsets.len()), words: words.clone() };
-        let row = context! { name, url => urls::overload(name), strip, text => words };
+        let row = context! { name, url => urls::operator(name), strip, text => words };
         spaces.entry(space).or_default().push(row);
     }
     for (space, rows) in spaces {
@@ -124,7 +124,7 @@ fn at_opset(site: &mut Site<'_>, rows: &[(String, Vec<Level>)], index: usize, op
     };
     let list = |keep: &dyn Fn(&[Level]) -> bool| -> Vec<Value> {
         let kept = rows.iter().filter(|(_, levels)| keep(levels));
-        kept.map(|(name, _)| context! { name, url => urls::overload(name), reason => reasons(name) }).collect()
+        kept.map(|(name, _)| context! { name, url => urls::operator(name), reason => reasons(name) }).collect()
     };
     let at = |levels: &[Level], index: usize| levels.get(index).copied();
     let is = |level: Level| move |levels: &[Level]| at(levels, index) == Some(level);
@@ -140,7 +140,6 @@ fn at_opset(site: &mut Site<'_>, rows: &[(String, Vec<Level>)], index: usize, op
         partial => list(&is(Level::Partial)),
         better => changed(true),
         worse => changed(false),
-        title_only => false,
     };
     let title = format!("Opset {opset}");
     let description = format!("What PyTorch operators become at ONNX opset {opset}, and what it cannot express.");

@@ -6,8 +6,14 @@ use super::parts;
 use super::{Head, Site, urls};
 
 /// Overloads that the front page shows as examples of support.
-const SHOWN: [&str; 4] =
-    ["aten::gelu", "aten::scaled_dot_product_attention", "aten::grid_sampler_2d", "aten::conv2d.padding"];
+const SHOWN: [&str; 6] = [
+    "aten::relu",
+    "aten::gelu",
+    "aten::mish",
+    "aten::grid_sampler_2d",
+    "aten::scaled_dot_product_attention",
+    "torchvision::deform_conv2d",
+];
 
 /// Adds it.
 pub fn add(site: &mut Site<'_>) -> Result<()> {
@@ -18,7 +24,7 @@ pub fn add(site: &mut Site<'_>) -> Result<()> {
     let rows: Vec<_> = shown
         .map(|name| {
             let strip = parts::strip(&facts.levels(name), &opsets);
-            context! { name, url => urls::overload(name), strip }
+            context! { name, url => urls::operator(name), strip }
         })
         .collect();
     let own = context! {

@@ -12,7 +12,7 @@ use crate::draw;
 use crate::facts::{Facts, Run, State};
 
 /// Larger graphs are shown as text only.
-const MAX_DRAWN: usize = 30;
+const MAX_DRAWN: usize = 28;
 
 /// Of larger graphs, the beginning is shown.
 const MAX_LINES: usize = 40;

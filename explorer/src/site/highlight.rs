@@ -67,7 +67,7 @@ impl<'f> Highlighter<'f> {
         Highlighter { facts, root, file, links: true }
     }
 
-    /// The same with colours alone, for places that must not hold links.
+    /// The same without links, for places that must not hold any, and with fewer colours.
     pub fn without_links(self) -> Highlighter<'f> {
         Highlighter { links: false, ..self }
     }
@@ -104,14 +104,14 @@ impl<'f> Highlighter<'f> {
 
     fn word(&self, text: &str, tokens: &[Token]) -> (String, usize) {
         if let Some((name, taken)) = overload(text, tokens, &self.facts.checked().program) {
-            let url = urls::overload(&name);
+            let url = urls::operator(&name);
             return (self.link("o", &url, &name), taken);
         }
         let word = tokens.first().map_or("", |token| token.text(text));
         let next = tokens.get(1).map_or("", |token| token.text(text));
         let first = word.chars().next().unwrap_or(' ');
         let html = match word {
-            _ if first.is_ascii_digit() => span("m", word),
+            _ if first.is_ascii_digit() && self.links => span("m", word),
             _ if KEYWORDS.contains(&word) => span("k", word),
             _ if first.is_ascii_uppercase() && !self.facts.checked().schemas.onnx.versions(word).is_empty() => {
                 self.link("o", &urls::operator(word), word)

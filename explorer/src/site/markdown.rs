@@ -179,7 +179,7 @@ impl Place<'_> {
     fn page_of(&self, code: &str) -> Option<String> {
         let checked = self.facts.checked();
         if code.contains("::") {
-            return checked.program.map(code).map(|map| urls::overload(&map.function.name));
+            return checked.program.map(code).map(|map| urls::operator(&map.function.name));
         }
         if aten2onnx_opmap::explain::codes().contains(&code) {
             return Some(urls::error(code));

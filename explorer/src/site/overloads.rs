@@ -24,7 +24,6 @@ struct Row {
 struct Cell {
     class: char,
     sign: &'static str,
-    word: &'static str,
 }
 
 #[derive(Debug, Serialize)]
@@ -68,7 +67,7 @@ pub fn add(site: &mut Site<'_>) -> Result<()> {
     }
     for unsupported in &program.unsupported {
         let name = unsupported.name.as_str();
-        let path = urls::overload(name);
+        let path = urls::operator(name);
         let root = urls::root_of(&path);
         let source = parts::source(facts, unsupported.span, &root);
         let own = context! {
@@ -88,7 +87,7 @@ pub fn add(site: &mut Site<'_>) -> Result<()> {
 
 fn add_map(site: &mut Site<'_>, facts: &Facts, map: &Map) -> Result<()> {
     let name = map.function.name.as_str();
-    let path = urls::overload(name);
+    let path = urls::operator(name);
     let root = urls::root_of(&path);
     let opsets = facts.opsets();
     let levels = facts.levels(name);
@@ -163,35 +162,25 @@ fn verdict(levels: &[Level], opsets: &[u32], words: &str) -> String {
 
 /// The levels by dtype, and the reasons for refusals.
 fn matrix(facts: &Facts, name: &str) -> (Vec<Row>, Vec<Reason>) {
-    let Some(rule) = facts.by_dtype.get(name) else { return (Vec::new(), Vec::new()) };
-    let opsets = facts.opsets();
-    let mut rows: Vec<(Vec<&'static str>, Vec<Level>)> = Vec::new();
-    let mut reasons: BTreeMap<(String, String), Vec<&'static str>> = BTreeMap::new();
-    for (dtype, verdict) in &rule.rows {
-        let levels: Vec<Level> = opsets.iter().map(|opset| rule.level(dtype, *opset).into()).collect();
-        match rows.iter_mut().find(|(_, known)| *known == levels) {
-            Some((dtypes, _)) => dtypes.push(dtype),
-            None => rows.push((vec![dtype], levels)),
+    let Some(all) = facts.by_dtype.get(name) else { return (Vec::new(), Vec::new()) };
+    let mut rows: Vec<(Vec<&'static str>, &[Level])> = Vec::new();
+    let mut reasons: BTreeMap<(String, &str), Vec<&'static str>> = BTreeMap::new();
+    for own in all {
+        match rows.iter_mut().find(|(_, known)| *known == own.levels) {
+            Some((dtypes, _)) => dtypes.push(own.dtype),
+            None => rows.push((vec![own.dtype], &own.levels)),
         }
-        for (refusal, at) in &verdict.refusals {
-            let at: BTreeSet<u32> = at.iter().collect();
-            reasons.entry((ranges(&at), refusal.reason.to_string())).or_default().push(dtype);
+        for (at, reason) in &own.refusals {
+            reasons.entry((ranges(at), reason)).or_default().push(own.dtype);
         }
     }
-    let count = rule.rows.len();
-    let cell = |level: Level| Cell { class: level.letter(), sign: level.sign(), word: level.word() };
-    let rows = rows
-        .into_iter()
-        .map(|(dtypes, levels)| Row { dtypes, cells: levels.into_iter().map(cell).collect() })
-        .collect();
-    let reasons = reasons
-        .into_iter()
-        .map(|((opsets, reason), dtypes)| {
-            let dtypes = if dtypes.len() == count { Vec::new() } else { dtypes };
-            Reason { opsets, dtypes, reason }
-        })
-        .collect();
-    (rows, reasons)
+    let cell = |level: &Level| Cell { class: level.letter(), sign: level.sign() };
+    let rows = rows.into_iter().map(|(dtypes, levels)| Row { dtypes, cells: levels.iter().map(cell).collect() });
+    let reasons = reasons.into_iter().map(|((opsets, reason), dtypes)| {
+        let dtypes = if dtypes.len() == all.len() { Vec::new() } else { dtypes };
+        Reason { opsets, dtypes, reason: reason.to_owned() }
+    });
+    (rows.collect(), reasons.collect())
 }
 
 fn runtime(use_: &Use) -> Runtime {
@@ -249,6 +238,6 @@ fn related(facts: &Facts, name: &str) -> Vec<Link> {
     let is_same = |other: &&str| other.strip_prefix(&op).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
     all.into_iter()
         .filter(|other| *other != name && is_same(other))
-        .map(|other| Link { name: escaped(other), url: urls::overload(other) })
+        .map(|other| Link { name: escaped(other), url: urls::operator(other) })
         .collect()
 }

@@ -88,7 +88,7 @@ pub fn rule_link(facts: &Facts, rule: &str) -> Link {
     let program = &facts.checked().program;
     let name = rule.to_owned();
     if program.map(rule).is_some() {
-        return Link { name, url: urls::overload(rule) };
+        return Link { name, url: urls::operator(rule) };
     }
     if let Some(function) = program.helper(rule).or_else(|| program.external(rule)) {
         let short = aten2onnx_opmap::tree::short_name(rule);

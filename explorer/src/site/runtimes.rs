@@ -77,7 +77,7 @@ fn one(site: &mut Site<'_>, target: &'static Target, uses: &[(&String, &Use)], c
             let reasons: Vec<&String> = use_.reasons.iter().collect();
             context! {
                 name,
-                url => urls::overload(name),
+                url => urls::operator(name),
                 none => use_.plain + use_.replaced == 0,
                 refused => use_.refused,
                 all => use_.plain + use_.replaced + use_.refused,

@@ -22,12 +22,12 @@ pub fn add(site: &mut Site<'_>) -> Result<()> {
     for map in &program.maps {
         let name = &map.function.name;
         let hint = parts::first_sentence(&map.function.docs);
-        entries.push(Entry("op", name.clone(), urls::overload(name), hint, letters(facts.levels(name))));
+        entries.push(Entry("op", name.clone(), urls::operator(name), hint, letters(facts.levels(name))));
     }
     for unsupported in &program.unsupported {
         let (name, reason) = (&unsupported.name, &unsupported.reason);
         let none = letters(vec![Level::Refused; facts.opsets().len()]);
-        entries.push(Entry("op", name.clone(), urls::overload(name), format!("not in ONNX: {reason}"), none));
+        entries.push(Entry("op", name.clone(), urls::operator(name), format!("not in ONNX: {reason}"), none));
     }
     for name in checked.schemas.onnx.ops.keys() {
         entries.push(Entry(

@@ -2,20 +2,10 @@
 
 use aten2onnx_opmap::source::SourceFile;
 
-/// The page of an overload: `aten/add.Tensor/index.html`.
-pub fn overload(name: &str) -> String {
-    let (namespace, rest) = name.split_once("::").unwrap_or(("aten", name));
-    // `onnx/` is for ONNX's own operators.
-    let folder = if namespace == "onnx" { "torch_onnx" } else { namespace };
-    format!("{folder}/{}/index.html", segment(rest))
-}
-
-/// The page of an ONNX operator: `onnx/Resize/index.html`.
+/// The page of an overload, `aten/add.Tensor/index.html`, or of an ONNX operator, `onnx/Resize/index.html`. Reports of models lead there,
+/// too.
 pub fn operator(name: &str) -> String {
-    match name.split_once("::") {
-        Some((domain, op)) => format!("onnx/{}/{}/index.html", segment(domain), segment(op)),
-        None => format!("onnx/{}/index.html", segment(name)),
-    }
+    format!("{}index.html", aten2onnx::report::page_of(name))
 }
 
 /// The page of a file of rules: `rules/aten/activation/index.html`.
