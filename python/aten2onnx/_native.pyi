@@ -13,7 +13,8 @@ __all__ = [
     "Rules",
     "__version__",
     "chosen_opset",
-    "failed_page", "main",
+    "failed_page",
+    "main",
     "save_many",
 ]
 
