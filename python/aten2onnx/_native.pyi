@@ -13,6 +13,7 @@ __all__ = [
     "Rules",
     "__version__",
     "chosen_opset",
+    "failed_page",
     "main",
     "save_many",
 ]

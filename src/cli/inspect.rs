@@ -55,7 +55,7 @@ pub struct Args {
 
 /// What a file is.
 enum Model {
-    Onnx(Source),
+    Onnx(Box<Source>),
     Program(Box<Contents>),
 }
 
@@ -65,7 +65,7 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     let file = export::open(&args.input)?;
     let aim = Aim { opset: args.opset, target: args.target };
     let model = match is_onnx(&file) {
-        true => Model::Onnx(Source::of(file)?),
+        true => Model::Onnx(Box::new(Source::of(file)?)),
         false => Model::Program(Box::new(frontend::contents(file, &args.source, &rules)?)),
     };
     if let Some(path) = &args.html {

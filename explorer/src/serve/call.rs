@@ -40,7 +40,8 @@ fn parsed(set: &MappingFiles, call: &str) -> Result<Example> {
 /// ` with n = 2, m = 3` for the symbolic sizes of a call: each needs a value for the comparison.
 fn symbols(call: &str) -> String {
     let mut names: Vec<&str> = Vec::new();
-    for part in call.split('[').skip(1).filter_map(|rest| rest.split(']').next()) {
+    // The innermost brackets are those of sizes.
+    for part in call.split('[').skip(1).filter_map(|rest| Some(rest.split_once(']')?.0)) {
         for name in part.split(',').map(str::trim) {
             let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
                 && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');

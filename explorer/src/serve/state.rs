@@ -13,6 +13,9 @@ use crate::site::{self, Files};
 /// How long a browser waits for news before it gets a sign of life.
 const PATIENCE: Duration = Duration::from_secs(15);
 
+/// How much later than the drawing of an edited rule its page is made.
+const LATER: Duration = Duration::from_secs(2);
+
 /// What all requests share.
 #[derive(Debug)]
 pub struct State {
@@ -106,6 +109,10 @@ impl State {
                 continue;
             }
             if now.problem.is_none() {
+                if made.is_some() {
+                    // The drawing comes first.
+                    std::thread::sleep(LATER);
+                }
                 let only = if made.is_none() { Vec::new() } else { now.edited.clone() };
                 self.add_pages(&only);
             }
