@@ -23,6 +23,7 @@
 //! | stages | `prepare`, `translate`, `convert` | to functional programs, to ONNX; from ONNX to ONNX |
 //! | readers | `frontend` | from files to programs |
 //! | uses | `export`, `examples` | whole exports; the examples of rules |
+//! | pages | `report` | a page about a model |
 //! | checks | `verify` | calls of rules that nobody wrote, compared with PyTorch |
 //! | interfaces | `cli`, `custom`, `tch` | the command `aten2onnx`; crates with custom rules; models of the crate `tch` |
 
@@ -40,6 +41,8 @@ pub mod options;
 #[doc(hidden)]
 pub mod prepare;
 pub mod program;
+#[doc(hidden)]
+pub mod report;
 #[cfg(feature = "tch")]
 pub mod tch;
 #[doc(hidden)]

@@ -101,7 +101,7 @@ def export(
         keep_assertions: Whether to list the assertions that are left out in the notes of the report.
         optimize: Whether to run the optimization passes.
         verify: Whether to compare the results with PyTorch's in ONNX Runtime.
-        report: A path for the report (JSON if it ends in `.json`, else Markdown), or True for `f` + ".report.md".
+        report: A path for the report (JSON if it ends in `.json`, a page if it ends in `.html`, else Markdown), or True for `f` + ".report.md".
         ir_version: The IR version: "lowest" that can hold the model, "release" for that of the opset's ONNX release, or a number.
         method: The method of a TorchScript model (default: forward).
         default_dtype: What `torch.get_default_dtype()` was when a TorchScript model was written, if it was not float32: its file does not
@@ -270,6 +270,7 @@ def _from_file(path: Any, rules: Rules, options: dict[str, Any], report: Report,
     with report.timed("read"):
         program = _read(path, rules, options.get("source", {}))
     report.torch_version = program.torch_version
+    report._page = lambda extras: program.page(rules, json.dumps(options), extras)
     shown.step("translating")
     with report.timed("translate"):
         model = program.export(rules, json.dumps(options))
@@ -299,6 +300,7 @@ def _from_torch(model: Any, arguments: tuple[Any, ...], rules: Rules, options: d
     with report.timed("decompose"):
         live = LiveProgram(exported, name, elsewhere)
         live, report.decomposed = decomposed(live, name, lambda native: native.blockers(rules, options["output"]["opset"]))
+    report._page = lambda extras: live.native.page(rules, json.dumps(options), extras)
     shown.step("translating")
     with report.timed("translate"):
         try:

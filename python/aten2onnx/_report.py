@@ -1,17 +1,19 @@
-"""The report of an export, as Markdown and as JSON."""
+"""The report of an export, as Markdown, as JSON and as a page."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from . import _native
-from ._errors import in_python
+from ._errors import Error, in_python
 
 
 class Report:
@@ -49,6 +51,7 @@ class Report:
         self.files: list[dict[str, Any]] = []
         self.seconds: dict[str, float] = {}
         self.error: str | None = None
+        self._page: Callable[[str], str] | None = None
 
     @property
     def nodes(self) -> int:
@@ -123,15 +126,43 @@ class Report:
         ]
         return "\n\n".join(part for part in parts if part) + "\n"
 
+    def html(self) -> str:
+        """Returns a page about the model and its export, in one file: opsets, operators, modules, weights, passes and verification."""
+        if self._page is not None:
+            extras = {"notes": self.notes, "error": self.error, "verification": _for_page(self.verification)}
+            try:
+                return self._page(json.dumps(extras))
+            except Error as error:
+                self.error = self.error or str(error)
+        return _native.failed_page(self.model, self.error or "the model was not exported by this report")
+
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the report: as JSON if the path ends in `.json`, else as Markdown."""
+        """Writes the report: as JSON if the path ends in `.json`, as a page if it ends in `.html`, else as Markdown."""
         path = Path(path)
-        path.write_text(self.json() if path.suffix == ".json" else self.markdown(), encoding="utf-8")
+        write = {".json": self.json, ".html": self.html}.get(path.suffix, self.markdown)
+        _write(path, write())
 
     def __repr__(self) -> str:
         return self.markdown()
 
     _repr_markdown_ = markdown
+
+
+def _write(path: Path, text: str) -> None:
+    """Writes a file, which appears when it is complete."""
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
+        whole = Path(folder) / path.name
+        whole.write_text(text, encoding="utf-8")
+        os.replace(whole, path)
+
+
+def _for_page(found: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Returns the results of `verify` without the numbers that JSON lacks."""
+    if found is None:
+        return None
+    finite = lambda value: None if isinstance(value, float) and not math.isfinite(value) else value  # noqa: E731
+    rows = [{"name": name, **{key: finite(value) for key, value in row.items()}} for name, row in found["outputs"].items()]
+    return {"onnxruntime": found["onnxruntime"], "outputs": rows}
 
 
 def _by_count(operators: dict[str, int]) -> list[tuple[str, int]]:

@@ -84,7 +84,8 @@ def verify(program: Any, args: Any, kwargs: Mapping[str, Any] | None, *, rtol: f
 
 
 def compare(wanted: Any, got: Any, rtol: float | None, atol: float | None) -> dict[str, Any]:
-    """Compares two tensors: dtype, whether they are equal within the tolerance, and the largest difference and value."""
+    """Compares two tensors: dtype, whether they are equal within the tolerance, the largest difference and value, and how many
+    differences there are of each size."""
     import torch
 
     wanted, got = torch.as_tensor(wanted).detach().cpu(), torch.as_tensor(got)
@@ -107,8 +108,19 @@ def compare(wanted: Any, got: Any, rtol: float | None, atol: float | None) -> di
     special = (wanted == got) | (wanted.isnan() & got.isnan()) if wide.is_floating_point else wanted == got
     row["largest_difference"] = float(difference.max()) if difference.numel() else 0.0
     row["largest_value"] = float(largest)
+    row["differences"] = _by_size(difference[finite])
     row["ok"] = exact or bool(torch.where(finite, difference <= limit, special).all())
     return row
+
+
+def _by_size(difference: Any) -> dict[str, int]:
+    """Counts differences by their decimal exponents; "exact" are those that are zero."""
+    import torch
+
+    some = difference[difference > 0]
+    exponents, counts = torch.unique(torch.floor(torch.log10(some.double())).to(torch.int64), return_counts=True)
+    sizes = {str(exponent): count for exponent, count in zip(exponents.tolist(), counts.tolist())}
+    return {"exact": difference.numel() - some.numel(), **sizes}
 
 
 def _described(tensor: Any) -> str:

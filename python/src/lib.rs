@@ -31,6 +31,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<convert::ConvertedModel>()?;
     module.add_class::<support::Rules>()?;
     module.add_function(wrap_pyfunction!(model::save_many, module)?)?;
+    module.add_function(wrap_pyfunction!(program::failed_page, module)?)?;
     module.add_function(wrap_pyfunction!(support::chosen_opset, module)?)?;
     module.add_function(wrap_pyfunction!(main, module)?)
 }

@@ -7,11 +7,14 @@ use aten2onnx::export::export_program;
 use aten2onnx::export::inspect::{self, Aim};
 use aten2onnx::frontend::{self, pt2};
 use aten2onnx::prepare::{Keep, prepare};
+use aten2onnx::report::{self, Facts, Verification};
 use aten2onnx::translate::{Blocker, preflight};
 use aten2onnx::weights::MappedFile;
 use aten2onnx::{cli, program, targets};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde::Deserialize;
 
 use crate::errors::exception;
 use crate::lent::{self, Tensor};
@@ -146,6 +149,19 @@ impl Program {
         shown(py, &inspection)
     }
 
+    /// A page about the program and its export. `extras` is JSON: notes, why the export failed, the comparison with PyTorch.
+    fn page(&self, py: Python<'_>, rules: &Rules, options: &str, extras: &str) -> PyResult<String> {
+        let options = options::export(options, rules.rules.clone())?;
+        let extras: Extras =
+            serde_json::from_str(extras).map_err(|error| PyValueError::new_err(format!("extras: {error}")))?;
+        work::run(py, None, |_| {
+            let mut facts = Facts::of_program(&self.program, &options)?.with_notes(&extras.notes);
+            facts.error = extras.error;
+            facts.verification = extras.verification;
+            Ok(report::page(&facts))
+        })
+    }
+
     /// Things worth telling the user.
     #[getter]
     fn notes(&self) -> Vec<String> {
@@ -157,6 +173,20 @@ impl Program {
     fn torch_version(&self) -> Option<&str> {
         self.program.torch_version.as_deref()
     }
+}
+
+/// What a page says besides the program.
+#[derive(Deserialize)]
+struct Extras {
+    notes: Vec<String>,
+    error: Option<String>,
+    verification: Option<Verification>,
+}
+
+/// A page about a model that could not be read or captured.
+#[pyfunction]
+pub fn failed_page(name: &str, error: &str) -> String {
+    report::page(&Facts::unread(name, error))
 }
 
 /// An inspection as JSON and as text.

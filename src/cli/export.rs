@@ -15,9 +15,11 @@ use crate::export::adapters::{self, Values};
 use crate::export::export_program;
 use crate::frontend;
 use crate::options::Options;
+use crate::program::Program;
+use crate::report::{self as page, Facts};
 use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_core::weights::MappedFile;
-use aten2onnx_onnx::Summary;
+use aten2onnx_onnx::{Exported, Summary};
 use aten2onnx_onnx::{Written, write::Progress};
 
 /// Larger models get a progress bar.
@@ -33,6 +35,7 @@ Examples:
   aten2onnx export encoder.pt2 decoder.pt2 -o DIR          DIR/encoder.onnx, DIR/decoder.onnx and DIR/weights.data
   aten2onnx export package.pt2 --all -o DIR                all programs of a package
   aten2onnx export model.pt2 --mappings my_ops.opmap       with rules for custom operators
+  aten2onnx export model.pt2 --report page.html            and a page about the model, in one file
   aten2onnx export model.pt2 --trace aten::elu             show the branches that the rule took
   aten2onnx export - -o - < model.pt2 | gzip > model.onnx.gz";
 
@@ -55,6 +58,9 @@ pub struct Args {
     /// Write the adapter NAME.onnx_adapter next to the model, with the values of a safetensors file [with --adapters; default: lora_]
     #[arg(long, value_name = "NAME=FILE", value_parser = adapter, conflicts_with_all = ["all", "merge"])]
     adapter: Vec<(String, PathBuf)>,
+    /// Write a page about the model and the export, in one file, also if the export fails
+    #[arg(long, value_name = "OUT.html", conflicts_with_all = ["all", "merge"])]
+    report: Option<PathBuf>,
     #[command(flatten)]
     pub(super) options: Options,
     #[command(flatten)]
@@ -70,12 +76,16 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     let start = Instant::now();
     let input = match args.files.as_slice() {
         [input] if !args.all && args.merge.is_none() => input,
+        _ if args.report.is_some() => return Err(Error::unsupported("`--report` is for one model").into()),
         _ => return export_many::run(args, start),
     };
     let output = output(args, input)?;
     let options = options(args)?;
     let program = frontend::read_file(open(input)?, &options.source, &options.output.rules)?;
-    let exported = export_program(program, &options)?;
+    let exported = match &args.report {
+        Some(path) => with_page(program, &options, path)?,
+        None => export_program(program, &options)?,
+    };
     if !args.adapter.is_empty() && is_stream(&output) {
         return Err(Error::unsupported("adapters are written next to the model, which is a stream").into());
     }
@@ -99,6 +109,15 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     // Freeing a large model piece by piece before the process exits would only take time.
     std::mem::forget(exported);
     Ok(())
+}
+
+/// Exports a program, and writes the page about it in any case.
+fn with_page(program: Program, options: &Options, path: &Path) -> Result<Exported> {
+    let facts = Facts::of_program(&program, options)?;
+    match export_program(program, options) {
+        Ok(exported) => page::save(&facts.with_notes(&exported.notes), path).map(|()| exported),
+        Err(error) => page::save(&facts.failed(&error), path).and(Err(error)),
+    }
 }
 
 /// Removes temporary files when the export is interrupted.

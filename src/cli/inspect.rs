@@ -5,10 +5,13 @@ use std::path::PathBuf;
 use super::mappings::Mappings;
 use super::report::{self, Stop};
 use super::{export, text};
+use crate::convert::Source;
 use crate::export::inspect::{self, Aim, Inspection, Operator, Port, Reason, Verdict, Weights};
+use crate::export::inspect_onnx::{inspect_onnx, is_onnx};
 use crate::export::quantized::{Quantized, Stored};
-use crate::frontend;
 use crate::frontend::torchscript::about::Parameter;
+use crate::frontend::{self, Contents};
+use crate::report::{self as page, Facts};
 use aten2onnx_core::error::Result;
 use aten2onnx_onnx::targets::Target;
 
@@ -21,18 +24,23 @@ Examples:
   aten2onnx inspect model.pt2 --opset 11       what opset 11 does not support
   aten2onnx inspect model.pt2 --target tract   what is replaced for a runtime, or impossible there
   aten2onnx inspect model.pt                   methods of a TorchScript file, and the inputs that have to be described
+  aten2onnx inspect model.onnx                 the same of an ONNX model, and the opsets that it can be converted to
+  aten2onnx inspect model.pt2 --html page.html a page about the model, in one file
   aten2onnx inspect model.pt2 --json | jq '.operators[].operator'";
 
-/// Show what is in a .pt2 or TorchScript file, and which opsets it can be exported to
+/// Show what is in a .pt2, TorchScript or ONNX file, and which opsets it can be exported to
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The .pt2 or TorchScript file; `-` for stdin
+    /// The .pt2, TorchScript or ONNX file; `-` for stdin
     #[arg(value_name = "IN.pt2")]
     input: PathBuf,
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
+    /// Write a page about the model, in one file, instead of printing
+    #[arg(long, value_name = "OUT.html", conflicts_with = "json")]
+    html: Option<PathBuf>,
     /// Check only this opset
     #[arg(long, value_name = "N", value_parser = crate::options::parse_opset)]
     opset: Option<u32>,
@@ -45,12 +53,32 @@ pub struct Args {
     mappings: Mappings,
 }
 
+/// What a file is.
+enum Model {
+    Onnx(Box<Source>),
+    Program(Box<Contents>),
+}
+
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Stop> {
     let rules = args.mappings.rules()?;
-    let contents = frontend::contents(export::open(&args.input)?, &args.source, &rules)?;
+    let file = export::open(&args.input)?;
     let aim = Aim { opset: args.opset, target: args.target };
-    let inspection = inspect::inspect_contents(contents, &rules, aim)?;
+    let model = match is_onnx(&file) {
+        true => Model::Onnx(Box::new(Source::of(file)?)),
+        false => Model::Program(Box::new(frontend::contents(file, &args.source, &rules)?)),
+    };
+    if let Some(path) = &args.html {
+        let facts = match model {
+            Model::Onnx(source) => Facts::of_onnx(&source, &rules, aim)?,
+            Model::Program(contents) => Facts::of_contents(*contents, &rules, aim)?,
+        };
+        return Ok(page::save(&facts, path)?);
+    }
+    let inspection = match model {
+        Model::Onnx(source) => inspect_onnx(&source, &rules, aim)?.0,
+        Model::Program(contents) => inspect::inspect_contents(*contents, &rules, aim)?,
+    };
     if args.json {
         // Serializing text and numbers cannot fail.
         let text = serde_json::to_string_pretty(&inspection).unwrap_or_default();

@@ -16,6 +16,7 @@ use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::ModelOptions;
 use aten2onnx_onnx::graph::{Attr, Graph, Origin, Type, Value};
 use aten2onnx_onnx::schema;
+use aten2onnx_onnx::targets::Target as Runtime;
 use aten2onnx_rules::{self, Rules};
 
 /// The result of building an example.
@@ -140,10 +141,25 @@ fn outcome(made: Result<Built>) -> Outcome {
 /// # Errors
 /// The error of the rule.
 pub fn graph(example: &Example, checked: &Checked, rules: &Rules, opset: u32) -> Result<Graph> {
+    traced(example, checked, rules, opset, None).0
+}
+
+/// The graph of an example as an export for a runtime builds it, and the branches that it reached.
+pub fn traced(
+    example: &Example,
+    checked: &Checked,
+    rules: &Rules,
+    opset: u32,
+    target: Option<&Runtime>,
+) -> (Result<Graph>, BTreeSet<u32>) {
     let mut cx = rules.builder(opset);
-    cx.avoid_missing_kernels();
-    call(&mut cx, example, checked, rules)?;
-    cx.finish()
+    match target {
+        Some(target) => cx.set_target(target),
+        None => cx.avoid_missing_kernels(),
+    }
+    let made = call(&mut cx, example, checked, rules);
+    let arms = cx.trace().reached().iter().copied().collect();
+    (made.and_then(|_| cx.finish()), arms)
 }
 
 /// Calls the rule or the operator; its results are outputs of the graph.

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use aten2onnx_opmap::Checked;
 use aten2onnx_opmap::tree::{AVOIDED, Example, Target};
 
-pub use build::{Built, Lacks, Observed, Outcome, Typed, build, graph, observe, reference_opset, types};
+pub use build::{Built, Lacks, Observed, Outcome, Typed, build, graph, observe, reference_opset, traced, types};
 pub use judge::{Judge, no_python, write, write_programs};
 pub use record::{Failure, Record, Verdict, record};
 

@@ -22,7 +22,7 @@ use aten2onnx_onnx::without_folders;
 use aten2onnx_rules::Rules;
 
 /// The contents of a program.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Inspection {
     /// The file.
     pub source: String,
@@ -135,7 +135,7 @@ pub struct Aim {
 
 impl Aim {
     /// The opsets to try.
-    fn opsets(self) -> Result<std::ops::RangeInclusive<u32>> {
+    pub(super) fn opsets(self) -> Result<std::ops::RangeInclusive<u32>> {
         match (self.target, self.opset) {
             (None, None) => Ok(MIN_OPSET..=MAX_OPSET),
             (None, Some(opset)) => Ok(opset..=opset),
@@ -239,7 +239,7 @@ fn verdict(program: &Result<Program>, rules: &Rules, opset: u32, target: Option<
 }
 
 impl Verdict {
-    fn refused(opset: u32, reasons: Vec<Reason>) -> Verdict {
+    pub(super) fn refused(opset: u32, reasons: Vec<Reason>) -> Verdict {
         Verdict { opset, ok: false, reasons, replaced: BTreeMap::new(), quantized: None }
     }
 }
@@ -326,7 +326,7 @@ impl Port {
     }
 }
 
-fn weights<'a>(weights: impl Iterator<Item = &'a Arc<Weight>>) -> Weights {
+pub(super) fn weights<'a>(weights: impl Iterator<Item = &'a Arc<Weight>>) -> Weights {
     let mut seen = FxHashSet::default();
     let mut total = Weights::default();
     for weight in weights.filter(|weight| seen.insert(Arc::as_ptr(weight))) {

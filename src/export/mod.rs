@@ -17,6 +17,7 @@ pub mod adapters;
 mod exporter;
 mod fixed;
 pub mod inspect;
+pub mod inspect_onnx;
 pub mod many;
 mod modules;
 mod naming;

@@ -34,7 +34,8 @@ impl Source {
         Source::of(MappedFile::from_bytes(name, bytes))
     }
 
-    fn of(file: Arc<MappedFile>) -> Result<Source> {
+    /// Reads a model from a mapped file, as [`Source::open`].
+    pub fn of(file: Arc<MappedFile>) -> Result<Source> {
         let bytes = Bytes::from_owner(Owner(Arc::clone(&file)));
         let proto = parse(bytes).map_err(|error| error.at(file.path.display().to_string()))?;
         Ok(Source { proto, file })

@@ -8,6 +8,7 @@ mod dump;
 mod examples;
 mod expand;
 mod explain;
+mod explorer;
 mod exporter;
 mod fmt;
 mod import;
@@ -57,6 +58,8 @@ enum Command {
     Stats(stats::Args),
     Try(try_rules::Args),
     Verify(verify::Args),
+    Site(explorer::SiteArgs),
+    Serve(explorer::ServeArgs),
 }
 
 /// Runs the command line of this process.
@@ -77,6 +80,8 @@ pub fn main() -> ExitCode {
         Command::Stats(_) => stats::run(mappings),
         Command::Try(args) => try_rules::run(mappings, args),
         Command::Verify(args) => verify::run(mappings, args),
+        Command::Site(args) => explorer::site(mappings, args),
+        Command::Serve(args) => explorer::serve(mappings, args),
     };
     report::exit_code(done)
 }

@@ -15,6 +15,7 @@ use std::sync::Arc;
 pub use constant::{Constant, Data};
 pub use intern::intern;
 pub use node::{Attr, Body, Node};
+pub use text::Line;
 pub use types::Type;
 
 use aten2onnx_core::weights::Weight;

@@ -1,4 +1,4 @@
-//! Prints a graph as text for snapshots and `expand`: one node per line.
+//! A graph as text, for snapshots and pages: one node per line.
 
 use std::fmt;
 
@@ -8,54 +8,45 @@ use aten2onnx_core::dtype::Dtype;
 /// Larger constants are printed by type only.
 const MAX_SHOWN: usize = 16;
 
+/// A line of a graph's text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// The node that the line is: its position, `3`, or `5.0.2` for the third node of the first subgraph of the sixth. Empty for
+    /// other lines.
+    pub path: String,
+    /// The steps of indentation.
+    pub depth: usize,
+    /// The text without its indentation.
+    pub text: String,
+    /// The operator that the node calls.
+    pub op: Option<&'static str>,
+}
+
 impl fmt::Display for Graph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "opset {}", self.opset)?;
-        for value in &self.initializers {
-            let info = self.info(*value);
-            write!(f, "{} {}", info.ty, info.name)?;
-            match &info.source {
-                Source::Constant(constant) => writeln!(f, " = {}", contents(constant))?,
-                _ => writeln!(f)?,
-            }
-        }
-        self.write_body(f, &self.body, 0)
+        self.lines().iter().try_for_each(|line| writeln!(f, "{:2$}{}", "", line.text, line.depth * 4))
     }
 }
 
 impl Graph {
-    fn write_body(&self, f: &mut fmt::Formatter<'_>, body: &Body, depth: usize) -> fmt::Result {
-        let inputs: Vec<String> = body.inputs.iter().map(|v| format!("{} {}", self.ty(*v), self.name(*v))).collect();
-        let outputs: Vec<String> = body.outputs.iter().map(|v| format!("{} {}", self.ty(*v), self.name(*v))).collect();
-        writeln!(f, "({}) -> ({}) {{", inputs.join(", "), outputs.join(", "))?;
-        for node in &body.nodes {
-            write!(f, "{:1$}", "", depth * 4 + 4)?;
-            self.write_node(f, node, depth)?;
+    /// The text, line by line.
+    pub fn lines(&self) -> Vec<Line> {
+        let mut lines = Lines { graph: self, lines: Vec::new() };
+        lines.add(0, format!("opset {}", self.opset));
+        for value in &self.initializers {
+            let info = self.info(*value);
+            let contents = match &info.source {
+                Source::Constant(constant) => format!(" = {}", constant.text(MAX_SHOWN)),
+                _ => String::new(),
+            };
+            lines.add(0, format!("{} {}{contents}", info.ty, info.name));
         }
-        writeln!(f, "{:1$}}}", "", depth * 4)
+        lines.body(&self.body, "", 0, "");
+        lines.lines
     }
 
-    fn write_node(&self, f: &mut fmt::Formatter<'_>, node: &Node, depth: usize) -> fmt::Result {
-        let name = |v: &Option<Value>| v.map_or_else(String::new, |v| self.name(v).to_owned());
-        let outputs: Vec<String> = node.outputs.iter().map(name).collect();
-        let inputs: Vec<String> = node.inputs.iter().map(name).collect();
-        write!(f, "{} = {}", outputs.join(", "), node.op)?;
-        let attrs: Vec<String> =
-            node.attrs.iter().filter_map(|(name, attr)| Some(format!("{name} = {}", self.attr_text(attr)?))).collect();
-        if !attrs.is_empty() {
-            write!(f, " <{}>", attrs.join(", "))?;
-        }
-        writeln!(f, "({})", inputs.join(", "))?;
-        for (name, attr) in &node.attrs {
-            for body in attr.bodies() {
-                write!(f, "{:1$}{name} = ", "", depth * 4 + 8)?;
-                self.write_body(f, body, depth + 2)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn attr_text(&self, attr: &Attr) -> Option<String> {
+    /// The value of an attribute as text; None for subgraphs.
+    pub fn attr_text(&self, attr: &Attr) -> Option<String> {
         Some(match attr {
             Attr::Float(v) => format!("{v:?}"),
             Attr::Int(v) => v.to_string(),
@@ -64,24 +55,66 @@ impl Graph {
             Attr::Ints(v) => format!("{v:?}"),
             Attr::Strs(v) => format!("{v:?}"),
             Attr::Tensor(v) => match self.constant(*v) {
-                Some(constant) => format!("{} {}", self.ty(*v), contents(constant)),
+                Some(constant) => format!("{} {}", self.ty(*v), constant.text(MAX_SHOWN)),
                 None => self.ty(*v).to_string(),
             },
             Attr::Graph(_) | Attr::Graphs(_) => return None,
             Attr::Message(_) => "...".to_owned(),
         })
     }
+
+    fn node_text(&self, node: &Node) -> String {
+        let name = |v: &Option<Value>| v.map_or_else(String::new, |v| self.name(v).to_owned());
+        let outputs: Vec<String> = node.outputs.iter().map(name).collect();
+        let inputs: Vec<String> = node.inputs.iter().map(name).collect();
+        let attrs: Vec<String> =
+            node.attrs.iter().filter_map(|(name, attr)| Some(format!("{name} = {}", self.attr_text(attr)?))).collect();
+        let attrs = if attrs.is_empty() { String::new() } else { format!(" <{}>", attrs.join(", ")) };
+        format!("{} = {}{attrs}({})", outputs.join(", "), node.op, inputs.join(", "))
+    }
 }
 
-fn contents(constant: &Constant) -> String {
-    if constant.len() > MAX_SHOWN {
-        return "...".to_owned();
+struct Lines<'a> {
+    graph: &'a Graph,
+    lines: Vec<Line>,
+}
+
+impl Lines<'_> {
+    fn add(&mut self, depth: usize, text: String) {
+        self.lines.push(Line { path: String::new(), depth, text, op: None });
     }
-    let elements: Vec<String> = match &constant.data {
-        Data::Strings(strings) => strings.iter().map(|s| format!("{s:?}")).collect(),
-        Data::Bytes(bytes) => elements(constant.dtype, bytes),
-    };
-    format!("{{{}}}", elements.join(", "))
+
+    /// A body, whose first line starts with `title`; `within` is the path of the body.
+    fn body(&mut self, body: &Body, title: &str, depth: usize, within: &str) {
+        let typed = |v: &Value| format!("{} {}", self.graph.ty(*v), self.graph.name(*v));
+        let inputs: Vec<String> = body.inputs.iter().map(typed).collect();
+        let outputs: Vec<String> = body.outputs.iter().map(typed).collect();
+        self.add(depth, format!("{title}({}) -> ({}) {{", inputs.join(", "), outputs.join(", ")));
+        for (i, node) in body.nodes.iter().enumerate() {
+            let path = if within.is_empty() { i.to_string() } else { format!("{within}.{i}") };
+            let text = self.graph.node_text(node);
+            self.lines.push(Line { path: path.clone(), depth: depth + 1, text, op: Some(node.op) });
+            let bodies = node.attrs.iter().flat_map(|(name, attr)| attr.bodies().iter().map(move |body| (name, body)));
+            for (i, (name, body)) in bodies.enumerate() {
+                self.body(body, &format!("{name} = "), depth + 2, &format!("{path}.{i}"));
+            }
+        }
+        self.add(depth, "}".to_owned());
+    }
+}
+
+impl Constant {
+    /// The elements, `{1, 2}`; `...` if there are more than `most`.
+    pub fn text(&self, most: usize) -> String {
+        if self.len() > most {
+            return "...".to_owned();
+        }
+        let elements: Vec<String> = match &self.data {
+            Data::Strings(strings) => strings.iter().map(|s| format!("{s:?}")).collect(),
+            Data::Bytes(bytes) => elements(self.dtype, bytes),
+        };
+        format!("{{{}}}", elements.join(", "))
+    }
 }
 
 fn elements(dtype: Dtype, bytes: &[u8]) -> Vec<String> {

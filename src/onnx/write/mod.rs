@@ -28,9 +28,9 @@ use external::Place;
 pub use fill::Progress;
 use fill::{Content, Meter, Piece};
 pub use shared::{Equal, write_files};
-pub(crate) use stage::Staged;
+pub use stage::Staged;
 pub use stage::discard_all;
-use stage::io_failed;
+pub use stage::io_failed;
 
 /// The sizes of the written files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -10,7 +10,7 @@ pub mod fact;
 mod lines;
 mod parse;
 mod print;
-mod scan;
+pub mod scan;
 
 pub use parse::parse_file;
 pub use print::{example_line, print_file};
