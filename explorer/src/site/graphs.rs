@@ -12,10 +12,10 @@ use crate::draw;
 use crate::facts::{Facts, Run, State};
 
 /// Larger graphs are shown as text only.
-const MAX_DRAWN: usize = 28;
+const MAX_DRAWN: usize = 24;
 
 /// Of larger graphs, the beginning is shown.
-const MAX_LINES: usize = 40;
+const MAX_LINES: usize = 30;
 
 /// An example as templates show it.
 #[derive(Debug, Serialize)]
