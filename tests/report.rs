@@ -56,7 +56,7 @@ fn a_page_of_a_program_has_all_parts() {
     has(&page, &["classifier.0.weight", "Each module unfolds", "The model at opset 18", "nodes as the rules build it"]);
     // The page of the functional operator is that of the one in place.
     has(&page, &[&format!("{EXPLORER}aten/hardswish/"), &format!("{EXPLORER}onnx/Conv/")]);
-    assert!(!page.contains(text(&common::root())), "the page has the path of a folder");
+    assert!(!page.contains(text(common::root())), "the page has the path of a folder");
 }
 
 #[test]

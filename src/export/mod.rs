@@ -17,6 +17,7 @@ pub mod adapters;
 mod exporter;
 mod fixed;
 pub mod inspect;
+#[doc(hidden)]
 pub mod inspect_onnx;
 pub mod many;
 mod modules;

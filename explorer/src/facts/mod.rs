@@ -114,7 +114,10 @@ fn opsets(checked: &Checked) -> Vec<u32> {
 }
 
 fn read(path: &Path) -> Result<String> {
-    std::fs::read_to_string(path).map_err(|e| Error::new(Kind::Io, format!("{}: {e}", path.display())))
+    std::fs::read_to_string(path).map_err(|e| {
+        let error = Error::new(Kind::Io, format!("{}: {e}", path.display()));
+        error.help("the folder of rules must be that of the project, whose documents become pages, too")
+    })
 }
 
 /// The overload or operator of an example.

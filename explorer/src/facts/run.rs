@@ -1,6 +1,7 @@
 //! Examples as graphs: each at every opset, with equal graphs kept once.
 
 use std::collections::BTreeSet;
+use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use aten2onnx::examples;
@@ -71,7 +72,7 @@ pub(super) fn in_parallel<T: Send>(set: &Arc<MappingFiles>, of: impl Fn(&Rules, 
     let parts: Vec<Vec<T>> = std::thread::scope(|scope| {
         let part = &part;
         let started: Vec<_> = (0..threads).map(|first| scope.spawn(move || part(first))).collect();
-        started.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
+        started.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
     });
     let mut parts: Vec<_> = parts.into_iter().map(Vec::into_iter).collect();
     (0..examples.len()).filter_map(|i| parts.get_mut(i % threads).and_then(Iterator::next)).collect()
