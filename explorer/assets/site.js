@@ -183,10 +183,41 @@ function lines(pre) {
   code.replaceChildren(...pieces);
 }
 
+/** The text that a page keeps compressed. */
+async function unpacked(base64) {
+  const bytes = Uint8Array.from(atob(base64), letter => letter.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'))).text();
+}
+
+/** Shows the drawings and whole texts of an example's large graphs. */
+async function unpack(details) {
+  if (!details.dataset.packed || !window.DecompressionStream) return;
+  const [differences, places, ...parts] = (await unpacked(details.dataset.packed)).split('\0');
+  details.removeAttribute('data-packed');
+  if (differences) details.dataset.diff = differences;
+  const large = places.split(' ').filter(Boolean);
+  large.forEach((place, index) => {
+    const [svg, text, paths] = [0, 1, 2].map(kind => parts[kind * large.length + index]);
+    const section = details.querySelector(`.graph[data-graph="${place}"]`);
+    const pre = section.querySelector('pre');
+    pre.dataset.paths = paths;
+    pre.firstElementChild.textContent = text;
+    if (!svg) return;
+    const drawing = made('div', 'drawing');
+    drawing.tabIndex = 0;
+    drawing.setAttribute('role', 'group');
+    drawing.setAttribute('aria-label', `Drawing, ${section.getAttribute('aria-label').toLowerCase()}`);
+    drawing.innerHTML = svg;
+    section.querySelector('.packed').replaceWith(drawing);
+    section.querySelector('details.text').open = false;
+  });
+}
+
 /** The buttons for the opsets of an example, and the choice of a second one to compare with. */
-function example(details) {
+async function example(details) {
   const bar = details.querySelector('.cells');
   if (!bar) return;
+  await unpack(details);
   details.querySelectorAll('[data-paths]').forEach(lines);
   const states = bar.dataset.cells.trim().split(' ').map(cell => cell.split(':'));
   const sections = new Map([...details.querySelectorAll('.graph')].map(section => [section.dataset.graph, section]));

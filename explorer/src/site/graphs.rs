@@ -8,14 +8,21 @@ use aten2onnx_opmap::tree::Example;
 use serde::Serialize;
 
 use super::highlight::Highlighter;
+use super::packed::packed;
 use crate::draw;
 use crate::facts::{Facts, Run, State};
 
-/// Larger graphs are shown as text only.
-const MAX_DRAWN: usize = 24;
+/// Larger graphs are packed: a page has the beginning of their text, and the rest for scripts.
+const MAX_PLAIN: usize = 12;
 
-/// Of larger graphs, the beginning is shown.
-const MAX_LINES: usize = 30;
+/// The lines of the beginning.
+const MAX_LINES: usize = 12;
+
+/// Of larger graphs there is no drawing, which nobody could read.
+const MAX_DRAWN: usize = 150;
+
+/// Longer lists of differences are packed.
+const MAX_DIFFERENCES: usize = 600;
 
 /// An example as templates show it.
 #[derive(Debug, Serialize)]
@@ -34,6 +41,9 @@ pub struct Shown {
     pub refusals: Vec<Refusal>,
     /// The nodes that differ between two graphs, for each pair.
     pub differences: String,
+    /// What scripts show of large graphs, packed together because graphs of several opsets are alike: many differences, the places of the
+    /// graphs, and their drawings, texts and paths, separated by zeros.
+    pub packed: Option<String>,
     /// The number of an example with the same nodes, which is drawn.
     pub same_as: Option<usize>,
 }
@@ -54,9 +64,11 @@ pub struct Drawn {
     pub opsets: String,
     /// The number of nodes.
     pub nodes: usize,
-    /// The drawing, unless it is too large or that of another example.
+    /// The drawing, unless it is packed or there is none.
     pub svg: Option<String>,
-    /// The text.
+    /// Whether there is a drawing.
+    pub is_drawn: bool,
+    /// The text, or its beginning.
     pub text: String,
     /// The path of the node of each line, `-` for lines without one.
     pub paths: String,
@@ -86,6 +98,33 @@ pub fn shown(facts: &Facts, name: &str, root: &str) -> Vec<Shown> {
     examples.into_iter().enumerate().map(show).collect()
 }
 
+/// The large graphs of an example.
+#[derive(Default)]
+struct Large {
+    places: Vec<String>,
+    drawings: Vec<String>,
+    texts: Vec<String>,
+    paths: Vec<String>,
+}
+
+impl Large {
+    fn add(&mut self, place: usize, drawing: Option<String>, (text, paths): (String, String)) {
+        self.places.push(place.to_string());
+        self.drawings.push(drawing.unwrap_or_default());
+        self.texts.push(text);
+        self.paths.push(paths);
+    }
+
+    /// Everything, like beside like.
+    fn packed(self, differences: &str) -> Option<String> {
+        if self.places.is_empty() && differences.is_empty() {
+            return None;
+        }
+        let head = vec![differences.to_owned(), self.places.join(" ")];
+        Some(packed(&[head, self.drawings, self.texts, self.paths].concat().join("\0")))
+    }
+}
+
 fn one(
     facts: &Facts,
     name: &str,
@@ -98,15 +137,26 @@ fn one(
     let draws = same_as.is_none();
     // Graphs with the nodes of another example differ from its graphs in types and numbers alone.
     let own = if draws { run.graphs.as_slice() } else { &[] };
-    let graphs = own.iter().enumerate().map(|(index, graph)| {
-        let opsets = ranges(&run.opsets_of(index));
-        let nodes = draw::count(graph);
-        let label = format!("{name}, example {number}, opset {opsets}");
-        let frame = draw::Frame { label: &label, ..draw::Frame::default() };
-        let svg = (nodes <= MAX_DRAWN).then(|| draw::svg(graph, &frame));
-        let (text, paths) = text(graph);
-        Drawn { opsets, nodes, svg, text, paths }
-    });
+    let mut large = Large::default();
+    let graphs: Vec<Drawn> = own
+        .iter()
+        .enumerate()
+        .map(|(index, graph)| {
+            let opsets = ranges(&run.opsets_of(index));
+            let nodes = draw::count(graph);
+            let label = format!("{name}, example {number}, opset {opsets}");
+            let frame = draw::Frame { label: &label, ..draw::Frame::default() };
+            let svg = (nodes <= MAX_DRAWN).then(|| draw::svg(graph, &frame));
+            let is_drawn = svg.is_some();
+            if nodes <= MAX_PLAIN {
+                let (text, paths) = text(graph, usize::MAX);
+                return Drawn { opsets, nodes, svg, is_drawn, text, paths };
+            }
+            large.add(index, svg, text(graph, usize::MAX));
+            let (text, paths) = text(graph, MAX_LINES);
+            Drawn { opsets, nodes, svg: None, is_drawn, text, paths }
+        })
+        .collect();
     let refusals: Vec<Refusal> = run
         .refusals()
         .into_iter()
@@ -116,14 +166,18 @@ fn one(
         opset: *opset,
         graph: if let State::Graph(index) = state { Some(*index) } else { None },
     });
+    let differences = if draws { differences(run) } else { String::new() };
+    let are_many = differences.len() > MAX_DIFFERENCES;
+    let packed = large.packed(if are_many { &differences } else { "" });
     let source = example.text.strip_prefix("example ").unwrap_or(&example.text);
     Shown {
         number,
         html: Highlighter::new(facts, root, None).without_links().html(source),
         summary: summary(run),
         cells: cells.collect(),
-        graphs: graphs.collect(),
-        differences: if draws { differences(run) } else { String::new() },
+        graphs,
+        packed,
+        differences: if are_many { String::new() } else { differences },
         refusals,
         same_as,
     }
@@ -166,18 +220,19 @@ fn shape(run: &Run) -> String {
     text
 }
 
-/// The text of a graph, and the path of the node of each line.
-fn text(graph: &Graph) -> (String, String) {
+/// The text of a graph up to a number of lines, and the path of the node of each line.
+fn text(graph: &Graph, most: usize) -> (String, String) {
     let lines = graph.lines();
     let (mut text, mut paths) = (String::new(), String::new());
     // The opset is said in the heading, because equal graphs of several opsets are shown once.
-    for line in lines.iter().skip(1).take(MAX_LINES) {
+    for line in lines.iter().skip(1).take(most) {
         text.push_str(&format!("{:1$}{2}\n", "", line.depth * 2, line.text));
         paths.push_str(if line.path.is_empty() { "-" } else { &line.path });
         paths.push(' ');
     }
-    if lines.len() > MAX_LINES + 1 {
-        text.push_str(&format!("... {} more lines\n", lines.len() - MAX_LINES - 1));
+    let rest = lines.len().saturating_sub(1).saturating_sub(most);
+    if rest > 0 {
+        text.push_str(&format!("... {rest} more lines\n"));
     }
     paths.truncate(paths.trim_end_matches([' ', '-']).len());
     (text, paths)
@@ -194,7 +249,7 @@ fn differences(run: &Run) -> String {
     };
     for (i, old) in run.graphs.iter().enumerate() {
         for (j, new) in run.graphs.iter().enumerate().skip(i + 1) {
-            if draw::count(old).max(draw::count(new)) <= MAX_LINES {
+            if draw::count(old).max(draw::count(new)) <= MAX_DRAWN {
                 let diff = draw::diff(old, new);
                 all.push_str(&format!("{i}-{j}:{}|{};", classes(&diff.old), classes(&diff.new)));
             }

@@ -17,6 +17,7 @@ pub mod highlight;
 mod markdown;
 mod operators;
 mod overloads;
+mod packed;
 mod parts;
 mod runtimes;
 mod search;

@@ -115,6 +115,25 @@ test("another opset has another graph, and two are compared", async () => {
   await page.close();
 });
 
+test("large graphs are drawn from what the page has packed", async () => {
+  const { page, errors } = await open(browser, address("aten/linalg_svd/index.html"));
+  const index = await page.$$eval("details.example", (all) => all.findIndex((one) => one.dataset.packed || (one.open && one.querySelector("svg"))));
+  assert.ok(index >= 0);
+  await page.evaluate((index) => { document.querySelectorAll("details.example")[index].open = true; }, index);
+  await page.waitForFunction((index) => !document.querySelectorAll("details.example")[index].dataset.packed, {}, index);
+  await page.waitForSelector("details.example[open] .opsets button");
+  const [drawn, lines, nodes] = await page.$$eval("details.example", (all, index) => {
+    const section = [...all[index].querySelectorAll(".graph")].find((one) => one.querySelectorAll("svg [data-n]").length > 12);
+    const text = section.querySelector("pre").textContent;
+    return [section.querySelectorAll("svg [data-n]").length, text.split("\n").length, /more lines/.test(text) ? -1 : Number.parseInt(section.querySelector("h4 .note").textContent)];
+  }, index);
+  assert.equal(drawn, nodes);
+  assert.ok(lines >= nodes);
+  assert.deepEqual(await violations(page), []);
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
 test("pages are read without scripts", async () => {
   const page = await browser.newPage();
   await page.setJavaScriptEnabled(false);
