@@ -36,6 +36,7 @@ def main():
     parser.add_argument("--out", type=Path, default=Path("zoo"))
     parser.add_argument("--seconds", type=float, default=180, help="the time limit for loading, and for running (default: 180)")
     parser.add_argument("--torch", type=Path, help="a folder with NAME.onnx of torch.onnx for each program")
+    parser.add_argument("--files", default=["default", "target", "torch"], type=lambda names: names.split(","), help="which files are run: `default,target,torch` (default: all)")
     parser.add_argument("--page", type=Path, help="writes the table here, in Markdown")
     parser.add_argument("--minutes", type=float, help="begins with no further model after this time")
     parser.add_argument("--again", action="store_true", help="measures the chosen programs again; OUT.json keeps the others")
@@ -65,8 +66,7 @@ def measure(worker, args, programs, records, save):
     target = target_of(args.exporter, runtime)
     is_static = settings_of(runtime).get("static", False)
     for folder in programs:
-        models = {"": exported(args.exporter, folder), page.TARGET: exported(args.exporter, folder, target, is_static) if target else None, page.TORCH: found(args.torch, folder)}
-        for origin, model in models.items():
+        for origin, model in files(args, folder, target, is_static).items():
             column = f"{runtime.name}-{runtime.version}{origin}"
             is_known = column in records.setdefault(folder.name, {}) and not args.again
             if model is None or is_known or time.monotonic() > args.until:
@@ -74,6 +74,16 @@ def measure(worker, args, programs, records, save):
             record = records[folder.name][column] = one(worker, model, folder, ("",) if is_static and origin == page.TARGET else ("", "alt_"))
             print(f"{folder.name:36} {column:40} {record['verdict']:10} {record['reason'][:120]}", flush=True)
             save()
+
+
+def files(args, folder, target, is_static):
+    """How each chosen file of a program is written, by its origin."""
+    written = {
+        "default": ("", exported(args.exporter, folder)),
+        "target": (page.TARGET, exported(args.exporter, folder, target, is_static) if target else None),
+        "torch": (page.TORCH, found(args.torch, folder)),
+    }
+    return dict(written[name] for name in args.files)
 
 
 def target_of(exporter, runtime):
