@@ -35,6 +35,7 @@ def main():
     parser.add_argument("--only", default="*", help="names of programs, with wildcards: `tv_*,hf_gpt2`")
     parser.add_argument("--out", type=Path, default=Path("zoo"))
     parser.add_argument("--seconds", type=float, default=180, help="the time limit for loading, and for running (default: 180)")
+    parser.add_argument("--gigabytes", type=float, default=8, help="the limit of memory of a model (default: 8)")
     parser.add_argument("--torch", type=Path, help="a folder with NAME.onnx of torch.onnx for each program")
     parser.add_argument("--files", default=["default", "target", "torch"], type=lambda names: names.split(","), help="which files are run: `default,target,torch` (default: all)")
     parser.add_argument("--page", type=Path, help="writes the table here, in Markdown")
@@ -47,7 +48,7 @@ def main():
     args.until = time.monotonic() + 60 * args.minutes if args.minutes else float("inf")
     try:
         for name in args.runtimes:
-            with Worker(environments.find(name), args.seconds) as worker:
+            with Worker(environments.find(name), args.seconds, args.gigabytes) as worker:
                 measure(worker, args, programs, records, lambda: report.write_text(json.dumps(records, indent=1, sort_keys=True) + "\n"))
     except (environments.UnknownRuntime, Stopped) as error:
         sys.exit(f"error: {error}")

@@ -1,7 +1,7 @@
 //! `aten2onnx targets`: the runtimes for `--target`.
 
 use super::report::{self, Stop};
-use aten2onnx_onnx::targets::{TARGETS, Target};
+use aten2onnx_onnx::targets::{Avoid, TARGETS, Target};
 
 /// List the runtimes for `--target`: the opsets and IR versions that they support, and what they lack
 #[derive(Debug, clap::Args)]
@@ -48,18 +48,11 @@ fn facts(target: &Target) -> String {
     if !target.loses_nan.is_empty() {
         text.push_str(&format!("\nNaN becomes a number in\n  {}\n", target.loses_nan.join(", ")));
     }
-    if !target.forms.is_empty() {
-        text.push_str("\nAvoided forms\n");
-    }
-    for form in target.forms {
-        let when = if form.when.is_empty() { "in every form".to_owned() } else { form.when.join(" and ") };
-        text.push_str(&format!(
-            "  {}{}: {when}\n    {} ({})\n",
-            form.op,
-            versions(form.since),
-            form.reason,
-            form.seen_in
-        ));
+    for (title, forms) in [("Avoided forms", target.forms), ("Forms that an export tells of", target.warns)] {
+        if !forms.is_empty() {
+            text.push_str(&format!("\n{title}\n"));
+        }
+        forms.iter().for_each(|form| text.push_str(&told(form)));
     }
     if !target.avoids.is_empty() {
         text.push_str("\nAvoided dtypes\n");
@@ -69,6 +62,12 @@ fn facts(target: &Target) -> String {
         text.push_str(&format!("  {} {}: {}\n    {}\n", missing.op, missing.since, names.join(", "), missing.reason));
     }
     text
+}
+
+/// A form, what the runtime does with it, and the version that showed it.
+fn told(form: &Avoid) -> String {
+    let when = if form.when.is_empty() { "in every form".to_owned() } else { form.when.join(" and ") };
+    format!("  {}{}: {when}\n    {} ({})\n", form.op, versions(form.since), form.reason, form.seen_in)
 }
 
 /// ` 13, 18`: versions of an operator.

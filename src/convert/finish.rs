@@ -66,7 +66,7 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Exporte
     }
     let mut notes = Vec::new();
     add_notes(&mut notes, &graph, &result, &weight_inputs);
-    notes.extend(options.output.target.and_then(|target| target.nan_note(&graph)));
+    notes.extend(options.output.target.iter().flat_map(|target| target.notes(&graph)));
     let external_data = match options.output.external_data {
         ExternalData::Auto if tensors.external => ExternalData::Always,
         chosen => chosen,

@@ -65,7 +65,7 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
     if let Some(target) = options.output.target {
         target.check_dtypes(&graph).map_err(|error| error.at(program.source.clone()))?;
     }
-    program.notes.extend(options.output.target.and_then(|target| target.nan_note(&graph)));
+    program.notes.extend(options.output.target.iter().flat_map(|target| target.notes(&graph)));
     program.notes.extend(advice.zip(options.output.target).map(|(text, target)| format!("{}: {text}", target.name())));
     program.notes.extend(graph.savings.iter().map(|((opset, bits), (count, bytes))| {
         let weights = if *count == 1 { "weight" } else { "weights" };

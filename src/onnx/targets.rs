@@ -42,6 +42,8 @@ pub struct Target {
     pub avoids: &'static [Missing],
     /// Forms of operators that it lacks or gets wrong.
     pub forms: &'static [Avoid],
+    /// Forms of operators that stay, of which a note tells.
+    pub warns: &'static [Avoid],
     /// Operators that do not keep the NaN of their inputs.
     pub loses_nan: &'static [&'static str],
     /// The source of these facts.
@@ -235,7 +237,7 @@ impl Target {
     }
 
     /// What to know of the nodes that do not keep NaN in this runtime.
-    pub fn nan_note(&self, graph: &Graph) -> Option<String> {
+    fn nan_note(&self, graph: &Graph) -> Option<String> {
         let mut found: BTreeMap<&str, usize> = BTreeMap::new();
         graph.body.visit(&mut |node| {
             if let Some(op) = self.loses_nan.iter().find(|op| **op == node.op) {
@@ -245,6 +247,12 @@ impl Target {
         let ops: Vec<String> = found.iter().map(|(op, count)| format!("{op} ({count})")).collect();
         (!ops.is_empty())
             .then(|| format!("{}: NaN does not pass through {}, but becomes a number", self.name(), ops.join(", ")))
+    }
+
+    /// What to know of a model in this runtime.
+    pub fn notes(&self, graph: &Graph) -> Vec<String> {
+        let warned = graph.warned.iter().map(|(what, count)| format!("{}: {what} ({count})", self.name()));
+        self.nan_note(graph).into_iter().chain(warned).collect()
     }
 
     /// Checks that the runtime supports the requested IR version.

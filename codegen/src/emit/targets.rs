@@ -32,7 +32,7 @@ fn runtimes(schemas: &Schemas, text: &mut String) {
             let _ = writeln!(
                 text,
                 "    Target {{ runtime: {:?}, release: {:?}, what: {:?}, kernels: {}, symbolic: {:?}, oldest_opset: {}, newest_opset: {}, \
-                 newest_ir: {:?}, lacks_dtypes: {}, lacks_functions: {:?}, quantized: {}, lacks: &{:?}, avoids: {}, forms: &[{}], loses_nan: &{:?}, source: {:?} }},",
+                 newest_ir: {:?}, lacks_dtypes: {}, lacks_functions: {:?}, quantized: {}, lacks: &{:?}, avoids: {}, forms: &[{}], warns: &[{}], loses_nan: &{:?}, source: {:?} }},",
                 runtime.runtime,
                 release.name,
                 runtime.what,
@@ -47,6 +47,7 @@ fn runtimes(schemas: &Schemas, text: &mut String) {
                 release.lacks,
                 avoids(&release.dtypes),
                 runtime.avoid.iter().map(form).collect::<Vec<_>>().join(", "),
+                runtime.warn.iter().map(form).collect::<Vec<_>>().join(", "),
                 release.loses_nan(),
                 release.source,
             );
@@ -91,7 +92,7 @@ fn missing(of: &Dtypes, since: u32) -> String {
     format!("Missing {{ op: {:?}, since: {since}, dtypes: &[{}], reason: {reason:?} }}", of.op, dtypes.join(", "))
 }
 
-/// A form that the exporter avoids.
+/// A form that the exporter avoids, or tells of.
 fn form(avoid: &Avoid) -> String {
     let Avoid { op, since, when, reason, seen_in, conditions } = avoid;
     let conditions: Vec<String> = conditions.iter().map(condition).collect();

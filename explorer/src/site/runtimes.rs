@@ -1,7 +1,7 @@
 //! A page for each runtime: its releases, what it lacks, and what that means for PyTorch's operators.
 
 use aten2onnx_core::error::Result;
-use aten2onnx_onnx::targets::{TARGETS, Target};
+use aten2onnx_onnx::targets::{Avoid, TARGETS, Target};
 use minijinja::Value;
 
 use super::{Head, Site, urls};
@@ -93,9 +93,8 @@ fn one(site: &mut Site<'_>, target: &'static Target, uses: &[(&String, &Use)], c
         releases,
         symbolic => target.symbolic,
         lacks,
-        forms => target.forms.iter().map(|form| context! {
-            op => form.op, url => urls::operator(form.op), when => form.when.join(" and "), reason => form.reason,
-        }).collect::<Vec<_>>(),
+        forms => told(target.forms),
+        warns => told(target.warns),
         counts,
         troubled,
     };
@@ -103,4 +102,10 @@ fn one(site: &mut Site<'_>, target: &'static Target, uses: &[(&String, &Use)], c
         format!("PyTorch models in {} {}: what works, what is replaced, what is refused.", target.what, target.release);
     let head = Head { title: target.what, description: &description, nav: "runtimes" };
     site.page(&urls::runtime(target.runtime), "runtime.html", &head, own)
+}
+
+/// Forms of operators as the page shows them.
+fn told(forms: &[Avoid]) -> Vec<Value> {
+    let row = |form: &Avoid| context! { op => form.op, url => urls::operator(form.op), when => form.when.join(" and "), reason => form.reason };
+    forms.iter().map(row).collect()
 }

@@ -1,7 +1,7 @@
 """MNN on the CPU: the model is converted, then run as a module.
 
 `MNN.tools` is not imported: it installs a package and reports what it converts. The converter itself is the extension module
-`_tools`.
+`_tools`. Convolutions are computed as precisely as MNN can: WINOGRAD_MEMORY_LEVEL is 0.
 """
 import contextlib
 import os
@@ -17,6 +17,13 @@ import onnx
 NARROWED = {"int64": "int32", "float64": "float32", "uint64": "int32", "uint32": "int32", "bool": "int32", "float16": "float32"}
 
 
+# The number of the hint WINOGRAD_MEMORY_LEVEL. Without it MNN chooses large tiles, which leave three to four digits.
+WINOGRAD_MEMORY_LEVEL = 3
+
+# The bytes from which a model has its weights in a file of their own: MNN does not run it otherwise.
+LARGE = 2**30
+
+
 def version():
     return MNN.version()
 
@@ -28,15 +35,18 @@ def load(path):
     outputs = [value.name for value in graph.output]
     types = [onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type) for value in graph.output]
     converted = convert(path)
-    return inputs, types, MNN.nn.load_module_from_file(str(converted), inputs, outputs, precision_mode=MNN.expr.PrecisionMode.High)
+    manager = MNN.nn.create_runtime_manager(({"backend": "CPU", "precision": "high", "numThread": 1},))
+    manager.set_hint(WINOGRAD_MEMORY_LEVEL, 0)
+    return inputs, types, MNN.nn.load_module_from_file(str(converted), inputs, outputs, runtime_manager=manager)
 
 
 def convert(path):
     """Converts a model. The reason of a refusal is what the converter prints."""
     target, printed = Path("model.mnn"), Path("converter.txt")
+    large = ["--saveExternalData"] if Path(path).stat().st_size > LARGE else []
     target.unlink(missing_ok=True)
     with output_in(printed), contextlib.suppress(SystemExit):
-        _tools.mnnconvert(["mnnconvert", "-f", "ONNX", "--modelFile", path, "--MNNModel", str(target), "--keepInputFormat=1"])
+        _tools.mnnconvert(["mnnconvert", "-f", "ONNX", "--modelFile", path, "--MNNModel", str(target), "--keepInputFormat=1", *large])
     if not target.exists():
         lines = [line.strip() for line in printed.read_text(errors="replace").splitlines()]
         told = [line for line in lines if any(word in line.lower() for word in ("error", "support", "can't", "failed", "unknown"))]

@@ -25,6 +25,8 @@ pub(crate) struct Limits {
     pub(crate) lacking: FxHashSet<&'static str>,
     /// Forms of operators that the runtime does not have or gets wrong.
     pub(crate) forms: FxHashMap<&'static str, Vec<&'static Avoid>>,
+    /// Forms of operators of which a note tells.
+    pub(crate) warns: FxHashMap<&'static str, Vec<&'static Avoid>>,
     /// Whether maxima, minima, pools and orders keep NaN as PyTorch does.
     pub(crate) exact_nan: bool,
     /// How the runtime computes with quantized weights and activations.
@@ -112,6 +114,7 @@ impl Builder {
         }
         target.lacks.iter().for_each(|op| self.lack(op));
         target.forms.iter().for_each(|form| self.avoid_form(form));
+        target.warns.iter().for_each(|form| self.limits.warns.entry(form.op).or_default().push(form));
         self.limits.quantized = target.quantized;
         self.limits.for_runtime = true;
     }

@@ -268,7 +268,7 @@ impl<'a> Rewriter<'a> {
         attrs: Vec<(&'static str, Attr)>,
     ) -> Option<Value> {
         let inputs = inputs.iter().map(|value| (*value).into()).collect();
-        self.builder.node1(op, inputs, attrs).ok()
+        self.builder.node_of_runtime(op, inputs, attrs)
     }
 
     /// A node of an operator of the runtime's own domain, whose result has the type of another value.

@@ -96,6 +96,8 @@ pub struct Graph {
     pub provenance: Vec<Origin>,
     /// What was replaced because the runtime lacks it or gets it wrong, and how often.
     pub replaced: BTreeMap<String, usize>,
+    /// What to know of nodes in the runtime, and of how many.
+    pub warned: BTreeMap<String, usize>,
     /// By a newer opset and the bits of an integer that it has: how many weights would fit, and the bytes that this would save.
     pub savings: BTreeMap<(u32, u32), (usize, u64)>,
 }

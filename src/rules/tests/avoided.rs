@@ -1,6 +1,7 @@
 //! Forms of operators that a runtime lacks or gets wrong are replaced, or refused with its reason.
 #![allow(clippy::unwrap_used)]
 
+use aten2onnx_builder::passes::Passes;
 use aten2onnx_builder::{Builder, In};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::dtype::Dtype::{Bfloat16, Float16, Float32, Float64, Int64};
@@ -142,6 +143,14 @@ static WITHOUT_DTYPES: Target = Target {
         Missing { op: "Gelu", since: 20, dtypes: &[Float64], reason: "it gives wrong numbers" },
     ],
     forms: &[],
+    warns: &[Avoid {
+        op: "Abs",
+        since: &[],
+        when: &["rank(X) == 1"],
+        conditions: &[Condition::Rank(Name::Input("X"), Comparison::Equal, 1)],
+        reason: "the numbers are rounded",
+        seen_in: "1.2",
+    }],
     loses_nan: &["Relu", "Max"],
     source: "a test",
 };
@@ -180,14 +189,28 @@ fn a_dtype_that_the_runtime_does_not_know_is_refused() {
 }
 
 #[test]
+fn forms_that_stay_are_told() {
+    let mut cx = Rules::default().builder(18);
+    cx.set_target(&WITHOUT_DTYPES);
+    let (x, square) = (input(&mut cx, "x", &[n(2)]), input(&mut cx, "square", &[n(2), n(2)]));
+    let mut abs = |of: Value| cx.node1("Abs", vec![of.into()], vec![]).unwrap();
+    let (_unused, of_matrix, y) = (abs(x), abs(square), abs(x));
+    let z = cx.node1("Neg", vec![y.into()], vec![]).unwrap();
+    let y = cx.node1("Abs", vec![z.into()], vec![]).unwrap();
+    cx.output("of_matrix", of_matrix);
+    let notes = WITHOUT_DTYPES.notes(&finished(cx, y));
+    assert_eq!(notes, ["planted-1: `Abs` with rank(X) == 1: the numbers are rounded (2)"]);
+}
+
+#[test]
 fn operators_that_lose_nan_are_told() {
     let mut cx = Rules::default().builder(18);
     let x = input(&mut cx, "x", &[n(2)]);
     let y = cx.node1("Relu", vec![x.into()], vec![]).unwrap();
     let z = cx.node1("Relu", vec![y.into()], vec![]).unwrap();
     let z = cx.node1("Abs", vec![z.into()], vec![]).unwrap();
-    let note = WITHOUT_DTYPES.nan_note(&finished(cx, z)).unwrap();
-    assert_eq!(note, "planted-1: NaN does not pass through Relu (2), but becomes a number");
+    let notes = WITHOUT_DTYPES.notes(&finished(cx, z));
+    assert_eq!(notes, ["planted-1: NaN does not pass through Relu (2), but becomes a number"]);
 }
 
 #[test]
@@ -201,4 +224,16 @@ fn replacements_are_counted() {
     assert_eq!(what.len(), 1);
     assert!(what[0].0.starts_with("`DFT` with onesided_i == 1: "), "{what:?}");
     assert_eq!(*what[0].1, 1);
+}
+
+#[test]
+fn a_pass_makes_no_form_that_the_runtime_gets_wrong() {
+    let mut cx = builder("mnn", 18);
+    let product = input(&mut cx, "product", &[n(2), n(4), n(3), n(8)]);
+    let condition = cx.input("condition", Type::tensor(Dtype::Bool, vec![n(2), n(4), n(3), n(1)]));
+    let zero = cx.scalar(&0.0.into(), Float32).unwrap();
+    let y = cx.node1("Where", vec![condition.into(), zero.into(), product.into()], vec![]).unwrap();
+    cx.output("y", y);
+    let graph = cx.finish_after(|cx| Passes::ALL.run(cx)).unwrap();
+    assert_eq!(ops(&graph), ["Not", "Unsqueeze", "Where", "Squeeze"]);
 }

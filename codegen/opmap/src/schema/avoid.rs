@@ -1,5 +1,5 @@
 //! Forms of operators that a runtime lacks or gets wrong: `[[avoid]]` in `targets/NAME_forms.toml`, with conditions such as
-//! `onesided_i == 1` and `computed(limit)`.
+//! `onesided_i == 1` and `computed(limit)`. `[[warn]]` has those that stay, of which a note tells.
 
 use serde::Deserialize;
 
@@ -15,6 +15,9 @@ pub struct Forms {
     /// Forms to avoid.
     #[serde(default)]
     pub avoid: Vec<Avoid>,
+    /// Forms that stay in the model. A note tells of them.
+    #[serde(default)]
+    pub warn: Vec<Avoid>,
 }
 
 /// A form of an operator that is refused or gives wrong results.
@@ -123,8 +126,10 @@ impl Forms {
     /// The entry and what is wrong with it.
     pub fn parse(text: &str, onnx: &OnnxSchemas) -> Result<Forms, String> {
         let mut read: Forms = toml::from_str(text).map_err(|e| e.to_string())?;
-        for (i, avoid) in read.avoid.iter_mut().enumerate() {
-            avoid.check(onnx).map_err(|e| format!("entry {} of `avoid` (`{}`): {e}", i + 1, avoid.op))?;
+        for (list, entries) in [("avoid", &mut read.avoid), ("warn", &mut read.warn)] {
+            for (i, entry) in entries.iter_mut().enumerate() {
+                entry.check(onnx).map_err(|e| format!("entry {} of `{list}` (`{}`): {e}", i + 1, entry.op))?;
+            }
         }
         Ok(read)
     }

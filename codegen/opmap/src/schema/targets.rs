@@ -65,6 +65,9 @@ pub struct Runtime {
     /// Forms of operators to avoid, from `NAME_forms.toml`.
     #[serde(skip)]
     pub avoid: Vec<avoid::Avoid>,
+    /// Forms of operators of which a note tells, from `NAME_forms.toml`.
+    #[serde(skip)]
+    pub warn: Vec<avoid::Avoid>,
 }
 
 /// What a release supports.
@@ -207,10 +210,11 @@ impl Runtime {
 /// # Errors
 /// There is no such runtime.
 pub fn add_forms(runtimes: &mut [Runtime], forms: avoid::Forms) -> Result<(), String> {
-    let avoid::Forms { runtime, avoid } = forms;
+    let avoid::Forms { runtime, avoid, warn } = forms;
     let found = runtimes.iter_mut().find(|known| known.runtime == runtime);
     let found = found.ok_or_else(|| format!("there is no runtime `{runtime}` in the other files"))?;
     found.avoid.extend(avoid);
+    found.warn.extend(warn);
     Ok(())
 }
 

@@ -31,6 +31,7 @@ impl Builder {
         let mut live = Live::new(self.values.len());
         pinned.iter().for_each(|value| live.mark(*value));
         live.sweep(&mut body);
+        let warned = self.warned(&body);
         let values = self.values.into_iter();
         let mut hints = Vec::with_capacity(values.len());
         let mut infos = Vec::with_capacity(values.len());
@@ -43,8 +44,19 @@ impl Builder {
         let replaced = self.lowerings.replaced;
         let savings = self.savings;
         let sharers = self.sharers.into_iter().collect();
-        let mut graph =
-            Graph { opset, domain_versions, body, values: infos, initializers, provenance, replaced, savings, sharers };
+        let values = infos;
+        let mut graph = Graph {
+            opset,
+            domain_versions,
+            body,
+            values,
+            initializers,
+            provenance,
+            replaced,
+            warned,
+            savings,
+            sharers,
+        };
         names::assign(&mut graph, &hints, &self.outputs);
         Ok(graph)
     }

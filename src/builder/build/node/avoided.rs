@@ -2,12 +2,16 @@
 //!
 //! A node of such a form is replaced by the `lower OP avoided`, or else like an operator that the runtime lacks.
 
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashSet;
+
 use crate::build::node::lowerings::{AVOIDED, Difference, Lowering};
 use crate::build::{Builder, Call};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::Error;
 use aten2onnx_core::sym::SymInt;
-use aten2onnx_onnx::graph::{Attr, Node, Source, Value};
+use aten2onnx_onnx::graph::{Attr, Body, Node, Source, Value};
 use aten2onnx_onnx::schema::{self, Change, Default, Op, PortKind, Version};
 use aten2onnx_onnx::targets::{Avoid, Condition, Missing, Name, State};
 
@@ -50,9 +54,25 @@ impl Builder {
     ) -> Option<&'static Avoid> {
         let forms = self.limits.forms.get(schema.name)?;
         let is_nested = self.is_replacing(schema.name);
-        let of_version = |form: &&&Avoid| form.since.is_empty() || form.since.contains(&version.since);
         let mut forms = forms.iter().filter(|form| !(is_nested && std::ptr::eq(**form, &raw const EVERY_FORM)));
-        forms.by_ref().filter(of_version).copied().find(|form| form.conditions.iter().all(|c| self.holds(c, call)))
+        forms.by_ref().filter(|form| is_of(form, version)).copied().find(|form| form.conditions.iter().all(|c| self.holds(c, call)))
+    }
+
+    /// The form of a call of which a note tells.
+    pub(crate) fn form_to_tell(&self, op: &str, version: &'static Version, call: &Call) -> Option<&'static Avoid> {
+        let mut forms = self.limits.warns.get(op)?.iter().filter(|form| is_of(form, version));
+        forms.find(|form| form.conditions.iter().all(|condition| self.holds(condition, call))).copied()
+    }
+
+    /// What to know of nodes in the runtime, and of how many of those that are left.
+    pub(crate) fn warned(&self, body: &Body) -> BTreeMap<String, usize> {
+        let mut left = FxHashSet::default();
+        body.visit(&mut |node| left.extend(node.outputs.iter().flatten().copied()));
+        let mut found = BTreeMap::new();
+        for (_, form) in self.lowerings.warned.iter().filter(|(value, _)| left.contains(value)) {
+            *found.entry(format!("`{}`{}: {}", form.op, conditions_of(form), form.reason)).or_default() += 1;
+        }
+        found
     }
 
     /// Whether the `lower OP avoided` of an operator is running.
@@ -238,6 +258,11 @@ impl Builder {
             }
         }
     }
+}
+
+/// Whether an entry is about a version.
+fn is_of(form: &Avoid, version: &Version) -> bool {
+    form.since.is_empty() || form.since.contains(&version.since)
 }
 
 /// ` with onesided_i == 1`

@@ -30,6 +30,7 @@ impl Builder {
         }
         self.check_bodies(&call.attrs)?;
         self.check_kinds(schema, version, &call)?;
+        let form = self.form_to_tell(schema.name, version, &call);
         let mut attrs = self.native_attrs(version, &mut call)?;
         self.nonnegative_axes(version, &mut call, &mut attrs)?;
         let casts = self.legalise(schema, version, &call)?;
@@ -41,6 +42,7 @@ impl Builder {
         }
         let types = self.native_types(schema, version, &casts, &inferred.types)?;
         let values = self.push(call, attrs, types, &inferred.contents);
+        self.lowerings.warned.extend(values.first().zip(form).map(|(value, form)| (*value, form)));
         let dtypes: Vec<Dtype> = inferred.types.iter().map(Type::dtype).collect();
         values.into_iter().zip(dtypes).map(|(v, dtype)| self.cast(v, dtype)).collect()
     }

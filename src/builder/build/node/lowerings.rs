@@ -8,6 +8,7 @@ use crate::build::{Builder, Call};
 use aten2onnx_core::error::Result;
 use aten2onnx_onnx::graph::Value;
 use aten2onnx_onnx::schema::{Change, Version};
+use aten2onnx_onnx::targets::Avoid;
 
 /// In place of the N of `before N`: a `lower OP avoided`.
 pub const AVOIDED: u32 = u32::MAX;
@@ -44,8 +45,12 @@ pub(crate) struct LoweringTables {
     pub(crate) depth: u32,
     /// The operators whose `lower OP avoided` is running.
     pub(crate) replacing: Vec<&'static str>,
+    /// Whether calls that the runtime should not be given are refused instead of replaced.
+    pub(crate) refuses: bool,
     /// What was replaced because of the runtime, and how often.
     pub(crate) replaced: BTreeMap<String, usize>,
+    /// Nodes by an output, with forms of which a note tells.
+    pub(crate) warned: Vec<(Value, &'static Avoid)>,
 }
 
 /// How a version differs from the previous one, including `same` rules.

@@ -102,6 +102,19 @@ impl Builder {
         values.first().copied().ok_or_else(|| self.fault(format!("`{op}` has no output")))
     }
 
+    /// A node with one output, unless the runtime should not be given it.
+    pub(crate) fn node_of_runtime(
+        &mut self,
+        op: &'static str,
+        inputs: Vec<In>,
+        attrs: Vec<(&'static str, Attr)>,
+    ) -> Option<Value> {
+        let before = std::mem::replace(&mut self.lowerings.refuses, true);
+        let value = self.node1(op, inputs, attrs);
+        self.lowerings.refuses = before;
+        value.ok()
+    }
+
     /// A node in the given form. Returns exactly `outputs` values.
     pub fn node_in(
         &mut self,
@@ -222,6 +235,9 @@ impl Builder {
             return Ok(step);
         }
         let Some(why) = self.avoidance(schema, call) else { return self.step_of_version(schema, call, types, false) };
+        if self.lowerings.refuses {
+            return Err(self.not_replaced(schema, why, None));
+        }
         match self.lower_avoided(schema, call) {
             Some(lower) => Ok(Step::Lower(lower, AVOIDED)),
             None if self.is_replacing(schema.name) => Err(self.not_replaced(schema, why, None)),
