@@ -108,6 +108,8 @@ pub enum Condition {
     Length(Name, Comparison, i64),
     /// The last size of an input.
     Last(Name, Comparison, i64),
+    /// The first element of an input that is constant.
+    First(Name, Comparison, i64),
     /// The operator that an input is an output of.
     MadeBy(Name, Comparison, &'static str),
     /// The dtype of an input.
@@ -135,6 +137,8 @@ pub enum State {
     Folded,
     /// One of its sizes is not a number.
     Symbolic,
+    /// One of its sizes is 0.
+    Empty,
     /// It is the output of ConstantOfShape.
     Filled,
     /// It is not constant, and one of its elements is -1.

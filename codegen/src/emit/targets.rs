@@ -111,6 +111,9 @@ fn condition(condition: &Condition) -> String {
         Condition::Last(of, comparison, size) => {
             format!("Condition::Last({}, Comparison::{comparison:?}, {size})", name(of))
         }
+        Condition::First(of, comparison, number) => {
+            format!("Condition::First({}, Comparison::{comparison:?}, {number})", name(of))
+        }
         Condition::MadeBy(of, comparison, op) => {
             format!("Condition::MadeBy({}, Comparison::{comparison:?}, {op:?})", name(of))
         }

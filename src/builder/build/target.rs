@@ -92,6 +92,12 @@ impl Builder {
         self.limits.lacking.insert(op);
     }
 
+    /// Whether the runtime has no form of an operator.
+    pub fn lacks(&self, op: &str) -> bool {
+        let is_whole = |form: &&Avoid| form.conditions.is_empty() && form.since.is_empty();
+        self.limits.lacking.contains(op) || self.limits.forms.get(op).is_some_and(|forms| forms.iter().any(is_whole))
+    }
+
     /// Declares that the runtime does not have a form of an operator, or gets it wrong: nodes of this form are replaced, or refused.
     pub fn avoid_form(&mut self, form: &'static Avoid) {
         self.limits.forms.entry(form.op).or_default().push(form);

@@ -14,6 +14,11 @@ pub fn exact_nan(cx: &mut Builder) -> Result<bool> {
     Ok(cx.exact_nan())
 }
 
+/// Whether the runtime has no form of an operator.
+pub fn runtime_lacks(cx: &mut Builder, op: &str) -> Result<bool> {
+    Ok(cx.lacks(op))
+}
+
 /// Whether a dtype is an integer type; bool is not.
 pub fn is_int(_: &mut Builder, t: Dtype) -> Result<bool> {
     Ok(t.is_int())

@@ -54,6 +54,8 @@ pub enum Condition {
     Length(Name, Comparison, i64),
     /// `last(X) > 127`: the last size of an input, if it is a number.
     Last(Name, Comparison, i64),
+    /// `first(shape) != 0`: the first element of an input that is constant.
+    First(Name, Comparison, i64),
     /// `made_by(X) == MatMul`: the operator that an input is an output of.
     MadeBy(Name, Comparison, String),
     /// `inputs > 2`: the given ones.
@@ -83,6 +85,8 @@ pub enum State {
     Open,
     /// It is constant, or follows from constants alone.
     Folded,
+    /// One of its sizes is 0.
+    Empty,
 }
 
 /// An input or attribute, without the suffix of the latter.
@@ -181,6 +185,7 @@ fn condition(text: &str, versions: &[&Version], onnx: &OnnxSchemas) -> Result<Co
                 "filled" => State::Filled,
                 "open" => State::Open,
                 "folded" => State::Folded,
+                "empty" => State::Empty,
                 other => return Err(wrong(unknown(other))),
             };
             let name = name(argument, versions).map_err(wrong)?;
@@ -197,6 +202,7 @@ fn condition(text: &str, versions: &[&Version], onnx: &OnnxSchemas) -> Result<Co
             match function {
                 "rank" => Ok(Condition::Rank(name, comparison, number(value)?)),
                 "length" => Ok(Condition::Length(name, comparison, number(value)?)),
+                "first" => Ok(Condition::First(name, comparison, number(value)?)),
                 "last" => Ok(Condition::Last(name, comparison, number(value)?)),
                 "made_by" if onnx.versions(value).is_empty() => Err(wrong(format!("there is no operator `{value}`"))),
                 "made_by" => Ok(Condition::MadeBy(name, comparison, value.to_owned())),
@@ -224,7 +230,7 @@ fn condition(text: &str, versions: &[&Version], onnx: &OnnxSchemas) -> Result<Co
 
 fn unknown(function: &str) -> String {
     format!(
-        "there is no `{function}`, only given, computed, constant, folded, symbolic, filled, open, rank, length, last, made_by and dtype"
+        "there is no `{function}`, only given, computed, constant, folded, empty, symbolic, filled, open, rank, length, first, last, made_by and dtype"
     )
 }
 

@@ -55,7 +55,11 @@ impl Builder {
         let forms = self.limits.forms.get(schema.name)?;
         let is_nested = self.is_replacing(schema.name);
         let mut forms = forms.iter().filter(|form| !(is_nested && std::ptr::eq(**form, &raw const EVERY_FORM)));
-        forms.by_ref().filter(|form| is_of(form, version)).copied().find(|form| form.conditions.iter().all(|c| self.holds(c, call)))
+        forms
+            .by_ref()
+            .filter(|form| is_of(form, version))
+            .copied()
+            .find(|form| form.conditions.iter().all(|c| self.holds(c, call)))
     }
 
     /// The form of a call of which a note tells.
@@ -152,6 +156,11 @@ impl Builder {
                 let sizes = self.inputs_named(*name, call).into_iter().filter_map(|value| self.last_size(value));
                 comparison.holds_for(&sizes.collect::<Vec<_>>(), size)
             }
+            Condition::First(name, comparison, number) => {
+                let inputs = self.inputs_named(*name, call).into_iter();
+                let firsts = inputs.filter_map(|value| self.constant_ints(value)?.first().copied());
+                comparison.holds_for(&firsts.collect::<Vec<_>>(), number)
+            }
             Condition::MadeBy(name, comparison, op) => {
                 let makers = self.inputs_named(*name, call).into_iter().filter_map(|value| self.operator_of(value));
                 comparison.holds_for(&makers.collect::<Vec<_>>(), op)
@@ -195,6 +204,9 @@ impl Builder {
             State::Folded => self.is_folded(value, FOLDED_DEPTH),
             State::Symbolic => {
                 self.shape(value).map_or(true, |sizes| sizes.iter().any(|size: &SymInt| size.known().is_none()))
+            }
+            State::Empty => {
+                self.shape(value).is_ok_and(|sizes| sizes.iter().any(|size: &SymInt| size.known() == Some(0)))
             }
             State::Open => {
                 let content = self.data(value).content.as_deref().unwrap_or_default();
