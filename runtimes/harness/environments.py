@@ -14,6 +14,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -54,6 +55,16 @@ class Runtime:
     @property
     def kind(self):
         return KINDS[self.requirements.suffix]
+
+    @property
+    def settings(self):
+        """`runtime.toml`."""
+        return tomllib.loads((self.requirements.parent / "runtime.toml").read_text())
+
+    @property
+    def computes(self):
+        """The dtype in which it computes all floats, if it has only one."""
+        return self.settings.get("computes")
 
     @property
     def environment(self):
@@ -114,12 +125,13 @@ def make(runtime):
 
 
 def make_python(runtime, place):
-    if shutil.which("uv"):
+    any_python = ["--ignore-requires-python"] if runtime.settings.get("any_python") else []
+    if shutil.which("uv") and not any_python:
         execute(["uv", "venv", "--quiet", "--clear", "--python", sys.executable, place])
         execute(["uv", "pip", "install", "--quiet", "--no-deps", "--python", place / "bin/python", "-r", runtime.requirements])
     else:
         execute([sys.executable, "-m", "venv", "--clear", place])
-        execute([place / "bin/python", "-m", "pip", "install", "--quiet", "--no-deps", "-r", runtime.requirements])
+        execute([place / "bin/python", "-m", "pip", "install", "--quiet", "--no-deps", *any_python, "-r", runtime.requirements])
 
 
 def make_node(runtime, place):

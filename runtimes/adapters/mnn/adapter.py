@@ -4,14 +4,13 @@
 `_tools`.
 """
 import contextlib
-import os
-import sys
 from pathlib import Path
 
 import _tools
 import MNN
 import numpy as np
 import onnx
+import printed
 
 # What MNN computes with in place of a dtype.
 NARROWED = {"int64": "int32", "float64": "float32", "uint64": "int32", "uint32": "int32", "bool": "int32", "float16": "float32"}
@@ -33,31 +32,15 @@ def load(path):
 
 def convert(path):
     """Converts a model. The reason of a refusal is what the converter prints."""
-    target, printed = Path("model.mnn"), Path("converter.txt")
+    target, log = Path("model.mnn"), Path("converter.txt")
     target.unlink(missing_ok=True)
-    with output_in(printed), contextlib.suppress(SystemExit):
+    with printed.output_in(log), contextlib.suppress(SystemExit):
         _tools.mnnconvert(["mnnconvert", "-f", "ONNX", "--modelFile", path, "--MNNModel", str(target), "--keepInputFormat=1"])
     if not target.exists():
-        lines = [line.strip() for line in printed.read_text(errors="replace").splitlines()]
+        lines = printed.lines(log)
         told = [line for line in lines if any(word in line.lower() for word in ("error", "support", "can't", "failed", "unknown"))]
         raise ValueError("the converter wrote no model: " + " | ".join(told[:3] or lines[-2:]))
     return target
-
-
-@contextlib.contextmanager
-def output_in(path):
-    """Collects in a file what extension modules print."""
-    sys.stdout.flush()
-    kept = os.dup(1), os.dup(2)
-    with open(path, "wb") as file:
-        os.dup2(file.fileno(), 1)
-        os.dup2(file.fileno(), 2)
-    try:
-        yield
-    finally:
-        for there, back in zip(kept, (1, 2)):
-            os.dup2(there, back)
-            os.close(there)
 
 
 def run(model, inputs):
