@@ -53,6 +53,7 @@ def act(args, runtime):
             if record["verdict"] != "right":
                 print(*key, record["verdict"], facts_file.short(record["reason"]))
         return 0
+    results = {key: record for key, record in results.items() if not any(phrase in record["reason"] for phrase in runtime.settings.get("not_facts", []))}
     facts = facts_file.derive(results)
     limits = measure.limits(runtime)
     if args.check:

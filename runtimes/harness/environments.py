@@ -142,13 +142,14 @@ def make_node(runtime, place):
 def make_rust(runtime, place):
     shutil.copyfile(runtime.requirements, place / "Cargo.toml")
     (place / "src").mkdir()
-    shutil.copyfile(runtime.requirements.parent / "adapter.rs", place / "src/main.rs")
+    for file in runtime.requirements.parent.glob("*.rs"):
+        shutil.copyfile(file, place / "src" / ("main.rs" if file.name == "adapter.rs" else file.name))
     shutil.copyfile(ROOT / "harness/serve.rs", place / "src/serve.rs")
     lock = runtime.requirements.with_suffix(".lock")
     shutil.copyfile(lock, place / "Cargo.lock")
     variables = {"RUNTIME_VERSION": runtime.version, **compiler_of_protobuf(place)}
     execute(["cargo", "build", "--release", "--locked", "--quiet", "--target-dir", "."], cwd=place, variables=variables)
-    for left in ("build", "deps", ".fingerprint"):
+    for left in ("build", ".fingerprint", *([] if runtime.settings.get("keep_libraries") else ["deps"])):
         shutil.rmtree(place / "release" / left, ignore_errors=True)
 
 

@@ -30,9 +30,25 @@ class Signature:
 
 
 def of(path):
-    graph = onnx.load(path, load_external_data=False).graph
+    return of_graph(onnx.load(path, load_external_data=False).graph)
+
+
+def of_graph(graph):
     given = {tensor.name for tensor in graph.initializer}
     return Signature({value.name: declared(value) for value in graph.input if value.name not in given}, {value.name: declared(value) for value in graph.output})
+
+
+def for_shapes(model, shapes):
+    """The model for shapes of its inputs, by name. Other sizes are inferred, as far as that is possible."""
+    for value in model.graph.input:
+        for dim, size in zip(value.type.tensor_type.shape.dim, shapes.get(value.name, [])):
+            dim.dim_value = size
+    for value in model.graph.output:
+        for dim in value.type.tensor_type.shape.dim:
+            if not dim.HasField("dim_value"):
+                dim.Clear()
+    model.graph.ClearField("value_info")
+    return onnx.shape_inference.infer_shapes(model, data_prop=True)
 
 
 def declared(value):

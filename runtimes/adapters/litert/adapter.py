@@ -10,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 import numpy as np
+import onnx
 import onnx2tf
 import signature
 from ai_edge_litert.interpreter import Interpreter
@@ -22,21 +23,23 @@ def version():
     return f"{metadata.version('ai-edge-litert')}, onnx2tf {metadata.version('onnx2tf')}"
 
 
-def load(path):
-    declared = signature.of(path)
+def load(path, inputs):
+    """Converts a model for the sizes of the inputs: few models with symbolic sizes can be converted as they are."""
+    model = signature.for_shapes(onnx.load(path), {name: array.shape for name, array in inputs.items()})
+    declared = signature.of_graph(model.graph)
     with tempfile.TemporaryDirectory(dir=".") as folder:
-        interpreter = Interpreter(model_path=str(convert(path, list(declared.inputs), folder)), num_threads=1)
+        interpreter = Interpreter(model_path=str(convert(model, list(declared.inputs), folder)), num_threads=1)
     interpreter.allocate_tensors()
     return declared, interpreter.get_signature_runner()
 
 
-def convert(path, inputs, folder):
+def convert(model, inputs, folder):
     """Converts a model. What LiteRT lacks is not written as an operator of the user's own, but refused."""
     printed = io.StringIO()
     try:
         with contextlib.redirect_stdout(printed):
             onnx2tf.convert(
-                input_onnx_file_path=path, output_folder_path=folder, output_signaturedefs=True, copy_onnx_input_output_names_to_tflite=True,
+                onnx_graph=model, output_folder_path=folder, output_signaturedefs=True, copy_onnx_input_output_names_to_tflite=True,
                 keep_shape_absolutely_input_names=inputs, not_use_onnxsim=True, not_use_opname_auto_generate=True,
                 flatbuffer_direct_allow_custom_ops=True, flatbuffer_direct_custom_op_allowlist=["none"], verbosity="error",
             )  # fmt: skip

@@ -1,32 +1,17 @@
 """Rockchip's toolkit: the model is compiled for the NPU of the RK3588 without quantization, and runs in the toolkit's simulator."""
 import re
-import sys
-import types
 from importlib import metadata
 from pathlib import Path
 
 import printed
 import signature
+from rknn.api import RKNN
 
 # What the toolkit says of an operator that only code of the user can run on the device.
 CUSTOM = "use CustomOperatorLower"
 
 # What it gives in place of a dtype.
 REPLACED = {"float16": "float32", "float64": "float32"}
-
-
-def stand_in():
-    """What the toolkit needs of PyTorch, several GB, to be imported. It uses it to quantize, and for models of PyTorch."""
-    torch, layers = types.ModuleType("torch"), types.ModuleType("torch.nn")
-    torch.no_grad = lambda: lambda function: function
-    layers.Module = object
-    torch.nn = layers
-    return {"torch": torch, "torch.nn": layers}
-
-
-sys.modules |= stand_in()
-
-from rknn.api import RKNN  # noqa: E402
 
 
 def version():
@@ -68,8 +53,8 @@ def call(function, **options):
 
 
 def reason_in(traceback):
-    """What stands behind the last place of a traceback, without what it advises in further lines."""
-    *_, last = re.split(r'^  File ".*\n', traceback, flags=re.MULTILINE)
+    """The first line behind the places of a traceback: further lines advise."""
+    *_, last = re.split(r"^  File .*\n(?:    .*\n)*", traceback, flags=re.MULTILINE)
     return last.strip().partition("\n")[0]
 
 
@@ -84,4 +69,6 @@ def run(model, inputs):
     found, lines = call(compiled.inference, inputs=given, data_format=["nchw"] * len(given))
     if found is None:
         raise ValueError(f"inference: {reason(lines)}")
-    return [signature.converted(output, tensor.dtype, REPLACED) for output, tensor in zip(found, declared.outputs.values(), strict=True)]
+    if len(found) != len(declared.outputs):
+        raise ValueError(f"it gave {len(found)} outputs of {len(declared.outputs)}")
+    return [signature.converted(output, tensor.dtype, REPLACED) for output, tensor in zip(found, declared.outputs.values())]
