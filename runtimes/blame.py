@@ -102,7 +102,7 @@ def run(worker, model, inputs, values, node, path):
     result = worker.run(path, {name: value for name, value in inputs.items() if name in used})
     if result.verdict != "ran":
         return result.verdict, result.reason
-    return verdict.compare(result.outputs, [values[output.name] for output in model.graph.output])
+    return verdict.compare(result.outputs, [values[output.name] for output in model.graph.output], computes=worker.runtime.computes)
 
 
 def upto(model, node, inputs):

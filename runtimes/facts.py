@@ -53,6 +53,7 @@ def act(args, runtime):
             if record["verdict"] != "right":
                 print(*key, record["verdict"], facts_file.short(record["reason"]))
         return 0
+    results = {key: record for key, record in results.items() if not any(phrase in record["reason"] for phrase in runtime.settings.get("not_facts", []))}
     facts = facts_file.derive(results)
     limits = measure.limits(runtime)
     if args.check:
@@ -61,7 +62,7 @@ def act(args, runtime):
     if before and "measured: " not in before:
         raise Stopped(f"{file} was not written by this command: name another one with --file")
     packages = f"{runtime.name} {runtime.version}, onnx {onnx.__version__} and numpy {numpy.__version__}"
-    what = tomllib.loads((runtime.requirements.parent / "runtime.toml").read_text())["what"]
+    what = runtime.settings["what"]
     release = ".".join(runtime.version.split(".")[:2])
     if is_update(args, before):
         others = {case.op for case in judge.judged(args.only) if case.form != facts_file.EXPORTED}

@@ -60,7 +60,7 @@ def main():
     if found == "ran" and args.outputs:
         np.savez(args.outputs, **{f"o{index}": output for index, output in enumerate(result.outputs)})
     if found == "ran" and args.expected:
-        found, reason = verdict.compare(result.outputs, numbered(args.expected))
+        found, reason = verdict.compare(result.outputs, numbered(args.expected), computes=worker.runtime.computes)
     time = f" in {np.median(result.seconds) * 1000:.3g} ms" if result.seconds else ""
     print(f"{found}{time}{': ' + reason if reason else ''}")
     sys.exit(0 if found in ("right", "ran") else 1)

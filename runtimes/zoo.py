@@ -16,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -65,7 +64,7 @@ def measure(worker, args, programs, records, save):
     """Runs the programs in a runtime. A record is by program, then by runtime and origin of the file."""
     runtime = worker.runtime
     target = target_of(args.exporter, runtime)
-    is_static = settings_of(runtime).get("static", False)
+    is_static = runtime.settings.get("static", False)
     for folder in programs:
         for origin, model in files(args, folder, target, is_static).items():
             column = f"{runtime.name}-{runtime.version}{origin}"
@@ -89,16 +88,11 @@ def files(args, folder, target, is_static):
 
 def target_of(exporter, runtime):
     """The target for a runtime, if the exporter knows one: the release, or else the newest. `runtime.toml` may name it."""
-    name = settings_of(runtime).get("target", runtime.name)
+    name = runtime.settings.get("target", runtime.name)
     listed = subprocess.run([exporter, "targets"], capture_output=True, text=True, check=True).stdout
     releases = [line.split()[0] for line in listed.splitlines()[1:] if line.strip()]
     release = f"{name}-{'.'.join(runtime.version.split('.')[:2])}"
     return release if release in releases else name if any(known.rsplit("-", 1)[0] == name for known in releases) else None
-
-
-def settings_of(runtime):
-    """`runtime.toml`. With `static`, models for the target have the sizes of the example."""
-    return tomllib.loads((runtime.requirements.parent / "runtime.toml").read_text())
 
 
 def exported(exporter, folder, target=None, is_static=False):
@@ -151,7 +145,7 @@ def run(worker, model, folder, sizes):
         found, reason = result.verdict, result.reason
         if found == "ran":
             want = numbered(folder / f"{prefix}expected.npz")
-            found, reason = verdict.compare(result.outputs, want, errors=meta.get(f"{prefix}err64") or ())
+            found, reason = verdict.compare(result.outputs, want, errors=meta.get(f"{prefix}err64") or (), computes=worker.runtime.computes)
         if not prefix:
             record = {"load_seconds": result.load_seconds, "milliseconds": 1000 * float(np.median(result.seconds)) if result.seconds else None}
         record |= {"verdict": found, "reason": facts_file.short(reason), "sizes": prefix or "first"}

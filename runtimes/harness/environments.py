@@ -14,6 +14,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -54,6 +55,16 @@ class Runtime:
     @property
     def kind(self):
         return KINDS[self.requirements.suffix]
+
+    @property
+    def settings(self):
+        """`runtime.toml`."""
+        return tomllib.loads((self.requirements.parent / "runtime.toml").read_text())
+
+    @property
+    def computes(self):
+        """The dtype in which it computes all floats, if it has only one."""
+        return self.settings.get("computes")
 
     @property
     def environment(self):
@@ -114,12 +125,13 @@ def make(runtime):
 
 
 def make_python(runtime, place):
-    if shutil.which("uv"):
+    any_python = ["--ignore-requires-python"] if runtime.settings.get("any_python") else []
+    if shutil.which("uv") and not any_python:
         execute(["uv", "venv", "--quiet", "--clear", "--python", sys.executable, place])
         execute(["uv", "pip", "install", "--quiet", "--no-deps", "--python", place / "bin/python", "-r", runtime.requirements])
     else:
         execute([sys.executable, "-m", "venv", "--clear", place])
-        execute([place / "bin/python", "-m", "pip", "install", "--quiet", "--no-deps", "-r", runtime.requirements])
+        execute([place / "bin/python", "-m", "pip", "install", "--quiet", "--no-deps", *any_python, "-r", runtime.requirements])
 
 
 def make_node(runtime, place):
@@ -130,13 +142,14 @@ def make_node(runtime, place):
 def make_rust(runtime, place):
     shutil.copyfile(runtime.requirements, place / "Cargo.toml")
     (place / "src").mkdir()
-    shutil.copyfile(runtime.requirements.parent / "adapter.rs", place / "src/main.rs")
+    for file in runtime.requirements.parent.glob("*.rs"):
+        shutil.copyfile(file, place / "src" / ("main.rs" if file.name == "adapter.rs" else file.name))
     shutil.copyfile(ROOT / "harness/serve.rs", place / "src/serve.rs")
     lock = runtime.requirements.with_suffix(".lock")
     shutil.copyfile(lock, place / "Cargo.lock")
     variables = {"RUNTIME_VERSION": runtime.version, **compiler_of_protobuf(place)}
     execute(["cargo", "build", "--release", "--locked", "--quiet", "--target-dir", "."], cwd=place, variables=variables)
-    for left in ("build", "deps", ".fingerprint"):
+    for left in ("build", ".fingerprint", *([] if runtime.settings.get("keep_libraries") else ["deps"])):
         shutil.rmtree(place / "release" / left, ignore_errors=True)
 
 

@@ -61,7 +61,7 @@ def run(worker, path, case):
     result = worker.run(path, case.inputs)
     found, reason = result.verdict, result.reason
     if found == "ran":
-        found, reason = verdict.compare(result.outputs, case.expected, case.rtol)
+        found, reason = verdict.compare(result.outputs, case.expected, case.rtol, computes=worker.runtime.computes)
     return {"verdict": found, "reason": reason}
 
 

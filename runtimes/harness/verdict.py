@@ -6,14 +6,15 @@ RELATIVE = {"float16": 1e-2, "bfloat16": 5e-2}
 NARROWER = {"int64": "int32", "float64": "float32"}
 
 
-def compare(got, want, rtol=1e-3, atol=1e-4, errors=()):
-    """Returns the verdict and a reason or note. `errors` are what rounding alone changes in each output."""
+def compare(got, want, rtol=1e-3, atol=1e-4, errors=(), computes=None):
+    """Returns the verdict and a reason or note. `errors` are what rounding alone changes in each output; `computes` is the dtype in which
+    the runtime computes all floats, if it has only one."""
     if len(got) != len(want):
         return "wrong", f"{len(got)} outputs instead of {len(want)}"
     found, notes = "right", []
     for index, (mine, expected) in enumerate(zip(got, want)):
         rounding = 10 * (errors[index] or 0.0) if index < len(errors) else 0.0
-        verdict, note = compare_one(mine, np.asarray(expected), rtol, atol, rounding)
+        verdict, note = compare_one(mine, np.asarray(expected), rtol, atol, rounding, computes)
         if verdict == "wrong":
             return verdict, f"output {index}: {note}"
         if note:
@@ -23,13 +24,13 @@ def compare(got, want, rtol=1e-3, atol=1e-4, errors=()):
     return found, "; ".join(notes)
 
 
-def compare_one(got, want, rtol, atol, rounding):
+def compare_one(got, want, rtol, atol, rounding, computes):
     is_narrower = NARROWER.get(want.dtype.name) == got.dtype.name
     if got.dtype != want.dtype and not is_narrower:
         return "wrong", f"{got.dtype.name} instead of {want.dtype.name}"
     if got.shape != want.shape:
         return "wrong", f"shape {list(got.shape)} instead of {list(want.shape)}"
-    verdict, note = compare_floats(got, want, rtol, atol, rounding) if want.dtype.kind in "fcV" else compare_exactly(got, want)
+    verdict, note = compare_floats(got, want, rtol, atol, rounding, computes) if want.dtype.kind in "fcV" else compare_exactly(got, want)
     return verdict, note or (f"{got.dtype.name} instead of {want.dtype.name}" if is_narrower else "")
 
 
@@ -38,13 +39,14 @@ def compare_exactly(got, want):
     return ("wrong", f"{differing} of {want.size} values differ") if differing else ("right", "")
 
 
-def compare_floats(got, want, rtol, atol, rounding):
-    rtol = RELATIVE.get(want.dtype.name, rtol)
+def compare_floats(got, want, rtol, atol, rounding, computes):
+    coarse = max(RELATIVE.get(want.dtype.name, 0.0), RELATIVE.get(computes, 0.0))
+    rtol = coarse or rtol
     wide = np.complex128 if want.dtype.kind == "c" else np.float64
     mine, expected = got.astype(wide), want.astype(wide)
     finite = np.isfinite(expected)
     largest = np.abs(expected[finite]).max(initial=0.0)
-    atol = max(max(atol, 1e-2 if want.dtype.name in RELATIVE else 0.0) * min(1.0, largest or 1.0), rounding)
+    atol = max(max(atol, 1e-2 if coarse else 0.0) * min(1.0, largest or 1.0), rounding)
     differ = ~np.isclose(mine, expected, rtol=rtol, atol=atol, equal_nan=True)
     if not differ.any():
         return "right", ""

@@ -165,4 +165,4 @@ class Worker:
         lines = [line.strip() for line in self.log.read_text(errors="replace").splitlines() if line.strip()]
         panics = [index for index, line in enumerate(lines) if "panicked at" in line]
         told = lines[panics[0] : panics[0] + 2] if panics else lines[-4:]
-        return f"the process ended ({how}): {' | '.join(told)}"
+        return f"the process ended ({how}){': ' if told else ''}{' | '.join(told)}"

@@ -1,10 +1,11 @@
 """The harness tells what became of a model, and facts that are not true are found."""
+import os
 import tomllib
 
 import numpy as np
 import onnx
 import pytest
-from harness import environments, facts_file, form_cases, judge, measure, value_info, verdict
+from harness import environments, facts_file, form_cases, judge, measure, printed, signature, value_info, verdict
 from harness.worker import Stopped, Worker
 from onnx import TensorProto, helper
 
@@ -74,6 +75,37 @@ def test_rounding_and_narrowed_dtypes_are_right():
     assert verdict.compare([np.float32([1.0002])], [np.float32([1])])[0] == "right"
     assert verdict.compare([np.float32([np.nan])], [np.float32([1])])[0] == "wrong"
     assert verdict.compare([np.float32([0, 1])], [np.float32([np.nan, 1])])[0] == "nonfinite"
+
+
+def test_a_runtime_that_computes_in_float16_may_round():
+    want = np.float32([1, 100])
+    assert verdict.compare([np.float32([1.004, 100.4])], [want])[0] == "wrong"
+    assert verdict.compare([np.float32([1.004, 100.4])], [want], computes="float16") == ("right", "")
+    assert verdict.compare([np.float32([1.1, 100])], [want], computes="float16")[0] == "wrong"
+
+
+def test_what_a_model_declares(tmp_path):
+    model = onnx.load(save(tmp_path / "neg.onnx", [helper.make_node("Neg", ["x"], ["y"])], TensorProto.FLOAT16))
+    model.graph.output[0].type.tensor_type.shape.dim[0].dim_param = "n"
+    onnx.save(model, tmp_path / "neg.onnx")
+    declared = signature.of(tmp_path / "neg.onnx")
+    assert declared.inputs == {"x": signature.Tensor(np.dtype("float16"), (2,))} and not declared.inputs["x"].is_symbolic
+    assert declared.outputs["y"].is_symbolic and declared.outputs["y"].fits((3,)) and not declared.outputs["y"].fits((2, 3))
+    halves = np.zeros(2, "float16")
+    assert signature.converted(halves, np.dtype("float32"), {"float16": "float32"}).dtype == "float32"
+    assert signature.converted(halves, np.dtype("int32"), {"float16": "float32"}).dtype == "float16"
+
+
+def test_what_native_code_prints(tmp_path):
+    with printed.output_in(tmp_path / "log"):
+        os.write(1, b"\x1b[1;31mE\x1b[0m one\rtwo\n\n")
+        os.write(2, b"three")
+    assert printed.lines(tmp_path / "log") == ["E one", "two", "three"]
+
+
+def test_every_runtime_has_settings():
+    for releases in environments.known().values():
+        assert releases[0].settings["what"]
 
 
 def test_a_planted_fact_is_found(onnxruntime, tmp_path, monkeypatch, capsys):

@@ -4,14 +4,13 @@
 `_tools`. Convolutions are computed as precisely as MNN can: WINOGRAD_MEMORY_LEVEL is 0.
 """
 import contextlib
-import os
-import sys
 from pathlib import Path
 
 import _tools
 import MNN
 import numpy as np
 import onnx
+import printed
 
 # What MNN computes with in place of a dtype.
 NARROWED = {"int64": "int32", "float64": "float32", "uint64": "int32", "uint32": "int32", "bool": "int32", "float16": "float32"}
@@ -20,7 +19,7 @@ NARROWED = {"int64": "int32", "float64": "float32", "uint64": "int32", "uint32":
 # The number of the hint WINOGRAD_MEMORY_LEVEL. Without it MNN chooses large tiles, which leave three to four digits.
 WINOGRAD_MEMORY_LEVEL = 3
 
-# The bytes from which a model has its weights in a file of their own: MNN does not run it otherwise.
+# The bytes from which a model has its weights in a file of their own: a file of MNN holds less than 2 GB.
 LARGE = 2**30
 
 
@@ -42,32 +41,16 @@ def load(path):
 
 def convert(path):
     """Converts a model. The reason of a refusal is what the converter prints."""
-    target, printed = Path("model.mnn"), Path("converter.txt")
+    target, log = Path("model.mnn"), Path("converter.txt")
     large = ["--saveExternalData"] if Path(path).stat().st_size > LARGE else []
     target.unlink(missing_ok=True)
-    with output_in(printed), contextlib.suppress(SystemExit):
+    with printed.output_in(log), contextlib.suppress(SystemExit):
         _tools.mnnconvert(["mnnconvert", "-f", "ONNX", "--modelFile", path, "--MNNModel", str(target), "--keepInputFormat=1", *large])
     if not target.exists():
-        lines = [line.strip() for line in printed.read_text(errors="replace").splitlines()]
+        lines = printed.lines(log)
         told = [line for line in lines if any(word in line.lower() for word in ("error", "support", "can't", "failed", "unknown"))]
         raise ValueError("the converter wrote no model: " + " | ".join(told[:3] or lines[-2:]))
     return target
-
-
-@contextlib.contextmanager
-def output_in(path):
-    """Collects in a file what extension modules print."""
-    sys.stdout.flush()
-    kept = os.dup(1), os.dup(2)
-    with open(path, "wb") as file:
-        os.dup2(file.fileno(), 1)
-        os.dup2(file.fileno(), 2)
-    try:
-        yield
-    finally:
-        for there, back in zip(kept, (1, 2)):
-            os.dup2(there, back)
-            os.close(there)
 
 
 def run(model, inputs):
