@@ -80,6 +80,10 @@ pub enum State {
     Open,
     /// It is constant, or follows from constants alone.
     Folded,
+    /// It is not constant, and follows from sizes and constants by integers alone.
+    Sized,
+    /// It is neither constant nor follows from sizes: elements of tensors decide it.
+    Data,
 }
 
 /// An input or attribute, without the suffix of the latter.
@@ -176,6 +180,8 @@ fn condition(text: &str, versions: &[&Version], onnx: &OnnxSchemas) -> Result<Co
                 "filled" => State::Filled,
                 "open" => State::Open,
                 "folded" => State::Folded,
+                "sized" => State::Sized,
+                "data" => State::Data,
                 other => return Err(wrong(unknown(other))),
             };
             let name = name(argument, versions).map_err(wrong)?;
@@ -219,7 +225,7 @@ fn condition(text: &str, versions: &[&Version], onnx: &OnnxSchemas) -> Result<Co
 
 fn unknown(function: &str) -> String {
     format!(
-        "there is no `{function}`, only given, computed, constant, folded, symbolic, filled, open, rank, length, last, made_by and dtype"
+        "there is no `{function}`, only given, computed, constant, folded, sized, data, symbolic, filled, open, rank, length, last, made_by and dtype"
     )
 }
 
