@@ -67,6 +67,15 @@ fn a_limit_that_the_graph_computes_decides() {
 }
 
 #[test]
+fn a_number_that_may_be_nan_keeps_it() {
+    let mut cx = builder("tract", 18);
+    let x = input(&mut cx, "x", &[n(3)]);
+    let log = cx.node1("Log", vec![x.into()], vec![]).unwrap();
+    let found = made(cx, "Relu", vec![log.into()], vec![]);
+    assert!(found.contains(&"Max") && found.ends_with(&["Where"]) && !found.contains(&"Relu"), "{found:?}");
+}
+
+#[test]
 fn a_dtype_and_a_given_input_decide() {
     let gemm = |dtype, with_bias: bool| {
         let mut cx = builder("tract", 18);
