@@ -35,6 +35,9 @@ fn facts(target: &Target) -> String {
     if let Some(reason) = target.symbolic {
         text.push_str(&format!("sizes     numbers: {reason}\n"));
     }
+    if let Some(reason) = target.own_sizes {
+        text.push_str(&format!("names     none of sizes that only the running model determines: {reason}\n"));
+    }
     if let Some(reason) = target.lacks_functions {
         text.push_str(&format!("functions none: {reason}\n"));
     }

@@ -41,7 +41,8 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Exporte
         names.move_to(*before, *after);
     }
     let asked = options.output.ir.version(target_opset);
-    let named = ModelOptions { ir: asked, provenance: Provenance::Compact, dims: HashMap::new(), names: names.of };
+    let dims = options.output.target.iter().flat_map(|target| target.unnamed(&graph)).collect();
+    let named = ModelOptions { ir: asked, provenance: Provenance::Compact, dims, names: names.of };
     let mut result = aten2onnx_onnx::model::build(&graph, &named)?;
     name_defaults(&mut result, &graph, &defaults);
     let kept: Vec<_> = functions.kept(model).cloned().collect();

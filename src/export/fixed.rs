@@ -1,4 +1,5 @@
-//! Makes symbolic sizes of a program numbers: `--dim s77=1` and `--static`. What follows from them is folded by the rules.
+//! Makes symbolic sizes of a program numbers: `--dim s77=1` and `--static`; or one symbol of several, which a user gives the same name:
+//! `--dim s52=batch --dim s97=batch`. What follows from them is folded by the rules.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -47,6 +48,76 @@ pub(super) fn fix(program: &mut Program, options: &Options) -> Result<()> {
     }
     let sizes = chosen.into_iter().map(|(symbol, size)| (symbol, SymInt::from(size))).collect();
     replace(program, &sizes)
+}
+
+/// Makes one symbol of those that the user gives the same name. Returns the names that are left.
+///
+/// # Errors
+/// An unknown input or axis, or symbols that cannot be equal.
+pub(super) fn unite(program: &mut Program, options: &Options) -> Result<Vec<DimName>> {
+    let known = symbols(program);
+    let mut of: Vec<Option<String>> = Vec::with_capacity(options.dims.len());
+    for dim in &options.dims {
+        let symbol = match &dim.which {
+            WhichDim::Symbol(symbol) => Some(symbol.clone()).filter(|symbol| known.contains(symbol)),
+            WhichDim::Axis(input, axis) => size_of(program, input, *axis)?.as_symbol().map(str::to_owned),
+        };
+        of.push(symbol.filter(|_| dim.size().is_none()));
+    }
+    let named =
+        || options.dims.iter().zip(&of).filter_map(|(dim, symbol)| Some((dim.name.as_str(), symbol.as_deref()?)));
+    let is_renamed = |symbol: &str| options.dims.iter().zip(&of).any(|(dim, of)| is_about(dim, of.as_deref(), symbol));
+    let mut kept: BTreeMap<&str, &str> = BTreeMap::new();
+    // A name may be a symbol that has no other name: `s52=s97`.
+    kept.extend(known.iter().filter(|symbol| !is_renamed(symbol)).map(|symbol| (symbol.as_str(), symbol.as_str())));
+    let mut replaced: HashMap<String, SymInt> = HashMap::new();
+    for (name, symbol) in named() {
+        match kept.get(name) {
+            None => _ = kept.insert(name, symbol),
+            Some(first) if *first == symbol => {}
+            Some(first) => {
+                agree(program, first, symbol)?;
+                program.notes.push(format!("`{symbol}` and `{first}` are one dimension: both are named `{name}`"));
+                replaced.insert(symbol.to_owned(), SymInt::symbol(*first));
+            }
+        }
+    }
+    let is_left = |dim: &DimName, symbol: Option<&str>| match (&dim.which, symbol) {
+        (_, Some(symbol)) => !replaced.contains_key(symbol) && dim.name != symbol,
+        _ => true,
+    };
+    let left = options.dims.iter().zip(&of).filter(|(dim, symbol)| is_left(dim, symbol.as_deref()));
+    let left = left.map(|(dim, _)| dim.clone()).collect();
+    replace(program, &replaced)?;
+    Ok(left)
+}
+
+/// Whether an option gives this symbol a name or a number.
+fn is_about(dim: &DimName, symbol: Option<&str>, wanted: &str) -> bool {
+    symbol == Some(wanted) && dim.name != wanted || dim.size().is_some() && dim.which.symbol() == Some(wanted)
+}
+
+/// Checks that two symbols may be equal, and limits the first to what both may be.
+fn agree(program: &mut Program, first: &str, other: &str) -> Result<()> {
+    if let (Some(a), Some(b)) = (program.hints.get(first), program.hints.get(other))
+        && a != b
+    {
+        let what = format!(
+            "one name is given for two dimensions that differ in the example: `{first}` is {a} and `{other}` is {b}"
+        );
+        return Err(Error::unsupported(what).help("give them different names"));
+    }
+    let range = |symbol: &str| program.ranges.get(symbol).copied().unwrap_or_default();
+    let ((low, high), (other_low, other_high)) = (range(first), range(other));
+    let both = (low.max(other_low), [high, other_high].into_iter().flatten().min());
+    if let (Some(min), Some(max)) = both
+        && min > max
+    {
+        let what = format!("one name is given for two dimensions that are never equal: `{first}` and `{other}`");
+        return Err(Error::unsupported(what).help("give them different names"));
+    }
+    program.ranges.insert(first.to_owned(), both);
+    Ok(())
 }
 
 /// The symbol that a name stands for: itself, or what another option names so.
@@ -116,5 +187,77 @@ fn replace(program: &mut Program, sizes: &HashMap<String, SymInt>) -> Result<()>
     match negative {
         Some(name) => Err(Error::unsupported(format!("with these sizes, a size of `{name}` is negative"))),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::program::{Graph, Input, InputKind, TensorMeta};
+    use aten2onnx_core::dtype::Dtype;
+
+    /// Two inputs with the first sizes s0 and s1, and a tensor of both sizes.
+    fn program() -> Program {
+        let (s0, s1) = (SymInt::symbol("s0"), SymInt::symbol("s1"));
+        let of = |size: &SymInt| TensorMeta {
+            dtype: Dtype::Float32,
+            sizes: vec![size.clone(), SymInt::from(3)],
+            strides: Vec::new(),
+            storage_offset: SymInt::from(0),
+        };
+        let sizes = [("a", s0.clone()), ("b", s1.clone()), ("both", &s0 + &s1)];
+        let tensors = sizes.iter().map(|(name, size)| ((*name).to_owned(), of(size))).collect();
+        let inputs = ["a", "b"].map(|name| Input { name: name.to_owned(), kind: InputKind::Tensor }).into();
+        let ranges = [("s0", (Some(2), None)), ("s1", (Some(4), Some(8)))];
+        Program {
+            graph: Graph { inputs, tensors, ..Graph::default() },
+            ranges: ranges.map(|(symbol, range)| (symbol.to_owned(), range)).into_iter().collect(),
+            ..Program::default()
+        }
+    }
+
+    fn united(program: &mut Program, choices: &[&str]) -> Result<Vec<String>> {
+        let dims = choices.iter().map(|text| text.parse().unwrap()).collect();
+        let left = unite(program, &Options { dims, ..Options::default() })?;
+        Ok(left.into_iter().map(|dim| format!("{}={}", dim.which, dim.name)).collect())
+    }
+
+    fn size(program: &Program, name: &str) -> String {
+        program.graph.tensors[name].sizes[0].to_string()
+    }
+
+    #[test]
+    fn dimensions_of_the_same_name_are_one() {
+        for choices in [&["s0=batch", "s1=batch"], &["a:0=batch", "b:0=batch"], &["s0=batch", "b:0=batch"]] {
+            let mut program = program();
+            assert_eq!(united(&mut program, choices).unwrap(), choices[..1], "{choices:?}");
+            assert_eq!([size(&program, "b"), size(&program, "both")], ["s0", "2*s0"]);
+            assert_eq!(program.ranges["s0"], (Some(4), Some(8)));
+            assert_eq!(program.notes, ["`s1` and `s0` are one dimension: both are named `batch`"]);
+        }
+        let mut program = program();
+        assert!(united(&mut program, &["s1=s0"]).unwrap().is_empty());
+        assert_eq!(size(&program, "both"), "2*s0");
+    }
+
+    #[test]
+    fn other_names_change_nothing() {
+        for choices in [&["s0=n", "s1=m"], &["s0=s1", "s1=s0"], &["s0=n", "a:0=n"]] {
+            let mut program = program();
+            assert_eq!(united(&mut program, choices).unwrap(), choices[..], "{choices:?}");
+            assert_eq!(size(&program, "both"), "s0 + s1");
+        }
+    }
+
+    #[test]
+    fn dimensions_that_differ_have_different_names() {
+        let mut program = program();
+        program.hints.extend([("s0".to_owned(), 2), ("s1".to_owned(), 5)]);
+        let error = united(&mut program, &["s0=n", "s1=n"]).unwrap_err();
+        assert!(error.message.contains("differ in the example: `s0` is 2 and `s1` is 5"), "{error}");
+        program.hints.clear();
+        program.ranges.insert("s0".to_owned(), (Some(9), None));
+        assert!(united(&mut program, &["s0=n", "s1=n"]).unwrap_err().message.contains("never equal"));
     }
 }

@@ -53,6 +53,7 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
         target.check_functions()?;
     }
     fixed::fix(&mut program, options).map_err(|error| error.at(program.source.clone()))?;
+    let dims = fixed::unite(&mut program, options).map_err(|error| error.at(program.source.clone()))?;
     let keep = Keep { mutations: options.keep_mutations, assertions: options.keep_assertions };
     prepare(&mut program, keep).map_err(|error| error.at(program.source.clone()))?;
     let source = PathBuf::from(&program.source);
@@ -74,10 +75,12 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
             bytes / 1000
         )
     }));
+    let mut dims = naming::dims(&graph, &dims)?;
+    dims.extend(options.output.target.iter().flat_map(|target| target.unnamed(&graph)));
     let named = ModelOptions {
         ir: options.output.ir.version(opset),
         provenance: options.provenance,
-        dims: naming::dims(&graph, &options.dims)?,
+        dims,
         names: naming::names(&graph, &options.input_names, &options.output_names)?,
     };
     let mut model = aten2onnx_onnx::model::build(&graph, &named)?;

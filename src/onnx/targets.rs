@@ -1,15 +1,16 @@
 //! Runtimes by name: the newest opset and IR version that each supports, and missing operators. The facts are in
 //! `mappings/targets/`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::facts::DEFAULT_OPSET;
-use crate::graph::Graph;
+use crate::graph::{Graph, Type};
 use crate::model::Ir;
 
 include!(concat!(env!("OUT_DIR"), "/targets.rs"));
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
+use aten2onnx_core::sym::SymInt;
 
 /// A release of a runtime or compiler.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub struct Target {
     pub kernels: bool,
     /// What it does with symbolic sizes, if it needs numbers in general.
     pub symbolic: Option<&'static str>,
+    /// Why sizes that only the running model determines have no names in the model, if they have none.
+    pub own_sizes: Option<&'static str>,
     /// The oldest supported opset.
     pub oldest_opset: u32,
     /// The newest supported opset.
@@ -143,6 +146,10 @@ pub enum State {
     Filled,
     /// It is not constant, and one of its elements is -1.
     Open,
+    /// It is not constant, and follows from sizes and constants by integers alone.
+    Sized,
+    /// It is neither constant nor follows from sizes: elements of tensors decide it.
+    Data,
 }
 
 /// An input or attribute by its name in the schema.
@@ -240,6 +247,19 @@ impl Target {
         .help("convert the model to float32 or float16 before it is exported: `model.float()`"))
     }
 
+    /// New names of the symbols that have none in a model for this runtime.
+    pub fn unnamed(&self, graph: &Graph) -> Vec<(String, SymInt)> {
+        let symbols = |sizes: &mut dyn Iterator<Item = &Type>| -> BTreeSet<String> {
+            sizes.filter_map(Type::shape).flatten().flat_map(SymInt::symbols).collect()
+        };
+        if self.own_sizes.is_none() {
+            return Vec::new();
+        }
+        let given = symbols(&mut graph.body.inputs.iter().map(|input| graph.ty(*input)));
+        let all = symbols(&mut graph.values.iter().map(|info| &info.ty));
+        all.difference(&given).map(|symbol| (symbol.clone(), SymInt::symbol(format!("?{symbol}")))).collect()
+    }
+
     /// What to know of the nodes that do not keep NaN in this runtime.
     fn nan_note(&self, graph: &Graph) -> Option<String> {
         let mut found: BTreeMap<&str, usize> = BTreeMap::new();
@@ -333,6 +353,22 @@ mod tests {
         assert!(find("tensort-8.4").unwrap_err().help.unwrap().contains("`tensorrt-8.4`"));
         assert!(find("onnxruntme").unwrap_err().help.unwrap().contains("`onnxruntime`"));
         assert!(!find("a toaster with no name at all").unwrap_err().help.unwrap().contains("did you mean"));
+    }
+
+    #[test]
+    fn sizes_that_only_the_running_model_determines_may_have_no_name() {
+        use crate::graph::{Source, Value, ValueInfo};
+        let value = |name: &str, symbol: &str, source| {
+            let ty = Type::tensor(Dtype::Float32, vec![SymInt::symbol(symbol)]);
+            ValueInfo { name: name.into(), ty, source }
+        };
+        let values =
+            vec![value("x", "s77", Source::Input), value("y", "s77", Source::Node), value("z", "u4", Source::Node)];
+        let mut graph = Graph { values, ..Graph::default() };
+        graph.body.inputs.push(Value::new(0));
+        let unnamed = |target: &str| find(target).unwrap().unnamed(&graph);
+        assert_eq!(unnamed("tract"), [("u4".to_owned(), SymInt::symbol("?u4"))]);
+        assert!(unnamed("onnxruntime").is_empty());
     }
 
     #[test]

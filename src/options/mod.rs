@@ -111,8 +111,8 @@ pub struct Options {
     /// Turn modules into ONNX functions, which inference engines inline; needs IR version 8
     #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHICH", default_value_t = Functions::None))]
     pub functions: Functions,
-    /// Name a symbolic dimension, given as a symbol or as an input and its axis; `inspect` lists them. A number in place of the name
-    /// makes the size constant
+    /// Name a symbolic dimension, given as a symbol or as an input and its axis; `inspect` lists them. Dimensions of the same name
+    /// are one. A number in place of the name makes the size constant
     #[cfg_attr(feature = "cli", arg(long = "dim", value_name = "s77=batch|x:0=1"))]
     #[serde(deserialize_with = "read::texts")]
     pub dims: Vec<DimName>,

@@ -32,7 +32,7 @@ fn runtimes(schemas: &Schemas, text: &mut String) {
             let _ = writeln!(
                 text,
                 "    Target {{ runtime: {:?}, release: {:?}, what: {:?}, kernels: {}, symbolic: {:?}, oldest_opset: {}, newest_opset: {}, \
-                 newest_ir: {:?}, lacks_dtypes: {}, lacks_functions: {:?}, quantized: {}, lacks: &{:?}, avoids: {}, forms: &[{}], warns: &[{}], loses_nan: &{:?}, source: {:?} }},",
+                 newest_ir: {:?}, own_sizes: {:?}, lacks_dtypes: {}, lacks_functions: {:?}, quantized: {}, lacks: &{:?}, avoids: {}, forms: &[{}], warns: &[{}], loses_nan: &{:?}, source: {:?} }},",
                 runtime.runtime,
                 release.name,
                 runtime.what,
@@ -41,6 +41,7 @@ fn runtimes(schemas: &Schemas, text: &mut String) {
                 release.oldest_opset.unwrap_or(schemas.opsets.min).max(schemas.opsets.min),
                 release.newest_opset,
                 release.newest_ir,
+                release.own_sizes,
                 dtypes(&release.lacks_dtypes),
                 release.lacks_functions,
                 quantized(release),

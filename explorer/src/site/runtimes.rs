@@ -92,6 +92,7 @@ fn one(site: &mut Site<'_>, target: &'static Target, uses: &[(&String, &Use)], c
         opset => target.opset(None).unwrap_or(target.newest_opset),
         releases,
         symbolic => target.symbolic,
+        own_sizes => target.own_sizes,
         lacks,
         forms => told(target.forms),
         warns => told(target.warns),

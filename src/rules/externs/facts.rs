@@ -79,6 +79,16 @@ pub fn is_known(cx: &mut Builder, x: Value) -> Result<bool> {
     Ok(cx.constant_of(x).is_some() || contents(cx, x)?.is_some())
 }
 
+/// Whether a value is not constant, and follows from sizes and constants by 64-bit integers alone.
+pub fn is_sized(cx: &mut Builder, x: Value) -> Result<bool> {
+    Ok(cx.is_sized(x))
+}
+
+/// Whether the runtime should not be given an operator with these inputs.
+pub fn is_avoided(cx: &mut Builder, op: &str, inputs: &[Value]) -> Result<bool> {
+    cx.is_avoided(op, inputs)
+}
+
 /// The elements of an integer tensor, if they are known.
 pub fn contents(cx: &mut Builder, x: Value) -> Result<Option<Vec<i64>>> {
     Ok(cx.constant_ints(x))

@@ -68,6 +68,15 @@ fn a_limit_that_the_graph_computes_decides() {
 }
 
 #[test]
+fn a_number_that_may_be_nan_keeps_it() {
+    let mut cx = builder("tract", 18);
+    let x = input(&mut cx, "x", &[n(3)]);
+    let log = cx.node1("Log", vec![x.into()], vec![]).unwrap();
+    let found = made(cx, "Relu", vec![log.into()], vec![]);
+    assert!(found.contains(&"Max") && found.ends_with(&["Where"]) && !found.contains(&"Relu"), "{found:?}");
+}
+
+#[test]
 fn a_dtype_and_a_given_input_decide() {
     let gemm = |dtype, with_bias: bool| {
         let mut cx = builder("tract", 18);
@@ -97,6 +106,81 @@ fn half_a_transform_is_a_slice_of_all_of_it() {
     assert_eq!(dft("onnxruntime"), ["DFT"]);
     // Without DFT, the products with cosines and sines are left.
     assert!(!dft("mnn").contains(&"DFT") && dft("mnn").contains(&"MatMul"), "{:?}", dft("mnn"));
+}
+
+/// The operators of a call whose integer follows from sizes, or from elements.
+fn of_count(from_sizes: bool, rows: SymInt, call: impl Fn(&mut Builder, Value, Value) -> Value) -> Vec<&'static str> {
+    let mut cx = builder("tract", 18);
+    let x = input(&mut cx, "x", &[rows, n(3)]);
+    let sized = cx.input("sized", Type::tensor(Int64, vec![SymInt::symbol("s"), n(3)]));
+    let data = cx.input("data", Type::tensor(Int64, vec![n(1)]));
+    let count = match from_sizes {
+        true => cx.node1("Shape", vec![sized.into()], vec![("start", Attr::Int(0)), ("end", Attr::Int(1))]).unwrap(),
+        false => cx.node1("Neg", vec![data.into()], vec![]).unwrap(),
+    };
+    let y = call(&mut cx, x, count);
+    ops(&finished(cx, y))
+}
+
+#[test]
+fn a_size_is_given_as_a_number() {
+    let top = |from_sizes, dtype: Dtype| {
+        of_count(from_sizes, SymInt::symbol("r"), |cx, x, count| {
+            let x = cx.cast(x, dtype).unwrap();
+            cx.node1("TopK", vec![x.into(), count.into()], vec![("axis", Attr::Int(0))]).unwrap()
+        })
+    };
+    let of_floats = top(true, Float32);
+    assert_eq!(of_floats[..4], ["Shape", "Cast", "Cast", "TopK"], "{of_floats:?}");
+    assert_eq!(of_floats.last(), Some(&"Slice"), "of as many as the expression says");
+    assert_eq!(top(false, Float32), ["Neg", "TopK"]);
+    let of_integers = top(true, Int64);
+    assert_eq!(of_integers.iter().filter(|op| **op == "TopK").count(), 1, "{of_integers:?}");
+    assert!(!of_integers.contains(&"ArgMax"), "{of_integers:?}");
+}
+
+#[test]
+fn a_product_of_a_size_and_an_element_is_one_of_numbers() {
+    let product = |from_sizes| {
+        of_count(from_sizes, n(4), |cx, x, count| {
+            let places = cx.node1("NonZero", vec![x.into()], vec![]).unwrap();
+            cx.node1("Mul", vec![count.into(), places.into()], vec![]).unwrap()
+        })
+    };
+    assert_eq!(product(false), ["Neg", "NonZero", "Mul"]);
+    assert_eq!(product(true).iter().filter(|op| **op == "Cast").count(), 2, "{:?}", product(true));
+}
+
+#[test]
+fn a_slice_to_an_element_is_by_indices() {
+    let slice = |from_sizes| {
+        of_count(from_sizes, SymInt::symbol("r"), |cx, x, count| {
+            cx.node1("Slice", vec![x.into(), In::Ints(vec![n(0)]), count.into(), In::Ints(vec![n(0)])], vec![]).unwrap()
+        })
+    };
+    assert_eq!(slice(true), ["Shape", "Slice"]);
+    let by_indices = slice(false);
+    assert!(by_indices.contains(&"Range") && by_indices.ends_with(&["Gather"]), "{by_indices:?}");
+    assert!(!by_indices.contains(&"Slice"), "{by_indices:?}");
+}
+
+#[test]
+fn a_size_from_elements_is_the_length_of_a_range() {
+    let filled = |op: &'static str, from_sizes| {
+        of_count(from_sizes, n(1), |cx, x, count| {
+            let of_x = if op == "Expand" { vec![x.into()] } else { vec![] };
+            let three = cx.scalar(&3.into(), Int64).unwrap();
+            let three = cx.node1("Unsqueeze", vec![three.into(), In::Ints(vec![n(0)])], vec![]).unwrap();
+            cx.node1("Concat", vec![In::Values(vec![count, three])], vec![("axis", Attr::Int(0))])
+                .and_then(|shape| cx.node1(op, [of_x, vec![shape.into()]].concat(), vec![]))
+                .unwrap()
+        })
+    };
+    assert_eq!(filled("ConstantOfShape", true), ["Shape", "Concat", "ConstantOfShape"]);
+    let by_range = filled("ConstantOfShape", false);
+    assert!(by_range.contains(&"Range") && by_range.ends_with(&["Sub"]), "{by_range:?}");
+    let by_range = filled("Expand", false);
+    assert!(by_range.contains(&"Range") && !by_range.contains(&"Expand"), "{by_range:?}");
 }
 
 static OF_MATRICES: Avoid = Avoid {
@@ -131,6 +215,7 @@ static WITHOUT_DTYPES: Target = Target {
     what: "a runtime without some dtypes",
     kernels: false,
     symbolic: None,
+    own_sizes: None,
     oldest_opset: 9,
     newest_opset: 28,
     newest_ir: None,

@@ -87,6 +87,10 @@ pub enum State {
     Folded,
     /// One of its sizes is 0.
     Empty,
+    /// It is not constant, and follows from sizes and constants by integers alone.
+    Sized,
+    /// It is neither constant nor follows from sizes: elements of tensors decide it.
+    Data,
 }
 
 /// An input or attribute, without the suffix of the latter.
@@ -186,6 +190,8 @@ fn condition(text: &str, versions: &[&Version], onnx: &OnnxSchemas) -> Result<Co
                 "open" => State::Open,
                 "folded" => State::Folded,
                 "empty" => State::Empty,
+                "sized" => State::Sized,
+                "data" => State::Data,
                 other => return Err(wrong(unknown(other))),
             };
             let name = name(argument, versions).map_err(wrong)?;
@@ -230,7 +236,7 @@ fn condition(text: &str, versions: &[&Version], onnx: &OnnxSchemas) -> Result<Co
 
 fn unknown(function: &str) -> String {
     format!(
-        "there is no `{function}`, only given, computed, constant, folded, empty, symbolic, filled, open, rank, length, first, last, made_by and dtype"
+        "there is no `{function}`, only given, computed, constant, folded, empty, sized, data, symbolic, filled, open, rank, length, first, last, made_by and dtype"
     )
 }
 

@@ -84,6 +84,8 @@ pub struct Release {
     pub newest_ir: Option<u32>,
     /// What it does with symbolic sizes, if it needs numbers in general.
     pub symbolic: Option<String>,
+    /// Why sizes that only the running model determines have no names in the model, if they have none.
+    pub own_sizes: Option<String>,
     /// Dtypes (PyTorch's names) that no operator takes.
     #[serde(default)]
     pub lacks_dtypes: Vec<String>,

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 use crate::build::node::lowerings::{AVOIDED, Difference, Lowering};
 use crate::build::{Builder, Call};
 use aten2onnx_core::dtype::Dtype;
-use aten2onnx_core::error::Error;
+use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Body, Node, Source, Value};
 use aten2onnx_onnx::schema::{self, Change, Default, Op, PortKind, Version};
@@ -21,6 +21,9 @@ pub(crate) static EVERY_FORM: Avoid =
 
 /// How many nodes are followed to the constants that a value follows from.
 const FOLDED_DEPTH: usize = 4;
+
+/// How many steps are taken to the sizes that a value follows from.
+const SIZED_STEPS: usize = 64;
 
 /// Why a call is not written as it is.
 #[derive(Clone, Copy)]
@@ -77,6 +80,15 @@ impl Builder {
             *found.entry(format!("`{}`{}: {}", form.op, conditions_of(form), form.reason)).or_default() += 1;
         }
         found
+    }
+
+    /// Whether the runtime should not be given an operator with these inputs, without attributes.
+    pub fn is_avoided(&self, op: &str, inputs: &[Value]) -> Result<bool> {
+        let schema = schema::find(op).ok_or_else(|| self.fault(format!("there is no operator `{op}`")))?;
+        let Some(form) = schema.at(self.target_of(schema.name)) else { return Ok(true) };
+        let inputs = inputs.iter().copied().map(Some).collect();
+        let call = Call { op: schema.name, form, inputs, attrs: Vec::new(), outputs: 1, lower: None };
+        Ok(self.avoidance(schema, &call).is_some())
     }
 
     /// Whether the `lower OP avoided` of an operator is running.
@@ -213,6 +225,8 @@ impl Builder {
                 self.constant_of(value).is_none() && content.iter().any(|n: &SymInt| n.known() == Some(-1))
             }
             State::Filled => self.operator_of(value) == Some("ConstantOfShape"),
+            State::Sized => self.is_sized(value),
+            State::Data => !self.is_stored(value) && !self.is_sized(value),
         }
     }
 
@@ -252,6 +266,26 @@ impl Builder {
         self.node_of_output(value)
             .filter(|node| depth > 0 && node.inputs.iter().flatten().count() > 0)
             .is_some_and(|node| node.inputs.iter().flatten().all(|input| self.is_folded(*input, depth - 1)))
+    }
+
+    /// Whether a value is not constant, and follows from sizes and constants by 64-bit integers alone, by a few nodes.
+    pub fn is_sized(&self, value: Value) -> bool {
+        let mut left = vec![value];
+        if self.is_stored(value) {
+            return false;
+        }
+        for _ in 0..SIZED_STEPS {
+            let Some(value) = left.pop() else { return true };
+            if self.is_stored(value) {
+                continue;
+            }
+            match self.node_of_output(value).filter(|_| self.dtype(value) == Dtype::Int64) {
+                Some(node) if matches!(node.op, "Shape" | "Size") => {}
+                Some(node) => left.extend(node.inputs.iter().flatten()),
+                None => return false,
+            }
+        }
+        false
     }
 
     fn numbers_of(&self, name: Name, call: &Call) -> Option<Vec<f64>> {
