@@ -52,8 +52,16 @@ fn write_code(model: &str, folder: &Path) -> Result<(), String> {
     let done = Command::new(env::current_exe().map_err(text)?).arg(model).arg(&written).output().map_err(text)?;
     if !done.status.success() {
         let told = String::from_utf8_lossy(&done.stderr);
-        let message: Vec<&str> = told.lines().skip_while(|line| !line.contains("panicked at")).skip(1).take_while(|line| !line.starts_with("note:")).collect();
-        return Err(format!("burn-onnx: {}", if message.is_empty() { done.status.to_string() } else { message.join(" ") }));
+        let message: Vec<&str> = told
+            .lines()
+            .skip_while(|line| !line.contains("panicked at"))
+            .skip(1)
+            .take_while(|line| !line.starts_with("note:"))
+            .collect();
+        return Err(format!(
+            "burn-onnx: {}",
+            if message.is_empty() { done.status.to_string() } else { message.join(" ") }
+        ));
     }
     let code = files(&written)?.into_iter().find(|file| file.extension().is_some_and(|ending| ending == "rs"));
     fs::copy(code.ok_or("burn-onnx wrote no code")?, folder.join("model.rs")).map_err(text)?;
@@ -70,7 +78,9 @@ fn compile(folder: &Path) -> Result<PathBuf, String> {
     let libraries = env::current_exe().map_err(text)?.with_file_name("deps");
     let program = folder.join("program");
     let mut command = Command::new("rustc");
-    command.args(["--edition", "2024", "-C", "opt-level=1", "-C", "debuginfo=0", "--cap-lints", "allow", "-o"]).arg(&program);
+    command
+        .args(["--edition", "2024", "-C", "opt-level=1", "-C", "debuginfo=0", "--cap-lints", "allow", "-o"])
+        .arg(&program);
     command.arg("-L").arg(format!("dependency={}", libraries.display()));
     for name in LIBRARIES {
         command.arg("--extern").arg(format!("{name}={}", library(&libraries, name)?.display()));
@@ -80,14 +90,22 @@ fn compile(folder: &Path) -> Result<PathBuf, String> {
         return Ok(program);
     }
     let told = String::from_utf8_lossy(&done.stderr);
-    let errors: Vec<&str> = told.lines().filter(|line| line.starts_with("error") && !line.contains("aborting due to")).collect();
+    let errors: Vec<&str> =
+        told.lines().filter(|line| line.starts_with("error") && !line.contains("aborting due to")).collect();
     Err(format!("the code does not compile: {} ({} errors)", errors.first().unwrap_or(&"no reason told"), errors.len()))
 }
 
 fn library(folder: &Path, name: &str) -> Result<PathBuf, String> {
     let start = format!("lib{name}-");
-    let is_it = |file: &PathBuf| file.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(&start) && name.ends_with(".rlib"));
-    files(folder)?.into_iter().find(is_it).ok_or_else(|| format!("no library {name} in {}: run setup.py again", folder.display()))
+    let is_it = |file: &PathBuf| {
+        file.file_name()
+            .and_then(|name| name.to_str())
+            .is_some_and(|name| name.starts_with(&start) && name.ends_with(".rlib"))
+    };
+    files(folder)?
+        .into_iter()
+        .find(is_it)
+        .ok_or_else(|| format!("no library {name} in {}: run setup.py again", folder.display()))
 }
 
 /// Runs the program with the message of the harness, and passes on its answers. The time to load contains the compilation.
