@@ -39,7 +39,9 @@ def case(op, opset, name, text, values):
     model = helper.make_model(graph, opset_imports=imports, ir_version=max(4, min(10, helper.find_min_ir_version_for(imports))), producer_name="")
     onnx.checker.check_model(model)
     types = element_types(onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True).graph)
-    node = next(node for node in graph.node if node.op_type == op)
+    node = next((node for node in graph.node if node.op_type == op), None)
+    if node is None:
+        raise ValueError(f"forms/: `{name}` of {op} has no node of {op}")
     dtype = helper.tensor_dtype_to_np_dtype(types[next(name for name in node.input if name)]).name
     inputs = {value.name: array(value, f"{op}-{name}", values.get(value.name)) for value in graph.input}
     since = onnx.defs.get_schema(op, opset, "").since_version
