@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use aten2onnx_opmap::Checked;
 use aten2onnx_opmap::schema::onnx::{AttrKind, PortOption};
 use aten2onnx_opmap::syntax::ast::{Argument, ExampleArg, ExampleSize, ExampleValue, Expr, ExprKind, UnaryOp};
-use aten2onnx_opmap::tree::{EXACT_NAN, Example, Target};
+use aten2onnx_opmap::tree::{EXACT_NAN, Example, Target, WITHOUT};
 use aten2onnx_opmap::types::Ty;
 
 use aten2onnx_builder::passes::Passes;
@@ -165,6 +165,11 @@ pub fn traced(
 /// Calls the rule or the operator; its results are outputs of the graph.
 fn call(cx: &mut Builder, example: &Example, checked: &Checked, rules: &Rules) -> Result<Vec<Value>> {
     cx.set_exact_nan(example.with.iter().any(|(name, value)| name == EXACT_NAN && *value != 0));
+    for (name, op) in example.with.iter().filter_map(|(name, _)| Some((name, name.strip_prefix(WITHOUT)?))) {
+        let schema = schema::find(op);
+        let unknown = || Error::input(format!("`{name}` is no setting: there is no operator `{op}`"));
+        cx.lack(schema.ok_or_else(unknown)?.name);
+    }
     match &example.target {
         Target::Map(name) => map(cx, name, example, checked, rules),
         Target::Lower(op) => lower(cx, (op, Form::NEWEST), example, checked),

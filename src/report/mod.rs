@@ -1,7 +1,7 @@
 //! A page about a model, in one file: what it takes and returns, which opsets would do, its operators, modules and weights, what the
 //! passes did, and how the results compare with PyTorch.
 //!
-//! [`facts`] collects, [`page`](mod@page) writes. The page needs no script and nothing else: details unfold by themselves, plots
+//! `facts` collects, `page` writes. The page needs no script and nothing else: details unfold by themselves, plots
 //! are inline SVG. It depends only on the model and the options, not on time or place.
 
 mod facts;

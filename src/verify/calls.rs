@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use aten2onnx_opmap::source::Span;
 use aten2onnx_opmap::syntax::ast::{ExampleSize, ExampleValue};
 use aten2onnx_opmap::syntax::example_line;
-use aten2onnx_opmap::tree::{EXACT_NAN, Example, Expr, Kind, Pattern, Program, Target};
+use aten2onnx_opmap::tree::{Example, Expr, Kind, Pattern, Program, Target, is_setting};
 use aten2onnx_opmap::visit;
 use fastrand::Rng;
 use rustc_hash::FxHashSet;
@@ -146,7 +146,7 @@ pub(super) fn call_of(
     args.sort_by_key(|(name, _)| header.iter().position(|param| param == name));
     let mut used = FxHashSet::default();
     args.iter().for_each(|(_, value)| symbols(value, &mut used));
-    with.retain(|(name, _)| used.contains(name.as_str()) || name == EXACT_NAN);
+    with.retain(|(name, _)| used.contains(name.as_str()) || is_setting(name));
     let elements: i64 = args.iter().map(|(_, value)| elements(value, &with)).fold(0, i64::saturating_add);
     if elements > MOST_ELEMENTS || (is_of_python(name) && !args.iter().all(|(_, value)| is_python_number(value))) {
         return None;
@@ -168,7 +168,7 @@ pub(super) fn call_of(
 /// Whether each symbolic size has a value that stands for any: torch.export fixes a size of 0 or 1, and one that a comparison with
 /// another size decides.
 fn are_names_general(args: &[(String, ExampleValue)], with: &[(String, i64)]) -> bool {
-    let named = || with.iter().filter(|(name, _)| name != EXACT_NAN);
+    let named = || with.iter().filter(|(name, _)| !is_setting(name));
     let mut other: Vec<i64> = named().map(|(_, n)| *n).collect();
     values_of(args).into_iter().for_each(|value| other.extend(numbers(value)));
     named().all(|(_, n)| *n > 1 && other.iter().filter(|size| *size == n).count() == 1)

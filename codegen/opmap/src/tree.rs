@@ -446,6 +446,14 @@ pub enum Builtin {
 /// What an example may set beside its sizes: `with exact_nan = 1` runs it as with the option `--exact-nan`.
 pub const EXACT_NAN: &str = "exact_nan";
 
+/// Before the name of an ONNX operator: `with without_Loop = 1` runs an example as for a runtime that does not have the operator.
+pub const WITHOUT: &str = "without_";
+
+/// Whether a name beside the sizes of an example is a setting.
+pub fn is_setting(name: &str) -> bool {
+    name == EXACT_NAN || name.starts_with(WITHOUT)
+}
+
 /// An example with a known target and named arguments.
 #[derive(Debug, Clone)]
 pub struct Example {

@@ -12,7 +12,7 @@ use crate::nearest::nearest;
 use crate::schema::onnx::{PortOption, Version};
 use crate::source::Span;
 use crate::syntax::ast::{self, ExampleArg, ExampleSize, ExampleTarget, ExampleValue, Ident};
-use crate::tree::{EXACT_NAN, Example, Program, Target};
+use crate::tree::{Example, Program, Target, is_setting};
 use crate::types::Ty;
 
 /// Checks all examples, and that every rule has one.
@@ -288,7 +288,7 @@ fn symbols(example: &ast::Example, span: Span, out: &mut Vec<Diagnostic>) {
         example.args.iter().any(|arg| matches!(&arg.value, ExampleValue::Name(given) if *given == name.text))
     };
     for (name, _) in &example.with {
-        if !used.contains(&name.text) && !is_argument(name) && name.text != EXACT_NAN {
+        if !used.contains(&name.text) && !is_argument(name) && !is_setting(&name.text) {
             let text = format!("no size is named `{}`", name.text);
             out.push(Diagnostic::new("E0802", name.span, text).label("not used"));
         }
