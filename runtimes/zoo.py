@@ -96,13 +96,14 @@ def target_of(exporter, runtime):
 
 
 def exported(exporter, folder, target=None, is_static=False):
-    """Writes the model of a program to a path. Returns the error if the exporter refuses."""
+    """Writes the model of a program to a path. Returns the error if the exporter refuses, and what it warned of in the runtime."""
 
     def write(model):
         options = [*(["--target", target] if target else []), *(["--static"] if is_static else [])]
         command = [exporter, "export", str(folder / "model.pt2"), "-o", str(model), *options]
         done = subprocess.run(command, capture_output=True, text=True)
-        return done.stderr if done.returncode else None
+        notes = [line.removeprefix("note: ") for line in done.stderr.splitlines() if target and line.startswith(f"note: {target.partition('-')[0]}")]
+        return (done.stderr, []) if done.returncode else (None, notes)
 
     return write
 
@@ -116,9 +117,9 @@ def found(torch_files, folder):
 
     def write(model):
         if not file.exists():
-            return error.read_text()
+            return error.read_text(), []
         model.symlink_to(file)
-        return None
+        return None, []
 
     return write
 
@@ -127,10 +128,10 @@ def one(worker, write, folder, sizes=("", "alt_")):
     """The record of a model that is written to a folder of its own."""
     with tempfile.TemporaryDirectory() as place:
         model = Path(place, "model.onnx")
-        error = write(model)
+        error, warnings = write(model)
         if error is not None:
             return {"verdict": "unexported", "reason": facts_file.short(error)}
-        return run(worker, model, folder, sizes)
+        return run(worker, model, folder, sizes) | ({"warned": warnings} if warnings else {})
 
 
 def run(worker, model, folder, sizes):

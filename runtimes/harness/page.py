@@ -16,7 +16,7 @@ the machine had other work.
 
 - right: all outputs agree with PyTorch's
 - nonfinite: they agree but for infinities and NaN
-- wrong: an output has other numbers, another shape or another dtype
+- wrong: an output has other numbers, another shape or another dtype; what the export warned of stands with the reason
 - refused: the runtime does not load the model
 - failed: it loads, but does not run
 - unexported: the exporter refuses
@@ -85,10 +85,16 @@ def reasons(records):
             for origin in origins:
                 record = found.get(name + origin)
                 if record and record["verdict"] != "right":
-                    told[program, record["verdict"], record["reason"]].append(LABELS[origin])
+                    told[program, record["verdict"], reason(record)].append(LABELS[origin])
         lines += ["", f"### {title(name)}", ""] if told else []
-        lines += [f"- {program} ({', '.join(labels)}): {verdict}: `{reason.replace('`', chr(39))}`" for (program, verdict, reason), labels in told.items()]
+        lines += [f"- {program} ({', '.join(labels)}): {verdict}: {why}" for (program, verdict, why), labels in told.items()]
     return lines[1:]
+
+
+def reason(record):
+    """What the runtime answered, and for other numbers what the export had warned of."""
+    warned = record.get("warned", []) if record["verdict"] in ("wrong", "nonfinite") else []
+    return "; the export warned: ".join(f"`{text.replace('`', chr(39))}`" for text in [record["reason"], *warned])
 
 
 def summary(records):

@@ -27,7 +27,8 @@ def load(path):
     given = {tensor.name for tensor in graph.initializer}
     names = [value.name for value in graph.input if value.name not in given]
     module = iree.runtime.load_vm_flatbuffer_file(str(compiled), driver="local-sync")
-    return names, module[graph.name if graph.name in module.vm_module.function_names else "main_graph"]
+    dtypes = [onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type) for value in graph.output]
+    return names, dtypes, module[graph.name if graph.name in module.vm_module.function_names else "main_graph"]
 
 
 def tool(command):
@@ -40,6 +41,12 @@ def tool(command):
 
 
 def run(model, inputs):
-    names, function = model
+    names, dtypes, function = model
     found = function(*[np.asarray(inputs[name], order="C") for name in names])
-    return [array.to_host() for array in (found if isinstance(found, (list, tuple)) else [found])]
+    found = found if isinstance(found, (list, tuple)) else [found]
+    return [as_unsigned(array.to_host(), dtype) for array, dtype in zip(found, dtypes, strict=True)]
+
+
+def as_unsigned(array, dtype):
+    """IREE's integers have no sign: the bytes of an unsigned output are given as a signed one."""
+    return array.view(dtype) if dtype.kind == "u" and array.dtype.itemsize == dtype.itemsize else array
