@@ -7,7 +7,7 @@ optionally alt_inputs.npz and alt_expected.npz for other sizes, and meta.json (`
 each output). A program is right if the outputs for all sizes are. It is exported without a target and, if the exporter knows the
 runtime, with `--target`; for a runtime that needs static sizes also with `--static`, and then only the first sizes are run. `--torch`
 names a folder with torch.onnx's files of the programs, which `torch_files.py` makes. Writes OUT.json, as it goes on; what it has is not
-measured again. `--page docs/runtimes.md` writes the table of all that OUT.json has.
+measured again. `--page docs/runtimes.md` adds all that OUT.json has to the tables of the page, in the place of older results.
 """
 import argparse
 import fnmatch
@@ -52,8 +52,16 @@ def main():
     except (environments.UnknownRuntime, Stopped) as error:
         sys.exit(f"error: {error}")
     if args.page:
-        args.page.write_text(page.text(records))
+        write_page(args.page, records)
     print(page.summary(records))
+
+
+def write_page(path, records):
+    """Adds the records to those of the page."""
+    known = page.read(path.read_text()) if path.exists() else {}
+    for program, found in records.items():
+        known[program] = known.get(program, {}) | found
+    path.write_text(page.text(known))
 
 
 def matches(name, globs):

@@ -1,18 +1,24 @@
-"""The page of runtimes and models: counts, a table of each, and the reasons of what is not right."""
+"""The page of runtimes and models: counts, then for each runtime a table of its models and the reasons of what is not right.
+
+The page is where results are kept: `read` takes them out of it, so that a run adds to those before.
+"""
 import collections
+import re
 
 TARGET, TORCH = " --target", " torch.onnx"
 ORIGINS = ["", TARGET, TORCH]
 LABELS = {"": "default", TARGET: "`--target`", TORCH: "torch.onnx"}
+ORIGIN = {label: origin for origin, label in LABELS.items()}
+WARNED = "; the export warned: "
 VERDICTS = ["right", "nonfinite", "wrong", "refused", "failed", "unexported"]
 HEAD = """# Models in other runtimes
 
-Written by `runtimes/zoo.py --page docs/runtimes.md`. Each program is exported without a target, with `--target` where there is one, and
+Written by `runtimes/zoo.py --page docs/runtimes.md`, which keeps the results of other runs. Each program is exported without a target, with `--target` where there is one, and
 by `torch.onnx.export(dynamo=True)`. Each file is run in the runtime, with first and second sizes where the program has symbolic ones,
 and compared with PyTorch.
 
-Counts are of the files that were run. An empty cell was not: compare lines only where they count the same models. Times were taken while
-the machine had other work.
+Counts are of the files that were run. An empty cell was not: compare lines only where they count the same models. Times are of one inference
+in one thread, with the first sizes, on a machine that had other work.
 
 - right: all outputs agree with PyTorch's
 - nonfinite: they agree but for infinities and NaN
@@ -26,7 +32,9 @@ the machine had other work.
 
 def text(records):
     """The page. A record is by program, then by runtime and origin of the file."""
-    parts = [HEAD, *counts(records), "", "## Models", "", "Times are of one inference in one thread, with the first sizes.", "", *table(records), "", "## Reasons", "", *reasons(records)]
+    parts = [HEAD, *counts(records)]
+    for name, origins in runtimes(records).items():
+        parts += ["", f"## {title(name)}", "", *table(records, name, origins), *reasons(records, name, origins)]
     return parts[0] + "\n".join(parts[1:]) + "\n"
 
 
@@ -55,46 +63,65 @@ def title(name):
     return f"{runtime} {version}"
 
 
-def table(records):
-    columns = runtimes(records)
-    lines = ["| model | " + " | ".join(map(title, columns)) + " |", "|---" * (len(columns) + 1) + "|"]
+def table(records, name, origins):
+    lines = ["| model | " + " | ".join(LABELS[origin] for origin in origins) + " |", "|---" * (len(origins) + 1) + "|"]
     for program, found in sorted(records.items()):
-        lines.append(f"| {program} | " + " | ".join(cell(found, name, origins) for name, origins in columns.items()) + " |")
+        cells = [cell(found[name + origin]) if name + origin in found else "" for origin in origins]
+        lines += [f"| {program} | " + " | ".join(cells) + " |"] if any(cells) else []
     return lines
 
 
-def cell(found, name, origins):
-    """The verdicts on each file of a model, in the order of the first table."""
-    told = [(origin, one(found[name + origin])) for origin in origins if name + origin in found]
-    if told and len({verdict.split()[0] for _, verdict in told}) == 1:
-        return told[0][1]
-    return "; ".join(f"{LABELS[origin]}: {verdict}" for origin, verdict in told)
-
-
-def one(record):
+def cell(record):
     time = record.get("milliseconds")
-    return f"{record['verdict']} {time:.3g} ms" if record["verdict"] == "right" and time else record["verdict"]
+    return f"{record['verdict']}, {time:.3g} ms" if record["verdict"] == "right" and time else record["verdict"]
 
 
-def reasons(records):
-    """The reasons by runtime. Files with the same reason are told once."""
-    lines = []
-    for name, origins in runtimes(records).items():
-        told = collections.defaultdict(list)
-        for program, found in sorted(records.items()):
-            for origin in origins:
-                record = found.get(name + origin)
-                if record and record["verdict"] != "right":
-                    told[program, record["verdict"], reason(record)].append(LABELS[origin])
-        lines += ["", f"### {title(name)}", ""] if told else []
-        lines += [f"- {program} ({', '.join(labels)}): {verdict}: {why}" for (program, verdict, why), labels in told.items()]
-    return lines[1:]
+def reasons(records, name, origins):
+    """The reasons in a runtime, after an empty line. Files with the same reason are told once."""
+    told = collections.defaultdict(list)
+    for program, found in sorted(records.items()):
+        for origin in origins:
+            record = found.get(name + origin)
+            if record and record["verdict"] != "right":
+                told[program, record["verdict"], reason(record)].append(LABELS[origin])
+    lines = [f"- {program} ({', '.join(labels)}): {verdict}: {why}" for (program, verdict, why), labels in told.items()]
+    return ["", *lines] if lines else []
 
 
 def reason(record):
     """What the runtime answered, and for other numbers what the export had warned of."""
     warned = record.get("warned", []) if record["verdict"] in ("wrong", "nonfinite") else []
-    return "; the export warned: ".join(f"`{text.replace('`', chr(39))}`" for text in [record["reason"], *warned])
+    return WARNED.join(f"`{text.replace('`', chr(39))}`" for text in [record["reason"], *warned])
+
+
+def read(page):
+    """The records of a page. Of what was right it has the time, of everything else the reason."""
+    records = {}
+    name, origins = None, []
+    for line in page.splitlines():
+        if line.startswith("## "):
+            name = "-".join(line[3:].rsplit(" ", 1))
+        elif line.startswith("| model |"):
+            origins = [ORIGIN[label] for label in cells_of(line)[1:]]
+        elif name and line.startswith("| "):
+            program, *cells = cells_of(line)
+            found = records.setdefault(program, {})
+            found |= {name + origin: record_of(text) for origin, text in zip(origins, cells) if text}
+        elif told := re.fullmatch(r"- (\S+) \((.+?)\): \w+: `(.*)`", line):
+            program, labels, why = told.groups()
+            cause, *warned = why.split(f"`{WARNED}`")
+            for label in labels.split(", "):
+                records[program][name + ORIGIN[label]] |= {"reason": cause} | ({"warned": warned} if warned else {})
+    return records
+
+
+def cells_of(line):
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def record_of(cell):
+    verdict, _, time = cell.removesuffix(" ms").partition(", ")
+    return {"verdict": verdict, "reason": "", "milliseconds": float(time) if time else None}
 
 
 def summary(records):

@@ -1,6 +1,8 @@
 """The page of runtimes and models."""
 from harness import page
 
+import zoo
+
 
 def record(verdict, reason="", milliseconds=None):
     return {"verdict": verdict, "reason": reason, "milliseconds": milliseconds}
@@ -21,9 +23,19 @@ def test_a_page():
     text = page.text(records)
     assert "| tract 0.23.9 | default | 2 | 0 | 0 | 1 | 1 | 0 | 0 |" in text
     assert "| onnxruntime-web 1.30.0 | default | 2 | 2 | 0 | 0 | 0 | 0 | 0 |" in text
-    assert "| net | right 2 ms | default: refused; `--target`: right 1.25 ms; torch.onnx: refused |" in text
-    assert "| other |  | wrong |" in text
+    assert "| net | refused | right, 1.25 ms | refused |" in text
+    assert "| other | wrong | wrong |  |" in text
     assert "- net (default, torch.onnx): refused: `no 'Loop'`" in text
     assert "- other (default, `--target`): wrong: `shape`" in text
     assert "- third (`--target`): wrong: `1 of 2 values differ`; the export warned: `tract-0.23: the sum (2)`" in text
     assert "tract 0.23.9, `--target`: 1 of 3 right, 2 wrong" in page.summary(records)
+
+
+def test_a_page_keeps_the_results_of_other_runs(tmp_path):
+    path = tmp_path / "page.md"
+    first = {"net": {"tract-0.23.9": record("refused", "no `Loop`"), "tract-0.23.9 --target": record("right", milliseconds=1.25)}}
+    second = {"net": {"tract-0.23.9": record("wrong", "shape") | {"warned": ["tract-0.23: the sum (2)"]}}, "other": {"mnn-3.6.1": record("right")}}
+    zoo.write_page(path, first)
+    zoo.write_page(path, second)
+    assert path.read_text() == page.text({"net": {**first["net"], **second["net"]}, "other": second["other"]})
+    assert page.text(page.read(path.read_text())) == path.read_text()
