@@ -1,9 +1,9 @@
 """Measures what a runtime lacks and gets wrong: `python runtimes/facts.py openvino` writes mappings/targets/openvino.toml.
 
-It runs models of one operator (`harness/cases.py`) and of the forms that exporters write (`forms/`), and compares their outputs with
-those that ONNX Runtime and onnx's reference evaluator agree on. What people added to the file stays. `--check` measures again and fails
-if the file says something else. A measurement that was stopped goes on. `--forms exported` brings only these forms in the file up to
-date, in minutes; the others stay as they were measured, unless these contradict them.
+It runs models of one operator (`harness/cases.py`), of the forms that exporters write (`forms/`), and the examples of all lowerings,
+and compares their outputs with those that ONNX Runtime and onnx's reference evaluator agree on. What people added to the file stays.
+`--check` measures again and fails if the file says something else. A measurement that was stopped goes on. `--forms exported,example`
+brings only these forms in the file up to date, in minutes; the others stay as they were measured, unless these contradict them.
 """
 import argparse
 import sys
@@ -15,6 +15,7 @@ import onnx
 from harness import environments, facts_file, judge, measure
 from harness.worker import Stopped
 
+EXPORTER = str(environments.ROOT.parent / "target/release/aten2onnx")
 TARGETS = environments.ROOT.parent / "mappings/targets"
 
 
@@ -25,7 +26,8 @@ def main():
     parser.add_argument("--only", type=lambda names: set(names.split(",")), help="only these operators: `Abs,Gelu`; needs --check or --list")
     parser.add_argument("--list", action="store_true", help="prints each case that is not right, and writes nothing")
     parser.add_argument("--sample", type=int, help="at most so many cases of each operator, version, dtype and form")
-    parser.add_argument("--forms", type=lambda names: names.split(","), help="only these forms: `constant,computed,symbolic,exported`")
+    parser.add_argument("--forms", type=lambda names: names.split(","), help="only these forms: `constant,computed,symbolic,exported,example`")
+    parser.add_argument("--exporter", default=EXPORTER, help="the command `aten2onnx`, which writes the examples (default: that of target/release)")
     parser.add_argument("--opset", type=int, help="only the versions of operators that are in force in this opset")
     parser.add_argument("--fresh", action="store_true", help="forgets what was measured before")
     parser.add_argument("--file", type=Path, help="the file of facts (default: mappings/targets/NAME.toml)")
@@ -40,11 +42,14 @@ def main():
         sys.exit(act(args, runtime))
     except (environments.UnknownRuntime, Stopped) as error:
         sys.exit(f"error: {error}")
+    except FileNotFoundError as error:
+        sys.exit(f"error: {error.filename} is not there: build it with `cargo build --release`, or name the command with --exporter")
 
 
 def act(args, runtime):
     file = args.file or TARGETS / f"{runtime.name}.toml"
-    cases = list(measure.sample(judge.judged(args.only), args.sample, args.forms, args.opset))
+    judged = judge.judged(args.only, None if args.forms and facts_file.EXAMPLE not in args.forms else args.exporter)
+    cases = list(measure.sample(judged, args.sample, args.forms, args.opset))
     if args.fresh:
         measure.kept(runtime).unlink(missing_ok=True)
     results = measure.measure(runtime, cases, args.seconds, say=lambda line: print(line, file=sys.stderr, flush=True))
@@ -65,8 +70,8 @@ def act(args, runtime):
     what = runtime.settings["what"]
     release = ".".join(runtime.version.split(".")[:2])
     if is_update(args, before):
-        others = {case.op for case in judge.judged(args.only) if case.form != facts_file.EXPORTED}
-        facts = facts_file.merge(file, results, {case.op for case in cases} - others)
+        others = {case.op for case in judge.judged(args.only) if case.form not in facts_file.WRITTEN}
+        facts = facts_file.merge(file, results, {case.op for case in cases} - others, args.forms)
         packages += f". The other forms were {source_of(file)}"
     file.write_text(facts_file.write(runtime.name, what, release, limits, command(args), packages, facts, before, refresh=f"python runtimes/facts.py {args.runtime}" if is_update(args, before) else None))
     print(f"{file.name}: {len(cases)} cases; without {len(facts['lacks'])} operators, {len(facts['dtypes'])} entries of dtypes, {len(facts['forms'])} of forms")
@@ -74,8 +79,8 @@ def act(args, runtime):
 
 
 def is_update(args, before):
-    """Whether only the forms of exporters are measured, and the file has others: these stay."""
-    return bool(before) and args.forms == [facts_file.EXPORTED]
+    """Whether only forms that people write are measured, and the file has others: these stay."""
+    return bool(before) and bool(args.forms) and set(args.forms) <= set(facts_file.WRITTEN)
 
 
 def source_of(file):

@@ -2,6 +2,7 @@
 #![cfg(feature = "mappings")]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod command;
 mod common;
 
 use std::path::PathBuf;
@@ -9,8 +10,7 @@ use std::path::PathBuf;
 use aten2onnx::Exported;
 use aten2onnx::Exporter;
 use aten2onnx_core::error::{Error, Kind};
-
-const MODEL: &str = "tests/data/models/mobilenet_like.pt2";
+use command::{MODEL, done, failure, text};
 
 /// A file with these rules.
 fn file(name: &str, text: &str) -> PathBuf {
@@ -102,5 +102,33 @@ map aten::hardsigmoid(Tensor self) -> Tensor = Abs(self)
         let rules = "fn to_float(Tensor x) -> Tensor = Abs(x)\nmap mylib::f(Tensor x) -> Tensor = to_float(x)\n";
         let text = refused("helper", rules).message;
         assert!(text.contains("`to_float` is exported by another file"), "{text}");
+    }
+
+    #[test]
+    fn examples_are_written_as_models_for_a_runtime() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("models.jsonl");
+        let models = |more: &[&str]| -> Vec<serde_json::Value> {
+            let arguments = ["try", "--rules", "mappings", "Gelu", "Unique", "aten::gelu", "--models", text(&file)];
+            done(&[&arguments, more].concat());
+            std::fs::read_to_string(&file).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        };
+        let of = |models: &[serde_json::Value], op: &str| -> Vec<serde_json::Value> {
+            models.iter().filter(|model| model["op"] == op).cloned().collect()
+        };
+        let native = models(&[]);
+        assert!(of(&native, "aten::gelu").is_empty(), "only operators are models without a runtime");
+        assert!(of(&native, "Gelu").iter().all(|model| model["models"][0]["opset"] == 20));
+        let tract = models(&["--target", "tract"]);
+        assert!(of(&tract, "aten::gelu").len() > 2);
+        assert!(of(&tract, "Gelu").iter().all(|model| model["models"][0]["opset"] == 18 && model["refused"].is_null()));
+        let refused = of(&tract, "Unique");
+        assert!(refused.iter().any(|model| model["models"] == serde_json::json!([])
+            && model["refused"].as_str().unwrap().contains("the runtime does not compute `Unique`")));
+        assert!(
+            failure(&["try", "--rules", "mappings", "Gelu", "--models", "x", "--target", "nothing"])
+                .contains("unknown target `nothing`")
+        );
+        assert!(failure(&["try", "--mappings", "mappings", "Gelu", "--models", "x"]).contains("--rules"));
     }
 }

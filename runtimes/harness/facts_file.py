@@ -4,7 +4,8 @@
 - `dtypes`: by operator and versions (`since`), the dtypes of the first type variable in which no case ran (`lacks`), or cases ran but
   none was right (`wrong`).
 - `forms`: the cases that do not run (`lacks`), give wrong numbers (`wrong`) or lose infinities and NaN (`nonfinite`), although
-  others of the same dtype are right. `*` is all cases of a form. The form `exported` has the models of `forms/`.
+  others of the same dtype are right. `*` is all cases of a form. The form `exported` has the models of `forms/`, and `example` the
+  examples of lowerings.
 
 What people add to the file stays: other keys and tables of the release, and other releases.
 """
@@ -13,12 +14,14 @@ import json
 import re
 import tomllib
 
-from . import form_cases
+from . import example_cases, form_cases
 from .cases import DTYPES
 
-EXPORTED = form_cases.FORM
+EXPORTED, EXAMPLE = form_cases.FORM, example_cases.FORM
+# They are written by hand, and a few for each operator: alone they do not say that a dtype lacks.
+WRITTEN = (EXPORTED, EXAMPLE)
 WORKS = {"right", "nonfinite"}
-FORMS = ["constant", "computed", "symbolic", EXPORTED]
+FORMS = ["constant", "computed", "symbolic", *WRITTEN]
 # The tables of a release and its keys that a measurement writes. All others in the file are written by hand, and stay.
 TABLES = ("dtypes", "forms")
 KEYS = ("name", "newest_opset", "newest_ir", "lacks_dtypes", "lacks_functions", "source", "lacks")
@@ -40,8 +43,8 @@ def derive(results):
     return facts
 
 
-def merge(path, results, measured_alone):
-    """The facts of a file, brought up to date with results of the form `exported` only. Other facts stay unless these contradict them.
+def merge(path, results, measured_alone, measured):
+    """The facts of a file, brought up to date with results of the `measured` forms only. Other facts stay unless these contradict them.
 
     `measured_alone` are the operators that have no other cases.
     """
@@ -59,7 +62,7 @@ def merge(path, results, measured_alone):
             kept = {kind: names for kind, names in kinds.items() if names}
             if kept:
                 add(dtypes, {"op": entry["op"], "since": [since], **kept, "reason": entry["reason"]})
-    plain = [entry for entry in release.get("forms", []) if entry["form"] != EXPORTED]
+    plain = [entry for entry in release.get("forms", []) if entry["form"] not in measured]
     by_op = collections.defaultdict(list)
     for entry in [*plain, *forms_of(results, lacks, dtypes)]:
         by_op[entry["op"]].append(entry)
@@ -147,7 +150,7 @@ def add(entries, entry):
 def is_fair(records, since, dtype, form, name):
     """Whether a form adds to what is known: a case that is not right with constants tells nothing about other forms."""
     plain = records.get((since, dtype, "constant", name))
-    return form in ("constant", EXPORTED) or plain is not None and plain["verdict"] == "right"
+    return form in ("constant", *WRITTEN) or plain is not None and plain["verdict"] == "right"
 
 
 def common_reason(records):

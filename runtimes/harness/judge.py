@@ -1,11 +1,12 @@
 """The right outputs of cases: what ONNX Runtime and onnx's reference evaluator agree on.
 
 Where one of them cannot run a case, the other decides. A case on which they disagree, or that neither runs, is left out. The
-judged cases are kept beside the environments, because every runtime is measured with the same ones: those of the onnx package and
-those of `forms/` apart.
+judged cases are kept beside the environments, because every runtime is measured with the same ones: those of the onnx package, those
+of `forms/` and the examples of lowerings apart.
 """
 import dataclasses
 import hashlib
+import json
 import pickle
 import tempfile
 import warnings
@@ -15,33 +16,38 @@ import numpy as np
 import onnx
 from onnx.reference import ReferenceEvaluator
 
-from . import cases, environments, form_cases, verdict
+from . import cases, environments, example_cases, form_cases, verdict
 from .worker import Worker
 
 JUDGE = "onnxruntime-1.31.1"
 
 
-def judged(only=None):
-    """Returns the cases (of some operators) whose outputs are known."""
+def judged(only=None, exporter=None):
+    """Returns the cases (of some operators) whose outputs are known. The exporter writes the examples of lowerings; without it there are none."""
     forms = sorted(form_cases.FOLDER.glob("*.toml"))
-    sets = [("cases", cases, []), ("forms", form_cases, [cases.__file__, *forms])]
-    return [case for name, module, others in sets for case in judged_set(name, module, others, only)]
+    found = judged_set("cases", cases.all_cases, contents([cases.__file__]), only)
+    found += judged_set("forms", form_cases.all_cases, contents([form_cases.__file__, cases.__file__, *forms]), only)
+    if exporter:
+        written = example_cases.written(exporter, [], None)
+        found += judged_set("lowerings", lambda only: example_cases.all_cases(written, only), contents([example_cases.__file__]) + json.dumps(written).encode(), only)
+    return found
 
 
-def judged_set(name, module, others, only):
-    kept = environments.folder() / f"{name}-{onnx.__version__}-{digest([module.__file__, __file__, *others])}.pickle"
+def judged_set(name, all_cases, source, only):
+    """The judged cases of a set. They are judged again if their source has changed."""
+    digest = hashlib.sha256(source + contents([__file__])).hexdigest()[:12]
+    kept = environments.folder() / f"{name}-{onnx.__version__}-{digest}.pickle"
     if kept.exists():
         found = pickle.loads(kept.read_bytes())
     else:
-        found = list(judge(module.all_cases(only)))
+        found = list(judge(all_cases(only)))
         if only is None:
             kept.write_bytes(pickle.dumps(found))
     return [case for case in found if only is None or case.op in only]
 
 
-def digest(files):
-    """Changes with the files that make and judge cases."""
-    return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()[:12]
+def contents(files):
+    return b"".join(Path(file).read_bytes() for file in files)
 
 
 def judge(unjudged):

@@ -5,10 +5,11 @@ import tomllib
 import numpy as np
 import onnx
 import pytest
-from harness import environments, facts_file, form_cases, judge, measure, printed, signature, value_info, verdict
+from harness import environments, example_cases, facts_file, form_cases, judge, measure, printed, signature, value_info, verdict
 from harness.worker import Stopped, Worker
 from onnx import TensorProto, helper
 
+import examples
 import facts
 import run
 
@@ -180,7 +181,7 @@ def test_a_new_measurement_of_forms_keeps_the_others(tmp_path):
     file.write_text(facts_file.write("a", "A", "1.0", (18, 9, [], "it has none"), "a test", "", before))
     verdicts = {("STFT", 17, "float32"): "right", ("Pow", 15, "float16"): "right", ("Loop", 16, "int64"): "right", ("Scan", 16, "float32"): "refused"}
     results = {(*key, "exported", "plain"): {"verdict": verdict, "reason": "no"} for key, verdict in verdicts.items()}
-    found = facts_file.merge(file, results, {"Loop", "Scan"})
+    found = facts_file.merge(file, results, {"Loop", "Scan"}, ["exported"])
     assert found["lacks"] == {"Det": "none", "Scan": "no"}
     assert found["dtypes"] == [entry(["float16", "int64"], [13]), entry(["int64"], [15])]
     assert found["forms"] == [kept]
@@ -207,6 +208,39 @@ newest_opset = 13
     assert parsed[0]["lacks_dtypes"] == ["bfloat16"]
     assert parsed[0]["static"] == ["all"] and parsed[0]["lacks"] == [] and "dtypes" not in parsed[0]
     assert facts_file.write("a", "A", "1.1", (19, 9, ["bfloat16"], None), "a test", "", {**found, "lacks": {}, "dtypes": []}, again) == again
+
+
+def test_an_example_counts_for_the_versions_with_its_form(tmp_path):
+    def written(name, node, opset, specs):
+        model = onnx.load(save(tmp_path / f"{name}.onnx", [node], opset=opset))
+        del model.graph.input[len(specs) :]
+        return {"text": f"example {name}", "op": node.op_type, "args": [], "inputs": specs, "models": [{"hex": model.SerializeToString().hex()}]}
+
+    spec = {"dtype": "f32", "sizes": [2], "range": None}
+    relu = written("Relu(f32[2])", helper.make_node("Relu", ["x"], ["y"]), 14, [spec])
+    gelu = written("Gelu(f32[2])", helper.make_node("Gelu", ["x"], ["y"]), 20, [spec])
+    text = written("Relu(str[2])", helper.make_node("Relu", ["x"], ["y"]), 14, [{**spec, "dtype": "str"}])
+    found = [(case.op, case.since, case.form, case.name) for case in example_cases.all_cases([relu, gelu, text])]
+    assert found == [("Relu", since, "example", "Relu(f32[2])") for since in (14, 13, 6)] + [("Gelu", 20, "example", "Gelu(f32[2])")]
+    assert not list(example_cases.all_cases([relu, text], {"Gelu"}))
+
+
+def test_examples_with_several_correct_results(onnxruntime, tmp_path):
+    model = save(tmp_path / "neg.onnx", [helper.make_node("Neg", ["x"], ["y"])])
+
+    def verdict_of(want, notes=()):
+        record = {"text": "example aten::neg(f32[2])", "op": "aten::neg", "args": [], "inputs": [{"dtype": "f32", "sizes": [2], "range": None}]}
+        x = np.array([1, -2], "float32")
+        example = example_cases.Example(record["text"], record["op"], model.read_bytes(), None, list(notes), {"x": x}, [want], record)
+        [result] = examples.run(onnxruntime, [example], 30)
+        return result["verdict"]
+
+    right = np.array([-1, 2], "float32")
+    assert verdict_of(right) == "right"
+    assert verdict_of(-right) == "wrong"
+    assert verdict_of(-right, ["onnxruntime-1.31: it rounds"]) == "warned"
+    refused = example_cases.Example("example f()", "f", None, "the runtime has no `f`", [], {}, [right], {})
+    assert [result["verdict"] for result in examples.run(onnxruntime, [refused], 30)] == ["unexported"]
 
 
 def test_all_forms_can_be_read():

@@ -14,6 +14,7 @@ use super::text;
 use crate::examples::{self, Judge, Record};
 use aten2onnx_builder::passes::Passes;
 use aten2onnx_core::error::{Error, Result};
+use aten2onnx_onnx::targets;
 use aten2onnx_rules::Rules;
 use aten2onnx_rules::interpret::MappingFiles;
 
@@ -21,7 +22,8 @@ const EXAMPLES: &str = "\
 Examples:
   aten2onnx try --mappings my_ops.opmap --import my_ops       the examples of the file, against PyTorch
   aten2onnx try --mappings my_ops.opmap --import my_ops mylib::my_op
-  aten2onnx try --rules mappings aten::elu Gelu               the built-in rules as they are on disk";
+  aten2onnx try --rules mappings aten::elu Gelu               the built-in rules as they are on disk
+  aten2onnx try --rules mappings --models OUT --target tract  their models for a runtime, which runtimes/examples.py runs";
 
 /// Run the examples of rules and compare them with PyTorch
 #[derive(Debug, clap::Args)]
@@ -39,6 +41,12 @@ pub struct Args {
     /// A Python module that defines custom operators
     #[arg(long, value_name = "MODULE")]
     import: Vec<String>,
+    /// Write the models of the examples to a file, a JSON object for each, and run nothing
+    #[arg(long, value_name = "FILE", requires = "rules")]
+    models: Option<PathBuf>,
+    /// The runtime that the models are for [default: none, the operators of lowerings themselves]
+    #[arg(long, value_name = "NAME", requires = "models")]
+    target: Option<String>,
     /// A Python interpreter with torch, onnx and onnxruntime
     #[arg(long, value_name = "PATH", env = "ATEN2ONNX_PYTHON")]
     python: Option<PathBuf>,
@@ -54,6 +62,9 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     let wanted = selected(args, &set)?;
     let mut rules = Rules::default();
     rules.set_files(set.clone());
+    if let Some(path) = &args.models {
+        return write_models(args, path, &set, &wanted, &rules);
+    }
     let mut reached = BTreeSet::new();
     let mut verdicts: Vec<Outcome> = Vec::new();
     let mut records = Vec::new();
@@ -83,6 +94,22 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     ));
     report::print(&shown)?;
     if failed > 0 || !unreached.is_empty() { Err(Stop::Failed) } else { Ok(()) }
+}
+
+/// Writes the models of examples for a runtime, as JSON lines.
+fn write_models(args: &Args, path: &Path, set: &MappingFiles, wanted: &[&Example], rules: &Rules) -> Result<(), Stop> {
+    let target = args.target.as_deref().map(targets::find).transpose()?;
+    let mut lines = Vec::new();
+    let mut refused = 0;
+    for (id, example) in wanted.iter().enumerate() {
+        if let Some(model) = examples::for_runtime(id, example, set.checked(), rules, target)? {
+            refused += usize::from(model.refused.is_some());
+            lines.push(serde_json::to_string(&model).map_err(|error| Error::internal(error.to_string()))?);
+        }
+    }
+    examples::write(path, &lines.iter().map(|line| format!("{line}\n")).collect::<String>())?;
+    report::print(&format!("{}, {refused} refused\n", text::count(lines.len(), "example")))?;
+    Ok(())
 }
 
 /// The result of an example.
@@ -121,6 +148,9 @@ fn selected<'s>(args: &Args, set: &'s MappingFiles) -> Result<Vec<&'s Example>> 
     if let Some(nothing) = args.wanted.iter().find(|wanted| !all.iter().any(|example| asked(wanted, example))) {
         let error = Error::unsupported(format!("`{nothing}` has no example"));
         return Err(error.help("name an overload (`aten::add.Tensor`), an ONNX operator or an .opmap file"));
+    }
+    if args.wanted.is_empty() && args.models.is_some() {
+        return Ok(all.iter().collect());
     }
     if args.wanted.is_empty() {
         return Err(Error::unsupported("no rules are given").help("name overloads, operators or .opmap files"));

@@ -14,6 +14,7 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::ModelOptions;
+use aten2onnx_onnx::facts::MIN_OPSET;
 use aten2onnx_onnx::graph::{Attr, Graph, Origin, Type, Value};
 use aten2onnx_onnx::schema;
 use aten2onnx_onnx::targets::Target as Runtime;
@@ -177,9 +178,51 @@ fn call(cx: &mut Builder, example: &Example, checked: &Checked, rules: &Rules) -
     }
 }
 
+/// Builds an example as an export for a runtime does. Also returns what the export notes of it.
+///
+/// # Errors
+/// The runtime cannot express it, or the error of the rule.
+pub(super) fn for_runtime(
+    example: &Example,
+    checked: &Checked,
+    rules: &Rules,
+    runtime: &Runtime,
+) -> Result<(Built, Vec<String>)> {
+    let opset = runtime.opset(None)?;
+    let mut cx = rules.builder(opset);
+    cx.set_target(runtime);
+    call(&mut cx, example, checked, rules)?;
+    let graph = cx.finish_after(|builder| Passes::ALL.run(builder))?;
+    runtime.check_dtypes(&graph)?;
+    let dims = runtime.unnamed(&graph).into_iter().collect();
+    let built = written(&graph, opset, &ModelOptions { dims, ..ModelOptions::default() })?;
+    Ok((built, runtime.notes(&graph)))
+}
+
+/// The operator of an example of a lowering, in the form that the example has; at the first opset with this form.
+///
+/// # Errors
+/// The example is no call of the operator.
+pub(super) fn native(example: &Example, checked: &Checked, rules: &Rules) -> Result<Option<Built>> {
+    let (op, form) = match &example.target {
+        Target::Map(_) => return Ok(None),
+        Target::Lower(op) => (op, Form::NEWEST),
+        Target::Raise(op, from) => (op, Form::before(*from)),
+    };
+    let version = schema::find(op).and_then(|op| form.version(op)).map_or(MIN_OPSET, |version| version.since);
+    let opset = version.max(MIN_OPSET);
+    let mut cx = rules.builder(opset);
+    call(&mut cx, example, checked, rules)?;
+    model(cx, opset, Passes::NONE).map(Some)
+}
+
 fn model(cx: Builder, opset: u32, passes: Passes) -> Result<Built> {
     let graph = cx.finish_after(|builder| passes.run(builder))?;
-    let mut model = aten2onnx_onnx::model::build(&graph, &ModelOptions::default())?;
+    written(&graph, opset, &ModelOptions::default())
+}
+
+fn written(graph: &Graph, opset: u32, options: &ModelOptions) -> Result<Built> {
+    let mut model = aten2onnx_onnx::model::build(graph, options)?;
     let mut bytes = Vec::new();
     aten2onnx_onnx::write_to(&model, &mut bytes, &mut |_, _| Ok(()))?;
     model.proto.opset_import.clear();

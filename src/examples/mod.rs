@@ -3,6 +3,7 @@
 mod build;
 mod judge;
 mod record;
+mod runtime;
 
 use std::collections::BTreeSet;
 
@@ -12,6 +13,7 @@ use aten2onnx_opmap::tree::{AVOIDED, Example, Target};
 pub use build::{Built, Lacks, Observed, Outcome, Typed, build, graph, observe, reference_opset, traced, types};
 pub use judge::{Judge, no_python, write, write_programs};
 pub use record::{Failure, Record, Verdict, record};
+pub use runtime::{ForRuntime, for_runtime};
 
 use aten2onnx_builder::passes::Passes;
 use aten2onnx_onnx::facts::{MAX_OPSET, MIN_OPSET};

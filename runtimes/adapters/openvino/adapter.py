@@ -24,10 +24,12 @@ def as_typed(array, element_type):
 
 
 def by_index(model, inputs):
-    """Inputs by their place. An input that only goes through the model has lost its name: then the order of the model counts."""
+    """Inputs by their place. Those that nothing needs are gone. An input that only goes through the model has lost its name: then the
+    order of the model counts."""
     places = {name: index for index, port in enumerate(model.inputs) for name in port.get_names()}
-    if set(inputs) <= set(places):
-        return {places[name]: array for name, array in inputs.items()}
+    known = {places[name]: array for name, array in inputs.items() if name in places}
+    if len(known) == len(model.inputs):
+        return known
     if len(inputs) != len(model.inputs):
         raise ValueError(f"the model has the inputs {sorted(places)}, not {sorted(inputs)}")
     return dict(enumerate(inputs.values()))
