@@ -15,6 +15,7 @@ mod dead;
 mod fusions;
 mod gemm;
 mod identity;
+mod joined;
 mod quantized;
 mod reshapes;
 mod rewriter;
@@ -61,6 +62,7 @@ const RULES: &[Rule] = &[
     casts::apply,
     constants::apply,
     weights::apply,
+    joined::apply,
     quantized::tables,
     quantized::exponents,
     quantized::raise,

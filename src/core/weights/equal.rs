@@ -70,6 +70,7 @@ impl<'a> Payload<'a> {
                 (Storage::Scaled(a), Storage::Scaled(b)) => Arc::ptr_eq(a, b),
                 (Storage::Digits(a), Storage::Digits(b)) => Arc::ptr_eq(a, b),
                 (Storage::Computed(a), Storage::Computed(b)) => Arc::ptr_eq(a, b),
+                (Storage::Joined(a), Storage::Joined(b)) => Arc::ptr_eq(a, b),
                 _ => false,
             };
         }

@@ -6,6 +6,7 @@ mod computed;
 mod digits;
 mod equal;
 mod gather;
+mod joined;
 mod payload;
 mod scaled;
 mod views;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 
 pub use computed::{Computed, Operation, Program, Step, View};
 pub use digits::Digits;
+pub use joined::Joined;
 pub use payload::{Payload, Sink, pages};
 pub use scaled::Scaled;
 
@@ -73,6 +75,8 @@ pub enum Storage {
     Digits(Arc<Digits>),
     /// Integers that follow from packed weights by several steps when they are written.
     Computed(Arc<Computed>),
+    /// Other weights one after the other.
+    Joined(Arc<Joined>),
 }
 
 /// Borrowed memory, which must not move or change while this exists.
@@ -179,13 +183,17 @@ impl Storage {
             }
             Storage::Lent(memory) => memory.bytes(),
             Storage::Owned(bytes) => bytes,
-            Storage::Absent(_) | Storage::Scaled(_) | Storage::Digits(_) | Storage::Computed(_) => &[],
+            Storage::Absent(_)
+            | Storage::Scaled(_)
+            | Storage::Digits(_)
+            | Storage::Computed(_)
+            | Storage::Joined(_) => &[],
         }
     }
 
     /// Whether the elements are computed when they are written.
     pub fn is_computed(&self) -> bool {
-        matches!(self, Storage::Scaled(_) | Storage::Digits(_) | Storage::Computed(_))
+        matches!(self, Storage::Scaled(_) | Storage::Digits(_) | Storage::Computed(_) | Storage::Joined(_))
     }
 
     /// The number of bytes; an upper bound for those that are computed.
@@ -194,6 +202,7 @@ impl Storage {
             Storage::Scaled(scaled) => scaled.source().byte_len().unwrap_or(0),
             Storage::Digits(digits) => digits.len(),
             Storage::Computed(_) => u64::MAX,
+            Storage::Joined(joined) => joined.len(),
             Storage::Absent(_) => 0,
             Storage::Mapped { .. } | Storage::Lent(_) | Storage::Owned(_) => self.bytes().len() as u64,
         }

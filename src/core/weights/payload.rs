@@ -180,6 +180,7 @@ impl<'a> Payload<'a> {
             }
             (Layout::Computed, Storage::Digits(digits)) => digits.write(sink),
             (Layout::Computed, Storage::Computed(computed)) => computed.write(self.len, sink),
+            (Layout::Computed, Storage::Joined(joined)) => joined.write(sink),
             (Layout::Computed, Storage::Scaled(scaled)) => {
                 let source = Payload::new(scaled.source())?;
                 source.write(&mut Scaling { scaled, position: 0, buffer: Vec::new(), sink })

@@ -18,6 +18,19 @@ impl Weight {
         Some(Weight { sizes: sizes.to_vec(), strides, ..self.clone() })
     }
 
+    /// The elements from `start` on along an axis; None if there are not as many, or if elements have no strides.
+    pub fn part(&self, axis: usize, start: i64, len: i64) -> Option<Weight> {
+        let (size, stride) = (*self.sizes.get(axis)?, *self.strides.get(axis)?);
+        let is_inside = start >= 0 && len >= 0 && start.checked_add(len)? <= size;
+        if !is_inside || self.dtype.bits() < 8 || self.storage.is_computed() {
+            return None;
+        }
+        let mut part = self.clone();
+        *part.sizes.get_mut(axis)? = len;
+        part.offset = self.offset.checked_add(start.checked_mul(stride)?)?;
+        Some(part)
+    }
+
     /// The dimensions in another order; reversed if none is given.
     pub fn transposed(&self, perm: Option<&[i64]>) -> Option<Weight> {
         let reversed: Vec<i64> = (0..self.sizes.len() as i64).rev().collect();

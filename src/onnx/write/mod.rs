@@ -347,6 +347,7 @@ fn archive(weight: &Weight) -> Option<&MappedFile> {
         Storage::Scaled(scaled) => archive(scaled.source()),
         Storage::Digits(digits) => archive(digits.source()),
         Storage::Computed(computed) => computed.source().and_then(archive),
+        Storage::Joined(joined) => joined.parts().iter().find_map(|part| archive(part)),
     }
 }
 

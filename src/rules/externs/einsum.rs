@@ -64,10 +64,26 @@ impl Equation {
 
 /// The implicit output: the ellipsis, then the names that occur once, in alphabetical order.
 fn implicit(inputs: &[Vec<char>], hidden: usize) -> Vec<char> {
-    let all: Vec<char> = inputs.iter().flatten().copied().filter(char::is_ascii_alphabetic).collect();
+    (0..hidden).rev().map(ellipsis_name).chain(once(inputs.iter().flatten().copied())).collect()
+}
+
+/// The letters that occur once, in alphabetical order.
+fn once(names: impl Iterator<Item = char>) -> Vec<char> {
+    let all: Vec<char> = names.filter(char::is_ascii_alphabetic).collect();
     let mut once: Vec<char> = all.iter().copied().filter(|c| all.iter().filter(|d| *d == c).count() == 1).collect();
     once.sort_unstable();
-    (0..hidden).rev().map(ellipsis_name).chain(once).collect()
+    once
+}
+
+/// The equation without blanks and with its output, which some runtimes do not find by themselves.
+pub fn explicit_equation(_: &mut Builder, equation: &str) -> Result<String> {
+    let text: String = equation.split_whitespace().collect();
+    if text.contains("->") {
+        return Ok(text);
+    }
+    let dots = if text.contains('.') { "..." } else { "" };
+    let once: String = once(text.chars()).into_iter().collect();
+    Ok(format!("{text}->{dots}{once}"))
 }
 
 /// The names of the dimensions of each operand, and last those of the result, as numbers.

@@ -31,8 +31,3 @@ pub fn broadcast_all(_: &mut Builder, shapes: &[Vec<SymInt>]) -> Result<Vec<SymI
     }
     Ok(result)
 }
-
-/// The text without spaces.
-pub fn without_blanks(_: &mut Builder, text: &str) -> Result<String> {
-    Ok(text.split_whitespace().collect())
-}
