@@ -13,6 +13,8 @@ import onnx
 from onnx import TensorProto, helper
 
 from . import environments, facts_file, verdict
+from .cases import DTYPES
+from .tensors import dtype_of
 from .worker import Worker
 
 # The newest that the exporter writes.
@@ -95,6 +97,22 @@ def limits(runtime):
         unknown = [name for name, dtype in OTHER_DTYPES.items() if not multiplies(worker, path, dtype)]
         functions = without_functions(worker, path)
     return max(opsets, default=0), max(irs, default=0), unknown, functions
+
+
+def lacks_io(runtime):
+    """The dtypes that inputs and outputs of a model cannot have."""
+    with Worker(runtime) as worker, tempfile.TemporaryDirectory() as folder:
+        names = [*DTYPES, *OTHER_DTYPES]
+        return [name for name in names if not passes(worker, Path(folder, "model.onnx"), np.array([0, 1], dtype_of(name)))]
+
+
+def passes(worker, path, array):
+    """Whether the runtime takes an array and gives it back."""
+    values = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), [2]) for name in "xy"]
+    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "main", values[:1], values[1:])
+    path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 16)], ir_version=8).SerializeToString())
+    result = worker.run(path, {"x": array})
+    return result.verdict == "ran" and verdict.compare(result.outputs, [array])[0] == "right"
 
 
 def adds(worker, path, opset, ir):

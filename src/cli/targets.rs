@@ -45,6 +45,10 @@ fn facts(target: &Target) -> String {
         let names: Vec<String> = target.lacks_dtypes.iter().map(ToString::to_string).collect();
         text.push_str(&format!("dtypes    not {}\n", names.join(", ")));
     }
+    if !target.lacks_io_dtypes.is_empty() {
+        let names: Vec<String> = target.lacks_io_dtypes.iter().map(ToString::to_string).collect();
+        text.push_str(&format!("in/out    not {}\n", names.join(", ")));
+    }
     if !target.lacks.is_empty() {
         text.push_str(&format!("\nWithout\n  {}\n", target.lacks.join(", ")));
     }

@@ -35,6 +35,8 @@ pub struct Target {
     pub newest_ir: Option<u32>,
     /// Dtypes that no operator takes.
     pub lacks_dtypes: &'static [Dtype],
+    /// Dtypes that inputs and outputs of a model cannot have.
+    pub lacks_io_dtypes: &'static [Dtype],
     /// Why it runs no model with local functions, if it runs none.
     pub lacks_functions: Option<&'static str>,
     /// How it computes with quantized weights and activations.
@@ -230,8 +232,18 @@ impl Target {
         Some(format!("{reason}; `--static` or `--dim` makes symbolic sizes numbers"))
     }
 
-    /// Checks that the runtime knows the dtypes of all values of a model.
+    /// Checks that the runtime knows the dtypes of all values of a model, and takes and gives those of its inputs and outputs.
     pub fn check_dtypes(&self, graph: &Graph) -> Result<()> {
+        let mut outside = graph.body.inputs.iter().chain(&graph.body.outputs).map(|value| graph.info(*value));
+        if let Some(info) = outside.find(|info| self.lacks_io_dtypes.contains(&info.ty.dtype())) {
+            return Err(Error::unsupported(format!(
+                "{} has no inputs or outputs of {}, the dtype of `{}`",
+                self.name(),
+                info.ty.dtype(),
+                info.name
+            ))
+            .help("let the model convert its inputs and outputs, for example `output.float()`"));
+        }
         let mut used = graph.body.inputs.iter().chain(&graph.initializers).copied().collect::<Vec<_>>();
         graph.body.visit(&mut |node| used.extend(node.outputs.iter().flatten()));
         let mut unknown =

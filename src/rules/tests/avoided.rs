@@ -221,6 +221,7 @@ static WITHOUT_DTYPES: Target = Target {
     newest_ir: None,
     lacks_functions: None,
     lacks_dtypes: &[Bfloat16],
+    lacks_io_dtypes: &[Float16],
     quantized: Quantized { matmul: &[], fast_matmul: &[], gather: &[], experts: &[], dynamic: false, unsigned: false },
     lacks: &[],
     avoids: &[
@@ -267,7 +268,8 @@ fn a_dtype_that_the_runtime_does_not_know_is_refused() {
         let y = cx.node1("Abs", vec![x.into()], vec![]).unwrap();
         WITHOUT_DTYPES.check_dtypes(&finished(cx, y))
     };
-    assert!(of(Float16).is_ok());
+    assert!(of(Float32).is_ok());
+    assert_eq!(of(Float16).unwrap_err().message, "planted-1 has no inputs or outputs of float16, the dtype of `x`");
     let error = of(Bfloat16).unwrap_err();
     assert_eq!(error.kind, Kind::Unsupported);
     assert!(error.message.starts_with("planted-1 lacks bfloat16, the dtype of `x` and 1 other values"), "{error}");
