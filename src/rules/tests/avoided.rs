@@ -276,6 +276,30 @@ fn a_dtype_that_the_runtime_does_not_know_is_refused() {
 }
 
 #[test]
+fn a_form_that_only_older_releases_lack_is_kept_in_newer_ones() {
+    let normalized = |target| {
+        let mut cx = builder(target, 18);
+        let (x, scale) = (input(&mut cx, "x", &[n(2), n(4)]), input(&mut cx, "scale", &[n(4)]));
+        made(cx, "LayerNormalization", vec![x.into(), scale.into()], vec![])
+    };
+    assert_eq!(normalized("onnxruntime-1.19"), ["LayerNormalization"]);
+    assert_eq!(normalized("onnxruntime-node"), ["LayerNormalization"]);
+    let old = normalized("onnxruntime-1.18");
+    assert!(old.contains(&"ReduceMean") && !old.contains(&"LayerNormalization"), "{old:?}");
+}
+
+#[test]
+fn a_dtype_that_only_older_releases_lack_is_kept_in_newer_ones() {
+    let lower = |target| {
+        let mut cx = builder(target, 18);
+        let x = cx.input("x", Type::tensor(Dtype::Bool, vec![n(3), n(3)]));
+        made(cx, "Trilu", vec![x.into()], vec![])
+    };
+    assert_eq!(lower("onnxruntime-1.31"), ["Trilu"]);
+    assert!(lower("onnxruntime-1.17").len() > 1, "{:?}", lower("onnxruntime-1.17"));
+}
+
+#[test]
 fn forms_that_stay_are_told() {
     let mut cx = Rules::default().builder(18);
     cx.set_target(&WITHOUT_DTYPES);
