@@ -6,7 +6,7 @@ an environment, and writes mappings/targets/onnxruntime_releases.toml.
 
 The kernels that the newest release lacks are in onnxruntime.toml. A release has the operators and dtypes that it does not get right
 in any case that the newest one does, as `facts.py` measures them but at the newest opset with each version of an operator, and the
-dtypes that inputs and outputs cannot have. Other releases and keys in the file stay. `--check` compares with the file instead. A measurement that was stopped goes on.
+dtypes that inputs and outputs cannot have. Of packages for other languages, it also measures how many weights they load. Other releases and keys in the file stay. `--check` compares with the file instead. A measurement that was stopped goes on.
 """
 import argparse
 import dataclasses
@@ -75,9 +75,10 @@ def measured(args, runtime):
     limits = opset, ir, [], functions
     command = f"python runtimes/releases.py {runtime.name}-{name_of(runtime)}"
     # ONNX Runtime itself is used from several languages, of which only Python is measured.
-    lacks_io = [] if runtime.name == NEWEST.name else measure.lacks_io(runtime)
+    is_package = runtime.name != NEWEST.name
+    package = {"lacks_io": measure.lacks_io(runtime), "most_weights": measure.most_weights(runtime)} if is_package else {}
     packages = f"{runtime.name} {runtime.version}, onnx {onnx.__version__} and numpy {numpy.__version__}"
-    return {"limits": limits, "source": f"measured: {command}, with {packages}", "facts": facts(args, runtime, opset), "lacks_io": lacks_io}
+    return {"limits": limits, "source": f"measured: {command}, with {packages}", "facts": facts(args, runtime, opset), **package}
 
 
 def facts(args, runtime, opset):

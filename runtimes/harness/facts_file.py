@@ -21,7 +21,7 @@ WORKS = {"right", "nonfinite"}
 FORMS = ["constant", "computed", "symbolic", EXPORTED]
 # The tables of a release and its keys that a measurement writes. All others in the file are written by hand, and stay.
 TABLES = ("dtypes", "forms")
-KEYS = ("name", "newest_opset", "newest_ir", "lacks_dtypes", "lacks_io_dtypes", "lacks_functions", "source", "lacks")
+KEYS = ("name", "newest_opset", "newest_ir", "lacks_dtypes", "lacks_io_dtypes", "most_weights", "lacks_functions", "source", "lacks")
 WIDTH = 118
 
 
@@ -181,7 +181,7 @@ def write(runtime, what, release, limits, command, packages, facts, before="", r
     return "\n".join([*lines, *tables]) + "\n"
 
 
-def release_lines(name, limits, source, facts, keys=(), lacks_io=()):
+def release_lines(name, limits, source, facts, keys=(), lacks_io=(), most_weights=None):
     """The lines of a release, with those of keys that people added."""
     opset, ir, unknown, functions = limits
     lacks = [f"    {text(op)}," + (f" # {reason}" if reason else "") for op, reason in facts["lacks"].items()]
@@ -192,6 +192,7 @@ def release_lines(name, limits, source, facts, keys=(), lacks_io=()):
         f"newest_ir = {ir}",
         *([f"lacks_dtypes = {value(unknown)}"] if unknown else []),
         *([f"lacks_io_dtypes = {value(lacks_io)}"] if lacks_io else []),
+        *([f"most_weights = {most_weights}"] if most_weights else []),
         *([f"lacks_functions = {text(functions)}"] if functions else []),
         f"source = {text(source)}",
         *(["lacks = [", *lacks, "]"] if lacks else []),

@@ -19,6 +19,8 @@ from .worker import Worker
 
 # The newest that the exporter writes.
 NEWEST_OPSET, NEWEST_IR = 26, 13
+# Megabytes of weights. A file has at most 2147.
+LARGE = range(0, 2101, 300)
 # Dtypes that NumPy lacks, and so the cases of single operators.
 OTHER_DTYPES = {"bfloat16": TensorProto.BFLOAT16}
 
@@ -113,6 +115,31 @@ def passes(worker, path, array):
     path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 16)], ir_version=8).SerializeToString())
     result = worker.run(path, {"x": array})
     return result.verdict == "ran" and verdict.compare(result.outputs, [array])[0] == "right"
+
+
+def most_weights(runtime):
+    """The most megabytes of weights with which the runtime runs a chain of products of matrices, or None if it runs what a file can have."""
+    with Worker(runtime, 300, 12) as worker, tempfile.TemporaryDirectory() as folder:
+        runs, fails = 0, len(LARGE) - 1
+        if multiplies_all(worker, Path(folder, "model.onnx"), LARGE[fails]):
+            return None
+        while fails - runs > 1:
+            middle = (runs + fails) // 2
+            runs, fails = (middle, fails) if multiplies_all(worker, Path(folder, "model.onnx"), LARGE[middle]) else (runs, middle)
+        return LARGE[runs]
+
+
+def multiplies_all(worker, path, megabytes):
+    """Whether the runtime multiplies a row of ones with matrices of so many megabytes."""
+    count, side = megabytes // 100, 5000
+    weight = np.full((side, side), 1 / side, "float32").tobytes()
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, side]) for name in ("x0", f"x{count}")]
+    nodes = [helper.make_node("MatMul", [f"x{index}", f"w{index}"], [f"x{index + 1}"]) for index in range(count)]
+    weights = [helper.make_tensor(f"w{index}", TensorProto.FLOAT, [side, side], weight, raw=True) for index in range(count)]
+    graph = helper.make_graph(nodes, "main", values[:1], values[1:], weights)
+    path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8).SerializeToString())
+    result = worker.run(path, {"x0": np.ones((1, side), "float32")})
+    return result.verdict == "ran" and verdict.compare(result.outputs, [np.ones((1, side), "float32")])[0] == "right"
 
 
 def adds(worker, path, opset, ir):

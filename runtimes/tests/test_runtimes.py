@@ -32,6 +32,17 @@ def test_a_model_that_runs(onnxruntime, tmp_path):
     assert verdict.compare(result.outputs, [x])[0] == "wrong"
 
 
+def test_dtypes_of_inputs_and_sizes_of_weights_are_measured(onnxruntime, tmp_path, monkeypatch):
+    assert measure.lacks_io(onnxruntime) == []
+    with Worker(onnxruntime) as worker:
+        assert measure.multiplies_all(worker, tmp_path / "model.onnx", 100)
+    tried = []
+    monkeypatch.setattr(measure, "multiplies_all", lambda worker, path, megabytes: tried.append(megabytes) or megabytes <= 900)
+    assert measure.most_weights(onnxruntime) == 900 and tried[0] == max(measure.LARGE)
+    monkeypatch.setattr(measure, "multiplies_all", lambda *_: True)
+    assert measure.most_weights(onnxruntime) is None
+
+
 def test_shapes_that_contradict_each_other(tmp_path):
     model = onnx.load(save(tmp_path / "neg.onnx", [helper.make_node("Neg", ["x"], ["z"]), helper.make_node("Neg", ["z"], ["y"])]))
     model.graph.value_info.append(helper.make_tensor_value_info("z", TensorProto.FLOAT, ["n"]))

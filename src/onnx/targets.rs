@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::facts::DEFAULT_OPSET;
-use crate::graph::{Graph, Type};
+use crate::graph::{Graph, Source, Type};
 use crate::model::Ir;
 
 include!(concat!(env!("OUT_DIR"), "/targets.rs"));
@@ -37,6 +37,8 @@ pub struct Target {
     pub lacks_dtypes: &'static [Dtype],
     /// Dtypes that inputs and outputs of a model cannot have.
     pub lacks_io_dtypes: &'static [Dtype],
+    /// The most megabytes of weights that it loads, if that is fewer than a file can have.
+    pub most_weights: Option<u64>,
     /// Why it runs no model with local functions, if it runs none.
     pub lacks_functions: Option<&'static str>,
     /// How it computes with quantized weights and activations.
@@ -285,10 +287,24 @@ impl Target {
             .then(|| format!("{}: NaN does not pass through {}, but becomes a number", self.name(), ops.join(", ")))
     }
 
+    /// What to know of the size of a model in this runtime.
+    fn size_note(&self, graph: &Graph) -> Option<String> {
+        let weights = graph.initializers.iter().filter_map(|value| match &graph.info(*value).source {
+            Source::Weight(weight) => weight.byte_len(),
+            _ => None,
+        });
+        let megabytes = weights.sum::<u64>() / 1_000_000;
+        let most = self.most_weights.filter(|most| megabytes > *most)?;
+        Some(format!(
+            "{}: the model has {megabytes} MB of weights, but models with more than {most} MB do not load",
+            self.name()
+        ))
+    }
+
     /// What to know of a model in this runtime.
     pub fn notes(&self, graph: &Graph) -> Vec<String> {
         let warned = graph.warned.iter().map(|(what, count)| format!("{}: {what} ({count})", self.name()));
-        self.nan_note(graph).into_iter().chain(warned).collect()
+        self.nan_note(graph).into_iter().chain(self.size_note(graph)).chain(warned).collect()
     }
 
     /// Checks that the runtime supports the requested IR version.

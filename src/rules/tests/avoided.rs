@@ -222,6 +222,7 @@ static WITHOUT_DTYPES: Target = Target {
     lacks_functions: None,
     lacks_dtypes: &[Bfloat16],
     lacks_io_dtypes: &[Float16],
+    most_weights: Some(1),
     quantized: Quantized { matmul: &[], fast_matmul: &[], gather: &[], experts: &[], dynamic: false, unsigned: false },
     lacks: &[],
     avoids: &[

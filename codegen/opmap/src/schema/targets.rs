@@ -92,6 +92,8 @@ pub struct Release {
     /// Dtypes (PyTorch's names) that inputs and outputs of a model cannot have.
     #[serde(default)]
     pub lacks_io_dtypes: Vec<String>,
+    /// The most megabytes of weights that it loads, if that is fewer than a file can have.
+    pub most_weights: Option<u64>,
     /// Why it runs no model with local functions, if it runs none.
     pub lacks_functions: Option<String>,
     /// The bits of the integers that its own operator `MatMulNBits` multiplies with.
