@@ -400,6 +400,25 @@ mod tests {
     }
 
     #[test]
+    fn models_that_are_too_large_are_told() {
+        use crate::graph::{Value, ValueInfo};
+        use aten2onnx_core::weights::{Storage, Weight};
+        let notes = |side: i64| {
+            let sizes = vec![side, side];
+            let ty = Type::sized(Dtype::Float32, &sizes);
+            let (dtype, strides, storage) = (Dtype::Float32, vec![side, 1], Storage::Absent(0));
+            let weight = Weight { name: "w".to_owned(), dtype, sizes, strides, offset: 0, storage };
+            let source = Source::Weight(std::sync::Arc::new(weight));
+            let values = vec![ValueInfo { name: "w".into(), ty, source }];
+            let graph = Graph { values, initializers: vec![Value::new(0)], ..Graph::default() };
+            find("onnxruntime-web").unwrap().notes(&graph)
+        };
+        assert!(notes(1000).is_empty());
+        let told = notes(30_000).concat();
+        assert!(told.contains("has 3600 MB of weights, but models with more than "), "{told}");
+    }
+
+    #[test]
     fn the_default_opset_is_kept_if_supported() {
         assert_eq!(find("onnxruntime").unwrap().opset(None).unwrap(), DEFAULT_OPSET);
         assert_eq!(find("tensorrt-8.4").unwrap().opset(None).unwrap(), 13);
