@@ -143,6 +143,17 @@ fn the_facts_about_a_runtime_are_shown() {
 }
 
 #[test]
+fn the_packages_of_a_runtime_are_targets_of_their_own() {
+    let output = aten2onnx(&["targets", "onnxruntime-web"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    for line in ["source    measured: ", "in/out    not bfloat16\n", "Avoided forms\n  MaxPool: ", "  QuantizeLinear: "]
+    {
+        assert!(text.contains(line), "no {line:?} in\n{text}");
+    }
+    assert!(!text.contains("NonZero"), "only of older releases\n{text}");
+}
+
+#[test]
 fn sizes_become_constant() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(folder.path(), "out.onnx");

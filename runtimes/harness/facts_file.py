@@ -24,7 +24,7 @@ WORKS = {"right", "nonfinite"}
 FORMS = ["constant", "computed", "symbolic", *WRITTEN]
 # The tables of a release and its keys that a measurement writes. All others in the file are written by hand, and stay.
 TABLES = ("dtypes", "forms")
-KEYS = ("name", "newest_opset", "newest_ir", "lacks_dtypes", "lacks_functions", "source", "lacks")
+KEYS = ("name", "newest_opset", "newest_ir", "lacks_dtypes", "lacks_io_dtypes", "most_weights", "lacks_functions", "source", "lacks")
 WIDTH = 118
 
 
@@ -171,7 +171,6 @@ def short(reason):
 
 def write(runtime, what, release, limits, command, packages, facts, before="", refresh=None):
     """The text of the file. What people wrote stays as it was `before`."""
-    opset, ir, unknown, functions = limits
     keys, tables = by_hand(before)
     lines = [
         f"# What {what} lacks and gets wrong, measured with models of one operator.",
@@ -180,22 +179,32 @@ def write(runtime, what, release, limits, command, packages, facts, before="", r
         f"runtime = {text(runtime)}",
         f"what = {text(what)}",
         "",
+        *release_lines(release, limits, f"measured: {command}, with {packages}", facts, keys),
+    ]
+    return "\n".join([*lines, *tables]) + "\n"
+
+
+def release_lines(name, limits, source, facts, keys=(), lacks_io=(), most_weights=None):
+    """The lines of a release, with those of keys that people added."""
+    opset, ir, unknown, functions = limits
+    lacks = [f"    {text(op)}," + (f" # {reason}" if reason else "") for op, reason in facts["lacks"].items()]
+    lines = [
         "[[release]]",
-        f"name = {text(release)}",
+        f"name = {text(name)}",
         f"newest_opset = {opset}",
         f"newest_ir = {ir}",
         *([f"lacks_dtypes = {value(unknown)}"] if unknown else []),
+        *([f"lacks_io_dtypes = {value(lacks_io)}"] if lacks_io else []),
+        *([f"most_weights = {most_weights}"] if most_weights else []),
         *([f"lacks_functions = {text(functions)}"] if functions else []),
-        f"source = {text(f'measured: {command}, with {packages}')}",
-        "lacks = [",
-        *[f"    {text(op)}," + (f" # {reason}" if reason else "") for op, reason in facts["lacks"].items()],
-        "]",
+        f"source = {text(source)}",
+        *(["lacks = [", *lacks, "]"] if lacks else []),
         *keys,
     ]
     for table in TABLES:
         for entry in facts[table]:
             lines += ["", f"[[release.{table}]]", *[f"{name} = {value(found)}" for name, found in entry.items()]]
-    return "\n".join([*lines, *tables]) + "\n"
+    return lines
 
 
 def by_hand(before):

@@ -13,10 +13,14 @@ import onnx
 from onnx import TensorProto, helper
 
 from . import environments, facts_file, verdict
+from .cases import DTYPES
+from .tensors import dtype_of
 from .worker import Worker
 
 # The newest that the exporter writes.
 NEWEST_OPSET, NEWEST_IR = 26, 13
+# Megabytes of weights. A file has at most 2147.
+LARGE = range(0, 2101, 300)
 # Dtypes that NumPy lacks, and so the cases of single operators.
 OTHER_DTYPES = {"bfloat16": TensorProto.BFLOAT16}
 
@@ -95,6 +99,47 @@ def limits(runtime):
         unknown = [name for name, dtype in OTHER_DTYPES.items() if not multiplies(worker, path, dtype)]
         functions = without_functions(worker, path)
     return max(opsets, default=0), max(irs, default=0), unknown, functions
+
+
+def lacks_io(runtime):
+    """The dtypes that inputs and outputs of a model cannot have."""
+    with Worker(runtime) as worker, tempfile.TemporaryDirectory() as folder:
+        names = [*DTYPES, *OTHER_DTYPES]
+        return [name for name in names if not passes(worker, Path(folder, "model.onnx"), np.array([0, 1], dtype_of(name)))]
+
+
+def passes(worker, path, array):
+    """Whether the runtime takes an array and gives it back."""
+    values = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), [2]) for name in "xy"]
+    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "main", values[:1], values[1:])
+    path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 16)], ir_version=8).SerializeToString())
+    result = worker.run(path, {"x": array})
+    return result.verdict == "ran" and verdict.compare(result.outputs, [array])[0] == "right"
+
+
+def most_weights(runtime):
+    """The most megabytes of weights with which the runtime runs a chain of products of matrices, or None if it runs what a file can have."""
+    with Worker(runtime, 300, 12) as worker, tempfile.TemporaryDirectory() as folder:
+        runs, fails = 0, len(LARGE) - 1
+        if multiplies_all(worker, Path(folder, "model.onnx"), LARGE[fails]):
+            return None
+        while fails - runs > 1:
+            middle = (runs + fails) // 2
+            runs, fails = (middle, fails) if multiplies_all(worker, Path(folder, "model.onnx"), LARGE[middle]) else (runs, middle)
+        return LARGE[runs]
+
+
+def multiplies_all(worker, path, megabytes):
+    """Whether the runtime multiplies a row of ones with matrices of so many megabytes."""
+    count, side = megabytes // 100, 5000
+    weight = np.full((side, side), 1 / side, "float32").tobytes()
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, side]) for name in ("x0", f"x{count}")]
+    nodes = [helper.make_node("MatMul", [f"x{index}", f"w{index}"], [f"x{index + 1}"]) for index in range(count)]
+    weights = [helper.make_tensor(f"w{index}", TensorProto.FLOAT, [side, side], weight, raw=True) for index in range(count)]
+    graph = helper.make_graph(nodes, "main", values[:1], values[1:], weights)
+    path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8).SerializeToString())
+    result = worker.run(path, {"x0": np.ones((1, side), "float32")})
+    return result.verdict == "ran" and verdict.compare(result.outputs, [np.ones((1, side), "float32")])[0] == "right"
 
 
 def adds(worker, path, opset, ir):

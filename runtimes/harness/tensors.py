@@ -8,14 +8,26 @@ import numpy as np
 ALIGNMENT = 64
 
 
+# Where ml_dtypes is not installed: the bits, under the name of the dtype.
+BFLOAT16_BITS = np.dtype("uint16", metadata={"name": "bfloat16"})
+
+
 def dtype_of(name):
-    """Returns NumPy's dtype of a name. Those that NumPy lacks are in ml_dtypes, if it is installed."""
+    """Returns NumPy's dtype of a name. Those that NumPy lacks are in ml_dtypes, if it is installed; else a bfloat16 is its bits."""
     try:
         return np.dtype(name)
     except TypeError:
-        import ml_dtypes
-
+        try:
+            import ml_dtypes
+        except ImportError:
+            if name == "bfloat16":
+                return BFLOAT16_BITS
+            raise
         return np.dtype(getattr(ml_dtypes, name))
+
+
+def name_of(dtype):
+    return (dtype.metadata or {}).get("name", dtype.name)
 
 
 def write(path, arrays):
@@ -25,7 +37,7 @@ def write(path, arrays):
         for name, array in arrays.items():
             array = np.asarray(array)
             file.write(b"\0" * (-file.tell() % ALIGNMENT))
-            described.append({"name": name, "dtype": array.dtype.name, "shape": list(array.shape), "offset": file.tell(), "bytes": array.nbytes})
+            described.append({"name": name, "dtype": name_of(array.dtype), "shape": list(array.shape), "offset": file.tell(), "bytes": array.nbytes})
             file.write(array.tobytes())
     return described
 

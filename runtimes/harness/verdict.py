@@ -24,6 +24,24 @@ def compare(got, want, rtol=1e-3, atol=1e-4, errors=(), computes=None):
     return found, "; ".join(notes)
 
 
+def in_order(got, want):
+    """The outputs with their rows in the order of the wanted ones: each wanted row takes the nearest that is left. Outputs whose rows do not
+    belong together stay as they are.
+
+    This is for detections, which models sort by scores: those with near-equal scores may swap.
+    """
+    shapes = [np.shape(array) for array in want]
+    if [np.shape(array) for array in got] != shapes or not shapes or any(not shape or shape[0] != shapes[0][0] for shape in shapes):
+        return got
+    mine, wanted = (np.concatenate([np.reshape(array, (len(array), -1)).astype("float64") for array in arrays], axis=1) for arrays in (got, want))
+    free, order = np.ones(len(mine), bool), []
+    for row in wanted:
+        distances = np.where(free, np.abs(np.nan_to_num(mine - row)).sum(axis=1), np.inf)
+        order.append(int(distances.argmin()))
+        free[order[-1]] = False
+    return [array[order] for array in got]
+
+
 def compare_one(got, want, rtol, atol, rounding, computes):
     is_narrower = NARROWER.get(want.dtype.name) == got.dtype.name
     if got.dtype != want.dtype and not is_narrower:

@@ -33,6 +33,17 @@ def test_a_model_that_runs(onnxruntime, tmp_path):
     assert verdict.compare(result.outputs, [x])[0] == "wrong"
 
 
+def test_dtypes_of_inputs_and_sizes_of_weights_are_measured(onnxruntime, tmp_path, monkeypatch):
+    assert measure.lacks_io(onnxruntime) == []
+    with Worker(onnxruntime) as worker:
+        assert measure.multiplies_all(worker, tmp_path / "model.onnx", 100)
+    tried = []
+    monkeypatch.setattr(measure, "multiplies_all", lambda worker, path, megabytes: tried.append(megabytes) or megabytes <= 900)
+    assert measure.most_weights(onnxruntime) == 900 and tried[0] == max(measure.LARGE)
+    monkeypatch.setattr(measure, "multiplies_all", lambda *_: True)
+    assert measure.most_weights(onnxruntime) is None
+
+
 def test_shapes_that_contradict_each_other(tmp_path):
     model = onnx.load(save(tmp_path / "neg.onnx", [helper.make_node("Neg", ["x"], ["z"]), helper.make_node("Neg", ["z"], ["y"])]))
     model.graph.value_info.append(helper.make_tensor_value_info("z", TensorProto.FLOAT, ["n"]))
@@ -76,6 +87,16 @@ def test_rounding_and_narrowed_dtypes_are_right():
     assert verdict.compare([np.float32([1.0002])], [np.float32([1])])[0] == "right"
     assert verdict.compare([np.float32([np.nan])], [np.float32([1])])[0] == "wrong"
     assert verdict.compare([np.float32([0, 1])], [np.float32([np.nan, 1])])[0] == "nonfinite"
+
+
+def test_detections_may_swap():
+    boxes, scores = np.float32([[0, 0, 5, 5], [90, 90, 99, 99], [20, 0, 30, 9]]), np.float32([0.9, 0.80001, 0.8])
+    want = [boxes, np.array([1, 2, 1]), scores]
+    swapped = [array[[0, 2, 1]] for array in want]
+    assert verdict.compare(swapped, want)[0] == "wrong"
+    assert verdict.compare(verdict.in_order(swapped, want), want) == ("right", "")
+    assert verdict.compare(verdict.in_order([array[[0, 1, 1]] for array in want], want), want)[0] == "wrong"
+    assert verdict.in_order([scores], want) == [scores]
 
 
 def test_a_runtime_that_computes_in_float16_may_round():
@@ -206,7 +227,7 @@ newest_opset = 13
     parsed = tomllib.loads(again)["release"]
     assert [release["name"] for release in parsed] == ["1.1", "0.9"]
     assert parsed[0]["lacks_dtypes"] == ["bfloat16"]
-    assert parsed[0]["static"] == ["all"] and parsed[0]["lacks"] == [] and "dtypes" not in parsed[0]
+    assert parsed[0]["static"] == ["all"] and "lacks" not in parsed[0] and "dtypes" not in parsed[0]
     assert facts_file.write("a", "A", "1.1", (19, 9, ["bfloat16"], None), "a test", "", {**found, "lacks": {}, "dtypes": []}, again) == again
 
 

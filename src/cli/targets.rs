@@ -41,9 +41,16 @@ fn facts(target: &Target) -> String {
     if let Some(reason) = target.lacks_functions {
         text.push_str(&format!("functions none: {reason}\n"));
     }
+    if let Some(most) = target.most_weights {
+        text.push_str(&format!("weights   up to {most} MB\n"));
+    }
     if !target.lacks_dtypes.is_empty() {
         let names: Vec<String> = target.lacks_dtypes.iter().map(ToString::to_string).collect();
         text.push_str(&format!("dtypes    not {}\n", names.join(", ")));
+    }
+    if !target.lacks_io_dtypes.is_empty() {
+        let names: Vec<String> = target.lacks_io_dtypes.iter().map(ToString::to_string).collect();
+        text.push_str(&format!("in/out    not {}\n", names.join(", ")));
     }
     if !target.lacks.is_empty() {
         text.push_str(&format!("\nWithout\n  {}\n", target.lacks.join(", ")));

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::facts::DEFAULT_OPSET;
-use crate::graph::{Graph, Type};
+use crate::graph::{Graph, Source, Type};
 use crate::model::Ir;
 
 include!(concat!(env!("OUT_DIR"), "/targets.rs"));
@@ -35,6 +35,10 @@ pub struct Target {
     pub newest_ir: Option<u32>,
     /// Dtypes that no operator takes.
     pub lacks_dtypes: &'static [Dtype],
+    /// Dtypes that inputs and outputs of a model cannot have.
+    pub lacks_io_dtypes: &'static [Dtype],
+    /// The most megabytes of weights that it loads, if that is fewer than a file can have.
+    pub most_weights: Option<u64>,
     /// Why it runs no model with local functions, if it runs none.
     pub lacks_functions: Option<&'static str>,
     /// How it computes with quantized weights and activations.
@@ -230,8 +234,18 @@ impl Target {
         Some(format!("{reason}; `--static` or `--dim` makes symbolic sizes numbers"))
     }
 
-    /// Checks that the runtime knows the dtypes of all values of a model.
+    /// Checks that the runtime knows the dtypes of all values of a model, and takes and gives those of its inputs and outputs.
     pub fn check_dtypes(&self, graph: &Graph) -> Result<()> {
+        let mut outside = graph.body.inputs.iter().chain(&graph.body.outputs).map(|value| graph.info(*value));
+        if let Some(info) = outside.find(|info| self.lacks_io_dtypes.contains(&info.ty.dtype())) {
+            return Err(Error::unsupported(format!(
+                "{} has no inputs or outputs of {}, the dtype of `{}`",
+                self.name(),
+                info.ty.dtype(),
+                info.name
+            ))
+            .help("let the model convert its inputs and outputs, for example `output.float()`"));
+        }
         let mut used = graph.body.inputs.iter().chain(&graph.initializers).copied().collect::<Vec<_>>();
         graph.body.visit(&mut |node| used.extend(node.outputs.iter().flatten()));
         let mut unknown =
@@ -273,10 +287,24 @@ impl Target {
             .then(|| format!("{}: NaN does not pass through {}, but becomes a number", self.name(), ops.join(", ")))
     }
 
+    /// What to know of the size of a model in this runtime.
+    fn size_note(&self, graph: &Graph) -> Option<String> {
+        let weights = graph.initializers.iter().filter_map(|value| match &graph.info(*value).source {
+            Source::Weight(weight) => weight.byte_len(),
+            _ => None,
+        });
+        let megabytes = weights.sum::<u64>() / 1_000_000;
+        let most = self.most_weights.filter(|most| megabytes > *most)?;
+        Some(format!(
+            "{}: the model has {megabytes} MB of weights, but models with more than {most} MB do not load",
+            self.name()
+        ))
+    }
+
     /// What to know of a model in this runtime.
     pub fn notes(&self, graph: &Graph) -> Vec<String> {
         let warned = graph.warned.iter().map(|(what, count)| format!("{}: {what} ({count})", self.name()));
-        self.nan_note(graph).into_iter().chain(warned).collect()
+        self.nan_note(graph).into_iter().chain(self.size_note(graph)).chain(warned).collect()
     }
 
     /// Checks that the runtime supports the requested IR version.
@@ -369,6 +397,25 @@ mod tests {
         let unnamed = |target: &str| find(target).unwrap().unnamed(&graph);
         assert_eq!(unnamed("tract"), [("u4".to_owned(), SymInt::symbol("?u4"))]);
         assert!(unnamed("onnxruntime").is_empty());
+    }
+
+    #[test]
+    fn models_that_are_too_large_are_told() {
+        use crate::graph::{Value, ValueInfo};
+        use aten2onnx_core::weights::{Storage, Weight};
+        let notes = |side: i64| {
+            let sizes = vec![side, side];
+            let ty = Type::sized(Dtype::Float32, &sizes);
+            let (dtype, strides, storage) = (Dtype::Float32, vec![side, 1], Storage::Absent(0));
+            let weight = Weight { name: "w".to_owned(), dtype, sizes, strides, offset: 0, storage };
+            let source = Source::Weight(std::sync::Arc::new(weight));
+            let values = vec![ValueInfo { name: "w".into(), ty, source }];
+            let graph = Graph { values, initializers: vec![Value::new(0)], ..Graph::default() };
+            find("onnxruntime-web").unwrap().notes(&graph)
+        };
+        assert!(notes(1000).is_empty());
+        let told = notes(30_000).concat();
+        assert!(told.contains("has 3600 MB of weights, but models with more than "), "{told}");
     }
 
     #[test]

@@ -32,7 +32,7 @@ fn runtimes(schemas: &Schemas, text: &mut String) {
             let _ = writeln!(
                 text,
                 "    Target {{ runtime: {:?}, release: {:?}, what: {:?}, kernels: {}, symbolic: {:?}, oldest_opset: {}, newest_opset: {}, \
-                 newest_ir: {:?}, own_sizes: {:?}, lacks_dtypes: {}, lacks_functions: {:?}, quantized: {}, lacks: &{:?}, avoids: {}, forms: &[{}], warns: &[{}], loses_nan: &{:?}, source: {:?} }},",
+                 newest_ir: {:?}, own_sizes: {:?}, lacks_dtypes: {}, lacks_io_dtypes: {}, most_weights: {:?}, lacks_functions: {:?}, quantized: {}, lacks: &{:?}, avoids: {}, forms: &[{}], warns: &[{}], loses_nan: &{:?}, source: {:?} }},",
                 runtime.runtime,
                 release.name,
                 runtime.what,
@@ -43,12 +43,14 @@ fn runtimes(schemas: &Schemas, text: &mut String) {
                 release.newest_ir,
                 release.own_sizes,
                 dtypes(&release.lacks_dtypes),
+                dtypes(&release.lacks_io_dtypes),
+                release.most_weights,
                 release.lacks_functions,
                 quantized(release),
                 release.lacks,
                 avoids(&release.dtypes),
-                runtime.avoid.iter().map(form).collect::<Vec<_>>().join(", "),
-                runtime.warn.iter().map(form).collect::<Vec<_>>().join(", "),
+                forms(&runtime.avoid, release),
+                forms(&runtime.warn, release),
                 release.loses_nan(),
                 release.source,
             );
@@ -93,9 +95,14 @@ fn missing(of: &Dtypes, since: u32) -> String {
     format!("Missing {{ op: {:?}, since: {since}, dtypes: &[{}], reason: {reason:?} }}", of.op, dtypes.join(", "))
 }
 
+/// The forms that a release still lacks or gets wrong.
+fn forms(all: &[Avoid], release: &Release) -> String {
+    all.iter().filter(|avoid| avoid.is_in(&release.name)).map(form).collect::<Vec<_>>().join(", ")
+}
+
 /// A form that the exporter avoids, or tells of.
 fn form(avoid: &Avoid) -> String {
-    let Avoid { op, since, when, reason, seen_in, conditions } = avoid;
+    let Avoid { op, since, when, reason, seen_in, until: _, conditions } = avoid;
     let conditions: Vec<String> = conditions.iter().map(condition).collect();
     format!(
         "Avoid {{ op: {op:?}, since: &{since:?}, when: &{when:?}, conditions: &[{}], reason: {reason:?}, seen_in: {seen_in:?} }}",

@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::schema;
-use aten2onnx_onnx::targets::{Avoid, Missing, ONNXRUNTIME_LACKS, Quantized, TARGETS, Target};
+use aten2onnx_onnx::targets::{self, Avoid, Missing, ONNXRUNTIME_LACKS, Quantized, Target};
 
 use crate::build::Builder;
 use crate::build::node::avoided::EVERY_FORM;
@@ -128,7 +128,7 @@ impl Builder {
     /// Avoids what ONNX Runtime's CPU provider has no kernel for. A missing bfloat16 kernel alone does not count: such
     /// models run on hardware with bfloat16. Also the forms that its newest release gets wrong.
     pub fn avoid_missing_kernels(&mut self) {
-        let newest = TARGETS.iter().find(|target| target.kernels);
+        let newest = targets::find("onnxruntime").ok();
         newest.iter().flat_map(|target| target.forms).for_each(|form| self.avoid_form(form));
         self.avoid_missing(ONNXRUNTIME_LACKS, |dtype, all| dtype != Dtype::Bfloat16 || all.contains(&Dtype::Float32));
     }

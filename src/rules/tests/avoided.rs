@@ -221,6 +221,8 @@ static WITHOUT_DTYPES: Target = Target {
     newest_ir: None,
     lacks_functions: None,
     lacks_dtypes: &[Bfloat16],
+    lacks_io_dtypes: &[Float16],
+    most_weights: Some(1),
     quantized: Quantized { matmul: &[], fast_matmul: &[], gather: &[], experts: &[], dynamic: false, unsigned: false },
     lacks: &[],
     avoids: &[
@@ -267,10 +269,35 @@ fn a_dtype_that_the_runtime_does_not_know_is_refused() {
         let y = cx.node1("Abs", vec![x.into()], vec![]).unwrap();
         WITHOUT_DTYPES.check_dtypes(&finished(cx, y))
     };
-    assert!(of(Float16).is_ok());
+    assert!(of(Float32).is_ok());
+    assert_eq!(of(Float16).unwrap_err().message, "planted-1 has no inputs or outputs of float16, the dtype of `x`");
     let error = of(Bfloat16).unwrap_err();
     assert_eq!(error.kind, Kind::Unsupported);
     assert!(error.message.starts_with("planted-1 lacks bfloat16, the dtype of `x` and 1 other values"), "{error}");
+}
+
+#[test]
+fn a_form_that_only_older_releases_lack_is_kept_in_newer_ones() {
+    let normalized = |target| {
+        let mut cx = builder(target, 18);
+        let (x, scale) = (input(&mut cx, "x", &[n(2), n(4)]), input(&mut cx, "scale", &[n(4)]));
+        made(cx, "LayerNormalization", vec![x.into(), scale.into()], vec![])
+    };
+    assert_eq!(normalized("onnxruntime-1.19"), ["LayerNormalization"]);
+    assert_eq!(normalized("onnxruntime-node"), ["LayerNormalization"]);
+    let old = normalized("onnxruntime-1.18");
+    assert!(old.contains(&"ReduceMean") && !old.contains(&"LayerNormalization"), "{old:?}");
+}
+
+#[test]
+fn a_dtype_that_only_older_releases_lack_is_kept_in_newer_ones() {
+    let lower = |target| {
+        let mut cx = builder(target, 18);
+        let x = cx.input("x", Type::tensor(Dtype::Bool, vec![n(3), n(3)]));
+        made(cx, "Trilu", vec![x.into()], vec![])
+    };
+    assert_eq!(lower("onnxruntime-1.31"), ["Trilu"]);
+    assert!(lower("onnxruntime-1.17").len() > 1, "{:?}", lower("onnxruntime-1.17"));
 }
 
 #[test]

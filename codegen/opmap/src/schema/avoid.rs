@@ -36,6 +36,8 @@ pub struct Avoid {
     pub reason: String,
     /// The version of the runtime that showed it.
     pub seen_in: String,
+    /// The newest release with the fault; all if it is left out.
+    pub until: Option<String>,
     /// The conditions of `when`.
     #[serde(skip)]
     pub conditions: Vec<Condition>,
@@ -265,6 +267,14 @@ fn suffix(kind: AttrKind) -> Option<&'static str> {
     }
 }
 
+impl Avoid {
+    /// Whether a release of the runtime still has the fault.
+    pub fn is_in(&self, release: &str) -> bool {
+        let numbers = |name: &str| name.split('.').map(|part| part.parse().unwrap_or(u32::MAX)).collect::<Vec<_>>();
+        self.until.as_ref().is_none_or(|until| numbers(release) <= numbers(until))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -292,6 +302,14 @@ mod tests {
             Condition::Rank(input(), Comparison::Greater, 3),
         ];
         assert_eq!(read.unwrap().avoid[0].conditions, wanted);
+    }
+
+    #[test]
+    fn a_fault_ends_with_a_release() {
+        let avoid = |entry| read(entry).unwrap().avoid.remove(0);
+        assert!(avoid("op = \"DFT\"").is_in("1.31"));
+        let old = avoid("op = \"DFT\"\nuntil = \"1.18\"");
+        assert_eq!(["1.9", "1.18", "1.19", "2.0"].map(|release| old.is_in(release)), [true, true, false, false]);
     }
 
     #[test]

@@ -89,6 +89,11 @@ pub struct Release {
     /// Dtypes (PyTorch's names) that no operator takes.
     #[serde(default)]
     pub lacks_dtypes: Vec<String>,
+    /// Dtypes (PyTorch's names) that inputs and outputs of a model cannot have.
+    #[serde(default)]
+    pub lacks_io_dtypes: Vec<String>,
+    /// The most megabytes of weights that it loads, if that is fewer than a file can have.
+    pub most_weights: Option<u64>,
     /// Why it runs no model with local functions, if it runs none.
     pub lacks_functions: Option<String>,
     /// The bits of the integers that its own operator `MatMulNBits` multiplies with.
@@ -202,21 +207,24 @@ impl Runtime {
 
     /// The dtypes that some release avoids.
     fn avoided(&self) -> impl Iterator<Item = &str> {
-        let whole = self.release.iter().flat_map(|release| &release.lacks_dtypes).map(String::as_str);
+        let whole = self.release.iter().flat_map(|release| release.lacks_dtypes.iter().chain(&release.lacks_io_dtypes));
+        let whole = whole.map(String::as_str);
         whole.chain(self.release.iter().flat_map(|release| &release.dtypes).flat_map(Dtypes::avoided))
     }
 }
 
-/// Adds what was found by hand to what was measured.
+/// Adds what was found by hand to what was measured. Runtimes that have the kernels of ONNX Runtime also have its forms.
 ///
 /// # Errors
 /// There is no such runtime.
 pub fn add_forms(runtimes: &mut [Runtime], forms: avoid::Forms) -> Result<(), String> {
     let avoid::Forms { runtime, avoid, warn } = forms;
-    let found = runtimes.iter_mut().find(|known| known.runtime == runtime);
-    let found = found.ok_or_else(|| format!("there is no runtime `{runtime}` in the other files"))?;
-    found.avoid.extend(avoid);
-    found.warn.extend(warn);
+    let found = runtimes.iter().find(|known| known.runtime == runtime);
+    let kernels = found.ok_or_else(|| format!("there is no runtime `{runtime}` in the other files"))?.kernels;
+    for known in runtimes.iter_mut().filter(|known| known.runtime == runtime || kernels && known.kernels) {
+        known.avoid.extend(avoid.iter().cloned());
+        known.warn.extend(warn.iter().cloned());
+    }
     Ok(())
 }
 
@@ -259,6 +267,19 @@ mod tests {
         assert_eq!(Runtime::parse(&nan).unwrap().release[0].loses_nan(), ["Relu"]);
         let other = nan.replace("[\"nan\"]", "[\"large\"]");
         assert!(Runtime::parse(&other).unwrap().release[0].loses_nan().is_empty());
+    }
+
+    #[test]
+    fn forms_are_those_of_all_runtimes_with_the_same_kernels() {
+        let named = |name: &str, kernels| Runtime { runtime: name.to_owned(), kernels, ..Runtime::default() };
+        let forms = |runtime: &str| {
+            let mut runtimes = [named("ort", true), named("ort-web", true), named("tract", false)];
+            let warn = vec![avoid::Avoid::default()];
+            add_forms(&mut runtimes, avoid::Forms { runtime: runtime.to_owned(), avoid: Vec::new(), warn }).unwrap();
+            runtimes.map(|known| known.warn.len())
+        };
+        assert_eq!(forms("ort"), [1, 1, 0]);
+        assert_eq!(forms("tract"), [0, 0, 1]);
     }
 
     #[test]
