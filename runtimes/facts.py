@@ -29,6 +29,7 @@ def main():
     parser.add_argument("--forms", type=lambda names: names.split(","), help="only these forms: `constant,computed,symbolic,exported,example`")
     parser.add_argument("--exporter", default=EXPORTER, help="the command `aten2onnx`, which writes the examples (default: that of target/release)")
     parser.add_argument("--opset", type=int, help="only the versions of operators that are in force in this opset")
+    parser.add_argument("--dtypes", type=lambda names: names.split(","), help="only cases with these dtypes of the first input: `float32,int64`")
     parser.add_argument("--fresh", action="store_true", help="forgets what was measured before")
     parser.add_argument("--file", type=Path, help="the file of facts (default: mappings/targets/NAME.toml)")
     parser.add_argument("--seconds", type=float, default=30, help="the time limit of a model (default: 30)")
@@ -49,7 +50,7 @@ def main():
 def act(args, runtime):
     file = args.file or TARGETS / f"{runtime.name}.toml"
     judged = judge.judged(args.only, None if args.forms and facts_file.EXAMPLE not in args.forms else args.exporter)
-    cases = list(measure.sample(judged, args.sample, args.forms, args.opset))
+    cases = list(measure.sample(judged, args.sample, args.forms, args.opset, args.dtypes))
     if args.fresh:
         measure.kept(runtime).unlink(missing_ok=True)
     results = measure.measure(runtime, cases, args.seconds, say=lambda line: print(line, file=sys.stderr, flush=True))
@@ -90,7 +91,7 @@ def source_of(file):
 
 def command(args):
     """The command that measures the same again."""
-    options = [("--sample", args.sample), ("--forms", ",".join(args.forms) if args.forms else None), ("--opset", args.opset)]
+    options = [("--sample", args.sample), ("--forms", ",".join(args.forms) if args.forms else None), ("--opset", args.opset), ("--dtypes", ",".join(args.dtypes) if args.dtypes else None)]
     return " ".join(["python runtimes/facts.py", args.runtime, *[f"{name} {value}" for name, value in options if value]])
 
 

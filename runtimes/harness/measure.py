@@ -69,11 +69,11 @@ def run(worker, path, case):
     return {"verdict": found, "reason": reason}
 
 
-def sample(cases, count, forms, opset):
+def sample(cases, count, forms, opset, dtypes=None):
     """At most `count` cases of each operator, version, dtype and form; with an opset, only the versions in force in it."""
     seen = {}
     for case in cases:
-        if forms and case.form not in forms or opset and case.since != in_force(case.op, opset):
+        if forms and case.form not in forms or opset and case.since != in_force(case.op, opset) or dtypes and case.dtype not in dtypes:
             continue
         group = key(case)[:4]
         seen[group] = seen.get(group, 0) + 1
@@ -89,11 +89,11 @@ def in_force(op, opset):
 
 
 def limits(runtime):
-    """The newest opset and IR version with which the runtime runs the addition of two tensors, the dtypes that it does not know, and why it
-    runs no local function, or None if it does."""
+    """The newest opset and IR version with which the runtime runs the addition of two tensors and does not ignore the axes of a mean, the
+    dtypes that it does not know, and why it runs no local function, or None if it does."""
     with Worker(runtime) as worker, tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.onnx")
-        opsets = [opset for opset in range(9, NEWEST_OPSET + 1) if adds(worker, path, opset, 4)]
+        opsets = [opset for opset in range(9, NEWEST_OPSET + 1) if adds(worker, path, opset, 4) and not ignores_axes(worker, path, opset)]
         oldest = min(opsets, default=0)
         irs = [ir for ir in range(4, NEWEST_IR + 1) if adds(worker, path, oldest, ir)]
         unknown = [name for name, dtype in OTHER_DTYPES.items() if not multiplies(worker, path, dtype)]
@@ -152,6 +152,19 @@ def adds(worker, path, opset, ir):
     x = np.array([1, 2], "float32")
     result = worker.run(path, {"x": x, "y": x})
     return result.verdict == "ran" and verdict.compare(result.outputs, [x + x])[0] == "right"
+
+
+def ignores_axes(worker, path, opset):
+    """Whether a mean along one axis has other numbers than it should. The axes are an input from opset 18 on."""
+    values = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3, 4]), helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 3, 1])]
+    is_input = opset >= 18
+    node = helper.make_node("ReduceMean", ["x", "axes"] if is_input else ["x"], ["y"], **({} if is_input else {"axes": [2]}))
+    axes = [helper.make_tensor("axes", TensorProto.INT64, [1], [2])] if is_input else []
+    model = helper.make_model(helper.make_graph([node], "main", values[:1], values[1:], axes), opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    path.write_bytes(model.SerializeToString())
+    x = np.arange(24, dtype="float32").reshape(2, 3, 4)
+    result = worker.run(path, {"x": x})
+    return result.verdict == "ran" and verdict.compare(result.outputs, [x.mean(2, keepdims=True)])[0] == "wrong"
 
 
 def without_functions(worker, path):

@@ -130,6 +130,29 @@ def test_every_runtime_has_settings():
         assert releases[0].settings["what"]
 
 
+def test_cases_of_some_dtypes_and_versions():
+    found = [form_cases.case("Neg", 18, name, f"({text}[2] x) => ({text}[2] y) {{y = Neg(x)}}", {}) for name, text in [("a", "float"), ("b", "int64"), ("c", "float")]]
+    names = [case.name for case in measure.sample(found, None, None, 18, ["float32"])]
+    assert names == ["a", "c"]
+    assert [case.name for case in measure.sample(found, 1, ["exported"], None)] == ["a", "b"]
+    assert list(measure.sample(found, None, None, 9)) == []
+
+
+def test_a_runtime_that_ignores_axes_does_not_know_the_opset(onnxruntime, tmp_path):
+    class Ignorant:
+        """Computes the mean of nothing when the axes are an input."""
+
+        def run(self, path, inputs):
+            result = worker.run(path, inputs)
+            result.outputs = [inputs["x"]] if len(onnx.load(path).graph.node[0].input) > 1 else result.outputs
+            return result
+
+    with Worker(onnxruntime) as worker:
+        path = tmp_path / "mean.onnx"
+        assert not any(measure.ignores_axes(worker, path, opset) for opset in (13, 17, 18))
+        assert [measure.ignores_axes(Ignorant(), path, opset) for opset in (13, 17, 18)] == [False, False, True]
+
+
 def test_a_planted_fact_is_found(onnxruntime, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(judge, "JUDGE", f"{onnxruntime.name}-{onnxruntime.version}")
     results = measure.measure(onnxruntime, judge.judged(OPERATORS), say=lambda _: None)
@@ -183,10 +206,17 @@ def test_a_form_that_runs_is_not_lacking():
         ("Pow", 15, "float16", "constant", "pow"): record("refused"),
         ("Pow", 15, "float16", "exported", "square"): record("right"),
         ("Pow", 15, "float16", "exported", "other"): record("refused"),
+        ("MaxPool", 12, "float32", "constant", "pads"): record("refused"),
+        ("MaxPool", 12, "float32", "exported", "two_d"): record("right"),
+        ("MaxPool", 12, "float32", "exported", "three_d"): record("refused"),
+        ("Gather", 13, "float32", "constant", "gather"): record("wrong"),
+        ("Gather", 13, "float32", "exported", "scalar"): record("right"),
+        ("Gather", 13, "float32", "exported", "list"): record("wrong"),
         ("Loop", 16, "int64", "exported", "counted"): record("refused"),
     }
     found = facts_file.without_reasons(facts_file.derive(results))
     assert found["lacks"] == ["Loop"]
+    assert {"op": "Gather", "since": [13], "form": "exported", "wrong": ["list"]} in found["forms"]
     assert found["dtypes"] == [{"op": "Pow", "since": [15], "lacks": ["float16"]}, {"op": "STFT", "since": [17], "lacks": ["float64"]}]
     assert {"op": "STFT", "since": [17], "form": "constant", "lacks": ["stft"]} in found["forms"]
 

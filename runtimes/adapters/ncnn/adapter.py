@@ -1,7 +1,7 @@
 """ncnn on the CPU in float32. pnnx converts the model, for the sizes of the inputs.
 
 The converter is called as a program: its Python package needs PyTorch. It writes a script that tells the axis which ncnn takes as the
-batch, of each input and output.
+batch, of each input and output. ncnn has one dimension for none.
 """
 import re
 import subprocess
@@ -30,6 +30,7 @@ def load(path, inputs):
     given = {tensor.name for tensor in graph.initializer}
     names = [value.name for value in graph.input if value.name not in given]
     types = [onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type) for value in graph.output]
+    scalars = [is_scalar(value.type.tensor_type) for value in graph.output]
     convert(path, [inputs[name] for name in names])
     found = SCRIPT.findall(Path("model_ncnn.py").read_text())
     batches = {a or b: int(i or j) for a, i, b, j in found}
@@ -43,7 +44,11 @@ def load(path, inputs):
         setattr(net.opt, option, False)
     if net.load_param("model.ncnn.param") or net.load_model("model.ncnn.bin"):
         raise ValueError("ncnn does not load what pnnx wrote")
-    return net, names, types, batches
+    return net, names, list(zip(types, scalars)), batches
+
+
+def is_scalar(tensor_type):
+    return tensor_type.HasField("shape") and not tensor_type.shape.dim
 
 
 def convert(path, arrays):
@@ -68,19 +73,20 @@ def unsupported():
 
 
 def run(model, inputs):
-    net, names, types, batches = model
+    net, names, outputs, batches = model
     with net.create_extractor() as extractor:
         for index, name in enumerate(names):
             array = np.ascontiguousarray(inputs[name])
             array = array.astype(NARROWED.get(array.dtype.name, array.dtype.name))
             if f"in{index}" in net.input_names() and extractor.input(f"in{index}", ncnn.Mat(array, batch_index=batches[f"in{index}"]).clone()):
                 raise ValueError(f"ncnn does not take the input `{name}`")
-        return [output(extractor, f"out{index}", dtype, batches) for index, dtype in enumerate(types)]
+        return [output(extractor, f"out{index}", dtype, is_scalar, batches) for index, (dtype, is_scalar) in enumerate(outputs)]
 
 
-def output(extractor, name, dtype, batches):
+def output(extractor, name, dtype, is_scalar, batches):
     code, found = extractor.extract(name)
     if code or found.empty():
         raise ValueError(f"ncnn gives no output `{name}` ({code})")
     array = np.array(found.numpy(batch_index=batches[name]), copy=True)
+    array = array.reshape(()) if is_scalar and array.shape == (1,) else array
     return array.astype(dtype) if NARROWED.get(dtype.name) == array.dtype.name and dtype.name != "int64" else array
