@@ -35,7 +35,9 @@ def derive(results):
         by_op[key[0]][key[1:]] = record
     facts = {"lacks": {}, "dtypes": [], "forms": []}
     for op, records in sorted(by_op.items()):
-        if all(record["verdict"] in ("refused", "failed") for record in records.values()):
+        # Examples alone do not say that an operator lacks: they are of unusual calls.
+        is_known = any(form != EXAMPLE for _, _, form, _ in records)
+        if is_known and all(record["verdict"] in ("refused", "failed") for record in records.values()):
             facts["lacks"][op] = common_reason(records.values())
             continue
         bad = add_dtypes(facts, op, records)

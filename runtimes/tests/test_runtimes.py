@@ -213,9 +213,11 @@ def test_a_form_that_runs_is_not_lacking():
         ("Gather", 13, "float32", "exported", "scalar"): record("right"),
         ("Gather", 13, "float32", "exported", "list"): record("wrong"),
         ("Loop", 16, "int64", "exported", "counted"): record("refused"),
+        ("Bernoulli", 15, "float32", "example", "Bernoulli(f32[3])"): record("refused"),
     }
     found = facts_file.without_reasons(facts_file.derive(results))
     assert found["lacks"] == ["Loop"]
+    assert {"op": "Bernoulli", "since": [15], "form": "example", "lacks": ["Bernoulli(f32[3])"]} in found["forms"]
     assert {"op": "Gather", "since": [13], "form": "exported", "wrong": ["list"]} in found["forms"]
     assert found["dtypes"] == [{"op": "Pow", "since": [15], "lacks": ["float16"]}, {"op": "STFT", "since": [17], "lacks": ["float64"]}]
     assert {"op": "STFT", "since": [17], "form": "constant", "lacks": ["stft"]} in found["forms"]

@@ -301,6 +301,18 @@ fn a_dtype_that_only_older_releases_lack_is_kept_in_newer_ones() {
 }
 
 #[test]
+fn operators_that_are_written_by_each_other_are_refused_by_name() {
+    // Scatter is the older ScatterElements.
+    let mut cx = builder("candle", 17);
+    let (x, updates) = (input(&mut cx, "x", &[n(4)]), input(&mut cx, "updates", &[n(2)]));
+    let places = cx.input("places", Type::tensor(Int64, vec![n(2)]));
+    let error = cx.node1("ScatterElements", vec![x.into(), places.into(), updates.into()], vec![]).unwrap_err();
+    assert_eq!(error.kind, Kind::Unsupported);
+    let wanted = "the runtime has no `ScatterElements`, and no other operator can replace it";
+    assert!(error.message.starts_with(wanted), "{error}");
+}
+
+#[test]
 fn forms_that_stay_are_told() {
     let mut cx = Rules::default().builder(18);
     cx.set_target(&WITHOUT_DTYPES);

@@ -370,6 +370,10 @@ impl Builder {
         call: &Call,
         run: impl FnOnce(&mut Builder) -> Result<Vec<Value>>,
     ) -> Result<Vec<Value>> {
+        if self.lowerings.depth >= MAX_DEPTH && self.has_target() {
+            // Two operators that are written by each other, of which the runtime has neither.
+            return Err(Error::unsupported(format!("what replaces `{}` leads back to it", call.op)));
+        }
         if self.lowerings.depth >= MAX_DEPTH {
             return Err(self.fault(format!("the lowerings of `{}` are recursive", call.op)));
         }
