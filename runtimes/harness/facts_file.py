@@ -35,9 +35,9 @@ def derive(results):
         by_op[key[0]][key[1:]] = record
     facts = {"lacks": {}, "dtypes": [], "forms": []}
     for op, records in sorted(by_op.items()):
-        # Examples alone do not say that an operator lacks: they are of unusual calls.
-        is_known = any(form != EXAMPLE for _, _, form, _ in records)
-        if is_known and all(record["verdict"] in ("refused", "failed") for record in records.values()):
+        # Examples do not say whether an operator lacks: they are of unusual calls.
+        usual = [record for (_, _, form, _), record in records.items() if form != EXAMPLE]
+        if usual and all(record["verdict"] in ("refused", "failed") for record in usual):
             facts["lacks"][op] = common_reason(records.values())
             continue
         bad = add_dtypes(facts, op, records)
@@ -52,8 +52,9 @@ def merge(path, results, measured_alone, measured):
     """
     release = tomllib.loads(path.read_text())["release"][0]
     fresh = derive(results)
-    some = {key[:3] for key, record in results.items() if record["verdict"] in WORKS}
-    right = some - {key[:3] for key, record in results.items() if record["verdict"] not in WORKS}
+    usual = {key: record for key, record in results.items() if key[3] != EXAMPLE}
+    some = {key[:3] for key, record in usual.items() if record["verdict"] in WORKS}
+    right = some - {key[:3] for key, record in usual.items() if record["verdict"] not in WORKS}
     reasons = reasons_of_lacks(path)
     lacks = {op: reasons.get(op, "") for op in release.get("lacks", []) if not any(op == there for there, *_ in some) and op not in measured_alone}
     lacks |= {op: reason for op, reason in fresh["lacks"].items() if op in measured_alone}
