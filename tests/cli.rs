@@ -140,6 +140,11 @@ fn the_facts_about_a_runtime_are_shown() {
         assert!(text.contains(line), "no {line:?} in\n{text}");
     }
     assert_eq!(failure(&["targets", "trakt"]).0, 2);
+    let document = String::from_utf8(aten2onnx(&["targets", "tensorrt-8.6"]).stdout).unwrap();
+    assert!(document.contains("a document: nothing was run"), "{document}");
+    let all = String::from_utf8(aten2onnx(&["targets"]).stdout).unwrap();
+    let facts = |name: &str| all.lines().find(|line| line.starts_with(name)).unwrap().contains("measured");
+    assert!(facts("tract-") && facts("onnxruntime-1.15") && !facts("tensorrt-8.6") && !facts("onnxruntime-1.14"));
 }
 
 #[test]

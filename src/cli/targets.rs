@@ -1,6 +1,7 @@
 //! `aten2onnx targets`: the runtimes for `--target`.
 
 use super::report::{self, Stop};
+use super::text;
 use aten2onnx_onnx::targets::{Avoid, TARGETS, Target};
 
 /// List the runtimes for `--target`: the opsets and IR versions that they support, and what they lack
@@ -32,6 +33,9 @@ fn facts(target: &Target) -> String {
         target.newest_opset,
         target.source
     );
+    if !target.is_measured() {
+        text.push_str("          a document: nothing was run\n");
+    }
     if let Some(reason) = target.symbolic {
         text.push_str(&format!("sizes     numbers: {reason}\n"));
     }
@@ -91,19 +95,20 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     if let Some(target) = args.name {
         return report::print(&facts(target));
     }
-    let mut text = format!("{:20} {:10} {:8} {}\n", "name", "opsets", "IR up to", "");
+    let mut text = format!("{:21} {:10} {:8} {:10}\n", "name", "opsets", "IR up to", "facts");
     for target in TARGETS {
         let opsets = format!("{} to {}", target.oldest_opset, target.newest_opset);
         let ir = target.newest_ir.map_or_else(|| "?".to_owned(), |ir| ir.to_string());
         let mut lacks = match target.lacks.len() {
             0 => String::new(),
-            count => format!(", without {count} operators"),
+            count => format!(", without {}", text::count(count, "operator")),
         };
         if !target.avoids.is_empty() {
             let joint = if lacks.is_empty() { ", without" } else { " and" };
             lacks.push_str(&format!("{joint} some dtypes of {}", operators(target)));
         }
-        text.push_str(&format!("{:20} {opsets:10} {ir:8} {}{lacks}\n", target.name(), target.what));
+        let known = if target.is_measured() { "measured" } else { "documents" };
+        text.push_str(&format!("{:21} {opsets:10} {ir:8} {known:10} {}{lacks}\n", target.name(), target.what));
         if args.sources {
             text.push_str(&format!("    {}\n", target.source));
             if !target.lacks.is_empty() {

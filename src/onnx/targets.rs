@@ -216,6 +216,11 @@ impl Target {
         format!("{}-{}", self.runtime, self.release)
     }
 
+    /// Whether the facts come from models that were run; otherwise they come from documents.
+    pub fn is_measured(&self) -> bool {
+        self.source.starts_with("measured: ")
+    }
+
     /// The opset to write: the requested one, if the runtime supports it; otherwise the default one, or the nearest
     /// supported one.
     pub fn opset(&self, asked: Option<u32>) -> Result<u32> {
