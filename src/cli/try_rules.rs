@@ -42,7 +42,7 @@ pub struct Args {
     #[arg(long, value_name = "MODULE")]
     import: Vec<String>,
     /// Write the models of the examples to a file, a JSON object for each, and run nothing
-    #[arg(long, value_name = "FILE", requires = "rules")]
+    #[arg(long, value_name = "FILE")]
     models: Option<PathBuf>,
     /// The runtime that the models are for [default: none, the operators of lowerings themselves]
     #[arg(long, value_name = "NAME", requires = "models")]
