@@ -71,7 +71,7 @@ def act(args, runtime):
     what = runtime.settings["what"]
     release = ".".join(runtime.version.split(".")[:2])
     if is_update(args, before):
-        others = {case.op for case in judge.judged(args.only) if case.form not in facts_file.WRITTEN}
+        others = {case.op for case in judged if case.form not in facts_file.WRITTEN}
         facts = facts_file.merge(file, results, {case.op for case in cases if case.form == facts_file.EXPORTED} - others, args.forms)
         packages += f". The other forms were {source_of(file)}"
     file.write_text(facts_file.write(runtime.name, what, release, limits, command(args), packages, facts, before, refresh=f"python runtimes/facts.py {args.runtime}" if is_update(args, before) else None))
