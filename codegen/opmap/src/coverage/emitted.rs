@@ -91,6 +91,14 @@ impl<'a> Coverage<'a> {
         }
     }
 
+    /// Walks the lowering for calls of an operator that are avoided, for any arguments.
+    pub(super) fn walk_avoided(&mut self, op: &str, at: Opsets) {
+        let Some(lower) = self.program.lower(op, AVOIDED) else { return };
+        let groups = Coverage::groups_of(self.version_of_lowering(lower));
+        let args = self.any_arguments_of_lowering(lower);
+        self.call_grouped(&lower.function, args, None, &groups, at);
+    }
+
     /// The opsets at which some call of an operator can be expressed.
     fn expressible(&mut self, op: &str, at: Opsets) -> Opsets {
         let schemas = self.schemas;

@@ -13,7 +13,7 @@ use crate::schema::Schemas;
 use crate::schema::onnx::{PortOption, Version};
 use crate::source::Span;
 use crate::syntax::ast::{self, ExampleSize, ExampleValue};
-use crate::tree::{Example, Map, Program, Target};
+use crate::tree::{Example, Map, Program, Target, WITHOUT};
 use crate::types::Ty;
 
 /// Asks the proof about examples.
@@ -72,6 +72,8 @@ impl<'a> Examiner<'a> {
             inner.extend(coverage.schemas.opsets.packed.operators.iter().filter(|packed| *packed == op).cloned());
         }
         inner.iter().for_each(|op| coverage.walk_lowerings(op, at));
+        let lacking = example.with.iter().filter_map(|(name, _)| name.strip_prefix(WITHOUT));
+        lacking.for_each(|op| coverage.walk_avoided(op, at));
         let works = match &example.target {
             Target::Map(name) => coverage.example_of_map(program.map(name)?, example, at),
             Target::Lower(op) => {
