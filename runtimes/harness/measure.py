@@ -34,14 +34,20 @@ def measure(runtime, cases, seconds=30.0, say=print):
             results[tuple(record.pop("key"))] = record
     missing = [case for case in cases if results.get(key(case), {}).get("digest") != digest(case)]
     with Worker(runtime, seconds) as worker, tempfile.TemporaryDirectory() as folder, open(kept(runtime), "a") as file:
-        for index, case in enumerate(missing):
-            if index % 1000 == 0:
-                say(f"{runtime.name}: {index} of {len(missing)} cases")
-            record = run(worker, Path(folder, "model.onnx"), case)
-            results[key(case)] = record
-            record["digest"] = digest(case)
-            file.write(json.dumps({"key": key(case), **record}) + "\n")
-            file.flush()
+        at_once = runtime.settings.get("models_at_once", 1)
+        for start in range(0, len(missing), at_once):
+            if start % 1000 < at_once:
+                say(f"{runtime.name}: {start} of {len(missing)} cases")
+            cases_now = missing[start : start + at_once]
+            paths = [written(case, Path(folder, f"{start + index}.onnx")) for index, case in enumerate(cases_now)]
+            if at_once > 1:
+                worker.prepare(paths)
+            for path, case in zip(paths, cases_now):
+                record = {**run(worker, path, case), "digest": digest(case)}
+                results[key(case)] = record
+                file.write(json.dumps({"key": key(case), **record}) + "\n")
+                file.flush()
+                path.unlink()
     return {key(case): results[key(case)] for case in cases}
 
 
@@ -59,9 +65,14 @@ def key(case):
     return case.op, case.since, case.dtype, case.form, case.name
 
 
-def run(worker, path, case):
-    """The verdict on a case: right, wrong, refused or failed, and the reason."""
+def written(case, path):
+    """The file of a case, which is written."""
     path.write_bytes(case.model)
+    return path
+
+
+def run(worker, path, case):
+    """The verdict on a case, whose model is in a file: right, wrong, refused or failed, and the reason."""
     result = worker.run(path, case.inputs)
     found, reason = result.verdict, result.reason
     if found == "ran":

@@ -8,6 +8,7 @@ It is started by `worker.py` with the Python of the runtime's environment, and n
 - In:  {"model": FILE, "tensors": FILE, "inputs": [...], "outputs": FILE, "times": N}; `tensors.py` describes the lists.
 - Out: {"loaded": SECONDS}, then {"outputs": [...], "seconds": [...]} with the seconds of each of N runs; or {"error": REASON}
   in place of either.
+- In, for an adapter in Rust that compiles models (`models_at_once` in `runtime.toml`): {"prepare": [FILE, ...]}; out: {"prepared": N}.
 
 An adapter is a module with three functions: `version()`, `load(path)`, and `run(model, inputs)`, which takes arrays by name and
 returns the outputs in the order of the model. A runtime that compiles for sizes has `load(path, inputs)`.

@@ -80,6 +80,16 @@ class Worker:
             self.stop()
             return Result("refused" if loaded is None else "failed", str(stopped), load_seconds=loaded)
 
+    def prepare(self, models, seconds=1800.0):
+        """Has many models compiled at once, where that is faster (`models_at_once` in `runtime.toml`). They are run one by one after."""
+        if self.process and self.served + len(models) > MODELS_PER_PROCESS:
+            self.stop()
+        self.start()
+        self.send({"prepare": [str(Path(model).resolve()) for model in models]})
+        message = self.receive(seconds)
+        if "error" in message:
+            raise Stopped(message["error"])
+
     def job(self, model, inputs, times):
         described = tensors.write(self.path("inputs"), inputs)
         return {"model": str(Path(model).resolve()), "tensors": self.path("inputs"), "inputs": described, "outputs": self.path("outputs"), "times": times}
@@ -126,15 +136,16 @@ class Worker:
         except BrokenPipeError:
             raise Stopped(self.last_words()) from None
 
-    def receive(self):
+    def receive(self, seconds=None):
         """Waits for a message. On a busy machine, a process may have used little of its time: it then gets more."""
+        limit = seconds or self.seconds
         start, used = time.monotonic(), self.cpu_seconds()
         while b"\n" not in self.unread:
-            ready, _, _ = select.select([self.process.stdout], [], [], min(self.seconds / 4, GLANCE))
+            ready, _, _ = select.select([self.process.stdout], [], [], min(limit / 4, GLANCE))
             waited = time.monotonic() - start
-            is_busy = self.cpu_seconds() - used > self.seconds / 2
-            if not ready and waited > self.seconds * (1 if is_busy else PATIENCE):
-                raise Stopped(f"no answer within {self.seconds:g} s")
+            is_busy = self.cpu_seconds() - used > limit / 2
+            if not ready and waited > limit * (1 if is_busy else PATIENCE):
+                raise Stopped(f"no answer within {limit:g} s")
             if not ready and self.is_dead():
                 raise Stopped("the process ended, but a thread of it did not")
             if not ready:

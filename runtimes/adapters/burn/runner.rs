@@ -1,50 +1,63 @@
-//! The program of one model: runs the code that burn-onnx wrote, `model.rs`.
-#![allow(warnings)]
+//! The program of models: runs the code that burn-onnx wrote. `main.rs`, which the adapter writes, names the models.
 
-mod model;
-mod serve;
+use std::sync::OnceLock;
 
 use burn::tensor::{Bool, BoolStore, DType, Device, Int, Tensor as Value, TensorData};
 use half::f16;
-use model::Model;
-use serve::{Number, Runtime, Tensor};
+
+use crate::serve::{self, Number, Runtime, Tensor};
+
+/// A model with its weights.
+pub type Loaded = Box<dyn Fn(&[Tensor]) -> Result<Vec<Tensor>, String>>;
+
+/// The file of each model, and the function that loads its weights.
+type Models = &'static [(&'static str, fn() -> Loaded)];
+
+static MODELS: OnceLock<Models> = OnceLock::new();
 
 struct Burn;
 
 impl Runtime for Burn {
-    type Model = Model;
+    type Model = Loaded;
     const VERSION: &'static str = "";
 
-    fn load(_: &str) -> Result<Model, String> {
-        Ok(Model::default())
+    fn load(path: &str) -> Result<Loaded, String> {
+        let models = MODELS.get().copied().unwrap_or_default();
+        let (_, load) = models.iter().find(|(file, _)| *file == path).ok_or("the program has no such model")?;
+        Ok(load())
     }
 
-    fn run(model: &Model, inputs: &[Tensor]) -> Result<Vec<Tensor>, String> {
-        call(Model::forward, model, inputs)
+    fn run(model: &Loaded, inputs: &[Tensor]) -> Result<Vec<Tensor>, String> {
+        model(inputs)
     }
 }
 
+pub fn main(models: Models) {
+    MODELS.get_or_init(|| models);
+    serve::serve::<Burn>();
+}
+
 /// What the function of a model takes: a tensor, a number in place of a scalar, or numbers in place of a shape.
-trait Input: Sized {
+pub trait Input: Sized {
     fn of(tensor: &Tensor, device: &Device) -> Result<Self, String>;
 }
 
 /// What it returns.
-trait Output {
+pub trait Output {
     fn tensor(self) -> Result<Tensor, String>;
 }
 
 /// One output or several.
-trait Outputs {
+pub trait Outputs {
     fn tensors(self) -> Result<Vec<Tensor>, String>;
 }
 
-/// A function with so many inputs.
-trait Forward<Types> {
+/// A function of a model with so many inputs.
+pub trait Forward<Model, Types> {
     fn forward(&self, model: &Model, inputs: &[Tensor], device: &Device) -> Result<Vec<Tensor>, String>;
 }
 
-fn call<Types>(function: impl Forward<Types>, model: &Model, inputs: &[Tensor]) -> Result<Vec<Tensor>, String> {
+pub fn call<Model, Types>(function: impl Forward<Model, Types>, model: &Model, inputs: &[Tensor]) -> Result<Vec<Tensor>, String> {
     function.forward(model, inputs, &Device::default())
 }
 
@@ -139,7 +152,7 @@ macro_rules! of_several {
                 Ok(vec![$first.tensor()?, $($type.tensor()?),*])
             }
         }
-        impl<Function, Found: Outputs, $first: Input, $($type: Input),*> Forward<(Found, $first, $($type),*)> for Function
+        impl<Function, Model, Found: Outputs, $first: Input, $($type: Input),*> Forward<Model, (Found, $first, $($type),*)> for Function
         where
             Function: Fn(&Model, $first, $($type),*) -> Found,
         {
@@ -155,7 +168,7 @@ macro_rules! of_several {
 
 of_several!(A0 A1 A2 A3 A4 A5 A6 A7 A8 A9 B0 B1 B2 B3 B4 B5 B6 B7 B8 B9 C0 C1 C2 C3 C4 C5 C6 C7 C8 C9 D0 D1 D2 D3 D4 D5 D6 D7 D8 D9 E0 E1 E2 E3 E4 E5 E6 E7);
 
-impl<Function, Found: Outputs> Forward<(Found,)> for Function
+impl<Function, Model, Found: Outputs> Forward<Model, (Found,)> for Function
 where
     Function: Fn(&Model) -> Found,
 {
@@ -191,8 +204,4 @@ fn name(dtype: DType) -> Result<&'static str, String> {
 
 fn dtype_of(number: &str) -> &'static str {
     DTYPES.iter().find(|(_, known, _)| *known == number).map_or("", |(name, ..)| *name)
-}
-
-fn main() {
-    serve::serve::<Burn>();
 }

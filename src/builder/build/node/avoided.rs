@@ -295,12 +295,14 @@ impl Builder {
                 given.or_else(|| call.form.attribute(name)?.default.and_then(numbers_by_default))
             }
             Name::Input(_) => {
-                let inputs = self.inputs_named(name, call);
-                let numbers = inputs.iter().map(|value| match self.constant_ints(*value) {
+                let inputs = self.inputs_named(name, call).into_iter();
+                let numbers = inputs.filter_map(|value| match self.constant_ints(value) {
                     Some(ints) => Some(ints.into_iter().map(to_float).collect()),
-                    None => self.constant_floats(*value),
+                    None => self.constant_floats(value),
                 });
-                Some(numbers.collect::<Option<Vec<Vec<f64>>>>()?.concat())
+                // Of a variadic input, those that are constant count.
+                let constants: Vec<Vec<f64>> = numbers.collect();
+                (!constants.is_empty()).then(|| constants.concat())
             }
         }
     }
