@@ -1,5 +1,6 @@
 //! `convert --dim batch=1`: symbolic sizes of a model's inputs that become numbers.
 
+use aten2onnx_core::axes::counted_from_start;
 use std::collections::{BTreeSet, HashMap};
 
 use crate::options::{DimName, WhichDim};
@@ -63,8 +64,8 @@ impl Sizes {
             return Err(Error::unsupported(format!("the model has no input `{input}`")).help(help));
         };
         let dims = shape(found).map(|shape| shape.dim.as_slice()).unwrap_or_default();
-        let rank = i64::try_from(dims.len()).unwrap_or(i64::MAX);
-        let index = usize::try_from(if axis < 0 { axis.saturating_add(rank) } else { axis }).ok();
+        let rank = dims.len();
+        let index = counted_from_start(axis, rank);
         let Some((index, dim)) = index.and_then(|index| dims.get(index).map(|dim| (index, dim))) else {
             return Err(Error::unsupported(format!(
                 "the input `{input}` has no axis {axis}: it has {rank} dimensions"

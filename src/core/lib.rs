@@ -5,9 +5,10 @@
 //!
 //! | floor | modules | contents |
 //! |---|---|---|
-//! | values | `dtype`, `error`, `sym` | element types, errors with their location, symbolic integers |
+//! | values | `axes`, `dtype`, `error`, `sym` | axes, element types, errors with their location, symbolic integers |
 //! | weights | `weights` | tensors in mapped files, and their bytes |
 
+pub mod axes;
 pub mod dtype;
 pub mod error;
 pub mod sym;

@@ -1,6 +1,7 @@
 //! Turns the examples of rules into models and compares them with PyTorch and ONNX Runtime, for `try` and the tests.
 
 mod build;
+mod call;
 mod judge;
 mod record;
 mod runtime;

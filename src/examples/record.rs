@@ -7,7 +7,8 @@ use aten2onnx_opmap::Checked;
 use aten2onnx_opmap::syntax::ast::{ExampleSize, ExampleValue};
 use aten2onnx_opmap::tree::{Example, Target};
 
-use super::build::{Built, is_dtype, lone_symbols, params};
+use super::build::Built;
+use super::call::{is_dtype, lone_symbols, params};
 
 /// An example with its models.
 #[derive(Debug, Serialize)]

@@ -36,22 +36,17 @@ pub fn for_runtime(
     runtime: Option<&Runtime>,
 ) -> Result<Option<ForRuntime>> {
     let reference = reference(example, checked, rules);
-    let Some(runtime) = runtime else {
-        let native = build::native(example, checked, rules)?;
-        return Ok(
-            native.map(|model| of(record::record(id, example, checked, vec![model], reference), None, Vec::new()))
-        );
+    let with = |models, refused, notes| {
+        let record = record::record(id, example, checked, models, reference);
+        Some(ForRuntime { record, refused, notes })
     };
-    Ok(Some(match build::for_runtime(example, checked, rules, runtime) {
-        Ok((model, notes)) => of(record::record(id, example, checked, vec![model], reference), None, notes),
-        Err(error) => {
-            of(record::record(id, example, checked, Vec::new(), reference), Some(error.to_string()), Vec::new())
-        }
-    }))
-}
-
-fn of(record: Record, refused: Option<String>, notes: Vec<String>) -> ForRuntime {
-    ForRuntime { record, refused, notes }
+    let Some(runtime) = runtime else {
+        return Ok(build::native(example, checked, rules)?.and_then(|model| with(vec![model], None, Vec::new())));
+    };
+    Ok(match build::for_runtime(example, checked, rules, runtime) {
+        Ok((model, notes)) => with(vec![model], None, notes),
+        Err(error) => with(Vec::new(), Some(error.to_string()), Vec::new()),
+    })
 }
 
 /// The model that the results of a lowering are compared with. Those of a map are compared with PyTorch.

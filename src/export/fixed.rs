@@ -1,6 +1,7 @@
 //! Makes symbolic sizes of a program numbers: `--dim s77=1` and `--static`; or one symbol of several, which a user gives the same name:
 //! `--dim s52=batch --dim s97=batch`. What follows from them is folded by the rules.
 
+use aten2onnx_core::axes::counted_from_start;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use aten2onnx_core::error::{Error, Result};
@@ -139,9 +140,7 @@ fn size_of(program: &Program, input: &str, axis: i64) -> Result<SymInt> {
         return Err(Error::unsupported(format!("the model has no tensor input `{input}`"))
             .help(format!("the model has {}", known.join(", "))));
     };
-    let rank = i64::try_from(tensor.sizes.len()).unwrap_or(i64::MAX);
-    let index = usize::try_from(if axis < 0 { axis.saturating_add(rank) } else { axis }).ok();
-    let size = index.and_then(|index| tensor.sizes.get(index));
+    let size = counted_from_start(axis, tensor.sizes.len()).and_then(|index| tensor.sizes.get(index));
     size.cloned().ok_or_else(|| Error::unsupported(format!("the input `{input}` has no axis {axis}")))
 }
 

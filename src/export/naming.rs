@@ -1,5 +1,6 @@
 //! Renames dimensions, inputs and outputs of a finished graph as the user requested.
 
+use aten2onnx_core::axes::counted_from_start;
 use std::collections::{BTreeSet, HashMap};
 
 use aten2onnx_core::error::{Error, Result};
@@ -53,7 +54,7 @@ fn symbol_of(graph: &Graph, input: &str, axis: i64) -> Result<String> {
         find(graph, &graph.body.inputs, input).ok_or_else(|| no_such(graph, &graph.body.inputs, "input", input))?;
     let ty = graph.ty(value);
     let shape = ty.shape().unwrap_or_default();
-    let index = usize::try_from(if axis < 0 { axis.saturating_add(shape.len() as i64) } else { axis }).ok();
+    let index = counted_from_start(axis, shape.len());
     let Some(size) = index.and_then(|index| shape.get(index)) else {
         return Err(Error::unsupported(format!("the input `{input}` has no axis {axis}: it is {ty}")));
     };

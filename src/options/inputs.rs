@@ -1,5 +1,6 @@
 //! Descriptions of inputs that a user gives for files that do not have them: `x:f32[batch,3,224,224]`.
 
+use aten2onnx_core::axes::counted_from_start;
 use std::fmt;
 use std::str::FromStr;
 
@@ -297,8 +298,8 @@ impl Spec {
     pub fn name_size(&mut self, path: &[String], axis: i64, name: &str) -> bool {
         let Some((first, rest)) = path.split_first() else {
             let Spec::Tensor(_, sizes) = self else { return false };
-            let axis = if axis < 0 { axis + sizes.len() as i64 } else { axis };
-            let Some(size) = usize::try_from(axis).ok().and_then(|axis| sizes.get_mut(axis)) else { return false };
+            let axis = counted_from_start(axis, sizes.len());
+            let Some(size) = axis.and_then(|axis| sizes.get_mut(axis)) else { return false };
             *size = Size::Named(name.to_owned());
             return true;
         };

@@ -1,5 +1,6 @@
 //! The call that is inferred: inputs, attributes, and outputs by the schema.
 
+use aten2onnx_core::axes::counted_from_start;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
@@ -261,12 +262,7 @@ impl<'a> Ctx<'a> {
 
     /// Normalizes an axis to count from the front.
     pub fn axis(&self, axis: i64, rank: usize) -> Result<usize> {
-        let signed = i64::try_from(rank).unwrap_or(i64::MAX);
-        let from_front = if axis < 0 { axis.checked_add(signed) } else { Some(axis) };
-        match from_front.and_then(|a| usize::try_from(a).ok()) {
-            Some(a) if a < rank => Ok(a),
-            _ => Err(self.error(format!("axis {axis} is out of range for rank {rank}"))),
-        }
+        counted_from_start(axis, rank).ok_or_else(|| self.error(format!("axis {axis} is out of range for rank {rank}")))
     }
 
     /// The attribute `axis`, counting from the front.

@@ -3,10 +3,11 @@
 //!
 //! It must not write a weight twice, nor change weights that must stay as they are.
 
+use aten2onnx_core::axes::counted_from_start;
 use std::sync::Arc;
 
 use super::rewriter::Rewriter;
-use aten2onnx_core::weights::{Joined, Storage, Weight, row_major};
+use aten2onnx_core::weights::{Joined, Weight};
 use aten2onnx_onnx::graph::{Node, Source, Value};
 
 pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
@@ -21,9 +22,7 @@ pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
 
 /// The axis of a Concat or a Split, counted from the start.
 fn axis_of(cx: &Rewriter<'_>, node: &Node, value: Value) -> Option<usize> {
-    let rank = i64::try_from(cx.rank(value)?).ok()?;
-    let axis = node.int("axis").unwrap_or(0);
-    usize::try_from(if axis < 0 { axis + rank } else { axis }).ok()
+    counted_from_start(node.int("axis").unwrap_or(0), cx.rank(value)?)
 }
 
 /// A weight that nothing else reads, or a part of one.
@@ -33,18 +32,7 @@ fn part(cx: &Rewriter<'_>, concat: &Node, value: Value) -> Option<Arc<Weight>> {
     }
     match cx.builder.source(value) {
         Source::Weight(weight) => Some(Arc::clone(weight)),
-        Source::Constant(constant) => {
-            let sizes = constant.sizes.clone();
-            let storage = Storage::Owned(constant.bytes().into());
-            Some(Arc::new(Weight {
-                name: String::new(),
-                dtype: constant.dtype,
-                strides: row_major(&sizes),
-                sizes,
-                offset: 0,
-                storage,
-            }))
-        }
+        Source::Constant(constant) => constant.to_weight("").map(Arc::new),
         Source::Input | Source::Node => part_of_split(cx, concat, value),
     }
 }

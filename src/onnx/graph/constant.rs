@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use aten2onnx_core::dtype::Dtype;
+use aten2onnx_core::weights::{Storage, Weight, row_major};
 
 /// A tensor in memory.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -36,6 +37,19 @@ impl Constant {
             Data::Bytes(bytes) => bytes,
             Data::Strings(_) => &[],
         }
+    }
+
+    /// A weight with the same bytes; None for strings.
+    pub fn to_weight(&self, name: &str) -> Option<Weight> {
+        let Data::Bytes(bytes) = &self.data else { return None };
+        Some(Weight {
+            name: name.to_owned(),
+            dtype: self.dtype,
+            sizes: self.sizes.clone(),
+            strides: row_major(&self.sizes),
+            offset: 0,
+            storage: Storage::Owned(Arc::clone(bytes)),
+        })
     }
 
     /// The number of elements; 0 if it overflows.

@@ -24,7 +24,7 @@ use crate::graph::{Attr, Body, Constant, Data, Graph, Node, Source, Type, Value}
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
-use aten2onnx_core::weights::{Storage, Weight, row_major};
+use aten2onnx_core::weights::Weight;
 
 /// Larger constants are written like weights.
 const INLINE: usize = 1024;
@@ -311,17 +311,7 @@ fn tensor(constant: &Constant, name: &str) -> Result<TensorProto> {
 }
 
 fn as_weight(constant: &Constant, name: &str) -> Result<Weight> {
-    let Data::Bytes(bytes) = &constant.data else {
-        return Err(Error::internal(format!("the constant `{name}` of strings has bytes")));
-    };
-    Ok(Weight {
-        name: name.to_owned(),
-        dtype: constant.dtype,
-        sizes: constant.sizes.clone(),
-        strides: row_major(&constant.sizes),
-        offset: 0,
-        storage: Storage::Owned(Arc::clone(bytes)),
-    })
+    constant.to_weight(name).ok_or_else(|| Error::internal(format!("the constant `{name}` of strings has bytes")))
 }
 
 /// The number of an element type in ONNX.

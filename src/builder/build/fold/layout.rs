@@ -3,6 +3,7 @@
 use super::permutation;
 use crate::build::Scalar;
 use crate::build::values::encode;
+use aten2onnx_core::axes::counted_from_start;
 use aten2onnx_onnx::graph::{Attr, Constant};
 
 /// The largest number of elements of a result.
@@ -81,14 +82,9 @@ pub(crate) fn transpose(x: &Constant, perm: Option<&Attr>) -> Option<Vec<u8>> {
     pick(x, strided_positions(&permuted, &steps, 0)?.into_iter())
 }
 
-fn axis_of(axis: i64, rank: usize) -> Option<usize> {
-    let rank = rank as i64;
-    usize::try_from(if axis < 0 { axis + rank } else { axis }).ok().filter(|a| (*a as i64) < rank)
-}
-
 pub(crate) fn concat(inputs: &[&Constant], axis: i64) -> Option<Vec<u8>> {
     let first = inputs.first()?;
-    let axis = axis_of(axis, first.sizes.len())?;
+    let axis = counted_from_start(axis, first.sizes.len())?;
     let outer = product(sizes(first)?.get(..axis)?)?;
     let mut bytes = Vec::new();
     if inputs.iter().all(|input| input.bytes().is_empty()) {
@@ -106,9 +102,10 @@ pub(crate) fn concat(inputs: &[&Constant], axis: i64) -> Option<Vec<u8>> {
 
 pub(crate) fn gather(x: &Constant, indices: &Constant, axis: i64) -> Option<Vec<u8>> {
     let sizes = sizes(x)?;
-    let axis = axis_of(axis, sizes.len())?;
+    let axis = counted_from_start(axis, sizes.len())?;
     let indices = encode::decode(indices.dtype, indices.bytes())?;
-    let indices: Vec<usize> = indices.iter().map(|i| axis_of(i.as_int()?, *sizes.get(axis)?)).collect::<Option<_>>()?;
+    let indices: Vec<usize> =
+        indices.iter().map(|i| counted_from_start(i.as_int()?, *sizes.get(axis)?)).collect::<Option<_>>()?;
     if x.bytes().is_empty() {
         return Some(Vec::new());
     }
@@ -134,7 +131,7 @@ pub(crate) fn slice(x: &Constant, bounds: &[&Constant], result: &[i64]) -> Optio
     let mut steps = strides(&sizes)?;
     let mut start = 0i64;
     for ((first, axis), step) in starts.iter().zip(&axes).zip(&by) {
-        let axis = axis_of(*axis, sizes.len())?;
+        let axis = counted_from_start(*axis, sizes.len())?;
         let size = *sizes.get(axis)? as i64;
         let last = if *step < 0 { size - 1 } else { size };
         let first = if *first < 0 { first.checked_add(size)? } else { *first }.clamp(0, last.max(0));

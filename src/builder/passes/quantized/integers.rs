@@ -3,6 +3,7 @@
 //!
 //! It must not read a weight that something else reads too: its bytes would be written twice.
 
+use aten2onnx_core::axes::counted_from_start;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -220,7 +221,7 @@ impl Reader<'_, '_> {
     fn gathered(&mut self, node: &Node, at: usize) -> Option<usize> {
         let from = self.cx.known_sizes(node.input(0)?)?;
         let axis = node.int("axis").unwrap_or(0);
-        let axis = usize::try_from(if axis < 0 { axis + from.len() as i64 } else { axis }).ok()?;
+        let axis = counted_from_start(axis, from.len())?;
         let size = *from.get(axis)?;
         let inner = from.get(axis + 1..)?.iter().product::<i64>().max(1);
         let place = match indices(self.cx, node.input(1)?, size) {
@@ -238,7 +239,7 @@ impl Reader<'_, '_> {
     /// Each element is taken from the part in which it lies; the others are read anywhere.
     fn joined(&mut self, node: &Node, sizes: &[i64], at: usize) -> Option<usize> {
         let axis = node.int("axis")?;
-        let axis = usize::try_from(if axis < 0 { axis + sizes.len() as i64 } else { axis }).ok()?;
+        let axis = counted_from_start(axis, sizes.len())?;
         let inner = sizes.get(axis + 1..)?.iter().product::<i64>().max(1);
         let size = *sizes.get(axis)?;
         let index = self.step(Step::Index { at, inner, size })?;

@@ -32,6 +32,7 @@ pub(super) use products::apply as products;
 pub(super) use raise::apply as raise;
 pub(super) use tables::apply as tables;
 
+use aten2onnx_core::axes::counted_from_start;
 use std::sync::Arc;
 
 use spread::Spread;
@@ -131,7 +132,7 @@ fn of_operator(cx: &Rewriter<'_>, node: &Node, sizes: &[i64]) -> Option<Dequanti
     };
     let rank = sizes.len();
     let axis = node.int("axis").unwrap_or(1);
-    let axis = usize::try_from(if axis < 0 { axis + rank as i64 } else { axis }).ok()?;
+    let axis = counted_from_start(axis, rank)?;
     let grid = match (scale.sizes.as_slice(), node.int("block_size").unwrap_or(0)) {
         ([] | [1], 0) => vec![1; rank],
         ([n], 0) if sizes.get(axis) == Some(n) => (0..rank).map(|i| if i == axis { *n } else { 1 }).collect(),

@@ -2,6 +2,7 @@
 
 use super::super::rewriter::Rewriter;
 use super::{aligned, integers};
+use aten2onnx_core::axes::counted_from_start;
 use aten2onnx_onnx::graph::{Node, Value};
 
 /// A value with one number for each block of a tensor, and the number of blocks along each of its axes.
@@ -32,7 +33,7 @@ fn gathered(cx: &Rewriter<'_>, node: &Node) -> Option<Spread> {
     let value = node.input(0)?;
     let grid = cx.known_sizes(value)?;
     let axis = node.int("axis").unwrap_or(0);
-    let axis = usize::try_from(if axis < 0 { axis + grid.len() as i64 } else { axis }).ok()?;
+    let axis = counted_from_start(axis, grid.len())?;
     let count = *grid.get(axis)?;
     let indices = integers::indices(cx, node.input(1)?, count)?;
     let length = (indices.len() as i64).checked_div(count).filter(|length| *length > 0)?;

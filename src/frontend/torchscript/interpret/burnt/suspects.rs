@@ -3,6 +3,7 @@
 use super::super::Interpreter;
 use crate::frontend::torchscript::literals::{argument, known_numbers, short, sizes_made};
 use crate::program::{Arg, Node};
+use aten2onnx_core::axes::counted_from_start;
 use aten2onnx_core::error::Error;
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::Type;
@@ -59,8 +60,7 @@ impl Interpreter<'_, '_> {
             Some(Arg::Int(axis)) => *axis,
             _ => 0,
         };
-        let axis = if axis < 0 { axis + sizes.len() as i64 } else { axis };
-        sizes.get(usize::try_from(axis).ok()?).cloned()
+        sizes.get(counted_from_start(axis, sizes.len())?).cloned()
     }
 
     /// The symbol that had this value in the example.
