@@ -291,6 +291,31 @@ fn provenance_is_as_much_as_asked_for_and_never_a_path() {
 }
 
 #[test]
+fn attributes_with_their_default_are_written_if_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.onnx");
+    let mut hand = Hand::default();
+    hand.0.opset = 18;
+    let x = hand.input("x", Type::sized(Dtype::Float32, &[2]));
+    let y = hand.node("LeakyRelu", &[x], "y", Type::sized(Dtype::Float32, &[2]));
+    let z = hand.node("Elu", &[y], "z", Type::sized(Dtype::Float32, &[2]));
+    hand.0.body.nodes[1].attrs.push(("alpha", Attr::Float(2.0)));
+    hand.0.body.outputs.push(z);
+    let attributes = |explicit_attributes| {
+        let options = ModelOptions { explicit_attributes, ..ModelOptions::default() };
+        write(&hand.0, &options, &path, ExternalData::Auto).unwrap();
+        let nodes = read(&path).graph.unwrap_or_default().node.into_iter();
+        let of = |node: aten2onnx_onnx::proto::NodeProto| {
+            node.attribute.iter().map(|attribute| (attribute.name().to_owned(), attribute.f())).collect::<Vec<_>>()
+        };
+        nodes.map(of).collect::<Vec<_>>()
+    };
+    let elu = vec![("alpha".to_owned(), 2.0)];
+    assert_eq!(attributes(false), [Vec::new(), elu.clone()]);
+    assert_eq!(attributes(true), [vec![("alpha".to_owned(), 0.01)], elu]);
+}
+
+#[test]
 fn dimensions_inputs_and_outputs_take_the_names_of_the_user() {
     let graph = model();
     let options = ModelOptions {

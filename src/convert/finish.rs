@@ -42,7 +42,13 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Exporte
     }
     let asked = options.output.ir.version(target_opset);
     let dims = options.output.target.iter().flat_map(|target| target.unnamed(&graph)).collect();
-    let named = ModelOptions { ir: asked, provenance: Provenance::Compact, dims, names: names.of };
+    let named = ModelOptions {
+        ir: asked,
+        provenance: Provenance::Compact,
+        dims,
+        names: names.of,
+        explicit_attributes: options.output.target.is_some_and(|target| target.explicit_attributes),
+    };
     let mut result = aten2onnx_onnx::model::build(&graph, &named)?;
     name_defaults(&mut result, &graph, &defaults);
     let kept: Vec<_> = functions.kept(model).cloned().collect();

@@ -178,7 +178,11 @@ pub(super) fn for_runtime(
     let graph = cx.finish_after(|builder| Passes::ALL.run(builder))?;
     runtime.check_dtypes(&graph)?;
     let dims = runtime.unnamed(&graph).into_iter().collect();
-    let built = written(&graph, opset, &ModelOptions { dims, ..ModelOptions::default() })?;
+    let built = written(
+        &graph,
+        opset,
+        &ModelOptions { dims, explicit_attributes: runtime.explicit_attributes, ..ModelOptions::default() },
+    )?;
     Ok((built, runtime.notes(&graph)))
 }
 

@@ -82,6 +82,7 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
         provenance: options.provenance,
         dims,
         names: naming::names(&graph, &options.input_names, &options.output_names)?,
+        explicit_attributes: options.output.target.is_some_and(|target| target.explicit_attributes),
     };
     let mut model = aten2onnx_onnx::model::build(&graph, &named)?;
     adapters::add_defaults(&mut model, &program, options.adapters.as_deref())

@@ -41,6 +41,8 @@ pub struct Target {
     pub most_weights: Option<u64>,
     /// Why it runs no model with local functions, if it runs none.
     pub lacks_functions: Option<&'static str>,
+    /// Whether it needs attributes that have their default.
+    pub explicit_attributes: bool,
     /// How it computes with quantized weights and activations.
     pub quantized: Quantized,
     /// Operators that are missing entirely.

@@ -21,6 +21,7 @@ use provenance::describe;
 pub use provenance::{METADATA_IR, Provenance, without_folders};
 
 use crate::graph::{Attr, Body, Constant, Data, Graph, Node, Source, Type, Value};
+use crate::schema;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
@@ -60,6 +61,8 @@ pub struct ModelOptions {
     pub dims: HashMap<String, SymInt>,
     /// Names of inputs and outputs in the model.
     pub names: HashMap<Value, String>,
+    /// Whether attributes with their default are written too.
+    pub explicit_attributes: bool,
 }
 
 /// Builds the messages of a graph.
@@ -156,7 +159,7 @@ impl Writer<'_> {
             name: Some(self.node_name(node, op_type)),
             op_type: Some(op_type.to_owned()),
             domain: Some(domain.to_owned()).filter(|domain| !domain.is_empty()),
-            attribute: node.attrs.iter().map(|(name, attr)| self.attribute(name, attr)).collect::<Result<_>>()?,
+            attribute: self.attributes(node)?,
             ..NodeProto::default()
         };
         if let Some(origin) = self.graph.provenance.get(node.origin as usize) {
@@ -166,6 +169,20 @@ impl Writer<'_> {
             }
         }
         Ok(proto)
+    }
+
+    /// The attributes of a node; also those with their default, if the runtime does not know it.
+    fn attributes(&self, node: &Node) -> Result<Vec<AttributeProto>> {
+        let mut written: Vec<AttributeProto> =
+            node.attrs.iter().map(|(name, attr)| self.attribute(name, attr)).collect::<Result<_>>()?;
+        let version = schema::find(node.op).and_then(|op| op.at(self.graph.opset));
+        let Some(version) = version.filter(|_| self.options.explicit_attributes) else { return Ok(written) };
+        for attribute in version.attributes {
+            if let Some(default) = attribute.default.filter(|_| node.attr(attribute.name).is_none()) {
+                written.push(self.attribute(attribute.name, &default.to_attr())?);
+            }
+        }
+        Ok(written)
     }
 
     fn node_name(&self, node: &Node, op_type: &str) -> String {

@@ -96,6 +96,9 @@ pub struct Release {
     pub most_weights: Option<u64>,
     /// Why it runs no model with local functions, if it runs none.
     pub lacks_functions: Option<String>,
+    /// Whether it needs attributes that have their default.
+    #[serde(default)]
+    pub explicit_attributes: bool,
     /// The bits of the integers that its own operator `MatMulNBits` multiplies with.
     #[serde(default)]
     pub matmul_nbits: Vec<u32>,
