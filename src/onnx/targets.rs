@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::facts::DEFAULT_OPSET;
-use crate::graph::{Graph, Source, Type};
+use crate::graph::{Graph, Source, Type, ValueInfo};
 use crate::model::Ir;
 
 include!(concat!(env!("OUT_DIR"), "/targets.rs"));
@@ -41,6 +41,8 @@ pub struct Target {
     pub most_weights: Option<u64>,
     /// Why it runs no model with local functions, if it runs none.
     pub lacks_functions: Option<&'static str>,
+    /// Whether float64 is computed in float32 where it has no kernel for it.
+    pub narrows_float64: bool,
     /// Whether it needs attributes that have their default.
     pub explicit_attributes: bool,
     /// How it computes with quantized weights and activations.
@@ -311,7 +313,15 @@ impl Target {
     /// What to know of a model in this runtime.
     pub fn notes(&self, graph: &Graph) -> Vec<String> {
         let warned = graph.warned.iter().map(|(what, count)| format!("{}: {what} ({count})", self.name()));
-        self.nan_note(graph).into_iter().chain(self.size_note(graph)).chain(warned).collect()
+        let notes = [self.nan_note(graph), self.size_note(graph), self.precision_note(graph)];
+        notes.into_iter().flatten().chain(warned).collect()
+    }
+
+    /// Whether what the model computes in float64 is computed in float32.
+    fn precision_note(&self, graph: &Graph) -> Option<String> {
+        let is_made = |info: &ValueInfo| matches!(info.source, Source::Node) && info.ty.dtype() == Dtype::Float64;
+        let note = || format!("{}: float64 is computed in float32 where the runtime has no kernel for it", self.name());
+        (self.narrows_float64 && graph.values.iter().any(is_made)).then(note)
     }
 
     /// Checks that the runtime supports the requested IR version.

@@ -31,6 +31,8 @@ pub(crate) struct Limits {
     pub(crate) exact_nan: bool,
     /// How the runtime computes with quantized weights and activations.
     pub(crate) quantized: Quantized,
+    /// Whether float64 is computed in float32 where the runtime has no kernel for it.
+    pub(crate) narrows_float64: bool,
     /// Whether nodes of a converted model also change where the runtime has no kernel.
     pub(crate) for_runtime: bool,
 }
@@ -122,6 +124,7 @@ impl Builder {
         target.forms.iter().for_each(|form| self.avoid_form(form));
         target.warns.iter().for_each(|form| self.limits.warns.entry(form.op).or_default().push(form));
         self.limits.quantized = target.quantized;
+        self.limits.narrows_float64 = target.narrows_float64;
         self.limits.for_runtime = true;
     }
 

@@ -73,7 +73,7 @@ fn integers_out_of_range_wrap_as_in_pytorch() {
     let mut cx = builder(26);
     let i = cx.input("i", Type::sized(Int32, &[2]));
     let y = one(&mut cx, "Add", vec![i.into(), i64::MAX.into()], vec![]);
-    assert_eq!(nodes(&finished(cx, &[y])), ["out0 = Add(i, const_int32_-1)"]);
+    assert_eq!(nodes(&finished(cx, &[y])), ["out0 = Add(i, const_int32_m1)"]);
 }
 
 #[test]
@@ -251,8 +251,8 @@ fn reshape_says_as_little_as_it_can() {
     assert_eq!(entries(&[s("n"), s("p"), n(12), k.clone()]).unwrap(), "same");
     assert_eq!(entries(&[s("n"), s("p"), n(-1), k.clone()]).unwrap(), "same");
     assert_eq!(entries(&[s("n"), s("p"), n(3), n(4), k.clone()]).unwrap(), "3 nodes");
-    assert_eq!(entries(&[n(1), &(&np * &k) * 12]).unwrap(), "list_1_-1");
-    assert_eq!(entries(&[n(-1), n(6)]).unwrap(), "list_-1_6");
+    assert_eq!(entries(&[n(1), &(&np * &k) * 12]).unwrap(), "list_1_m1");
+    assert_eq!(entries(&[n(-1), n(6)]).unwrap(), "list_m1_6");
     // `n` may be 0, so -1 would be ambiguous.
     assert_eq!(entries(&[s("n"), &(&s("p") * &k) * 12]).unwrap(), "8 nodes");
 }

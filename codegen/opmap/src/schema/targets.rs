@@ -96,6 +96,9 @@ pub struct Release {
     pub most_weights: Option<u64>,
     /// Why it runs no model with local functions, if it runs none.
     pub lacks_functions: Option<String>,
+    /// Whether float64 is computed in float32 where it has no kernel for it.
+    #[serde(default)]
+    pub narrows_float64: bool,
     /// Whether it needs attributes that have their default.
     #[serde(default)]
     pub explicit_attributes: bool,

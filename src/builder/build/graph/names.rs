@@ -126,7 +126,8 @@ impl Names<'_> {
     }
 }
 
-/// The name of a small constant: `const_3`, `list_0_32`, `const_float32_0.5`.
+/// The name of a small constant: `const_3`, `list_0_32`, `const_float32_0.5`; `list_m1` has -1. Tools that make identifiers of names drop
+/// a minus (burn-onnx 0.22), and would take -1 for 1.
 fn contents(constant: &Constant) -> Option<String> {
     if constant.sizes.len() > 1 || constant.len() > MAX_SPELLED {
         return None;
@@ -143,7 +144,7 @@ fn contents(constant: &Constant) -> Option<String> {
             Scalar::Float(x) => shortest(x, constant.dtype)?,
             _ => return None,
         };
-        name = format!("{name}_{text}");
+        name = format!("{name}_{}", text.replace('-', "m"));
     }
     Some(name).filter(|name| name.len() <= 48)
 }

@@ -135,10 +135,11 @@ impl Builder {
         self.limits.avoided.get(op).is_none_or(|avoided| avoided & (1 << dtype as u32) == 0)
     }
 
-    /// A wider dtype to compute in.
+    /// A wider dtype to compute in, or a narrower one if the runtime has no wide kernels.
     fn wider_kernel(&self, call: &Call, port: &Port, set: &TypeSet, dtype: Dtype) -> Option<Dtype> {
         let kernel = |to: &Dtype| set.has(*to) && (!is_variable(port, set) || self.has_kernel(call.op, *to));
-        wider(dtype).iter().copied().find(kernel).filter(|_| may_be_cast(call, port))
+        let narrower = (dtype == Dtype::Float64 && self.limits.narrows_float64).then_some(Dtype::Float32);
+        wider(dtype).iter().copied().chain(narrower).find(kernel).filter(|_| may_be_cast(call, port))
     }
 
     /// Two dtypes for one type variable are an error of the rule.
