@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use aten2onnx_builder::passes::Passes;
-use aten2onnx_builder::{Builder, In};
+use aten2onnx_builder::{Builder, In, Scalar};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::dtype::Dtype::{Bfloat16, Float16, Float32, Float64, Int64};
 use aten2onnx_core::error::Kind;
@@ -193,6 +193,18 @@ static OF_MATRICES: Avoid = Avoid {
 };
 
 #[test]
+fn constants_among_several_inputs_count() {
+    let kept = |target, limit: f64| {
+        let mut cx = builder(target, 18);
+        let x = input(&mut cx, "x", &[n(3)]);
+        let limit = cx.scalar(&Scalar::Float(limit), Float32).unwrap();
+        made(cx, "Max", vec![In::Values(vec![x, limit])], vec![]) == ["Max"]
+    };
+    assert!(!kept("litert", 1e-9) && !kept("litert", -1e-9), "they are taken for 0");
+    assert!(kept("litert", 0.0) && kept("litert", 1e-3) && kept("openvino", 1e-9));
+}
+
+#[test]
 fn what_nothing_replaces_is_refused_with_the_reason_of_the_runtime() {
     let nonzero = |opset: u32, sizes: &[SymInt]| {
         let mut cx = Rules::default().builder(opset);
@@ -209,7 +221,7 @@ fn what_nothing_replaces_is_refused_with_the_reason_of_the_runtime() {
     assert!(nonzero(12, &[n(2), n(3)]).is_ok(), "of another version");
 }
 
-static WITHOUT_DTYPES: Target = Target {
+const PLANTED: Target = Target {
     runtime: "planted",
     release: "1",
     what: "a runtime without some dtypes",
@@ -223,6 +235,8 @@ static WITHOUT_DTYPES: Target = Target {
     lacks_dtypes: &[Bfloat16],
     lacks_io_dtypes: &[Float16],
     most_weights: Some(1),
+    narrows_float64: false,
+    explicit_attributes: false,
     quantized: Quantized { matmul: &[], fast_matmul: &[], gather: &[], experts: &[], dynamic: false, unsigned: false },
     lacks: &[],
     avoids: &[
@@ -242,6 +256,13 @@ static WITHOUT_DTYPES: Target = Target {
     source: "a test",
 };
 
+static WITHOUT_DTYPES: Target = PLANTED;
+static NARROW: Target = Target {
+    narrows_float64: true,
+    avoids: &[Missing { op: "Floor", since: 13, dtypes: &[Float64], reason: "FLOAT64 is unsupported by op Floor" }],
+    ..PLANTED
+};
+
 #[test]
 fn a_dtype_that_nothing_replaces_is_refused() {
     let of = |opset: u32, op: &'static str, dtype: Dtype| {
@@ -259,6 +280,26 @@ fn a_dtype_that_nothing_replaces_is_refused() {
     assert_eq!(of(18, "NonZero", Float32).unwrap(), ["Cast", "NonZero"], "in a wider dtype");
     assert_eq!(of(20, "Gelu", Float32).unwrap(), ["Gelu"], "of another dtype");
     assert!(!of(20, "Gelu", Float64).unwrap().contains(&"Gelu"), "as in older opsets");
+}
+
+#[test]
+fn float64_is_computed_in_float32_if_the_runtime_has_nothing_wider() {
+    let of = |op: &'static str, dtype: Dtype| {
+        let mut cx = Rules::default().builder(18);
+        cx.set_target(&NARROW);
+        let x = cx.input("x", Type::tensor(dtype, vec![n(2)]));
+        let y = cx.node1(op, vec![x.into()], vec![]).unwrap();
+        finished(cx, y)
+    };
+    let narrow = of("Floor", Float64);
+    assert_eq!(ops(&narrow), ["Cast", "Floor", "Cast"]);
+    let note = "planted-1: float64 is computed in float32 where the runtime has no kernel for it".to_owned();
+    assert!(NARROW.notes(&narrow).contains(&note), "{:?}", NARROW.notes(&narrow));
+    assert!(!WITHOUT_DTYPES.notes(&narrow).iter().any(|text| text.contains("float64")));
+    assert_eq!(ops(&of("Ceil", Float64)), ["Ceil"], "of another operator");
+    let plain = of("Floor", Float32);
+    assert_eq!(ops(&plain), ["Floor"], "of another dtype");
+    assert!(!NARROW.notes(&plain).contains(&note));
 }
 
 #[test]

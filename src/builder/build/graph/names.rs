@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::build::Scalar;
 use crate::build::values::encode;
@@ -29,10 +29,10 @@ pub(crate) fn assign(graph: &mut Graph, hints: &[Hint], outputs: &[(Arc<str>, Va
     let initializers = std::mem::take(&mut graph.initializers);
     let mut names = Names { graph, hints, provenance: &provenance, values: Pool::default(), nodes: Pool::default() };
     for value in &body.inputs {
-        names.suggest(*value, "input");
+        names.keep(*value, "input");
     }
     for (value, (name, _)) in body.outputs.iter().zip(outputs) {
-        names.set(*value, name);
+        names.set(*value, |pool| pool.given(name));
     }
     for value in &initializers {
         names.initializer(*value);
@@ -52,20 +52,28 @@ struct Names<'a> {
 }
 
 impl Names<'_> {
-    fn set(&mut self, value: Value, name: &str) {
+    fn set(&mut self, value: Value, name: impl FnOnce(&mut Pool) -> String) {
         if let Some(info) = self.graph.values.get_mut(value.index())
             && info.name.is_empty()
         {
-            info.name = self.values.unique(name);
+            info.name = name(&mut self.values);
         }
     }
 
+    fn hint(&self, value: Value) -> Option<Arc<str>> {
+        self.hints.get(value.index()).and_then(|h| h.name.clone()).filter(|name| !name.is_empty())
+    }
+
+    /// Names a value after its hint, which may change.
     fn suggest(&mut self, value: Value, fallback: &str) {
-        let hint = self.hints.get(value.index()).and_then(|h| h.name.clone());
-        match hint.filter(|name| !name.is_empty()) {
-            Some(name) => self.set(value, &name),
-            None => self.set(value, fallback),
-        }
+        let hint = self.hint(value);
+        self.set(value, |pool| pool.unique(hint.as_deref().unwrap_or(fallback)));
+    }
+
+    /// The same for a value whose name people know.
+    fn keep(&mut self, value: Value, fallback: &str) {
+        let hint = self.hint(value);
+        self.set(value, |pool| pool.given(hint.as_deref().unwrap_or(fallback)));
     }
 
     /// Weights keep their names; small constants are named after their elements, other constants after their users'
@@ -73,7 +81,7 @@ impl Names<'_> {
     fn initializer(&mut self, value: Value) {
         let fallback = match &self.graph.info(value).source {
             Source::Constant(constant) => contents(constant),
-            _ => Some("weight".to_owned()),
+            _ => return self.keep(value, "weight"),
         };
         match fallback {
             Some(name) => self.suggest(value, &name),
@@ -100,7 +108,7 @@ impl Names<'_> {
         let place = origin.module.as_deref().filter(|m| !m.is_empty()).unwrap_or(&origin.node_name);
         let name = if place.is_empty() { op.to_owned() } else { format!("{place}/{op}") };
         if node.name.is_empty() {
-            node.name = self.nodes.unique(&name);
+            node.name = self.nodes.given(&name);
         }
         self.results(node, &base);
         for (_, attr) in &mut node.attrs {
@@ -165,29 +173,59 @@ fn shortest(x: f64, dtype: Dtype) -> Option<String> {
 /// Names in use.
 #[derive(Default)]
 struct Pool {
-    /// Each name with the number to try next as its suffix.
+    /// The names as they are.
+    exact: FxHashSet<String>,
+    /// The [`identifier`] of each with the number to try next as a suffix.
     taken: FxHashMap<String, u32>,
 }
 
 impl Pool {
-    /// The name, with a numeric suffix if it is taken.
+    /// The name as it is, unless it is taken. Names that people gave stay, even if they differ by a dot alone.
+    fn given(&mut self, name: &str) -> String {
+        if self.exact.contains(name) {
+            return self.unique(name);
+        }
+        self.taken.entry(identifier(name)).or_insert(1);
+        self.exact.insert(name.to_owned());
+        name.to_owned()
+    }
+
+    /// The name, with a numeric suffix if a tool might take it for another one.
     fn unique(&mut self, name: &str) -> String {
-        let Some(count) = self.taken.get_mut(name) else {
-            self.taken.insert(name.to_owned(), 1);
-            return name.to_owned();
-        };
+        let Some(count) = self.taken.get(&identifier(name)) else { return self.given(name) };
         let mut next = *count;
-        *count = count.saturating_add(1);
         loop {
             let candidate = format!("{name}_{next}");
-            if !self.taken.contains_key(&candidate) {
-                self.taken.insert(candidate.clone(), 1);
-                if let Some(count) = self.taken.get_mut(name) {
-                    *count = next.saturating_add(1);
-                }
-                return candidate;
-            }
             next = next.saturating_add(1);
+            if !self.taken.contains_key(&identifier(&candidate)) {
+                self.taken.insert(identifier(name), next);
+                return self.given(&candidate);
+            }
         }
     }
+}
+
+/// What tools that write code make of a name, such as burn-onnx 0.22: `relu_`, `Relu` and `relu` are one, and so are `relu__1` and `relu.1`.
+fn identifier(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    for c in name.chars() {
+        match c {
+            c if c.is_ascii_alphanumeric() => text.push(c.to_ascii_lowercase()),
+            _ if text.ends_with('_') => {}
+            _ => text.push('_'),
+        }
+    }
+    text.truncate(text.trim_end_matches('_').len());
+    text
+}
+
+#[test]
+fn names_that_tools_take_for_one_another_are_told_apart() {
+    let mut pool = Pool::default();
+    assert_eq!(pool.given("relu"), "relu");
+    assert_eq!(pool.unique("relu_"), "relu__1");
+    assert_eq!(pool.unique("Relu_1"), "Relu_1_1");
+    assert_eq!(pool.unique("relu"), "relu_2");
+    assert_eq!((pool.given("a.b"), pool.given("a_b")), ("a.b".to_owned(), "a_b".to_owned()), "names that people gave");
+    assert_eq!(pool.given("a.b"), "a.b_1");
 }
