@@ -7,6 +7,7 @@
 use crate::prepare::terms::{Given, NewCall};
 use crate::program::visit;
 use crate::program::{Arg, Graph, IntArg, Node, NodeOutput, Program};
+use aten2onnx_core::axes::counted_from_start;
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_rules::effects::{self, Call, When};
 
@@ -64,8 +65,7 @@ impl Splits<'_> {
         let dim = dim.unwrap_or(0);
         let size = |name: &String| {
             let sizes = &self.graph.tensors.get(name)?.sizes;
-            let axis = if dim < 0 { dim.checked_add(i64::try_from(sizes.len()).ok()?)? } else { dim };
-            sizes.get(usize::try_from(axis).ok()?).cloned()
+            sizes.get(counted_from_start(dim, sizes.len())?).cloned()
         };
         let [NodeOutput::Tensors(pieces)] = node.outputs.as_slice() else { return None };
         let lengths = pieces.iter().map(size).collect::<Option<Vec<SymInt>>>()?;

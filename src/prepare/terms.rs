@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::program::{Arg, IntArg, Node, NodeOutput, TensorMeta};
+use aten2onnx_core::axes::counted_from_start;
 use aten2onnx_rules::effects::{Call, Literal, Term};
 
 /// More than the dimensions of any tensor.
@@ -144,8 +145,7 @@ impl Given<'_> {
         let mut start = 0_i64;
         for (at, name) in names.iter().enumerate() {
             let sizes = &self.tensors.get(name)?.sizes;
-            let axis = if dim < 0 { dim.checked_add(i64::try_from(sizes.len()).ok()?)? } else { dim };
-            let length = sizes.get(usize::try_from(axis).ok()?)?.known()?;
+            let length = sizes.get(counted_from_start(dim, sizes.len())?)?.known()?;
             let end = start.checked_add(length)?;
             if at == index {
                 return Some((start, end));
@@ -175,11 +175,9 @@ fn known(arg: &Arg) -> Option<Vec<i64>> {
 }
 
 fn inverse_permutation(dims: &[i64]) -> Option<Vec<IntArg>> {
-    let rank = i64::try_from(dims.len()).ok()?;
     let mut inverse = vec![IntArg::Known(0); dims.len()];
     for (at, dim) in dims.iter().enumerate() {
-        let dim = if *dim < 0 { dim.checked_add(rank)? } else { *dim };
-        *inverse.get_mut(usize::try_from(dim).ok()?)? = IntArg::Known(i64::try_from(at).ok()?);
+        *inverse.get_mut(counted_from_start(*dim, dims.len())?)? = IntArg::Known(i64::try_from(at).ok()?);
     }
     Some(inverse)
 }

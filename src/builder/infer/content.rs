@@ -3,6 +3,7 @@
 //! A content is the list of elements of a tensor of int32, int64 or bool with at most one dimension. 32-bit integers
 //! are assumed not to overflow, because they are sizes and indices.
 
+use aten2onnx_core::axes::counted_from_start;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::Result;
 use aten2onnx_core::sym::SymInt;
@@ -269,8 +270,7 @@ fn repeated(list: &[SymInt], times: i64) -> Option<Content> {
 
 /// The element at an index; a negative one counts from the end.
 fn element(list: &[SymInt], index: i64) -> Option<&SymInt> {
-    let length = i64::try_from(list.len()).ok()?;
-    list.get(usize::try_from(if index < 0 { index.checked_add(length)? } else { index }).ok()?)
+    list.get(counted_from_start(index, list.len())?)
 }
 
 fn gather(c: &Ctx) -> Option<Content> {

@@ -5,6 +5,7 @@
 use rustc_hash::FxHashMap;
 
 use super::rewriter::Rewriter;
+use aten2onnx_core::axes::counted_from_start;
 use aten2onnx_onnx::graph::{Attr, Node, Value};
 
 /// The slices of each value and axis, collected before a round.
@@ -52,7 +53,7 @@ fn piece(cx: &Rewriter<'_>, node: &Node) -> Option<Piece> {
         return None;
     };
     let shape = cx.shape(x)?;
-    let axis = usize::try_from(if *axis < 0 { axis + shape.len() as i64 } else { *axis }).ok()?;
+    let axis = counted_from_start(*axis, shape.len())?;
     let size = shape.get(axis)?.known()?;
     let from_front = |n: i64| if n < 0 { n.saturating_add(size) } else { n }.clamp(0, size);
     let (start, end) = (from_front(*start), from_front(*end));

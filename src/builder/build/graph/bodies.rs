@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::build::{Builder, Form, In, Scope};
+use aten2onnx_core::axes::counted_from_start;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::graph::{Attr, Body, Node, Source, Type, Value};
@@ -275,9 +276,7 @@ fn replacement(places: &FxHashMap<Value, Value>, value: Value) -> Value {
 fn without_dim(ty: Type, axis: i64) -> Type {
     match ty {
         Type::Tensor { dtype, shape: Some(mut shape) } if !shape.is_empty() => {
-            let rank = shape.len() as i64;
-            let at = if axis < 0 { axis + rank } else { axis };
-            shape.remove(usize::try_from(at).unwrap_or(0).min(shape.len() - 1));
+            shape.remove(counted_from_start(axis, shape.len()).unwrap_or(0));
             Type::tensor(dtype, shape)
         }
         other => other,

@@ -370,12 +370,12 @@ impl Builder {
         call: &Call,
         run: impl FnOnce(&mut Builder) -> Result<Vec<Value>>,
     ) -> Result<Vec<Value>> {
-        if self.lowerings.depth >= MAX_DEPTH && self.has_target() {
-            // Two operators that are written by each other, of which the runtime has neither.
-            return Err(Error::unsupported(format!("what replaces `{}` leads back to it", call.op)));
-        }
         if self.lowerings.depth >= MAX_DEPTH {
-            return Err(self.fault(format!("the lowerings of `{}` are recursive", call.op)));
+            // With a target: two operators that are written by each other, of which the runtime has neither.
+            return Err(match self.has_target() {
+                true => Error::unsupported(format!("what replaces `{}` leads back to it", call.op)),
+                false => self.fault(format!("the lowerings of `{}` are recursive", call.op)),
+            });
         }
         self.lowerings.depth += 1;
         let result = run(self);

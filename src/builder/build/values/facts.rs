@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::build::Builder;
+use aten2onnx_core::axes::counted_from_start;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
@@ -33,12 +34,11 @@ impl Builder {
     /// One size; a negative `i` counts from the end. A 0-dim tensor counts as one dimension of size 1.
     pub fn dim(&self, value: Value, i: i64) -> Result<SymInt> {
         let shape = self.known_shape(value)?;
-        let rank = shape.len() as i64;
+        let rank = shape.len();
         if rank == 0 && (i == 0 || i == -1) {
             return Ok(SymInt::from(1));
         }
-        let index = usize::try_from(if i < 0 { i + rank } else { i }).ok();
-        let size = index.and_then(|i| shape.get(i));
+        let size = counted_from_start(i, rank).and_then(|index| shape.get(index));
         size.cloned().ok_or_else(|| Error::input(format!("a tensor of rank {rank} has no dimension {i}")))
     }
 

@@ -183,7 +183,7 @@ impl Reader<'_, '_> {
                     return None;
                 };
                 let from = self.cx.known_sizes(node.input(0)?)?;
-                let axis = usize::try_from(if *axis < 0 { axis + from.len() as i64 } else { *axis }).ok()?;
+                let axis = counted_from_start(*axis, from.len())?;
                 let size = *from.get(axis)?;
                 let start = if *start < 0 { start + size } else { *start }.clamp(0, size);
                 let strides = row_major(&from);

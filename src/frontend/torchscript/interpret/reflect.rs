@@ -9,6 +9,7 @@ use super::strides;
 use crate::frontend::torchscript::types::Type;
 use crate::frontend::torchscript::values::{CellData, Item, Sym, Tensor, Value};
 use crate::program::TensorMeta;
+use aten2onnx_core::axes::counted_from_start;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
@@ -194,9 +195,8 @@ fn entry(numbers: &[SymInt], dim: &Value) -> Result<SymInt> {
     let Value::Int(dim) = *dim else {
         return Err(Error::unsupported("the dimension is only known at run time"));
     };
-    let rank = numbers.len() as i64;
-    let at = usize::try_from(if dim < 0 { dim + rank } else { dim }).ok();
-    let found = at.and_then(|at| numbers.get(at)).cloned();
+    let rank = numbers.len();
+    let found = counted_from_start(dim, rank).and_then(|at| numbers.get(at)).cloned();
     found.ok_or_else(|| Error::input(format!("a tensor of rank {rank} has no dimension {dim}")))
 }
 

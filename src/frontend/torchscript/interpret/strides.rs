@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::program::{Arg, Node, TensorMeta};
+use aten2onnx_core::axes::counted_from_start;
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_rules::effects::{self, Sharing};
 
@@ -119,9 +120,7 @@ fn int(node: &Node, name: &str) -> Option<i64> {
 }
 
 fn axis(node: &Node, name: &str, rank: usize) -> Option<usize> {
-    let rank = i64::try_from(rank).ok()?;
-    let dim = int(node, name).unwrap_or(0);
-    usize::try_from(if dim < 0 { dim + rank } else { dim }).ok()
+    counted_from_start(int(node, name).unwrap_or(0), rank)
 }
 
 fn of_view(node: &Node, meta: &TensorMeta, sizes: &[SymInt]) -> Option<(Vec<SymInt>, SymInt)> {
@@ -132,9 +131,6 @@ fn of_view(node: &Node, meta: &TensorMeta, sizes: &[SymInt]) -> Option<(Vec<SymI
         "aten::transpose.int" | "aten::transpose_" | "aten::swapaxes" | "aten::swapdims" => {
             let names = if node.target.contains("swapaxes") { ("axis0", "axis1") } else { ("dim0", "dim1") };
             let (a, b) = (axis(node, names.0, rank)?, axis(node, names.1, rank)?);
-            if a >= rank || b >= rank {
-                return None;
-            }
             strides.swap(a, b);
         }
         "aten::t" | "aten::numpy_T" | "aten::mT" if rank <= 2 => strides.reverse(),
@@ -142,10 +138,7 @@ fn of_view(node: &Node, meta: &TensorMeta, sizes: &[SymInt]) -> Option<(Vec<SymI
             let dims = node.args.iter().find(|(name, _)| name == "dims").map(|(_, arg)| arg);
             let Some(Arg::Ints(dims)) = dims else { return None };
             let pick = |dim: &crate::program::IntArg| match dim {
-                crate::program::IntArg::Known(dim) => {
-                    let dim = if *dim < 0 { dim + i64::try_from(rank).ok()? } else { *dim };
-                    meta.strides.get(usize::try_from(dim).ok()?).cloned()
-                }
+                crate::program::IntArg::Known(dim) => meta.strides.get(counted_from_start(*dim, rank)?).cloned(),
                 crate::program::IntArg::Named(_) => None,
             };
             strides = dims.iter().map(pick).collect::<Option<_>>()?;

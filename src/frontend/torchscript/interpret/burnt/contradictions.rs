@@ -3,6 +3,7 @@
 use super::super::Interpreter;
 use crate::frontend::torchscript::literals::{argument, known, short};
 use crate::program::{Arg, Node};
+use aten2onnx_core::axes::counted_from_start;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
 
@@ -93,11 +94,10 @@ impl Interpreter<'_, '_> {
             Some(Arg::Int(axis)) => *axis,
             _ => 0,
         };
-        let axis = if axis < 0 { axis + first.len() as i64 } else { axis };
-        let axis = if short(&node.target) == "stack" { usize::MAX } else { usize::try_from(axis).ok()? };
+        let axis = if short(&node.target) == "stack" { None } else { Some(counted_from_start(axis, first.len())?) };
         rest.iter().filter(|sizes| sizes.len() == first.len()).find_map(|sizes| {
             let mut pairs = first.iter().zip(*sizes).enumerate();
-            let (_, (a, b)) = pairs.find(|(index, (a, b))| *index != axis && self.differ(a, b))?;
+            let (_, (a, b)) = pairs.find(|(index, (a, b))| Some(*index) != axis && self.differ(a, b))?;
             Some(self.burnt_in(node, [sizes, first], [a, b]))
         })
     }
