@@ -158,16 +158,13 @@ class Worker:
         return json.loads(line)
 
     def cpu_seconds(self):
-        """The processor time that the process and the children it waited for have used."""
-        return sum(map(int, self.stat()[11:15])) / os.sysconf("SC_CLK_TCK")
+        """The processor time that the process and those that it started have used, whether they run or it waited for them."""
+        states = [state for state in map(stat, filter(str.isdigit, os.listdir("/proc"))) if state and int(state[3]) == self.process.pid]
+        return sum(int(time) for state in states for time in state[11:15]) / os.sysconf("SC_CLK_TCK")
 
     def is_dead(self):
         """Whether the first thread ended. Others may hang, and keep the pipes open."""
-        return self.stat()[0] == "Z"
-
-    def stat(self):
-        """What Linux tells of the process, from its state on."""
-        return Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return stat(self.process.pid)[0] == "Z"
 
     def last_words(self):
         """Why the process ended: its exit code or signal, and the last lines that it printed."""
@@ -177,3 +174,11 @@ class Worker:
         panics = [index for index, line in enumerate(lines) if "panicked at" in line]
         told = lines[panics[0] : panics[0] + 2] if panics else lines[-4:]
         return f"the process ended ({how}){': ' if told else ''}{' | '.join(told)}"
+
+
+def stat(pid):
+    """What Linux tells of a process, from its state on, or None if there is no such process any more."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None

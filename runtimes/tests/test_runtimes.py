@@ -1,7 +1,9 @@
 """The harness tells what became of a model, and facts that are not true are found."""
 import os
-from dataclasses import replace
+import subprocess
+import time
 import tomllib
+from dataclasses import replace
 
 import numpy as np
 import onnx
@@ -124,6 +126,15 @@ def test_what_native_code_prints(tmp_path):
         os.write(1, b"\x1b[1;31mE\x1b[0m one\rtwo\n\n")
         os.write(2, b"three")
     assert printed.lines(tmp_path / "log") == ["E one", "two", "three"]
+
+
+def test_the_processor_time_of_compilers_counts(onnxruntime):
+    with Worker(onnxruntime) as worker:
+        worker.process = subprocess.Popen(["sh", "-c", "(while :; do :; done) & wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+        end = time.monotonic() + 60
+        while worker.cpu_seconds() < 0.2 and time.monotonic() < end:
+            time.sleep(0.05)
+        assert worker.cpu_seconds() >= 0.2, "the shell waits, but its child computes"
 
 
 def test_every_runtime_has_settings():
