@@ -316,6 +316,26 @@ fn attributes_with_their_default_are_written_if_asked_for() {
 }
 
 #[test]
+fn strides_of_each_axis_are_written_if_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.onnx");
+    let mut hand = Hand::default();
+    hand.0.opset = 18;
+    let x = hand.input("x", Type::sized(Dtype::Float32, &[1, 2, 5, 6]));
+    let y = hand.node("AveragePool", &[x], "y", Type::sized(Dtype::Float32, &[1, 2, 3, 5]));
+    hand.0.body.nodes[0].attrs.push(("kernel_shape", Attr::Ints(vec![3, 2])));
+    hand.0.body.outputs.push(y);
+    let strides = |explicit_attributes| {
+        let options = ModelOptions { explicit_attributes, ..ModelOptions::default() };
+        write(&hand.0, &options, &path, ExternalData::Auto).unwrap();
+        let node = read(&path).graph.unwrap_or_default().node.remove(0);
+        node.attribute.into_iter().find(|attribute| attribute.name() == "strides").map(|attribute| attribute.ints)
+    };
+    assert_eq!(strides(false), None);
+    assert_eq!(strides(true), Some(vec![1, 1]), "schemas say in their text alone that strides are 1");
+}
+
+#[test]
 fn dimensions_inputs_and_outputs_take_the_names_of_the_user() {
     let graph = model();
     let options = ModelOptions {

@@ -177,9 +177,10 @@ impl Writer<'_> {
             node.attrs.iter().map(|(name, attr)| self.attribute(name, attr)).collect::<Result<_>>()?;
         let version = schema::find(node.op).and_then(|op| op.at(self.graph.opset));
         let Some(version) = version.filter(|_| self.options.explicit_attributes) else { return Ok(written) };
-        for attribute in version.attributes {
-            if let Some(default) = attribute.default.filter(|_| node.attr(attribute.name).is_none()) {
-                written.push(self.attribute(attribute.name, &default.to_attr())?);
+        for attribute in version.attributes.iter().filter(|attribute| node.attr(attribute.name).is_none()) {
+            let default = attribute.default.map(|default| default.to_attr());
+            if let Some(default) = default.or_else(|| along_each_axis(node, attribute.name)) {
+                written.push(self.attribute(attribute.name, &default)?);
             }
         }
         Ok(written)
@@ -298,6 +299,12 @@ impl Writer<'_> {
         let renamed = size.substitute(&self.options.dims);
         Some(renamed.known().map_or_else(|| DimParam(renamed.to_string()), DimValue))
     }
+}
+
+/// A default that depends on the kernel, so that schemas have it in their text only.
+fn along_each_axis(node: &Node, name: &str) -> Option<Attr> {
+    let kernel = node.ints("kernel_shape").filter(|_| matches!(name, "strides" | "dilations"))?;
+    Some(Attr::Ints(vec![1; kernel.len()]))
 }
 
 fn has_rank(ty: &Type) -> bool {

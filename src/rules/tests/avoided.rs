@@ -368,6 +368,21 @@ fn forms_that_stay_are_told() {
 }
 
 #[test]
+fn outputs_that_nothing_uses_are_not_told() {
+    let notes = |places: bool| {
+        let mut cx = builder("iree", 18);
+        let x = input(&mut cx, "x", &[n(1), n(2), n(8), n(8)]);
+        let pool = cx.node("MaxPool", vec![x.into()], vec![("kernel_shape", Attr::Ints(vec![3, 3]))], 2).unwrap();
+        if places {
+            cx.output("places", pool[1]);
+        }
+        targets::find("iree").unwrap().notes(&finished(cx, pool[0]))
+    };
+    assert!(!notes(false).iter().any(|note| note.contains("indices")), "{:?}", notes(false));
+    assert!(notes(true).iter().any(|note| note.contains("`MaxPool` with outputs > 1")), "{:?}", notes(true));
+}
+
+#[test]
 fn operators_that_lose_nan_are_told() {
     let mut cx = Rules::default().builder(18);
     let x = input(&mut cx, "x", &[n(2)]);

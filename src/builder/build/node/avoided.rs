@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 use crate::build::node::lowerings::{AVOIDED, Difference, Lowering};
 use crate::build::{Builder, Call};
@@ -73,10 +73,14 @@ impl Builder {
 
     /// What to know of nodes in the runtime, and of how many of those that are left.
     pub(crate) fn warned(&self, body: &Body) -> BTreeMap<String, usize> {
-        let mut left = FxHashSet::default();
-        body.visit(&mut |node| left.extend(node.outputs.iter().flatten().copied()));
+        let mut left = FxHashMap::default();
+        body.visit(&mut |node| {
+            let used = node.outputs.iter().flatten();
+            left.extend(used.clone().map(|value| (*value, used.clone().count())));
+        });
+        let is_left = |value: &Value, form: &Avoid| left.get(value).is_some_and(|used| has_outputs(form, *used));
         let mut found = BTreeMap::new();
-        for (_, form) in self.lowerings.warned.iter().filter(|(value, _)| left.contains(value)) {
+        for (_, form) in self.lowerings.warned.iter().filter(|(value, form)| is_left(value, form)) {
             *found.entry(format!("`{}`{}: {}", form.op, conditions_of(form), form.reason)).or_default() += 1;
         }
         found
@@ -306,6 +310,14 @@ impl Builder {
             }
         }
     }
+}
+
+/// Whether a form is one of nodes with so many used outputs.
+fn has_outputs(form: &Avoid, used: usize) -> bool {
+    form.conditions.iter().all(|condition| match condition {
+        Condition::Outputs(comparison, count) => comparison.holds(&as_number(used), count),
+        _ => true,
+    })
 }
 
 /// Whether an entry is about a version.
