@@ -50,7 +50,8 @@ def main():
 def act(args, runtime):
     file = args.file or TARGETS / f"{runtime.name}.toml"
     judged = judge.judged(args.only, None if args.forms and facts_file.EXAMPLE not in args.forms else args.exporter)
-    cases = list(measure.sample(judged, args.sample, args.forms, args.opset, args.dtypes))
+    lacks_io = runtime.settings.get("lacks_io_dtypes", [])
+    cases = [case for case in measure.sample(judged, args.sample, args.forms, args.opset, args.dtypes) if not measure.has_outside(case, lacks_io)]
     if args.fresh:
         measure.kept(runtime).unlink(missing_ok=True)
     results = measure.measure(runtime, cases, args.seconds, say=lambda line: print(line, file=sys.stderr, flush=True))
@@ -74,7 +75,7 @@ def act(args, runtime):
         others = {case.op for case in judged if case.form not in facts_file.WRITTEN}
         facts = facts_file.merge(file, results, {case.op for case in cases if case.form == facts_file.EXPORTED} - others, args.forms)
         packages += f". The other forms were {source_of(file)}"
-    file.write_text(facts_file.write(runtime.name, what, release, limits, command(args), packages, facts, before, refresh=f"python runtimes/facts.py {args.runtime}" if is_update(args, before) else None))
+    file.write_text(facts_file.write(runtime.name, what, release, limits, command(args), packages, facts, before, refresh=f"python runtimes/facts.py {args.runtime}" if is_update(args, before) else None, lacks_io=lacks_io))
     print(f"{file.name}: {len(cases)} cases; without {len(facts['lacks'])} operators, {len(facts['dtypes'])} entries of dtypes, {len(facts['forms'])} of forms")
     return 0
 

@@ -173,7 +173,7 @@ def short(reason):
     return reason if len(reason) <= 160 else reason[:60] + " ... " + reason[-95:]
 
 
-def write(runtime, what, release, limits, command, packages, facts, before="", refresh=None):
+def write(runtime, what, release, limits, command, packages, facts, before="", refresh=None, lacks_io=()):
     """The text of the file. What people wrote stays as it was `before`."""
     keys, tables = by_hand(before)
     lines = [
@@ -183,7 +183,7 @@ def write(runtime, what, release, limits, command, packages, facts, before="", r
         f"runtime = {text(runtime)}",
         f"what = {text(what)}",
         "",
-        *release_lines(release, limits, f"measured: {command}, with {packages}", facts, keys),
+        *release_lines(release, limits, f"measured: {command}, with {packages}", facts, keys, lacks_io),
     ]
     return "\n".join([*lines, *tables]) + "\n"
 

@@ -96,6 +96,11 @@ def sample(cases, count, forms, opset, dtypes=None):
             yield case
 
 
+def has_outside(case, dtypes):
+    """Whether an input of the model or an output that is right has one of these dtypes."""
+    return any(array.dtype.name in dtypes for array in [*case.inputs.values(), *(case.expected or [])])
+
+
 def in_force(op, opset):
     try:
         return onnx.defs.get_schema(op, opset, "").since_version
