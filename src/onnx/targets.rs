@@ -158,6 +158,8 @@ pub enum State {
     Sized,
     /// It is neither constant nor follows from sizes: elements of tensors decide it.
     Data,
+    /// Another input has a size where it has 1 or no dimension.
+    Broadcast,
 }
 
 /// An input or attribute by its name in the schema.

@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 import onnx2tf
 import signature
-from ai_edge_litert.interpreter import Interpreter
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 # What the converter computes with in place of a dtype.
 REPLACED = {"float16": "float32", "float64": "float32"}
@@ -28,9 +28,35 @@ def load(path, inputs):
     model = signature.for_shapes(onnx.load(path), {name: array.shape for name, array in inputs.items()})
     declared = signature.of_graph(model.graph)
     with tempfile.TemporaryDirectory(dir=".") as folder:
-        interpreter = Interpreter(model_path=str(convert(model, list(declared.inputs), folder)), num_threads=1)
-    interpreter.allocate_tensors()
-    return declared, interpreter.get_signature_runner()
+        converted = convert(model, list(declared.inputs), folder).read_bytes()
+    return Model(declared, converted)
+
+
+class Model:
+    """A converted model. XNNPACK computes what it can. A model that it refuses is computed by LiteRT's own kernels alone: it takes no
+    sizes that follow from elements.
+    """
+
+    def __init__(self, declared, converted):
+        self.declared, self.converted = declared, converted
+        try:
+            self.start(OpResolverType.AUTO)
+        except RuntimeError as error:
+            self.start_without_xnnpack(error)
+
+    def start(self, resolver):
+        self.interpreter = Interpreter(model_content=self.converted, num_threads=1, experimental_op_resolver_type=resolver)
+        self.interpreter.allocate_tensors()
+        self.runner = self.interpreter.get_signature_runner()
+
+    def start_without_xnnpack(self, error):
+        if "delegate" not in str(error):
+            raise error
+        self.start(OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES)
+
+    def outputs(self, inputs):
+        details = self.runner.get_input_details()
+        return self.runner(**{name: signature.converted(inputs[name], np.dtype(detail["dtype"]), REPLACED) for name, detail in details.items()})
 
 
 def convert(model, inputs, folder):
@@ -50,10 +76,12 @@ def convert(model, inputs, folder):
 
 
 def run(model, inputs):
-    declared, runner = model
-    given = {name: signature.converted(inputs[name], np.dtype(detail["dtype"]), REPLACED) for name, detail in runner.get_input_details().items()}
-    found = runner(**given)
-    return [as_declared(found[name], tensor) for name, tensor in declared.outputs.items()]
+    try:
+        found = model.outputs(inputs)
+    except RuntimeError as error:
+        model.start_without_xnnpack(error)
+        found = model.outputs(inputs)
+    return [as_declared(found[name], tensor) for name, tensor in model.declared.outputs.items()]
 
 
 def as_declared(array, tensor):

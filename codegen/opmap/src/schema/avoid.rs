@@ -93,6 +93,8 @@ pub enum State {
     Sized,
     /// It is neither constant nor follows from sizes: elements of tensors decide it.
     Data,
+    /// Another input has a size where it has 1 or no dimension.
+    Broadcast,
 }
 
 /// An input or attribute, without the suffix of the latter.
@@ -194,6 +196,7 @@ fn condition(text: &str, versions: &[&Version], onnx: &OnnxSchemas) -> Result<Co
                 "empty" => State::Empty,
                 "sized" => State::Sized,
                 "data" => State::Data,
+                "broadcast" => State::Broadcast,
                 other => return Err(wrong(unknown(other))),
             };
             let name = name(argument, versions).map_err(wrong)?;
@@ -238,7 +241,7 @@ fn condition(text: &str, versions: &[&Version], onnx: &OnnxSchemas) -> Result<Co
 
 fn unknown(function: &str) -> String {
     format!(
-        "there is no `{function}`, only given, computed, constant, folded, empty, sized, data, symbolic, filled, open, rank, length, first, last, made_by and dtype"
+        "there is no `{function}`, only given, computed, constant, folded, empty, sized, data, broadcast, symbolic, filled, open, rank, length, first, last, made_by and dtype"
     )
 }
 

@@ -35,6 +35,8 @@ pub(crate) struct ValueData {
     pub(crate) origin: u32,
     /// The value that a wrapped number duplicates; only rules see the wrapped one.
     pub(crate) stands_for: Option<Value>,
+    /// It is a constant or a weight, or follows from these alone.
+    pub(crate) is_folded: bool,
 }
 
 /// A graph or body under construction. Its caches are visible in nested scopes.
@@ -74,7 +76,8 @@ impl Builder {
         let value = Value::new(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
         let origin = self.origins.current;
         let (items, packed, name, stands_for) = (None, None, None, None);
-        let data = ValueData { ty, source, content, items, packed, name, scope, origin, stands_for };
+        let is_folded = matches!(source, Source::Constant(_) | Source::Weight(_));
+        let data = ValueData { ty, source, content, items, packed, name, scope, origin, stands_for, is_folded };
         self.values.push(data);
         value
     }

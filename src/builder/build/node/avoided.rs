@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::build::node::lowerings::{AVOIDED, Difference, Lowering};
 use crate::build::{Builder, Call};
+use aten2onnx_core::axes::counted_from_start;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
@@ -18,9 +19,6 @@ use aten2onnx_onnx::targets::{Avoid, Condition, Missing, Name, State};
 /// Every form of an operator: what tests avoid, to compare a `lower OP avoided` with the operator.
 pub(crate) static EVERY_FORM: Avoid =
     Avoid { op: "", since: &[], when: &[], conditions: &[], reason: "it is being tested", seen_in: "" };
-
-/// How many nodes are followed to the constants that a value follows from.
-const FOLDED_DEPTH: usize = 4;
 
 /// How many steps are taken to the sizes that a value follows from.
 const SIZED_STEPS: usize = 64;
@@ -159,7 +157,7 @@ impl Builder {
     fn holds(&self, condition: &Condition, call: &Call) -> bool {
         match condition {
             Condition::Is(State::Given, Name::Attribute(name)) => call.attr(name).is_some(),
-            Condition::Is(state, name) => self.inputs_named(*name, call).iter().any(|value| self.is(*state, *value)),
+            Condition::Is(state, name) => self.inputs_named(*name, call).iter().any(|value| self.is(*state, *value, call)),
             Condition::Rank(name, comparison, rank) => {
                 let ranks = self.inputs_named(*name, call).into_iter().filter_map(|value| self.rank(value).ok());
                 comparison.holds_for(&ranks.collect::<Vec<_>>(), rank)
@@ -212,12 +210,12 @@ impl Builder {
         }
     }
 
-    fn is(&self, state: State, value: Value) -> bool {
+    fn is(&self, state: State, value: Value, call: &Call) -> bool {
         match state {
             State::Given => true,
-            State::Computed => !self.is_stored(value),
-            State::Constant => self.is_stored(value),
-            State::Folded => self.is_folded(value, FOLDED_DEPTH),
+            State::Computed => !self.is_joined(value),
+            State::Constant => self.is_joined(value),
+            State::Folded => self.data(value).is_folded,
             State::Symbolic => {
                 self.shape(value).map_or(true, |sizes| sizes.iter().any(|size: &SymInt| size.known().is_none()))
             }
@@ -231,7 +229,16 @@ impl Builder {
             State::Filled => self.operator_of(value) == Some("ConstantOfShape"),
             State::Sized => self.is_sized(value),
             State::Data => !self.is_stored(value) && !self.is_sized(value),
+            State::Broadcast => call.inputs.iter().flatten().any(|other| self.is_smaller(value, *other)),
         }
+    }
+
+    /// Whether a value has 1 or no dimension where the other has another size.
+    fn is_smaller(&self, value: Value, other: Value) -> bool {
+        let (Ok(sizes), Ok(others)) = (self.shape(value), self.shape(other)) else { return false };
+        let is_one = |size: Option<&SymInt>| size.is_none_or(|size| size.known() == Some(1));
+        let mut others = others.iter().rev().enumerate();
+        others.any(|(i, other)| !is_one(Some(other)) && is_one(sizes.iter().rev().nth(i)))
     }
 
     /// The number of elements of a value of one dimension.
@@ -262,14 +269,24 @@ impl Builder {
         matches!(self.data(value).source, Source::Constant(_) | Source::Weight(_))
     }
 
-    /// Whether a value follows from constants and weights alone, by no more than so many nodes.
-    fn is_folded(&self, value: Value, depth: usize) -> bool {
+    /// Whether passes make one weight of a value: of parts of weights that a Concat puts one after the other.
+    fn is_joined(&self, value: Value) -> bool {
         if self.is_stored(value) {
             return true;
         }
-        self.node_of_output(value)
-            .filter(|node| depth > 0 && node.inputs.iter().flatten().count() > 0)
-            .is_some_and(|node| node.inputs.iter().flatten().all(|input| self.is_folded(*input, depth - 1)))
+        let Some(node) = self.node_of_output(value).filter(|_| self.data(value).is_folded) else { return false };
+        match node.op {
+            "Slice" | "Split" | "Squeeze" | "Unsqueeze" => node.input(0).is_some_and(|whole| self.is_joined(whole)),
+            "Concat" => self.is_first_axis(node, value) && node.inputs.iter().flatten().all(|part| self.is_joined(*part)),
+            _ => false,
+        }
+    }
+
+    /// Whether all dimensions before the axis of a node have one element.
+    fn is_first_axis(&self, node: &Node, value: Value) -> bool {
+        let Ok(sizes) = self.shape(value) else { return false };
+        let axis = counted_from_start(node.int("axis").unwrap_or(0), sizes.len());
+        axis.is_some_and(|axis| sizes.iter().take(axis).all(|size| size.known() == Some(1)))
     }
 
     /// Whether a value is not constant, and follows from sizes and constants by 64-bit integers alone, by a few nodes.

@@ -123,6 +123,14 @@ impl Builder {
         Ok(types)
     }
 
+    /// Whether the outputs follow from constants and weights alone. A body may read any value.
+    fn is_folded_call(&self, call: &Call, attrs: &[(&'static str, Attr)]) -> bool {
+        let mut inputs = call.inputs.iter().flatten().peekable();
+        inputs.peek().is_some()
+            && inputs.all(|input| self.data(*input).is_folded)
+            && !attrs.iter().any(|(_, attr)| matches!(attr, Attr::Graph(_)))
+    }
+
     fn push(
         &mut self,
         call: Call,
@@ -131,10 +139,12 @@ impl Builder {
         contents: &[Option<Vec<SymInt>>],
     ) -> Vec<Value> {
         self.trace.event(Event::Node(call.op));
+        let is_folded = self.is_folded_call(&call, &attrs);
         let mut values = Vec::with_capacity(types.len());
         for (ty, content) in types.into_iter().zip(contents) {
             let value = self.add_value(ty, Source::Node, content.as_deref().map(Into::into));
             self.bind_sizes(value, false);
+            self.data_mut(value).is_folded = is_folded;
             values.push(value);
         }
         let node = Node {
