@@ -205,13 +205,19 @@ def without_functions(worker, path):
 
 
 def multiplies(worker, path, dtype):
-    """Whether the runtime runs a product of matrices in a dtype, with a weight of it, between inputs and outputs of float32."""
+    """Whether the runtime runs a product of matrices in a dtype, with a weight and a number of it, between inputs and outputs of float32."""
     values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 2]) for name in "xy"]
-    values_of_weight = np.array([1, 2, 3, 4], helper.tensor_dtype_to_np_dtype(dtype))
-    weight = helper.make_tensor("w", dtype, [2, 2], values_of_weight.tobytes(), raw=True)
-    nodes = [helper.make_node("Cast", ["x"], ["a"], to=dtype), helper.make_node("MatMul", ["a", "w"], ["b"]), helper.make_node("Cast", ["b"], ["y"], to=TensorProto.FLOAT)]
-    graph = helper.make_graph(nodes, "main", values[:1], values[1:], [weight])
+    numbers = np.array([1, 2, 3, 4], helper.tensor_dtype_to_np_dtype(dtype))
+    weight = helper.make_tensor("w", dtype, [2, 2], numbers.tobytes(), raw=True)
+    factor = helper.make_tensor("s", dtype, [], numbers[1:2].tobytes(), raw=True)
+    nodes = [
+        helper.make_node("Cast", ["x"], ["a"], to=dtype),
+        helper.make_node("MatMul", ["a", "w"], ["b"]),
+        helper.make_node("Mul", ["b", "s"], ["c"]),
+        helper.make_node("Cast", ["c"], ["y"], to=TensorProto.FLOAT),
+    ]
+    graph = helper.make_graph(nodes, "main", values[:1], values[1:], [weight, factor])
     path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8).SerializeToString())
     x = np.array([[1, 2], [0, 4]], "float32")
     result = worker.run(path, {"x": x})
-    return result.verdict == "ran" and verdict.compare(result.outputs, [x @ np.array([[1, 2], [3, 4]], "float32")])[0] == "right"
+    return result.verdict == "ran" and verdict.compare(result.outputs, [x @ np.array([[2, 4], [6, 8]], "float32")])[0] == "right"

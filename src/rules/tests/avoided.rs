@@ -1,13 +1,15 @@
 //! Forms of operators that a runtime lacks or gets wrong are replaced, or refused with its reason.
 #![allow(clippy::unwrap_used)]
 
+use std::sync::Arc;
+
 use aten2onnx_builder::passes::Passes;
 use aten2onnx_builder::{Builder, In, Scalar};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::dtype::Dtype::{Bfloat16, Float16, Float32, Float64, Int64};
 use aten2onnx_core::error::Kind;
 use aten2onnx_core::sym::SymInt;
-use aten2onnx_onnx::graph::{Attr, Graph, Type, Value};
+use aten2onnx_onnx::graph::{Attr, Constant, Graph, Type, Value};
 use aten2onnx_onnx::targets::{self, Avoid, Comparison, Condition, Missing, Name, Quantized, Target};
 use aten2onnx_rules::Rules;
 
@@ -19,6 +21,13 @@ fn builder(target: &str, opset: u32) -> Builder {
 
 fn input(cx: &mut Builder, name: &str, sizes: &[SymInt]) -> Value {
     cx.input(name, Type::tensor(Float32, sizes.to_vec()))
+}
+
+/// Each is another weight.
+fn weight(cx: &mut Builder, sizes: &[i64]) -> Value {
+    let count: i64 = sizes.iter().product();
+    let weight = Constant::new(Float32, sizes.to_vec(), vec![0; 4 * count as usize]);
+    cx.weight(Arc::new(weight.to_weight("w").unwrap()))
 }
 
 fn finished(mut cx: Builder, output: Value) -> Graph {
@@ -191,6 +200,42 @@ static OF_MATRICES: Avoid = Avoid {
     reason: "the process ends (SIGSEGV)",
     seen_in: "1.2",
 };
+
+#[test]
+fn constants_that_stretch_each_other_are_expanded_before() {
+    let sub = |sizes: [&[SymInt]; 2], op: &'static str| {
+        let mut cx = builder("burn", 18);
+        let folded = sizes.map(|sizes| {
+            let weight = weight(&mut cx, &sizes.iter().filter_map(SymInt::known).collect::<Vec<_>>());
+            cx.node1("Sqrt", vec![weight.into()], vec![]).unwrap()
+        });
+        made(cx, op, folded.map(In::from).to_vec(), vec![])
+    };
+    let (row, column): (&[SymInt], &[SymInt]) = (&[n(2), n(1), n(3)], &[n(2), n(3), n(1)]);
+    for op in ["Add", "Sub", "Mul", "Div"] {
+        assert_eq!(sub([row, column], op), ["Sqrt", "Sqrt", "Expand", op]);
+        assert_eq!(sub([row, &[n(2), n(1), n(1)]], op), ["Sqrt", "Sqrt", op], "only one is stretched");
+    }
+}
+
+#[test]
+fn parts_of_weights_that_passes_join_are_constant() {
+    let conv = |make: &dyn Fn(&mut Builder) -> Value| {
+        let mut cx = builder("litert", 18);
+        let x = input(&mut cx, "x", &[n(2), n(3), n(4), n(4)]);
+        let w = make(&mut cx);
+        made(cx, "Conv", vec![x.into(), w.into()], vec![]).contains(&"Conv")
+    };
+    let joined = |cx: &mut Builder, axis: i64| {
+        let sizes = [[1, 3, 1, 1], [3, 1, 1, 1]][usize::from(axis > 0)];
+        let parts = (0..3).map(|_| weight(cx, &sizes)).collect();
+        cx.node1("Concat", vec![In::Values(parts)], vec![("axis", Attr::Int(axis))]).unwrap()
+    };
+    assert!(conv(&|cx| weight(cx, &[2, 3, 1, 1])));
+    assert!(conv(&|cx| joined(cx, 0)));
+    assert!(!conv(&|cx| joined(cx, 1)), "its rows alternate");
+    assert!(!conv(&|cx| input(cx, "w", &[n(2), n(3), n(2), n(2)])));
+}
 
 #[test]
 fn constants_among_several_inputs_count() {

@@ -76,9 +76,11 @@ impl Builder {
             let used = node.outputs.iter().flatten();
             left.extend(used.clone().map(|value| (*value, used.clone().count())));
         });
-        let is_left = |value: &Value, form: &Avoid| left.get(value).is_some_and(|used| has_outputs(form, *used));
+        let used = |values: &[Value]| values.iter().find_map(|value| left.get(value));
         let mut found = BTreeMap::new();
-        for (_, form) in self.lowerings.warned.iter().filter(|(value, form)| is_left(value, form)) {
+        let is_left =
+            |(values, form): &&(Vec<Value>, &'static Avoid)| used(values).is_some_and(|used| has_outputs(form, *used));
+        for (_, form) in self.lowerings.warned.iter().filter(is_left) {
             *found.entry(format!("`{}`{}: {}", form.op, conditions_of(form), form.reason)).or_default() += 1;
         }
         found
@@ -157,7 +159,9 @@ impl Builder {
     fn holds(&self, condition: &Condition, call: &Call) -> bool {
         match condition {
             Condition::Is(State::Given, Name::Attribute(name)) => call.attr(name).is_some(),
-            Condition::Is(state, name) => self.inputs_named(*name, call).iter().any(|value| self.is(*state, *value, call)),
+            Condition::Is(state, name) => {
+                self.inputs_named(*name, call).iter().any(|value| self.is(*state, *value, call))
+            }
             Condition::Rank(name, comparison, rank) => {
                 let ranks = self.inputs_named(*name, call).into_iter().filter_map(|value| self.rank(value).ok());
                 comparison.holds_for(&ranks.collect::<Vec<_>>(), rank)
@@ -277,7 +281,9 @@ impl Builder {
         let Some(node) = self.node_of_output(value).filter(|_| self.data(value).is_folded) else { return false };
         match node.op {
             "Slice" | "Split" | "Squeeze" | "Unsqueeze" => node.input(0).is_some_and(|whole| self.is_joined(whole)),
-            "Concat" => self.is_first_axis(node, value) && node.inputs.iter().flatten().all(|part| self.is_joined(*part)),
+            "Concat" => {
+                self.is_first_axis(node, value) && node.inputs.iter().flatten().all(|part| self.is_joined(*part))
+            }
             _ => false,
         }
     }

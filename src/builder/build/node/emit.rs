@@ -42,7 +42,7 @@ impl Builder {
         }
         let types = self.native_types(schema, version, &casts, &inferred.types)?;
         let values = self.push(call, attrs, types, &inferred.contents);
-        self.lowerings.warned.extend(values.first().zip(form).map(|(value, form)| (*value, form)));
+        self.lowerings.warned.extend(form.map(|form| (values.clone(), form)));
         let dtypes: Vec<Dtype> = inferred.types.iter().map(Type::dtype).collect();
         values.into_iter().zip(dtypes).map(|(v, dtype)| self.cast(v, dtype)).collect()
     }

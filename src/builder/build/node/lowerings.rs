@@ -49,8 +49,8 @@ pub(crate) struct LoweringTables {
     pub(crate) refuses: bool,
     /// What was replaced because of the runtime, and how often.
     pub(crate) replaced: BTreeMap<String, usize>,
-    /// Nodes by an output, with forms of which a note tells.
-    pub(crate) warned: Vec<(Value, &'static Avoid)>,
+    /// Nodes by their outputs, with forms of which a note tells.
+    pub(crate) warned: Vec<(Vec<Value>, &'static Avoid)>,
 }
 
 /// How a version differs from the previous one, including `same` rules.
