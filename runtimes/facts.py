@@ -100,9 +100,9 @@ def check(file, facts, ops, limits):
     """Prints what the file claims and the measurement contradicts, in either direction. Returns the exit code."""
     claimed = facts_file.restrict(facts_file.read(file), ops)
     lines = facts_file.differences(claimed, facts_file.without_reasons(facts))
-    *numbers, functions = limits
-    if facts_file.limits(file) != (*numbers, bool(functions)):
-        lines.append(f"newest opset, IR, unknown dtypes, no functions: the file claims {facts_file.limits(file)}, but {limits} was measured")
+    *numbers, functions, is_narrow = limits
+    if facts_file.limits(file) != (*numbers, bool(functions), is_narrow):
+        lines.append(f"newest opset, IR, unknown dtypes, no functions, int64 in 32 bits: the file claims {facts_file.limits(file)}, but {limits} was measured")
     for line in lines:
         print(line)
     print(f"{file.name}: {len(lines)} differences in {len(ops)} operators")

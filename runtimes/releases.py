@@ -71,8 +71,8 @@ def name_of(runtime):
 
 def measured(args, runtime):
     """The arguments of `facts_file.release_lines` for a release."""
-    opset, ir, _, functions = measure.limits(runtime)
-    limits = opset, ir, [], functions
+    opset, ir, _, functions, is_narrow = measure.limits(runtime)
+    limits = opset, ir, [], functions, is_narrow
     command = f"python runtimes/releases.py {runtime.name}-{name_of(runtime)}"
     # ONNX Runtime itself is used from several languages, of which only Python is measured.
     is_package = runtime.name != NEWEST.name

@@ -24,7 +24,7 @@ WORKS = {"right", "nonfinite"}
 FORMS = ["constant", "computed", "symbolic", *WRITTEN]
 # The tables of a release and its keys that a measurement writes. All others in the file are written by hand, and stay.
 TABLES = ("dtypes", "forms")
-KEYS = ("name", "newest_opset", "newest_ir", "lacks_dtypes", "lacks_io_dtypes", "most_weights", "lacks_functions", "source", "lacks")
+KEYS = ("name", "newest_opset", "newest_ir", "lacks_dtypes", "lacks_io_dtypes", "most_weights", "lacks_functions", "narrows_int64", "source", "lacks")
 WIDTH = 118
 
 
@@ -190,7 +190,7 @@ def write(runtime, what, release, limits, command, packages, facts, before="", r
 
 def release_lines(name, limits, source, facts, keys=(), lacks_io=(), most_weights=None):
     """The lines of a release, with those of keys that people added."""
-    opset, ir, unknown, functions = limits
+    opset, ir, unknown, functions, is_narrow = limits
     lacks = [f"    {text(op)}," + (f" # {reason}" if reason else "") for op, reason in facts["lacks"].items()]
     lines = [
         "[[release]]",
@@ -201,6 +201,7 @@ def release_lines(name, limits, source, facts, keys=(), lacks_io=(), most_weight
         *([f"lacks_io_dtypes = {value(lacks_io)}"] if lacks_io else []),
         *([f"most_weights = {most_weights}"] if most_weights else []),
         *([f"lacks_functions = {text(functions)}"] if functions else []),
+        *(["narrows_int64 = true"] if is_narrow else []),
         f"source = {text(source)}",
         *(["lacks = [", *lacks, "]"] if lacks else []),
         *keys,
@@ -284,9 +285,9 @@ def read(path):
 
 
 def limits(path):
-    """The newest opset and IR version, the unknown dtypes, and whether functions are lacking, as the newest release of a file claims them."""
+    """The newest opset and IR version, the unknown dtypes, whether functions are lacking, and whether int64 has 32 bits, as the newest release of a file claims them."""
     release = tomllib.loads(path.read_text())["release"][0]
-    return release["newest_opset"], release["newest_ir"], release.get("lacks_dtypes", []), bool(release.get("lacks_functions"))
+    return release["newest_opset"], release["newest_ir"], release.get("lacks_dtypes", []), bool(release.get("lacks_functions")), release.get("narrows_int64", False)
 
 
 def without_reasons(facts):

@@ -110,7 +110,7 @@ def in_force(op, opset):
 
 def limits(runtime):
     """The newest opset and IR version with which the runtime runs the addition of two tensors and does not ignore the axes of a mean, the
-    dtypes that it does not know, and why it runs no local function, or None if it does."""
+    dtypes that it does not know, why it runs no local function, or None if it does, and whether it computes int64 in 32 bits."""
     with Worker(runtime) as worker, tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.onnx")
         opsets = [opset for opset in range(9, NEWEST_OPSET + 1) if adds(worker, path, opset, 4) and not ignores_axes(worker, path, opset)]
@@ -118,7 +118,21 @@ def limits(runtime):
         irs = [ir for ir in range(4, NEWEST_IR + 1) if adds(worker, path, oldest, ir)]
         unknown = [name for name, dtype in OTHER_DTYPES.items() if not multiplies(worker, path, dtype)]
         functions = without_functions(worker, path)
-    return max(opsets, default=0), max(irs, default=0), unknown, functions
+        is_narrow = narrows_int64(worker, path)
+    return max(opsets, default=0), max(irs, default=0), unknown, functions, is_narrow
+
+
+def narrows_int64(worker, path):
+    """Whether the runtime adds integers of 64 bits in 32."""
+    values = [helper.make_tensor_value_info(name, TensorProto.INT64, [2]) for name in "xyz"]
+    graph = helper.make_graph([helper.make_node("Add", ["x", "y"], ["z"])], "main", values[:2], values[2:])
+    path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8).SerializeToString())
+    small, large = np.array([1, 2]), np.array([2**40, 3])
+    result = worker.run(path, {"x": small, "y": small})
+    if result.verdict != "ran" or verdict.compare(result.outputs, [2 * small])[0] != "right":
+        return False
+    result = worker.run(path, {"x": large, "y": small})
+    return result.verdict == "ran" and verdict.compare(result.outputs, [large + small])[0] != "right"
 
 
 def lacks_io(runtime):

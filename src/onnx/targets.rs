@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::facts::DEFAULT_OPSET;
-use crate::graph::{Graph, Source, Type, ValueInfo};
+use crate::graph::{Graph, Source, Type, Value, ValueInfo};
 use crate::model::Ir;
 
 include!(concat!(env!("OUT_DIR"), "/targets.rs"));
@@ -43,6 +43,8 @@ pub struct Target {
     pub lacks_functions: Option<&'static str>,
     /// Whether float64 is computed in float32 where it has no kernel for it.
     pub narrows_float64: bool,
+    /// Whether int64 is computed in 32 bits.
+    pub narrows_int64: bool,
     /// Whether it needs attributes that have their default.
     pub explicit_attributes: bool,
     /// How it computes with quantized weights and activations.
@@ -160,6 +162,8 @@ pub enum State {
     Data,
     /// Another input has a size where it has 1 or no dimension.
     Broadcast,
+    /// It is constant, and one of its elements is not a whole number.
+    Fractional,
 }
 
 /// An input or attribute by its name in the schema.
@@ -315,7 +319,7 @@ impl Target {
     /// What to know of a model in this runtime.
     pub fn notes(&self, graph: &Graph) -> Vec<String> {
         let warned = graph.warned.iter().map(|(what, count)| format!("{}: {what} ({count})", self.name()));
-        let notes = [self.nan_note(graph), self.size_note(graph), self.precision_note(graph)];
+        let notes = [self.nan_note(graph), self.size_note(graph), self.precision_note(graph), self.integer_note(graph)];
         notes.into_iter().flatten().chain(warned).collect()
     }
 
@@ -324,6 +328,18 @@ impl Target {
         let is_made = |info: &ValueInfo| matches!(info.source, Source::Node) && info.ty.dtype() == Dtype::Float64;
         let note = || format!("{}: float64 is computed in float32 where the runtime has no kernel for it", self.name());
         (self.narrows_float64 && graph.values.iter().any(is_made)).then(note)
+    }
+
+    /// Whether integers that come from outside or from floats lose bits.
+    fn integer_note(&self, graph: &Graph) -> Option<String> {
+        let is_long = |value: &Value| graph.info(*value).ty.dtype() == Dtype::Int64;
+        let mut is_read = graph.body.inputs.iter().any(is_long);
+        graph.body.visit(&mut |node| {
+            let is_float = node.input(0).is_some_and(|value| graph.info(value).ty.dtype().is_float());
+            is_read |= node.op == "Cast" && is_float && node.outputs.iter().flatten().any(is_long);
+        });
+        let note = || format!("{}: int64 is computed in 32 bits: numbers from 2147483648 on are wrong", self.name());
+        (self.narrows_int64 && is_read).then(note)
     }
 
     /// Checks that the runtime supports the requested IR version.

@@ -281,6 +281,7 @@ const PLANTED: Target = Target {
     lacks_io_dtypes: &[Float16],
     most_weights: Some(1),
     narrows_float64: false,
+    narrows_int64: false,
     explicit_attributes: false,
     quantized: Quantized { matmul: &[], fast_matmul: &[], gather: &[], experts: &[], dynamic: false, unsigned: false },
     lacks: &[],
@@ -325,6 +326,20 @@ fn a_dtype_that_nothing_replaces_is_refused() {
     assert_eq!(of(18, "NonZero", Float32).unwrap(), ["Cast", "NonZero"], "in a wider dtype");
     assert_eq!(of(20, "Gelu", Float32).unwrap(), ["Gelu"], "of another dtype");
     assert!(!of(20, "Gelu", Float64).unwrap().contains(&"Gelu"), "as in older opsets");
+}
+
+#[test]
+fn integers_from_outside_and_from_floats_may_lose_bits() {
+    static SHORT: Target = Target { narrows_int64: true, ..PLANTED };
+    let notes = |dtype: Dtype, to: Dtype| {
+        let mut cx = Rules::default().builder(18);
+        let x = cx.input("x", Type::tensor(dtype, vec![n(2)]));
+        let y = cx.node1("Cast", vec![x.into()], vec![("to", Attr::Int(i64::from(to.onnx())))]).unwrap();
+        SHORT.notes(&finished(cx, y)).iter().filter(|note| note.contains("int64 is computed in 32 bits")).count()
+    };
+    assert_eq!(notes(Int64, Float32), 1);
+    assert_eq!(notes(Float32, Int64), 1);
+    assert_eq!(notes(Float32, Float16), 0);
 }
 
 #[test]

@@ -95,6 +95,8 @@ pub enum State {
     Data,
     /// Another input has a size where it has 1 or no dimension.
     Broadcast,
+    /// It is constant, and one of its elements is not a whole number.
+    Fractional,
 }
 
 /// An input or attribute, without the suffix of the latter.
@@ -197,6 +199,7 @@ fn condition(text: &str, versions: &[&Version], onnx: &OnnxSchemas) -> Result<Co
                 "sized" => State::Sized,
                 "data" => State::Data,
                 "broadcast" => State::Broadcast,
+                "fractional" => State::Fractional,
                 other => return Err(wrong(unknown(other))),
             };
             let name = name(argument, versions).map_err(wrong)?;
@@ -241,7 +244,7 @@ fn condition(text: &str, versions: &[&Version], onnx: &OnnxSchemas) -> Result<Co
 
 fn unknown(function: &str) -> String {
     format!(
-        "there is no `{function}`, only given, computed, constant, folded, empty, sized, data, broadcast, symbolic, filled, open, rank, length, first, last, made_by and dtype"
+        "there is no `{function}`, only given, computed, constant, folded, empty, sized, data, broadcast, fractional, symbolic, filled, open, rank, length, first, last, made_by and dtype"
     )
 }
 

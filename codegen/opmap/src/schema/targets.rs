@@ -99,6 +99,9 @@ pub struct Release {
     /// Whether float64 is computed in float32 where it has no kernel for it.
     #[serde(default)]
     pub narrows_float64: bool,
+    /// Whether int64 is computed in 32 bits.
+    #[serde(default)]
+    pub narrows_int64: bool,
     /// Whether it needs attributes that have their default.
     #[serde(default)]
     pub explicit_attributes: bool,

@@ -233,6 +233,9 @@ impl Builder {
             State::Filled => self.operator_of(value) == Some("ConstantOfShape"),
             State::Sized => self.is_sized(value),
             State::Data => !self.is_stored(value) && !self.is_sized(value),
+            State::Fractional => {
+                self.constant_floats(value).is_some_and(|numbers| numbers.iter().any(|n: &f64| n.fract() != 0.0))
+            }
             State::Broadcast => call.inputs.iter().flatten().any(|other| self.is_smaller(value, *other)),
         }
     }
