@@ -45,6 +45,8 @@ pub struct Target {
     pub narrows_float64: bool,
     /// Whether int64 is computed in 32 bits.
     pub narrows_int64: bool,
+    /// What to know of every model in it.
+    pub note: Option<&'static str>,
     /// Whether it needs attributes that have their default.
     pub explicit_attributes: bool,
     /// How it computes with quantized weights and activations.
@@ -320,7 +322,8 @@ impl Target {
     pub fn notes(&self, graph: &Graph) -> Vec<String> {
         let warned = graph.warned.iter().map(|(what, count)| format!("{}: {what} ({count})", self.name()));
         let notes = [self.nan_note(graph), self.size_note(graph), self.precision_note(graph), self.integer_note(graph)];
-        notes.into_iter().flatten().chain(warned).collect()
+        let general = self.note.map(|note| format!("{}: {note}", self.name()));
+        general.into_iter().chain(notes.into_iter().flatten()).chain(warned).collect()
     }
 
     /// Whether what the model computes in float64 is computed in float32.

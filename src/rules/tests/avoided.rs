@@ -282,6 +282,7 @@ const PLANTED: Target = Target {
     most_weights: Some(1),
     narrows_float64: false,
     narrows_int64: false,
+    note: None,
     explicit_attributes: false,
     quantized: Quantized { matmul: &[], fast_matmul: &[], gather: &[], experts: &[], dynamic: false, unsigned: false },
     lacks: &[],

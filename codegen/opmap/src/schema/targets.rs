@@ -102,6 +102,8 @@ pub struct Release {
     /// Whether int64 is computed in 32 bits.
     #[serde(default)]
     pub narrows_int64: bool,
+    /// What an export for it says in a note.
+    pub note: Option<String>,
     /// Whether it needs attributes that have their default.
     #[serde(default)]
     pub explicit_attributes: bool,
