@@ -20,6 +20,9 @@ use aten2onnx_onnx::targets::{Avoid, Condition, Missing, Name, State};
 pub(crate) static EVERY_FORM: Avoid =
     Avoid { op: "", since: &[], when: &[], conditions: &[], reason: "it is being tested", seen_in: "" };
 
+/// How many nodes may be between a value and the weights that passes join to it.
+const JOINED_DEPTH: usize = 6;
+
 /// How many steps are taken to the sizes that a value follows from.
 const SIZED_STEPS: usize = 64;
 
@@ -217,8 +220,8 @@ impl Builder {
     fn is(&self, state: State, value: Value, call: &Call) -> bool {
         match state {
             State::Given => true,
-            State::Computed => !self.is_joined(value),
-            State::Constant => self.is_joined(value),
+            State::Computed => !self.is_joined(value, JOINED_DEPTH),
+            State::Constant => self.is_joined(value, JOINED_DEPTH),
             State::Folded => self.data(value).is_folded,
             State::Symbolic => {
                 self.shape(value).map_or(true, |sizes| sizes.iter().any(|size: &SymInt| size.known().is_none()))
@@ -277,15 +280,20 @@ impl Builder {
     }
 
     /// Whether passes make one weight of a value: of parts of weights that a Concat puts one after the other.
-    fn is_joined(&self, value: Value) -> bool {
+    fn is_joined(&self, value: Value, depth: usize) -> bool {
         if self.is_stored(value) {
             return true;
         }
-        let Some(node) = self.node_of_output(value).filter(|_| self.data(value).is_folded) else { return false };
+        let Some(node) = self.node_of_output(value).filter(|_| depth > 0 && self.data(value).is_folded) else {
+            return false;
+        };
         match node.op {
-            "Slice" | "Split" | "Squeeze" | "Unsqueeze" => node.input(0).is_some_and(|whole| self.is_joined(whole)),
+            "Slice" | "Split" | "Squeeze" | "Unsqueeze" => {
+                node.input(0).is_some_and(|whole| self.is_joined(whole, depth - 1))
+            }
             "Concat" => {
-                self.is_first_axis(node, value) && node.inputs.iter().flatten().all(|part| self.is_joined(*part))
+                self.is_first_axis(node, value)
+                    && node.inputs.iter().flatten().all(|part| self.is_joined(*part, depth - 1))
             }
             _ => false,
         }

@@ -128,7 +128,7 @@ impl Builder {
         let mut inputs = call.inputs.iter().flatten().peekable();
         inputs.peek().is_some()
             && inputs.all(|input| self.data(*input).is_folded)
-            && !attrs.iter().any(|(_, attr)| matches!(attr, Attr::Graph(_)))
+            && !attrs.iter().any(|(_, attr)| matches!(attr, Attr::Graph(_) | Attr::Graphs(_)))
     }
 
     fn push(
