@@ -58,13 +58,3 @@ fn what_others_read_too_is_not_replaced() {
     let y = net.op("Add", &[a, w]);
     assert_eq!(ops(net, y), ["Sqrt", "Mul", "Add"]);
 }
-
-#[test]
-fn relative_positions_are_looked_up_once() {
-    let mut net = Net::new(18);
-    let (x, table) = (net.input(&[2401, 3]), net.weight(&[169, 3]));
-    let indices = net.ints(&(0..2401).map(|i| i % 169).collect::<Vec<i64>>());
-    let bias = net.op("Gather", &[table, indices]);
-    let y = net.op("Add", &[x, bias]);
-    assert_eq!(ops(net, y), ["Add"]);
-}
