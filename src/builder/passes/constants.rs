@@ -1,22 +1,23 @@
 //! Constant folding: replaces nodes with constant inputs by their results, unless these are large, and integer tensors
 //! by their known contents.
 //!
-//! It must not make the file grow: a result is small, or no larger than the inputs that nothing else reads. So quantized weights stay
-//! integers: their floats are larger.
+//! It must not make weights grow: what is computed from one is small, or no larger than the inputs that nothing else reads. So quantized
+//! weights stay integers: their floats are larger. Floats that are looked up by stored indices may be a few times larger. Large tensors
+//! whose elements are all the same are not stored either, but what follows from them is.
 
 use super::rewriter::Rewriter;
 use super::weights;
 use crate::build::evaluate;
 use aten2onnx_core::weights::Payload;
 use aten2onnx_core::weights::Weight;
-use aten2onnx_onnx::graph::{Constant, Node, Source, Value};
+use aten2onnx_onnx::graph::{Constant, Node, Source, Type, Value};
 
 /// The largest number of bytes of a result, and of a weight that is read.
 const LIMIT: u64 = 128 << 10;
-/// A result of more bytes must not be larger than what it replaces.
+/// A result of more bytes that follows from a weight must not be larger than what it replaces.
 const SMALL: u64 = 4 << 10;
-/// Quantized weights of fewer bytes may become larger.
-const SMALLEST: u64 = 256;
+/// How many times as large as its inputs floats may be that are looked up by stored indices, such as relative positions.
+const LOOKUP: u64 = 8;
 
 pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     if let Some(constant) = content(cx, node) {
@@ -32,30 +33,48 @@ pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let ty = cx.builder.ty(result).clone();
     let count: i64 = cx.known_sizes(result)?.into_iter().try_fold(1i64, i64::checked_mul)?;
     let bytes = ty.dtype().bytes(u64::try_from(count).ok()?).filter(|bytes| *bytes <= LIMIT)?;
-    if bytes > SMALL && bytes > replaced(cx, node) {
+    let follows_weight = node.inputs.iter().flatten().any(|value| cx.builder.follows_weight(*value));
+    if follows_weight && bytes > SMALL && bytes > most(cx, node) {
         return None;
     }
+    // The writer makes a view without loading the weight.
+    let view = weights::view_of(cx, node);
+    if view.is_some()
+        && !cx.passes.keep_weights
+        && let Some(later) = weights::apply(cx, node)
+    {
+        return Some(later);
+    }
+    let constant = match view {
+        Some(weight) => read(&weight)?,
+        None => computed(cx, node, &ty, count)?,
+    };
+    if bytes > SMALL && bytes > most(cx, node) && is_filled(&constant) {
+        cx.filled.insert(result, constant);
+        return None;
+    }
+    let value = cx.builder.intern(constant);
+    if follows_weight {
+        cx.builder.mark_of_weight(value);
+    }
+    Some(value)
+}
+
+/// The result of a node with known inputs.
+fn computed(cx: &Rewriter<'_>, node: &Node, ty: &Type, count: i64) -> Option<Constant> {
     if node.op == "ConstantOfShape" {
         return filled(cx, node, count);
     }
-    if let Some(weight) = weights::view_of(cx, node) {
-        // The writer does this without loading the weight.
-        let later = if cx.passes.keep_weights { None } else { weights::apply(cx, node) };
-        return later.or_else(|| Some(cx.builder.intern(read(&weight)?)));
-    }
-    let inputs: Vec<Constant> = node.inputs.iter().map(|value| known(cx, (*value)?)).collect::<Option<_>>()?;
+    let operand = |value: Value| cx.filled.get(&value).cloned().or_else(|| known(cx, value));
+    let inputs: Vec<Constant> = node.inputs.iter().map(|value| operand((*value)?)).collect::<Option<_>>()?;
     let inputs: Vec<&Constant> = inputs.iter().collect();
-    let constant = evaluate(node.op, &node.attrs, &inputs, &ty)?;
-    Some(cx.builder.intern(constant))
+    evaluate(node.op, &node.attrs, &inputs, ty)
 }
 
 /// Whether quantized weights become floats, or integers of more bits on the way to them.
 fn is_widened(cx: &Rewriter<'_>, node: &Node) -> bool {
     let Some((x, result)) = node.input(0).zip(node.outputs.first().copied().flatten()) else { return false };
-    let is_weight = match cx.builder.source(x) {
-        Source::Weight(weight) => weight.byte_len().is_some_and(|len| len >= SMALLEST),
-        _ => false,
-    };
+    let is_weight = matches!(cx.builder.source(x), Source::Weight(_)) && cx.builder.follows_weight(x);
     let dtype = cx.dtype(x);
     node.op == "Cast" && is_weight && dtype.is_int() && dtype.bits() <= 8 && cx.dtype(result).bits() > 8
 }
@@ -71,18 +90,44 @@ fn is_known(cx: &Rewriter<'_>, value: Value) -> bool {
     match cx.builder.source(value) {
         Source::Constant(constant) => constant.bytes().len() as u64 <= LIMIT,
         Source::Weight(weight) => weight.byte_len().is_some_and(|len| len <= LIMIT),
-        Source::Input | Source::Node => false,
+        Source::Input | Source::Node => cx.filled.contains_key(&value),
     }
 }
 
-/// The bytes of the inputs that nothing else reads.
-fn replaced(cx: &Rewriter<'_>, node: &Node) -> u64 {
-    let bytes = |value: Value| match cx.builder.source(value) {
+/// Whether all elements are the same.
+fn is_filled(constant: &Constant) -> bool {
+    let bytes = constant.bytes();
+    let width = constant.dtype.bytes(1).and_then(|width| usize::try_from(width).ok()).filter(|width| *width > 0);
+    width.is_some_and(|width| {
+        constant.dtype.bits() >= 8 && bytes.chunks(width).all(|element| bytes.starts_with(element))
+    })
+}
+
+/// How many bytes the result of a node that reads weights may have.
+fn most(cx: &Rewriter<'_>, node: &Node) -> u64 {
+    let inputs = node.inputs.iter().flatten().copied();
+    if is_lookup(cx, node) {
+        return LOOKUP * inputs.map(|value| bytes(cx, value)).sum::<u64>();
+    }
+    inputs
+        .filter(|value| cx.is_read_once(*value) || !cx.builder.follows_weight(*value))
+        .map(|value| bytes(cx, value))
+        .sum()
+}
+
+/// Whether floats are looked up by indices as PyTorch stores them. Codes of quantized weights are not: they are computed from integers of
+/// fewer bits.
+fn is_lookup(cx: &Rewriter<'_>, node: &Node) -> bool {
+    let [Some(table), Some(indices)] = node.inputs[..] else { return false };
+    node.op == "Gather" && cx.dtype(table).is_float() && matches!(cx.builder.source(indices), Source::Weight(_))
+}
+
+fn bytes(cx: &Rewriter<'_>, value: Value) -> u64 {
+    match cx.builder.source(value) {
         Source::Constant(constant) => constant.bytes().len() as u64,
         Source::Weight(weight) => weight.byte_len().unwrap_or(0),
         Source::Input | Source::Node => 0,
-    };
-    node.inputs.iter().flatten().filter(|value| cx.is_read_once(**value)).map(|value| bytes(*value)).sum()
+    }
 }
 
 /// The value of a constant or a small weight.
@@ -100,7 +145,8 @@ fn read(weight: &Weight) -> Option<Constant> {
     Some(Constant::new(weight.dtype, weight.sizes.clone(), bytes)).filter(Constant::is_consistent)
 }
 
-fn filled(cx: &mut Rewriter<'_>, node: &Node, count: i64) -> Option<Value> {
+/// The result of `ConstantOfShape`.
+fn filled(cx: &Rewriter<'_>, node: &Node, count: i64) -> Option<Constant> {
     let result = node.outputs.first().copied().flatten()?;
     let element = match node.attr("value") {
         Some(aten2onnx_onnx::graph::Attr::Tensor(value)) => cx.builder.constant_of(*value)?.bytes().to_vec(),
@@ -108,5 +154,5 @@ fn filled(cx: &mut Rewriter<'_>, node: &Node, count: i64) -> Option<Value> {
     };
     let bytes = element.repeat(usize::try_from(count).ok()?);
     let constant = Constant::new(cx.dtype(result), cx.known_sizes(result)?, bytes);
-    constant.is_consistent().then(|| cx.builder.intern(constant))
+    constant.is_consistent().then_some(constant)
 }

@@ -9,7 +9,7 @@ use super::splits::Slices;
 use crate::build::{Builder, In};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::sym::SymInt;
-use aten2onnx_onnx::graph::{Attr, Body, Node, Source, Type, Value};
+use aten2onnx_onnx::graph::{Attr, Body, Constant, Node, Source, Type, Value};
 use aten2onnx_onnx::schema;
 
 /// A pass: given a node with one result, it returns a value that replaces the result. Nodes that it makes are inserted
@@ -32,6 +32,8 @@ pub(super) struct Rewriter<'a> {
     pub(super) contents: Contents,
     /// Slices, for `splits`.
     pub(super) slices: Slices,
+    /// Large results whose elements are all the same, for `constants`: their nodes stay.
+    pub(super) filled: FxHashMap<Value, Constant>,
     /// Nodes registered in `producers`, by depth.
     registered: Vec<usize>,
     fired: usize,
@@ -55,6 +57,7 @@ impl<'a> Rewriter<'a> {
             seen: Seen::default(),
             contents: Contents::default(),
             slices: Slices::default(),
+            filled: FxHashMap::default(),
             registered: vec![0],
             fired: 0,
         }

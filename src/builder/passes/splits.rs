@@ -62,6 +62,9 @@ fn piece(cx: &Rewriter<'_>, node: &Node) -> Option<Piece> {
 
 pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let piece = piece(cx, node)?;
+    if cx.filled.contains_key(&piece.x) {
+        return None;
+    }
     let key = (piece.x, piece.axis);
     if let Some(made) = cx.slices.made.get(&key) {
         return made.get(&piece.start).copied();

@@ -17,6 +17,9 @@ use crate::build::Builder;
 use crate::build::node::reuse;
 use crate::build::sizes::symbols;
 
+/// Weights of fewer bytes are like constants: what is computed from them may be larger.
+const SMALLEST: u64 = 256;
+
 /// What is known of a value while the graph is built.
 pub(crate) struct ValueData {
     pub(crate) ty: Type,
@@ -37,6 +40,8 @@ pub(crate) struct ValueData {
     pub(crate) stands_for: Option<Value>,
     /// It is a constant or a weight, or follows from these alone.
     pub(crate) is_folded: bool,
+    /// It is a weight of some size, or a constant that was computed from one.
+    pub(crate) follows_weight: bool,
 }
 
 /// A graph or body under construction. Its caches are visible in nested scopes.
@@ -77,7 +82,21 @@ impl Builder {
         let origin = self.origins.current;
         let (items, packed, name, stands_for) = (None, None, None, None);
         let is_folded = matches!(source, Source::Constant(_) | Source::Weight(_));
-        let data = ValueData { ty, source, content, items, packed, name, scope, origin, stands_for, is_folded };
+        let follows_weight =
+            matches!(&source, Source::Weight(weight) if weight.byte_len().is_some_and(|len| len >= SMALLEST));
+        let data = ValueData {
+            ty,
+            source,
+            content,
+            items,
+            packed,
+            name,
+            scope,
+            origin,
+            stands_for,
+            is_folded,
+            follows_weight,
+        };
         self.values.push(data);
         value
     }

@@ -33,6 +33,15 @@ impl Builder {
         value
     }
 
+    /// Whether a value is a weight of some size, or a constant that was computed from one.
+    pub(crate) fn follows_weight(&self, value: Value) -> bool {
+        self.data(value).follows_weight
+    }
+
+    pub(crate) fn mark_of_weight(&mut self, value: Value) {
+        self.data_mut(value).follows_weight = true;
+    }
+
     pub(crate) fn add_constant(&mut self, constant: Constant) -> Value {
         let ty = Type::sized(constant.dtype, &constant.sizes);
         let content = content(&constant);

@@ -3,6 +3,7 @@
 use super::net::{Net, floats_of, ops, ops_of};
 use aten2onnx_builder::passes::Passes;
 use aten2onnx_core::dtype::Dtype;
+use aten2onnx_onnx::graph::Attr;
 
 #[test]
 fn small_weights_are_computed_with() {
@@ -57,4 +58,49 @@ fn what_others_read_too_is_not_replaced() {
     let a = net.op("Mul", &[x, half]);
     let y = net.op("Add", &[a, w]);
     assert_eq!(ops(net, y), ["Sqrt", "Mul", "Add"]);
+}
+
+#[test]
+fn codes_that_are_computed_stay_integers() {
+    let mut net = Net::new(18);
+    let (x, codes) = (net.input(&[3000]), net.bytes(Dtype::Uint8, &[3000]));
+    let least = net.stored(Dtype::Uint8, &[], vec![16]);
+    let high = net.op("Max", &[codes, least]);
+    let floats = net.cast(high, Dtype::Float32);
+    let y = net.op("Mul", &[x, floats]);
+    assert_eq!(ops(net, y), ["Cast", "Mul"]);
+}
+
+#[test]
+fn what_follows_from_no_weight_may_grow() {
+    let mut net = Net::new(18);
+    let (x, shape) = (net.input(&[120, 60]), net.ints(&[60, 60]));
+    let (zero, one) = (net.floats(&[], &[0.0]), net.floats(&[], &[1.0]));
+    let (zeros, ones) = (net.op("Expand", &[zero, shape]), net.op("Expand", &[one, shape]));
+    let [start, middle, end] = [0, 30, 60].map(|row| net.ints(&[row]));
+    let (first, last) = (net.op("Slice", &[zeros, start, middle]), net.op("Slice", &[zeros, middle, end]));
+    let axis = vec![("axis", Attr::Int(0))];
+    let mask = net.with("Concat", &[first, ones, last], axis);
+    let y = net.op("Add", &[x, mask]);
+    assert_eq!(ops(net, y), ["Add"]);
+}
+
+#[test]
+fn large_tensors_of_one_number_are_not_stored() {
+    let mut net = Net::new(18);
+    let (x, shape, two) = (net.input(&[50, 50]), net.ints(&[50, 50]), net.floats(&[], &[2.0]));
+    let base = net.op("Expand", &[two, shape]);
+    let y = net.op("Pow", &[base, x]);
+    assert_eq!(ops(net, y), ["Expand", "Pow"]);
+}
+
+#[test]
+fn relative_positions_are_looked_up_once() {
+    let mut net = Net::new(18);
+    let (x, table) = (net.input(&[2401, 3]), net.weight(&[169, 3]));
+    let indices = (0..2401i64).flat_map(|i| (i % 169).to_le_bytes()).collect();
+    let indices = net.stored(Dtype::Int64, &[2401], indices);
+    let bias = net.op("Gather", &[table, indices]);
+    let y = net.op("Add", &[x, bias]);
+    assert_eq!(ops(net, y), ["Add"]);
 }
