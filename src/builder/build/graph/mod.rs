@@ -17,7 +17,7 @@ use crate::build::Builder;
 use crate::build::node::reuse;
 use crate::build::sizes::symbols;
 
-/// Weights of fewer bytes are like constants: what is computed from them may be larger.
+/// Weights of no more bytes are like constants: what is computed from them may be larger.
 const SMALLEST: u64 = 256;
 
 /// What is known of a value while the graph is built.
@@ -83,7 +83,7 @@ impl Builder {
         let (items, packed, name, stands_for) = (None, None, None, None);
         let is_folded = matches!(source, Source::Constant(_) | Source::Weight(_));
         let follows_weight =
-            matches!(&source, Source::Weight(weight) if weight.byte_len().is_some_and(|len| len >= SMALLEST));
+            matches!(&source, Source::Weight(weight) if weight.byte_len().is_some_and(|len| len > SMALLEST));
         let data = ValueData {
             ty,
             source,
