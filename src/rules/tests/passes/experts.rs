@@ -214,12 +214,12 @@ fn what_is_computed_of_few_bits_is_looked_up() {
 /// A convolution with a scale for each of two channels, a Relu, and a quantization with this zero point.
 fn convolution(opset: u32, zero: u8) -> Graph {
     let mut net = fast(opset);
-    let x = net.typed(Type::sized(Dtype::Uint8, &[1, 2, 8, 8]));
+    let x = net.typed(Type::sized(Dtype::Uint8, &[1, 3, 8, 8]));
     let (scale, other) = (net.floats(&[], &[0.5]), net.floats(&[], &[0.25]));
     let byte = |net: &mut Net, n: u8| net.builder.intern(Constant::new(Dtype::Uint8, vec![], vec![n]));
     let (given, zero) = (byte(&mut net, 3), byte(&mut net, zero));
     let x = net.op("DequantizeLinear", &[x, scale, given]);
-    let codes = net.stored(Dtype::Int8, &[2, 2, 8, 8], vec![5; 256]);
+    let codes = net.stored(Dtype::Int8, &[2, 3, 8, 8], vec![5; 384]);
     let floats = net.cast(codes, Dtype::Float32);
     let scales = net.floats(&[2, 1, 1, 1], &[2.0, 4.0]);
     let weight = net.op("Mul", &[floats, scales]);
