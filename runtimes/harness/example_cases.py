@@ -12,6 +12,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 
 import onnx
@@ -21,6 +22,7 @@ from .cases import OLDEST, Case, schemas
 
 FORM = "example"
 REPOSITORY = environments.ROOT.parent
+TARGETS = REPOSITORY / "mappings/targets"
 JUDGE = REPOSITORY / "src/examples"
 EXPECTED_FAILURES = REPOSITORY / "tests/examples/expected_failures.txt"
 sys.path.insert(0, str(JUDGE))
@@ -47,6 +49,7 @@ def examples(exporter, rules, target):
 
     Those whose results are random are left out, and those whose results ONNX Runtime does not give.
     """
+    general = general_notes(target)
     failing = {line.partition(" => ")[0].split(maxsplit=2)[2] for line in EXPECTED_FAILURES.read_text().splitlines() if line and line[0] != "#"}
     records = [record for record in written(exporter, rules, target) if is_plain(record) and record["text"] not in failing]
     for record, (inputs, expected) in zip(records, answers(records)):
@@ -54,7 +57,16 @@ def examples(exporter, rules, target):
             continue
         model = bytes.fromhex(record["models"][0]["hex"]) if record["models"] else None
         named = fed(model, inputs) if model else {}
-        yield Example(record["text"], record["op"], model, record["refused"], record["notes"], named, expected, record)
+        notes = [note for note in record["notes"] if note not in general]
+        yield Example(record["text"], record["op"], model, record["refused"], notes, named, expected, record)
+
+
+def general_notes(target):
+    """What each export for a target tells: it says nothing of an example."""
+    paths = [TARGETS / f"{name}.toml" for name in (target, target.rpartition("-")[0])]
+    path = next(path for path in paths if path.exists())
+    releases = tomllib.loads(path.read_text())["release"]
+    return {f"{path.stem}-{release['name']}: {release['note']}" for release in releases if "note" in release}
 
 
 def is_plain(record):

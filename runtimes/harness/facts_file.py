@@ -10,6 +10,7 @@
 What people add to the file stays: other keys and tables of the release, and other releases.
 """
 import collections
+import dataclasses
 import json
 import re
 import tomllib
@@ -24,8 +25,21 @@ WORKS = {"right", "nonfinite"}
 FORMS = ["constant", "computed", "symbolic", *WRITTEN]
 # The tables of a release and its keys that a measurement writes. All others in the file are written by hand, and stay.
 TABLES = ("dtypes", "forms")
-KEYS = ("name", "newest_opset", "newest_ir", "lacks_dtypes", "lacks_io_dtypes", "most_weights", "lacks_functions", "narrows_int64", "source", "lacks")
+KEYS = ("name", "newest_opset", "newest_ir", "lacks_dtypes", "lacks_io_dtypes", "most_weights", "lacks_functions", "narrows_int64", "lacks_scalar_outputs", "source", "lacks")
 WIDTH = 118
+
+
+@dataclasses.dataclass
+class Limits:
+    """What a runtime takes of all operators: the newest opset and IR version, the dtypes that it does not know, why it runs no local
+    function, whether it computes int64 in 32 bits, and whether outputs without dimensions have the shape [1]."""
+
+    newest_opset: int
+    newest_ir: int
+    lacks_dtypes: list
+    lacks_functions: str | None = None
+    narrows_int64: bool = False
+    lacks_scalar_outputs: bool = False
 
 
 def derive(results):
@@ -190,18 +204,17 @@ def write(runtime, what, release, limits, command, packages, facts, before="", r
 
 def release_lines(name, limits, source, facts, keys=(), lacks_io=(), most_weights=None):
     """The lines of a release, with those of keys that people added."""
-    opset, ir, unknown, functions, is_narrow = limits
     lacks = [f"    {text(op)}," + (f" # {reason}" if reason else "") for op, reason in facts["lacks"].items()]
     lines = [
         "[[release]]",
         f"name = {text(name)}",
-        f"newest_opset = {opset}",
-        f"newest_ir = {ir}",
-        *([f"lacks_dtypes = {value(unknown)}"] if unknown else []),
+        f"newest_opset = {limits.newest_opset}",
+        f"newest_ir = {limits.newest_ir}",
+        *([f"lacks_dtypes = {value(limits.lacks_dtypes)}"] if limits.lacks_dtypes else []),
         *([f"lacks_io_dtypes = {value(lacks_io)}"] if lacks_io else []),
         *([f"most_weights = {most_weights}"] if most_weights else []),
-        *([f"lacks_functions = {text(functions)}"] if functions else []),
-        *(["narrows_int64 = true"] if is_narrow else []),
+        *([f"lacks_functions = {text(limits.lacks_functions)}"] if limits.lacks_functions else []),
+        *[f"{key} = true" for key in ("narrows_int64", "lacks_scalar_outputs") if getattr(limits, key)],
         f"source = {text(source)}",
         *(["lacks = [", *lacks, "]"] if lacks else []),
         *keys,
@@ -285,9 +298,9 @@ def read(path):
 
 
 def limits(path):
-    """The newest opset and IR version, the unknown dtypes, whether functions are lacking, and whether int64 has 32 bits, as the newest release of a file claims them."""
-    release = tomllib.loads(path.read_text())["release"][0]
-    return release["newest_opset"], release["newest_ir"], release.get("lacks_dtypes", []), bool(release.get("lacks_functions")), release.get("narrows_int64", False)
+    """The limits that the newest release of a file claims."""
+    release = {"lacks_dtypes": []} | tomllib.loads(path.read_text())["release"][0]
+    return Limits(**{field.name: release[field.name] for field in dataclasses.fields(Limits) if field.name in release})
 
 
 def without_reasons(facts):

@@ -109,17 +109,21 @@ def in_force(op, opset):
 
 
 def limits(runtime):
-    """The newest opset and IR version with which the runtime runs the addition of two tensors and does not ignore the axes of a mean, the
-    dtypes that it does not know, why it runs no local function, or None if it does, and whether it computes int64 in 32 bits."""
+    """The limits of a runtime. An opset or IR version counts if it adds two tensors with it and does not ignore the axes of a mean."""
     with Worker(runtime) as worker, tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.onnx")
         opsets = [opset for opset in range(9, NEWEST_OPSET + 1) if adds(worker, path, opset, 4) and not ignores_axes(worker, path, opset)]
         oldest = min(opsets, default=0)
         irs = [ir for ir in range(4, NEWEST_IR + 1) if adds(worker, path, oldest, ir)]
         unknown = [name for name, dtype in OTHER_DTYPES.items() if not multiplies(worker, path, dtype)]
-        functions = without_functions(worker, path)
-        is_narrow = narrows_int64(worker, path)
-    return max(opsets, default=0), max(irs, default=0), unknown, functions, is_narrow
+        return facts_file.Limits(
+            newest_opset=max(opsets, default=0),
+            newest_ir=max(irs, default=0),
+            lacks_dtypes=unknown,
+            lacks_functions=without_functions(worker, path),
+            narrows_int64=narrows_int64(worker, path),
+            lacks_scalar_outputs=lacks_scalar_outputs(worker, path),
+        )
 
 
 def narrows_int64(worker, path):
@@ -133,6 +137,28 @@ def narrows_int64(worker, path):
         return False
     result = worker.run(path, {"x": large, "y": small})
     return result.verdict == "ran" and verdict.compare(result.outputs, [large + small])[0] != "right"
+
+
+def lacks_scalar_outputs(worker, path):
+    """Whether the negative of a number or of a sum of all elements, or a choice by a minimum, has the shape [1]."""
+    negative = helper.make_node("Neg", ["x"], ["y"])
+    sum_and_negative = [helper.make_node("ReduceSum", ["x"], ["z"], keepdims=0), helper.make_node("Neg", ["z"], ["y"])]
+    choice = [
+        helper.make_node("ReduceMin", ["x"], ["least"], keepdims=0),
+        helper.make_node("Equal", ["least", "least"], ["is"]),
+        helper.make_node("Neg", ["least"], ["negative"]),
+        helper.make_node("Where", ["is", "least", "negative"], ["y"]),
+    ]
+    return any(widens(worker, path, nodes, shape) for nodes, shape in [([negative], ()), (sum_and_negative, (3,)), (choice, (3,))])
+
+
+def widens(worker, path, nodes, shape):
+    """Whether nodes from x to y, which has no dimensions, give an output of the shape [1]."""
+    values = [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape), helper.make_tensor_value_info("y", TensorProto.FLOAT, [])]
+    graph = helper.make_graph(nodes, "main", values[:1], values[1:])
+    path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8).SerializeToString())
+    result = worker.run(path, {"x": np.ones(shape, "float32")})
+    return result.verdict == "ran" and [output.shape for output in result.outputs] == [(1,)]
 
 
 def lacks_io(runtime):

@@ -29,7 +29,7 @@ source = "a page"
 
 
 def found(dtypes):
-    return {"limits": (26, 13, [], None, False), "source": "measured", "facts": {"lacks": {}, "dtypes": dtypes, "forms": []}, "lacks_io": ["bfloat16"]}
+    return {"limits": facts_file.Limits(26, 13, []), "source": "measured", "facts": {"lacks": {}, "dtypes": dtypes, "forms": []}, "lacks_io": ["bfloat16"]}
 
 
 def test_a_release_is_replaced():

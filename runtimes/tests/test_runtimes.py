@@ -181,17 +181,17 @@ def test_a_planted_fact_is_found(onnxruntime, tmp_path, monkeypatch, capsys):
     assert lacking and all(entry["lacks"] == ["float64"] for entry in lacking)
     file = tmp_path / "onnxruntime.toml"
 
-    def check(claimed=(1, 4, [], None, False)):
+    def check(claimed=facts_file.Limits(1, 4, [])):
         file.write_text(facts_file.write("onnxruntime", "ONNX Runtime", "1.0", claimed, "a test", "", found))
-        return facts.check(file, facts_file.derive(results), OPERATORS, (1, 4, [], None, False))
+        return facts.check(file, facts_file.derive(results), OPERATORS, facts_file.Limits(1, 4, []))
 
     assert check() == 0
-    assert check((1, 4, ["bfloat16"], None, False)) == 1
-    assert "the file claims (1, 4, ['bfloat16'], False, False)" in capsys.readouterr().out
-    assert check((1, 4, [], "it says so", False)) == 1
-    assert "the file claims (1, 4, [], True, False)" in capsys.readouterr().out
-    assert check((1, 4, [], None, True)) == 1
-    assert "the file claims (1, 4, [], False, True)" in capsys.readouterr().out
+    assert check(facts_file.Limits(1, 4, ["bfloat16"])) == 1
+    assert "lacks_dtypes: the file claims ['bfloat16']" in capsys.readouterr().out
+    assert check(facts_file.Limits(1, 4, [], "it says so")) == 1
+    assert "lacks_functions: the file claims it says so" in capsys.readouterr().out
+    assert check(facts_file.Limits(1, 4, [], narrows_int64=True)) == 1
+    assert "narrows_int64: the file claims True" in capsys.readouterr().out
     found["dtypes"].remove(lacking[0])
     assert check() == 1
     assert "measured {'op': 'Acos'" in capsys.readouterr().out
@@ -252,7 +252,7 @@ def test_a_new_measurement_of_forms_keeps_the_others(tmp_path):
     old = {"op": "Pow", "since": [15], "form": "exported", "lacks": ["old"], "reason": "gone"}
     before = {"lacks": {"STFT": "shape", "Det": "none", "Loop": "old"}, "dtypes": [entry(["float16", "int64"], [13, 15])], "forms": [kept, old]}
     file = tmp_path / "a.toml"
-    file.write_text(facts_file.write("a", "A", "1.0", (18, 9, [], "it has none", False), "a test", "", before))
+    file.write_text(facts_file.write("a", "A", "1.0", facts_file.Limits(18, 9, [], "it has none"), "a test", "", before))
     verdicts = {("STFT", 17, "float32"): "right", ("Pow", 15, "float16"): "right", ("Loop", 16, "int64"): "right", ("Scan", 16, "float32"): "refused"}
     results = {(*key, "exported", "plain"): {"verdict": verdict, "reason": "no"} for key, verdict in verdicts.items()}
     found = facts_file.merge(file, results, {"Loop", "Scan"}, ["exported"])
@@ -263,7 +263,7 @@ def test_a_new_measurement_of_forms_keeps_the_others(tmp_path):
 
 def test_what_people_wrote_stays():
     found = {"lacks": {"Det": "no"}, "dtypes": [{"op": "Gemm", "since": [13], "lacks": ["int64"], "reason": ""}], "forms": []}
-    first = facts_file.write("a", "A", "1.0", (18, 9, [], "it has none", False), "a test", "", found)
+    first = facts_file.write("a", "A", "1.0", facts_file.Limits(18, 9, [], "it has none"), "a test", "", found)
     by_hand = '''
 # Why: it is wrong.
 [[release.avoid]]
@@ -275,13 +275,13 @@ name = "0.9"
 newest_opset = 13
 '''
     edited = first.replace('\n]\n', '\n]\nstatic = [\n  "all", # needed\n]\n', 1) + by_hand
-    again = facts_file.write("a", "A", "1.1", (19, 9, ["bfloat16"], None, False), "a test", "", {**found, "lacks": {}, "dtypes": []}, edited)
+    again = facts_file.write("a", "A", "1.1", facts_file.Limits(19, 9, ["bfloat16"]), "a test", "", {**found, "lacks": {}, "dtypes": []}, edited)
     assert again.endswith(by_hand)
     parsed = tomllib.loads(again)["release"]
     assert [release["name"] for release in parsed] == ["1.1", "0.9"]
     assert parsed[0]["lacks_dtypes"] == ["bfloat16"]
     assert parsed[0]["static"] == ["all"] and "lacks" not in parsed[0] and "dtypes" not in parsed[0]
-    assert facts_file.write("a", "A", "1.1", (19, 9, ["bfloat16"], None, False), "a test", "", {**found, "lacks": {}, "dtypes": []}, again) == again
+    assert facts_file.write("a", "A", "1.1", facts_file.Limits(19, 9, ["bfloat16"]), "a test", "", {**found, "lacks": {}, "dtypes": []}, again) == again
 
 
 def test_an_example_counts_for_the_versions_with_its_form(tmp_path):

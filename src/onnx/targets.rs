@@ -45,6 +45,8 @@ pub struct Target {
     pub narrows_float64: bool,
     /// Whether int64 is computed in 32 bits.
     pub narrows_int64: bool,
+    /// Whether outputs without dimensions have the shape [1].
+    pub lacks_scalar_outputs: bool,
     /// What to know of every model in it.
     pub note: Option<&'static str>,
     /// Whether it needs attributes that have their default.
@@ -321,7 +323,13 @@ impl Target {
     /// What to know of a model in this runtime.
     pub fn notes(&self, graph: &Graph) -> Vec<String> {
         let warned = graph.warned.iter().map(|(what, count)| format!("{}: {what} ({count})", self.name()));
-        let notes = [self.nan_note(graph), self.size_note(graph), self.precision_note(graph), self.integer_note(graph)];
+        let notes = [
+            self.nan_note(graph),
+            self.size_note(graph),
+            self.precision_note(graph),
+            self.integer_note(graph),
+            self.scalar_note(graph),
+        ];
         let general = self.note.map(|note| format!("{}: {note}", self.name()));
         general.into_iter().chain(notes.into_iter().flatten()).chain(warned).collect()
     }
@@ -343,6 +351,13 @@ impl Target {
         });
         let note = || format!("{}: int64 is computed in 32 bits: numbers from 2147483648 on are wrong", self.name());
         (self.narrows_int64 && is_read).then(note)
+    }
+
+    /// Whether outputs have a dimension more than in PyTorch.
+    fn scalar_note(&self, graph: &Graph) -> Option<String> {
+        let has_scalar = graph.body.outputs.iter().any(|value| graph.info(*value).ty.rank() == Some(0));
+        let note = || format!("{}: outputs without dimensions can have the shape [1]", self.name());
+        (self.lacks_scalar_outputs && has_scalar).then(note)
     }
 
     /// Checks that the runtime supports the requested IR version.

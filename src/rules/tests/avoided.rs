@@ -282,6 +282,7 @@ const PLANTED: Target = Target {
     most_weights: Some(1),
     narrows_float64: false,
     narrows_int64: false,
+    lacks_scalar_outputs: false,
     note: None,
     explicit_attributes: false,
     quantized: Quantized { matmul: &[], fast_matmul: &[], gather: &[], experts: &[], dynamic: false, unsigned: false },
@@ -341,6 +342,19 @@ fn integers_from_outside_and_from_floats_may_lose_bits() {
     assert_eq!(notes(Int64, Float32), 1);
     assert_eq!(notes(Float32, Int64), 1);
     assert_eq!(notes(Float32, Float16), 0);
+}
+
+#[test]
+fn outputs_without_dimensions_may_get_one() {
+    static FLAT: Target = Target { lacks_scalar_outputs: true, ..PLANTED };
+    let notes = |shape: Vec<SymInt>| {
+        let mut cx = Rules::default().builder(18);
+        let x = cx.input("x", Type::tensor(Float32, shape));
+        let y = cx.node1("Neg", vec![x.into()], vec![]).unwrap();
+        FLAT.notes(&finished(cx, y)).iter().filter(|note| note.contains("can have the shape [1]")).count()
+    };
+    assert_eq!(notes(vec![]), 1);
+    assert_eq!(notes(vec![n(2)]), 0);
 }
 
 #[test]

@@ -102,6 +102,9 @@ pub struct Release {
     /// Whether int64 is computed in 32 bits.
     #[serde(default)]
     pub narrows_int64: bool,
+    /// Whether outputs without dimensions have the shape [1].
+    #[serde(default)]
+    pub lacks_scalar_outputs: bool,
     /// What an export for it says in a note.
     pub note: Option<String>,
     /// Whether it needs attributes that have their default.
