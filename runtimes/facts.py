@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy
 import onnx
-from harness import environments, facts_file, judge, measure
+from harness import environments, facts_file, judge, limits, measure
 from harness.worker import Stopped
 
 EXPORTER = str(environments.ROOT.parent / "target/release/aten2onnx")
@@ -62,9 +62,9 @@ def act(args, runtime):
         return 0
     results = {key: record for key, record in results.items() if not any(phrase in record["reason"] for phrase in runtime.settings.get("not_facts", []))}
     facts = facts_file.derive(results)
-    limits = measure.limits(runtime)
+    found = limits.measured(runtime)
     if args.check:
-        return check(file, facts, {case.op for case in cases}, limits)
+        return check(file, facts, {case.op for case in cases}, found)
     before = file.read_text() if file.exists() else ""
     if before and "measured: " not in before:
         raise Stopped(f"{file} was not written by this command: name another one with --file")
@@ -75,7 +75,7 @@ def act(args, runtime):
         others = {case.op for case in judged if case.form not in facts_file.WRITTEN}
         facts = facts_file.merge(file, results, {case.op for case in cases if case.form == facts_file.EXPORTED} - others, args.forms)
         packages += f". The other forms were {source_of(file)}"
-    file.write_text(facts_file.write(runtime.name, what, release, limits, command(args), packages, facts, before, refresh=f"python runtimes/facts.py {args.runtime}" if is_update(args, before) else None, lacks_io=lacks_io))
+    file.write_text(facts_file.write(runtime.name, what, release, found, command(args), packages, facts, before, refresh=f"python runtimes/facts.py {args.runtime}" if is_update(args, before) else None, lacks_io=lacks_io))
     print(f"{file.name}: {len(cases)} cases; without {len(facts['lacks'])} operators, {len(facts['dtypes'])} entries of dtypes, {len(facts['forms'])} of forms")
     return 0
 
@@ -96,14 +96,14 @@ def command(args):
     return " ".join(["python runtimes/facts.py", args.runtime, *[f"{name} {value}" for name, value in options if value]])
 
 
-def check(file, facts, ops, limits):
+def check(file, facts, ops, measured):
     """Prints what the file claims and the measurement contradicts, in either direction. Returns the exit code."""
     claimed = facts_file.restrict(facts_file.read(file), ops)
     lines = facts_file.differences(claimed, facts_file.without_reasons(facts))
-    for name, found in vars(limits).items():
+    for name, found in vars(measured).items():
         claim = getattr(facts_file.limits(file), name)
         # Reasons may differ.
-        if bool(claim) != bool(found) if name == "lacks_functions" else claim != found:
+        if bool(claim) != bool(found) if name in facts_file.REASONED else claim != found:
             lines.append(f"{name}: the file claims {claim}, but {found} was measured")
     for line in lines:
         print(line)

@@ -16,7 +16,7 @@ import tomllib
 
 import numpy
 import onnx
-from harness import environments, facts_file, judge, measure
+from harness import environments, facts_file, judge, limits, measure
 from harness.worker import Stopped
 
 TARGETS = environments.ROOT.parent / "mappings/targets"
@@ -71,13 +71,13 @@ def name_of(runtime):
 
 def measured(args, runtime):
     """The arguments of `facts_file.release_lines` for a release."""
-    limits = dataclasses.replace(measure.limits(runtime), lacks_dtypes=[])
+    found = dataclasses.replace(limits.measured(runtime), lacks_dtypes=[])
     command = f"python runtimes/releases.py {runtime.name}-{name_of(runtime)}"
     # ONNX Runtime itself is used from several languages, of which only Python is measured.
     is_package = runtime.name != NEWEST.name
-    package = {"lacks_io": measure.lacks_io(runtime), "most_weights": measure.most_weights(runtime)} if is_package else {}
+    package = {"lacks_io": limits.lacks_io(runtime), "most_weights": limits.most_weights(runtime)} if is_package else {}
     packages = f"{runtime.name} {runtime.version}, onnx {onnx.__version__} and numpy {numpy.__version__}"
-    return {"limits": limits, "source": f"measured: {command}, with {packages}", "facts": facts(args, runtime, limits.newest_opset), **package}
+    return {"limits": found, "source": f"measured: {command}, with {packages}", "facts": facts(args, runtime, found.newest_opset), **package}
 
 
 def facts(args, runtime, opset):

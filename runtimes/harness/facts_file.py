@@ -25,14 +25,17 @@ WORKS = {"right", "nonfinite"}
 FORMS = ["constant", "computed", "symbolic", *WRITTEN]
 # The tables of a release and its keys that a measurement writes. All others in the file are written by hand, and stay.
 TABLES = ("dtypes", "forms")
-KEYS = ("name", "newest_opset", "newest_ir", "lacks_dtypes", "lacks_io_dtypes", "most_weights", "lacks_functions", "narrows_int64", "lacks_scalar_outputs", "source", "lacks")
+KEYS = ("name", "newest_opset", "newest_ir", "lacks_dtypes", "lacks_io_dtypes", "most_weights", "lacks_functions", "narrows_int64", "lacks_scalar_outputs", "lacks_scalar_inputs", "drops_inputs", "source", "lacks")
+# Limits that are given as a reason.
+REASONED = ("lacks_functions", "lacks_scalar_inputs")
 WIDTH = 118
 
 
 @dataclasses.dataclass
 class Limits:
     """What a runtime takes of all operators: the newest opset and IR version, the dtypes that it does not know, why it runs no local
-    function, whether it computes int64 in 32 bits, and whether outputs without dimensions have the shape [1]."""
+    function, whether it computes int64 in 32 bits, whether outputs without dimensions have the shape [1], why inputs must have dimensions,
+    and whether it leaves out inputs that nothing reads, so that those after them have other positions."""
 
     newest_opset: int
     newest_ir: int
@@ -40,6 +43,8 @@ class Limits:
     lacks_functions: str | None = None
     narrows_int64: bool = False
     lacks_scalar_outputs: bool = False
+    lacks_scalar_inputs: str | None = None
+    drops_inputs: bool = False
 
 
 def derive(results):
@@ -213,8 +218,8 @@ def release_lines(name, limits, source, facts, keys=(), lacks_io=(), most_weight
         *([f"lacks_dtypes = {value(limits.lacks_dtypes)}"] if limits.lacks_dtypes else []),
         *([f"lacks_io_dtypes = {value(lacks_io)}"] if lacks_io else []),
         *([f"most_weights = {most_weights}"] if most_weights else []),
-        *([f"lacks_functions = {text(limits.lacks_functions)}"] if limits.lacks_functions else []),
-        *[f"{key} = true" for key in ("narrows_int64", "lacks_scalar_outputs") if getattr(limits, key)],
+        *[f"{key} = {text(reason)}" for key in REASONED if (reason := getattr(limits, key))],
+        *[f"{key} = true" for key in ("narrows_int64", "lacks_scalar_outputs", "drops_inputs") if getattr(limits, key)],
         f"source = {text(source)}",
         *(["lacks = [", *lacks, "]"] if lacks else []),
         *keys,

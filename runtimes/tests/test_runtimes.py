@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import onnx
 import pytest
-from harness import environments, example_cases, facts_file, form_cases, judge, measure, printed, signature, value_info, verdict
+from harness import environments, example_cases, facts_file, form_cases, judge, limits, measure, printed, signature, value_info, verdict
 from harness.worker import Stopped, Worker
 from onnx import TensorProto, helper
 
@@ -37,14 +37,14 @@ def test_a_model_that_runs(onnxruntime, tmp_path):
 
 
 def test_dtypes_of_inputs_and_sizes_of_weights_are_measured(onnxruntime, tmp_path, monkeypatch):
-    assert measure.lacks_io(onnxruntime) == []
+    assert limits.lacks_io(onnxruntime) == []
     with Worker(onnxruntime) as worker:
-        assert measure.multiplies_all(worker, tmp_path / "model.onnx", 100)
+        assert limits.multiplies_all(worker, tmp_path / "model.onnx", 100)
     tried = []
-    monkeypatch.setattr(measure, "multiplies_all", lambda worker, path, megabytes: tried.append(megabytes) or megabytes <= 900)
-    assert measure.most_weights(onnxruntime) == 900 and tried[0] == max(measure.LARGE)
-    monkeypatch.setattr(measure, "multiplies_all", lambda *_: True)
-    assert measure.most_weights(onnxruntime) is None
+    monkeypatch.setattr(limits, "multiplies_all", lambda worker, path, megabytes: tried.append(megabytes) or megabytes <= 900)
+    assert limits.most_weights(onnxruntime) == 900 and tried[0] == max(limits.LARGE)
+    monkeypatch.setattr(limits, "multiplies_all", lambda *_: True)
+    assert limits.most_weights(onnxruntime) is None
 
 
 def test_shapes_that_contradict_each_other(tmp_path):
@@ -168,8 +168,8 @@ def test_a_runtime_that_ignores_axes_does_not_know_the_opset(onnxruntime, tmp_pa
 
     with Worker(onnxruntime) as worker:
         path = tmp_path / "mean.onnx"
-        assert not any(measure.ignores_axes(worker, path, opset) for opset in (13, 17, 18))
-        assert [measure.ignores_axes(Ignorant(), path, opset) for opset in (13, 17, 18)] == [False, False, True]
+        assert not any(limits.ignores_axes(worker, path, opset) for opset in (13, 17, 18))
+        assert [limits.ignores_axes(Ignorant(), path, opset) for opset in (13, 17, 18)] == [False, False, True]
 
 
 def test_a_planted_fact_is_found(onnxruntime, tmp_path, monkeypatch, capsys):

@@ -62,7 +62,7 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Exporte
     ir::set(&mut result, asked)?;
     if let Some(target) = options.output.target {
         target.check_needed_ir(result.proto.ir_version())?;
-        target.check_dtypes(&graph)?;
+        target.check_values(&graph)?;
     }
     let metadata = result.proto.ir_version() >= METADATA_IR;
     if let Some(proto) = &mut result.proto.graph {

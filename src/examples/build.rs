@@ -176,7 +176,7 @@ pub(super) fn for_runtime(
     cx.set_target(runtime);
     call(&mut cx, example, checked, rules)?;
     let graph = cx.finish_after(|builder| Passes::ALL.run(builder))?;
-    runtime.check_dtypes(&graph)?;
+    runtime.check_values(&graph)?;
     let dims = runtime.unnamed(&graph).into_iter().collect();
     let built = written(
         &graph,

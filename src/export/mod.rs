@@ -64,7 +64,7 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
         Error { help, ..error }.at(program.source.clone())
     })?;
     if let Some(target) = options.output.target {
-        target.check_dtypes(&graph).map_err(|error| error.at(program.source.clone()))?;
+        target.check_values(&graph).map_err(|error| error.at(program.source.clone()))?;
     }
     program.notes.extend(options.output.target.iter().flat_map(|target| target.notes(&graph)));
     program.notes.extend(advice.zip(options.output.target).map(|(text, target)| format!("{}: {text}", target.name())));

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::FxHashSet;
+
 use crate::facts::DEFAULT_OPSET;
 use crate::graph::{Graph, Source, Type, Value, ValueInfo};
 use crate::model::Ir;
@@ -47,6 +49,10 @@ pub struct Target {
     pub narrows_int64: bool,
     /// Whether outputs without dimensions have the shape [1].
     pub lacks_scalar_outputs: bool,
+    /// Why inputs must have dimensions, if they must.
+    pub lacks_scalar_inputs: Option<&'static str>,
+    /// Whether inputs that nothing reads are left out, so that those after them have other positions.
+    pub drops_inputs: bool,
     /// What to know of every model in it.
     pub note: Option<&'static str>,
     /// Whether it needs attributes that have their default.
@@ -253,8 +259,14 @@ impl Target {
         Some(format!("{reason}; `--static` or `--dim` makes symbolic sizes numbers"))
     }
 
-    /// Checks that the runtime knows the dtypes of all values of a model, and takes and gives those of its inputs and outputs.
-    pub fn check_dtypes(&self, graph: &Graph) -> Result<()> {
+    /// Checks that the runtime knows the dtypes of all values of a model, and takes and gives its inputs and outputs.
+    pub fn check_values(&self, graph: &Graph) -> Result<()> {
+        self.check_inputs(graph)?;
+        self.check_dtypes(graph)
+    }
+
+    /// Checks that the runtime knows the dtypes of all values, and takes and gives those of inputs and outputs.
+    fn check_dtypes(&self, graph: &Graph) -> Result<()> {
         let mut outside = graph.body.inputs.iter().chain(&graph.body.outputs).map(|value| graph.info(*value));
         if let Some(info) = outside.find(|info| self.lacks_io_dtypes.contains(&info.ty.dtype())) {
             return Err(Error::unsupported(format!(
@@ -329,6 +341,7 @@ impl Target {
             self.precision_note(graph),
             self.integer_note(graph),
             self.scalar_note(graph),
+            self.input_note(graph),
         ];
         let general = self.note.map(|note| format!("{}: {note}", self.name()));
         general.into_iter().chain(notes.into_iter().flatten()).chain(warned).collect()
@@ -358,6 +371,43 @@ impl Target {
         let has_scalar = graph.body.outputs.iter().any(|value| graph.info(*value).ty.rank() == Some(0));
         let note = || format!("{}: outputs without dimensions can have the shape [1]", self.name());
         (self.lacks_scalar_outputs && has_scalar).then(note)
+    }
+
+    /// Whether inputs that come after one that nothing reads have other positions.
+    fn input_note(&self, graph: &Graph) -> Option<String> {
+        if !self.drops_inputs {
+            return None;
+        }
+        let mut read: FxHashSet<Value> = graph.body.outputs.iter().copied().collect();
+        graph.body.visit(&mut |node| read.extend(node.inputs.iter().flatten()));
+        let mut unread =
+            graph.body.inputs.iter().filter(|value| !read.contains(value)).map(|value| &graph.info(*value).name);
+        let first = unread.next()?;
+        let more = match unread.count() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let name = self.name();
+        Some(format!(
+            "{name}: the runtime leaves out inputs that nothing reads, and those after them move up: `{first}`{more}"
+        ))
+    }
+
+    /// Checks that the inputs have dimensions, if the runtime needs them.
+    fn check_inputs(&self, graph: &Graph) -> Result<()> {
+        let Some(reason) = self.lacks_scalar_inputs else { return Ok(()) };
+        let scalar = graph.body.inputs.iter().map(|value| graph.info(*value)).find(|info| info.ty.rank() == Some(0));
+        match scalar {
+            Some(info) => Err(Error::unsupported(format!(
+                "{} has no inputs without dimensions, as `{}` is: {reason}",
+                self.name(),
+                info.name
+            ))
+            .help(
+                "let the model take a tensor of the shape [1], and use `x.reshape([])`; or make the number a constant",
+            )),
+            None => Ok(()),
+        }
     }
 
     /// Checks that the runtime supports the requested IR version.

@@ -358,6 +358,35 @@ fn outputs_without_dimensions_may_get_one() {
 }
 
 #[test]
+fn inputs_without_dimensions_are_refused_if_the_runtime_takes_none() {
+    static DEEP: Target = Target { lacks_scalar_inputs: Some("list index out of range"), ..PLANTED };
+    let check = |shape: Vec<SymInt>| {
+        let mut cx = Rules::default().builder(18);
+        let x = cx.input("x", Type::tensor(Float32, shape));
+        let y = cx.node1("Neg", vec![x.into()], vec![]).unwrap();
+        DEEP.check_values(&finished(cx, y))
+    };
+    let error = check(vec![]).unwrap_err();
+    assert_eq!(error.message, "planted-1 has no inputs without dimensions, as `x` is: list index out of range");
+    assert!(check(vec![n(1)]).is_ok());
+}
+
+#[test]
+fn inputs_that_nothing_reads_move_the_others() {
+    static DROPS: Target = Target { drops_inputs: true, ..PLANTED };
+    let notes = |read: usize| {
+        let mut cx = Rules::default().builder(18);
+        let inputs = ["a", "b", "c"].map(|name| cx.input(name, Type::tensor(Float32, vec![n(2)])));
+        let y = cx.node("Sum", inputs[..read].iter().map(|x| Some(*x)).collect(), vec![], 1).unwrap()[0];
+        DROPS.notes(&finished(cx, y))
+    };
+    let note =
+        "planted-1: the runtime leaves out inputs that nothing reads, and those after them move up: `b` and 1 more";
+    assert!(notes(1).contains(&note.to_owned()), "{:?}", notes(1));
+    assert!(notes(3).is_empty());
+}
+
+#[test]
 fn float64_is_computed_in_float32_if_the_runtime_has_nothing_wider() {
     let of = |op: &'static str, dtype: Dtype| {
         let mut cx = Rules::default().builder(18);
@@ -383,7 +412,7 @@ fn a_dtype_that_the_runtime_does_not_know_is_refused() {
         let mut cx = Rules::default().builder(18);
         let x = cx.input("x", Type::tensor(dtype, vec![n(2)]));
         let y = cx.node1("Abs", vec![x.into()], vec![]).unwrap();
-        WITHOUT_DTYPES.check_dtypes(&finished(cx, y))
+        WITHOUT_DTYPES.check_values(&finished(cx, y))
     };
     assert!(of(Float32).is_ok());
     assert_eq!(of(Float16).unwrap_err().message, "planted-1 has no inputs or outputs of float16, the dtype of `x`");

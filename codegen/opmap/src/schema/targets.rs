@@ -105,6 +105,11 @@ pub struct Release {
     /// Whether outputs without dimensions have the shape [1].
     #[serde(default)]
     pub lacks_scalar_outputs: bool,
+    /// Why inputs must have dimensions, if they must.
+    pub lacks_scalar_inputs: Option<String>,
+    /// Whether inputs that nothing reads are left out, so that those after them have other positions.
+    #[serde(default)]
+    pub drops_inputs: bool,
     /// What an export for it says in a note.
     pub note: Option<String>,
     /// Whether it needs attributes that have their default.
