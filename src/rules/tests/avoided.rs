@@ -283,6 +283,8 @@ const PLANTED: Target = Target {
     narrows_float64: false,
     narrows_int64: false,
     lacks_scalar_outputs: false,
+    lacks_scalar_inputs: None,
+    drops_inputs: false,
     note: None,
     explicit_attributes: false,
     quantized: Quantized { matmul: &[], fast_matmul: &[], gather: &[], experts: &[], dynamic: false, unsigned: false },
@@ -377,7 +379,7 @@ fn inputs_that_nothing_reads_move_the_others() {
     let notes = |read: usize| {
         let mut cx = Rules::default().builder(18);
         let inputs = ["a", "b", "c"].map(|name| cx.input(name, Type::tensor(Float32, vec![n(2)])));
-        let y = cx.node("Sum", inputs[..read].iter().map(|x| Some(*x)).collect(), vec![], 1).unwrap()[0];
+        let y = cx.node("Sum", inputs[..read].iter().map(|x| (*x).into()).collect(), vec![], 1).unwrap()[0];
         DROPS.notes(&finished(cx, y))
     };
     let note =
