@@ -42,7 +42,7 @@ def case(op, opset, name, text, values):
     node = next((node for node in graph.node if node.op_type == op), None)
     if node is None:
         raise ValueError(f"forms/: `{name}` of {op} has no node of {op}")
-    dtype = helper.tensor_dtype_to_np_dtype(types[next(name for name in node.input if name)]).name
+    dtype = helper.tensor_dtype_to_np_dtype(types[next(name for name in (*node.input, *node.output) if name)]).name
     inputs = {value.name: array(value, f"{op}-{name}", values.get(value.name)) for value in graph.input}
     since = onnx.defs.get_schema(op, opset, "").since_version
     return Case(op, since, dtype, FORM, name, model.SerializeToString(), inputs, None, 1e-3, 1e-7)
@@ -56,7 +56,13 @@ def with_bits(found):
 
 def element_types(graph):
     values = [*graph.input, *graph.value_info, *graph.output]
-    return {value.name: value.type.tensor_type.elem_type for value in values} | {tensor.name: tensor.data_type for tensor in graph.initializer}
+    return {value.name: element_type(value.type) for value in values} | {tensor.name: tensor.data_type for tensor in graph.initializer}
+
+
+def element_type(type_proto):
+    """Of a tensor, or of the tensors in a sequence."""
+    tensor = type_proto.sequence_type.elem_type if type_proto.HasField("sequence_type") else type_proto
+    return tensor.tensor_type.elem_type
 
 
 def array(value, seed, given):
