@@ -4,6 +4,7 @@ It runs models of one operator (`harness/cases.py`), of the forms that exporters
 and compares their outputs with those that ONNX Runtime and onnx's reference evaluator agree on. What people added to the file stays.
 `--check` measures again and fails if the file says something else. A measurement that was stopped goes on. `--forms exported,example`
 brings only these forms in the file up to date, in minutes; the others stay as they were measured, unless these contradict them.
+`--add-dtypes int8,uint8` adds these dtypes to a file of which others were measured.
 """
 import argparse
 import sys
@@ -30,10 +31,15 @@ def main():
     parser.add_argument("--exporter", default=EXPORTER, help="the command `aten2onnx`, which writes the examples (default: that of target/release)")
     parser.add_argument("--opset", type=int, help="only the versions of operators that are in force in this opset")
     parser.add_argument("--dtypes", type=lambda names: names.split(","), help="only cases with these dtypes of the first input: `float32,int64`")
+    parser.add_argument("--add-dtypes", type=lambda names: names.split(","), help="adds what cases with constants of these dtypes show to the file: `int8,uint8`")
     parser.add_argument("--fresh", action="store_true", help="forgets what was measured before")
     parser.add_argument("--file", type=Path, help="the file of facts (default: mappings/targets/NAME.toml)")
     parser.add_argument("--seconds", type=float, default=30, help="the time limit of a model (default: 30)")
     args = parser.parse_args()
+    if args.add_dtypes:
+        if args.forms or args.dtypes or args.check:
+            parser.error("--add-dtypes measures cases with constants of its dtypes, and does not go with --forms, --dtypes and --check")
+        args.forms, args.dtypes = ["constant"], args.add_dtypes
     if args.only and not (args.check or args.list):
         parser.error("--only needs --check or --list, because a file has all operators")
     if args.sample and (args.check or not (args.list or args.file)):
@@ -75,7 +81,12 @@ def act(args, runtime):
         others = {case.op for case in judged if case.form not in facts_file.WRITTEN}
         facts = facts_file.merge(file, results, {case.op for case in cases if case.form == facts_file.EXPORTED} - others, args.forms)
         packages += f". The other forms were {source_of(file)}"
-    file.write_text(facts_file.write(runtime.name, what, release, found, command(args), packages, facts, before, refresh=f"python runtimes/facts.py {args.runtime}" if is_update(args, before) else None, lacks_io=lacks_io))
+    if args.add_dtypes:
+        facts = facts_file.with_dtypes(file, results, args.add_dtypes)
+        packages += f". The other dtypes were {source_of(file)}"
+    is_part = is_update(args, before) or args.add_dtypes
+    refresh = f"python runtimes/facts.py {args.runtime}" if is_part else None
+    file.write_text(facts_file.write(runtime.name, what, release, found, command(args), packages, facts, before, refresh, lacks_io))
     print(f"{file.name}: {len(cases)} cases; without {len(facts['lacks'])} operators, {len(facts['dtypes'])} entries of dtypes, {len(facts['forms'])} of forms")
     return 0
 
@@ -87,12 +98,14 @@ def is_update(args, before):
 
 def source_of(file):
     """What the file says of the measurement of all forms."""
-    return tomllib.loads(file.read_text())["release"][0]["source"].split(" The other forms were ")[-1]
+    return tomllib.loads(file.read_text())["release"][0]["source"].split(" The other forms were ")[-1].split(" The other dtypes were ")[-1]
 
 
 def command(args):
     """The command that measures the same again."""
-    options = [("--sample", args.sample), ("--forms", ",".join(args.forms) if args.forms else None), ("--opset", args.opset), ("--dtypes", ",".join(args.dtypes) if args.dtypes else None)]
+    if args.add_dtypes:
+        args.forms, args.dtypes = None, None
+    options = [("--add-dtypes", ",".join(args.add_dtypes) if args.add_dtypes else None), ("--sample", args.sample), ("--forms", ",".join(args.forms) if args.forms else None), ("--opset", args.opset), ("--dtypes", ",".join(args.dtypes) if args.dtypes else None)]
     return " ".join(["python runtimes/facts.py", args.runtime, *[f"{name} {value}" for name, value in options if value]])
 
 

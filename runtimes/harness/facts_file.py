@@ -91,6 +91,32 @@ def merge(path, results, measured_alone, measured):
     return {"lacks": dict(sorted(lacks.items())), "dtypes": dtypes, "forms": [entry for _, entries in sorted(by_op.items()) for entry in entries]}
 
 
+def with_dtypes(path, results, names):
+    """The facts of a file, with what results of cases with constants say of some dtypes."""
+    release = tomllib.loads(path.read_text())["release"][0]
+    by_op = collections.defaultdict(dict)
+    for key, record in results.items():
+        if key[0] not in release.get("lacks", []) and key[2] in names and key[3] == "constant":
+            by_op[key[0]][key[1:]] = record
+    fresh = {"dtypes": []}
+    for op, records in sorted(by_op.items()):
+        add_dtypes(fresh, op, records)
+    kinds = ("lacks", "wrong")
+    kept = [{**entry, **{kind: [name for name in entry.get(kind, []) if name not in names] for kind in kinds}} for entry in release.get("dtypes", [])]
+    by_version = {}
+    for entry in [*kept, *fresh["dtypes"]]:
+        for since in entry["since"] if any(entry.get(kind) for kind in kinds) else []:
+            known = by_version.setdefault((entry["op"], since), {"lacks": [], "wrong": [], "reason": entry["reason"]})
+            for kind in kinds:
+                known[kind] += entry.get(kind, [])
+    dtypes = []
+    for (op, since), known in sorted(by_version.items()):
+        found = {kind: order(known[kind]) for kind in kinds if known[kind]}
+        add(dtypes, {"op": op, "since": [since], **found, "reason": known["reason"]})
+    reasons = reasons_of_lacks(path)
+    return {"lacks": {op: reasons.get(op, "") for op in release.get("lacks", [])}, "dtypes": dtypes, "forms": release.get("forms", [])}
+
+
 def forms_of(results, lacks, dtypes):
     """The entries of forms in results, without those of operators and dtypes that lack as a whole."""
     bad = {(entry["op"], since, dtype) for entry in dtypes for since in entry["since"] for dtype in [*entry.get("lacks", []), *entry.get("wrong", [])]}

@@ -261,6 +261,21 @@ def test_a_new_measurement_of_forms_keeps_the_others(tmp_path):
     assert found["forms"] == [kept]
 
 
+def test_dtypes_are_added(tmp_path):
+    before = {"lacks": {"Det": "none"}, "dtypes": [{"op": "Pow", "since": [13, 15], "lacks": ["int8", "int64"], "reason": "no kernel"}], "forms": []}
+    file = tmp_path / "a.toml"
+    file.write_text(facts_file.write("a", "A", "1.0", facts_file.Limits(18, 9, []), "a test", "", before))
+    verdicts = {("Det", 11, "int8"): "refused", ("Pow", 15, "int8"): "right", ("Pow", 13, "uint8"): "wrong", ("Abs", 13, "int8"): "refused"}
+    results = {(*key, "constant", "plain"): {"verdict": verdict, "reason": "no"} for key, verdict in verdicts.items()}
+    found = facts_file.with_dtypes(file, results, ["int8", "uint8"])
+    assert found["lacks"] == {"Det": "none"}
+    assert found["dtypes"] == [
+        {"op": "Abs", "since": [13], "lacks": ["int8"], "reason": "no"},
+        {"op": "Pow", "since": [13], "lacks": ["int64"], "wrong": ["uint8"], "reason": "no kernel"},
+        {"op": "Pow", "since": [15], "lacks": ["int64"], "reason": "no kernel"},
+    ]
+
+
 def test_what_people_wrote_stays():
     found = {"lacks": {"Det": "no"}, "dtypes": [{"op": "Gemm", "since": [13], "lacks": ["int64"], "reason": ""}], "forms": []}
     first = facts_file.write("a", "A", "1.0", facts_file.Limits(18, 9, [], "it has none"), "a test", "", found)
