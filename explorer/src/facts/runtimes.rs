@@ -62,7 +62,7 @@ pub fn uses(set: &Arc<MappingFiles>, only: &[String]) -> BTreeMap<String, Vec<Us
         let build = |target: &&'static Target| {
             let opset = target.opset(None).unwrap_or(target.newest_opset);
             match examples::traced(example, set.checked(), rules, opset, Some(target)).0 {
-                Ok(graph) => match target.check_dtypes(&graph) {
+                Ok(graph) => match target.check_values(&graph) {
                     Err(error) => Made::Refused(error.message),
                     Ok(()) if graph.replaced.is_empty() => Made::Plain,
                     Ok(()) => Made::Replaced(graph.replaced.into_keys().collect()),
