@@ -152,6 +152,8 @@ pub enum Condition {
 pub enum State {
     /// It is present.
     Given,
+    /// It is left out.
+    Absent,
     /// It is present and not constant.
     Computed,
     /// It is a constant or a weight.

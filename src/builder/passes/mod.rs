@@ -12,6 +12,7 @@ mod common;
 mod constants;
 mod convolution;
 mod dead;
+mod filled;
 mod fusions;
 mod gemm;
 mod identity;
@@ -84,6 +85,7 @@ const RULES: &[Rule] = &[
     fusions::heads,
     convolution::apply,
     gemm::apply,
+    filled::apply,
     splits::apply,
 ];
 

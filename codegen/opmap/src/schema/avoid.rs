@@ -75,6 +75,8 @@ pub enum Condition {
 pub enum State {
     /// It is present.
     Given,
+    /// It is left out.
+    Absent,
     /// It is present and not constant.
     Computed,
     /// It is constant.
@@ -189,6 +191,7 @@ fn condition(text: &str, versions: &[&Version], onnx: &OnnxSchemas) -> Result<Co
         (Some((function, argument)), None) => {
             let state = match function {
                 "given" => State::Given,
+                "absent" => State::Absent,
                 "computed" => State::Computed,
                 "constant" => State::Constant,
                 "symbolic" => State::Symbolic,
@@ -204,7 +207,7 @@ fn condition(text: &str, versions: &[&Version], onnx: &OnnxSchemas) -> Result<Co
             };
             let name = name(argument, versions).map_err(wrong)?;
             match (&name, state) {
-                (Name::Input(_), _) | (_, State::Given) => Ok(Condition::Is(state, name)),
+                (Name::Input(_), _) | (_, State::Given | State::Absent) => Ok(Condition::Is(state, name)),
                 _ => Err(wrong(format!("`{function}` is about inputs, and `{argument}` is an attribute"))),
             }
         }
@@ -244,7 +247,7 @@ fn condition(text: &str, versions: &[&Version], onnx: &OnnxSchemas) -> Result<Co
 
 fn unknown(function: &str) -> String {
     format!(
-        "there is no `{function}`, only given, computed, constant, folded, empty, sized, data, broadcast, fractional, symbolic, filled, open, rank, length, first, last, made_by and dtype"
+        "there is no `{function}`, only given, absent, computed, constant, folded, empty, sized, data, broadcast, fractional, symbolic, filled, open, rank, length, first, last, made_by and dtype"
     )
 }
 

@@ -162,6 +162,8 @@ impl Builder {
     fn holds(&self, condition: &Condition, call: &Call) -> bool {
         match condition {
             Condition::Is(State::Given, Name::Attribute(name)) => call.attr(name).is_some(),
+            Condition::Is(State::Absent, Name::Attribute(name)) => call.attr(name).is_none(),
+            Condition::Is(State::Absent, name) => self.inputs_named(*name, call).is_empty(),
             Condition::Is(state, name) => {
                 self.inputs_named(*name, call).iter().any(|value| self.is(*state, *value, call))
             }
@@ -220,6 +222,7 @@ impl Builder {
     fn is(&self, state: State, value: Value, call: &Call) -> bool {
         match state {
             State::Given => true,
+            State::Absent => false,
             State::Computed => !self.is_joined(value, JOINED_DEPTH),
             State::Constant => self.is_joined(value, JOINED_DEPTH),
             State::Folded => self.data(value).is_folded,
