@@ -50,13 +50,11 @@ def main():
 def run(runtime, examples, seconds):
     """The results of examples. Prints those that are not right."""
     results = []
-    at_once = runtime.settings.get("models_at_once", 1)
     examples = iter(examples)
     with Worker(runtime, seconds) as worker, tempfile.TemporaryDirectory() as folder:
-        while batch := list(itertools.islice(examples, at_once)):
+        while batch := list(itertools.islice(examples, worker.models_at_once)):
             paths = [written(example, Path(folder, f"{index}.onnx")) for index, example in enumerate(batch)]
-            if at_once > 1 and any(paths):
-                worker.prepare(list(filter(None, paths)))
+            worker.prepare([path for path in paths if path])
             for path, example in zip(paths, batch):
                 found, reason = one(worker, path, example)
                 results.append({"example": example.text, "op": example.op, "verdict": found, "reason": facts_file.short(reason)})

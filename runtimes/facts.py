@@ -17,7 +17,6 @@ from harness import environments, facts_file, judge, limits, measure
 from harness.worker import Stopped
 
 EXPORTER = str(environments.ROOT.parent / "target/release/aten2onnx")
-TARGETS = environments.ROOT.parent / "mappings/targets"
 
 
 def main():
@@ -36,10 +35,8 @@ def main():
     parser.add_argument("--file", type=Path, help="the file of facts (default: mappings/targets/NAME.toml)")
     parser.add_argument("--seconds", type=float, default=30, help="the time limit of a model (default: 30)")
     args = parser.parse_args()
-    if args.add_dtypes:
-        if args.forms or args.dtypes or args.check:
-            parser.error("--add-dtypes measures cases with constants of its dtypes, and does not go with --forms, --dtypes and --check")
-        args.forms, args.dtypes = ["constant"], args.add_dtypes
+    if args.add_dtypes and (args.forms or args.dtypes or args.check):
+        parser.error("--add-dtypes measures cases with constants of its dtypes, and does not go with --forms, --dtypes and --check")
     if args.only and not (args.check or args.list):
         parser.error("--only needs --check or --list, because a file has all operators")
     if args.sample and (args.check or not (args.list or args.file)):
@@ -54,10 +51,11 @@ def main():
 
 
 def act(args, runtime):
-    file = args.file or TARGETS / f"{runtime.name}.toml"
-    judged = judge.judged(args.only, None if args.forms and facts_file.EXAMPLE not in args.forms else args.exporter)
+    file = args.file or environments.TARGETS / f"{runtime.name}.toml"
+    forms, dtypes = (["constant"], args.add_dtypes) if args.add_dtypes else (args.forms, args.dtypes)
+    judged = judge.judged(args.only, None if forms and facts_file.EXAMPLE not in forms else args.exporter)
     lacks_io = runtime.settings.get("lacks_io_dtypes", [])
-    cases = [case for case in measure.sample(judged, args.sample, args.forms, args.opset, args.dtypes) if not measure.has_outside(case, lacks_io)]
+    cases = [case for case in measure.sample(judged, args.sample, forms, args.opset, dtypes) if not measure.has_outside(case, lacks_io)]
     if args.fresh:
         measure.kept(runtime).unlink(missing_ok=True)
     results = measure.measure(runtime, cases, args.seconds, say=lambda line: print(line, file=sys.stderr, flush=True))
@@ -80,10 +78,10 @@ def act(args, runtime):
     if is_update(args, before):
         others = {case.op for case in judged if case.form not in facts_file.WRITTEN}
         facts = facts_file.merge(file, results, {case.op for case in cases if case.form == facts_file.EXPORTED} - others, args.forms)
-        packages += f". The other forms were {source_of(file)}"
+        packages += f". The other forms were {source_of(file, 'forms')}"
     if args.add_dtypes:
         facts = facts_file.with_dtypes(file, results, args.add_dtypes)
-        packages += f". The other dtypes were {source_of(file)}"
+        packages += f". The other dtypes were {source_of(file, 'dtypes')}"
     is_part = is_update(args, before) or args.add_dtypes
     refresh = f"python runtimes/facts.py {args.runtime}" if is_part else None
     file.write_text(facts_file.write(runtime.name, what, release, found, command(args), packages, facts, before, refresh, lacks_io))
@@ -96,25 +94,25 @@ def is_update(args, before):
     return bool(before) and bool(args.forms) and set(args.forms) <= set(facts_file.WRITTEN)
 
 
-def source_of(file):
-    """What the file says of the measurement of all forms."""
-    return tomllib.loads(file.read_text())["release"][0]["source"].split(" The other forms were ")[-1].split(" The other dtypes were ")[-1]
+def source_of(file, what):
+    """What the file says of the measurement of all `forms` or `dtypes`."""
+    return tomllib.loads(file.read_text())["release"][0]["source"].split(f" The other {what} were ")[-1]
 
 
 def command(args):
     """The command that measures the same again."""
-    if args.add_dtypes:
-        args.forms, args.dtypes = None, None
-    options = [("--add-dtypes", ",".join(args.add_dtypes) if args.add_dtypes else None), ("--sample", args.sample), ("--forms", ",".join(args.forms) if args.forms else None), ("--opset", args.opset), ("--dtypes", ",".join(args.dtypes) if args.dtypes else None)]
-    return " ".join(["python runtimes/facts.py", args.runtime, *[f"{name} {value}" for name, value in options if value]])
+    options = {"--sample": args.sample, "--forms": args.forms, "--opset": args.opset, "--dtypes": args.dtypes, "--add-dtypes": args.add_dtypes}
+    texts = [f"{name} {','.join(value) if isinstance(value, list) else value}" for name, value in options.items() if value]
+    return " ".join(["python runtimes/facts.py", args.runtime, *texts])
 
 
 def check(file, facts, ops, measured):
     """Prints what the file claims and the measurement contradicts, in either direction. Returns the exit code."""
     claimed = facts_file.restrict(facts_file.read(file), ops)
     lines = facts_file.differences(claimed, facts_file.without_reasons(facts))
+    claims = vars(facts_file.limits(file))
     for name, found in vars(measured).items():
-        claim = getattr(facts_file.limits(file), name)
+        claim = claims[name]
         # Reasons may differ.
         if bool(claim) != bool(found) if name in facts_file.REASONED else claim != found:
             lines.append(f"{name}: the file claims {claim}, but {found} was measured")

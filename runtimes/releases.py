@@ -19,7 +19,6 @@ import onnx
 from harness import environments, facts_file, judge, limits, measure
 from harness.worker import Stopped
 
-TARGETS = environments.ROOT.parent / "mappings/targets"
 FILES = {"onnxruntime": "onnxruntime_releases.toml"}
 # Those that tell of dtypes.
 FORMS = ("constant", facts_file.EXPORTED)
@@ -49,7 +48,7 @@ def main():
 
 def act(args, runtime):
     """Measures a release. Returns the exit code."""
-    file = TARGETS / FILES.get(runtime.name, f"{runtime.name}.toml")
+    file = environments.TARGETS / FILES.get(runtime.name, f"{runtime.name}.toml")
     before = file.read_text() if file.exists() else HEAD.format(name=runtime.name, what=runtime.settings["what"])
     found = measured(args, runtime)
     release = name_of(runtime)

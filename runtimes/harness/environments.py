@@ -19,6 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 ADAPTERS = ROOT / "adapters"
+TARGETS = ROOT.parent / "mappings/targets"
 KINDS = {".txt": "python", ".json": "node", ".toml": "rust"}
 # Nothing is reported to anyone, and reasons are short.
 QUIET = {

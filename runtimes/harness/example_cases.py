@@ -22,7 +22,6 @@ from .cases import OLDEST, Case, schemas
 
 FORM = "example"
 REPOSITORY = environments.ROOT.parent
-TARGETS = REPOSITORY / "mappings/targets"
 JUDGE = REPOSITORY / "src/examples"
 EXPECTED_FAILURES = REPOSITORY / "tests/examples/expected_failures.txt"
 sys.path.insert(0, str(JUDGE))
@@ -63,7 +62,7 @@ def examples(exporter, rules, target):
 
 def general_notes(target):
     """What each export for a target tells: it says nothing of an example."""
-    paths = [TARGETS / f"{name}.toml" for name in (target, target.rpartition("-")[0])]
+    paths = [environments.TARGETS / f"{name}.toml" for name in (target, target.rpartition("-")[0])]
     path = next(path for path in paths if path.exists())
     releases = tomllib.loads(path.read_text())["release"]
     return {f"{path.stem}-{release['name']}: {release['note']}" for release in releases if "note" in release}

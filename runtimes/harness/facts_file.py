@@ -25,9 +25,12 @@ WORKS = {"right", "nonfinite"}
 FORMS = ["constant", "computed", "symbolic", *WRITTEN]
 # The tables of a release and its keys that a measurement writes. All others in the file are written by hand, and stay.
 TABLES = ("dtypes", "forms")
-KEYS = ("name", "newest_opset", "newest_ir", "lacks_dtypes", "lacks_io_dtypes", "most_weights", "lacks_functions", "narrows_int64", "lacks_scalar_outputs", "lacks_scalar_inputs", "drops_inputs", "source", "lacks")
-# Limits that are given as a reason.
+# Limits that are given as a reason, and those that hold or not.
 REASONED = ("lacks_functions", "lacks_scalar_inputs")
+FLAGS = ("narrows_int64", "lacks_scalar_outputs", "drops_inputs")
+KEYS = ("name", "newest_opset", "newest_ir", "lacks_dtypes", "lacks_io_dtypes", "most_weights", *REASONED, *FLAGS, "source", "lacks")
+# What can be said of a dtype.
+KINDS = ("lacks", "wrong")
 WIDTH = 118
 
 
@@ -78,12 +81,8 @@ def merge(path, results, measured_alone, measured):
     lacks = {op: reasons.get(op, "") for op in release.get("lacks", []) if not any(op == there for there, *_ in some) and op not in measured_alone}
     lacks |= {op: reason for op, reason in fresh["lacks"].items() if op in measured_alone}
     dtypes = []
-    for entry in release.get("dtypes", []):
-        for since in entry["since"]:
-            kinds = {kind: [dtype for dtype in entry.get(kind, []) if (entry["op"], since, dtype) not in right] for kind in ("lacks", "wrong")}
-            kept = {kind: names for kind, names in kinds.items() if names}
-            if kept:
-                add(dtypes, {"op": entry["op"], "since": [since], **kept, "reason": entry["reason"]})
+    for entry in by_version(release.get("dtypes", []), lambda *key: key in right):
+        add(dtypes, entry)
     plain = [entry for entry in release.get("forms", []) if entry["form"] not in measured]
     by_op = collections.defaultdict(list)
     for entry in [*plain, *forms_of(results, lacks, dtypes)]:
@@ -101,20 +100,24 @@ def with_dtypes(path, results, names):
     fresh = {"dtypes": []}
     for op, records in sorted(by_op.items()):
         add_dtypes(fresh, op, records)
-    kinds = ("lacks", "wrong")
-    kept = [{**entry, **{kind: [name for name in entry.get(kind, []) if name not in names] for kind in kinds}} for entry in release.get("dtypes", [])]
-    by_version = {}
-    for entry in [*kept, *fresh["dtypes"]]:
-        for since in entry["since"] if any(entry.get(kind) for kind in kinds) else []:
-            known = by_version.setdefault((entry["op"], since), {"lacks": [], "wrong": [], "reason": entry["reason"]})
-            for kind in kinds:
-                known[kind] += entry.get(kind, [])
+    groups = collections.defaultdict(list)
+    for entry in [*by_version(release.get("dtypes", []), lambda _op, _since, dtype: dtype in names), *by_version(fresh["dtypes"])]:
+        groups[entry["op"], *entry["since"]].append(entry)
     dtypes = []
-    for (op, since), known in sorted(by_version.items()):
-        found = {kind: order(known[kind]) for kind in kinds if known[kind]}
-        add(dtypes, {"op": op, "since": [since], **found, "reason": known["reason"]})
+    for (op, since), entries in sorted(groups.items()):
+        kinds = {kind: order([dtype for entry in entries for dtype in entry.get(kind, [])]) for kind in KINDS}
+        add(dtypes, {"op": op, "since": [since], **{kind: found for kind, found in kinds.items() if found}, "reason": entries[0]["reason"]})
     reasons = reasons_of_lacks(path)
     return {"lacks": {op: reasons.get(op, "") for op in release.get("lacks", [])}, "dtypes": dtypes, "forms": release.get("forms", [])}
+
+
+def by_version(entries, is_dropped=lambda op, since, dtype: False):
+    """Entries of dtypes as those of one version each, without dropped dtypes."""
+    for entry in entries:
+        for since in entry["since"]:
+            kinds = {kind: [dtype for dtype in entry.get(kind, []) if not is_dropped(entry["op"], since, dtype)] for kind in KINDS}
+            if kept := {kind: dtypes for kind, dtypes in kinds.items() if dtypes}:
+                yield {"op": entry["op"], "since": [since], **kept, "reason": entry["reason"]}
 
 
 def forms_of(results, lacks, dtypes):
@@ -245,7 +248,7 @@ def release_lines(name, limits, source, facts, keys=(), lacks_io=(), most_weight
         *([f"lacks_io_dtypes = {value(lacks_io)}"] if lacks_io else []),
         *([f"most_weights = {most_weights}"] if most_weights else []),
         *[f"{key} = {text(reason)}" for key in REASONED if (reason := getattr(limits, key))],
-        *[f"{key} = true" for key in ("narrows_int64", "lacks_scalar_outputs", "drops_inputs") if getattr(limits, key)],
+        *[f"{key} = true" for key in FLAGS if getattr(limits, key)],
         f"source = {text(source)}",
         *(["lacks = [", *lacks, "]"] if lacks else []),
         *keys,

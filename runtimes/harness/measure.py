@@ -24,14 +24,13 @@ def measure(runtime, cases, seconds=30.0, say=print):
             results[tuple(record.pop("key"))] = record
     missing = [case for case in cases if results.get(key(case), {}).get("digest") != digest(case)]
     with Worker(runtime, seconds) as worker, tempfile.TemporaryDirectory() as folder, open(kept(runtime), "a") as file:
-        at_once = runtime.settings.get("models_at_once", 1)
+        at_once = worker.models_at_once
         for start in range(0, len(missing), at_once):
             if start % 1000 < at_once:
                 say(f"{runtime.name}: {start} of {len(missing)} cases")
             cases_now = missing[start : start + at_once]
             paths = [written(case, Path(folder, f"{start + index}.onnx")) for index, case in enumerate(cases_now)]
-            if at_once > 1:
-                worker.prepare(paths)
+            worker.prepare(paths)
             for path, case in zip(paths, cases_now):
                 record = {**run(worker, path, case), "digest": digest(case)}
                 results[key(case)] = record

@@ -80,8 +80,15 @@ class Worker:
             self.stop()
             return Result("refused" if loaded is None else "failed", str(stopped), load_seconds=loaded)
 
+    @property
+    def models_at_once(self):
+        """How many models the adapter compiles together (`models_at_once` in `runtime.toml`)."""
+        return self.runtime.settings.get("models_at_once", 1)
+
     def prepare(self, models, seconds=1800.0):
-        """Has many models compiled at once, where that is faster (`models_at_once` in `runtime.toml`). They are run one by one after."""
+        """Has many models compiled at once, where that is faster (`models_at_once`). They are run one by one after."""
+        if self.models_at_once == 1 or not models:
+            return
         if self.process and self.served + len(models) > MODELS_PER_PROCESS:
             self.stop()
         self.start()

@@ -161,9 +161,8 @@ impl Builder {
 
     fn holds(&self, condition: &Condition, call: &Call) -> bool {
         match condition {
-            Condition::Is(State::Given, Name::Attribute(name)) => call.attr(name).is_some(),
-            Condition::Is(State::Absent, Name::Attribute(name)) => call.attr(name).is_none(),
-            Condition::Is(State::Absent, name) => self.inputs_named(*name, call).is_empty(),
+            Condition::Is(State::Given, name) => self.is_given(*name, call),
+            Condition::Is(State::Absent, name) => !self.is_given(*name, call),
             Condition::Is(state, name) => {
                 self.inputs_named(*name, call).iter().any(|value| self.is(*state, *value, call))
             }
@@ -206,6 +205,13 @@ impl Builder {
                 texts.or_else(by_default).is_some_and(|texts| comparison.holds_for(&texts, &(*text).to_owned()))
             }
             Condition::Text(Name::Input(_), ..) => false,
+        }
+    }
+
+    fn is_given(&self, name: Name, call: &Call) -> bool {
+        match name {
+            Name::Input(_) => !self.inputs_named(name, call).is_empty(),
+            Name::Attribute(name) => call.attr(name).is_some(),
         }
     }
 

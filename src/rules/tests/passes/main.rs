@@ -12,6 +12,7 @@ mod constants;
 mod convolution;
 mod dead;
 mod experts;
+mod filled;
 mod gemm;
 mod heads;
 mod identity;

@@ -1,7 +1,7 @@
 //! `passes/splits.rs`.
 
 use super::net::{Net, ops};
-use aten2onnx_onnx::graph::{Attr, Value};
+use aten2onnx_onnx::graph::Value;
 
 fn slice(net: &mut Net, x: Value, from: i64, to: i64) -> Value {
     let (from, to, axis) = (net.ints(&[from]), net.ints(&[to]), net.ints(&[-1]));
@@ -29,16 +29,4 @@ fn pieces_that_overlap_or_leave_some_stay() {
         let y = net.op("Mul", &[a, b]);
         assert_eq!(ops(net, y).iter().filter(|op| **op == "Slice").count(), 2);
     }
-}
-
-#[test]
-fn a_part_of_zeros_is_zeros_of_its_own() {
-    let mut net = Net::new(18);
-    let x = net.open_input(&[-1, 6]);
-    let (sizes, four) = (net.op("Shape", &[x]), net.ints(&[4]));
-    let shape = net.with("Concat", &[sizes, four], vec![("axis", Attr::Int(0))]);
-    let zeros = net.op("ConstantOfShape", &[shape]);
-    let part = slice(&mut net, zeros, 0, 2);
-    let y = net.op("Relu", &[part]);
-    assert_eq!(ops(net, y), ["Shape", "Concat", "ConstantOfShape", "Relu"]);
 }
