@@ -7,9 +7,7 @@
 
 use super::rewriter::Rewriter;
 use super::weights;
-use crate::build::evaluate;
-use aten2onnx_core::weights::Payload;
-use aten2onnx_core::weights::Weight;
+use crate::build::{evaluate, read};
 use aten2onnx_onnx::graph::{Constant, Node, Source, Type, Value};
 
 /// The largest number of bytes of a result, and of a weight that is read.
@@ -47,7 +45,7 @@ pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     }
     let constant = match view {
         Some(weight) => read(&weight)?,
-        None => computed(cx, node, &ty, count)?,
+        None => computed(cx, node, &ty)?,
     };
     if bytes > SMALL && bytes > most(cx, node) && is_filled(&constant) {
         cx.filled.insert(result, constant);
@@ -61,9 +59,9 @@ pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
 }
 
 /// The result of a node with known inputs.
-fn computed(cx: &Rewriter<'_>, node: &Node, ty: &Type, count: i64) -> Option<Constant> {
+fn computed(cx: &Rewriter<'_>, node: &Node, ty: &Type) -> Option<Constant> {
     if node.op == "ConstantOfShape" {
-        return filled(cx, node, count);
+        return cx.builder.constant_of_shape(&node.attrs, ty);
     }
     let operand = |value: Value| cx.filled.get(&value).cloned().or_else(|| known(cx, value));
     let inputs: Vec<Constant> = node.inputs.iter().map(|value| operand((*value)?)).collect::<Option<_>>()?;
@@ -137,22 +135,4 @@ pub(super) fn known(cx: &Rewriter<'_>, value: Value) -> Option<Constant> {
         Source::Weight(weight) if weight.byte_len()? <= LIMIT => read(weight),
         _ => None,
     }
-}
-
-fn read(weight: &Weight) -> Option<Constant> {
-    let mut bytes: Vec<u8> = Vec::new();
-    Payload::new(weight).ok()?.write(&mut bytes).ok()?;
-    Some(Constant::new(weight.dtype, weight.sizes.clone(), bytes)).filter(Constant::is_consistent)
-}
-
-/// The result of `ConstantOfShape`.
-fn filled(cx: &Rewriter<'_>, node: &Node, count: i64) -> Option<Constant> {
-    let result = node.outputs.first().copied().flatten()?;
-    let element = match node.attr("value") {
-        Some(aten2onnx_onnx::graph::Attr::Tensor(value)) => cx.builder.constant_of(*value)?.bytes().to_vec(),
-        _ => vec![0; 4],
-    };
-    let bytes = element.repeat(usize::try_from(count).ok()?);
-    let constant = Constant::new(cx.dtype(result), cx.known_sizes(result)?, bytes);
-    constant.is_consistent().then_some(constant)
 }

@@ -5,7 +5,7 @@
 //! It must not remove a node whose result has another type, even if that is unknown.
 
 use super::rewriter::Rewriter;
-use crate::build::Scalar;
+use crate::build::{Scalar, uniform};
 use aten2onnx_onnx::graph::{Node, Value};
 
 pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
@@ -35,9 +35,8 @@ pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
 /// What a constant condition chooses everywhere.
 fn chosen(cx: &Rewriter<'_>, node: &Node, result: Value) -> Option<Value> {
     let condition = super::constants::known(cx, node.input(0)?)?;
-    let (&first, rest) = condition.bytes().split_first()?;
-    let is_same = rest.iter().all(|byte| (*byte != 0) == (first != 0));
-    node.input(if first != 0 { 1 } else { 2 }).filter(|x| is_same && cx.same_type(*x, result))
+    let branch = if uniform(&condition)? { 1 } else { 2 };
+    node.input(branch).filter(|x| cx.same_type(*x, result))
 }
 
 fn has_unit_steps(cx: &Rewriter<'_>, node: &Node) -> bool {

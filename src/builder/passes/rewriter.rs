@@ -239,7 +239,7 @@ impl<'a> Rewriter<'a> {
 
     /// The sizes, if all are known.
     pub(super) fn known_sizes(&self, value: Value) -> Option<Vec<i64>> {
-        self.shape(value)?.iter().map(SymInt::known).collect()
+        self.builder.ty(value).known_sizes()
     }
 
     /// Whether both have the same type, including every size.

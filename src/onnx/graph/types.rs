@@ -63,6 +63,11 @@ impl Type {
         }
     }
 
+    /// The sizes, if this is a tensor of which all are known.
+    pub fn known_sizes(&self) -> Option<Vec<i64>> {
+        self.shape()?.iter().map(SymInt::known).collect()
+    }
+
     /// The number of dimensions, if this is a tensor of known rank.
     pub fn rank(&self) -> Option<usize> {
         self.shape().map(<[SymInt]>::len)

@@ -7,7 +7,7 @@ use aten2onnx_core::axes::counted_from_start;
 use aten2onnx_onnx::graph::{Attr, Constant};
 
 /// The largest number of elements of a result.
-const MAX_ELEMENTS: usize = 1 << 18;
+const MAX_ELEMENTS: usize = 1 << 22;
 
 /// The elements at these positions, in order.
 fn pick(x: &Constant, positions: impl Iterator<Item = usize>) -> Option<Vec<u8>> {

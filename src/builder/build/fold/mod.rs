@@ -4,8 +4,11 @@ mod bits;
 mod layout;
 mod logic;
 mod numbers;
+mod reduce;
+mod refused;
 
 pub(crate) use bits::evaluate_wrapping;
+pub(crate) use refused::{read, uniform};
 
 use crate::build::values::constants::MAX_FOLDED;
 use crate::build::{Builder, Call};
@@ -65,11 +68,19 @@ pub(crate) fn evaluate(op: &str, attrs: &[(&'static str, Attr)], inputs: &[&Cons
         ("Not", [x]) => logic::not(x)?,
         ("Sqrt", [x]) => numbers::unary(x, f64::sqrt)?,
         ("Reciprocal", [x]) => numbers::unary(x, f64::recip)?,
-        ("Add" | "Sub" | "Mul" | "Div" | "Max" | "Min", [a, b]) => numbers::binary(op, a, b, &sizes)?,
+        ("Floor", [x]) => numbers::unary(x, f64::floor)?,
+        ("Ceil", [x]) => numbers::unary(x, f64::ceil)?,
+        ("Round", [x]) => numbers::unary(x, f64::round_ties_even)?,
+        ("Mod", [a, b]) if int("fmod") == Some(1) => numbers::binary("fmod", a, b, &sizes)?,
+        ("Add" | "Sub" | "Mul" | "Div" | "Mod" | "Max" | "Min", [a, b]) => numbers::binary(op, a, b, &sizes)?,
         ("Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "And" | "Or" | "Xor", [a, b]) => {
             logic::binary(op, a, b, &sizes)?
         }
         ("Where", [condition, a, b]) => logic::choose(condition, a, b, &sizes)?,
+        ("ReduceMax" | "ReduceMin" | "ReduceSum", [x, axes @ ..]) => {
+            let all = int("noop_with_empty_axes").unwrap_or(0) == 0;
+            reduce::reduce(op, x, axes.first().copied(), attr("axes"), all)?
+        }
         ("Expand", [x, _]) => layout::expand(x, &sizes)?,
         ("Concat", _) => layout::concat(inputs, int("axis")?)?,
         ("Gather", [x, indices]) => layout::gather(x, indices, int("axis").unwrap_or(0))?,

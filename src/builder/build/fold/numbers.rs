@@ -50,7 +50,8 @@ pub(crate) fn unary(x: &Constant, f: fn(f64) -> f64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Add, Sub, Mul, Div, Max or Min with broadcasting to `sizes`; Max and Min of integers only, because of signed zeros.
+/// Add, Sub, Mul, Div, Max, Min, Mod or `fmod` with broadcasting to `sizes`; Max and Min of integers only, because of signed zeros,
+/// and Mod without `fmod` too, as the operator.
 pub(crate) fn binary(op: &str, a: &Constant, b: &Constant, sizes: &[i64]) -> Option<Vec<u8>> {
     if a.dtype != b.dtype {
         return None;
@@ -75,6 +76,9 @@ fn integers(op: &str, x: i64, y: i64) -> Option<i64> {
         "Sub" => x.checked_sub(y),
         "Mul" => x.checked_mul(y),
         "Div" => x.checked_div(y),
+        "fmod" => x.checked_rem(y),
+        // The remainder has the sign of the divisor.
+        "Mod" => x.checked_rem(y)?.checked_add(y)?.checked_rem(y),
         "Max" => Some(x.max(y)),
         "Min" => Some(x.min(y)),
         _ => None,
@@ -94,6 +98,7 @@ fn floats(op: &str, x: f64, y: f64, dtype: Dtype) -> Option<Vec<u8>> {
                 "Sub" => x - y,
                 "Mul" => x * y,
                 "Div" => x / y,
+                "fmod" => x % y,
                 _ => return None,
             };
             f64::from(result)
@@ -108,6 +113,7 @@ fn arithmetic(op: &str, x: f64, y: f64) -> Option<f64> {
         "Sub" => x - y,
         "Mul" => x * y,
         "Div" => x / y,
+        "fmod" => x % y,
         _ => return None,
     })
 }

@@ -273,7 +273,7 @@ impl Builder {
     }
 
     /// The node that a value is an output of.
-    fn node_of_output(&self, value: Value) -> Option<&Node> {
+    pub(crate) fn node_of_output(&self, value: Value) -> Option<&Node> {
         let mut nodes = (0..=self.depth()).rev().flat_map(|scope| self.nodes_at(scope).iter().rev());
         nodes.find(|node| node.outputs.contains(&Some(value)))
     }

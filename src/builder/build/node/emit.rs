@@ -9,8 +9,9 @@ use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Node, Source, Type, Value};
 use aten2onnx_onnx::schema::{Op, PortKind, Version};
 
-/// Attributes that are written even at their default, because onnx's shape inference assumes another one.
-const SPELLED_OUT: &[(&str, &str)] = &[("STFT", "onesided")];
+/// Attributes that are written even at their default: onnx 1.23's shape inference assumes another one of STFT, burn-onnx 0.22 refuses a
+/// Resize without its mode, and pnnx 20261020 does not know the defaults of the others.
+const SPELLED_OUT: &[(&str, &str)] = &[("STFT", "onesided"), ("Resize", "mode"), ("Pad", "mode"), ("Split", "axis")];
 
 impl Builder {
     /// Emits the node, with casts around it if the version does not take these dtypes.
@@ -124,7 +125,7 @@ impl Builder {
     }
 
     /// Whether the outputs follow from constants and weights alone. A body may read any value.
-    fn is_folded_call(&self, call: &Call, attrs: &[(&'static str, Attr)]) -> bool {
+    pub(crate) fn is_folded_call(&self, call: &Call, attrs: &[(&'static str, Attr)]) -> bool {
         let mut inputs = call.inputs.iter().flatten().peekable();
         inputs.peek().is_some()
             && inputs.all(|input| self.data(*input).is_folded)

@@ -166,18 +166,30 @@ impl Builder {
         if let Some(constant) = inferred.types.first().and_then(|ty| self.folded(&call, ty)) {
             return Ok(vec![self.intern(constant)]);
         }
-        let values = match self.step(schema, &call, &inferred.types)? {
-            Step::Native(version) => self.native(schema, version, call, &inferred)?,
-            Step::Upgrade(version) => self.upgraded(schema, version, &call, &inferred)?,
-            Step::Lower(lower, since) => self.lowered(lower, since, &call, &inferred)?,
-            // Nodes left by a failed attempt are unused and dropped at the end.
-            Step::Instead(lower, since, version) => match self.lowered(lower, since, &call, &inferred) {
-                Ok(values) => values,
-                Err(_) => self.native(schema, version, call, &inferred)?,
-            },
+        let kept = self.may_be_folded(&call).then(|| call.clone());
+        let values = match self.written(schema, call, &inferred) {
+            Err(error) if error.kind == Kind::Unsupported => {
+                let folded = kept.and_then(|call| self.folded_instead(&call, &inferred.types));
+                vec![folded.ok_or(error)?]
+            }
+            values => values?,
         };
         self.remember(key, &values);
         Ok(values)
+    }
+
+    /// Writes a call with the operators of the target.
+    fn written(&mut self, schema: &'static Op, call: Call, inferred: &Inferred) -> Result<Vec<Value>> {
+        match self.step(schema, &call, &inferred.types)? {
+            Step::Native(version) => self.native(schema, version, call, inferred),
+            Step::Upgrade(version) => self.upgraded(schema, version, &call, inferred),
+            Step::Lower(lower, since) => self.lowered(lower, since, &call, inferred),
+            // Nodes left by a failed attempt are unused and dropped at the end.
+            Step::Instead(lower, since, version) => match self.lowered(lower, since, &call, inferred) {
+                Ok(values) => Ok(values),
+                Err(_) => self.native(schema, version, call, inferred),
+            },
+        }
     }
 
     /// A tensor in an attribute must be a constant.

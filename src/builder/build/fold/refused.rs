@@ -1,0 +1,110 @@
+//! Folding of calls that cannot be written: the target lacks the operator, but all inputs are stored in the model.
+//!
+//! Elsewhere such calls stay nodes if their results are large, so that the model does not grow. Here the choice is to store the
+//! result, or to refuse the model.
+
+use aten2onnx_core::weights::{Payload, Weight};
+use aten2onnx_onnx::graph::{Attr, Constant, Node, Source, Type, Value};
+
+use super::evaluate;
+use crate::build::{Builder, Call};
+
+/// The largest result in bytes.
+const LIMIT: u64 = 16 << 20;
+
+/// How many nodes may be between a value and what is stored.
+const DEPTH: usize = 16;
+
+impl Builder {
+    /// Whether the inputs that a call depends on may be stored in the model.
+    pub(crate) fn may_be_folded(&self, call: &Call) -> bool {
+        call.op == "Where" || self.is_folded_call(call, &call.attrs)
+    }
+
+    /// The result of a call that cannot be written, if it follows from constants and weights alone.
+    pub(crate) fn folded_instead(&mut self, call: &Call, types: &[Type]) -> Option<Value> {
+        let ([ty], 1) = (types, call.outputs) else { return None };
+        if let Some(chosen) = self.chosen(call, ty) {
+            return Some(chosen);
+        }
+        let constant = self.of_stored(call.op, &call.attrs, &call.inputs, ty, DEPTH)?;
+        let follows_weight = call.inputs.iter().flatten().any(|value| self.follows_weight(*value));
+        let value = self.intern(constant);
+        if follows_weight {
+            self.mark_of_weight(value);
+        }
+        Some(value)
+    }
+
+    /// What a `Where` chooses everywhere, if it has the type of the result.
+    fn chosen(&self, call: &Call, ty: &Type) -> Option<Value> {
+        let condition = call.optional(0).filter(|_| call.op == "Where")?;
+        let branch = if uniform(&self.stored(condition, DEPTH)?)? { 1 } else { 2 };
+        call.optional(branch).filter(|value| self.ty(*value) == ty)
+    }
+
+    /// The result of an operator whose inputs follow from what is stored.
+    fn of_stored(
+        &self,
+        op: &str,
+        attrs: &[(&'static str, Attr)],
+        inputs: &[Option<Value>],
+        ty: &Type,
+        depth: usize,
+    ) -> Option<Constant> {
+        if bytes_of(ty)? > LIMIT || !inputs.iter().flatten().all(|value| self.data(*value).is_folded) {
+            return None;
+        }
+        if op == "ConstantOfShape" {
+            return self.constant_of_shape(attrs, ty);
+        }
+        let inputs: Vec<Constant> = inputs.iter().map(|value| self.stored((*value)?, depth)).collect::<Option<_>>()?;
+        evaluate(op, attrs, &inputs.iter().collect::<Vec<_>>(), ty)
+    }
+
+    fn stored(&self, value: Value, depth: usize) -> Option<Constant> {
+        match &self.data(value).source {
+            Source::Constant(constant) => Some(constant.clone()),
+            Source::Weight(weight) => read(weight),
+            Source::Input => None,
+            Source::Node => {
+                let Node { op, attrs, inputs, .. } = self.node_of_output(value).filter(|_| depth > 0)?;
+                self.of_stored(op, attrs, inputs, self.ty(value), depth - 1)
+            }
+        }
+    }
+
+    /// The result of a `ConstantOfShape`, whose sizes are known.
+    pub(crate) fn constant_of_shape(&self, attrs: &[(&'static str, Attr)], ty: &Type) -> Option<Constant> {
+        let count = count_of(ty)?;
+        let element = match attrs.iter().find(|(name, _)| *name == "value") {
+            Some((_, Attr::Tensor(value))) => self.constant_of(*value)?.bytes().to_vec(),
+            _ => vec![0; 4],
+        };
+        let constant = Constant::new(ty.dtype(), ty.known_sizes()?, element.repeat(usize::try_from(count).ok()?));
+        constant.is_consistent().then_some(constant)
+    }
+}
+
+/// The truth value that all elements of a condition have.
+pub(crate) fn uniform(condition: &Constant) -> Option<bool> {
+    let (&first, rest) = condition.bytes().split_first()?;
+    rest.iter().all(|byte| (*byte != 0) == (first != 0)).then_some(first != 0)
+}
+
+/// The elements of a weight.
+pub(crate) fn read(weight: &Weight) -> Option<Constant> {
+    let mut bytes: Vec<u8> = Vec::new();
+    Payload::new(weight).ok()?.write(&mut bytes).ok()?;
+    Some(Constant::new(weight.dtype, weight.sizes.clone(), bytes)).filter(Constant::is_consistent)
+}
+
+fn bytes_of(ty: &Type) -> Option<u64> {
+    ty.dtype().bytes(count_of(ty)?)
+}
+
+/// The number of elements.
+fn count_of(ty: &Type) -> Option<u64> {
+    let count = ty.known_sizes()?.iter().try_fold(1i64, |count, size| count.checked_mul(*size))?;
+    u64::try_from(count).ok()
+}
