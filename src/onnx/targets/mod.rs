@@ -172,6 +172,8 @@ pub enum State {
     Broadcast,
     /// It is constant, and one of its elements is not a whole number.
     Fractional,
+    /// It is a constant, or an attribute, whose first half is not the second: pads of different sizes at both ends.
+    Uneven,
 }
 
 /// An input or attribute by its name in the schema.

@@ -89,6 +89,11 @@ pub fn is_avoided(cx: &mut Builder, op: &str, inputs: &[Value]) -> Result<bool> 
     cx.is_avoided(op, inputs)
 }
 
+/// A stored value with 1 in place of each dimension along which it repeats.
+pub fn without_repeats(cx: &mut Builder, x: Value) -> Result<Value> {
+    Ok(cx.without_repeats(x))
+}
+
 /// The elements of an integer tensor, if they are known.
 pub fn contents(cx: &mut Builder, x: Value) -> Result<Option<Vec<i64>>> {
     Ok(cx.constant_ints(x))

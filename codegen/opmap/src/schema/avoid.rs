@@ -99,6 +99,8 @@ pub enum State {
     Broadcast,
     /// It is constant, and one of its elements is not a whole number.
     Fractional,
+    /// It is a constant, or an attribute, whose first half is not the second: pads of different sizes at both ends.
+    Uneven,
 }
 
 /// An input or attribute, without the suffix of the latter.
@@ -203,11 +205,14 @@ fn condition(text: &str, versions: &[&Version], onnx: &OnnxSchemas) -> Result<Co
                 "data" => State::Data,
                 "broadcast" => State::Broadcast,
                 "fractional" => State::Fractional,
+                "uneven" => State::Uneven,
                 other => return Err(wrong(unknown(other))),
             };
             let name = name(argument, versions).map_err(wrong)?;
             match (&name, state) {
-                (Name::Input(_), _) | (_, State::Given | State::Absent) => Ok(Condition::Is(state, name)),
+                (Name::Input(_), _) | (_, State::Given | State::Absent | State::Uneven) => {
+                    Ok(Condition::Is(state, name))
+                }
                 _ => Err(wrong(format!("`{function}` is about inputs, and `{argument}` is an attribute"))),
             }
         }
@@ -247,7 +252,7 @@ fn condition(text: &str, versions: &[&Version], onnx: &OnnxSchemas) -> Result<Co
 
 fn unknown(function: &str) -> String {
     format!(
-        "there is no `{function}`, only given, absent, computed, constant, folded, empty, sized, data, broadcast, fractional, symbolic, filled, open, rank, length, first, last, made_by and dtype"
+        "there is no `{function}`, only given, absent, computed, constant, folded, empty, sized, data, broadcast, fractional, uneven, symbolic, filled, open, rank, length, first, last, made_by and dtype"
     )
 }
 

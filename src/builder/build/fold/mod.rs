@@ -6,6 +6,7 @@ mod logic;
 mod numbers;
 mod reduce;
 mod refused;
+mod repeats;
 
 pub(crate) use bits::evaluate_wrapping;
 pub(crate) use refused::{read, uniform};

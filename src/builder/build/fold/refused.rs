@@ -13,7 +13,7 @@ use crate::build::{Builder, Call};
 const LIMIT: u64 = 16 << 20;
 
 /// How many nodes may be between a value and what is stored.
-const DEPTH: usize = 16;
+pub(super) const DEPTH: usize = 16;
 
 impl Builder {
     /// Whether the inputs that a call depends on may be stored in the model.
@@ -62,7 +62,8 @@ impl Builder {
         evaluate(op, attrs, &inputs.iter().collect::<Vec<_>>(), ty)
     }
 
-    fn stored(&self, value: Value, depth: usize) -> Option<Constant> {
+    /// The elements of a value, if they follow from what is stored.
+    pub(super) fn stored(&self, value: Value, depth: usize) -> Option<Constant> {
         match &self.data(value).source {
             Source::Constant(constant) => Some(constant.clone()),
             Source::Weight(weight) => read(weight),

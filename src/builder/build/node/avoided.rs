@@ -163,6 +163,7 @@ impl Builder {
         match condition {
             Condition::Is(State::Given, name) => self.is_given(*name, call),
             Condition::Is(State::Absent, name) => !self.is_given(*name, call),
+            Condition::Is(State::Uneven, name) => self.is_uneven(*name, call),
             Condition::Is(state, name) => {
                 self.inputs_named(*name, call).iter().any(|value| self.is(*state, *value, call))
             }
@@ -208,6 +209,18 @@ impl Builder {
         }
     }
 
+    /// Whether the first half of a list of integers is not the second.
+    fn is_uneven(&self, name: Name, call: &Call) -> bool {
+        let lists = match name {
+            Name::Attribute(name) => call.ints(name).into_iter().collect(),
+            Name::Input(_) => {
+                let inputs = self.inputs_named(name, call).into_iter();
+                inputs.filter_map(|value| self.constant_ints(value)).collect::<Vec<_>>()
+            }
+        };
+        lists.iter().any(|list| list.split_at(list.len() / 2).0 != list.split_at(list.len() / 2).1)
+    }
+
     fn is_given(&self, name: Name, call: &Call) -> bool {
         match name {
             Name::Input(_) => !self.inputs_named(name, call).is_empty(),
@@ -228,7 +241,7 @@ impl Builder {
     fn is(&self, state: State, value: Value, call: &Call) -> bool {
         match state {
             State::Given => true,
-            State::Absent => false,
+            State::Absent | State::Uneven => false,
             State::Computed => !self.is_joined(value, JOINED_DEPTH),
             State::Constant => self.is_joined(value, JOINED_DEPTH),
             State::Folded => self.data(value).is_folded,
