@@ -9,7 +9,7 @@ mod refused;
 mod repeats;
 
 pub(crate) use bits::evaluate_wrapping;
-pub(crate) use refused::{read, uniform};
+pub(crate) use refused::{LIMIT, SMALL, read, uniform};
 
 use crate::build::values::constants::MAX_FOLDED;
 use crate::build::{Builder, Call};

@@ -1,7 +1,7 @@
-//! Folding of calls that cannot be written: the target lacks the operator, but all inputs are stored in the model.
+//! Folding of calls that the runtime should not be given, but whose inputs are all stored in the model.
 //!
-//! Elsewhere such calls stay nodes if their results are large, so that the model does not grow. Here the choice is to store the
-//! result, or to refuse the model.
+//! Elsewhere such calls stay nodes if their results are large, so that the model does not grow. Here a small result is stored at once, and a
+//! large one if no other operators compute it: the choice is to store it, or to refuse the model.
 
 use aten2onnx_core::weights::{Payload, Weight};
 use aten2onnx_onnx::graph::{Attr, Constant, Node, Source, Type, Value};
@@ -10,7 +10,10 @@ use super::evaluate;
 use crate::build::{Builder, Call};
 
 /// The largest result in bytes.
-const LIMIT: u64 = 16 << 20;
+pub(crate) const LIMIT: u64 = 16 << 20;
+
+/// The largest result in bytes that is stored in place of other operators.
+pub(crate) const SMALL: u64 = 4 << 10;
 
 /// How many nodes may be between a value and what is stored.
 pub(super) const DEPTH: usize = 16;
@@ -21,12 +24,13 @@ impl Builder {
         call.op == "Where" || self.is_folded_call(call, &call.attrs)
     }
 
-    /// The result of a call that cannot be written, if it follows from constants and weights alone.
-    pub(crate) fn folded_instead(&mut self, call: &Call, types: &[Type]) -> Option<Value> {
+    /// The result of a call that is not written, if it follows from constants and weights alone and has up to `limit` bytes.
+    pub(crate) fn folded_instead(&mut self, call: &Call, types: &[Type], limit: u64) -> Option<Value> {
         let ([ty], 1) = (types, call.outputs) else { return None };
         if let Some(chosen) = self.chosen(call, ty) {
             return Some(chosen);
         }
+        bytes_of(ty).filter(|bytes| *bytes <= limit)?;
         let constant = self.of_stored(call.op, &call.attrs, &call.inputs, ty, DEPTH)?;
         let follows_weight = call.inputs.iter().flatten().any(|value| self.follows_weight(*value));
         let value = self.intern(constant);

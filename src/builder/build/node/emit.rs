@@ -9,9 +9,10 @@ use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Node, Source, Type, Value};
 use aten2onnx_onnx::schema::{Op, PortKind, Version};
 
-/// Attributes that are written even at their default: onnx 1.23's shape inference assumes another one of STFT, burn-onnx 0.22 refuses a
-/// Resize without its mode, and pnnx 20261020 does not know the defaults of the others.
-const SPELLED_OUT: &[(&str, &str)] = &[("STFT", "onesided"), ("Resize", "mode"), ("Pad", "mode"), ("Split", "axis")];
+/// Attributes that are written even at their default: onnx 1.23's shape inference assumes another one of STFT, burn-onnx 0.22 reads no mode of
+/// a Resize and 0 as the epsilon of a BatchNormalization, and pnnx 20261020 does not know the other defaults, either.
+const SPELLED_OUT: &[(&str, &str)] =
+    &[("STFT", "onesided"), ("Resize", "mode"), ("BatchNormalization", "epsilon"), ("Pad", "mode"), ("Split", "axis")];
 
 impl Builder {
     /// Emits the node, with casts around it if the version does not take these dtypes.

@@ -13,6 +13,7 @@ pub(crate) mod source;
 mod upgrade;
 
 use crate::build::complex::ComplexCall;
+use crate::build::fold::{LIMIT, SMALL};
 use crate::build::node::lowerings::{AVOIDED, Difference, LowerFn, Lowering};
 use crate::build::{Builder, Call, Event, In};
 use crate::infer;
@@ -167,9 +168,14 @@ impl Builder {
             return Ok(vec![self.intern(constant)]);
         }
         let kept = self.may_be_folded(&call).then(|| call.clone());
+        if let Some(call) = kept.as_ref().filter(|call| self.avoidance(schema, call).is_some())
+            && let Some(value) = self.folded_instead(call, &inferred.types, SMALL)
+        {
+            return Ok(vec![value]);
+        }
         let values = match self.written(schema, call, &inferred) {
             Err(error) if error.kind == Kind::Unsupported => {
-                let folded = kept.and_then(|call| self.folded_instead(&call, &inferred.types));
+                let folded = kept.and_then(|call| self.folded_instead(&call, &inferred.types, LIMIT));
                 vec![folded.ok_or(error)?]
             }
             values => values?,
