@@ -285,11 +285,12 @@ fn stored(cx: &mut Builder, sizes: &[i64], numbers: impl Iterator<Item = f32>) -
 fn what_the_runtime_lacks_is_computed_if_all_is_stored() {
     let mut cx = without_choices();
     let table = stored(&mut cx, &[3000, 2], (0..6000u16).map(f32::from));
-    // The runtime has a Sqrt, so this is a node.
+    // The runtime has these, so they are nodes.
     let roots = cx.node1("Sqrt", vec![table.into()], vec![]).unwrap();
+    let sines = cx.node1("Sin", vec![roots.into()], vec![]).unwrap();
     let rows = cx.ints(&[2, 0]);
-    let chosen = cx.node1("Gather", vec![roots.into(), rows.into()], vec![]).unwrap();
-    let numbers: Vec<f32> = [4.0f32, 5.0, 0.0, 1.0].map(f32::sqrt).to_vec();
+    let chosen = cx.node1("Gather", vec![sines.into(), rows.into()], vec![]).unwrap();
+    let numbers: Vec<f32> = [4.0f32, 5.0, 0.0, 1.0].map(|n| f64::from(n.sqrt()).sin() as f32).to_vec();
     assert_eq!(
         cx.constant_of(chosen).unwrap().bytes(),
         numbers.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<_>>()
@@ -337,6 +338,12 @@ fn expanded_constants_are_added_before_they_are_expanded() {
     let x = input(&mut cx, "x", &[n(2), n(4), n(3)]);
     let token = weight(&mut cx, &[1, 1, 3]);
     let both = cx.expand(token, &[n(2), n(1), n(3)]).unwrap();
+    // Of this size nothing is stored at once.
+    let wide = weight(&mut cx, &[1, 1, 900]);
+    let wide = cx.expand(wide, &[n(2), n(1), n(900)]).unwrap();
+    // All parts of this one are stored.
+    let stored = cx.node1("Concat", vec![In::Values(vec![wide, wide])], vec![("axis", Attr::Int(1))]).unwrap();
+    assert_eq!(cx.shape(stored).unwrap(), [n(2), n(2), n(900)]);
     let made = made(cx, "Concat", vec![In::Values(vec![both, x])], vec![("axis", Attr::Int(1))]);
     assert_eq!(made.iter().filter(|op| **op == "Add").count(), 1, "{made:?}");
     assert!(!made.contains(&"Concat") && !made.contains(&"Expand"), "{made:?}");

@@ -50,6 +50,23 @@ pub(crate) fn unary(x: &Constant, f: fn(f64) -> f64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// A function that runtimes round in their own ways: it is computed in float64.
+pub(super) fn rounded(op: &str, x: &Constant) -> Option<Constant> {
+    let f: fn(f64) -> f64 = match op {
+        "Cos" => f64::cos,
+        "Sin" => f64::sin,
+        "Exp" => f64::exp,
+        "Log" => f64::ln,
+        _ => return None,
+    };
+    let mut bytes = Vec::with_capacity(x.bytes().len());
+    for number in encode::decode(x.dtype, x.bytes())? {
+        let Scalar::Float(v) = number else { return None };
+        bytes.extend(encode::encode_float(f(v), x.dtype)?);
+    }
+    Some(Constant::new(x.dtype, x.sizes.clone(), bytes))
+}
+
 /// Add, Sub, Mul, Div, Max, Min, Mod or `fmod` with broadcasting to `sizes`; Max and Min of integers only, because of signed zeros,
 /// and Mod without `fmod` too, as the operator.
 pub(crate) fn binary(op: &str, a: &Constant, b: &Constant, sizes: &[i64]) -> Option<Vec<u8>> {

@@ -6,7 +6,7 @@
 use aten2onnx_core::weights::{Payload, Weight};
 use aten2onnx_onnx::graph::{Attr, Constant, Node, Source, Type, Value};
 
-use super::evaluate;
+use super::{evaluate, numbers};
 use crate::build::{Builder, Call};
 
 /// The largest result in bytes.
@@ -63,7 +63,10 @@ impl Builder {
             return self.constant_of_shape(attrs, ty);
         }
         let inputs: Vec<Constant> = inputs.iter().map(|value| self.stored((*value)?, depth)).collect::<Option<_>>()?;
-        evaluate(op, attrs, &inputs.iter().collect::<Vec<_>>(), ty)
+        evaluate(op, attrs, &inputs.iter().collect::<Vec<_>>(), ty).or_else(|| match &inputs[..] {
+            [x] => numbers::rounded(op, x),
+            _ => None,
+        })
     }
 
     /// The elements of a value, if they follow from what is stored.
