@@ -170,6 +170,8 @@ pub enum State {
     Data,
     /// Another input has a size where it has 1 or no dimension.
     Broadcast,
+    /// It and another input each have a size where the other has 1 or no dimension.
+    Stretched,
     /// It is constant, and one of its elements is not a whole number.
     Fractional,
     /// It is a constant, or an attribute, whose first half is not the second: pads of different sizes at both ends.

@@ -321,6 +321,17 @@ fn a_choice_by_a_stored_condition_is_what_it_chooses() {
 }
 
 #[test]
+fn inputs_that_stretch_each_other_are_a_form() {
+    let largest = |sizes: [&[SymInt]; 2]| {
+        let mut cx = builder("litert", 18);
+        let inputs = sizes.map(|sizes| input(&mut cx, "x", sizes)).to_vec();
+        made(cx, "Max", vec![In::Values(inputs)], vec![])
+    };
+    assert_eq!(largest([&[n(2), n(1), n(3), n(1)], &[n(2), n(3), n(1), n(1)]]), ["Expand", "Max"]);
+    assert_eq!(largest([&[n(2), n(1), n(3), n(1)], &[n(2), n(1), n(1), n(1)]]), ["Max"]);
+}
+
+#[test]
 fn pads_of_different_sizes_at_both_ends_are_a_form() {
     let pool = |pads: &[i64]| {
         let mut cx = builder("ncnn", 17);

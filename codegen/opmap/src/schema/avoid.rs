@@ -97,6 +97,8 @@ pub enum State {
     Data,
     /// Another input has a size where it has 1 or no dimension.
     Broadcast,
+    /// It and another input each have a size where the other has 1 or no dimension.
+    Stretched,
     /// It is constant, and one of its elements is not a whole number.
     Fractional,
     /// It is a constant, or an attribute, whose first half is not the second: pads of different sizes at both ends.
@@ -204,6 +206,7 @@ fn condition(text: &str, versions: &[&Version], onnx: &OnnxSchemas) -> Result<Co
                 "sized" => State::Sized,
                 "data" => State::Data,
                 "broadcast" => State::Broadcast,
+                "stretched" => State::Stretched,
                 "fractional" => State::Fractional,
                 "uneven" => State::Uneven,
                 other => return Err(wrong(unknown(other))),
@@ -252,7 +255,7 @@ fn condition(text: &str, versions: &[&Version], onnx: &OnnxSchemas) -> Result<Co
 
 fn unknown(function: &str) -> String {
     format!(
-        "there is no `{function}`, only given, absent, computed, constant, folded, empty, sized, data, broadcast, fractional, uneven, symbolic, filled, open, rank, length, first, last, made_by and dtype"
+        "there is no `{function}`, only given, absent, computed, constant, folded, empty, sized, data, broadcast, stretched, fractional, uneven, symbolic, filled, open, rank, length, first, last, made_by and dtype"
     )
 }
 

@@ -261,6 +261,11 @@ impl Builder {
             State::Fractional => {
                 self.constant_floats(value).is_some_and(|numbers| numbers.iter().any(|n: &f64| n.fract() != 0.0))
             }
+            State::Stretched => call
+                .inputs
+                .iter()
+                .flatten()
+                .any(|other| self.is_smaller(value, *other) && self.is_smaller(*other, value)),
             State::Broadcast => call.inputs.iter().flatten().any(|other| self.is_smaller(value, *other)),
         }
     }
