@@ -7,7 +7,7 @@
 
 use super::rewriter::Rewriter;
 use super::weights;
-use crate::build::{evaluate, read};
+use crate::build::{bytes_of, evaluate, read};
 use aten2onnx_onnx::graph::{Constant, Node, Source, Type, Value};
 
 /// The largest number of bytes of a result, and of a weight that is read.
@@ -29,8 +29,7 @@ pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     }
     let result = node.outputs.first().copied().flatten()?;
     let ty = cx.builder.ty(result).clone();
-    let count: i64 = cx.known_sizes(result)?.into_iter().try_fold(1i64, i64::checked_mul)?;
-    let bytes = ty.dtype().bytes(u64::try_from(count).ok()?).filter(|bytes| *bytes <= LIMIT)?;
+    let bytes = bytes_of(&ty).filter(|bytes| *bytes <= LIMIT)?;
     let follows_weight = node.inputs.iter().flatten().any(|value| cx.builder.follows_weight(*value));
     if follows_weight && bytes > SMALL && bytes > most(cx, node) {
         return None;

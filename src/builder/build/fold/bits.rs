@@ -14,7 +14,7 @@ pub(crate) fn evaluate_wrapping(
     inputs: &[&Constant],
     ty: &Type,
 ) -> Option<Constant> {
-    let sizes: Vec<i64> = ty.shape()?.iter().map(|n| n.known()).collect::<Option<_>>()?;
+    let sizes: Vec<i64> = ty.known_sizes()?;
     let to = ty.dtype();
     let bytes = match (op, inputs) {
         ("BitCast", [x]) if x.dtype.bits() == to.bits() => x.bytes().to_vec(),

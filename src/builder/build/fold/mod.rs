@@ -9,7 +9,7 @@ mod refused;
 mod repeats;
 
 pub(crate) use bits::evaluate_wrapping;
-pub(crate) use refused::{LIMIT, SMALL, read, uniform};
+pub(crate) use refused::{LIMIT, SMALL, bytes_of, read, uniform};
 
 use crate::build::values::constants::MAX_FOLDED;
 use crate::build::{Builder, Call};
@@ -51,7 +51,7 @@ impl Builder {
 ///
 /// The caller limits the sizes.
 pub(crate) fn evaluate(op: &str, attrs: &[(&'static str, Attr)], inputs: &[&Constant], ty: &Type) -> Option<Constant> {
-    let sizes: Vec<i64> = ty.shape()?.iter().map(|n| n.known()).collect::<Option<_>>()?;
+    let sizes: Vec<i64> = ty.known_sizes()?;
     let attr = |name: &str| attrs.iter().find(|(n, _)| *n == name).map(|(_, attr)| attr);
     let int = |name: &str| match attr(name) {
         Some(Attr::Int(n)) => Some(*n),

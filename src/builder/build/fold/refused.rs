@@ -107,7 +107,8 @@ pub(crate) fn read(weight: &Weight) -> Option<Constant> {
     Some(Constant::new(weight.dtype, weight.sizes.clone(), bytes)).filter(Constant::is_consistent)
 }
 
-fn bytes_of(ty: &Type) -> Option<u64> {
+/// The size in bytes of a tensor of known sizes.
+pub(crate) fn bytes_of(ty: &Type) -> Option<u64> {
     ty.dtype().bytes(count_of(ty)?)
 }
 

@@ -218,7 +218,7 @@ impl Builder {
                 inputs.filter_map(|value| self.constant_ints(value)).collect::<Vec<_>>()
             }
         };
-        lists.iter().any(|list| list.split_at(list.len() / 2).0 != list.split_at(list.len() / 2).1)
+        lists.iter().map(|list| list.split_at(list.len() / 2)).any(|(begins, ends)| begins != ends)
     }
 
     fn is_given(&self, name: Name, call: &Call) -> bool {

@@ -1,0 +1,74 @@
+//! What a runtime lacks is computed if all that it needs is stored in the model.
+
+use super::*;
+
+/// A target that lacks operators.
+static WITHOUT_CHOICES: Target =
+    Target { lacks: &["Where", "Gather", "Greater", "ConstantOfShape"], avoids: &[], ..PLANTED };
+
+fn without_choices() -> Builder {
+    let mut cx = Rules::default().builder(18);
+    cx.set_target(&WITHOUT_CHOICES);
+    cx
+}
+
+fn stored(cx: &mut Builder, sizes: &[i64], numbers: impl Iterator<Item = f32>) -> Value {
+    let bytes: Vec<u8> = numbers.flat_map(f32::to_le_bytes).collect();
+    cx.weight(Arc::new(Constant::new(Float32, sizes.to_vec(), bytes).to_weight("table").unwrap()))
+}
+
+#[test]
+fn what_the_runtime_lacks_is_computed_if_all_is_stored() {
+    let mut cx = without_choices();
+    let table = stored(&mut cx, &[3000, 2], (0..6000u16).map(f32::from));
+    // The runtime has these, so they are nodes.
+    let roots = cx.node1("Sqrt", vec![table.into()], vec![]).unwrap();
+    let sines = cx.node1("Sin", vec![roots.into()], vec![]).unwrap();
+    let rows = cx.ints(&[2, 0]);
+    let chosen = cx.node1("Gather", vec![sines.into(), rows.into()], vec![]).unwrap();
+    let numbers: Vec<f32> = [4.0f32, 5.0, 0.0, 1.0].map(|n| f64::from(n.sqrt()).sin() as f32).to_vec();
+    assert_eq!(
+        cx.constant_of(chosen).unwrap().bytes(),
+        numbers.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<_>>()
+    );
+
+    let large = cx.full(&[n(3000)], &Scalar::Float(2.0), Float32).unwrap();
+    assert_eq!(cx.constant_of(large).unwrap().sizes, [3000]);
+    let x = input(&mut cx, "x", &[n(3000), n(2)]);
+    let refused = cx.node1("Greater", vec![x.into(), table.into()], vec![]).unwrap_err();
+    assert!(refused.message.starts_with("the runtime has no `Greater`"), "{}", refused.message);
+}
+
+#[test]
+fn a_choice_by_a_stored_condition_is_what_it_chooses() {
+    let choose = |least: f32| {
+        let mut cx = without_choices();
+        let x = input(&mut cx, "x", &[n(2), n(900)]);
+        let zero = cx.scalar(&Scalar::Float(0.0), Float32).unwrap();
+        let bias = stored(&mut cx, &[2, 900], (0..1800).map(|i| if i < 900 { least } else { 1.0 }));
+        let axes = cx.ints(&[-1]);
+        let most = cx.node1("ReduceMax", vec![bias.into(), axes.into()], vec![]).unwrap();
+        let is_seen = cx.node1("Greater", vec![most.into(), zero.into()], vec![])?;
+        cx.node1("Where", vec![is_seen.into(), x.into(), zero.into()], vec![]).map(|y| y == x)
+    };
+    assert_eq!(choose(0.5).ok(), Some(true));
+    assert!(choose(-1.0).is_err(), "of the first row zeros are chosen");
+    assert!(choose(f32::NAN).is_err(), "runtimes have other maxima");
+}
+
+#[test]
+fn expanded_constants_are_added_before_they_are_expanded() {
+    let mut cx = builder("ncnn", 17);
+    let x = input(&mut cx, "x", &[n(2), n(4), n(3)]);
+    let token = weight(&mut cx, &[1, 1, 3]);
+    let both = cx.expand(token, &[n(2), n(1), n(3)]).unwrap();
+    // Of this size nothing is stored at once.
+    let wide = weight(&mut cx, &[1, 1, 900]);
+    let wide = cx.expand(wide, &[n(2), n(1), n(900)]).unwrap();
+    // All parts of this one are stored.
+    let stored = cx.node1("Concat", vec![In::Values(vec![wide, wide])], vec![("axis", Attr::Int(1))]).unwrap();
+    assert_eq!(cx.shape(stored).unwrap(), [n(2), n(2), n(900)]);
+    let made = made(cx, "Concat", vec![In::Values(vec![both, x])], vec![("axis", Attr::Int(1))]);
+    assert_eq!(made.iter().filter(|op| **op == "Add").count(), 1, "{made:?}");
+    assert!(!made.contains(&"Concat") && !made.contains(&"Expand"), "{made:?}");
+}
