@@ -32,6 +32,7 @@ def measured(runtime):
             lacks_dtypes=unknown,
             lacks_functions=without_functions(worker, path),
             narrows_int64=narrows_int64(worker, path),
+            widens_int32=widens_int32(worker, path),
             lacks_scalar_outputs=lacks_scalar_outputs(worker, path),
             lacks_scalar_inputs=without_scalar_inputs(worker, path),
             drops_inputs=drops_inputs(worker, path),
@@ -107,6 +108,13 @@ def narrows_int64(worker, path):
     _, of_small, _ = run(worker, path, nodes, {"x": small, "z": small}, 2 * small)
     _, of_large, _ = run(worker, path, nodes, {"x": large, "z": small}, large + small)
     return of_small == "right" and of_large == "wrong"
+
+
+def widens_int32(worker, path):
+    """Whether integers that are converted to 32 bits have 64."""
+    node = helper.make_node("Cast", ["x"], ["y"], to=TensorProto.INT32)
+    result, _, _ = run(worker, path, [node], {"x": np.array([1, 2])}, np.array([1, 2], "int32"))
+    return result.verdict == "ran" and [output.dtype.name for output in result.outputs] == ["int64"]
 
 
 def lacks_scalar_outputs(worker, path):

@@ -33,6 +33,8 @@ pub(crate) struct Limits {
     pub(crate) quantized: Quantized,
     /// Whether float64 is computed in float32 where the runtime has no kernel for it.
     pub(crate) narrows_float64: bool,
+    /// Whether the runtime keeps int32 as int64, and so converts it to all that it converts int64 to.
+    pub(crate) widens_int32: bool,
     /// Whether nodes of a converted model also change where the runtime has no kernel.
     pub(crate) for_runtime: bool,
 }
@@ -125,6 +127,7 @@ impl Builder {
         target.warns.iter().for_each(|form| self.limits.warns.entry(form.op).or_default().push(form));
         self.limits.quantized = target.quantized;
         self.limits.narrows_float64 = target.narrows_float64;
+        self.limits.widens_int32 = target.widens_int32;
         self.limits.for_runtime = true;
     }
 

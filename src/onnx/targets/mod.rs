@@ -43,6 +43,8 @@ pub struct Target {
     pub narrows_float64: bool,
     /// Whether int64 is computed in 32 bits.
     pub narrows_int64: bool,
+    /// Whether int32 is kept as int64, so that inputs cannot have it, and outputs have int64.
+    pub widens_int32: bool,
     /// Whether outputs without dimensions have the shape [1].
     pub lacks_scalar_outputs: bool,
     /// Why inputs must have dimensions, if they must.

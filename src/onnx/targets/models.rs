@@ -92,6 +92,7 @@ impl Target {
             self.size_note(graph),
             self.precision_note(graph),
             self.integer_note(graph),
+            self.widened_note(graph),
             self.scalar_note(graph),
             self.input_note(graph),
         ];
@@ -116,6 +117,13 @@ impl Target {
         });
         let note = || format!("{}: int64 is computed in 32 bits: numbers from 2147483648 on are wrong", self.name());
         (self.narrows_int64 && is_read).then(note)
+    }
+
+    /// Whether outputs have more bits than in PyTorch.
+    fn widened_note(&self, graph: &Graph) -> Option<String> {
+        let is_short = |value: &Value| graph.info(*value).ty.dtype() == Dtype::Int32;
+        let note = || format!("{}: int32 is kept as int64, also in outputs", self.name());
+        (self.widens_int32 && graph.body.outputs.iter().any(is_short)).then(note)
     }
 
     /// Whether outputs have a dimension more than in PyTorch.
@@ -145,8 +153,17 @@ impl Target {
         ))
     }
 
-    /// Checks that the inputs have dimensions, if the runtime needs them.
+    /// Checks that the inputs have dimensions and the dtypes that the runtime keeps, if it needs them.
     fn check_inputs(&self, graph: &Graph) -> Result<()> {
+        let mut inputs = graph.body.inputs.iter().map(|value| graph.info(*value));
+        if let Some(info) = inputs.find(|info| self.widens_int32 && info.ty.dtype() == Dtype::Int32) {
+            return Err(Error::unsupported(format!(
+                "{} has no inputs of int32, the dtype of `{}`: it keeps int32 as int64",
+                self.name(),
+                info.name
+            ))
+            .help("let the model take int64, for example `x.int()` of an input of int64"));
+        }
         let Some(reason) = self.lacks_scalar_inputs else { return Ok(()) };
         let scalar = graph.body.inputs.iter().map(|value| graph.info(*value)).find(|info| info.ty.rank() == Some(0));
         match scalar {

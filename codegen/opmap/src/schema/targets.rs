@@ -102,6 +102,9 @@ pub struct Release {
     /// Whether int64 is computed in 32 bits.
     #[serde(default)]
     pub narrows_int64: bool,
+    /// Whether int32 is kept as int64, so that inputs cannot have it, and outputs have int64.
+    #[serde(default)]
+    pub widens_int32: bool,
     /// Whether outputs without dimensions have the shape [1].
     #[serde(default)]
     pub lacks_scalar_outputs: bool,

@@ -74,12 +74,16 @@ pub(crate) fn expand(x: &Constant, to: &[i64]) -> Option<Vec<u8>> {
 }
 
 pub(crate) fn transpose(x: &Constant, perm: Option<&Attr>) -> Option<Vec<u8>> {
+    pick(x, permuted_positions(x, &permutation(perm, x.sizes.len())?)?.into_iter())
+}
+
+/// The positions of the elements with the dimensions in another order.
+pub(crate) fn permuted_positions(x: &Constant, perm: &[usize]) -> Option<Vec<usize>> {
     let sizes = sizes(x)?;
-    let perm = permutation(perm, sizes.len())?;
     let strides = strides(&sizes)?;
     let permuted: Vec<usize> = perm.iter().map(|axis| sizes.get(*axis).copied()).collect::<Option<_>>()?;
     let steps: Vec<i64> = perm.iter().map(|axis| strides.get(*axis).copied()).collect::<Option<_>>()?;
-    pick(x, strided_positions(&permuted, &steps, 0)?.into_iter())
+    strided_positions(&permuted, &steps, 0)
 }
 
 pub(crate) fn concat(inputs: &[&Constant], axis: i64) -> Option<Vec<u8>> {

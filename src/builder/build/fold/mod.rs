@@ -7,6 +7,7 @@ mod numbers;
 mod reduce;
 mod refused;
 mod repeats;
+mod running;
 
 pub(crate) use bits::evaluate_wrapping;
 pub(crate) use refused::{LIMIT, SMALL, bytes_of, read, uniform};
@@ -81,6 +82,10 @@ pub(crate) fn evaluate(op: &str, attrs: &[(&'static str, Attr)], inputs: &[&Cons
         ("ReduceMax" | "ReduceMin" | "ReduceSum", [x, axes @ ..]) => {
             let all = int("noop_with_empty_axes").unwrap_or(0) == 0;
             reduce::reduce(op, x, axes.first().copied(), attr("axes"), all)?
+        }
+        ("CumSum", [x, axis]) => {
+            let is_set = |name: &str| int(name) == Some(1);
+            running::sums(x, axis, is_set("exclusive"), is_set("reverse"))?
         }
         ("Expand", [x, _]) => layout::expand(x, &sizes)?,
         ("Concat", _) => layout::concat(inputs, int("axis")?)?,

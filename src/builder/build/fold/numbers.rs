@@ -4,7 +4,7 @@ use super::layout;
 use crate::build::Scalar;
 use crate::build::values::encode;
 use aten2onnx_core::dtype::Dtype;
-use aten2onnx_onnx::graph::Constant;
+use aten2onnx_onnx::graph::{Constant, Type};
 
 /// Integers up to this value are exact in float32, through which runtimes cast to half-precision types.
 const EXACT: i64 = 1 << 24;
@@ -48,6 +48,32 @@ pub(crate) fn unary(x: &Constant, f: fn(f64) -> f64) -> Option<Vec<u8>> {
         bytes.extend(encode::encode_float(result, x.dtype)?);
     }
     Some(bytes)
+}
+
+/// The bytes of integers and floats. None if one is missing, or does not fit.
+pub(super) fn encoded(numbers: Vec<Option<Scalar>>, dtype: Dtype) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(numbers.len() * 8);
+    for number in numbers {
+        bytes.extend(match number? {
+            Scalar::Int(n) => encode::encode_int(n, dtype)?,
+            Scalar::Float(v) => encode::encode_float(v, dtype)?,
+            _ => return None,
+        });
+    }
+    Some(bytes)
+}
+
+/// A power, which runtimes round in their own ways: it is computed in float64.
+pub(super) fn rounded_power(a: &Constant, b: &Constant, ty: &Type) -> Option<Constant> {
+    let sizes = ty.known_sizes()?;
+    let (xs, ys) = (encode::decode(a.dtype, a.bytes())?, encode::decode(b.dtype, b.bytes())?);
+    let (i, j) = (layout::broadcast(&a.sizes, &sizes)?, layout::broadcast(&b.sizes, &sizes)?);
+    let power = |(i, j): (usize, usize)| match (xs.get(i)?, ys.get(j)?) {
+        (Scalar::Float(x), Scalar::Float(y)) => Some(Scalar::Float(x.powf(*y))).filter(|_| x.powf(*y).is_finite()),
+        _ => None,
+    };
+    let powers = i.into_iter().zip(j).map(power).collect();
+    Some(Constant::new(ty.dtype(), sizes, encoded(powers, ty.dtype())?))
 }
 
 /// A function that runtimes round in their own ways: it is computed in float64.

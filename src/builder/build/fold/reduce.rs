@@ -1,6 +1,6 @@
 //! Constant folding of reductions whose results do not depend on the order.
 
-use super::layout;
+use super::{layout, numbers};
 use crate::build::Scalar;
 use crate::build::values::encode;
 use aten2onnx_core::axes::counted_from_start;
@@ -38,15 +38,7 @@ pub(crate) fn reduce(
             None => number,
         });
     }
-    let mut bytes = Vec::with_capacity(results.len() * 8);
-    for result in results {
-        bytes.extend(match result? {
-            Scalar::Int(n) => encode::encode_int(n, x.dtype)?,
-            Scalar::Float(v) => encode::encode_float(v, x.dtype)?,
-            _ => return None,
-        });
-    }
-    Some(bytes)
+    numbers::encoded(results, x.dtype)
 }
 
 /// None for NaN, for zeros of both signs and on overflow, which runtimes handle differently.

@@ -13,7 +13,7 @@ use crate::build::{Builder, Call};
 pub(crate) const LIMIT: u64 = 16 << 20;
 
 /// The largest result in bytes that is stored in place of other operators.
-pub(crate) const SMALL: u64 = 4 << 10;
+pub(crate) const SMALL: u64 = 256 << 10;
 
 /// How many nodes may be between a value and what is stored.
 pub(super) const DEPTH: usize = 16;
@@ -65,6 +65,7 @@ impl Builder {
         let inputs: Vec<Constant> = inputs.iter().map(|value| self.stored((*value)?, depth)).collect::<Option<_>>()?;
         evaluate(op, attrs, &inputs.iter().collect::<Vec<_>>(), ty).or_else(|| match &inputs[..] {
             [x] => numbers::rounded(op, x),
+            [a, b] if op == "Pow" => numbers::rounded_power(a, b, ty),
             _ => None,
         })
     }

@@ -4,7 +4,7 @@ use crate::build::target::ABSENT;
 use crate::build::{Builder, Call};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
-use aten2onnx_onnx::graph::{Type, Value};
+use aten2onnx_onnx::graph::{Source, Type, Value};
 use aten2onnx_onnx::schema::{Op, Port, PortKind, TypeSet, Version};
 use aten2onnx_onnx::targets::Missing;
 
@@ -118,9 +118,17 @@ impl Builder {
         };
         self.tensors(version, call).filter(of_first).find_map(|(_, value, port, set)| {
             let dtype = self.dtype(value);
+            if dtype == Dtype::Int32 && call.op == "Cast" && self.is_widened(value) {
+                return None;
+            }
             let missing = measured.iter().copied().find(|missing| missing.dtypes.contains(&dtype))?;
             self.wider_kernel(call, port, set, dtype).is_none().then_some((missing, dtype))
         })
+    }
+
+    /// Whether the runtime keeps a value of int32 as int64.
+    fn is_widened(&self, value: Value) -> bool {
+        self.limits.widens_int32 && matches!(self.data(value).source, Source::Node)
     }
 
     /// Whether a node of a converted model should change because the runtime has no kernel for it.
@@ -137,7 +145,9 @@ impl Builder {
 
     /// A wider dtype to compute in, or a narrower one if the runtime has no wide kernels.
     fn wider_kernel(&self, call: &Call, port: &Port, set: &TypeSet, dtype: Dtype) -> Option<Dtype> {
-        let kernel = |to: &Dtype| set.has(*to) && (!is_variable(port, set) || self.has_kernel(call.op, *to));
+        let is_kept = |to: Dtype| to != Dtype::Int32 || !self.limits.widens_int32;
+        let kernel =
+            |to: &Dtype| set.has(*to) && is_kept(*to) && (!is_variable(port, set) || self.has_kernel(call.op, *to));
         let narrower = (dtype == Dtype::Float64 && self.limits.narrows_float64).then_some(Dtype::Float32);
         wider(dtype).iter().copied().chain(narrower).find(kernel).filter(|_| may_be_cast(call, port))
     }

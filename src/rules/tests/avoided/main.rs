@@ -8,7 +8,7 @@ use std::sync::Arc;
 use aten2onnx_builder::passes::Passes;
 use aten2onnx_builder::{Builder, In, Scalar};
 use aten2onnx_core::dtype::Dtype;
-use aten2onnx_core::dtype::Dtype::{Bfloat16, Float16, Float32, Float64, Int64};
+use aten2onnx_core::dtype::Dtype::{Bfloat16, Float16, Float32, Float64, Int32, Int64};
 use aten2onnx_core::error::Kind;
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Constant, Graph, Type, Value};
@@ -213,7 +213,7 @@ fn constants_that_stretch_each_other_are_expanded_before() {
         });
         made(cx, op, folded.map(In::from).to_vec(), vec![])
     };
-    let (row, column): (&[SymInt], &[SymInt]) = (&[n(2), n(1), n(40)], &[n(2), n(40), n(1)]);
+    let (row, column): (&[SymInt], &[SymInt]) = (&[n(2), n(1), n(200)], &[n(2), n(200), n(1)]);
     for op in ["Add", "Sub", "Mul", "Div"] {
         assert_eq!(sub([row, column], op), ["Sqrt", "Sqrt", "Expand", op]);
         assert_eq!(sub([row, &[n(2), n(1), n(1)]], op), ["Sqrt", "Sqrt", op], "only one is stretched");
@@ -307,6 +307,7 @@ const PLANTED: Target = Target {
     most_weights: Some(1),
     narrows_float64: false,
     narrows_int64: false,
+    widens_int32: false,
     lacks_scalar_outputs: false,
     lacks_scalar_inputs: None,
     drops_inputs: false,
@@ -369,6 +370,36 @@ fn integers_from_outside_and_from_floats_may_lose_bits() {
     assert_eq!(notes(Int64, Float32), 1);
     assert_eq!(notes(Float32, Int64), 1);
     assert_eq!(notes(Float32, Float16), 0);
+}
+
+#[test]
+fn integers_of_32_bits_may_be_kept_in_64() {
+    static LONG: Target = Target {
+        widens_int32: true,
+        avoids: &[
+            Missing { op: "Abs", since: 13, dtypes: &[Int32], reason: "Int32 is unsupported" },
+            Missing { op: "Cast", since: 13, dtypes: &[Int32], reason: "Int32 is unsupported" },
+        ],
+        ..PLANTED
+    };
+    let model = |to: Dtype| {
+        let mut cx = Rules::default().builder(18);
+        cx.set_target(&LONG);
+        let x = input(&mut cx, "x", &[n(2)]);
+        let short = cx.node1("Cast", vec![x.into()], vec![("to", Attr::Int(i64::from(Int32.onnx())))]).unwrap();
+        let y = cx.node1("Abs", vec![short.into()], vec![]).unwrap();
+        let z = cx.node1("Cast", vec![y.into()], vec![("to", Attr::Int(i64::from(to.onnx())))]).unwrap();
+        finished(cx, z)
+    };
+    let notes =
+        |to: Dtype| LONG.notes(&model(to)).iter().filter(|note| note.contains("int32 is kept as int64")).count();
+    assert_eq!(ops(&model(Float32)), ["Cast", "Cast", "Abs", "Cast", "Cast"], "computed in 64 bits");
+    assert_eq!((notes(Int32), notes(Float32)), (1, 0));
+    let mut cx = Rules::default().builder(18);
+    let x = cx.input("x", Type::tensor(Int32, vec![n(2)]));
+    let y = cx.node1("Neg", vec![x.into()], vec![]).unwrap();
+    let error = LONG.check_values(&finished(cx, y)).unwrap_err();
+    assert_eq!(error.message, "planted-1 has no inputs of int32, the dtype of `x`: it keeps int32 as int64");
 }
 
 #[test]
@@ -474,13 +505,13 @@ fn a_dtype_that_only_older_releases_lack_is_kept_in_newer_ones() {
 
 #[test]
 fn operators_that_are_written_by_each_other_are_refused_by_name() {
-    // Scatter is the older ScatterElements.
-    let mut cx = builder("candle", 17);
-    let (x, updates) = (input(&mut cx, "x", &[n(4)]), input(&mut cx, "updates", &[n(2)]));
-    let places = cx.input("places", Type::tensor(Int64, vec![n(2)]));
-    let error = cx.node1("ScatterElements", vec![x.into(), places.into(), updates.into()], vec![]).unwrap_err();
+    static SHORT: Target = Target { lacks: &["Pad", "Concat"], ..PLANTED };
+    let mut cx = Rules::default().builder(17);
+    cx.set_target(&SHORT);
+    let (x, pads) = (input(&mut cx, "x", &[n(4)]), cx.ints(&[1, 1]));
+    let error = cx.node1("Pad", vec![x.into(), pads.into()], vec![]).unwrap_err();
     assert_eq!(error.kind, Kind::Unsupported);
-    let wanted = "the runtime has no `ScatterElements`, and no other operator can replace it";
+    let wanted = "the runtime has no `Pad`, and no other operator can replace it";
     assert!(error.message.starts_with(wanted), "{error}");
 }
 

@@ -40,6 +40,34 @@ fn what_the_runtime_lacks_is_computed_if_all_is_stored() {
 }
 
 #[test]
+fn running_sums_of_whole_numbers_and_powers_are_computed() {
+    let of = |numbers: [f32; 3], attrs: Vec<(&'static str, Attr)>| {
+        let mut cx = without_choices();
+        let (table, axis) = (stored(&mut cx, &[3, 1], numbers.into_iter()), cx.ints(&[0]));
+        let axis = cx.node1("Squeeze", vec![axis.into()], vec![]).unwrap();
+        let sums = cx.node1("CumSum", vec![table.into(), axis.into()], attrs).unwrap();
+        let base = cx.scalar(&Scalar::Float(3.0), Float32).unwrap();
+        let powers = cx.node1("Pow", vec![base.into(), sums.into()], vec![]).unwrap();
+        let rows = cx.ints(&[2, 1, 0]);
+        cx.node1("Gather", vec![powers.into(), rows.into()], vec![]).ok().and_then(|y| cx.constant_of(y).cloned())
+    };
+    let floats = |numbers: [f32; 3]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<_>>();
+    assert_eq!(
+        of([1.0, 2.0, -2.0], vec![]).unwrap().bytes(),
+        floats([3.0, 27.0, 3.0]),
+        "3 to the powers of 1, 3 and 1"
+    );
+    let backwards = vec![("exclusive", Attr::Int(1)), ("reverse", Attr::Int(1))];
+    assert_eq!(
+        of([5.0, 2.0, 1.0], backwards).unwrap().bytes(),
+        floats([1.0, 3.0, 27.0]),
+        "of 3, 1 and 0, the last first"
+    );
+    assert!(of([0.5, 1.0, 2.0], vec![]).is_none(), "runtimes add fractions in any order");
+    assert!(of([16_777_216.0, 1.0, 2.0], vec![]).is_none(), "the sum is rounded");
+}
+
+#[test]
 fn a_choice_by_a_stored_condition_is_what_it_chooses() {
     let choose = |least: f32| {
         let mut cx = without_choices();
