@@ -103,7 +103,8 @@ impl Builder {
         self.lowerings.replacing.contains(&op)
     }
 
-    /// The `lower OP avoided`, if the call has its form. It may call the operator in a form that it replaces too, and that in one more, as a pool of three dimensions of pools of two, whose padding is explicit.
+    /// The `lower OP avoided`, if the call has its form. It may call the operator in a form that it replaces too, and that in one more: a
+    /// pool of three dimensions consists of pools of two, whose padding becomes explicit.
     pub(crate) fn lower_avoided(&self, schema: &'static Op, call: &Call) -> Option<Lowering> {
         if self.lowerings.replacing.iter().filter(|op| **op == schema.name).count() > 2 {
             return None;
