@@ -69,7 +69,7 @@ pub(super) fn rounded_power(a: &Constant, b: &Constant, ty: &Type) -> Option<Con
     let (xs, ys) = (encode::decode(a.dtype, a.bytes())?, encode::decode(b.dtype, b.bytes())?);
     let (i, j) = (layout::broadcast(&a.sizes, &sizes)?, layout::broadcast(&b.sizes, &sizes)?);
     let power = |(i, j): (usize, usize)| match (xs.get(i)?, ys.get(j)?) {
-        (Scalar::Float(x), Scalar::Float(y)) => Some(Scalar::Float(x.powf(*y))).filter(|_| x.powf(*y).is_finite()),
+        (Scalar::Float(x), Scalar::Float(y)) => Some(x.powf(*y)).filter(|power| power.is_finite()).map(Scalar::Float),
         _ => None,
     };
     let powers = i.into_iter().zip(j).map(power).collect();

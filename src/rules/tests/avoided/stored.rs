@@ -32,8 +32,9 @@ fn what_the_runtime_lacks_is_computed_if_all_is_stored() {
         numbers.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<_>>()
     );
 
-    let large = cx.full(&[n(3000)], &Scalar::Float(2.0), Float32).unwrap();
-    assert_eq!(cx.constant_of(large).unwrap().sizes, [3000]);
+    // Too large to be stored at once, but no other operators compute it.
+    let large = cx.full(&[n(300_000)], &Scalar::Float(2.0), Float32).unwrap();
+    assert_eq!(cx.constant_of(large).unwrap().sizes, [300_000]);
     let x = input(&mut cx, "x", &[n(3000), n(2)]);
     let refused = cx.node1("Greater", vec![x.into(), table.into()], vec![]).unwrap_err();
     assert!(refused.message.starts_with("the runtime has no `Greater`"), "{}", refused.message);
@@ -91,11 +92,11 @@ fn expanded_constants_are_added_before_they_are_expanded() {
     let token = weight(&mut cx, &[1, 1, 3]);
     let both = cx.expand(token, &[n(2), n(1), n(3)]).unwrap();
     // Of this size nothing is stored at once.
-    let wide = weight(&mut cx, &[1, 1, 900]);
-    let wide = cx.expand(wide, &[n(2), n(1), n(900)]).unwrap();
+    let wide = weight(&mut cx, &[1, 1, 90_000]);
+    let wide = cx.expand(wide, &[n(2), n(1), n(90_000)]).unwrap();
     // All parts of this one are stored.
     let stored = cx.node1("Concat", vec![In::Values(vec![wide, wide])], vec![("axis", Attr::Int(1))]).unwrap();
-    assert_eq!(cx.shape(stored).unwrap(), [n(2), n(2), n(900)]);
+    assert_eq!(cx.shape(stored).unwrap(), [n(2), n(2), n(90_000)]);
     let made = made(cx, "Concat", vec![In::Values(vec![both, x])], vec![("axis", Attr::Int(1))]);
     assert_eq!(made.iter().filter(|op| **op == "Add").count(), 1, "{made:?}");
     assert!(!made.contains(&"Concat") && !made.contains(&"Expand"), "{made:?}");
