@@ -28,7 +28,7 @@ TABLES = ("dtypes", "forms")
 # Limits that are given as a reason, and those that hold or not.
 REASONED = ("lacks_functions", "lacks_scalar_inputs")
 FLAGS = ("narrows_int64", "widens_int32", "lacks_scalar_outputs", "drops_inputs")
-KEYS = ("name", "newest_opset", "newest_ir", "lacks_dtypes", "lacks_io_dtypes", "most_weights", *REASONED, *FLAGS, "source", "lacks")
+KEYS = ("name", "newest_opset", "newest_ir", "lacks_dtypes", "lacks_constants", "lacks_io_dtypes", "most_weights", *REASONED, *FLAGS, "source", "lacks")
 # What can be said of a dtype.
 KINDS = ("lacks", "wrong")
 WIDTH = 118
@@ -36,13 +36,14 @@ WIDTH = 118
 
 @dataclasses.dataclass
 class Limits:
-    """What a runtime takes of all operators: the newest opset and IR version, the dtypes that it does not know, why it runs no local
+    """What a runtime takes of all operators: the newest opset and IR version, the dtypes that it does not know, those of which it loads no constants, why it runs no local
     function, whether it computes int64 in 32 bits, whether it keeps int32 as int64, whether outputs without dimensions have the shape [1], why inputs must have dimensions,
     and whether it leaves out inputs that nothing reads, so that those after them have other positions."""
 
     newest_opset: int
     newest_ir: int
     lacks_dtypes: list
+    lacks_constants: list = dataclasses.field(default_factory=list)
     lacks_functions: str | None = None
     narrows_int64: bool = False
     widens_int32: bool = False
@@ -246,6 +247,7 @@ def release_lines(name, limits, source, facts, keys=(), lacks_io=(), most_weight
         f"newest_opset = {limits.newest_opset}",
         f"newest_ir = {limits.newest_ir}",
         *([f"lacks_dtypes = {value(limits.lacks_dtypes)}"] if limits.lacks_dtypes else []),
+        *([f"lacks_constants = {value(limits.lacks_constants)}"] if limits.lacks_constants else []),
         *([f"lacks_io_dtypes = {value(lacks_io)}"] if lacks_io else []),
         *([f"most_weights = {most_weights}"] if most_weights else []),
         *[f"{key} = {text(reason)}" for key in REASONED if (reason := getattr(limits, key))],

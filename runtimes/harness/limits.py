@@ -14,6 +14,8 @@ from .worker import Worker
 NEWEST_OPSET, NEWEST_IR = 26, 13
 # Megabytes of weights. A file has at most 2147.
 LARGE = range(0, 2101, 300)
+# Dtypes of initializers that only operators read: float32 and int64 are also those of shapes and weights.
+CONSTANTS = [name for name in DTYPES if name not in ("float32", "int64")]
 # Dtypes that NumPy lacks, and so the cases of single operators.
 OTHER_DTYPES = {"bfloat16": TensorProto.BFLOAT16}
 
@@ -30,6 +32,7 @@ def measured(runtime):
             newest_opset=max(opsets, default=0),
             newest_ir=max(irs, default=0),
             lacks_dtypes=unknown,
+            lacks_constants=[name for name in CONSTANTS if not loads(worker, path, dtype_of(name))],
             lacks_functions=without_functions(worker, path),
             narrows_int64=narrows_int64(worker, path),
             widens_int32=widens_int32(worker, path),
@@ -89,6 +92,21 @@ def multiplies(worker, path, dtype):
     expected = x @ np.array([[2, 4], [6, 8]], "float32")
     _, found, _ = run(worker, path, nodes, {"x": x}, expected, initializers=[weight, factor])
     return found == "right"
+
+
+def loads(worker, path, dtype):
+    """Whether an initializer of a dtype can be given back, converted to float32, or dequantized."""
+    constant = np.array([0, 1], dtype)
+    numbers = np.array([0, 1], "float32")
+    initializer = helper.make_tensor("w", helper.np_dtype_to_tensor_dtype(constant.dtype), [2], constant.tobytes(), raw=True)
+    half = helper.make_tensor("half", TensorProto.FLOAT, [], [0.5])
+    add = helper.make_node("Add", ["x", "z"], ["y"])
+    ways = [
+        (helper.make_node("Identity", ["w"], ["y"]), {}, constant, []),
+        (helper.make_node("Cast", ["w"], ["z"], to=TensorProto.FLOAT), {"x": numbers}, numbers + numbers, [add]),
+        (helper.make_node("DequantizeLinear", ["w", "half"], ["z"]), {"x": numbers}, numbers * 1.5, [add]),
+    ]
+    return any(run(worker, path, [node, *more], inputs, output, initializers=[initializer, half])[1] == "right" for node, inputs, output, more in ways)
 
 
 def without_functions(worker, path):

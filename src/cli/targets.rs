@@ -48,13 +48,11 @@ fn facts(target: &Target) -> String {
     if let Some(most) = target.most_weights {
         text.push_str(&format!("weights   up to {most} MB\n"));
     }
-    if !target.lacks_dtypes.is_empty() {
-        let names: Vec<String> = target.lacks_dtypes.iter().map(ToString::to_string).collect();
-        text.push_str(&format!("dtypes    not {}\n", names.join(", ")));
-    }
-    if !target.lacks_io_dtypes.is_empty() {
-        let names: Vec<String> = target.lacks_io_dtypes.iter().map(ToString::to_string).collect();
-        text.push_str(&format!("in/out    not {}\n", names.join(", ")));
+    let of_dtypes =
+        [("dtypes", target.lacks_dtypes), ("constants", target.lacks_constants), ("in/out", target.lacks_io_dtypes)];
+    for (what, lacking) in of_dtypes.iter().filter(|(_, lacking)| !lacking.is_empty()) {
+        let names: Vec<String> = lacking.iter().map(ToString::to_string).collect();
+        text.push_str(&format!("{what:<9} not {}\n", names.join(", ")));
     }
     if !target.lacks.is_empty() {
         text.push_str(&format!("\nWithout\n  {}\n", target.lacks.join(", ")));

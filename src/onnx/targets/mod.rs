@@ -33,6 +33,8 @@ pub struct Target {
     pub newest_ir: Option<u32>,
     /// Dtypes that no operator takes.
     pub lacks_dtypes: &'static [Dtype],
+    /// Dtypes of which it loads no initializers.
+    pub lacks_constants: &'static [Dtype],
     /// Dtypes that inputs and outputs of a model cannot have.
     pub lacks_io_dtypes: &'static [Dtype],
     /// The most megabytes of weights that it loads, if that is fewer than a file can have.

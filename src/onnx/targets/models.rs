@@ -11,24 +11,32 @@ use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
 
 impl Target {
-    /// Checks that the runtime knows the dtypes of all values of a model, and takes and gives its inputs and outputs.
+    /// Checks that the runtime knows the dtypes of all values of a model, loads its constants, and takes and gives its inputs and outputs.
     pub fn check_values(&self, graph: &Graph) -> Result<()> {
         self.check_inputs(graph)?;
+        self.check_outside(graph)?;
+        self.check_constants(graph)?;
         self.check_dtypes(graph)
     }
 
-    /// Checks that the runtime knows the dtypes of all values, and takes and gives those of inputs and outputs.
+    /// Checks the dtypes of inputs and outputs.
+    fn check_outside(&self, graph: &Graph) -> Result<()> {
+        let outside = graph.body.inputs.iter().chain(&graph.body.outputs);
+        let Some((name, dtype)) = first_of(graph, outside, self.lacks_io_dtypes) else { return Ok(()) };
+        let name_of_target = self.name();
+        Err(Error::unsupported(format!("{name_of_target} has no inputs or outputs of {dtype}, the dtype of `{name}`"))
+            .help("let the model convert its inputs and outputs, for example `output.float()`"))
+    }
+
+    /// Checks the dtypes of initializers.
+    fn check_constants(&self, graph: &Graph) -> Result<()> {
+        let Some((name, dtype)) = first_of(graph, &graph.initializers, self.lacks_constants) else { return Ok(()) };
+        Err(Error::unsupported(format!("{} loads no constants of {dtype}, the dtype of `{name}`", self.name()))
+            .help("convert the weight or the constant before the model is exported, for example `weight.float()`"))
+    }
+
+    /// Checks the dtypes of all values.
     fn check_dtypes(&self, graph: &Graph) -> Result<()> {
-        let mut outside = graph.body.inputs.iter().chain(&graph.body.outputs).map(|value| graph.info(*value));
-        if let Some(info) = outside.find(|info| self.lacks_io_dtypes.contains(&info.ty.dtype())) {
-            return Err(Error::unsupported(format!(
-                "{} has no inputs or outputs of {}, the dtype of `{}`",
-                self.name(),
-                info.ty.dtype(),
-                info.name
-            ))
-            .help("let the model convert its inputs and outputs, for example `output.float()`"));
-        }
         let mut used = graph.body.inputs.iter().chain(&graph.initializers).copied().collect::<Vec<_>>();
         graph.body.visit(&mut |node| used.extend(node.outputs.iter().flatten()));
         let mut unknown =
@@ -218,4 +226,14 @@ mod tests {
         let told = notes(30_000).concat();
         assert!(told.contains("has 3600 MB of weights, but models with more than "), "{told}");
     }
+}
+
+/// The name and dtype of the first of some values that has one of these dtypes.
+fn first_of<'a>(
+    graph: &'a Graph,
+    values: impl IntoIterator<Item = &'a Value>,
+    dtypes: &[Dtype],
+) -> Option<(&'a str, Dtype)> {
+    let mut infos = values.into_iter().map(|value| graph.info(*value));
+    infos.find(|info| dtypes.contains(&info.ty.dtype())).map(|info| (info.name.as_str(), info.ty.dtype()))
 }

@@ -89,6 +89,9 @@ pub struct Release {
     /// Dtypes (PyTorch's names) that no operator takes.
     #[serde(default)]
     pub lacks_dtypes: Vec<String>,
+    /// Dtypes (PyTorch's names) of which it loads no initializers.
+    #[serde(default)]
+    pub lacks_constants: Vec<String>,
     /// Dtypes (PyTorch's names) that inputs and outputs of a model cannot have.
     #[serde(default)]
     pub lacks_io_dtypes: Vec<String>,
@@ -229,7 +232,9 @@ impl Runtime {
 
     /// The dtypes that some release avoids.
     fn avoided(&self) -> impl Iterator<Item = &str> {
-        let whole = self.release.iter().flat_map(|release| release.lacks_dtypes.iter().chain(&release.lacks_io_dtypes));
+        let whole = self.release.iter().flat_map(|release| {
+            release.lacks_dtypes.iter().chain(&release.lacks_constants).chain(&release.lacks_io_dtypes)
+        });
         let whole = whole.map(String::as_str);
         whole.chain(self.release.iter().flat_map(|release| &release.dtypes).flat_map(Dtypes::avoided))
     }

@@ -7,6 +7,7 @@ mod numbers;
 mod reduce;
 mod refused;
 mod repeats;
+mod rounded;
 mod running;
 
 pub(crate) use bits::evaluate_wrapping;

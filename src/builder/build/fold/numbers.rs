@@ -4,7 +4,7 @@ use super::layout;
 use crate::build::Scalar;
 use crate::build::values::encode;
 use aten2onnx_core::dtype::Dtype;
-use aten2onnx_onnx::graph::{Constant, Type};
+use aten2onnx_onnx::graph::Constant;
 
 /// Integers up to this value are exact in float32, through which runtimes cast to half-precision types.
 const EXACT: i64 = 1 << 24;
@@ -61,36 +61,6 @@ pub(super) fn encoded(numbers: Vec<Option<Scalar>>, dtype: Dtype) -> Option<Vec<
         });
     }
     Some(bytes)
-}
-
-/// A power, which runtimes round in their own ways: it is computed in float64.
-pub(super) fn rounded_power(a: &Constant, b: &Constant, ty: &Type) -> Option<Constant> {
-    let sizes = ty.known_sizes()?;
-    let (xs, ys) = (encode::decode(a.dtype, a.bytes())?, encode::decode(b.dtype, b.bytes())?);
-    let (i, j) = (layout::broadcast(&a.sizes, &sizes)?, layout::broadcast(&b.sizes, &sizes)?);
-    let power = |(i, j): (usize, usize)| match (xs.get(i)?, ys.get(j)?) {
-        (Scalar::Float(x), Scalar::Float(y)) => Some(x.powf(*y)).filter(|power| power.is_finite()).map(Scalar::Float),
-        _ => None,
-    };
-    let powers = i.into_iter().zip(j).map(power).collect();
-    Some(Constant::new(ty.dtype(), sizes, encoded(powers, ty.dtype())?))
-}
-
-/// A function that runtimes round in their own ways: it is computed in float64.
-pub(super) fn rounded(op: &str, x: &Constant) -> Option<Constant> {
-    let f: fn(f64) -> f64 = match op {
-        "Cos" => f64::cos,
-        "Sin" => f64::sin,
-        "Exp" => f64::exp,
-        "Log" => f64::ln,
-        _ => return None,
-    };
-    let mut bytes = Vec::with_capacity(x.bytes().len());
-    for number in encode::decode(x.dtype, x.bytes())? {
-        let Scalar::Float(v) = number else { return None };
-        bytes.extend(encode::encode_float(f(v), x.dtype)?);
-    }
-    Some(Constant::new(x.dtype, x.sizes.clone(), bytes))
 }
 
 /// Add, Sub, Mul, Div, Max, Min, Mod or `fmod` with broadcasting to `sizes`; Max and Min of integers only, because of signed zeros,

@@ -3,10 +3,12 @@
 //! Elsewhere such calls stay nodes if their results are large, so that the model does not grow. Here a small result is stored at once, and a
 //! large one if no other operators compute it: the choice is to store it, or to refuse the model.
 
+use std::collections::HashMap;
+
 use aten2onnx_core::weights::{Payload, Weight};
 use aten2onnx_onnx::graph::{Attr, Constant, Node, Source, Type, Value};
 
-use super::{evaluate, numbers};
+use super::{evaluate, rounded};
 use crate::build::{Builder, Call};
 
 /// The largest result in bytes.
@@ -16,7 +18,7 @@ pub(crate) const LIMIT: u64 = 16 << 20;
 pub(crate) const SMALL: u64 = 256 << 10;
 
 /// How many nodes may be between a value and what is stored.
-pub(super) const DEPTH: usize = 16;
+const DEPTH: usize = 64;
 
 impl Builder {
     /// Whether the inputs that a call depends on may be stored in the model.
@@ -31,7 +33,7 @@ impl Builder {
             return Some(chosen);
         }
         bytes_of(ty).filter(|bytes| *bytes <= limit)?;
-        let constant = self.of_stored(call.op, &call.attrs, &call.inputs, ty, DEPTH)?;
+        let constant = Stored::new(self).result(call.op, &call.attrs, &call.inputs, ty, DEPTH)?;
         let follows_weight = call.inputs.iter().flatten().any(|value| self.follows_weight(*value));
         let value = self.intern(constant);
         if follows_weight {
@@ -43,44 +45,13 @@ impl Builder {
     /// What a `Where` chooses everywhere, if it has the type of the result.
     fn chosen(&self, call: &Call, ty: &Type) -> Option<Value> {
         let condition = call.optional(0).filter(|_| call.op == "Where")?;
-        let branch = if uniform(&self.stored(condition, DEPTH)?)? { 1 } else { 2 };
+        let branch = if uniform(&self.stored(condition)?)? { 1 } else { 2 };
         call.optional(branch).filter(|value| self.ty(*value) == ty)
     }
 
-    /// The result of an operator whose inputs follow from what is stored.
-    fn of_stored(
-        &self,
-        op: &str,
-        attrs: &[(&'static str, Attr)],
-        inputs: &[Option<Value>],
-        ty: &Type,
-        depth: usize,
-    ) -> Option<Constant> {
-        if bytes_of(ty)? > LIMIT || !inputs.iter().flatten().all(|value| self.data(*value).is_folded) {
-            return None;
-        }
-        if op == "ConstantOfShape" {
-            return self.constant_of_shape(attrs, ty);
-        }
-        let inputs: Vec<Constant> = inputs.iter().map(|value| self.stored((*value)?, depth)).collect::<Option<_>>()?;
-        evaluate(op, attrs, &inputs.iter().collect::<Vec<_>>(), ty).or_else(|| match &inputs[..] {
-            [x] => numbers::rounded(op, x),
-            [a, b] if op == "Pow" => numbers::rounded_power(a, b, ty),
-            _ => None,
-        })
-    }
-
     /// The elements of a value, if they follow from what is stored.
-    pub(super) fn stored(&self, value: Value, depth: usize) -> Option<Constant> {
-        match &self.data(value).source {
-            Source::Constant(constant) => Some(constant.clone()),
-            Source::Weight(weight) => read(weight),
-            Source::Input => None,
-            Source::Node => {
-                let Node { op, attrs, inputs, .. } = self.node_of_output(value).filter(|_| depth > 0)?;
-                self.of_stored(op, attrs, inputs, self.ty(value), depth - 1)
-            }
-        }
+    pub(super) fn stored(&self, value: Value) -> Option<Constant> {
+        Stored::new(self).value(value, DEPTH)
     }
 
     /// The result of a `ConstantOfShape`, whose sizes are known.
@@ -92,6 +63,60 @@ impl Builder {
         };
         let constant = Constant::new(ty.dtype(), ty.known_sizes()?, element.repeat(usize::try_from(count).ok()?));
         constant.is_consistent().then_some(constant)
+    }
+}
+
+/// Values that follow from what is stored in the model. Each is computed once, however many nodes read it.
+struct Stored<'a> {
+    builder: &'a Builder,
+    values: HashMap<Value, Option<Constant>>,
+}
+
+impl<'a> Stored<'a> {
+    fn new(builder: &'a Builder) -> Stored<'a> {
+        Stored { builder, values: HashMap::new() }
+    }
+
+    /// The elements of a value.
+    fn value(&mut self, value: Value, depth: usize) -> Option<Constant> {
+        if let Some(known) = self.values.get(&value) {
+            return known.clone();
+        }
+        let found = self.computed(value, depth);
+        self.values.insert(value, found.clone());
+        found
+    }
+
+    fn computed(&mut self, value: Value, depth: usize) -> Option<Constant> {
+        let builder = self.builder;
+        match &builder.data(value).source {
+            Source::Constant(constant) => Some(constant.clone()),
+            Source::Weight(weight) => read(weight),
+            Source::Input => None,
+            Source::Node => {
+                let Node { op, attrs, inputs, .. } = builder.node_of_output(value).filter(|_| depth > 0)?;
+                self.result(op, attrs, inputs, builder.ty(value), depth - 1)
+            }
+        }
+    }
+
+    /// The result of an operator.
+    fn result(
+        &mut self,
+        op: &str,
+        attrs: &[(&'static str, Attr)],
+        inputs: &[Option<Value>],
+        ty: &Type,
+        depth: usize,
+    ) -> Option<Constant> {
+        if bytes_of(ty)? > LIMIT || !inputs.iter().flatten().all(|value| self.builder.data(*value).is_folded) {
+            return None;
+        }
+        if op == "ConstantOfShape" {
+            return self.builder.constant_of_shape(attrs, ty);
+        }
+        let inputs: Vec<Constant> = inputs.iter().map(|value| self.value((*value)?, depth)).collect::<Option<_>>()?;
+        evaluate(op, attrs, &inputs.iter().collect::<Vec<_>>(), ty).or_else(|| rounded::evaluate(op, &inputs, ty))
     }
 }
 

@@ -2,13 +2,12 @@
 
 use aten2onnx_onnx::graph::{Constant, Value};
 
-use super::refused::DEPTH;
 use crate::build::Builder;
 
 impl Builder {
     /// A stored value with 1 in place of each dimension along which it repeats. It broadcasts to the value. Others are as they are.
     pub fn without_repeats(&mut self, value: Value) -> Value {
-        let Some(stored) = self.stored(value, DEPTH) else { return value };
+        let Some(stored) = self.stored(value) else { return value };
         let axes = 0..stored.sizes.len();
         let narrow = axes.fold(stored.clone(), |constant, axis| without(&constant, axis).unwrap_or(constant));
         if narrow == stored {

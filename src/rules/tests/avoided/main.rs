@@ -8,7 +8,7 @@ use std::sync::Arc;
 use aten2onnx_builder::passes::Passes;
 use aten2onnx_builder::{Builder, In, Scalar};
 use aten2onnx_core::dtype::Dtype;
-use aten2onnx_core::dtype::Dtype::{Bfloat16, Float16, Float32, Float64, Int32, Int64};
+use aten2onnx_core::dtype::Dtype::{Bfloat16, Float16, Float32, Float64, Int16, Int32, Int64};
 use aten2onnx_core::error::Kind;
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Constant, Graph, Type, Value};
@@ -303,6 +303,7 @@ const PLANTED: Target = Target {
     newest_ir: None,
     lacks_functions: None,
     lacks_dtypes: &[Bfloat16],
+    lacks_constants: &[Int16],
     lacks_io_dtypes: &[Float16],
     most_weights: Some(1),
     narrows_float64: false,
@@ -477,6 +478,22 @@ fn a_dtype_that_the_runtime_does_not_know_is_refused() {
     let error = of(Bfloat16).unwrap_err();
     assert_eq!(error.kind, Kind::Unsupported);
     assert!(error.message.starts_with("planted-1 lacks bfloat16, the dtype of `x` and 1 other values"), "{error}");
+}
+
+#[test]
+fn a_constant_that_the_runtime_does_not_load_is_refused() {
+    let of = |dtype: Dtype| {
+        let mut cx = Rules::default().builder(18);
+        let x = cx.input("x", Type::tensor(Float32, vec![n(2)]));
+        let bytes = vec![0; 2 * dtype.bits() as usize / 8];
+        let w = cx.weight(Arc::new(Constant::new(dtype, vec![2], bytes).to_weight("w").unwrap()));
+        let w = cx.node1("Cast", vec![w.into()], vec![("to", Attr::Int(1))]).unwrap();
+        let y = cx.node1("Add", vec![x.into(), w.into()], vec![]).unwrap();
+        WITHOUT_DTYPES.check_values(&finished(cx, y))
+    };
+    assert!(of(Int32).is_ok());
+    let error = of(Int16).unwrap_err();
+    assert_eq!((error.kind, &*error.message), (Kind::Unsupported, "planted-1 loads no constants of int16, the dtype of `w`"));
 }
 
 #[test]
