@@ -115,13 +115,13 @@ impl Target {
         (self.narrows_float64 && graph.values.iter().any(is_made)).then(note)
     }
 
-    /// Whether integers that come from outside or from floats lose bits.
+    /// Whether integers that come from outside or from other numbers lose bits.
     fn integer_note(&self, graph: &Graph) -> Option<String> {
         let is_long = |value: &Value| graph.info(*value).ty.dtype() == Dtype::Int64;
         let mut is_read = graph.body.inputs.iter().any(is_long);
         graph.body.visit(&mut |node| {
-            let is_float = node.input(0).is_some_and(|value| graph.info(value).ty.dtype().is_float());
-            is_read |= node.op == "Cast" && is_float && node.outputs.iter().flatten().any(is_long);
+            let is_number = node.input(0).is_some_and(|value| graph.info(value).ty.dtype() != Dtype::Bool);
+            is_read |= node.op == "Cast" && is_number && node.outputs.iter().flatten().any(is_long);
         });
         let note = || format!("{}: int64 is computed in 32 bits: numbers from 2147483648 on are wrong", self.name());
         (self.narrows_int64 && is_read).then(note)

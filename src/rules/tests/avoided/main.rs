@@ -493,7 +493,10 @@ fn a_constant_that_the_runtime_does_not_load_is_refused() {
     };
     assert!(of(Int32).is_ok());
     let error = of(Int16).unwrap_err();
-    assert_eq!((error.kind, &*error.message), (Kind::Unsupported, "planted-1 loads no constants of int16, the dtype of `w`"));
+    assert_eq!(
+        (error.kind, &*error.message),
+        (Kind::Unsupported, "planted-1 loads no constants of int16, the dtype of `w`")
+    );
 }
 
 #[test]

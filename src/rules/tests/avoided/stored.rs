@@ -69,6 +69,34 @@ fn running_sums_of_whole_numbers_and_powers_are_computed() {
 }
 
 #[test]
+fn products_and_activations_are_computed() {
+    let mut cx = without_choices();
+    let table = stored(&mut cx, &[3, 2], [1.0, 2.0, -3.0, 0.5, 4.0, -1.0].into_iter());
+    let weight = stored(&mut cx, &[2, 2], [1.0, -1.0, 0.5, 2.0].into_iter());
+    let product = cx.node1("MatMul", vec![table.into(), weight.into()], vec![]).unwrap();
+    let positive = cx.node1("Relu", vec![product.into()], vec![]).unwrap();
+    let rows = cx.ints(&[2, 0]);
+    let chosen = cx.node1("Gather", vec![positive.into(), rows.into()], vec![]).unwrap();
+    let expected = [3.5f32, 0.0, 2.0, 3.0].map(f32::to_le_bytes).concat();
+    assert_eq!(
+        cx.constant_of(chosen).unwrap().bytes(),
+        expected,
+        "the rows 2 and 0 of the product, without negative numbers"
+    );
+}
+
+#[test]
+fn a_value_that_many_nodes_read_is_computed_once() {
+    let mut cx = without_choices();
+    let table = stored(&mut cx, &[900], (0..900u16).map(f32::from));
+    // Without a memory this would take 2^50 additions.
+    let sum = (0..50).fold(table, |x, _| cx.node1("Add", vec![x.into(), x.into()], vec![]).unwrap());
+    let rows = cx.ints(&[1]);
+    let chosen = cx.node1("Gather", vec![sum.into(), rows.into()], vec![]).unwrap();
+    assert_eq!(cx.constant_of(chosen).unwrap().bytes(), 2f32.powi(50).to_le_bytes());
+}
+
+#[test]
 fn a_choice_by_a_stored_condition_is_what_it_chooses() {
     let choose = |least: f32| {
         let mut cx = without_choices();
