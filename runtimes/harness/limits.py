@@ -37,6 +37,7 @@ def measured(runtime):
             narrows_int64=narrows_int64(worker, path),
             widens_int32=widens_int32(worker, path),
             lacks_scalar_outputs=lacks_scalar_outputs(worker, path),
+            lacks_empty_outputs=lacks_empty_outputs(worker, path),
             lacks_scalar_inputs=without_scalar_inputs(worker, path),
             drops_inputs=drops_inputs(worker, path),
         )
@@ -152,6 +153,21 @@ def widens(worker, path, nodes, shape):
     """Whether nodes from x to y, which has no dimensions, give an output of the shape [1]."""
     result, _, _ = run(worker, path, nodes, {"x": np.ones(shape, "float32")}, np.zeros((), "float32"))
     return result.verdict == "ran" and [output.shape for output in result.outputs] == [(1,)]
+
+
+def lacks_empty_outputs(worker, path):
+    """Whether a constant or a part without elements has another shape as an output."""
+    nothing = np.zeros(0, "float32")
+    constant = helper.make_tensor("w", TensorProto.FLOAT, [0], b"", raw=True)
+    numbers = {"from": 1, "to": 1, "axis": 0, "step": 2}
+    bounds = [helper.make_tensor(name, TensorProto.INT64, [1], [number]) for name, number in numbers.items()]
+    given = {"x": np.ones(3, "float32")}
+    ways = [
+        ([helper.make_node("Identity", ["w"], ["y"])], {}, [constant]),
+        ([helper.make_node("Slice", ["x", *numbers], ["y"])], given, bounds),
+    ]
+    found = [run(worker, path, nodes, inputs, nothing, initializers=initializers)[0] for nodes, inputs, initializers in ways]
+    return any(result.verdict == "ran" and [output.shape for output in result.outputs] != [nothing.shape] for result in found)
 
 
 def without_scalar_inputs(worker, path):

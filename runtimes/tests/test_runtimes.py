@@ -188,7 +188,9 @@ def test_a_planted_fact_is_found(onnxruntime, tmp_path, monkeypatch, capsys):
     assert check() == 0
     assert check(facts_file.Limits(1, 4, ["bfloat16"])) == 1
     assert "lacks_dtypes: the file claims ['bfloat16']" in capsys.readouterr().out
-    assert check(facts_file.Limits(1, 4, [], "it says so")) == 1
+    assert check(facts_file.Limits(1, 4, [], lacks_constants=["int8"])) == 1
+    assert "lacks_constants: the file claims ['int8']" in capsys.readouterr().out
+    assert check(facts_file.Limits(1, 4, [], lacks_functions="it says so")) == 1
     assert "lacks_functions: the file claims it says so" in capsys.readouterr().out
     assert check(facts_file.Limits(1, 4, [], narrows_int64=True)) == 1
     assert "narrows_int64: the file claims True" in capsys.readouterr().out

@@ -32,7 +32,7 @@ fn runtimes(schemas: &Schemas, text: &mut String) {
             let _ = writeln!(
                 text,
                 "    Target {{ runtime: {:?}, release: {:?}, what: {:?}, kernels: {}, symbolic: {:?}, oldest_opset: {}, newest_opset: {}, \
-                 newest_ir: {:?}, own_sizes: {:?}, lacks_dtypes: {}, lacks_constants: {}, lacks_io_dtypes: {}, most_weights: {:?}, lacks_functions: {:?}, narrows_float64: {}, narrows_int64: {}, widens_int32: {}, lacks_scalar_outputs: {}, lacks_scalar_inputs: {:?}, drops_inputs: {}, note: {:?}, explicit_attributes: {}, quantized: {}, lacks: &{:?}, avoids: {}, forms: &[{}], warns: &[{}], loses_nan: &{:?}, source: {:?} }},",
+                 newest_ir: {:?}, own_sizes: {:?}, lacks_dtypes: {}, lacks_constants: {}, lacks_io_dtypes: {}, most_weights: {:?}, lacks_functions: {:?}, narrows_float64: {}, narrows_int64: {}, widens_int32: {}, lacks_scalar_outputs: {}, lacks_empty_outputs: {}, lacks_scalar_inputs: {:?}, drops_inputs: {}, note: {:?}, explicit_attributes: {}, quantized: {}, lacks: &{:?}, avoids: {}, forms: &[{}], warns: &[{}], loses_nan: &{:?}, source: {:?} }},",
                 runtime.runtime,
                 release.name,
                 runtime.what,
@@ -51,6 +51,7 @@ fn runtimes(schemas: &Schemas, text: &mut String) {
                 release.narrows_int64,
                 release.widens_int32,
                 release.lacks_scalar_outputs,
+                release.lacks_empty_outputs,
                 release.lacks_scalar_inputs,
                 release.drops_inputs,
                 release.note,

@@ -49,6 +49,8 @@ pub struct Target {
     pub widens_int32: bool,
     /// Whether outputs without dimensions have the shape [1].
     pub lacks_scalar_outputs: bool,
+    /// Whether outputs without elements have another shape.
+    pub lacks_empty_outputs: bool,
     /// Why inputs must have dimensions, if they must.
     pub lacks_scalar_inputs: Option<&'static str>,
     /// Whether inputs that nothing reads are left out, so that those after them have other positions.

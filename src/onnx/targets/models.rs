@@ -102,6 +102,7 @@ impl Target {
             self.integer_note(graph),
             self.widened_note(graph),
             self.scalar_note(graph),
+            self.empty_note(graph),
             self.input_note(graph),
         ];
         let general = self.note.map(|note| format!("{}: {note}", self.name()));
@@ -122,6 +123,9 @@ impl Target {
         graph.body.visit(&mut |node| {
             let is_number = node.input(0).is_some_and(|value| graph.info(value).ty.dtype() != Dtype::Bool);
             is_read |= node.op == "Cast" && is_number && node.outputs.iter().flatten().any(is_long);
+            // An output that is a constant.
+            is_read |= node.op == "Identity"
+                && node.input(0).is_some_and(|value| graph.initializers.contains(&value) && is_long(&value));
         });
         let note = || format!("{}: int64 is computed in 32 bits: numbers from 2147483648 on are wrong", self.name());
         (self.narrows_int64 && is_read).then(note)
@@ -139,6 +143,15 @@ impl Target {
         let has_scalar = graph.body.outputs.iter().any(|value| graph.info(*value).ty.rank() == Some(0));
         let note = || format!("{}: outputs without dimensions can have the shape [1]", self.name());
         (self.lacks_scalar_outputs && has_scalar).then(note)
+    }
+
+    /// Whether outputs have no elements, and so another shape than in PyTorch.
+    fn empty_note(&self, graph: &Graph) -> Option<String> {
+        let is_empty = |value: &Value| {
+            graph.ty(*value).shape().is_some_and(|sizes| sizes.iter().any(|size| size.known() == Some(0)))
+        };
+        let note = || format!("{}: outputs without elements can have another shape", self.name());
+        (self.lacks_empty_outputs && graph.body.outputs.iter().any(is_empty)).then(note)
     }
 
     /// Whether inputs that come after one that nothing reads have other positions.

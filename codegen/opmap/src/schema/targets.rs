@@ -111,6 +111,9 @@ pub struct Release {
     /// Whether outputs without dimensions have the shape [1].
     #[serde(default)]
     pub lacks_scalar_outputs: bool,
+    /// Whether outputs without elements have another shape.
+    #[serde(default)]
+    pub lacks_empty_outputs: bool,
     /// Why inputs must have dimensions, if they must.
     pub lacks_scalar_inputs: Option<String>,
     /// Whether inputs that nothing reads are left out, so that those after them have other positions.

@@ -310,6 +310,7 @@ const PLANTED: Target = Target {
     narrows_int64: false,
     widens_int32: false,
     lacks_scalar_outputs: false,
+    lacks_empty_outputs: false,
     lacks_scalar_inputs: None,
     drops_inputs: false,
     note: None,
@@ -404,16 +405,18 @@ fn integers_of_32_bits_may_be_kept_in_64() {
 }
 
 #[test]
-fn outputs_without_dimensions_may_get_one() {
-    static FLAT: Target = Target { lacks_scalar_outputs: true, ..PLANTED };
-    let notes = |shape: Vec<SymInt>| {
+fn outputs_without_dimensions_or_elements_may_have_other_shapes() {
+    static FLAT: Target = Target { lacks_scalar_outputs: true, lacks_empty_outputs: true, ..PLANTED };
+    let notes = |shape: Vec<SymInt>, text: &str| {
         let mut cx = Rules::default().builder(18);
         let x = cx.input("x", Type::tensor(Float32, shape));
         let y = cx.node1("Neg", vec![x.into()], vec![]).unwrap();
-        FLAT.notes(&finished(cx, y)).iter().filter(|note| note.contains("can have the shape [1]")).count()
+        FLAT.notes(&finished(cx, y)).iter().filter(|note| note.contains(text)).count()
     };
-    assert_eq!(notes(vec![]), 1);
-    assert_eq!(notes(vec![n(2)]), 0);
+    let (scalar, empty) = ("can have the shape [1]", "without elements can have another shape");
+    assert_eq!((notes(vec![], scalar), notes(vec![], empty)), (1, 0));
+    assert_eq!((notes(vec![n(0), n(3)], scalar), notes(vec![n(0), n(3)], empty)), (0, 1));
+    assert_eq!((notes(vec![n(2)], scalar), notes(vec![n(2)], empty)), (0, 0));
 }
 
 #[test]
