@@ -4,7 +4,7 @@ use super::*;
 
 /// A target that lacks operators.
 static WITHOUT_CHOICES: Target =
-    Target { lacks: &["Where", "Gather", "Greater", "ConstantOfShape"], avoids: &[], ..PLANTED };
+    Target { lacks: &["Where", "Gather", "Greater", "Less", "ConstantOfShape"], avoids: &[], ..PLANTED };
 
 fn without_choices() -> Builder {
     let mut cx = Rules::default().builder(18);
