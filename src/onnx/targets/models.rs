@@ -201,6 +201,16 @@ impl Target {
     }
 }
 
+/// The name and dtype of the first of some values that has one of these dtypes.
+fn first_of<'a>(
+    graph: &'a Graph,
+    values: impl IntoIterator<Item = &'a Value>,
+    dtypes: &[Dtype],
+) -> Option<(&'a str, Dtype)> {
+    let mut infos = values.into_iter().map(|value| graph.info(*value));
+    infos.find(|info| dtypes.contains(&info.ty.dtype())).map(|info| (info.name.as_str(), info.ty.dtype()))
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -239,14 +249,4 @@ mod tests {
         let told = notes(30_000).concat();
         assert!(told.contains("has 3600 MB of weights, but models with more than "), "{told}");
     }
-}
-
-/// The name and dtype of the first of some values that has one of these dtypes.
-fn first_of<'a>(
-    graph: &'a Graph,
-    values: impl IntoIterator<Item = &'a Value>,
-    dtypes: &[Dtype],
-) -> Option<(&'a str, Dtype)> {
-    let mut infos = values.into_iter().map(|value| graph.info(*value));
-    infos.find(|info| dtypes.contains(&info.ty.dtype())).map(|info| (info.name.as_str(), info.ty.dtype()))
 }
