@@ -26,7 +26,7 @@ FORMS = ["constant", "computed", "symbolic", *WRITTEN]
 # The tables of a release and its keys that a measurement writes. All others in the file are written by hand, and stay.
 TABLES = ("dtypes", "forms")
 # Limits that are given as a reason, and those that hold or not.
-REASONED = ("lacks_functions", "lacks_scalar_inputs")
+REASONED = ("lacks_functions", "lacks_scalar_inputs", "lacks_constant_outputs")
 FLAGS = ("narrows_int64", "widens_int32", "lacks_scalar_outputs", "lacks_empty_outputs", "drops_inputs")
 KEYS = ("name", "newest_opset", "newest_ir", "lacks_dtypes", "lacks_constants", "lacks_io_dtypes", "most_weights", *REASONED, *FLAGS, "source", "lacks")
 # What can be said of a dtype.
@@ -37,7 +37,7 @@ WIDTH = 118
 @dataclasses.dataclass
 class Limits:
     """What a runtime takes of all operators: the newest opset and IR version, the dtypes that it does not know, those of which it loads no constants, why it runs no local
-    function, whether it computes int64 in 32 bits, whether it keeps int32 as int64, whether outputs without dimensions have the shape [1], whether outputs without elements have another shape, why inputs must have dimensions,
+    function, whether it computes int64 in 32 bits, whether it keeps int32 as int64, whether outputs without dimensions have the shape [1], whether outputs without elements have another shape, why inputs must have dimensions, why outputs cannot be constants,
     and whether it leaves out inputs that nothing reads, so that those after them have other positions."""
 
     newest_opset: int
@@ -50,6 +50,7 @@ class Limits:
     lacks_scalar_outputs: bool = False
     lacks_empty_outputs: bool = False
     lacks_scalar_inputs: str | None = None
+    lacks_constant_outputs: str | None = None
     drops_inputs: bool = False
 
 

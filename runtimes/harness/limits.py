@@ -39,6 +39,7 @@ def measured(runtime):
             lacks_scalar_outputs=lacks_scalar_outputs(worker, path),
             lacks_empty_outputs=lacks_empty_outputs(worker, path),
             lacks_scalar_inputs=without_scalar_inputs(worker, path),
+            lacks_constant_outputs=without_constant_outputs(worker, path),
             drops_inputs=drops_inputs(worker, path),
         )
 
@@ -175,6 +176,19 @@ def without_scalar_inputs(worker, path):
     x, z = np.array([[1, 2, 3]], "float32"), np.array(2, "float32")
     _, found, reason = run(worker, path, [helper.make_node("Add", ["x", "z"], ["y"])], {"x": x, "z": z}, x + z)
     return None if found == "right" else reason
+
+
+def without_constant_outputs(worker, path):
+    """Why the runtime does not give an output that is a constant beside one that is not, or None."""
+    x = np.array([1, 2], "float32")
+    weight = helper.make_tensor("w", TensorProto.FLOAT, [2], x.tobytes(), raw=True)
+    nodes = [helper.make_node("Neg", ["x"], ["y"]), helper.make_node("Identity", ["w"], ["z"])]
+    graph = helper.make_graph(nodes, "main", [value("x", x)], [value("y", x), value("z", x)], [weight])
+    path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8).SerializeToString())
+    result = worker.run(path, {"x": x})
+    if result.verdict != "ran":
+        return facts_file.short(result.reason)
+    return None if verdict.compare(result.outputs, [-x, x])[0] == "right" else "it is another"
 
 
 def drops_inputs(worker, path):

@@ -32,7 +32,7 @@ fn runtimes(schemas: &Schemas, text: &mut String) {
             let _ = writeln!(
                 text,
                 "    Target {{ runtime: {:?}, release: {:?}, what: {:?}, kernels: {}, symbolic: {:?}, oldest_opset: {}, newest_opset: {}, \
-                 newest_ir: {:?}, own_sizes: {:?}, lacks_dtypes: {}, lacks_constants: {}, lacks_io_dtypes: {}, most_weights: {:?}, lacks_functions: {:?}, narrows_float64: {}, narrows_int64: {}, widens_int32: {}, lacks_scalar_outputs: {}, lacks_empty_outputs: {}, lacks_scalar_inputs: {:?}, drops_inputs: {}, note: {:?}, explicit_attributes: {}, quantized: {}, lacks: &{:?}, avoids: {}, forms: &[{}], warns: &[{}], loses_nan: &{:?}, source: {:?} }},",
+                 newest_ir: {:?}, own_sizes: {:?}, lacks_dtypes: {}, lacks_constants: {}, lacks_io_dtypes: {}, most_weights: {:?}, lacks_functions: {:?}, narrows_float64: {}, narrows_int64: {}, widens_int32: {}, lacks_scalar_outputs: {}, lacks_empty_outputs: {}, lacks_scalar_inputs: {:?}, lacks_constant_outputs: {:?}, drops_inputs: {}, note: {:?}, explicit_attributes: {}, quantized: {}, lacks: &{:?}, avoids: {}, forms: &[{}], warns: &[{}], loses_nan: &{:?}, source: {:?} }},",
                 runtime.runtime,
                 release.name,
                 runtime.what,
@@ -53,6 +53,7 @@ fn runtimes(schemas: &Schemas, text: &mut String) {
                 release.lacks_scalar_outputs,
                 release.lacks_empty_outputs,
                 release.lacks_scalar_inputs,
+                release.lacks_constant_outputs,
                 release.drops_inputs,
                 release.note,
                 release.explicit_attributes,

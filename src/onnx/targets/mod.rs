@@ -53,6 +53,8 @@ pub struct Target {
     pub lacks_empty_outputs: bool,
     /// Why inputs must have dimensions, if they must.
     pub lacks_scalar_inputs: Option<&'static str>,
+    /// Why outputs must follow from inputs, if they must.
+    pub lacks_constant_outputs: Option<&'static str>,
     /// Whether inputs that nothing reads are left out, so that those after them have other positions.
     pub drops_inputs: bool,
     /// What to know of every model in it.

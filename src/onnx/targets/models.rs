@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashSet;
 
 use super::Target;
-use crate::graph::{Graph, Source, Type, Value, ValueInfo};
+use crate::graph::{Attr, Graph, Source, Type, Value, ValueInfo};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
@@ -16,6 +16,7 @@ impl Target {
         self.check_inputs(graph)?;
         self.check_outside(graph)?;
         self.check_constants(graph)?;
+        self.check_outputs(graph)?;
         self.check_dtypes(graph)
     }
 
@@ -26,6 +27,22 @@ impl Target {
         let name_of_target = self.name();
         Err(Error::unsupported(format!("{name_of_target} has no inputs or outputs of {dtype}, the dtype of `{name}`"))
             .help("let the model convert its inputs and outputs, for example `output.float()`"))
+    }
+
+    /// Checks that outputs follow from inputs, if the runtime needs it. Nodes with bodies may read any value.
+    fn check_outputs(&self, graph: &Graph) -> Result<()> {
+        let Some(reason) = self.lacks_constant_outputs else { return Ok(()) };
+        let mut reached: FxHashSet<Value> = graph.body.inputs.iter().copied().collect();
+        for node in &graph.body.nodes {
+            let has_body = node.attrs.iter().any(|(_, attr)| matches!(attr, Attr::Graph(_) | Attr::Graphs(_)));
+            if has_body || node.inputs.iter().flatten().any(|value| reached.contains(value)) {
+                reached.extend(node.outputs.iter().flatten());
+            }
+        }
+        let Some(fixed) = graph.body.outputs.iter().find(|value| !reached.contains(value)) else { return Ok(()) };
+        let (target, name) = (self.name(), &graph.info(*fixed).name);
+        Err(Error::unsupported(format!("{target} gives no outputs that are constants, as `{name}` is: {reason}"))
+            .help("leave it out of the outputs: it is the same in every inference"))
     }
 
     /// Checks the dtypes of initializers.

@@ -116,6 +116,8 @@ pub struct Release {
     pub lacks_empty_outputs: bool,
     /// Why inputs must have dimensions, if they must.
     pub lacks_scalar_inputs: Option<String>,
+    /// Why outputs must follow from inputs, if they must.
+    pub lacks_constant_outputs: Option<String>,
     /// Whether inputs that nothing reads are left out, so that those after them have other positions.
     #[serde(default)]
     pub drops_inputs: bool,

@@ -312,6 +312,7 @@ const PLANTED: Target = Target {
     lacks_scalar_outputs: false,
     lacks_empty_outputs: false,
     lacks_scalar_inputs: None,
+    lacks_constant_outputs: None,
     drops_inputs: false,
     note: None,
     explicit_attributes: false,
@@ -417,6 +418,21 @@ fn outputs_without_dimensions_or_elements_may_have_other_shapes() {
     assert_eq!((notes(vec![], scalar), notes(vec![], empty)), (1, 0));
     assert_eq!((notes(vec![n(0), n(3)], scalar), notes(vec![n(0), n(3)], empty)), (0, 1));
     assert_eq!((notes(vec![n(2)], scalar), notes(vec![n(2)], empty)), (0, 0));
+}
+
+#[test]
+fn outputs_that_no_input_reaches_are_refused_if_the_runtime_drops_them() {
+    static LIVE: Target = Target { lacks_constant_outputs: Some("it gave 1 outputs of 2"), ..PLANTED };
+    let check = |reads_input: bool| {
+        let mut cx = Rules::default().builder(18);
+        let x = cx.input("x", Type::tensor(Float32, vec![n(2)]));
+        let fixed = stored::stored(&mut cx, &[2], [1.0, 2.0].into_iter());
+        let y = cx.node1("Neg", vec![if reads_input { x } else { fixed }.into()], vec![]).unwrap();
+        LIVE.check_values(&finished(cx, y))
+    };
+    assert!(check(true).is_ok());
+    let error = check(false).unwrap_err();
+    assert_eq!(error.message, "planted-1 gives no outputs that are constants, as `y` is: it gave 1 outputs of 2");
 }
 
 #[test]

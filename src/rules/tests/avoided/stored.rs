@@ -12,7 +12,7 @@ fn without_choices() -> Builder {
     cx
 }
 
-fn stored(cx: &mut Builder, sizes: &[i64], numbers: impl Iterator<Item = f32>) -> Value {
+pub(crate) fn stored(cx: &mut Builder, sizes: &[i64], numbers: impl Iterator<Item = f32>) -> Value {
     let bytes: Vec<u8> = numbers.flat_map(f32::to_le_bytes).collect();
     cx.weight(Arc::new(Constant::new(Float32, sizes.to_vec(), bytes).to_weight("table").unwrap()))
 }
