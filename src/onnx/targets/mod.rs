@@ -1,7 +1,8 @@
 //! Runtimes by name: the newest opset and IR version that each supports, and missing operators. The facts are in
 //! `mappings/targets/`.
 
-mod models;
+mod checks;
+mod notes;
 
 use crate::facts::DEFAULT_OPSET;
 use crate::model::Ir;
