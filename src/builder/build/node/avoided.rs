@@ -256,7 +256,7 @@ impl Builder {
                 let content = self.data(value).content.as_deref().unwrap_or_default();
                 self.constant_of(value).is_none() && content.iter().any(|n: &SymInt| n.known() == Some(-1))
             }
-            State::Filled => self.operator_of(value) == Some("ConstantOfShape"),
+            State::Filled => self.is_filled(value, JOINED_DEPTH),
             State::Sized => self.is_sized(value),
             State::Data => !self.is_stored(value) && !self.is_sized(value),
             State::Fractional => {
@@ -300,6 +300,16 @@ impl Builder {
     /// The operator that a value is an output of.
     fn operator_of(&self, value: Value) -> Option<&'static str> {
         self.node_of_output(value).map(|node| node.op)
+    }
+
+    /// Whether a value is filled with one number, also if it has other sizes by now.
+    fn is_filled(&self, value: Value, depth: usize) -> bool {
+        let Some(node) = self.node_of_output(value).filter(|_| depth > 0) else { return false };
+        match node.op {
+            "ConstantOfShape" => true,
+            "Reshape" | "Expand" => node.input(0).is_some_and(|value| self.is_filled(value, depth - 1)),
+            _ => false,
+        }
     }
 
     /// Whether a value is a constant or a weight.
