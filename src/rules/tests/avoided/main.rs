@@ -120,6 +120,25 @@ fn half_a_transform_is_a_slice_of_all_of_it() {
     assert!(!dft("mnn").contains(&"DFT") && dft("mnn").contains(&"MatMul"), "{:?}", dft("mnn"));
 }
 
+#[test]
+fn a_transform_is_not_computed_in_float64_if_nothing_converts_from_it() {
+    let dtypes = |target: &str| {
+        let mut cx = builder(target, 18);
+        let x = input(&mut cx, "x", &[n(2), n(12), n(1)]);
+        let axis = cx.scalar(&1.into(), Int64).unwrap();
+        let y = cx.node1("DFT", vec![x.into(), In::None, axis.into()], vec![]).unwrap();
+        let graph = finished(cx, y);
+        let mut found = Vec::new();
+        graph.body.visit(&mut |node| {
+            found.extend(node.inputs.iter().flatten().map(|value| (node.op, graph.ty(*value).dtype())));
+        });
+        found.into_iter().filter(|(op, _)| *op == "MatMul").map(|(_, dtype)| dtype).collect::<Vec<_>>()
+    };
+    let of = |target| (dtypes(target).contains(&Float64), dtypes(target).contains(&Float32));
+    assert_eq!(of("mnn"), (true, false), "more digits than float32 has");
+    assert_eq!(of("rknn"), (false, true));
+}
+
 /// The operators of a call whose integer follows from sizes, or from elements.
 fn of_count(from_sizes: bool, rows: SymInt, call: impl Fn(&mut Builder, Value, Value) -> Value) -> Vec<&'static str> {
     let mut cx = builder("tract", 18);
