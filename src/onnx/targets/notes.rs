@@ -77,13 +77,13 @@ impl Target {
     /// Whether integers that come from outside or from other numbers lose bits.
     fn integer_note(&self, graph: &Graph) -> Option<String> {
         let is_long = |value: &Value| graph.info(*value).ty.dtype() == Dtype::Int64;
+        let is_stored = |value: &Value| matches!(graph.info(*value).source, Source::Constant(_) | Source::Weight(_));
         let mut is_read = graph.body.inputs.iter().any(is_long);
         graph.body.visit(&mut |node| {
             let is_number = node.input(0).is_some_and(|value| graph.info(value).ty.dtype() != Dtype::Bool);
             is_read |= node.op == "Cast" && is_number && node.outputs.iter().flatten().any(is_long);
             // An output that is a constant.
-            is_read |= node.op == "Identity"
-                && node.input(0).is_some_and(|value| graph.initializers.contains(&value) && is_long(&value));
+            is_read |= node.op == "Identity" && node.input(0).is_some_and(|value| is_stored(&value) && is_long(&value));
         });
         let note = || format!("{}: int64 is computed in 32 bits: numbers from 2147483648 on are wrong", self.name());
         (self.narrows_int64 && is_read).then(note)

@@ -3,7 +3,7 @@
 //! Elsewhere such calls stay nodes if their results are large, so that the model does not grow. Here a small result is stored at once, and a
 //! large one if no other operators compute it: the choice is to store it, or to refuse the model.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use aten2onnx_core::weights::{Payload, Weight};
 use aten2onnx_onnx::graph::{Attr, Constant, Node, Source, Type, Value};
@@ -69,12 +69,12 @@ impl Builder {
 /// Values that follow from what is stored in the model. Each is computed once, however many nodes read it.
 struct Stored<'a> {
     builder: &'a Builder,
-    values: HashMap<Value, Option<Constant>>,
+    values: FxHashMap<Value, Option<Constant>>,
 }
 
 impl<'a> Stored<'a> {
     fn new(builder: &'a Builder) -> Stored<'a> {
-        Stored { builder, values: HashMap::new() }
+        Stored { builder, values: FxHashMap::default() }
     }
 
     /// The elements of a value.

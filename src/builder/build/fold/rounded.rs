@@ -27,7 +27,8 @@ fn function(op: &str, x: &Constant) -> Option<Constant> {
         "Log" => f64::ln,
         "Tanh" => f64::tanh,
         "Sigmoid" => |v| 1.0 / (1.0 + (-v).exp()),
-        "Relu" => |v| if v > 0.0 { v } else { 0.0 },
+        // NaN stays NaN.
+        "Relu" => |v| if v < 0.0 { 0.0 } else { v },
         _ => return None,
     };
     let results = floats(x)?.into_iter().map(|v| Some(f(v)).filter(|y| !y.is_nan()).map(Scalar::Float)).collect();

@@ -86,6 +86,19 @@ fn products_and_activations_are_computed() {
 }
 
 #[test]
+fn an_activation_of_nan_is_not_computed() {
+    let chosen = |first: f32| {
+        let mut cx = without_choices();
+        let table = stored(&mut cx, &[3], [first, -1.0, 2.0].into_iter());
+        let positive = cx.node1("Relu", vec![table.into()], vec![]).unwrap();
+        let rows = cx.ints(&[1, 2]);
+        cx.node1("Gather", vec![positive.into(), rows.into()], vec![]).ok().and_then(|y| cx.constant_of(y).cloned())
+    };
+    assert_eq!(chosen(1.0).unwrap().bytes(), [0.0f32, 2.0].map(f32::to_le_bytes).concat());
+    assert!(chosen(f32::NAN).is_none());
+}
+
+#[test]
 fn a_value_that_many_nodes_read_is_computed_once() {
     let mut cx = without_choices();
     let table = stored(&mut cx, &[900], (0..900u16).map(f32::from));
