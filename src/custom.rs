@@ -6,6 +6,6 @@ pub use aten2onnx_onnx::graph::{Attr, Value};
 pub use aten2onnx_rules::CompiledRules;
 
 #[doc(hidden)]
-pub use aten2onnx_builder::LowerFn;
+pub use crate::compiled;
 #[doc(hidden)]
-pub use aten2onnx_rules::{Arm, Rule, arm, functions as compiled, prelude, rule};
+pub use aten2onnx_rules::prelude;

@@ -1,8 +1,6 @@
 //! The command line as a user meets it: messages, exit codes, streams.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
+use crate::common;
 
 use std::fs::{self, File};
 use std::path::Path;

@@ -1,10 +1,7 @@
 //! `aten2onnx convert`: models at other opsets, judged by onnx and ONNX Runtime. See `tests/convert/*.py`.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-#[path = "convert/fuzz.rs"]
+use crate::common;
 mod fuzz;
-#[path = "convert/odd.rs"]
 mod odd;
 
 mod python {

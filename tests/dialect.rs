@@ -1,6 +1,6 @@
 //! What torch.export writes beyond plain calls of operators, against PyTorch: see `tests/dialect/`.
 
-mod common;
+use crate::common;
 
 mod python {
     use super::common;

@@ -3,18 +3,14 @@
 //! branch that no example reaches:
 //!
 //! `DIGESTS=before.txt cargo test --features interpreted --test digests -- --ignored`
-#![cfg(feature = "mappings")]
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::Path;
 
-use aten2onnx::examples::{self, Lacks, Outcome};
 use aten2onnx_builder::passes::Passes;
+use aten2onnx_examples::{self as examples, Lacks, Outcome};
 use aten2onnx_onnx::facts::{MAX_OPSET, MIN_OPSET};
 use aten2onnx_opmap::check_dir;
-use aten2onnx_rules::Rules;
 
 /// FNV-1a, which is the same in every build.
 fn digest(bytes: &[u8]) -> u64 {
@@ -25,9 +21,9 @@ fn digest(bytes: &[u8]) -> u64 {
 #[ignore = "writes a file for a comparison by hand"]
 fn digests_of_all_examples() {
     let file = std::env::var("DIGESTS").unwrap_or_else(|_| panic!("DIGESTS: the file to write"));
-    let checked = check_dir(&Path::new(env!("CARGO_MANIFEST_DIR")).join("mappings")).unwrap();
+    let checked = check_dir(&crate::common::root().join("mappings")).unwrap();
     assert!(checked.diagnostics.is_empty(), "the rules have errors");
-    let rules = Rules::default();
+    let rules = aten2onnx::rules();
     let mut lines = Vec::new();
     let mut reached = BTreeSet::new();
     for example in &checked.program.examples {

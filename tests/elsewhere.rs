@@ -1,16 +1,14 @@
 //! Weights in safetensors files: bound by name, checked, copied and linked.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-mod command;
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::command::{MODEL, done, failure, text};
 use aten2onnx::frontend::pt2;
 use aten2onnx::weights::{Payload, Weight};
-use command::{MODEL, done, failure, text};
 use safetensors::tensor::{Dtype, TensorView};
 
 fn bytes(weight: &Weight) -> Vec<u8> {
@@ -136,7 +134,7 @@ fn damaged_files_are_refused() {
     let header = 8 + usize::try_from(u64::from_le_bytes(good[..8].try_into().unwrap())).unwrap();
     let mut source = aten2onnx::options::SourceOptions::default();
     source.weights = vec![folder.path().join("w.safetensors")];
-    let rules = aten2onnx::Rules::default();
+    let rules = aten2onnx::rules();
     let read = |bytes: &[u8]| {
         fs::write(&source.weights[0], bytes).unwrap();
         aten2onnx::frontend::read(&common::root().join(MODEL), &source, &rules).map(drop)

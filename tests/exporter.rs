@@ -2,12 +2,11 @@
 //!
 //! Each is a build of the whole crate, so they share a target folder of their own, in which dependencies are built once: two take
 //! two minutes. `EXPORTER_OPSETS="9 17 28"` says which else.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-mod common;
+use crate::common;
 
 /// The models that are exported and converted.
 const MODELS: [&str; 4] = ["convert/gpt2.pt2", "convert/vit.pt2", "convert/resnet.pt2", "models/mobilenet_like.pt2"];
@@ -34,7 +33,7 @@ fn build(opset: &str) -> PathBuf {
     let _ = std::fs::remove_dir_all(&generated);
     std::fs::create_dir_all(&generated).unwrap();
     let checked = aten2onnx_opmap::check_dir(&common::root().join("mappings")).unwrap();
-    for (name, text) in aten2onnx_codegen::single_opset::generate(&checked, opset.parse().unwrap()).unwrap() {
+    for (name, text) in aten2onnx_build::single_opset::generate(&checked, opset.parse().unwrap()).unwrap() {
         std::fs::write(generated.join(name), text).unwrap();
     }
     let target = folder.join("target");

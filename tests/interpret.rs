@@ -1,16 +1,12 @@
 //! The interpreter against the compiled rules: on every example of every rule the same bytes, the same refusals, the same branches.
-#![cfg(feature = "mappings")]
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::Arc;
 
-use aten2onnx::examples::{self, Lacks, Outcome};
 use aten2onnx_builder::passes::Passes;
+use aten2onnx_examples::{self as examples, Lacks, Outcome};
 use aten2onnx_opmap::Checked;
 use aten2onnx_opmap::specialize::Specializer;
-use aten2onnx_rules::Rules;
 use aten2onnx_rules::interpret::MappingFiles;
 
 /// Where much changes, both ends, and the default.
@@ -56,10 +52,9 @@ mod slow {
 
     #[test]
     fn interpreted_rules_give_the_graphs_of_compiled_ones() {
-        let set = Arc::new(MappingFiles::replacing(&Path::new(env!("CARGO_MANIFEST_DIR")).join("mappings")).unwrap());
-        let compiled = Rules::default();
-        let mut interpreted = Rules::default();
-        interpreted.set_files(set.clone());
+        let set = Arc::new(MappingFiles::replacing(&crate::common::root().join("mappings")).unwrap());
+        let compiled = aten2onnx::rules();
+        let interpreted = aten2onnx_rules::Rules::of_files(set.clone());
         let checked = set.checked();
         let untaken: BTreeMap<u32, BTreeSet<u32>> =
             OPSETS.into_iter().map(|opset| (opset, untaken_branches(checked, opset))).collect();
@@ -71,7 +66,8 @@ mod slow {
                 let (one, arms) = examples::build(example, checked, &compiled, opset, Passes::NONE, Lacks::Usual);
                 let (other, numbers) =
                     examples::build(example, checked, &interpreted, opset, Passes::NONE, Lacks::Usual);
-                let numbers: BTreeSet<u32> = numbers.iter().map(|number| number - set.first_arm()).collect();
+                let numbers: BTreeSet<u32> =
+                    numbers.iter().map(|number| number - aten2onnx_rules::interpret::FIRST_ARM).collect();
                 if let Some(arm) = numbers.intersection(&untaken[&opset]).next() {
                     let arm = &checked.program.arms[*arm as usize];
                     differences.push(format!(

@@ -1,19 +1,17 @@
 //! Models that point into their archive, and what makes them whole again.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-mod command;
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::command::{MODEL, aten2onnx, done, failure, text};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::weights::{MappedFile, Storage, Weight};
 use aten2onnx_onnx::graph::{Graph, Source, Type, Value, ValueInfo};
 use aten2onnx_onnx::proto::ModelProto;
 use aten2onnx_onnx::{ExternalData, ModelOptions, pack};
-use command::{MODEL, aten2onnx, done, failure, text};
 use prost::Message;
 
 /// The archive in a folder of its own.

@@ -1,16 +1,13 @@
 //! Mapping files at run time: what they override, what they may call, and what is wrong with them.
-#![cfg(feature = "mappings")]
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-mod command;
-mod common;
+use crate::common;
 
 use std::path::PathBuf;
 
+use crate::command::{MODEL, done, failure, text};
 use aten2onnx::Exported;
 use aten2onnx::Exporter;
 use aten2onnx_core::error::{Error, Kind};
-use command::{MODEL, done, failure, text};
 
 /// A file with these rules.
 fn file(name: &str, text: &str) -> PathBuf {
@@ -55,7 +52,7 @@ map aten::relu(Tensor self) -> Tensor = mydomain::Rectify(self, mode_s = \"fast\
 fn mistakes_are_shown_as_the_compiler_shows_them() {
     let error = refused("wrong", "map mylib::f(Tensor x) -> Tensor = Elu(x, alpha_i = 1)\n");
     assert_eq!(error.kind, Kind::Input);
-    let text = error.message;
+    let text = error.message.clone();
     assert!(text.starts_with("the mapping files have an error\n"), "{text}");
     assert!(text.contains("error[E0301]: attribute `alpha` of `Elu` is a FLOAT"), "{text}");
     assert!(text.contains("wrong.opmap:1:43") && text.contains("write `alpha_f`"), "{text}");
@@ -100,7 +97,7 @@ map aten::hardsigmoid(Tensor self) -> Tensor = Abs(self)
     #[test]
     fn a_helper_of_the_build_cannot_be_redefined() {
         let rules = "fn to_float(Tensor x) -> Tensor = Abs(x)\nmap mylib::f(Tensor x) -> Tensor = to_float(x)\n";
-        let text = refused("helper", rules).message;
+        let text = refused("helper", rules).message.clone();
         assert!(text.contains("`to_float` is exported by another file"), "{text}");
     }
 

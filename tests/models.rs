@@ -2,7 +2,7 @@
 //!
 //! `MODELS="vit gpt2"` chooses some of them.
 
-mod common;
+use crate::common;
 
 mod python {
     use super::common;

@@ -5,7 +5,7 @@
 //! `OPINFO="--samples 8"` takes eight of each dtype at four opsets, which takes hours, and `OPINFO="--ops add,sort"` some
 //! operators alone. All verdicts go to `opinfo.jsonl` in the folder `tmp` of the target.
 
-mod common;
+use crate::common;
 
 mod python {
     use super::common;

@@ -2,7 +2,7 @@
 //!
 //! `MODELS="int4_32 gptq"` chooses some of them.
 
-mod common;
+use crate::common;
 
 mod python {
     use super::common;

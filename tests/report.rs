@@ -1,15 +1,12 @@
 //! Pages about models: `inspect --html` and `export --report`.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod command;
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::Path;
 
-use aten2onnx::report::{EXPLORER, page_of};
-use command::{MODEL, aten2onnx, done, failure, text};
+use crate::command::{MODEL, aten2onnx, done, failure, text};
+use aten2onnx_report::{EXPLORER, page_of};
 
 /// The page that a command writes.
 fn page(folder: &Path, arguments: &[&str], option: &str) -> String {

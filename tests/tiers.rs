@@ -1,7 +1,6 @@
 //! The tiers of `tests/run` cannot rot: tests find Python in one way, and the full run leaves out nothing.
-#![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::{Path, PathBuf};

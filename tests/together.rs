@@ -1,13 +1,11 @@
 //! Several programs in one folder: equal weights are written once, by storage or by content.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-mod command;
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::Path;
 
-use command::{MODEL, aten2onnx, text};
+use crate::command::{MODEL, aten2onnx, text};
 
 #[test]
 fn programs_with_equal_weights_share_them() {

@@ -1,8 +1,6 @@
 //! The writer: what it writes is read back, checked by onnx, the same every time, and whole or not there.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
+use crate::common;
 
 use std::collections::HashMap;
 use std::fs;
@@ -261,7 +259,7 @@ fn the_ir_version_is_the_lowest_that_will_do() {
     assert_eq!(version(&model(), Some(8)), Ok(8));
     assert_eq!(version(&model(), Some(14)), Ok(14));
     let refused = version(&model(), Some(3)).unwrap_err();
-    assert_eq!(refused.help.unwrap(), "the model needs IR version 4 for initializers that are not inputs");
+    assert_eq!(refused.help.clone().unwrap(), "the model needs IR version 4 for initializers that are not inputs");
     assert!(version(&model(), Some(15)).is_err());
     for (dtype, ir) in [(Dtype::Float8E5M2, 9), (Dtype::Int4, 10), (Dtype::Float4E2M1, 11), (Dtype::Float8E8M0, 12)] {
         let mut hand = Hand::default();

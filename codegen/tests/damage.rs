@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use aten2onnx_build::generate;
 use aten2onnx_codegen::expand::Expander;
-use aten2onnx_codegen::generate;
 use aten2onnx_opmap::check_sources;
 use aten2onnx_opmap::render::{render, render_json};
 use aten2onnx_opmap::schema::Schemas;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use aten2onnx_codegen::generate;
+use aten2onnx_build::generate;
 use aten2onnx_opmap::check_dir;
 
 /// The file and the function: a choice, a list, several outputs, an optional input, a graph as attribute, a lowering, a fold, closures as

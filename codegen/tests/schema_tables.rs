@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use aten2onnx_codegen::emit::{facts, schema_table};
+use aten2onnx_build::emit::{facts, schema_table};
 use aten2onnx_opmap::schema::Schemas;
 use aten2onnx_opmap::schema::facts::{Dtypes, Opsets, Promotion};
 use aten2onnx_opmap::schema::onnx::OnnxSchemas;

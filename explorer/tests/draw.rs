@@ -4,10 +4,10 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use aten2onnx::Rules;
 use aten2onnx_explorer::draw::{self, Frame, Mark};
 use aten2onnx_onnx::graph::Graph;
 use aten2onnx_opmap::tree::Example;
+use aten2onnx_rules::Rules;
 use aten2onnx_rules::interpret::MappingFiles;
 
 static FILES: LazyLock<std::sync::Arc<MappingFiles>> = LazyLock::new(|| {
@@ -16,9 +16,7 @@ static FILES: LazyLock<std::sync::Arc<MappingFiles>> = LazyLock::new(|| {
 });
 
 fn rules() -> Rules {
-    let mut rules = Rules::default();
-    rules.set_files(FILES.clone());
-    rules
+    Rules::of_files(FILES.clone())
 }
 
 fn examples() -> &'static [Example] {
@@ -33,7 +31,7 @@ fn example(text: &str) -> &'static Example {
 }
 
 fn graph(text: &str, opset: u32) -> Graph {
-    aten2onnx::examples::graph(example(text), FILES.checked(), &rules(), opset).expect("the rule has a form")
+    aten2onnx_examples::graph(example(text), FILES.checked(), &rules(), opset).expect("the rule has a form")
 }
 
 /// The boxes of a drawing: left, top, width, height, and how deep they lie.
@@ -82,7 +80,7 @@ fn no_drawing_of_an_example_has_boxes_that_overlap() {
     let mut drawn = 0;
     for example in examples().iter().step_by(3) {
         for opset in [11, 18] {
-            let Ok(graph) = aten2onnx::examples::graph(example, FILES.checked(), &rules, opset) else { continue };
+            let Ok(graph) = aten2onnx_examples::graph(example, FILES.checked(), &rules, opset) else { continue };
             let svg = draw::svg(&graph, &Frame { label: &example.text, ..Frame::default() });
             check(&svg, &example.text);
             let count = draw::count(&graph);
@@ -128,7 +126,7 @@ fn an_attribute_that_became_an_input_is_a_change() {
 /// A chain of `count` operators in which each third one also uses the first value and one far above.
 fn long(count: u32) -> Graph {
     use aten2onnx_onnx::graph::{Body, Node, Source, Type, Value, ValueInfo};
-    let ty = Type::tensor(aten2onnx::Dtype::Float32, vec![2.into()]);
+    let ty = Type::tensor(aten2onnx_core::dtype::Dtype::Float32, vec![2.into()]);
     let info = |i: u32, source: Source| ValueInfo { name: format!("v{i}"), ty: ty.clone(), source };
     let mut values = vec![info(0, Source::Input)];
     let mut nodes = Vec::new();

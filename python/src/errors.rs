@@ -18,14 +18,14 @@ fn made(py: Python<'_>, error: Error) -> PyResult<PyErr> {
         Kind::Stopped => "stopped",
     };
     let facts = PyDict::new(py);
-    facts.set_item("place", error.place)?;
-    facts.set_item("help", error.help)?;
+    facts.set_item("place", error.place.clone())?;
+    facts.set_item("help", error.help.clone())?;
     facts.set_item("needs_opset", error.needs_opset)?;
-    if let Some(call) = error.call {
+    if let Some(call) = error.call.clone() {
         facts.set_item("operator", call.operator)?;
         facts.set_item("node", call.node)?;
         facts.set_item("source_line", call.source_line)?;
     }
     let make = py.import("aten2onnx._errors")?.getattr("from_native")?;
-    Ok(PyErr::from_value(make.call((kind, error.message), Some(&facts))?))
+    Ok(PyErr::from_value(make.call((kind, error.message.clone()), Some(&facts))?))
 }

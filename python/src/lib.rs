@@ -39,5 +39,5 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// The command `aten2onnx` with these arguments, the first being its name: its exit code.
 #[pyfunction]
 fn main(py: Python<'_>, args: Vec<OsString>) -> u8 {
-    py.detach(|| aten2onnx::cli::run(args))
+    py.detach(|| aten2onnx_commands::run(args, &aten2onnx::rules()))
 }

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use aten2onnx::export::export_program;
 use aten2onnx::export::inspect::{self, Aim};
 use aten2onnx::frontend::{self, pt2};
-use aten2onnx::prepare::{Keep, prepare};
-use aten2onnx::report::{self, Facts, Verification};
-use aten2onnx::translate::{Blocker, preflight};
 use aten2onnx::weights::MappedFile;
-use aten2onnx::{cli, program, targets};
+use aten2onnx::{program, targets};
+use aten2onnx_prepare::{Keep, prepare};
+use aten2onnx_report::{self as report, Facts, Verification};
+use aten2onnx_translate::{Blocker, preflight};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -193,7 +193,7 @@ pub fn failed_page(name: &str, error: &str) -> String {
 fn shown(py: Python<'_>, inspection: &inspect::Inspection) -> PyResult<(String, String)> {
     let json = serde_json::to_string(inspection)
         .map_err(|error| exception(py, aten2onnx::error::Error::internal(error.to_string())))?;
-    Ok((json, cli::inspect::render(inspection)))
+    Ok((json, aten2onnx_commands::inspect::render(inspection)))
 }
 
 fn described(py: Python<'_>, blocker: Blocker) -> PyResult<Bound<'_, PyDict>> {

@@ -22,7 +22,7 @@ impl Rules {
     #[new]
     #[pyo3(signature = (paths=Vec::new()))]
     fn new(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Rules> {
-        let mut rules = aten2onnx::Rules::default();
+        let mut rules = aten2onnx::rules();
         if !paths.is_empty() {
             work::run(py, None, |_| rules.load(&paths))?;
         }

@@ -43,6 +43,7 @@ fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
 
 fn run(bytes: Vec<u8>, opset: u32) {
     let mut options = ConvertOptions::default();
+    options.output.rules = aten2onnx::rules();
     options.output.opset = Some(opset);
     if let Ok(converted) = Source::from_bytes("damaged.onnx", bytes).and_then(|source| convert(&source, &options)) {
         // A tensor that is declared large is written out by nobody.
@@ -91,6 +92,7 @@ fn functions_that_call_functions_do_not_explode() {
     let refusal = |model: ModelProto| {
         let source = Source::from_bytes("bomb.onnx", model.encode_to_vec()).unwrap();
         let mut options = ConvertOptions::default();
+        options.output.rules = aten2onnx::rules();
         options.inline_functions = true;
         convert(&source, &options).unwrap_err().to_string()
     };

@@ -48,6 +48,7 @@ fn model(nodes: Vec<NodeProto>, weights: Vec<TensorProto>) -> ModelProto {
 
 fn converted(bytes: Vec<u8>, opset: u32) -> Result<ModelProto, String> {
     let mut options = ConvertOptions::default();
+    options.output.rules = aten2onnx::rules();
     options.output.opset = Some(opset);
     let source = Source::from_bytes("odd.onnx", bytes).map_err(|error| error.to_string())?;
     convert(&source, &options).map(|done| done.model.proto).map_err(|error| format!("{:?}: {error}", error.kind))

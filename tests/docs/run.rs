@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::blocks::{Block, Page};
+use super::blocks::{Block, Page};
 use crate::common;
 
 /// A folder for the commands of a page. It contains `model.pt2`, `model.onnx`, and the files that the page shows.

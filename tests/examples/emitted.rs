@@ -1,13 +1,11 @@
 //! What a few rules emit, as text, at each run of opsets where it is the same: blessed by `INSTA_UPDATE=always cargo test`.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
-use aten2onnx::examples::{self, target};
+use aten2onnx_examples::{self as examples, target};
 use aten2onnx_onnx::facts::{MAX_OPSET, MIN_OPSET};
 use aten2onnx_opmap::tree::Example;
 use aten2onnx_opmap::{Checked, check_dir};
-use aten2onnx_rules::Rules;
 
 /// A plain operator, one that became an operator late, one with a choice, several outputs, a size that is not known.
 const SHOWN: [&str; 6] = [
@@ -21,7 +19,7 @@ const SHOWN: [&str; 6] = [
 
 #[test]
 fn a_few_rules_emit_what_was_blessed() {
-    let checked = check_dir(&Path::new(env!("CARGO_MANIFEST_DIR")).join("mappings")).unwrap();
+    let checked = check_dir(&crate::common::root().join("mappings")).unwrap();
     for rule in SHOWN {
         let name = rule.replace("::", "_");
         insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
@@ -46,7 +44,7 @@ fn emitted(rule: &str, checked: &Checked) -> String {
 
 /// The graph without its opset, or why there is none.
 fn at(example: &Example, checked: &Checked, opset: u32) -> String {
-    match examples::graph(example, checked, &Rules::default(), opset) {
+    match examples::graph(example, checked, &aten2onnx::rules(), opset) {
         Ok(graph) => graph.to_string().split_once('\n').map_or_else(String::new, |(_, rest)| rest.to_owned()),
         Err(error) => format!("{error}\n"),
     }

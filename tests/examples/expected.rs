@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use aten2onnx::examples::Verdict;
+use aten2onnx_examples::Verdict;
 
 const LIST: &str = include_str!("expected_failures.txt");
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use aten2onnx::examples::Outcome;
+use aten2onnx_examples::Outcome;
 use aten2onnx_opmap::coverage::{Matrix, Status, ranges};
 
 /// What the examples of an overload do.
@@ -70,7 +70,7 @@ fn a_side_without_an_example_is_found() {
     let statuses = vec![Status::No(vec!["it needs sizes".to_owned()]), partial(), partial(), Status::Full];
     let matrix = Matrix { oldest: 9, newest: 12, rows: [("aten::planted".to_owned(), statuses)].into() };
     let refused = || Outcome::Refused { needs: Some(12), reason: "in the rule: it needs sizes".to_owned() };
-    let built = || Outcome::Built(aten2onnx::examples::Built { opset: 9, bytes: Vec::new(), unversioned: Vec::new() });
+    let built = || Outcome::Built(aten2onnx_examples::Built { opset: 9, bytes: Vec::new(), unversioned: Vec::new() });
     let found = |outcomes: &[(u32, Outcome)]| {
         let mut sides = Sides::default();
         outcomes.iter().for_each(|(opset, outcome)| sides.note(*opset, outcome));

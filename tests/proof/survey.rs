@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use aten2onnx::examples::{self, Observed, Outcome};
 use aten2onnx_builder::ExternRecord;
+use aten2onnx_examples::{self as examples, Observed, Outcome};
 use aten2onnx_onnx::facts::{MAX_OPSET, MIN_OPSET};
 use aten2onnx_opmap::coverage::{Examiner, Proof};
 use aten2onnx_opmap::tree::Example;
 use aten2onnx_rules::Rules;
 use aten2onnx_rules::interpret::MappingFiles;
 
-use crate::sides::Sides;
+use super::sides::Sides;
 
 /// What examples do.
 #[derive(Default)]
@@ -77,7 +77,7 @@ impl Survey {
             self.contradict(example, opset, &what);
         }
         for arm in &observed.arms {
-            let Some(number) = arm.checked_sub(set.first_arm()) else { continue };
+            let Some(number) = arm.checked_sub(aten2onnx_rules::interpret::FIRST_ARM) else { continue };
             if proof.arms.get(number as usize).is_none_or(|at| at.has(opset)) {
                 continue;
             }

@@ -13,6 +13,7 @@ use super::sample;
 
 fn exported(name: &str, opset: u32) -> ModelProto {
     let mut options = Options::default();
+    options.output.rules = aten2onnx::rules();
     // Passes replace a Slice and a Squeeze by a Gather.
     options.opt_level = 0;
     options.output.opset = Some(opset);

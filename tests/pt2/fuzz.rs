@@ -3,8 +3,8 @@
 //! `FUZZ_ITERATIONS` says how many (default 1000), `FUZZ_SEED` with which the series starts; a failure prints its seed.
 
 use aten2onnx::frontend::pt2;
-use aten2onnx::prepare::{Keep, prepare};
 use aten2onnx::program::validate;
+use aten2onnx_prepare::{Keep, prepare};
 use proptest::prelude::*;
 
 use super::{sample, sample_names};

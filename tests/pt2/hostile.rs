@@ -147,7 +147,7 @@ mod archives {
         entries[0].method = 8;
         let error = read(write(&entries)).unwrap_err();
         assert!(error.to_string().contains("m/models/model.json: it is compressed"), "{error}");
-        assert!(error.help.unwrap().contains("zip -0"));
+        assert!(error.help.clone().unwrap().contains("zip -0"));
     }
 
     #[test]

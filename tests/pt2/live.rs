@@ -4,10 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use aten2onnx::export::export_program;
-use aten2onnx::frontend::archive::Archive;
 use aten2onnx::frontend::pt2;
-use aten2onnx::options::Options;
 use aten2onnx::program::Program;
+use aten2onnx_archive::zip::Archive;
 use aten2onnx_core::weights::{MappedFile, Memory, Storage, Weight};
 
 /// Memory that is not the library's.
@@ -21,7 +20,7 @@ impl Memory for Elsewhere {
 }
 
 fn mobilenet() -> std::path::PathBuf {
-    std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/models/mobilenet_like.pt2")
+    crate::common::root().join("tests/data/models/mobilenet_like.pt2")
 }
 
 /// The weights of a program by name, their bytes copied elsewhere.
@@ -34,7 +33,7 @@ fn lent(program: &Program) -> HashMap<String, Weight> {
 }
 
 fn written(program: Program) -> Vec<u8> {
-    let exported = export_program(program, &Options::default()).unwrap();
+    let exported = export_program(program, aten2onnx::Exporter::new().options()).unwrap();
     let mut bytes = Vec::new();
     exported.write_to(&mut bytes, &mut |_, _| Ok(())).unwrap();
     bytes
@@ -61,7 +60,7 @@ fn a_weight_that_is_not_lent_is_named() {
 #[test]
 fn who_is_told_of_the_progress_may_stop_the_writing() {
     let folder = tempfile::tempdir().unwrap();
-    let exported = export_program(pt2::read(&mobilenet()).unwrap(), &Options::default()).unwrap();
+    let exported = export_program(pt2::read(&mobilenet()).unwrap(), aten2onnx::Exporter::new().options()).unwrap();
     let stop = || aten2onnx_core::error::Error::new(aten2onnx_core::error::Kind::Stopped, "enough");
     let path = folder.path().join("m.onnx");
     let error = exported.write_file(&path, &mut |done, _| if done > 1000 { Err(stop()) } else { Ok(()) }).unwrap_err();

@@ -5,11 +5,10 @@
 use std::collections::BTreeMap;
 use std::io::{Cursor, Write};
 
-use aten2onnx::Rules;
 use aten2onnx::error::Kind;
-use aten2onnx::frontend::archive::Archive;
 use aten2onnx::options::SourceOptions;
 use aten2onnx::weights::MappedFile;
+use aten2onnx_archive::zip::Archive;
 
 use super::samples;
 
@@ -234,7 +233,7 @@ pub fn run(stage: Stage, default: u64) {
         sample("old_version2", &["x:f32[2,4]"]),
         sample("lists_in_loops", &["x:f32[n,4]"]),
     ];
-    let rules = Rules::default();
+    let rules = aten2onnx::rules();
     let is_shown = std::env::var_os("FUZZ_SHOW").is_some();
     let (first, count) = (number("FUZZ_SEED", 0), number("FUZZ", default));
     let mut read = 0;

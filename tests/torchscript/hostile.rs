@@ -1,6 +1,5 @@
 //! Refusals by name, and archives that were made to do harm.
 
-use aten2onnx::Rules;
 use aten2onnx::options::SourceOptions;
 
 use super::samples;
@@ -10,7 +9,7 @@ fn error(name: &str, inputs: &[&str]) -> String {
     let mut source = SourceOptions::default();
     source.inputs = inputs.iter().map(|text| text.parse().unwrap()).collect();
     let bytes = std::fs::read(samples::folder().join(name)).unwrap();
-    let error = aten2onnx::frontend::read_bytes(name, bytes, &source, &Rules::default()).unwrap_err();
+    let error = aten2onnx::frontend::read_bytes(name, bytes, &source, &aten2onnx::rules()).unwrap_err();
     format!("{error}; {}", error.help.as_deref().unwrap_or_default())
 }
 
@@ -33,7 +32,7 @@ fn of_code(code: &str, more: &[(&str, &[u8])]) -> Vec<u8> {
 
 fn error_of_code(code: &str) -> String {
     let result =
-        aten2onnx::frontend::read_bytes("m.pt", of_code(code, &[]), &SourceOptions::default(), &Rules::default());
+        aten2onnx::frontend::read_bytes("m.pt", of_code(code, &[]), &SourceOptions::default(), &aten2onnx::rules());
     result.unwrap_err().to_string()
 }
 
@@ -46,7 +45,8 @@ fn what_cannot_be_read_is_refused_by_name() {
     assert!(text.contains("--input \"n:int\""), "{text}");
     assert!(error("script_for.pt", &["y:f32[1]"]).contains("has no input `y`"));
     let old = of_code("", &[("model.json", b"{}")]);
-    let text = aten2onnx::frontend::read_bytes("m.pt", old, &SourceOptions::default(), &Rules::default()).unwrap_err();
+    let text =
+        aten2onnx::frontend::read_bytes("m.pt", old, &SourceOptions::default(), &aten2onnx::rules()).unwrap_err();
     assert!(text.to_string().contains("torch 1.0 or 1.1"));
 }
 
@@ -57,7 +57,8 @@ fn floats_without_a_dtype_have_the_default_one() {
     for dtype in [None, Some(Dtype::Float64), Some(Dtype::Bfloat16)] {
         let mut source = SourceOptions::default();
         source.default_dtype = dtype;
-        let program = aten2onnx::frontend::read_bytes("m.pt", of_code(code, &[]), &source, &Rules::default()).unwrap();
+        let program =
+            aten2onnx::frontend::read_bytes("m.pt", of_code(code, &[]), &source, &aten2onnx::rules()).unwrap();
         let dtypes: Vec<Dtype> = program.graph.tensors.values().map(|meta| meta.dtype).collect();
         assert!(dtypes.len() >= 2);
         assert!(dtypes.iter().all(|found| *found == dtype.unwrap_or(Dtype::Float32)), "{dtypes:?}");

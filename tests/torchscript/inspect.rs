@@ -2,7 +2,6 @@
 
 use std::process::Command;
 
-use aten2onnx::Rules;
 use aten2onnx::frontend;
 use aten2onnx::options::SourceOptions;
 use aten2onnx::weights::MappedFile;
@@ -72,7 +71,7 @@ fn methods_defaults_and_dtypes_are_shown() {
 
 #[test]
 fn every_sample_has_methods_and_operators() {
-    let rules = Rules::default();
+    let rules = aten2onnx::rules();
     for entry in std::fs::read_dir(samples::folder()).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "pt") {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 /// The samples: `tests/data/torchscript`, or `TORCHSCRIPT_SAMPLES`.
 pub fn folder() -> PathBuf {
-    let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/torchscript");
+    let default = || crate::common::root().join("tests/data/torchscript");
     std::env::var_os("TORCHSCRIPT_SAMPLES").map_or_else(default, PathBuf::from)
 }
 
@@ -87,7 +87,7 @@ fn one(
             job["error"] = json!(format!(
                 "{:?}: {text}{}",
                 error.kind,
-                error.help.map(|help| format!(" ({help})")).unwrap_or_default()
+                error.help.clone().map(|help| format!(" ({help})")).unwrap_or_default()
             ));
         }
     }

@@ -316,7 +316,7 @@ fn wider_dtypes_hold_all_values() {
 
 #[test]
 fn the_table_of_dtypes_is_that_of_the_exporter() {
-    let text = std::fs::read_to_string(mappings().join("../src/core/dtype.rs")).unwrap();
+    let text = std::fs::read_to_string(mappings().join("../src/core/src/dtype.rs")).unwrap();
     let table = text.split_once("= &[\n").unwrap().1.split_once("\n];").unwrap().0;
     let rows: Vec<Vec<&str>> =
         table.lines().map(|l| l.trim().trim_matches(['(', ')', ',']).split(", ").collect()).collect();

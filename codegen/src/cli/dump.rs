@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use aten2onnx_codegen::generate;
+use aten2onnx_build::generate;
 
 use super::report::{Stop, count, say, sound_rules, write};
 

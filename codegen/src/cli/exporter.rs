@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use aten2onnx_codegen::single_opset;
+use aten2onnx_build::single_opset;
 
 use super::report::{Stop, count, say, sound_rules, write};
 

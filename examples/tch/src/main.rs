@@ -7,7 +7,7 @@ mod runtime;
 use std::path::Path;
 
 use aten2onnx::Exporter;
-use aten2onnx::tch::trace;
+use aten2onnx_tch::trace;
 use ort::environment::Environment;
 use tch::nn::{ModuleT, VarStore};
 use tch::{Device, Tensor};

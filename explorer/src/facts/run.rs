@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
-use aten2onnx::examples;
+use aten2onnx_examples as examples;
 use aten2onnx_onnx::facts::{MAX_OPSET, MIN_OPSET};
 use aten2onnx_onnx::graph::Graph;
 use aten2onnx_opmap::tree::{Example, Target};
@@ -65,8 +65,7 @@ pub(super) fn in_parallel<T: Send>(set: &Arc<MappingFiles>, of: impl Fn(&Rules, 
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     // Neighbours cost about the same, so threads take turns.
     let part = |first: usize| {
-        let mut rules = Rules::default();
-        rules.set_files(Arc::clone(set));
+        let rules = Rules::of_files(Arc::clone(set));
         examples.iter().skip(first).step_by(threads).map(|example| of(&rules, example)).collect::<Vec<T>>()
     };
     let parts: Vec<Vec<T>> = std::thread::scope(|scope| {
@@ -88,7 +87,11 @@ fn run(set: &MappingFiles, rules: &Rules, example: &Example) -> Run {
     };
     for opset in oldest..=MAX_OPSET {
         let (made, arms) = examples::traced(example, set.checked(), rules, opset, None);
-        run.arms.extend(arms.iter().filter_map(|arm| arm.checked_sub(set.first_arm())).map(|arm| arm as usize));
+        run.arms.extend(
+            arms.iter()
+                .filter_map(|arm| arm.checked_sub(aten2onnx_rules::interpret::FIRST_ARM))
+                .map(|arm| arm as usize),
+        );
         let state = match made {
             Ok(graph) => State::Graph(run.index_of(graph, &mut texts)),
             Err(error) => State::Refused(error.message.replace(&format!("opset {opset}"), "this opset")),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use aten2onnx::examples;
+use aten2onnx_examples as examples;
 use aten2onnx_onnx::targets::{TARGETS, Target};
 use aten2onnx_opmap::tree;
 use aten2onnx_rules::interpret::MappingFiles;
@@ -63,11 +63,11 @@ pub fn uses(set: &Arc<MappingFiles>, only: &[String]) -> BTreeMap<String, Vec<Us
             let opset = target.opset(None).unwrap_or(target.newest_opset);
             match examples::traced(example, set.checked(), rules, opset, Some(target)).0 {
                 Ok(graph) => match target.check_values(&graph) {
-                    Err(error) => Made::Refused(error.message),
+                    Err(error) => Made::Refused(error.message.clone()),
                     Ok(()) if graph.replaced.is_empty() => Made::Plain,
                     Ok(()) => Made::Replaced(graph.replaced.into_keys().collect()),
                 },
-                Err(error) => Made::Refused(error.message),
+                Err(error) => Made::Refused(error.message.clone()),
             }
         };
         targets.iter().map(build).collect()

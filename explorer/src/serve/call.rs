@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use aten2onnx::Rules;
-use aten2onnx::examples::{self, Judge};
 use aten2onnx_builder::passes::Passes;
 use aten2onnx_core::error::{Error, Result};
+use aten2onnx_examples::{self as examples, Judge};
 use aten2onnx_opmap::source::Sources;
 use aten2onnx_opmap::tree::Example;
 use aten2onnx_opmap::{check_with_base, render};
+use aten2onnx_rules::Rules;
 use aten2onnx_rules::interpret::MappingFiles;
 
 use super::state::State;
@@ -77,8 +77,7 @@ pub fn compare(state: &State, set: &Arc<MappingFiles>, call: &str) -> String {
 
 fn compared(state: &State, set: &Arc<MappingFiles>, call: &str) -> Result<Vec<String>> {
     let example = parsed(set, call)?;
-    let mut rules = Rules::default();
-    rules.set_files(Arc::clone(set));
+    let rules = Rules::of_files(Arc::clone(set));
     let tried = examples::run(0, &example, set.checked(), &rules, Passes::NONE);
     let mut lines = tried.failures;
     if let Some(record) = tried.record {

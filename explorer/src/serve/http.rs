@@ -105,7 +105,7 @@ fn live(state: &State) -> Answer {
     }
     body.push_str("</form><datalist id=\"ops\">");
     let mut names: Vec<&str> = (now.good.iter())
-        .flat_map(|set| set.checked().program.examples.iter().map(aten2onnx::examples::target))
+        .flat_map(|set| set.checked().program.examples.iter().map(aten2onnx_examples::target))
         .collect();
     names.sort_unstable();
     names.dedup();
@@ -205,7 +205,7 @@ fn asked(query: &Query<'_>) -> Asked {
 }
 
 fn opsets(query: &Query<'_>) -> Vec<u32> {
-    let range = aten2onnx::MIN_OPSET..=aten2onnx::MAX_OPSET;
+    let range = aten2onnx_onnx::facts::MIN_OPSET..=aten2onnx_onnx::facts::MAX_OPSET;
     let mut found: Vec<u32> = query.all("opset").iter().filter_map(|text| text.parse().ok()).collect();
     found.retain(|opset| range.contains(opset));
     found.truncate(4);

@@ -129,7 +129,7 @@ impl State {
             Ok(mut pages) => {
                 let mut all = (*now.pages).clone();
                 for name in only {
-                    let path = format!("{}index.html", aten2onnx::report::page_of(name));
+                    let path = format!("{}index.html", aten2onnx_report::page_of(name));
                     if let Some(page) = pages.remove(&path) {
                         all.insert(path, page);
                     }

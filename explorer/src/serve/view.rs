@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
-use aten2onnx::{Rules, examples};
 use aten2onnx_core::error::Result;
+use aten2onnx_examples as examples;
 use aten2onnx_onnx::graph::Graph;
 use aten2onnx_opmap::source::{FileId, SourceFile, Span};
 use aten2onnx_opmap::syntax::parse_file;
 use aten2onnx_opmap::tree::{Example, Function, Kind};
 use aten2onnx_opmap::{Checked, visit};
+use aten2onnx_rules::Rules;
 use aten2onnx_rules::interpret::MappingFiles;
 
 use super::state::Now;
@@ -178,8 +179,7 @@ fn beside(before: Option<&Arc<MappingFiles>>, now: &Arc<MappingFiles>, example: 
 
 /// The graph of an example as an export builds it.
 pub fn graph(set: &Arc<MappingFiles>, example: &Example, opset: u32) -> Result<Graph> {
-    let mut rules = Rules::default();
-    rules.set_files(Arc::clone(set));
+    let rules = Rules::of_files(Arc::clone(set));
     examples::graph(example, set.checked(), &rules, opset)
 }
 

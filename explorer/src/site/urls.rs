@@ -5,7 +5,7 @@ use aten2onnx_opmap::source::SourceFile;
 /// The page of an overload, `aten/add.Tensor/index.html`, or of an ONNX operator, `onnx/Resize/index.html`. Reports of models lead there,
 /// too.
 pub fn operator(name: &str) -> String {
-    format!("{}index.html", aten2onnx::report::page_of(name))
+    format!("{}index.html", aten2onnx_report::page_of(name))
 }
 
 /// The page of a file of rules: `rules/aten/activation/index.html`.

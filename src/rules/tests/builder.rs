@@ -11,7 +11,7 @@ use aten2onnx_onnx::graph::{Origin, Type, Value};
 use aten2onnx_rules::Rules;
 
 fn builder(opset: u32) -> Builder {
-    Rules::default().builder(opset)
+    Rules::interpreted().builder(opset)
 }
 
 fn s(name: &str) -> SymInt {

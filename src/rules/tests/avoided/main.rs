@@ -17,7 +17,7 @@ use aten2onnx_onnx::targets::{self, Avoid, Comparison, Condition, Missing, Name,
 use aten2onnx_rules::Rules;
 
 fn builder(target: &str, opset: u32) -> Builder {
-    let mut cx = Rules::default().builder(opset);
+    let mut cx = Rules::interpreted().builder(opset);
     cx.set_target(targets::find(target).unwrap());
     cx
 }
@@ -274,7 +274,7 @@ fn constants_among_several_inputs_count() {
 #[test]
 fn what_nothing_replaces_is_refused_with_the_reason_of_the_runtime() {
     let nonzero = |opset: u32, sizes: &[SymInt]| {
-        let mut cx = Rules::default().builder(opset);
+        let mut cx = Rules::interpreted().builder(opset);
         cx.avoid_form(&OF_MATRICES);
         let x = input(&mut cx, "x", sizes);
         cx.node1("NonZero", vec![x.into()], vec![])
@@ -365,7 +365,7 @@ static NARROW: Target = Target {
 #[test]
 fn a_dtype_that_nothing_replaces_is_refused() {
     let of = |opset: u32, op: &'static str, dtype: Dtype| {
-        let mut cx = Rules::default().builder(opset);
+        let mut cx = Rules::interpreted().builder(opset);
         cx.set_target(&WITHOUT_DTYPES);
         let x = cx.input("x", Type::tensor(dtype, vec![n(2)]));
         cx.node1(op, vec![x.into()], vec![]).map(|y| ops(&finished(cx, y)))
@@ -384,7 +384,7 @@ fn a_dtype_that_nothing_replaces_is_refused() {
 #[test]
 fn float64_is_computed_in_float32_if_the_runtime_has_nothing_wider() {
     let of = |op: &'static str, dtype: Dtype| {
-        let mut cx = Rules::default().builder(18);
+        let mut cx = Rules::interpreted().builder(18);
         cx.set_target(&NARROW);
         let x = cx.input("x", Type::tensor(dtype, vec![n(2)]));
         let y = cx.node1(op, vec![x.into()], vec![]).unwrap();
@@ -428,7 +428,7 @@ fn a_dtype_that_only_older_releases_lack_is_kept_in_newer_ones() {
 #[test]
 fn operators_that_are_written_by_each_other_are_refused_by_name() {
     static SHORT: Target = Target { lacks: &["Pad", "Concat"], ..PLANTED };
-    let mut cx = Rules::default().builder(17);
+    let mut cx = Rules::interpreted().builder(17);
     cx.set_target(&SHORT);
     let (x, pads) = (input(&mut cx, "x", &[n(4)]), cx.ints(&[1, 1]));
     let error = cx.node1("Pad", vec![x.into(), pads.into()], vec![]).unwrap_err();
@@ -439,7 +439,7 @@ fn operators_that_are_written_by_each_other_are_refused_by_name() {
 
 #[test]
 fn forms_that_stay_are_told() {
-    let mut cx = Rules::default().builder(18);
+    let mut cx = Rules::interpreted().builder(18);
     cx.set_target(&WITHOUT_DTYPES);
     let (x, square) = (input(&mut cx, "x", &[n(2)]), input(&mut cx, "square", &[n(2), n(2)]));
     let mut abs = |of: Value| cx.node1("Abs", vec![of.into()], vec![]).unwrap();
@@ -468,7 +468,7 @@ fn outputs_that_nothing_uses_are_not_told() {
 
 #[test]
 fn operators_that_lose_nan_are_told() {
-    let mut cx = Rules::default().builder(18);
+    let mut cx = Rules::interpreted().builder(18);
     let x = input(&mut cx, "x", &[n(2)]);
     let y = cx.node1("Relu", vec![x.into()], vec![]).unwrap();
     let z = cx.node1("Relu", vec![y.into()], vec![]).unwrap();

@@ -6,7 +6,7 @@ use super::*;
 fn integers_from_outside_and_from_floats_may_lose_bits() {
     static SHORT: Target = Target { narrows_int64: true, ..PLANTED };
     let notes = |dtype: Dtype, to: Dtype| {
-        let mut cx = Rules::default().builder(18);
+        let mut cx = Rules::interpreted().builder(18);
         let x = cx.input("x", Type::tensor(dtype, vec![n(2)]));
         let y = cx.node1("Cast", vec![x.into()], vec![("to", Attr::Int(i64::from(to.onnx())))]).unwrap();
         SHORT.notes(&finished(cx, y)).iter().filter(|note| note.contains("int64 is computed in 32 bits")).count()
@@ -27,7 +27,7 @@ fn integers_of_32_bits_may_be_kept_in_64() {
         ..PLANTED
     };
     let model = |to: Dtype| {
-        let mut cx = Rules::default().builder(18);
+        let mut cx = Rules::interpreted().builder(18);
         cx.set_target(&LONG);
         let x = input(&mut cx, "x", &[n(2)]);
         let short = cx.node1("Cast", vec![x.into()], vec![("to", Attr::Int(i64::from(Int32.onnx())))]).unwrap();
@@ -39,7 +39,7 @@ fn integers_of_32_bits_may_be_kept_in_64() {
         |to: Dtype| LONG.notes(&model(to)).iter().filter(|note| note.contains("int32 is kept as int64")).count();
     assert_eq!(ops(&model(Float32)), ["Cast", "Cast", "Abs", "Cast", "Cast"], "computed in 64 bits");
     assert_eq!((notes(Int32), notes(Float32)), (1, 0));
-    let mut cx = Rules::default().builder(18);
+    let mut cx = Rules::interpreted().builder(18);
     let x = cx.input("x", Type::tensor(Int32, vec![n(2)]));
     let y = cx.node1("Neg", vec![x.into()], vec![]).unwrap();
     let error = LONG.check_values(&finished(cx, y)).unwrap_err();
@@ -50,7 +50,7 @@ fn integers_of_32_bits_may_be_kept_in_64() {
 fn outputs_without_dimensions_or_elements_may_have_other_shapes() {
     static FLAT: Target = Target { lacks_scalar_outputs: true, lacks_empty_outputs: true, ..PLANTED };
     let notes = |shape: Vec<SymInt>, text: &str| {
-        let mut cx = Rules::default().builder(18);
+        let mut cx = Rules::interpreted().builder(18);
         let x = cx.input("x", Type::tensor(Float32, shape));
         let y = cx.node1("Neg", vec![x.into()], vec![]).unwrap();
         FLAT.notes(&finished(cx, y)).iter().filter(|note| note.contains(text)).count()
@@ -65,7 +65,7 @@ fn outputs_without_dimensions_or_elements_may_have_other_shapes() {
 fn outputs_that_no_input_reaches_are_refused_if_the_runtime_drops_them() {
     static LIVE: Target = Target { lacks_constant_outputs: Some("it gave 1 outputs of 2"), ..PLANTED };
     let check = |reads_input: bool| {
-        let mut cx = Rules::default().builder(18);
+        let mut cx = Rules::interpreted().builder(18);
         let x = cx.input("x", Type::tensor(Float32, vec![n(2)]));
         let fixed = stored::stored(&mut cx, &[2], [1.0, 2.0].into_iter());
         let y = cx.node1("Neg", vec![if reads_input { x } else { fixed }.into()], vec![]).unwrap();
@@ -80,7 +80,7 @@ fn outputs_that_no_input_reaches_are_refused_if_the_runtime_drops_them() {
 fn inputs_without_dimensions_are_refused_if_the_runtime_takes_none() {
     static DEEP: Target = Target { lacks_scalar_inputs: Some("list index out of range"), ..PLANTED };
     let check = |shape: Vec<SymInt>| {
-        let mut cx = Rules::default().builder(18);
+        let mut cx = Rules::interpreted().builder(18);
         let x = cx.input("x", Type::tensor(Float32, shape));
         let y = cx.node1("Neg", vec![x.into()], vec![]).unwrap();
         DEEP.check_values(&finished(cx, y))
@@ -94,7 +94,7 @@ fn inputs_without_dimensions_are_refused_if_the_runtime_takes_none() {
 fn inputs_that_nothing_reads_move_the_others() {
     static DROPS: Target = Target { drops_inputs: true, ..PLANTED };
     let notes = |read: usize| {
-        let mut cx = Rules::default().builder(18);
+        let mut cx = Rules::interpreted().builder(18);
         let inputs = ["a", "b", "c"].map(|name| cx.input(name, Type::tensor(Float32, vec![n(2)])));
         let y = cx.node("Sum", inputs[..read].iter().map(|x| (*x).into()).collect(), vec![], 1).unwrap()[0];
         DROPS.notes(&finished(cx, y))
@@ -108,7 +108,7 @@ fn inputs_that_nothing_reads_move_the_others() {
 #[test]
 fn a_dtype_that_the_runtime_does_not_know_is_refused() {
     let of = |dtype| {
-        let mut cx = Rules::default().builder(18);
+        let mut cx = Rules::interpreted().builder(18);
         let x = cx.input("x", Type::tensor(dtype, vec![n(2)]));
         let y = cx.node1("Abs", vec![x.into()], vec![]).unwrap();
         WITHOUT_DTYPES.check_values(&finished(cx, y))
@@ -123,7 +123,7 @@ fn a_dtype_that_the_runtime_does_not_know_is_refused() {
 #[test]
 fn a_constant_that_the_runtime_does_not_load_is_refused() {
     let of = |dtype: Dtype| {
-        let mut cx = Rules::default().builder(18);
+        let mut cx = Rules::interpreted().builder(18);
         let x = cx.input("x", Type::tensor(Float32, vec![n(2)]));
         let bytes = vec![0; 2 * dtype.bits() as usize / 8];
         let w = cx.weight(Arc::new(Constant::new(dtype, vec![2], bytes).to_weight("w").unwrap()));

@@ -7,7 +7,7 @@ static WITHOUT_CHOICES: Target =
     Target { lacks: &["Where", "Gather", "Greater", "Less", "ConstantOfShape"], avoids: &[], ..PLANTED };
 
 fn without_choices() -> Builder {
-    let mut cx = Rules::default().builder(18);
+    let mut cx = Rules::interpreted().builder(18);
     cx.set_target(&WITHOUT_CHOICES);
     cx
 }

@@ -18,7 +18,7 @@ pub struct Net {
 
 impl Net {
     pub fn new(opset: u32) -> Net {
-        Net { builder: Rules::default().builder(opset), count: 0 }
+        Net { builder: Rules::interpreted().builder(opset), count: 0 }
     }
 
     fn name(&mut self, prefix: &str) -> String {

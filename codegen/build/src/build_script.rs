@@ -1,0 +1,159 @@
+//! What build scripts call.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use aten2onnx_mappings::FOLDER;
+use aten2onnx_opmap::schema::Schemas;
+use aten2onnx_opmap::{Checked, check_dir, render};
+
+use crate::generate::{fact_files, generate_with_base, no_rules, rule_files, schema_files};
+
+/// The build script of `aten2onnx`: parses and proves the rules in `mappings/`, and writes each as a Rust function.
+///
+/// `ATEN2ONNX_RULES=interpreted` leaves the functions out: the program then interprets the rules, and an edit is built faster.
+pub fn compile_rules() -> ExitCode {
+    println!("cargo::rerun-if-env-changed=ATEN2ONNX_RULES");
+    let is_interpreted = std::env::var_os("ATEN2ONNX_RULES").is_some_and(|value| value == "interpreted");
+    compile(&["."], |mappings| {
+        if is_interpreted {
+            return Ok(no_rules());
+        }
+        let checked = check_sound(mappings)?;
+        rule_files(&checked.program, &checked.matrix, &checked.sources, &checked.schemas, None)
+    })
+}
+
+/// The build script of `aten2onnx-rules`: writes the facts about PyTorch's operators, the functions behind `extern fn` by name, and
+/// the list of the files that mapping files of users are checked against.
+pub fn compile_facts() -> ExitCode {
+    compile(&["."], |mappings| {
+        let checked = check_sound(mappings)?;
+        let mut files = fact_files(&checked.program, &checked.schemas)?;
+        files.push((
+            "mappings.rs".to_owned(),
+            embedded_files(mappings).map_err(|e| format!("{}: {e}", mappings.display()))?,
+        ));
+        Ok(files)
+    })
+}
+
+/// The build script of `aten2onnx-onnx`: writes the tables of schemas, opsets, dtypes and runtimes.
+pub fn compile_schemas() -> ExitCode {
+    compile(&["schemas", "opsets.toml", "dtypes.toml", "targets"], |mappings| {
+        Ok(schema_files(&Schemas::load(mappings)?, None))
+    })
+}
+
+/// Writes files into `OUT_DIR`, or says what is wrong. They are made again when one of `sources` in `mappings/` changes.
+fn compile(sources: &[&str], files: impl FnOnce(&Path) -> Result<Vec<(String, String)>, String>) -> ExitCode {
+    for source in sources {
+        println!("cargo::rerun-if-changed={FOLDER}/{source}");
+    }
+    let out = std::env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
+    match fill(&out, || files(Path::new(FOLDER))) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(report) => {
+            eprintln!("{report}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Fills `OUT_DIR` with the files of a build, over which those lie that `aten2onnx-codegen exporter` wrote into the folder that the
+/// variable `ATEN2ONNX_GENERATED` names.
+fn fill(out: &Path, files: impl FnOnce() -> Result<Vec<(String, String)>, String>) -> Result<(), String> {
+    println!("cargo::rerun-if-env-changed=ATEN2ONNX_GENERATED");
+    write_all(files()?, out)?;
+    match std::env::var_os("ATEN2ONNX_GENERATED") {
+        Some(folder) => copy_generated(Path::new(&folder), out),
+        None => Ok(()),
+    }
+}
+
+/// The paths and contents of all files below `mappings/` that the checker reads, as a slice.
+fn embedded_files(folder: &Path) -> std::io::Result<String> {
+    let mut files = Vec::new();
+    gather(folder, &mut files)?;
+    files.sort();
+    let mut text = String::from("&[\n");
+    for file in files {
+        let name = file.strip_prefix(folder).unwrap_or(&file).to_string_lossy().replace('\\', "/");
+        let _ = writeln!(text, "    ({name:?}, include_str!({file:?})),");
+    }
+    text.push_str("]\n");
+    Ok(text)
+}
+
+fn gather(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let kind = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+        if path.is_dir() {
+            gather(&path, files)?;
+        } else if matches!(kind, "opmap" | "txt" | "toml") && !name.starts_with("Cargo") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// The rules of `mappings`, or the rendered diagnostics.
+fn check_sound(mappings: &Path) -> Result<Checked, String> {
+    let checked = check_dir(mappings)?;
+    if !checked.diagnostics.is_empty() {
+        return Err(render::render(&checked.sources, &checked.diagnostics, false));
+    }
+    Ok(checked)
+}
+
+fn copy_generated(folder: &Path, out: &Path) -> Result<(), String> {
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let failed = |e: std::io::Error| format!("ATEN2ONNX_GENERATED={}: {e}", folder.display());
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if let Some(name) =
+            path.file_name().filter(|_| path.extension().is_some_and(|e| e == "rs" || e == "tsv" || e == "json"))
+        {
+            std::fs::copy(&path, out.join(name)).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_all(files: Vec<(String, String)>, out: &Path) -> Result<(), String> {
+    files.into_iter().try_for_each(|(name, text)| write_if_changed(&out.join(name), &text))
+}
+
+/// What the build script of a crate with mapping files of its own calls: checks `own` over the rules of aten2onnx, on which the
+/// crate depends, and writes `mappings.rs` into `OUT_DIR`. `aten2onnx::include_mappings!()` takes it from there.
+///
+/// # Errors
+/// The rendered diagnostics, or what could not be read or written.
+///
+/// ```no_run
+/// // build.rs
+/// if let Err(report) = aten2onnx_build::build_mappings("mappings".as_ref()) {
+///     eprintln!("{report}");
+///     std::process::exit(1);
+/// }
+/// ```
+pub fn build_mappings(own: &Path) -> Result<(), String> {
+    println!("cargo::rerun-if-changed={}", own.display());
+    let variable = |name: &str, why: &str| std::env::var(name).map_err(|_| format!("{name} is not set: {why}"));
+    let base = FOLDER;
+    let package = variable("CARGO_PKG_NAME", "call this from build.rs")?;
+    let out = variable("OUT_DIR", "call this from build.rs")?;
+    println!("cargo::rerun-if-changed={base}");
+    let text = generate_with_base(Path::new(base), own, &package)?;
+    write_if_changed(&Path::new(&out).join("mappings.rs"), &text)
+}
+
+fn write_if_changed(path: &Path, text: &str) -> Result<(), String> {
+    if std::fs::read_to_string(path).is_ok_and(|old| old == text) {
+        return Ok(());
+    }
+    std::fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
+}

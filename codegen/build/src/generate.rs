@@ -1,0 +1,85 @@
+//! The generated files of a set of rules.
+
+use std::path::Path;
+
+use aten2onnx_opmap::coverage::Matrix;
+use aten2onnx_opmap::schema::Schemas;
+use aten2onnx_opmap::source::Sources;
+use aten2onnx_opmap::tree::Program;
+use aten2onnx_opmap::{Checked, check_with_base, render};
+
+use crate::emit;
+
+/// The names and texts of the generated files of a program without errors.
+///
+/// # Errors
+/// A bug of the compiler.
+pub fn generate(checked: &Checked) -> Result<Vec<(String, String)>, String> {
+    generate_from(&checked.program, &checked.matrix, &checked.sources, &checked.schemas, None)
+}
+
+/// The generated files of rules, for all opsets or for a single one.
+pub(crate) fn generate_from(
+    program: &Program,
+    matrix: &Matrix,
+    sources: &Sources,
+    schemas: &Schemas,
+    only: Option<u32>,
+) -> Result<Vec<(String, String)>, String> {
+    let mut files = rule_files(program, matrix, sources, schemas, only)?;
+    files.extend(fact_files(program, schemas)?);
+    files.extend(schema_files(schemas, only));
+    Ok(files)
+}
+
+/// The tables of facts about ONNX and its runtimes.
+pub(crate) fn schema_files(schemas: &Schemas, only: Option<u32>) -> Vec<(String, String)> {
+    vec![
+        ("schemas.rs".to_owned(), emit::schema_table::emit(schemas)),
+        ("facts.rs".to_owned(), emit::facts::emit(schemas, only)),
+        ("targets.rs".to_owned(), emit::targets::emit(schemas)),
+    ]
+}
+
+/// The rules.
+pub(crate) fn rule_files(
+    program: &Program,
+    matrix: &Matrix,
+    sources: &Sources,
+    schemas: &Schemas,
+    only: Option<u32>,
+) -> Result<Vec<(String, String)>, String> {
+    Ok(emit::emit(program, matrix, sources, schemas, only)?.files)
+}
+
+/// What stands in place of the rules where they are interpreted.
+pub(crate) fn no_rules() -> Vec<(String, String)> {
+    vec![(
+        "rules.rs".to_owned(),
+        "/// None: the rules are interpreted.\npub static COMPILED: Option<aten2onnx_rules::CompiledRules> = None;\n"
+            .to_owned(),
+    )]
+}
+
+/// The tables of facts about PyTorch's operators, and the functions behind `extern fn` by name.
+pub(crate) fn fact_files(program: &Program, schemas: &Schemas) -> Result<Vec<(String, String)>, String> {
+    Ok(vec![
+        ("promotion.rs".to_owned(), emit::facts::emit_promotion(schemas)),
+        ("effects.rs".to_owned(), emit::effects::emit(program, schemas)),
+        ("externs.rs".to_owned(), emit::externs::emit(program)?),
+    ])
+}
+
+/// The Rust of the rules in `own`, which are checked together with those in `base`.
+///
+/// # Errors
+/// The rendered diagnostics, or what could not be read.
+pub(crate) fn generate_with_base(base: &Path, own: &Path, package: &str) -> Result<String, String> {
+    let schemas = Schemas::load(base)?;
+    let read = |dir: &Path| Sources::read_dir(dir).map_err(|e| format!("{}: {e}", dir.display()));
+    let checked = check_with_base(read(base)?, read(own)?, schemas);
+    if !checked.diagnostics.is_empty() {
+        return Err(render::render(&checked.sources, &checked.diagnostics, false));
+    }
+    emit::emit_additional(&checked, package)
+}

@@ -1,0 +1,251 @@
+//! `aten2onnx try`: runs the examples of rules and compares them with PyTorch. The rules are interpreted.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use aten2onnx_opmap::coverage::Examiner;
+use aten2onnx_opmap::tree::{Example, Target};
+use rustc_hash::FxHashSet;
+
+use super::report::{self, Stop};
+use super::text;
+use aten2onnx_builder::passes::Passes;
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_examples::{self as examples, Judge, Record};
+use aten2onnx_onnx::targets;
+use aten2onnx_rules::Rules;
+use aten2onnx_rules::interpret::MappingFiles;
+
+const EXAMPLES: &str = "\
+Examples:
+  aten2onnx try --mappings my_ops.opmap --import my_ops       the examples of the file, against PyTorch
+  aten2onnx try --mappings my_ops.opmap --import my_ops mylib::my_op
+  aten2onnx try --rules mappings aten::elu Gelu               the built-in rules as they are on disk
+  aten2onnx try --rules mappings --models OUT --target tract  their models for a runtime, which runtimes/examples.py runs";
+
+/// Run the examples of rules and compare them with PyTorch
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Overloads, ONNX operators or .opmap files [default: everything in the mapping files]
+    #[arg(value_name = "OP|FILE")]
+    wanted: Vec<String>,
+    /// Custom rules: an .opmap file, or a folder of them
+    #[arg(long, value_name = "FILE|DIR", required_unless_present = "rules")]
+    mappings: Vec<PathBuf>,
+    /// A folder of rules and schemas that replaces the built-in ones
+    #[arg(long, value_name = "DIR", conflicts_with = "mappings")]
+    rules: Option<PathBuf>,
+    /// A Python module that defines custom operators
+    #[arg(long, value_name = "MODULE")]
+    import: Vec<String>,
+    /// Write the models of the examples to a file, a JSON object for each, and run nothing
+    #[arg(long, value_name = "FILE")]
+    models: Option<PathBuf>,
+    /// The runtime that the models are for [default: none, the operators of lowerings themselves]
+    #[arg(long, value_name = "NAME", requires = "models")]
+    target: Option<String>,
+    /// A Python interpreter with torch, onnx and onnxruntime
+    #[arg(long, value_name = "PATH", env = "ATEN2ONNX_PYTHON")]
+    python: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, build: &Rules) -> Result<(), Stop> {
+    let start = Instant::now();
+    let (rules, set) = loaded(args.rules.as_deref(), &args.mappings, build)?;
+    let wanted = selected(args, &set)?;
+    if let Some(path) = &args.models {
+        return write_models(args, path, &set, &wanted, &rules);
+    }
+    let mut reached = BTreeSet::new();
+    let mut verdicts: Vec<Outcome> = Vec::new();
+    let mut records = Vec::new();
+    for (id, example) in wanted.iter().enumerate() {
+        let tried = examples::run(id, example, set.checked(), &rules, Passes::NONE);
+        reached.extend(tried.reached);
+        verdicts.push(Outcome { text: examples::text(example), failures: tried.failures, refused: tried.refused });
+        records.extend(tried.record);
+    }
+    judge(args, &records, &mut verdicts)?;
+    let expected = args.rules.as_deref().map(expected_failures).unwrap_or_default();
+    let mut failed = 0;
+    let mut shown = String::new();
+    for told in &verdicts {
+        let known = expected.contains(&told.text);
+        failed += usize::from(!told.failures.is_empty() && !known);
+        shown.push_str(&told.shown(known));
+    }
+    let unreached = unreached(&set, &wanted, &reached);
+    shown.extend(unreached.iter().map(|line| format!("{line}\n")));
+    shown.extend(unreached_in_helpers(&set, &wanted, &reached).iter().map(|line| format!("note: {line}\n")));
+    shown.push_str(&format!(
+        "{}, {failed} failed, {} not reached, in {}\n",
+        text::count(verdicts.len(), "example"),
+        if unreached.len() == 1 { "1 branch".to_owned() } else { format!("{} branches", unreached.len()) },
+        text::duration(start.elapsed())
+    ));
+    report::print(&shown)?;
+    if failed > 0 || !unreached.is_empty() { Err(Stop::Failed) } else { Ok(()) }
+}
+
+/// The rules of a folder in place of those of the build, or of mapping files over them; and the set that is interpreted.
+pub(super) fn loaded(folder: Option<&Path>, files: &[PathBuf], build: &Rules) -> Result<(Rules, Arc<MappingFiles>)> {
+    if let Some(folder) = folder {
+        let set = Arc::new(MappingFiles::replacing(folder)?);
+        return Ok((Rules::of_files(set.clone()), set));
+    }
+    let mut rules = build.clone();
+    let set = rules.load(files)?;
+    Ok((rules, set))
+}
+
+/// Writes the models of examples for a runtime, as JSON lines.
+fn write_models(args: &Args, path: &Path, set: &MappingFiles, wanted: &[&Example], rules: &Rules) -> Result<(), Stop> {
+    let target = args.target.as_deref().map(targets::find).transpose()?;
+    let mut lines = Vec::new();
+    let mut refused = 0;
+    for (id, example) in wanted.iter().enumerate() {
+        if let Some(model) = examples::for_runtime(id, example, set.checked(), rules, target)? {
+            refused += usize::from(model.refused.is_some());
+            lines.push(serde_json::to_string(&model).map_err(|error| Error::internal(error.to_string()))?);
+        }
+    }
+    examples::write(path, &lines.iter().map(|line| format!("{line}\n")).collect::<String>())?;
+    report::print(&format!("{}, {refused} refused\n", text::count(lines.len(), "example")))?;
+    Ok(())
+}
+
+/// The result of an example.
+struct Outcome {
+    text: String,
+    failures: Vec<String>,
+    refused: Vec<u32>,
+}
+
+impl Outcome {
+    fn shown(&self, expected: bool) -> String {
+        let refused = match self.refused.is_empty() {
+            true => String::new(),
+            false => format!("  (not at opset {})", text::ranges(&self.refused)),
+        };
+        match (self.failures.is_empty(), expected) {
+            (true, false) => format!("ok    {}{refused}\n", self.text),
+            (true, true) => format!("ok    {}{refused}, which was expected to fail\n", self.text),
+            (false, true) => format!("known {}{refused}\n", self.text),
+            (false, false) => format!("FAIL  {}{refused}\n{}\n", self.text, self.failures.join("\n")),
+        }
+    }
+}
+
+/// The requested examples.
+fn selected<'s>(args: &Args, set: &'s MappingFiles) -> Result<Vec<&'s Example>> {
+    let checked = set.checked();
+    let all = &checked.program.examples;
+    let file = |example: &Example| checked.sources.file(example.span.file).path.as_str();
+    if args.wanted.is_empty() && args.rules.is_none() {
+        return Ok(all.iter().filter(|example| checked.is_own(example.span.file)).collect());
+    }
+    let asked = |wanted: &str, example: &Example| {
+        examples::target(example) == wanted || (wanted.ends_with(".opmap") && is_same_file(file(example), wanted))
+    };
+    if let Some(nothing) = args.wanted.iter().find(|wanted| !all.iter().any(|example| asked(wanted, example))) {
+        let error = Error::unsupported(format!("`{nothing}` has no example"));
+        return Err(error.help("name an overload (`aten::add.Tensor`), an ONNX operator or an .opmap file"));
+    }
+    if args.wanted.is_empty() && args.models.is_some() {
+        return Ok(all.iter().collect());
+    }
+    if args.wanted.is_empty() {
+        return Err(Error::unsupported("no rules are given").help("name overloads, operators or .opmap files"));
+    }
+    Ok(all.iter().filter(|example| args.wanted.iter().any(|wanted| asked(wanted, example))).collect())
+}
+
+/// Whether one path ends with the other.
+fn is_same_file(shown: &str, wanted: &str) -> bool {
+    let wanted = wanted.replace('\\', "/");
+    let (short, long) = if shown.len() < wanted.len() { (shown, wanted.as_str()) } else { (wanted.as_str(), shown) };
+    long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+}
+
+fn judge(args: &Args, records: &[Record], verdicts: &mut [Outcome]) -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let judge =
+        Judge { python: python(args.python.as_ref()), imports: args.import.clone(), folder: folder.path().to_owned() };
+    for (id, verdict) in judge.judge(records)? {
+        if let Some(told) = verdicts.get_mut(id) {
+            told.failures.extend(verdict.lines());
+        }
+    }
+    Ok(())
+}
+
+/// The interpreter: as given, or that of the project's environment, or of the machine.
+pub(super) fn python(given: Option<&PathBuf>) -> PathBuf {
+    let local = Path::new(".venv/bin/python");
+    match given {
+        Some(python) => python.clone(),
+        None if local.exists() => local.to_owned(),
+        None => PathBuf::from("python3"),
+    }
+}
+
+/// The examples that cannot pass for external reasons, listed in the tests of this project.
+fn expected_failures(rules: &Path) -> FxHashSet<String> {
+    let path = rules.join("../tests/examples/expected_failures.txt");
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.lines().filter_map(|line| line.split_once(" => ")).map(|(text, _)| text.to_owned()).collect()
+}
+
+/// The name of an example's rule; for lowerings, the operator.
+fn rule_of(example: &Example) -> String {
+    match &example.target {
+        Target::Map(name) | Target::Lower(name) => name.clone(),
+        Target::Raise(op, from) => format!("{op} from {from}"),
+    }
+}
+
+/// The branches of helpers that some call of the requested rules reaches, and no example of them does. Examples of other rules may.
+fn unreached_in_helpers(set: &MappingFiles, wanted: &[&Example], reached: &BTreeSet<u32>) -> Vec<String> {
+    let checked = set.checked();
+    let program = &checked.program;
+    let mut examiner = Examiner::new(program, &checked.schemas);
+    let mut open = BTreeSet::new();
+    let rules: BTreeSet<String> = wanted.iter().map(|example| rule_of(example)).collect();
+    for rule in &rules {
+        let branches = examiner.branches_of(rule).into_iter().zip(aten2onnx_rules::interpret::FIRST_ARM..);
+        open.extend(branches.filter(|(at, _)| !at.is_empty()).map(|(_, number)| number));
+    }
+    let arms = program.arms.iter().zip(aten2onnx_rules::interpret::FIRST_ARM..);
+    let missing = arms.filter(|(arm, number)| {
+        open.contains(number) && !reached.contains(number) && !arm.refuses && program.helper(&arm.rule).is_some()
+    });
+    missing
+        .map(|(arm, _)| {
+            let place = checked.sources.place(arm.span);
+            format!("{place}: the helper `{}` has the branch `{}`, which no example here reaches", arm.rule, arm.text)
+        })
+        .collect()
+}
+
+/// The branches of the requested rules that no example reaches.
+fn unreached(set: &MappingFiles, wanted: &[&Example], reached: &BTreeSet<u32>) -> Vec<String> {
+    let targets: FxHashSet<String> = wanted.iter().map(|example| rule_of(example)).collect();
+    let of_wanted = |rule: &str| {
+        let op = rule.split_once(" before ").map_or(rule, |(op, _)| op);
+        targets.contains(op)
+    };
+    let checked = set.checked();
+    let missing = checked.program.arms.iter().zip(aten2onnx_rules::interpret::FIRST_ARM..).filter(|(arm, number)| {
+        of_wanted(&arm.rule) && checked.is_own(arm.span.file) && !arm.refuses && !reached.contains(number)
+    });
+    missing
+        .map(|(arm, _)| {
+            let place = checked.sources.place(arm.span);
+            format!("{place}: no example of `{}` reaches the branch `{}`", arm.rule, arm.text)
+        })
+        .collect()
+}

@@ -1,0 +1,161 @@
+//! `aten2onnx verify`: makes calls of rules and compares them with PyTorch. The rules are interpreted.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use aten2onnx_core::error::{Error, Kind, Result};
+use aten2onnx_rules::Rules;
+use aten2onnx_rules::interpret::MappingFiles;
+
+use super::report::{self, Stop};
+use aten2onnx_verify::{self as verify, Report, Row, Settings};
+
+const EXAMPLES: &str = "\
+Examples:
+  aten2onnx verify --rules mappings aten::gather                  1,000 calls, 100 of them also by value
+  aten2onnx verify --rules mappings --all --report verify.json    all rules; goes on where an earlier run stopped";
+
+/// Make calls of rules, and compare what they become with PyTorch
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Overloads, such as aten::gather, or ONNX operators that have lowerings, such as Gelu
+    #[arg(value_name = "OP", required_unless_present = "all")]
+    wanted: Vec<String>,
+    /// All rules
+    #[arg(long, conflicts_with = "wanted")]
+    all: bool,
+    /// A folder of rules and schemas that replaces the built-in ones
+    #[arg(long, value_name = "DIR")]
+    rules: Option<PathBuf>,
+    /// Custom rules: an .opmap file, or a folder of them
+    #[arg(long, value_name = "FILE|DIR", conflicts_with = "rules")]
+    mappings: Vec<PathBuf>,
+    /// Stop after this time: 60s, 10m, 2h
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    budget: Option<Duration>,
+    /// Another seed makes other calls
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// Opsets at which calls are compared
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [9, 13, 18, 23, aten2onnx_onnx::facts::MAX_OPSET])]
+    opset: Vec<u32>,
+    /// Calls of each rule whose dtypes and shapes are compared
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    typed: usize,
+    /// Calls of each rule whose values are compared at each opset
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    sampled: usize,
+    /// Write the results to this JSON file; rules that it has already are left out
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Write the level that each rule reached to this JSON file, which docs/operators.md shows
+    #[arg(long, value_name = "FILE", requires = "report")]
+    levels: Option<PathBuf>,
+    /// How many rules are checked at once
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+    /// A Python module that defines custom operators
+    #[arg(long, value_name = "MODULE")]
+    import: Vec<String>,
+    /// A Python interpreter with torch, onnx and onnxruntime
+    #[arg(long, value_name = "PATH", env = "ATEN2ONNX_PYTHON")]
+    python: Option<PathBuf>,
+}
+
+/// `90`, `60s`, `10m`, `2h`
+fn duration(text: &str) -> std::result::Result<Duration, String> {
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let seconds = match unit {
+        "" | "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        _ => return Err("expected a number with s, m or h, such as 60s".to_owned()),
+    };
+    let number: u64 = number.parse().map_err(|_| "expected a number with s, m or h, such as 60s".to_owned())?;
+    Ok(Duration::from_secs(number.saturating_mul(seconds)))
+}
+
+/// What the threads have told.
+struct Told {
+    report: Report,
+    done: usize,
+    wrong: usize,
+    /// Why nothing more can be printed.
+    stop: Option<Stop>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, build: &Rules) -> Result<(), Stop> {
+    let (rules, set) = super::try_rules::loaded(args.rules.as_deref(), &args.mappings, build)?;
+    let earlier = match &args.report {
+        Some(path) => Report::read(path, args.seed)?,
+        None => Report { seed: args.seed, ..Report::default() },
+    };
+    let settings = Settings {
+        wanted: wanted(args, &set, &earlier)?,
+        seed: args.seed,
+        opsets: args.opset.clone(),
+        typed: args.typed,
+        sampled: args.sampled,
+        budget: args.budget,
+        python: super::try_rules::python(args.python.as_ref()),
+        imports: args.import.clone(),
+        jobs: args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
+    };
+    let told = Mutex::new(Told { report: earlier, done: 0, wrong: 0, stop: None });
+    let done = verify::run(&settings, &set, &rules, &|name, row| {
+        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.done += 1;
+        told.wrong += usize::from(!row.faults.is_empty());
+        if let Err(stop) = show(name, &row) {
+            told.stop = Some(stop);
+            return Err(Error::new(Kind::Stopped, "nothing more can be printed"));
+        }
+        told.report.rows.insert(name.to_owned(), row);
+        args.report.as_ref().map_or(Ok(()), |path| told.report.write(path))
+    });
+    let told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(stop) = told.stop {
+        return Err(stop);
+    }
+    if let Some(path) = &args.levels {
+        told.report.write_levels(path)?;
+    }
+    done?;
+    let left = settings.wanted.len() - told.done;
+    let left = if left > 0 { format!(", {left} not begun in this time") } else { String::new() };
+    report::print(&format!("{}, {} with faults{left}\n", super::text::count(told.done, "rule"), told.wrong))?;
+    if told.wrong > 0 { Err(Stop::Failed) } else { Ok(()) }
+}
+
+fn show(name: &str, row: &Row) -> Result<(), Stop> {
+    let lines: String = row.lines().iter().map(|line| format!("{line}\n")).collect();
+    report::print(&format!("{}\n{lines}", row.line(name)))
+}
+
+/// The overloads that are checked.
+fn wanted(args: &Args, set: &MappingFiles, earlier: &Report) -> Result<Vec<String>> {
+    let checked = set.checked();
+    let all = checked.program.maps.iter().map(|map| &map.function);
+    let lowers = checked.program.lowers.iter().filter(|lower| verify::can_check(&checked.program, &lower.op));
+    let lowers = lowers.map(|lower| (&lower.function, &lower.op));
+    let mut own: Vec<String> = all
+        .map(|function| (function, &function.name))
+        .chain(lowers)
+        .filter(|(function, _)| args.rules.is_some() || args.mappings.is_empty() || checked.is_own(function.span.file))
+        .map(|(_, name)| name.clone())
+        .collect();
+    own.dedup();
+    if args.all {
+        return Ok(own.into_iter().filter(|name| !earlier.rows.contains_key(name)).collect());
+    }
+    if let Some(missing) = args.wanted.iter().find(|name| !own.contains(name)) {
+        let error = Error::unsupported(format!("there is no rule for `{missing}`"));
+        let help =
+            "name overloads, such as `aten::add.Tensor`, which `aten2onnx ops` lists, or operators, such as `Gelu`";
+        return Err(error.help(help));
+    }
+    Ok(args.wanted.clone())
+}

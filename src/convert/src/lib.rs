@@ -1,0 +1,38 @@
+//! Converts ONNX models to another opset: `aten2onnx convert`.
+//!
+//! Takes a model as it was read and returns one that is valid at the requested opset, or an error that lists all nodes
+//! that cannot be converted. Nodes whose version is the same at both opsets are kept with their names; others go
+//! through the lowerings, like nodes of rules. Only values that a lowering no longer uses are removed (such as a
+//! constant with axes that became an attribute). Weights are not copied before writing.
+//!
+//! `tensors`, `types` and `attributes` read messages; `scope` resolves names; `graph`, `node`, `loops` and `functions`
+//! traverse the model; `finish` restores names, texts and metadata.
+
+mod attributes;
+mod dims;
+mod finish;
+mod functions;
+mod graph;
+mod loops;
+mod node;
+mod report;
+mod scope;
+mod tensors;
+mod types;
+
+use aten2onnx_core::error::Result;
+use aten2onnx_onnx::Exported;
+pub use aten2onnx_onnx::read::Source;
+use aten2onnx_options::ConvertOptions;
+
+/// Converts a model.
+///
+/// # Errors
+/// A damaged model, or everything that the target does not support.
+pub fn convert(source: &Source, options: &ConvertOptions) -> Result<Exported> {
+    let opset = options.output.checked_opset()?;
+    let path = source.file.path.clone();
+    let mut converted = graph::convert(source, options, opset).map_err(|error| error.at(path.display().to_string()))?;
+    converted.source = path;
+    Ok(converted)
+}

@@ -1,0 +1,84 @@
+//! The export pipeline, from a program to an ONNX model. The command line and the bindings are thin layers over it.
+
+pub mod adapters;
+mod fixed;
+pub mod inspect;
+#[doc(hidden)]
+pub mod inspect_onnx;
+pub mod many;
+mod modules;
+mod naming;
+pub mod quantized;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use aten2onnx_core::error::{Error, Kind, Result};
+use aten2onnx_onnx::{Exported, Functions, ModelOptions, Summary};
+
+use aten2onnx_options::Options;
+use aten2onnx_prepare::{Keep, prepare};
+use aten2onnx_program::Program;
+use aten2onnx_translate::{fallback_note, translate};
+
+/// Builds a model and writes it. The summary counts from `start`.
+pub fn save(start: Instant, read: impl FnOnce() -> Result<Exported>, destination: &Path) -> Result<Summary> {
+    let exported = read()?;
+    let written = exported.write_file(destination, &mut |_, _| Ok(()))?;
+    Ok(exported.summary(written, start))
+}
+
+/// Exports a program.
+///
+/// # Errors
+/// A damaged program, everything that the target lacks, or the refusal of a rule with its node.
+pub fn export_program(mut program: Program, options: &Options) -> Result<Exported> {
+    let opset = options.output.checked_opset()?;
+    if let (Some(target), true) = (options.output.target, options.functions != Functions::None) {
+        target.check_functions()?;
+    }
+    fixed::fix(&mut program, options).map_err(|error| error.at(program.source.clone()))?;
+    let dims = fixed::unite(&mut program, options).map_err(|error| error.at(program.source.clone()))?;
+    let keep = Keep { mutations: options.keep_mutations, assertions: options.keep_assertions };
+    prepare(&mut program, keep).map_err(|error| error.at(program.source.clone()))?;
+    let source = PathBuf::from(&program.source);
+    program.notes.extend(fallback_note(&program, options, opset));
+    let advice = options.output.target.and_then(|target| target.advice(fixed::symbols(&program).iter()));
+    let graph = translate(&program, options).map_err(|mut error| {
+        if error.help.is_none() && error.kind == Kind::Unsupported {
+            error.help = advice.clone();
+        }
+        error.at(program.source.clone())
+    })?;
+    if let Some(target) = options.output.target {
+        target.check_values(&graph).map_err(|error| error.at(program.source.clone()))?;
+    }
+    program.notes.extend(options.output.target.iter().flat_map(|target| target.notes(&graph)));
+    program.notes.extend(advice.zip(options.output.target).map(|(text, target)| format!("{}: {text}", target.name())));
+    program.notes.extend(graph.savings.iter().map(|((opset, bits), (count, bytes))| {
+        let weights = if *count == 1 { "weight" } else { "weights" };
+        format!(
+            "opset {opset} would store {count} {weights} in {bits} bits per element, which saves {} kB",
+            bytes / 1000
+        )
+    }));
+    let mut dims = naming::dims(&graph, &dims)?;
+    dims.extend(options.output.target.iter().flat_map(|target| target.unnamed(&graph)));
+    let named = ModelOptions {
+        ir: options.output.ir.version(opset),
+        provenance: options.provenance,
+        dims,
+        names: naming::names(&graph, &options.input_names, &options.output_names)?,
+        explicit_attributes: options.output.target.is_some_and(|target| target.explicit_attributes),
+    };
+    let mut model = aten2onnx_onnx::model::build(&graph, &named)?;
+    adapters::add_defaults(&mut model, &program, options.adapters.as_deref())
+        .map_err(|error| error.at(program.source.clone()))?;
+    let functions = modules::outlined(&mut model, &graph, &program.calls, options.functions, named.ir);
+    program.notes.extend(functions.map_err(|error| error.at(program.source.clone()))?);
+    if let Some(target) = options.output.target {
+        target.check_needed_ir(model.proto.ir_version())?;
+    }
+    let external_data = options.output.external_data;
+    Ok(Exported { graph, model, notes: program.notes, source, external_data })
+}

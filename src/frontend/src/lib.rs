@@ -1,0 +1,100 @@
+//! Front ends: readers of PyTorch's file formats that return a [`Program`].
+//!
+//! Each format has a crate; this one tells which it is.
+
+pub use aten2onnx_frontend_pt2 as pt2;
+pub use aten2onnx_frontend_torchscript as torchscript;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use aten2onnx_archive::zip::Archive;
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_core::weights::MappedFile;
+use aten2onnx_options::SourceOptions;
+use aten2onnx_program::Program;
+use aten2onnx_rules::Rules;
+use pt2::Form;
+use torchscript::about::About;
+
+/// Reads the program of a `.pt2` file or of a TorchScript archive, for which the options describe inputs.
+pub fn read(path: &Path, options: &SourceOptions, rules: &Rules) -> Result<Program> {
+    read_file(MappedFile::open(path)?, options, rules)
+}
+
+/// The same of a file in memory; `path` is used in messages.
+pub fn read_bytes(path: impl Into<PathBuf>, bytes: Vec<u8>, options: &SourceOptions, rules: &Rules) -> Result<Program> {
+    read_file(MappedFile::from_bytes(path, bytes), options, rules)
+}
+
+/// What a file contains.
+#[derive(Debug)]
+pub struct Contents {
+    /// The name of the file.
+    pub source: String,
+    /// What a TorchScript archive says of itself.
+    pub about: Option<About>,
+    /// The program, or why there is none: inputs of a TorchScript archive that are not described are a reason.
+    pub program: Result<Program>,
+}
+
+/// Reads a file as far as possible.
+///
+/// # Errors
+/// Neither the program can be read nor what the archive says of itself.
+pub fn contents(file: Arc<MappedFile>, options: &SourceOptions, rules: &Rules) -> Result<Contents> {
+    let source = file.path.display().to_string();
+    let at_source = |error: Error| error.at(source.clone());
+    let archive = archive(file).map_err(at_source)?;
+    let about = match Form::of(&archive) {
+        Form::TorchScript => Some(torchscript::about::about(&archive).map_err(at_source)?),
+        _ => None,
+    };
+    let program = read_archive(&archive, options, rules).map_err(at_source);
+    match (&about, program) {
+        (None, Err(error)) => Err(error),
+        (_, Ok(program)) => {
+            let program = Ok(Program { source: source.clone(), ..program });
+            Ok(Contents { source, about, program })
+        }
+        (_, program) => Ok(Contents { source, about, program }),
+    }
+}
+
+/// The same of an open file.
+pub fn read_file(file: Arc<MappedFile>, options: &SourceOptions, rules: &Rules) -> Result<Program> {
+    let path = file.path.display().to_string();
+    let program = archive(file).and_then(|archive| read_archive(&archive, options, rules));
+    let mut program = program.map_err(|error| error.at(path.clone()))?;
+    program.source = path;
+    Ok(program)
+}
+
+fn archive(file: Arc<MappedFile>) -> Result<Archive> {
+    refuse_by_name(file.bytes())?;
+    Archive::of_file(file)
+}
+
+fn read_archive(archive: &Archive, options: &SourceOptions, rules: &Rules) -> Result<Program> {
+    match Form::of(archive) {
+        Form::TorchScript if !options.weights.is_empty() => {
+            Err(Error::unsupported("a TorchScript file has its own weights")
+                .help("omit `--weights`, which is for packages of torch.export"))
+        }
+        Form::TorchScript => torchscript::read(archive, options, rules),
+        _ => pt2::read_archive(archive, options),
+    }
+}
+
+/// Refuses files of torch that are no archives.
+fn refuse_by_name(bytes: &[u8]) -> Result<()> {
+    let help = "save the model with `torch.jit.save`, or export it with `torch.export.save`";
+    if bytes.get(4..8) == Some(b"PTMF") {
+        let message = "it is a flatbuffer of the lite interpreter, which has bytecode but no code";
+        return Err(Error::unsupported(message).help(help));
+    }
+    if bytes.starts_with(b"PYTORCH1") {
+        return Err(Error::unsupported("it is a file of a torch before 1.0").help(help));
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! `as_strided` reads the memory, not the elements of its argument: it is applied to a tensor whose elements are in
+//! memory order.
+
+use super::alias::Cell;
+use super::{Pass, layout, refusal};
+use crate::terms::{NewCall, first_tensor_arg};
+use aten2onnx_core::error::Result;
+use aten2onnx_core::sym::SymInt;
+use aten2onnx_program::{Arg, IntArg, Node, TensorMeta};
+use aten2onnx_rules::effects::{self, Trait};
+
+/// Whether it is `as_strided` or a related operator.
+pub fn is_strided(target: &str) -> bool {
+    effects::is(target, Trait::ReadsMemory)
+}
+
+impl Pass<'_> {
+    /// Applies the node to the whole memory of its argument in memory order.
+    pub(super) fn read_memory(&mut self, node: &mut Node) -> Result<()> {
+        let refused = || refusal("it reads the memory of a tensor with an unknown layout");
+        let own = first_tensor_arg(node).ok_or_else(refused)?;
+        let Some((_, Arg::Tensor(name))) = node.args.get(own) else { return Err(refused()) };
+        let name = name.clone();
+        let cell = self.aliases.cell(&name).ok_or_else(refused)?;
+        let base = self.aliases.base(cell).filter(|base| self.aliases.oldest(cell) == *base).ok_or_else(refused)?;
+        let meta = |cell: Cell| self.tensors.get(self.aliases.first_name(cell)).cloned();
+        let (own_meta, base_meta) = (self.tensors.get(&name).cloned(), meta(base).ok_or_else(refused)?);
+        let order = layout::memory_order(&base_meta).ok_or_else(refused)?;
+        let offset = node.args.iter().position(|(name, _)| name == "storage_offset");
+        let given = match offset.and_then(|at| node.args.get(at)) {
+            Some((_, Arg::Int(offset))) => Arg::Int(*offset),
+            Some((_, Arg::Sym(name))) => Arg::Sym(name.clone()),
+            _ => Arg::Int(own_meta.and_then(|meta| meta.storage_offset.known()).ok_or_else(refused)?),
+        };
+        let start = base_meta.storage_offset.known().ok_or_else(refused)?;
+        let shifted = match given {
+            Arg::Int(given) => Arg::Int(given.checked_sub(start).filter(|offset| *offset >= 0).ok_or_else(refused)?),
+            symbolic if start == 0 => symbolic,
+            _ => return Err(refused()),
+        };
+        let is_identity = order.iter().enumerate().all(|(at, axis)| at == *axis);
+        if effects::is(&node.target, Trait::GivesMemory) && !(base == cell && is_identity) {
+            return Err(refused());
+        }
+        let in_order = self.in_memory_order(base, &base_meta, &order, node)?;
+        if let Some((_, arg)) = node.args.get_mut(own) {
+            *arg = Arg::Tensor(in_order);
+        }
+        match offset.and_then(|at| node.args.get_mut(at)) {
+            Some((_, arg)) => *arg = shifted,
+            None => node.args.push(("storage_offset".to_owned(), shifted)),
+        }
+        Ok(())
+    }
+
+    /// A name of the cell, or of a view of it, whose elements are in memory order.
+    fn in_memory_order(&mut self, base: Cell, meta: &TensorMeta, order: &[usize], node: &Node) -> Result<String> {
+        let name = self.fresh_name(&node.name, "memory");
+        if order.iter().enumerate().all(|(at, axis)| at == *axis) {
+            self.aliases.name_cell(&name, base);
+            return Ok(name);
+        }
+        if !self.refresh(base) {
+            return Err(self.stale(&name, base));
+        }
+        let dims = order.iter().map(|axis| IntArg::Known(i64::try_from(*axis).unwrap_or(0))).collect();
+        let args = vec![("self", Arg::Tensor(self.aliases.newest(base).to_owned())), ("dims", Arg::Ints(dims))];
+        let origin = super::inplace::origin(node);
+        self.emit_as(&origin, NewCall::of("aten::permute", args), name.clone());
+        if let Some(permuted) = layout::permuted(meta, order) {
+            self.tensors.insert(name.clone(), TensorMeta { storage_offset: SymInt::from(0), ..permuted });
+        }
+        let cell = self.aliases.define_view(&name, base);
+        if let Some(permute) = self.done.last().cloned() {
+            self.remember(base, &permute, vec![cell]);
+        }
+        Ok(name)
+    }
+}

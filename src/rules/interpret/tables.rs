@@ -1,9 +1,0 @@
-//! Data that mapping files are checked against, and functions that they call.
-
-use super::ExternFn;
-use crate::compiled::prelude::*;
-
-include!(concat!(env!("OUT_DIR"), "/externs.rs"));
-
-/// The files of `mappings/`, by path, sorted.
-pub static MAPPINGS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/mappings.rs"));

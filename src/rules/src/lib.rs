@@ -1,0 +1,27 @@
+//! What operator rules run on: the Rust functions behind `extern fn`, the interpreter, the table that compiled rules fill in, and the
+//! registry that finds the rule of an overload. The rules of `mappings/` are compiled by the crate `aten2onnx`, which hands its table down.
+//!
+//! A module imports only modules of lower floors, which a test checks. The lowest floor comes first:
+//!
+//! | floor | modules | contents |
+//! |---|---|---|
+//! | facts | `effects`, `level`, `promotion`, `support` | facts about PyTorch's operators and dtypes, helpers of generated code |
+//! | functions | `externs` | the functions behind `extern fn` |
+//! | interpreted rules | `interpret` | mapping files at run time |
+//! | compiled rules | `table`, `prelude` | the table of compiled rules, what generated code imports |
+//! | registry | `registry` | finds the rule of an overload |
+
+pub mod effects;
+pub mod externs;
+pub mod interpret;
+mod level;
+#[doc(hidden)]
+pub mod prelude;
+pub mod promotion;
+mod registry;
+pub mod support;
+mod table;
+
+pub use level::Support;
+pub use registry::{RuleRef, Rules};
+pub use table::{Arm, CompiledRules, Lines, Rule};

@@ -1,0 +1,17 @@
+//! Imports of the generated functions.
+
+pub use aten2onnx_builder::{Args, Builder, Call, Form, Graph, In, IntoOuts, Out, Scalar, ScalarOp};
+pub use aten2onnx_core::dtype::Dtype;
+pub use aten2onnx_core::error::{Error, Result};
+pub use aten2onnx_core::sym::SymInt;
+pub use aten2onnx_onnx::graph::{Attr, Value};
+
+pub use crate::{externs, support};
+
+/// Imports of the generated tables.
+pub mod tables {
+    pub use aten2onnx_builder::LowerFn;
+
+    pub use crate::interpret::parameters::{Default, Kind, Param, Shape, given, omitted, sized};
+    pub use crate::table::{CompiledRules, Lines};
+}

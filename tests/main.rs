@@ -1,0 +1,34 @@
+//! The end-to-end tests: the command and the library against PyTorch, onnx and ONNX Runtime, and what holds across crates.
+//!
+//! They are one program, which is linked once and shares what it reads. It belongs to the package of the command (`src/cli`), so that it
+//! is built with the command that it runs. A test that needs Python is in a module `python`, one that takes long in a module `slow`:
+//! `tests/run --fast` leaves both out.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, missing_docs)]
+
+mod cli;
+mod command;
+mod common;
+mod convert;
+mod dialect;
+mod digests;
+#[cfg(unix)]
+mod docs;
+mod elsewhere;
+mod examples;
+mod exporter;
+mod floors;
+mod interpret;
+mod link;
+mod mappings;
+mod models;
+mod opinfo;
+mod package;
+mod proof;
+mod pt2;
+mod quantization;
+mod report;
+mod tiers;
+mod together;
+mod torchscript;
+mod verify;
+mod writer;
