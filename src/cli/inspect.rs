@@ -13,6 +13,7 @@ use crate::frontend::torchscript::about::Parameter;
 use crate::frontend::{self, Contents};
 use crate::report::{self as page, Facts};
 use aten2onnx_core::error::Result;
+use aten2onnx_core::weights::Links;
 use aten2onnx_onnx::targets::Target;
 
 /// The number of calls to print per operator.
@@ -47,6 +48,9 @@ pub struct Args {
     /// Show what is replaced for a runtime, such as `tract`, or what is impossible there
     #[arg(long, value_name = "NAME", value_parser = crate::options::find_target)]
     target: Option<&'static Target>,
+    /// Read external data of an ONNX model also through symbolic links that lead out of its folder, as in a cache of Hugging Face
+    #[arg(long)]
+    follow_links: bool,
     #[command(flatten)]
     source: crate::options::SourceOptions,
     #[command(flatten)]
@@ -65,7 +69,7 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     let file = export::open(&args.input)?;
     let aim = Aim { opset: args.opset, target: args.target };
     let model = match is_onnx(&file) {
-        true => Model::Onnx(Box::new(Source::of(file)?)),
+        true => Model::Onnx(Box::new(Source::of(file)?.with_links(Links::of(args.follow_links)))),
         false => Model::Program(Box::new(frontend::contents(file, &args.source, &rules)?)),
     };
     if let Some(path) = &args.html {

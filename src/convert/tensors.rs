@@ -4,12 +4,12 @@
 //! integers of other typed fields are decoded.
 
 use std::collections::HashMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use aten2onnx_core::dtype::Dtype;
-use aten2onnx_core::error::{Error, Kind, Result};
-use aten2onnx_core::weights::{MappedFile, Memory, Storage, Weight};
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_core::weights::{Links, MappedFile, Memory, Storage, Weight};
 use aten2onnx_onnx::graph::{Constant, Data};
 use aten2onnx_onnx::proto::{SparseTensorProto, TensorProto, tensor_proto::DataLocation};
 use aten2onnx_onnx::read::Source;
@@ -34,6 +34,8 @@ pub enum Tensor {
 #[derive(Debug)]
 pub struct Tensors<'a> {
     source: &'a Source,
+    /// Which files the external data may be in.
+    links: Links,
     /// Files of external data, by location.
     files: HashMap<String, Arc<MappedFile>>,
     /// Whether any tensor had external data.
@@ -42,8 +44,8 @@ pub struct Tensors<'a> {
 
 impl<'a> Tensors<'a> {
     /// A reader for the tensors of a model.
-    pub fn new(source: &'a Source) -> Tensors<'a> {
-        Tensors { source, files: HashMap::new(), external: false }
+    pub fn new(source: &'a Source, links: Links) -> Tensors<'a> {
+        Tensors { source, links, files: HashMap::new(), external: false }
     }
 
     /// The tensor.
@@ -131,25 +133,11 @@ impl<'a> Tensors<'a> {
         if let Some(file) = self.files.get(location) {
             return Ok(Arc::clone(file));
         }
-        let path = Path::new(location);
-        let is_inside = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-        if !is_inside || location.is_empty() {
-            return Err(Error::input(format!("its external data is outside of the model's folder: `{location}`")));
-        }
         let folder = self.source.file.path.parent().unwrap_or(Path::new(""));
-        let file = match MappedFile::open(&folder.join(path)) {
-            Ok(file) => file,
-            // An empty file cannot be mapped, but is valid for empty tensors.
-            Err(_) if folder.join(path).metadata().is_ok_and(|m| m.is_file() && m.len() == 0) => {
-                MappedFile::from_bytes(PathBuf::from(location), Vec::new())
-            }
-            Err(error) if error.kind == Kind::Io => {
-                return Err(
-                    error.help("external data must be at the location given in the model, relative to the model")
-                );
-            }
-            Err(error) => return Err(error),
-        };
+        let file = MappedFile::open_below(folder, location, self.links).map_err(|error| match error.help {
+            None => error.help("external data must be at the location given in the model, relative to the model"),
+            Some(_) => error,
+        })?;
         self.files.insert(location.to_owned(), Arc::clone(&file));
         Ok(file)
     }

@@ -9,7 +9,7 @@ use prost::bytes::Bytes;
 use crate::proto::ModelProto;
 use crate::unpacked;
 use aten2onnx_core::error::{Error, Result};
-use aten2onnx_core::weights::MappedFile;
+use aten2onnx_core::weights::{Links, MappedFile};
 
 /// Protobuf's limit of 2 GiB.
 pub const LIMIT: u64 = i32::MAX as u64;
@@ -21,6 +21,8 @@ pub struct Source {
     pub proto: ModelProto,
     /// The file or buffer that it was read from.
     pub file: Arc<MappedFile>,
+    /// Which files its external data may be in.
+    pub links: Links,
 }
 
 impl Source {
@@ -38,7 +40,13 @@ impl Source {
     pub fn of(file: Arc<MappedFile>) -> Result<Source> {
         let bytes = Bytes::from_owner(Owner(Arc::clone(&file)));
         let proto = parse(bytes).map_err(|error| error.at(file.path.display().to_string()))?;
-        Ok(Source { proto, file })
+        Ok(Source { proto, file, links: Links::default() })
+    }
+
+    /// The same model, whose external data may be in these files.
+    #[must_use]
+    pub fn with_links(self, links: Links) -> Source {
+        Source { links, ..self }
     }
 
     /// The position of bytes of the message in the file.

@@ -7,6 +7,7 @@ mod digits;
 mod equal;
 mod gather;
 mod joined;
+mod open;
 mod payload;
 mod scaled;
 mod views;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 pub use computed::{Computed, Operation, Program, Step, View};
 pub use digits::Digits;
 pub use joined::Joined;
+pub use open::{Links, open_regular};
 pub use payload::{Payload, Sink, pages};
 pub use scaled::Scaled;
 
@@ -100,16 +102,27 @@ enum Pages {
 }
 
 impl MappedFile {
-    /// Maps a file. The caller must not change the file while the map lives.
+    /// Maps a regular file. The caller must not change the file while the map lives.
     pub fn open(path: &Path) -> Result<Arc<MappedFile>> {
-        let error = |error: std::io::Error| Error::new(Kind::Io, error.to_string()).at(path.display().to_string());
-        let file = std::fs::File::open(path).map_err(error)?;
-        if file.metadata().map_err(error)?.is_dir() {
-            return Err(Error::new(Kind::Io, "it is a directory, not a file").at(path.display().to_string()));
-        }
+        open::open_regular(path)
+            .and_then(|file| MappedFile::of(path.to_path_buf(), file))
+            .map_err(|error| error.at(path.display().to_string()))
+    }
+
+    /// Maps a file that a model in this folder names by a relative path.
+    pub fn open_below(folder: &Path, location: &str, links: Links) -> Result<Arc<MappedFile>> {
+        let path = folder.join(location);
+        let place = path.display().to_string();
+        open::open_below(folder, location, links)
+            .and_then(|file| MappedFile::of(path, file))
+            .map_err(|error| error.at(place))
+    }
+
+    fn of(path: PathBuf, file: std::fs::File) -> Result<Arc<MappedFile>> {
         // SAFETY: as for all maps, the process ends if another one truncates the file meanwhile.
-        let map = unsafe { memmap2::Mmap::map(&file) }.map_err(error)?;
-        Ok(Arc::new(MappedFile { path: path.to_path_buf(), pages: Pages::Map(map, file) }))
+        let map = unsafe { memmap2::Mmap::map(&file) };
+        let map = map.map_err(|error| Error::new(Kind::Io, error.to_string()))?;
+        Ok(Arc::new(MappedFile { path, pages: Pages::Map(map, file) }))
     }
 
     /// Treats bytes as a file with that name.

@@ -1,6 +1,7 @@
 //! Finds safetensors files, reads their headers and checks them.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use serde::Deserialize;
 
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Kind, Result};
-use aten2onnx_core::weights::{MappedFile, Storage, Weight, row_major};
+use aten2onnx_core::weights::{MappedFile, Storage, Weight, open_regular, row_major};
 
 /// The part of an index that says where tensors are.
 #[derive(Deserialize)]
@@ -70,7 +71,8 @@ fn folder(path: &Path, tensors: &mut FxHashMap<String, Arc<Weight>>) -> Result<(
 
 /// The shards that an index lists. A file may have more tensors than the index says.
 fn shards(path: &Path, tensors: &mut FxHashMap<String, Arc<Weight>>) -> Result<()> {
-    let bytes = std::fs::read(path)?;
+    let mut bytes = Vec::new();
+    open_regular(path)?.read_to_end(&mut bytes)?;
     let index: Index = serde_json::from_slice(&bytes).map_err(|error| {
         Error::input(format!("it is not an index of safetensors files: {error}"))
             .help("give a .safetensors file, its index, or the folder")
@@ -94,7 +96,7 @@ fn shards(path: &Path, tensors: &mut FxHashMap<String, Arc<Weight>>) -> Result<(
 }
 
 fn file(path: &Path, tensors: &mut FxHashMap<String, Arc<Weight>>) -> Result<()> {
-    let file = MappedFile::open(path).map_err(|error| Error::new(Kind::Io, error.message))?;
+    let file = MappedFile::open(path).map_err(|error| Error { place: Vec::new(), ..error })?;
     let read = SafeTensors::read_metadata(file.bytes());
     let (header, metadata) = read.map_err(|error| {
         Error::input(format!("it is not a safetensors file, or it is damaged: {error}"))
