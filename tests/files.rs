@@ -109,3 +109,22 @@ fn what_is_no_regular_file_is_never_waited_for() {
     assert!(said.contains("not a regular file"), "{said}");
     assert!(prompt_failure(&["inspect", "/dev/zero"]).contains("a device"));
 }
+
+#[test]
+fn pieces_of_a_save_that_was_interrupted_are_named() {
+    let (_outer, folder) = beside();
+    let model = folder.join("m.onnx");
+    fs::rename(&model, folder.join(".m.onnx.Ab12Cd.onnx.old")).unwrap();
+    fs::write(folder.join(".m.onnx.data.Cd34Ef.onnx.tmp"), "half").unwrap();
+    for arguments in readers(&model, &folder.join("out.onnx")) {
+        let said = failure(&arguments);
+        assert!(said.contains("a save was interrupted") && said.contains("`.m.onnx.Ab12Cd.onnx.old`"), "{said}");
+    }
+    let said = done(&["export", MODEL, "-o", text(&model), "--external-data", "always"]);
+    assert!(said.contains("note: a save was interrupted"), "{said}");
+    assert!(said.contains(".m.onnx.Ab12Cd.onnx.old") && said.contains(".m.onnx.data.Cd34Ef.onnx.tmp"), "{said}");
+    fs::remove_file(folder.join(".m.onnx.Ab12Cd.onnx.old")).unwrap();
+    fs::remove_file(folder.join(".m.onnx.data.Cd34Ef.onnx.tmp")).unwrap();
+    let said = done(&["export", MODEL, "-o", text(&model), "--external-data", "always"]);
+    assert!(!said.contains("interrupted"), "{said}");
+}

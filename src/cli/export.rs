@@ -167,7 +167,7 @@ fn output(args: &Args, input: &Path) -> Result<PathBuf> {
 /// Opens a file, or reads stdin.
 pub fn open(path: &Path) -> Result<Arc<MappedFile>> {
     if !is_stream(path) {
-        return MappedFile::open(path);
+        return MappedFile::open(path).map_err(|error| aten2onnx_onnx::read::with_pieces(error, path));
     }
     let mut bytes = Vec::new();
     io::stdin().lock().read_to_end(&mut bytes).map_err(|error| Error::from(error).at("stdin"))?;
@@ -194,7 +194,9 @@ pub(super) fn written(output: &Path, quiet: bool, write: &mut Writing<'_>) -> Re
     if !is_stream(output) {
         let written = write(None, &mut progress);
         bar.finish_and_clear();
-        return Ok(written?);
+        let written = written?;
+        note_pieces(&written, quiet);
+        return Ok(written);
     }
     if io::stdout().is_terminal() {
         let error = Error::new(Kind::Io, "a model cannot be written to a terminal");
@@ -206,6 +208,13 @@ pub(super) fn written(output: &Path, quiet: bool, write: &mut Writing<'_>) -> Re
     match out.error {
         Some(error) => Err(stopped(error)),
         None => Ok(written?),
+    }
+}
+
+/// Tells of an earlier save of the same files that was interrupted.
+pub(super) fn note_pieces(written: &Written, quiet: bool) {
+    if let Some(advice) = written.advice().filter(|_| !quiet) {
+        report::note(&advice);
     }
 }
 

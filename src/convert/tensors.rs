@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
-use aten2onnx_core::weights::{Links, MappedFile, Memory, Storage, Weight};
+use aten2onnx_core::weights::{Demand, Links, MappedFile, Memory, Storage, Weight};
 use aten2onnx_onnx::graph::{Constant, Data};
 use aten2onnx_onnx::proto::{SparseTensorProto, TensorProto, tensor_proto::DataLocation};
 use aten2onnx_onnx::read::Source;
@@ -36,6 +36,7 @@ pub struct Tensors<'a> {
     source: &'a Source,
     /// Which files the external data may be in.
     links: Links,
+    demand: Demand,
     /// Files of external data, by location.
     files: HashMap<String, Arc<MappedFile>>,
     /// Whether any tensor had external data.
@@ -45,7 +46,9 @@ pub struct Tensors<'a> {
 impl<'a> Tensors<'a> {
     /// A reader for the tensors of a model.
     pub fn new(source: &'a Source, links: Links) -> Tensors<'a> {
-        Tensors { source, links, files: HashMap::new(), external: false }
+        let mut demand = Demand::copied();
+        demand.add_source(source.file.bytes().as_ptr() as usize, source.file.bytes().len() as u64);
+        Tensors { source, links, demand, files: HashMap::new(), external: false }
     }
 
     /// The tensor.
@@ -69,9 +72,15 @@ impl<'a> Tensors<'a> {
         Ok(Tensor::Weight(Arc::new(weight)))
     }
 
+    /// Counts bytes that are copied into the result, of tensors that may be the same ones.
+    fn want(&mut self, len: usize) -> Result<()> {
+        self.demand.want(len as u64)
+    }
+
     /// Puts the elements of external data inside a tensor.
     pub fn embed(&mut self, proto: &mut TensorProto) -> Result<()> {
         let storage = self.external(proto)?;
+        self.want(storage.bytes().len())?;
         proto.raw_data = Some(storage.bytes().to_vec().into());
         proto.external_data.clear();
         proto.data_location = None;
@@ -138,6 +147,7 @@ impl<'a> Tensors<'a> {
             None => error.help("external data must be at the location given in the model, relative to the model"),
             Some(_) => error,
         })?;
+        self.demand.add_source(file.bytes().as_ptr() as usize, file.bytes().len() as u64);
         self.files.insert(location.to_owned(), Arc::clone(&file));
         Ok(file)
     }
@@ -151,6 +161,7 @@ impl<'a> Tensors<'a> {
             bits @ 8.. => (bits / 8) as usize,
             _ => return Err(Error::unsupported(format!("sparse tensors of {dtype} are not supported"))),
         };
+        self.want(len)?;
         let values = self.storage(values, dtype, count)?;
         let values = values.bytes().chunks_exact(width);
         let mut bytes = vec![0u8; len];

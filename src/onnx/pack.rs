@@ -11,7 +11,7 @@ use crate::proto::{GraphProto, NodeProto, SparseTensorProto, TensorProto, tensor
 use crate::read;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
-use aten2onnx_core::weights::{Links, MappedFile, Storage, Weight, row_major};
+use aten2onnx_core::weights::{Demand, Links, MappedFile, Storage, Weight, row_major};
 
 /// Reads a model; its external data is not read before writing.
 ///
@@ -20,7 +20,12 @@ use aten2onnx_core::weights::{Links, MappedFile, Storage, Weight, row_major};
 /// links are followed.
 pub fn open(path: &Path, links: Links) -> Result<Model> {
     let mut proto = read::read_file(path)?;
-    let mut packer = Packer { folder: path.parent().unwrap_or(Path::new("")), links, files: FxHashMap::default() };
+    let mut packer = Packer {
+        folder: path.parent().unwrap_or(Path::new("")),
+        links,
+        files: FxHashMap::default(),
+        demand: Demand::copied(),
+    };
     let mut weights = Vec::new();
     let taken = (|| {
         if let Some(graph) = &mut proto.graph {
@@ -44,6 +49,8 @@ struct Packer<'a> {
     folder: &'a Path,
     links: Links,
     files: FxHashMap<String, Arc<MappedFile>>,
+    /// What is moved into the message.
+    demand: Demand,
 }
 
 impl Packer<'_> {
@@ -71,6 +78,9 @@ impl Packer<'_> {
     fn tensor(&mut self, tensor: &mut TensorProto) -> Result<()> {
         if is_external(tensor) {
             let initializer = self.initializer(tensor)?;
+            self.demand.add_source_of(&initializer.weight);
+            let len = initializer.weight.storage.bytes().len();
+            self.demand.want(len as u64).map_err(|error| error.at(format!("tensor `{}`", tensor.name())))?;
             tensor.raw_data = Some(Bytes::copy_from_slice(initializer.weight.storage.bytes()));
             tensor.data_location = None;
             tensor.external_data.clear();

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use prost::Message;
 use prost::bytes::Bytes;
 
+use crate::calls;
+use crate::pieces;
 use crate::proto::ModelProto;
 use crate::unpacked;
 use aten2onnx_core::error::{Error, Result};
@@ -28,7 +30,7 @@ pub struct Source {
 impl Source {
     /// Reads a model from a mapped file without copying raw data of tensors.
     pub fn open(path: &Path) -> Result<Source> {
-        Source::of(MappedFile::open(path)?)
+        Source::of(MappedFile::open(path).map_err(|error| with_pieces(error, path))?)
     }
 
     /// Reads a model from bytes; `name` is used in messages.
@@ -62,6 +64,20 @@ pub fn read_file(path: &Path) -> Result<ModelProto> {
     Ok(Source::open(path)?.proto)
 }
 
+/// The error of a model that cannot be opened: of one that is not there, it names what an interrupted save left.
+pub fn with_pieces(error: Error, path: &Path) -> Error {
+    if path.exists() {
+        return error;
+    }
+    let mut data = path.as_os_str().to_owned();
+    data.push(".data");
+    let pieces = [path, Path::new(&data)].map(pieces::left_behind).concat();
+    match pieces::advice(&pieces) {
+        Some(advice) => error.help(advice),
+        None => error,
+    }
+}
+
 /// Reads a model from bytes.
 pub fn parse(bytes: Bytes) -> Result<ModelProto> {
     if bytes.len() as u64 > LIMIT {
@@ -76,6 +92,7 @@ pub fn parse(bytes: Bytes) -> Result<ModelProto> {
     if model.graph.is_none() {
         return Err(Error::input("not an ONNX model: it has no graph"));
     }
+    calls::check(&model)?;
     Ok(model)
 }
 

@@ -375,6 +375,8 @@ mod weights {
         let eight = [0; 8];
         assert!(with(&[2], &[i64::MAX], 1, &eight).contains("overflow"));
         assert!(with(&[i64::MAX, i64::MAX], &[0, 0], 0, &eight).contains("overflow"));
+        let expanded = with(&[1 << 29], &[0], 0, &eight);
+        assert!(expanded.contains("expand to 2147483648 bytes from the 8 that are there"), "{expanded}");
         assert!(with(&[1 << 40], &[0], 0, &eight).contains("expand to"));
         assert!(with(&[2], &[1], i64::MAX, &eight).contains("overflow"));
     }

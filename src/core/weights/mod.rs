@@ -3,6 +3,7 @@
 //! A weight is a byte range with sizes and strides: in a mapped file, in memory of the caller, or in owned memory.
 
 mod computed;
+mod demand;
 mod digits;
 mod equal;
 mod gather;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use computed::{Computed, Operation, Program, Step, View};
+pub use demand::{Demand, most_written};
 pub use digits::Digits;
 pub use joined::Joined;
 pub use open::{Links, open_regular};
@@ -25,9 +27,6 @@ pub use scaled::Scaled;
 
 use crate::dtype::Dtype;
 use crate::error::{Error, Kind, Result};
-
-/// The largest size of a weight that repeats elements: 64 GiB.
-const MOST_EXPANDED: u64 = 1 << 36;
 
 /// What is wrong with a weight of the meta device.
 const NO_DATA: &str = "it has no data: it was on the meta device or a fake tensor";
@@ -278,9 +277,13 @@ impl Weight {
             return Err(Error::input(message));
         }
         // An expanded weight (stride 0) is written in full.
-        if total > present && total > MOST_EXPANDED {
-            let message = format!("sizes {:?} with strides {:?} expand to {total} bytes", self.sizes, self.strides);
-            return Err(Error::input(message));
+        let most = most_written(present);
+        if total > most {
+            let (sizes, strides) = (&self.sizes, &self.strides);
+            let message = format!(
+                "sizes {sizes:?} with strides {strides:?} expand to {total} bytes from the {present} that are there; at most {most} are written"
+            );
+            return Err(Error::input(message).help("expand the tensor in `forward` instead, which takes one node"));
         }
         Ok(())
     }
