@@ -64,7 +64,7 @@ impl<'a> Tensors<'a> {
             return Err(Error::input(format!("{dtype}{sizes:?} takes {needed} bytes, but has {given}")));
         }
         if count <= MAX_CONSTANT {
-            return Ok(Tensor::Constant(Constant::new(dtype, sizes, storage.bytes())));
+            return Ok(Tensor::Constant(Constant::new(dtype, sizes, &*storage.read()?)));
         }
         let strides = strides(&sizes);
         let weight = Weight { name: proto.name().to_owned(), dtype, sizes, strides, offset: 0, storage };
@@ -81,10 +81,18 @@ impl<'a> Tensors<'a> {
     pub fn embed(&mut self, proto: &mut TensorProto) -> Result<()> {
         let storage = self.external(proto)?;
         self.want(storage.bytes().len())?;
-        proto.raw_data = Some(storage.bytes().to_vec().into());
+        proto.raw_data = Some(storage.read()?.into_owned().into());
         proto.external_data.clear();
         proto.data_location = None;
         Ok(())
+    }
+
+    /// A copy of bytes that are in the source's file.
+    pub fn owned(&self, bytes: &Bytes) -> Result<Bytes> {
+        match self.source.position(bytes) {
+            Some(start) => Ok(self.source.file.read(start, bytes.len())?.into_owned().into()),
+            None => Ok(bytes.clone()),
+        }
     }
 
     fn storage(&mut self, proto: &TensorProto, dtype: Dtype, count: usize) -> Result<Storage> {
@@ -99,12 +107,17 @@ impl<'a> Tensors<'a> {
             ([], _) if count > 0 => Err(Error::input("it has no data")),
             // Fixed-width elements are in the file as in raw data.
             ([one], None) => Ok(self.stored(one)),
-            (parts, None) => Ok(Storage::Owned(parts.concat().into())),
+            (parts, None) => Ok(Storage::Owned(self.all_owned(parts)?.concat().into())),
             (parts, Some(width)) => {
-                let bytes = decoded(parts, width).ok_or_else(|| Error::input(format!("its `{field}` is damaged")))?;
+                let bytes = decoded(&self.all_owned(parts)?, width)
+                    .ok_or_else(|| Error::input(format!("its `{field}` is damaged")))?;
                 Ok(Storage::Lent(Arc::new(Decoded(bytes))))
             }
         }
+    }
+
+    fn all_owned(&self, parts: &[Bytes]) -> Result<Vec<Bytes>> {
+        parts.iter().map(|bytes| self.owned(bytes)).collect()
     }
 
     fn stored(&self, bytes: &Bytes) -> Storage {
@@ -163,7 +176,8 @@ impl<'a> Tensors<'a> {
         };
         self.want(len)?;
         let values = self.storage(values, dtype, count)?;
-        let values = values.bytes().chunks_exact(width);
+        let values = values.read()?;
+        let values = values.chunks_exact(width);
         let mut bytes = vec![0u8; len];
         let places = self.places(proto, values.len())?;
         for (place, value) in places.into_iter().zip(values) {
@@ -204,7 +218,7 @@ impl<'a> Tensors<'a> {
             return Err(Error::input("the numbers of indices and values of a sparse tensor differ"));
         }
         let storage = self.storage(indices, dtype, total)?;
-        let indices: Vec<i64> = storage.bytes().as_chunks::<8>().0.iter().map(|b| i64::from_le_bytes(*b)).collect();
+        let indices: Vec<i64> = storage.read()?.as_chunks::<8>().0.iter().map(|b| i64::from_le_bytes(*b)).collect();
         if sizes.len() == 1 {
             return Ok(indices);
         }

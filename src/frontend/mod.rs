@@ -77,7 +77,7 @@ pub fn read_file(file: Arc<MappedFile>, options: &SourceOptions, rules: &Rules) 
 }
 
 fn archive(file: Arc<MappedFile>) -> Result<Archive> {
-    refuse_by_name(file.bytes())?;
+    refuse_by_name(&file.read(0, file.size().min(8))?)?;
     Archive::of_file(file)
 }
 

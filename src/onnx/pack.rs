@@ -81,7 +81,7 @@ impl Packer<'_> {
             self.demand.add_source_of(&initializer.weight);
             let len = initializer.weight.storage.bytes().len();
             self.demand.want(len as u64).map_err(|error| error.at(format!("tensor `{}`", tensor.name())))?;
-            tensor.raw_data = Some(Bytes::copy_from_slice(initializer.weight.storage.bytes()));
+            tensor.raw_data = Some(Bytes::from(initializer.weight.storage.read()?.into_owned()));
             tensor.data_location = None;
             tensor.external_data.clear();
         }

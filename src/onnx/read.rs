@@ -7,10 +7,11 @@ use prost::Message;
 use prost::bytes::Bytes;
 
 use crate::calls;
+use crate::message;
 use crate::pieces;
 use crate::proto::ModelProto;
 use crate::unpacked;
-use aten2onnx_core::error::{Error, Result};
+use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_core::weights::{Links, MappedFile};
 
 /// Protobuf's limit of 2 GiB.
@@ -40,8 +41,7 @@ impl Source {
 
     /// Reads a model from a mapped file, as [`Source::open`].
     pub fn of(file: Arc<MappedFile>) -> Result<Source> {
-        let bytes = Bytes::from_owner(Owner(Arc::clone(&file)));
-        let proto = parse(bytes).map_err(|error| error.at(file.path.display().to_string()))?;
+        let proto = parse(&file, message::LARGE).map_err(|error| in_file(error, &file))?;
         Ok(Source { proto, file, links: Links::default() })
     }
 
@@ -59,9 +59,15 @@ impl Source {
     }
 }
 
-/// Reads a model from a mapped file without copying raw data of tensors.
+/// Reads a model with all that it contains into memory.
 pub fn read_file(path: &Path) -> Result<ModelProto> {
-    Ok(Source::open(path)?.proto)
+    let file = MappedFile::open(path).map_err(|error| with_pieces(error, path))?;
+    parse(&file, usize::MAX).map_err(|error| in_file(error, &file))
+}
+
+fn in_file(error: Error, file: &MappedFile) -> Error {
+    // Errors of reading name it.
+    if error.kind == Kind::Io { error } else { error.at(file.path.display().to_string()) }
 }
 
 /// The error of a model that cannot be opened: of one that is not there, it names what an interrupted save left.
@@ -78,17 +84,19 @@ pub fn with_pieces(error: Error, path: &Path) -> Error {
     }
 }
 
-/// Reads a model from bytes.
-pub fn parse(bytes: Bytes) -> Result<ModelProto> {
-    if bytes.len() as u64 > LIMIT {
-        return Err(Error::input(format!("{} bytes exceed protobuf's limit of 2 GiB", bytes.len())));
+/// Reads a model; its large tensors stay in the file.
+fn parse(file: &Arc<MappedFile>, large: usize) -> Result<ModelProto> {
+    if file.size() as u64 > LIMIT {
+        return Err(Error::input(format!("{} bytes exceed protobuf's limit of 2 GiB", file.size())));
     }
     // prost limits the nesting of messages, and allocates no more than the input justifies.
-    let unpacked = || ModelProto::decode(Bytes::from(unpacked::packed(&bytes)?)).ok();
-    let model = ModelProto::decode(bytes.clone()).or_else(|error| unpacked().ok_or(error)).map_err(|error| {
-        Error::input(format!("not an ONNX model: {error}"))
-            .help("an .onnx file contains a protobuf message `ModelProto`")
-    })?;
+    let model = match message::decode::<ModelProto>(file, large)? {
+        Ok(model) => model,
+        Err(error) => unpacked(file)?.ok_or_else(|| {
+            Error::input(format!("not an ONNX model: {error}"))
+                .help("an .onnx file contains a protobuf message `ModelProto`")
+        })?,
+    };
     if model.graph.is_none() {
         return Err(Error::input("not an ONNX model: it has no graph"));
     }
@@ -96,10 +104,8 @@ pub fn parse(bytes: Bytes) -> Result<ModelProto> {
     Ok(model)
 }
 
-struct Owner(Arc<MappedFile>);
-
-impl AsRef<[u8]> for Owner {
-    fn as_ref(&self) -> &[u8] {
-        self.0.bytes()
-    }
+/// The model with its elements packed; None if it is damaged.
+fn unpacked(file: &Arc<MappedFile>) -> Result<Option<ModelProto>> {
+    let bytes = file.read(0, file.size())?;
+    Ok(unpacked::packed(&bytes).and_then(|bytes| ModelProto::decode(Bytes::from(bytes)).ok()))
 }

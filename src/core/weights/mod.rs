@@ -3,6 +3,7 @@
 //! A weight is a byte range with sizes and strides: in a mapped file, in memory of the caller, or in owned memory.
 
 mod computed;
+mod cursor;
 mod demand;
 mod digits;
 mod equal;
@@ -11,13 +12,16 @@ mod joined;
 mod open;
 mod payload;
 mod scaled;
+mod steady;
 mod views;
+mod windows;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use computed::{Computed, Operation, Program, Step, View};
+pub use cursor::Cursor;
 pub use demand::{Demand, most_written};
 pub use digits::Digits;
 pub use joined::Joined;
@@ -30,10 +34,6 @@ use crate::error::{Error, Kind, Result};
 
 /// What is wrong with a weight of the meta device.
 const NO_DATA: &str = "it has no data: it was on the meta device or a fake tensor";
-
-/// The largest page size of the system.
-#[cfg(unix)]
-const LARGE_PAGE: usize = 2 << 20;
 
 /// A tensor of a state dict or a constant.
 #[derive(Debug, Clone)]
@@ -92,6 +92,8 @@ pub struct MappedFile {
     /// Its path as given.
     pub path: PathBuf,
     pages: Pages,
+    /// What it was when it was opened, if it is on disk.
+    stamp: Option<steady::Stamp>,
 }
 
 #[derive(Debug)]
@@ -101,7 +103,7 @@ enum Pages {
 }
 
 impl MappedFile {
-    /// Maps a regular file. The caller must not change the file while the map lives.
+    /// Maps a regular file.
     pub fn open(path: &Path) -> Result<Arc<MappedFile>> {
         open::open_regular(path)
             .and_then(|file| MappedFile::of(path.to_path_buf(), file))
@@ -118,18 +120,25 @@ impl MappedFile {
     }
 
     fn of(path: PathBuf, file: std::fs::File) -> Result<Arc<MappedFile>> {
-        // SAFETY: as for all maps, the process ends if another one truncates the file meanwhile.
+        let io_error = |error: std::io::Error| Error::new(Kind::Io, error.to_string());
+        let stamp = Some(steady::Stamp::of(&file).map_err(io_error)?);
+        // SAFETY: the map gives weights their addresses, which tell them apart, and nothing reads it (`steady`): the file may change.
         let map = unsafe { memmap2::Mmap::map(&file) };
-        let map = map.map_err(|error| Error::new(Kind::Io, error.to_string()))?;
-        Ok(Arc::new(MappedFile { path, pages: Pages::Map(map, file) }))
+        let map = map.map_err(io_error)?;
+        Ok(Arc::new(MappedFile { path, pages: Pages::Map(map, file), stamp }))
     }
 
     /// Treats bytes as a file with that name.
     pub fn from_bytes(path: impl Into<PathBuf>, bytes: Vec<u8>) -> Arc<MappedFile> {
-        Arc::new(MappedFile { path: path.into(), pages: Pages::Owned(bytes) })
+        Arc::new(MappedFile { path: path.into(), pages: Pages::Owned(bytes), stamp: None })
     }
 
-    /// All the bytes.
+    /// The number of bytes.
+    pub fn size(&self) -> usize {
+        self.bytes().len()
+    }
+
+    /// All the bytes, for their place and number: [`MappedFile::read`] gives what they are, also while the file changes.
     pub fn bytes(&self) -> &[u8] {
         match &self.pages {
             Pages::Map(map, _) => map,
@@ -153,39 +162,10 @@ impl MappedFile {
         let _ = (start, len, out, at);
         0
     }
-
-    /// Reads all pages of a range at once, which is cheaper than faulting them in one by one, and starts reading the
-    /// following ones.
-    pub(crate) fn fetch(&self, start: usize, len: usize) {
-        #[cfg(target_os = "linux")]
-        if let Pages::Map(map, _) = &self.pages {
-            // Only advice: on failure, pages are read when they are accessed.
-            let next = start.saturating_add(len).min(map.len());
-            let _ = map.advise_range(memmap2::Advice::WillNeed, next, len.min(map.len() - next));
-            let _ = map.advise_range(memmap2::Advice::PopulateRead, start, len);
-        }
-        let _ = (start, len);
-    }
-
-    /// Tells the system that the pages of a range are not needed soon. Rounds outwards to large pages, which would
-    /// otherwise stay in memory; they are read again when accessed.
-    pub fn release(&self, start: usize, len: usize) {
-        #[cfg(unix)]
-        if let Pages::Map(map, _) = &self.pages {
-            let base = map.as_ptr() as usize;
-            let end = (base.saturating_add(start).saturating_add(len)).next_multiple_of(LARGE_PAGE) - base;
-            let start = ((base + start) / LARGE_PAGE * LARGE_PAGE).saturating_sub(base);
-            let len = end.min(map.len()).saturating_sub(start);
-            // SAFETY: the map is of a file and is only read; pages that are dropped are read from the file again.
-            // Failure is harmless: the pages stay.
-            let _ = unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, start, len) };
-        }
-        let _ = (start, len);
-    }
 }
 
 impl Storage {
-    /// The bytes; empty for those that are computed.
+    /// The bytes, for their place and number; empty for those that are computed. [`Storage::read`] gives what they are.
     pub fn bytes(&self) -> &[u8] {
         match self {
             // The range was checked before; one out of bounds is empty instead of a panic.

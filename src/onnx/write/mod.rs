@@ -74,7 +74,8 @@ pub fn write_file(
 ) -> Result<Written> {
     let plan = Plan::new(model, external, Some(path))?;
     if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-        return write_special(&plan, path, progress);
+        let written = write_special(&plan, path, progress)?;
+        return check_unchanged(model).map(|()| written);
     }
     let data_path = plan.data_path(path)?;
     for destination in [Some(path), data_path.as_deref()].into_iter().flatten() {
@@ -91,6 +92,7 @@ pub fn write_file(
     if let Some(staged) = &mut staged_data {
         readers::keep_others(staged, &[path])?;
     }
+    check_unchanged(model)?;
     commit::commit(vec![staged], staged_data)?;
     Ok(Written { left_behind, ..plan.written(data_path) })
 }
@@ -100,6 +102,7 @@ pub fn write_to(model: &Model, out: &mut dyn Write, progress: &mut Progress<'_>)
     let plan = Plan::new(model, ExternalData::Never, None)?;
     let mut meter = Meter::new(plan.model, progress);
     fill::stream(out, &plan.model_pieces(), &mut meter, &Error::from)?;
+    check_unchanged(model)?;
     Ok(plan.written(None))
 }
 
@@ -364,6 +367,18 @@ fn archive(weight: &Weight) -> Option<&MappedFile> {
         Storage::Computed(computed) => computed.source().and_then(archive),
         Storage::Joined(joined) => joined.parts().iter().find_map(|part| archive(part)),
     }
+}
+
+/// Checks that the files of weights are what they were when they were opened.
+fn check_unchanged(model: &Model) -> Result<()> {
+    let mut checked: Vec<&MappedFile> = Vec::new();
+    for file in model.weights.iter().filter_map(|weight| archive(&weight.weight)) {
+        if !checked.iter().any(|known| std::ptr::eq(*known, file)) {
+            file.check_unchanged()?;
+            checked.push(file);
+        }
+    }
+    Ok(())
 }
 
 /// Checks that the weights are not much more than their sources.

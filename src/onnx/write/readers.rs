@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::stage::Staged;
 use crate::proto::{GraphProto, NodeProto, SparseTensorProto, TensorProto};
-use crate::read;
+use crate::read::Source;
 use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_core::weights::open_regular;
 
@@ -49,7 +49,7 @@ fn others(data: &Path, models: &[&Path]) -> Vec<PathBuf> {
 
 /// Whether a file is a model with weights at this location. A file that is none reads nothing.
 fn reads(path: &Path, location: &str) -> bool {
-    read::read_file(path).is_ok_and(|model| {
+    Source::open(path).is_ok_and(|Source { proto: model, .. }| {
         model.graph.iter().any(|graph| graph_reads(graph, location))
             || model.functions.iter().any(|function| nodes_read(&function.node, location))
     })

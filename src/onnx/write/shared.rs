@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::external::{ExternalData, Layout, Linking, Place, SMALLEST};
 use super::fill::{self, Meter, Piece, Progress};
 use super::stage::Staged;
-use super::{Plan, Written, commit, keep_sources, readers};
+use super::{Plan, Written, check_unchanged, commit, keep_sources, readers};
 use crate::model::Model;
 use crate::pieces;
 use aten2onnx_core::error::{Error, Result};
@@ -90,6 +90,7 @@ pub fn write_files(
     if let Some(staged) = &mut staged_data {
         readers::keep_others(staged, &paths)?;
     }
+    models.iter().try_for_each(|(model, _)| check_unchanged(model))?;
     commit::commit(staged, staged_data)?;
     let written = plans.iter().map(|plan| Written {
         data: len.map(|len| (data_path.clone(), len)),
