@@ -128,3 +128,30 @@ fn pieces_of_a_save_that_was_interrupted_are_named() {
     let said = done(&["export", MODEL, "-o", text(&model), "--external-data", "always"]);
     assert!(!said.contains("interrupted"), "{said}");
 }
+
+#[test]
+fn a_file_of_another_kind_is_answered_with_the_command_that_helps() {
+    let (_outer, folder) = beside();
+    let (model, data, program) = (folder.join("m.onnx"), folder.join("m.onnx.data"), common::root().join(MODEL));
+    let out = folder.join("out.onnx");
+    let says = |arguments: &[&str], wanted: &[&str]| {
+        let said = failure(arguments);
+        wanted.iter().for_each(|text| assert!(said.contains(text), "{arguments:?}: {said}"));
+    };
+    says(
+        &["export", text(&model), "-o", text(&out)],
+        &["it is an ONNX model already", "aten2onnx convert", "aten2onnx inspect"],
+    );
+    for command in ["convert", "pack"] {
+        says(&[command, text(&program), "-o", text(&out)], &["a program of torch.export", "aten2onnx export"]);
+        says(&[command, text(&data), "-o", text(&out)], &["not an ONNX model", "read through the model"]);
+        says(&[command, text(&folder), "-o", text(&out)], &["a directory", "m.onnx"]);
+    }
+    says(&["inspect", text(&data)], &["it is not a zip archive", "read through the model"]);
+    says(&["export", text(&folder)], &["a directory", "m.onnx"]);
+    says(&["verify", text(&model)], &["is a file", "verify=True"]);
+    let empty = folder.join("empty.pt2");
+    fs::write(&empty, "").unwrap();
+    says(&["export", text(&empty), "-o", text(&out)], &["it is empty", "save or download it again"]);
+    assert!(!out.exists());
+}

@@ -14,6 +14,8 @@ use super::text;
 use crate::export::adapters::{self, Values};
 use crate::export::export_program;
 use crate::frontend;
+use crate::frontend::archive::Archive;
+use crate::frontend::pt2::Form;
 use crate::options::Options;
 use crate::program::Program;
 use crate::report::{self as page, Facts};
@@ -77,10 +79,14 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     let input = match args.files.as_slice() {
         [input] if !args.all && args.merge.is_none() => input,
         _ if args.report.is_some() => return Err(Error::unsupported("`--report` is for one model").into()),
+        _ if !args.adapter.is_empty() => return Err(Error::unsupported("`--adapter` is for one model").into()),
         _ => return export_many::run(args, start),
     };
     let output = output(args, input)?;
     let options = options(args)?;
+    if !args.options.source.inputs.is_empty() && !is_stream(input) {
+        refuse_inputs(input)?;
+    }
     let program = frontend::read_file(open(input)?, &options.source, &options.output.rules)?;
     let exported = match &args.report {
         Some(path) => with_page(program, &options, path)?,
@@ -129,6 +135,21 @@ pub(super) fn handle_signals() {
     });
 }
 
+/// Refuses descriptions of inputs for a program that records them. Python passes the arguments of a call for any file.
+fn refuse_inputs(path: &Path) -> Result<()> {
+    let archive = Archive::of_file(open(path)?);
+    match archive.as_ref().map(Form::of) {
+        Ok(Form::Pt2 | Form::FlatPt2) => {
+            let message =
+                "`--input` describes inputs of a TorchScript file, and a program of torch.export records its inputs";
+            Err(Error::unsupported(message)
+                .at(path.display().to_string())
+                .help("omit `--input`; `--dim` names and fixes sizes"))
+        }
+        _ => Ok(()),
+    }
+}
+
 pub(super) fn options(args: &Args) -> Result<Options> {
     let mut options = args.options.clone();
     options.output.rules = args.mappings.rules()?;
@@ -167,7 +188,8 @@ fn output(args: &Args, input: &Path) -> Result<PathBuf> {
 /// Opens a file, or reads stdin.
 pub fn open(path: &Path) -> Result<Arc<MappedFile>> {
     if !is_stream(path) {
-        return MappedFile::open(path).map_err(|error| aten2onnx_onnx::read::with_pieces(error, path));
+        let explained = |error| frontend::wrong::unopened(path, aten2onnx_onnx::read::with_pieces(error, path));
+        return MappedFile::open(path).map_err(explained);
     }
     let mut bytes = Vec::new();
     io::stdin().lock().read_to_end(&mut bytes).map_err(|error| Error::from(error).at("stdin"))?;

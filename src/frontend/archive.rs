@@ -5,13 +5,16 @@
 //! read.
 
 use std::borrow::Cow;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 use zip::read::{ArchiveOffset, Config};
 use zip::{CompressionMethod, ZipArchive};
 
+use super::wrong;
 use aten2onnx_core::error::{Error, Result};
+use aten2onnx_core::foreign::Foreign;
 use aten2onnx_core::weights::{Cursor, MappedFile, Storage};
 
 /// An open archive.
@@ -64,8 +67,16 @@ impl Archive {
     }
 
     fn of_range(file: Arc<MappedFile>, start: usize, end: usize, place: String) -> Result<Archive> {
+        if start == end {
+            return Err(Foreign::Empty.error(&file.path.display().to_string(), "", ""));
+        }
         let (root, entries) = contents(&file, start, end)?;
         Ok(Archive { file, place, root, entries })
+    }
+
+    /// The path of the file.
+    pub fn path(&self) -> &Path {
+        &self.file.path
     }
 
     /// The name of an entry in the directory.
@@ -154,12 +165,9 @@ impl Archive {
 }
 
 /// The root folder and the entries of the archive in a range of a file.
-fn contents(file: &MappedFile, start: usize, end: usize) -> Result<(String, FxHashMap<String, Entry>)> {
+fn contents(file: &Arc<MappedFile>, start: usize, end: usize) -> Result<(String, FxHashMap<String, Entry>)> {
     let range = Cursor::new(file, start, end.saturating_sub(start));
     let size = range.left();
-    if size == 0 {
-        return Err(Error::input("it is empty"));
-    }
     // Without searching for a shifted start, the cost is linear in the size of the directory.
     let config = Config { archive_offset: ArchiveOffset::Known(0) };
     let zip = ZipArchive::with_config(config, range).and_then(|mut zip| {
@@ -231,18 +239,12 @@ fn check_name(name: &str) -> Result<()> {
     Err(Error::input(format!("the name {name:?} of an entry {bad}")))
 }
 
-fn not_an_archive(file: &MappedFile, start: usize, error: &zip::result::ZipError) -> Error {
-    let bytes = match file.read(start, 2.min(file.size().saturating_sub(start))) {
-        Ok(bytes) => bytes,
-        Err(error) => return error,
-    };
-    if bytes.starts_with(b"PK") {
-        let message = format!("the archive is damaged or incomplete: {error}");
-        return Error::input(message).help("copy or download the file again; its end may be missing");
+fn not_an_archive(file: &Arc<MappedFile>, start: usize, error: &zip::result::ZipError) -> Error {
+    let is_zip = file.read(start, 2.min(file.size().saturating_sub(start))).map(|start| *start == *b"PK");
+    match is_zip {
+        Ok(true) => Error::input(format!("the archive is damaged or incomplete: {error}"))
+            .help("copy or download the file again; its end may be missing"),
+        Ok(false) => wrong::no_archive(file),
+        Err(error) => error,
     }
-    let message = match &*bytes {
-        [0x80, ..] => "it is a bare Python pickle (an old torch.save file), not an archive",
-        _ => "it is not a zip archive like files of torch.export.save",
-    };
-    Error::input(message).help("save the model with `torch.export.save(torch.export.export(..), \"model.pt2\")`")
 }

@@ -12,6 +12,7 @@ use crate::pieces;
 use crate::proto::ModelProto;
 use crate::unpacked;
 use aten2onnx_core::error::{Error, Kind, Result};
+use aten2onnx_core::foreign::Foreign;
 use aten2onnx_core::weights::{Links, MappedFile};
 
 /// Protobuf's limit of 2 GiB.
@@ -92,16 +93,34 @@ fn parse(file: &Arc<MappedFile>, large: usize) -> Result<ModelProto> {
     // prost limits the nesting of messages, and allocates no more than the input justifies.
     let model = match message::decode::<ModelProto>(file, large)? {
         Ok(model) => model,
-        Err(error) => unpacked(file)?.ok_or_else(|| {
-            Error::input(format!("not an ONNX model: {error}"))
-                .help("an .onnx file contains a protobuf message `ModelProto`")
-        })?,
+        Err(error) => unpacked(file)?.ok_or_else(|| no_model(file, &error.to_string()))?,
     };
     if model.graph.is_none() {
-        return Err(Error::input("not an ONNX model: it has no graph"));
+        return Err(no_model(file, "it has no graph"));
     }
     calls::check(&model)?;
     Ok(model)
+}
+
+/// The error for a file that is no model: what it is instead.
+fn no_model(file: &MappedFile, error: &str) -> Error {
+    let path = file.path.display().to_string();
+    let kind = Foreign::of(file);
+    let Some(name) = kind.name() else {
+        return Error::input(format!("not an ONNX model: {error}")).help(
+            "an .onnx file contains a protobuf message `ModelProto`; weights beside a model are read through the model",
+        );
+    };
+    if kind == Foreign::Zip {
+        let help =
+            format!("if it is of torch.export or torch.jit: `aten2onnx export {path}`, which says what else it is");
+        return Error::input("not an ONNX model: it is a zip archive, as PyTorch writes them").help(help);
+    }
+    let error = Error::input(format!("not an ONNX model: it is {name}"));
+    match kind.help(&path) {
+        Some(help) => error.help(help),
+        None => error,
+    }
 }
 
 /// The model with its elements packed; None if it is damaged.

@@ -131,7 +131,10 @@ mod archives {
 
     #[test]
     fn not_an_archive() {
-        assert!(error(b"\x08\x07\x12\x04onnx".to_vec()).starts_with("it is not a zip archive"));
+        assert!(error(b"\x08\x07\x12\x04onnx".to_vec()).starts_with("it is not a zip archive"), "no graph: no model");
+        assert!(error(b"\x08\x07\x3a\x00".to_vec()).starts_with("it is an ONNX model already"));
+        assert!(error(b"\x80\x00\x00\x00\x00\x00\x00\x00{\"w\":".to_vec()).starts_with("it is a safetensors file"));
+        assert!(error(b"version https://git-lfs.github.com/spec/v1\n".to_vec()).contains("Git LFS"));
         assert!(error(b"\x80\x02}q\x00.".to_vec()).starts_with("it is a bare Python pickle"));
         let other = write(&[Entry::new("word/document.xml", "<x/>")]);
         assert_eq!(error(other), "it is a zip archive, but not a torch.export.save file");

@@ -84,6 +84,11 @@ pub enum Storage {
 pub trait Memory: fmt::Debug + Send + Sync {
     /// The bytes, the same in every call.
     fn bytes(&self) -> &[u8];
+
+    /// A number that changes when somebody writes to the memory, if its owner counts that.
+    fn version(&self) -> Option<i64> {
+        None
+    }
 }
 
 /// A mapped file, or bytes in memory that are treated like one.

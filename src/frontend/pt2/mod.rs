@@ -23,6 +23,7 @@ use payload::{Payloads, Weights};
 
 use crate::frontend::archive::Archive;
 use crate::frontend::elsewhere::Elsewhere;
+use crate::frontend::wrong;
 use crate::options::SourceOptions;
 use crate::program::Program;
 use aten2onnx_core::error::{Error, Result};
@@ -134,10 +135,8 @@ pub(super) fn read_archive(archive: &Archive, options: &SourceOptions) -> Result
         Form::Pt2 => packaged(archive, options),
         Form::FlatPt2 => flat(archive, options),
         Form::TorchScript => Err(Error::input("it is a TorchScript file, not a torch.export file").help(help)),
-        Form::Saved => {
-            Err(Error::input("it is a torch.save file, which contains weights or objects but no graph").help(help))
-        }
-        Form::Unknown => Err(Error::input("it is a zip archive, but not a torch.export.save file").help(help)),
+        Form::Saved => Err(wrong::saved(archive)),
+        Form::Unknown => Err(wrong::other_archive()),
     }
 }
 

@@ -10,6 +10,7 @@ mod fill;
 mod link;
 mod readers;
 mod shared;
+mod sources;
 mod stage;
 
 use std::fs::File;
@@ -24,13 +25,13 @@ use crate::pieces;
 use crate::proto::{ModelProto, TensorProto, tensor_proto::DataLocation};
 use crate::read::LIMIT;
 use aten2onnx_core::error::{Error, Kind, Result};
-use aten2onnx_core::weights::Payload;
-use aten2onnx_core::weights::{Demand, MappedFile, Storage, Weight};
+use aten2onnx_core::weights::{Demand, Payload};
 pub use external::ExternalData;
 use external::Place;
 pub use fill::Progress;
 use fill::{Content, Meter, Piece};
 pub use shared::{Equal, write_files};
+use sources::{Sources, archive};
 pub use stage::Staged;
 pub use stage::discard_all;
 pub use stage::io_failed;
@@ -74,13 +75,15 @@ pub fn write_file(
 ) -> Result<Written> {
     let plan = Plan::new(model, external, Some(path))?;
     if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        let sources = Sources::of([model]);
         let written = write_special(&plan, path, progress)?;
-        return check_unchanged(model).map(|()| written);
+        return sources.check().map(|()| written);
     }
     let data_path = plan.data_path(path)?;
     for destination in [Some(path), data_path.as_deref()].into_iter().flatten() {
         keep_sources(destination, model, sources)?;
     }
+    let sources_before = Sources::of([model]);
     let mut meter = Meter::new(plan.model + plan.data.unwrap_or(0), progress);
     let mut staged = Staged::create(path)?;
     let left_behind = [Some(path), data_path.as_deref()].into_iter().flatten().flat_map(pieces::left_behind).collect();
@@ -92,7 +95,7 @@ pub fn write_file(
     if let Some(staged) = &mut staged_data {
         readers::keep_others(staged, &[path])?;
     }
-    check_unchanged(model)?;
+    sources_before.check()?;
     commit::commit(vec![staged], staged_data)?;
     Ok(Written { left_behind, ..plan.written(data_path) })
 }
@@ -100,9 +103,10 @@ pub fn write_file(
 /// Writes to a stream, including the weights.
 pub fn write_to(model: &Model, out: &mut dyn Write, progress: &mut Progress<'_>) -> Result<Written> {
     let plan = Plan::new(model, ExternalData::Never, None)?;
+    let sources = Sources::of([model]);
     let mut meter = Meter::new(plan.model, progress);
     fill::stream(out, &plan.model_pieces(), &mut meter, &Error::from)?;
-    check_unchanged(model)?;
+    sources.check()?;
     Ok(plan.written(None))
 }
 
@@ -352,30 +356,6 @@ fn keep_sources(destination: &Path, model: &Model, sources: &[PathBuf]) -> Resul
         if source.canonicalize().is_ok_and(|source| source == destination_is) {
             let text = format!("cannot write `{}`: the model is read from it", destination.display());
             return Err(Error::new(Kind::Io, text).help("choose another name with `-o`"));
-        }
-    }
-    Ok(())
-}
-
-/// The file that contains a weight.
-fn archive(weight: &Weight) -> Option<&MappedFile> {
-    match &weight.storage {
-        Storage::Mapped { file, .. } => Some(file),
-        Storage::Lent(_) | Storage::Owned(_) | Storage::Absent(_) => None,
-        Storage::Scaled(scaled) => archive(scaled.source()),
-        Storage::Digits(digits) => archive(digits.source()),
-        Storage::Computed(computed) => computed.source().and_then(archive),
-        Storage::Joined(joined) => joined.parts().iter().find_map(|part| archive(part)),
-    }
-}
-
-/// Checks that the files of weights are what they were when they were opened.
-fn check_unchanged(model: &Model) -> Result<()> {
-    let mut checked: Vec<&MappedFile> = Vec::new();
-    for file in model.weights.iter().filter_map(|weight| archive(&weight.weight)) {
-        if !checked.iter().any(|known| std::ptr::eq(*known, file)) {
-            file.check_unchanged()?;
-            checked.push(file);
         }
     }
     Ok(())

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::external::{ExternalData, Layout, Linking, Place, SMALLEST};
 use super::fill::{self, Meter, Piece, Progress};
 use super::stage::Staged;
-use super::{Plan, Written, check_unchanged, commit, keep_sources, readers};
+use super::{Plan, Sources, Written, commit, keep_sources, readers};
 use crate::model::Model;
 use crate::pieces;
 use aten2onnx_core::error::{Error, Result};
@@ -75,6 +75,7 @@ pub fn write_files(
     let plans = plans(models, data, external, &folder)?;
     let len = plans.iter().filter_map(|plan| plan.data).max();
     let total = plans.iter().map(|plan| plan.model).sum::<u64>() + len.unwrap_or(0);
+    let before = Sources::of(models.iter().map(|(model, _)| *model));
     let mut meter = Meter::new(total, progress);
     let mut staged = models.iter().map(|(_, path)| Staged::create(path)).collect::<Result<Vec<_>>>()?;
     let paths: Vec<&Path> = models.iter().map(|(_, path)| path.as_path()).collect();
@@ -90,7 +91,7 @@ pub fn write_files(
     if let Some(staged) = &mut staged_data {
         readers::keep_others(staged, &paths)?;
     }
-    models.iter().try_for_each(|(model, _)| check_unchanged(model))?;
+    before.check()?;
     commit::commit(staged, staged_data)?;
     let written = plans.iter().map(|plan| Written {
         data: len.map(|len| (data_path.clone(), len)),
