@@ -38,7 +38,13 @@ pub enum Foreign {
 impl Foreign {
     /// The kind of a file. A file that cannot be read is of an unknown one.
     pub fn of(file: &MappedFile) -> Foreign {
-        file.read(0, file.size().min(START)).map_or(Foreign::Unknown, |start| Foreign::of_bytes(&start))
+        Foreign::of_part(file, 0, file.size())
+    }
+
+    /// The kind of a part of a file that was a file of its own.
+    pub fn of_part(file: &MappedFile, start: usize, end: usize) -> Foreign {
+        let len = end.min(file.size()).saturating_sub(start).min(START);
+        file.read(start, len).map_or(Foreign::Unknown, |start| Foreign::of_bytes(&start))
     }
 
     fn of_bytes(start: &[u8]) -> Foreign {

@@ -174,10 +174,10 @@ fn contents(file: &Arc<MappedFile>, start: usize, end: usize) -> Result<(String,
         zip.validate_header_consistency()?;
         Ok(zip)
     });
-    let mut zip = zip.map_err(|error| not_an_archive(file, start, &error))?;
+    let mut zip = zip.map_err(|error| not_an_archive(file, start, end, &error))?;
     let mut found = Vec::with_capacity(zip.len());
     for index in 0..zip.len() {
-        let entry = zip.by_index_raw(index).map_err(|error| not_an_archive(file, start, &error))?;
+        let entry = zip.by_index_raw(index).map_err(|error| not_an_archive(file, start, end, &error))?;
         let name = std::str::from_utf8(entry.name_raw())
             .map_err(|_| Error::input(format!("the name of entry {index} is not UTF-8")))?;
         check_name(name)?;
@@ -239,12 +239,10 @@ fn check_name(name: &str) -> Result<()> {
     Err(Error::input(format!("the name {name:?} of an entry {bad}")))
 }
 
-fn not_an_archive(file: &Arc<MappedFile>, start: usize, error: &zip::result::ZipError) -> Error {
-    let is_zip = file.read(start, 2.min(file.size().saturating_sub(start))).map(|start| *start == *b"PK");
-    match is_zip {
-        Ok(true) => Error::input(format!("the archive is damaged or incomplete: {error}"))
+fn not_an_archive(file: &Arc<MappedFile>, start: usize, end: usize, error: &zip::result::ZipError) -> Error {
+    match Foreign::of_part(file, start, end) {
+        Foreign::Zip => Error::input(format!("the archive is damaged or incomplete: {error}"))
             .help("copy or download the file again; its end may be missing"),
-        Ok(false) => wrong::no_archive(file),
-        Err(error) => error,
+        kind => wrong::no_archive(file, kind),
     }
 }

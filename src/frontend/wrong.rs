@@ -18,10 +18,9 @@ const PICKLE: &str = "data.pkl";
 /// The most keys of a dictionary that are named.
 const KEYS: usize = 4;
 
-/// The error for a file that is no archive.
-pub fn no_archive(file: &Arc<MappedFile>) -> Error {
+/// The error for a file of a kind that is no archive, or for a part of an archive.
+pub fn no_archive(file: &Arc<MappedFile>, kind: Foreign) -> Error {
     let path = file.path.display().to_string();
-    let kind = Foreign::of(file);
     if kind == Foreign::Unknown && Source::of(Arc::clone(file)).is_ok() {
         return Error::input("it is an ONNX model already, not a program of PyTorch").help(format!(
             "`aten2onnx convert {path} -o other.onnx --opset 13` converts it to another opset, and `aten2onnx inspect {path}` shows what it has"

@@ -5,8 +5,8 @@ use crate::frontend::archive::Archive;
 use super::graph::{GraphReader, split};
 use super::payload::{Wanted, Weights};
 use super::schema::{self, Argument, ConstantValue, ExportedProgram, InputSpec, OutputSpec, VersionOnly, parse};
-use crate::program::validate;
 use crate::program::{Arg, Input, InputKind, Output, OutputKind, Program};
+use crate::program::{arguments, validate};
 use aten2onnx_core::error::{Error, Result};
 
 /// The schema version that this reader was written for.
@@ -75,6 +75,7 @@ fn convert(exported: ExportedProgram<'_>, weights: Weights<'_>) -> Result<Progra
     program.hints = reader.hints;
     program.calls = reader.calls;
     validate::names(&program).map_err(in_graph)?;
+    arguments::check(&program).map_err(in_graph)?;
     Ok(program)
 }
 
