@@ -247,8 +247,7 @@ fn no_overload(name: &str, known: &[Rc<Schema>], types: &[Type], named: &[(Name,
     let given: Vec<String> = positional.chain(keywords).collect();
     let error = Error::input(format!("no overload of `{name}` takes ({})", given.join(", ")));
     let has = |name: &str| known.iter().any(|schema| schema.params.iter().any(|param| param.name == name));
-    let unknown =
-        named.iter().find(|(name, _)| !has(&**name)).map(|(name, _)| format!("none has an argument `{name}`; "));
+    let unknown = named.iter().find(|(name, _)| !has(name)).map(|(name, _)| format!("none has an argument `{name}`; "));
     let arguments = |schema: &Rc<Schema>| {
         let names: Vec<&str> = schema.params.iter().map(|param| param.name.as_str()).collect();
         format!("`{}({})`", schema.target(), names.join(", "))
