@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use aten2onnx_options::OutputOptions;
-use aten2onnx_rules::{Rules, prelude};
+use aten2onnx_rules::{Rules, prelude, tables};
 
 include!(concat!(env!("OUT_DIR"), "/rules.rs"));
 

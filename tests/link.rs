@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::command::{MODEL, aten2onnx, done, failure, text};
 use aten2onnx_core::dtype::Dtype;
-use aten2onnx_core::weights::{MappedFile, Storage, Weight};
+use aten2onnx_core::weights::{Links, MappedFile, Storage, Weight};
 use aten2onnx_onnx::graph::{Graph, Source, Type, Value, ValueInfo};
 use aten2onnx_onnx::proto::ModelProto;
 use aten2onnx_onnx::{ExternalData, ModelOptions, pack};
@@ -104,7 +104,7 @@ fn external_data_that_is_not_whole_is_refused() {
     let (source, path) = (folder.path().join("m.pt2"), folder.path().join("m.onnx"));
     let model = aten2onnx_onnx::model::build(&strided(&source), &ModelOptions::default()).unwrap();
     aten2onnx_onnx::write_file(&model, &path, ExternalData::Link, &[], &mut |_, _| Ok(())).unwrap();
-    let refusal = || pack::open(&path).unwrap_err().to_string();
+    let refusal = || pack::open(&path, Links::Stay).unwrap_err().to_string();
     fs::File::options().write(true).open(&source).unwrap().set_len(1000).unwrap();
     assert!(refusal().contains("exceed the 1000 bytes of `m.pt2`"), "{}", refusal());
     fs::remove_file(&source).unwrap();
@@ -177,7 +177,7 @@ for tensor, want in zip(onnx.load(path).graph.initializer, [plain, plain.T, plai
 "#;
         common::python(CHECK, &[text(&path), "m.pt2,m.onnx.data,m.onnx.data"]);
         let packed = folder.path().join("p.onnx");
-        let model = pack::open(&path).unwrap();
+        let model = pack::open(&path, Links::Stay).unwrap();
         aten2onnx_onnx::write_file(&model, &packed, ExternalData::Always, &[], &mut |_, _| Ok(())).unwrap();
         common::python(CHECK, &[text(&packed), "p.onnx.data,p.onnx.data,p.onnx.data"]);
         // A file is not written over while it is read.

@@ -16,6 +16,8 @@ mod docs;
 mod elsewhere;
 mod examples;
 mod exporter;
+#[cfg(unix)]
+mod files;
 mod floors;
 mod interpret;
 mod link;

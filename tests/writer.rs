@@ -195,14 +195,14 @@ fn a_stream_gets_the_same_bytes_as_a_file() {
 fn the_limit_of_protobuf_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("m.onnx");
-    // 3 GiB in a storage of one byte.
+    // 3 GiB in a storage of 48 MiB.
     let weight = Weight {
         name: "w".into(),
         dtype: Dtype::Int8,
-        sizes: vec![3, 1 << 30],
-        strides: vec![0, 0],
+        sizes: vec![64, 48 << 20],
+        strides: vec![0, 1],
         offset: 0,
-        storage: Storage::Owned(vec![1].into()),
+        storage: Storage::Owned(vec![1; 48 << 20].into()),
     };
     let mut hand = Hand::default();
     hand.weight(&Arc::new(weight));

@@ -45,6 +45,17 @@ fn resolved(page: &str, link: &str) -> Option<String> {
 }
 
 #[test]
+fn what_was_not_asked_for_is_not_drawn_and_not_refused() {
+    let (drawn, other) = (page(&urls::operator("aten::gelu")), page(&urls::operator("aten::elu")));
+    assert!(drawn.contains("one form at every opset") || drawn.contains(" forms"), "its examples are drawn");
+    assert!(!drawn.contains("not drawn"));
+    assert!(other.contains("not drawn: only other operators were asked for"));
+    for claim in ["refused at every opset", "The same nodes as in", "examples of other rules"] {
+        assert!(!other.contains(claim), "{claim}");
+    }
+}
+
+#[test]
 fn links_lead_to_files_and_anchors() {
     let anchors: BTreeMap<&str, BTreeSet<&str>> = FILES
         .iter()

@@ -25,6 +25,7 @@ def convert(
     external_data: bool | str = "auto",
     dims: Mapping[str, int] | None = None,
     inline_functions: bool = False,
+    follow_links: bool = False,
     mappings: Paths = (),
     optimize: bool = False,
     progress: bool | None = None,
@@ -40,6 +41,8 @@ def convert(
         external_data: Where the weights go: "auto" (as in the source), "always" or True, "never" or False.
         dims: Sizes that become constant, by the name of a symbolic dimension, or by an input and its axis: `{"batch": 1, "x:1": 128}`.
         inline_functions: Whether to inline local functions.
+        follow_links: Whether external data is also read through symbolic links that lead out of the model's folder, as in a cache of
+            Hugging Face.
         mappings: Mapping files or folders whose `lower` rules replace the built-in ones.
         optimize: Whether to run the optimization passes of exports, which also drop unused values.
         progress: Whether to show the progress (default: in terminals and notebooks, if the conversion takes long).
@@ -63,6 +66,7 @@ def convert(
         },
         "dims": [f"{name}={size}" for name, size in (dims or {}).items()],
         "inline_functions": inline_functions,
+        "follow_links": follow_links,
         "opt_level": int(optimize),
     }
     converted = ConvertedModel(path, content, own_rules(mappings), json.dumps(options))

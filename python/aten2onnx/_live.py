@@ -96,8 +96,30 @@ def _native(name: str, exported: Any, state: dict[str, dict[str, Any]], constant
     try:
         return Program.traced(name, exported, _serialized.ranges(exported), (major, minor), state, constants, source)
     except NotImplementedError as reason:
+        _check_arguments(exported)
         _log.debug("%s is read through PyTorch's serializer: %s", name, reason)
         return Program.live(name, _serialized.document(exported), state, constants, source)
+
+
+def _check_arguments(exported: Any) -> None:
+    """Raises an error for an argument that an operator lacks: PyTorch's serializer would leave it out."""
+    import torch
+
+    for module in exported.graph_module.modules():
+        for node in module.graph.nodes if isinstance(module, torch.fx.GraphModule) else ():
+            if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
+                continue
+            arguments = node.target._schema.arguments
+            names = [argument.name for argument in arguments]
+            surplus = [f"has no argument `{name}`" for name in node.kwargs if name not in names]
+            if len(node.args) > sum(not argument.kwarg_only for argument in arguments):
+                surplus.append(f"is given more arguments than it has: {len(node.args)} of {len(names)}")
+            if surplus:
+                raise InputError(
+                    f"`{node.target.name()}` {surplus[0]}",
+                    place=[f"node `{node.name}`"],
+                    help=f"its arguments are {', '.join(f'`{name}`' for name in names)}",
+                )
 
 
 def _plain(exported: Any) -> Any:

@@ -79,6 +79,8 @@ class Report:
         self.files.append({"path": str(sizes["path"]), "bytes": sizes["bytes"]})
         if sizes["data_path"] is not None:
             self.files.append({"path": str(sizes["data_path"]), "bytes": sizes["data_bytes"]})
+        if sizes["advice"] is not None:
+            self.notes.append(sizes["advice"])
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the report as a dictionary."""

@@ -32,7 +32,7 @@ pub struct Tensor {
 struct Lent {
     address: usize,
     bytes: usize,
-    _owner: Py<PyAny>,
+    owner: Py<PyAny>,
 }
 
 impl Memory for Lent {
@@ -43,6 +43,11 @@ impl Memory for Lent {
         // SAFETY: Python gives the address and size of a tensor's storage on the CPU, which lives as long as its owner; that the
         // storage was not resized since is checked there before each use.
         unsafe { std::slice::from_raw_parts(self.address as *const u8, self.bytes) }
+    }
+
+    /// PyTorch counts what is written to a tensor and its views, unless it was made in inference mode.
+    fn version(&self) -> Option<i64> {
+        Python::attach(|py| self.owner.bind(py).getattr("_version").ok()?.extract().ok())
     }
 }
 
@@ -58,7 +63,7 @@ fn weight(name: String, tensor: Tensor) -> Result<Weight> {
     let dtype = Dtype::from_torch_name(&dtype).ok_or_else(unknown)?;
     let storage = match absent {
         true => Storage::Absent(address as u64),
-        false => Storage::Lent(Arc::new(Lent { address, bytes, _owner: owner })),
+        false => Storage::Lent(Arc::new(Lent { address, bytes, owner })),
     };
     Ok(Weight { name, dtype, sizes, strides, offset, storage })
 }

@@ -166,6 +166,7 @@ pub fn sizes<'py>(py: Python<'py>, path: &Path, written: &Written) -> PyResult<B
     sizes.set_item("bytes", written.model)?;
     sizes.set_item("data_path", written.data.as_ref().map(|(path, _)| path))?;
     sizes.set_item("data_bytes", written.data.as_ref().map(|(_, bytes)| *bytes))?;
+    sizes.set_item("advice", written.advice())?;
     Ok(sizes)
 }
 

@@ -209,3 +209,28 @@ def test_batch_norm_in_training_mode() -> None:
         kept = aten2onnx.export(net, (torch.randn(2, 3, 8, 8),), verify=True, keep_mutations=True)
     assert {"1.running_mean_out", "1.running_var_out"} < {name for name, _ in kept.report.outputs}
     assert torch.equal(before, net[1].running_mean), "exporting must not train"
+
+
+class Saved(torch.nn.Module):
+    def forward(self, x):
+        return x
+
+
+@pytest.mark.parametrize(
+    ("content", "wanted"),
+    [
+        (lambda: torch.nn.Linear(2, 2).state_dict(), ["a state dict of 2 tensors", "load_state_dict(torch.load("]),
+        (lambda: {"net": torch.nn.Linear(2, 2).state_dict(), "epoch": 3}, ["the keys `net`, `epoch`", '["net"])']),
+        (lambda: Saved(), ["an object of the class", "Saved", "weights_only=False"]),
+        (lambda: torch.ones(2), ["it has a tensor"]),
+    ],
+    ids=["state dict", "checkpoint", "module", "tensor"],
+)
+def test_files_of_torch_save_are_answered_with_a_line_of_python(content, wanted, tmp_path):
+    path = tmp_path / "saved.pt"
+    torch.save(content(), path)
+    for call in (aten2onnx.export, lambda path: aten2onnx.inspect(path)):
+        with pytest.raises(aten2onnx.Error) as caught:
+            call(str(path))
+        for text in [*wanted, "torch.export.save"]:
+            assert text in str(caught.value)

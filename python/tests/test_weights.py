@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import aten2onnx
@@ -174,3 +175,29 @@ def test_weights_that_are_nowhere_are_named(tmp_path) -> None:
         aten2onnx.export(empty, (x,), weights=tmp_path)
     with pytest.raises(aten2onnx.InputError, match=r"`weight_names=.\"\": \"other\.\".`|not in the given files"):
         aten2onnx.export(empty, (x,), weights=tmp_path, weight_names={"": "other."})
+
+
+def test_weights_that_another_thread_writes_to_are_an_error(tmp_path) -> None:
+    net = torch.nn.Linear(2000, 4000).eval()
+    program = aten2onnx.export(net, (torch.ones(1, 2000),))
+    program.save(tmp_path / "before.onnx")
+    net.weight.data.add_(1)  # before the next save, which writes what is there then
+    program.save(tmp_path / "after.onnx")
+    assert (tmp_path / "before.onnx").read_bytes() != (tmp_path / "after.onnx").read_bytes()
+    stop = threading.Event()
+
+    def train() -> None:
+        while not stop.is_set():
+            with torch.no_grad():
+                net.weight.add_(1)
+
+    thread = threading.Thread(target=train)
+    thread.start()
+    try:
+        with pytest.raises(aten2onnx.Error, match="`weight` was changed while it was written"):
+            for _ in range(50):
+                program.save(tmp_path / "torn.onnx")
+    finally:
+        stop.set()
+        thread.join()
+    assert {path.name for path in tmp_path.iterdir()} <= {"before.onnx", "after.onnx", "torn.onnx"}

@@ -131,7 +131,10 @@ mod archives {
 
     #[test]
     fn not_an_archive() {
-        assert!(error(b"\x08\x07\x12\x04onnx".to_vec()).starts_with("it is not a zip archive"));
+        assert!(error(b"\x08\x07\x12\x04onnx".to_vec()).starts_with("it is not a zip archive"), "no graph: no model");
+        assert!(error(b"\x08\x07\x3a\x00".to_vec()).starts_with("it is an ONNX model already"));
+        assert!(error(b"\x80\x00\x00\x00\x00\x00\x00\x00{\"w\":".to_vec()).starts_with("it is a safetensors file"));
+        assert!(error(b"version https://git-lfs.github.com/spec/v1\n".to_vec()).contains("Git LFS"));
         assert!(error(b"\x80\x02}q\x00.".to_vec()).starts_with("it is a bare Python pickle"));
         let other = write(&[Entry::new("word/document.xml", "<x/>")]);
         assert_eq!(error(other), "it is a zip archive, but not a torch.export.save file");
@@ -375,6 +378,8 @@ mod weights {
         let eight = [0; 8];
         assert!(with(&[2], &[i64::MAX], 1, &eight).contains("overflow"));
         assert!(with(&[i64::MAX, i64::MAX], &[0, 0], 0, &eight).contains("overflow"));
+        let expanded = with(&[1 << 29], &[0], 0, &eight);
+        assert!(expanded.contains("expand to 2147483648 bytes from the 8 that are there"), "{expanded}");
         assert!(with(&[1 << 40], &[0], 0, &eight).contains("expand to"));
         assert!(with(&[2], &[1], i64::MAX, &eight).contains("overflow"));
     }

@@ -32,6 +32,11 @@ pub enum State {
 }
 
 impl Run {
+    /// Whether the example was run: a look at a few operators leaves out the others, of which nothing is known then.
+    pub fn is_known(&self) -> bool {
+        !self.states.is_empty()
+    }
+
     /// The opsets with the graph of an index.
     pub fn opsets_of(&self, index: usize) -> BTreeSet<u32> {
         self.states.iter().filter(|(_, state)| *state == State::Graph(index)).map(|(opset, _)| *opset).collect()

@@ -90,7 +90,7 @@ pub fn shown(facts: &Facts, name: &str, root: &str) -> Vec<Shown> {
     let show = |(number, (example, run)): (usize, (&Example, &Run))| {
         let key = shape(run);
         let same_as = drawn.get(&key).copied();
-        if same_as.is_none() {
+        if same_as.is_none() && run.is_known() {
             drawn.insert(key, number + 1);
         }
         one(facts, name, root, number + 1, example, run, same_as)
@@ -184,6 +184,9 @@ fn one(
 }
 
 fn summary(run: &Run) -> String {
+    if !run.is_known() {
+        return "not drawn: only other operators were asked for".to_owned();
+    }
     let refused: BTreeSet<u32> =
         run.states.iter().filter(|(_, state)| matches!(state, State::Refused(_))).map(|(opset, _)| *opset).collect();
     match (run.graphs.len(), refused.is_empty()) {

@@ -38,6 +38,8 @@ struct Arm {
     text: String,
     line: usize,
     refuses: bool,
+    /// Whether the examples were run.
+    is_known: bool,
     examples: Vec<usize>,
 }
 
@@ -219,6 +221,7 @@ fn arms(facts: &Facts, name: &str) -> Vec<Arm> {
             text: arm.text.clone(),
             line: checked.sources.line(arm.span),
             refuses: arm.refuses,
+            is_known: examples.iter().all(|(_, run)| run.is_known()),
             examples: reached.map(|(number, _)| number + 1).collect(),
         }
     };

@@ -188,7 +188,33 @@ impl<'t, 'py> Reader<'t, 'py> {
             };
             given.push(named(&parameter.text, argument));
         }
+        self.surplus(scope, schema, &args, &kwargs, &mut given)?;
         Ok(given)
+    }
+
+    /// The arguments that the schema lacks, which the library refuses by their names. Those by position have none.
+    fn surplus(
+        &mut self,
+        scope: &Scope<'py>,
+        schema: &Schema<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: &Bound<'py, PyDict>,
+        given: &mut Vec<NamedArgument<'static>>,
+    ) -> Read<()> {
+        let positional = schema.arguments.iter().filter(|parameter| !parameter.keyword_only).count();
+        for value in args.iter().skip(positional) {
+            given.push(named("", self.argument(scope, &value, None)?));
+        }
+        if kwargs.is_empty() {
+            return Ok(());
+        }
+        for (name, value) in kwargs.iter() {
+            let name = text(&name)?;
+            if !schema.arguments.iter().any(|parameter| parameter.text == name) {
+                given.push(named(&name, self.argument(scope, &value, None)?));
+            }
+        }
+        Ok(())
     }
 
     /// The arguments of a higher-order operator.

@@ -5,15 +5,17 @@
 //! read.
 
 use std::borrow::Cow;
-use std::io::Cursor;
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 use zip::read::{ArchiveOffset, Config};
 use zip::{CompressionMethod, ZipArchive};
 
 use aten2onnx_core::error::{Error, Result};
-use aten2onnx_core::weights::{MappedFile, Storage};
+use aten2onnx_core::foreign::Foreign;
+use aten2onnx_core::weights::{Cursor, MappedFile, Storage};
+use aten2onnx_onnx::read::Source;
 
 /// An open archive.
 #[derive(Debug, Clone)]
@@ -28,7 +30,7 @@ pub struct Archive {
 }
 
 /// The location of an entry.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Entry {
     /// The first byte in the file.
     start: usize,
@@ -37,6 +39,8 @@ struct Entry {
     full_len: u64,
     packing: Packing,
     encrypted: bool,
+    /// The bytes that were read of it.
+    read: OnceLock<Arc<[u8]>>,
 }
 
 /// How an entry is compressed.
@@ -63,9 +67,16 @@ impl Archive {
     }
 
     fn of_range(file: Arc<MappedFile>, start: usize, end: usize, place: String) -> Result<Archive> {
-        let bytes = file.bytes().get(start..end).unwrap_or_default();
-        let (root, entries) = contents(bytes, start)?;
+        if start == end {
+            return Err(Foreign::Empty.error(&file.path.display().to_string(), "", ""));
+        }
+        let (root, entries) = contents(&file, start, end)?;
         Ok(Archive { file, place, root, entries })
+    }
+
+    /// The path of the file.
+    pub fn path(&self) -> &Path {
+        &self.file.path
     }
 
     /// The name of an entry in the directory.
@@ -83,10 +94,14 @@ impl Archive {
         self.entries.keys().map(String::as_str)
     }
 
-    /// The bytes of an entry.
+    /// The bytes of an entry, which are read once: the file may change.
     pub fn bytes(&self, entry: &str) -> Result<&[u8]> {
-        let Entry { start, len, .. } = self.stored(entry)?;
-        Ok(self.file.bytes().get(start..start + len).unwrap_or_default())
+        let found = self.stored(entry)?;
+        if found.read.get().is_none() {
+            let bytes = self.file.read(found.start, found.len).map_err(|error| self.error(entry, error))?;
+            let _ = found.read.set(bytes.into());
+        }
+        Ok(found.read.get().map(|bytes| &**bytes).unwrap_or_default())
     }
 
     /// The bytes of an entry, inflated if it is compressed to at most `limit` bytes.
@@ -101,8 +116,8 @@ impl Archive {
                 Error::unsupported(format!("it inflates to {} bytes; at most {limit} are read", found.full_len));
             return Err(self.error(entry, error));
         };
-        let packed = self.file.bytes().get(found.start..found.start + found.len).unwrap_or_default();
-        match miniz_oxide::inflate::decompress_to_vec_with_limit(packed, full_len) {
+        let packed = self.file.read(found.start, found.len).map_err(|error| self.error(entry, error))?;
+        match miniz_oxide::inflate::decompress_to_vec_with_limit(&packed, full_len) {
             Ok(bytes) if bytes.len() == full_len => Ok(Cow::Owned(bytes)),
             _ => Err(self.error(entry, Error::input("its compressed data is damaged"))),
         }
@@ -119,7 +134,7 @@ impl Archive {
 
     /// An entry as the bytes of a weight.
     pub fn storage(&self, entry: &str) -> Result<Storage> {
-        let Entry { start, len, .. } = self.stored(entry)?;
+        let Entry { start, len, .. } = *self.stored(entry)?;
         Ok(Storage::Mapped { file: Arc::clone(&self.file), start, len })
     }
 
@@ -129,16 +144,16 @@ impl Archive {
         if self.place.is_empty() { error } else { error.at(self.place.clone()) }
     }
 
-    fn found(&self, entry: &str) -> Result<Entry> {
+    fn found(&self, entry: &str) -> Result<&Entry> {
         let found = self.entries.get(entry);
         let found = found.ok_or_else(|| self.error(entry, Error::input("the archive does not have this entry")))?;
         if found.encrypted {
             return Err(self.error(entry, Error::input("it is encrypted, which is not supported")));
         }
-        Ok(*found)
+        Ok(found)
     }
 
-    fn stored(&self, entry: &str) -> Result<Entry> {
+    fn stored(&self, entry: &str) -> Result<&Entry> {
         let found = self.found(entry)?;
         if found.packing != Packing::Stored {
             let error = Error::input("it is compressed, which torch never does with data: the archive was repacked");
@@ -149,21 +164,20 @@ impl Archive {
     }
 }
 
-/// The root folder and the entries of the archive in `bytes`, which starts at offset `start` of its file.
-fn contents(bytes: &[u8], start: usize) -> Result<(String, FxHashMap<String, Entry>)> {
-    if bytes.is_empty() {
-        return Err(Error::input("it is empty"));
-    }
+/// The root folder and the entries of the archive in a range of a file.
+fn contents(file: &Arc<MappedFile>, start: usize, end: usize) -> Result<(String, FxHashMap<String, Entry>)> {
+    let range = Cursor::new(file, start, end.saturating_sub(start));
+    let size = range.left();
     // Without searching for a shifted start, the cost is linear in the size of the directory.
     let config = Config { archive_offset: ArchiveOffset::Known(0) };
-    let zip = ZipArchive::with_config(config, Cursor::new(bytes)).and_then(|mut zip| {
+    let zip = ZipArchive::with_config(config, range).and_then(|mut zip| {
         zip.validate_header_consistency()?;
         Ok(zip)
     });
-    let mut zip = zip.map_err(|error| not_an_archive(bytes, &error))?;
+    let mut zip = zip.map_err(|error| not_an_archive(file, start, end, &error))?;
     let mut found = Vec::with_capacity(zip.len());
     for index in 0..zip.len() {
-        let entry = zip.by_index_raw(index).map_err(|error| not_an_archive(bytes, &error))?;
+        let entry = zip.by_index_raw(index).map_err(|error| not_an_archive(file, start, end, &error))?;
         let name = std::str::from_utf8(entry.name_raw())
             .map_err(|_| Error::input(format!("the name of entry {index} is not UTF-8")))?;
         check_name(name)?;
@@ -174,7 +188,7 @@ fn contents(bytes: &[u8], start: usize) -> Result<(String, FxHashMap<String, Ent
         let range = entry.data_start().zip(Some(entry.compressed_size())).and_then(|(from, len)| {
             let from = usize::try_from(from).ok()?;
             let len = usize::try_from(len).ok()?;
-            (from.checked_add(len)? <= bytes.len()).then_some((from, len))
+            (from.checked_add(len)? <= size).then_some((from, len))
         });
         let (from, len) = range.ok_or_else(|| in_entry("it exceeds the end of the file"))?;
         let packing = packing(entry.compression());
@@ -182,7 +196,10 @@ fn contents(bytes: &[u8], start: usize) -> Result<(String, FxHashMap<String, Ent
             return Err(in_entry("it is not compressed, but its sizes differ"));
         }
         let (full_len, encrypted) = (entry.size(), entry.encrypted());
-        found.push((name.to_owned(), Entry { start: start + from, len, full_len, packing, encrypted }));
+        found.push((
+            name.to_owned(),
+            Entry { start: start + from, len, full_len, packing, encrypted, read: OnceLock::new() },
+        ));
     }
     let root = root_folder(&found);
     let entries = found.into_iter().filter_map(|(name, entry)| Some((name.strip_prefix(&root)?.to_owned(), entry)));
@@ -222,14 +239,25 @@ fn check_name(name: &str) -> Result<()> {
     Err(Error::input(format!("the name {name:?} of an entry {bad}")))
 }
 
-fn not_an_archive(bytes: &[u8], error: &zip::result::ZipError) -> Error {
-    if bytes.starts_with(b"PK") {
-        let message = format!("the archive is damaged or incomplete: {error}");
-        return Error::input(message).help("copy or download the file again; its end may be missing");
+fn not_an_archive(file: &Arc<MappedFile>, start: usize, end: usize, error: &zip::result::ZipError) -> Error {
+    match Foreign::of_part(file, start, end) {
+        Foreign::Zip => Error::input(format!("the archive is damaged or incomplete: {error}"))
+            .help("copy or download the file again; its end may be missing"),
+        kind => no_archive(file, kind),
     }
-    let message = match bytes {
-        [0x80, ..] => "it is a bare Python pickle (an old torch.save file), not an archive",
-        _ => "it is not a zip archive like files of torch.export.save",
-    };
-    Error::input(message).help("save the model with `torch.export.save(torch.export.export(..), \"model.pt2\")`")
+}
+
+/// The error for a file of a kind that is no archive, or for a part of an archive.
+fn no_archive(file: &Arc<MappedFile>, kind: Foreign) -> Error {
+    let path = file.path.display().to_string();
+    if kind == Foreign::Unknown && Source::of(Arc::clone(file)).is_ok() {
+        return Error::input("it is an ONNX model already, not a program of PyTorch").help(format!(
+            "`aten2onnx convert {path} -o other.onnx --opset 13` converts it to another opset, and `aten2onnx inspect {path}` shows what it has"
+        ));
+    }
+    kind.error(
+        &path,
+        "a zip archive like files of torch.export.save",
+        "save the model with `torch.export.save(torch.export.export(model.eval(), (x,)), \"model.pt2\")`; weights beside a model are read through the model",
+    )
 }

@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::export;
 use super::mappings::Mappings;
 use super::report::{self, Stop};
+use aten2onnx_archive::wrong;
 use aten2onnx_convert::convert;
 use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_onnx::{ExternalData, read::Source};
@@ -65,7 +66,7 @@ pub fn run(args: &Args, build: &Rules) -> Result<(), Stop> {
 
 fn read(path: &Path) -> Result<Source> {
     if !export::is_stream(path) {
-        return Source::open(path);
+        return Source::open(path).map_err(|error| wrong::no_model(path, error));
     }
     let mut bytes = Vec::new();
     io::stdin().lock().read_to_end(&mut bytes).map_err(|error| Error::new(Kind::Io, error.to_string()).at("stdin"))?;

@@ -11,6 +11,8 @@ use super::export_many;
 use super::mappings::Mappings;
 use super::report::{self, Stop, stopped};
 use super::text;
+use aten2onnx_archive::form::Form;
+use aten2onnx_archive::zip::Archive;
 use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_core::weights::MappedFile;
 use aten2onnx_export::adapters::{self, Values};
@@ -78,10 +80,14 @@ pub fn run(args: &Args, build: &Rules) -> Result<(), Stop> {
     let input = match args.files.as_slice() {
         [input] if !args.all && args.merge.is_none() => input,
         _ if args.report.is_some() => return Err(Error::unsupported("`--report` is for one model").into()),
+        _ if !args.adapter.is_empty() => return Err(Error::unsupported("`--adapter` is for one model").into()),
         _ => return export_many::run(args, build, start),
     };
     let output = output(args, input)?;
     let options = options(args, build)?;
+    if !args.options.source.inputs.is_empty() && !is_stream(input) {
+        refuse_inputs(input)?;
+    }
     let program = frontend::read_file(open(input)?, &options.source, &options.output.rules)?;
     let exported = match &args.report {
         Some(path) => with_page(program, &options, path)?,
@@ -130,6 +136,21 @@ pub(super) fn handle_signals() {
     });
 }
 
+/// Refuses descriptions of inputs for a program that records them. Python passes the arguments of a call for any file.
+fn refuse_inputs(path: &Path) -> Result<()> {
+    let archive = Archive::of_file(open(path)?);
+    match archive.as_ref().map(Form::of) {
+        Ok(Form::Pt2 | Form::FlatPt2) => {
+            let message =
+                "`--input` describes inputs of a TorchScript file, and a program of torch.export records its inputs";
+            Err(Error::unsupported(message)
+                .at(path.display().to_string())
+                .help("omit `--input`; `--dim` names and fixes sizes"))
+        }
+        _ => Ok(()),
+    }
+}
+
 pub(super) fn options(args: &Args, build: &Rules) -> Result<Options> {
     let mut options = args.options.clone();
     options.output.rules = args.mappings.over(build)?;
@@ -168,7 +189,9 @@ fn output(args: &Args, input: &Path) -> Result<PathBuf> {
 /// Opens a file, or reads stdin.
 pub fn open(path: &Path) -> Result<Arc<MappedFile>> {
     if !is_stream(path) {
-        return MappedFile::open(path);
+        let explained =
+            |error| aten2onnx_archive::wrong::unopened(path, aten2onnx_onnx::read::with_pieces(error, path));
+        return MappedFile::open(path).map_err(explained);
     }
     let mut bytes = Vec::new();
     io::stdin().lock().read_to_end(&mut bytes).map_err(|error| Error::from(error).at("stdin"))?;
@@ -195,7 +218,9 @@ pub(super) fn written(output: &Path, quiet: bool, write: &mut Writing<'_>) -> Re
     if !is_stream(output) {
         let written = write(None, &mut progress);
         bar.finish_and_clear();
-        return Ok(written?);
+        let written = written?;
+        note_pieces(&written, quiet);
+        return Ok(written);
     }
     if io::stdout().is_terminal() {
         let error = Error::new(Kind::Io, "a model cannot be written to a terminal");
@@ -207,6 +232,13 @@ pub(super) fn written(output: &Path, quiet: bool, write: &mut Writing<'_>) -> Re
     match out.error {
         Some(error) => Err(stopped(error)),
         None => Ok(written?),
+    }
+}
+
+/// Tells of an earlier save of the same files that was interrupted.
+pub(super) fn note_pieces(written: &Written, quiet: bool) {
+    if let Some(advice) = written.advice().filter(|_| !quiet) {
+        report::note(&advice);
     }
 }
 

@@ -78,6 +78,7 @@ fn apart(args: &Args, models: &[Named], folder: &Path, start: Instant) -> Result
     if args.quiet {
         return Ok(());
     }
+    all.iter().for_each(|written| export::note_pieces(written, args.quiet));
     let data = all.iter().find_map(|written| written.data.clone());
     for (model, mut written) in models.iter().zip(all) {
         written.data = None;

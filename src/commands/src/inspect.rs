@@ -7,6 +7,7 @@ use super::report::{self, Stop};
 use super::{export, text};
 use aten2onnx_convert::Source;
 use aten2onnx_core::error::Result;
+use aten2onnx_core::weights::Links;
 use aten2onnx_export::inspect::{self, Aim, Inspection, Operator, Port, Reason, Verdict, Weights};
 use aten2onnx_export::inspect_onnx::{inspect_onnx, is_onnx};
 use aten2onnx_export::quantized::{Quantized, Stored};
@@ -48,6 +49,9 @@ pub struct Args {
     /// Show what is replaced for a runtime, such as `tract`, or what is impossible there
     #[arg(long, value_name = "NAME", value_parser = aten2onnx_options::find_target)]
     target: Option<&'static Target>,
+    /// Read external data of an ONNX model also through symbolic links that lead out of its folder, as in a cache of Hugging Face
+    #[arg(long)]
+    follow_links: bool,
     #[command(flatten)]
     source: aten2onnx_options::SourceOptions,
     #[command(flatten)]
@@ -66,7 +70,7 @@ pub fn run(args: &Args, build: &Rules) -> Result<(), Stop> {
     let file = export::open(&args.input)?;
     let aim = Aim { opset: args.opset, target: args.target };
     let model = match is_onnx(&file) {
-        true => Model::Onnx(Box::new(Source::of(file)?)),
+        true => Model::Onnx(Box::new(Source::of(file)?.with_links(Links::of(args.follow_links)))),
         false => Model::Program(Box::new(frontend::contents(file, &args.source, &rules)?)),
     };
     if let Some(path) = &args.html {

@@ -6,6 +6,8 @@ use std::time::Instant;
 use super::export;
 use super::report::{self, Stop};
 use super::text;
+use aten2onnx_archive::wrong;
+use aten2onnx_core::weights::Links;
 use aten2onnx_onnx::{ExternalData, pack};
 
 const EXAMPLES: &str = "\
@@ -29,6 +31,9 @@ pub struct Args {
     /// Where weights are stored
     #[arg(long, value_enum, value_name = "WHERE", default_value_t = ExternalData::Auto)]
     external_data: ExternalData,
+    /// Read external data also through symbolic links that lead out of the model's folder, as in a cache of Hugging Face
+    #[arg(long)]
+    follow_links: bool,
     /// Print only errors
     #[arg(short, long)]
     quiet: bool,
@@ -39,7 +44,8 @@ pub fn run(args: &Args) -> Result<(), Stop> {
     export::handle_signals();
     let start = Instant::now();
     let output = args.output.as_ref().unwrap_or(&args.input);
-    let model = pack::open(&args.input)?;
+    let model = pack::open(&args.input, Links::of(args.follow_links));
+    let model = model.map_err(|error| wrong::no_model(&args.input, error))?;
     let written = export::written(output, args.quiet, &mut |out, progress| match out {
         Some(out) => aten2onnx_onnx::write_to(&model, out, progress),
         None => aten2onnx_onnx::write_file(&model, output, args.external_data, &[], progress),

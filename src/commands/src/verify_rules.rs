@@ -152,6 +152,12 @@ fn wanted(args: &Args, set: &MappingFiles, earlier: &Report) -> Result<Vec<Strin
         return Ok(own.into_iter().filter(|name| !earlier.rows.contains_key(name)).collect());
     }
     if let Some(missing) = args.wanted.iter().find(|name| !own.contains(name)) {
+        if std::path::Path::new(missing).exists() {
+            let text = format!("`{missing}` is a file, and `verify` checks rules: the operators that it is given");
+            return Err(Error::unsupported(text).help(
+                "to compare a model with PyTorch, export it in Python: `aten2onnx.export(model, (x,), \"model.onnx\", verify=True)`",
+            ));
+        }
         let error = Error::unsupported(format!("there is no rule for `{missing}`"));
         let help =
             "name overloads, such as `aten::add.Tensor`, which `aten2onnx ops` lists, or operators, such as `Gelu`";

@@ -3,12 +3,13 @@
 use prost::Message;
 
 use super::graph::Conversion;
+use super::own::own_attribute;
 use super::tensors::Tensor;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::weights::Payload;
 use aten2onnx_onnx::graph::intern;
 use aten2onnx_onnx::graph::{Attr, Constant, Value};
-use aten2onnx_onnx::proto::{AttributeProto, attribute_proto::AttributeType, tensor_proto::DataLocation};
+use aten2onnx_onnx::proto::{AttributeProto, attribute_proto::AttributeType};
 use aten2onnx_onnx::schema::Version;
 
 impl Conversion<'_> {
@@ -66,16 +67,10 @@ impl Conversion<'_> {
         })
     }
 
-    /// The attribute with all elements of its tensors inside, where external ones would be looked for in the folder of the result.
+    /// The attribute with all elements of its tensors inside.
     fn embedded(&mut self, proto: &AttributeProto) -> Result<AttributeProto> {
         let mut proto = proto.clone();
-        let sparse = proto.sparse_tensor.iter_mut().chain(&mut proto.sparse_tensors);
-        let sparse = sparse.flat_map(|sparse| sparse.values.iter_mut().chain(&mut sparse.indices));
-        for tensor in proto.tensors.iter_mut().chain(sparse) {
-            if tensor.data_location() == DataLocation::External {
-                self.tensors.embed(tensor)?;
-            }
-        }
+        own_attribute(&mut proto, &mut self.tensors)?;
         Ok(proto)
     }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::dims::Sizes;
 use super::graph::Conversion;
+use super::own::own_nodes;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::Result;
 use aten2onnx_onnx::Exported;
@@ -25,7 +26,7 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Exporte
         defaults,
         mut names,
         functions,
-        tensors,
+        mut tensors,
         weight_inputs,
         texts,
         types,
@@ -51,7 +52,8 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Exporte
     };
     let mut result = aten2onnx_onnx::model::build(&graph, &named)?;
     name_defaults(&mut result, &graph, &defaults);
-    let kept: Vec<_> = functions.kept(model).cloned().collect();
+    let mut kept: Vec<_> = functions.kept(model).cloned().collect();
+    kept.iter_mut().try_for_each(|function| own_nodes(&mut function.node, &mut tensors))?;
     restore_graph(&mut result, source, &weight_inputs, &types.sizes);
     restore_model(&mut result.proto, model, &graph, target_opset);
     result.proto.functions = kept;

@@ -11,7 +11,7 @@ use super::types::Types;
 use super::{ConvertOptions, finish, functions};
 use aten2onnx_builder::{Builder, Known};
 use aten2onnx_core::error::{Error, Result};
-use aten2onnx_core::weights::Weight;
+use aten2onnx_core::weights::{Links, Weight};
 use aten2onnx_onnx::Exported;
 use aten2onnx_onnx::facts::NEWEST_FORM;
 use aten2onnx_onnx::graph::{Attr, Body, Type, Value};
@@ -72,7 +72,7 @@ pub fn convert(source: &Source, options: &ConvertOptions, target_opset: u32) -> 
         model,
         opset,
         target_opset,
-        tensors: Tensors::new(source),
+        tensors: Tensors::new(source, if options.follow_links { Links::Follow } else { source.links }),
         types: Types::new(Sizes::of(graph, &options.dims)?),
         scopes: Scopes::default(),
         names: Names::default(),

@@ -6,7 +6,8 @@
 //! constant with axes that became an attribute). Weights are not copied before writing.
 //!
 //! `tensors`, `types` and `attributes` read messages; `scope` resolves names; `graph`, `node`, `loops` and `functions`
-//! traverse the model; `finish` restores names, texts and metadata.
+//! traverse the model; `finish` restores names, texts and metadata;
+//! `own` copies what is kept as it was.
 
 mod attributes;
 mod dims;
@@ -15,6 +16,7 @@ mod functions;
 mod graph;
 mod loops;
 mod node;
+mod own;
 mod report;
 mod scope;
 mod tensors;

@@ -4,12 +4,12 @@
 //! integers of other typed fields are decoded.
 
 use std::collections::HashMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use aten2onnx_core::dtype::Dtype;
-use aten2onnx_core::error::{Error, Kind, Result};
-use aten2onnx_core::weights::{MappedFile, Memory, Storage, Weight};
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_core::weights::{Demand, Links, MappedFile, Memory, Storage, Weight};
 use aten2onnx_onnx::graph::{Constant, Data};
 use aten2onnx_onnx::proto::{SparseTensorProto, TensorProto, tensor_proto::DataLocation};
 use aten2onnx_onnx::read::Source;
@@ -34,6 +34,9 @@ pub enum Tensor {
 #[derive(Debug)]
 pub struct Tensors<'a> {
     source: &'a Source,
+    /// Which files the external data may be in.
+    links: Links,
+    demand: Demand,
     /// Files of external data, by location.
     files: HashMap<String, Arc<MappedFile>>,
     /// Whether any tensor had external data.
@@ -42,8 +45,10 @@ pub struct Tensors<'a> {
 
 impl<'a> Tensors<'a> {
     /// A reader for the tensors of a model.
-    pub fn new(source: &'a Source) -> Tensors<'a> {
-        Tensors { source, files: HashMap::new(), external: false }
+    pub fn new(source: &'a Source, links: Links) -> Tensors<'a> {
+        let mut demand = Demand::copied();
+        demand.add_source(source.file.bytes().as_ptr() as usize, source.file.bytes().len() as u64);
+        Tensors { source, links, demand, files: HashMap::new(), external: false }
     }
 
     /// The tensor.
@@ -59,7 +64,7 @@ impl<'a> Tensors<'a> {
             return Err(Error::input(format!("{dtype}{sizes:?} takes {needed} bytes, but has {given}")));
         }
         if count <= MAX_CONSTANT {
-            return Ok(Tensor::Constant(Constant::new(dtype, sizes, storage.bytes())));
+            return Ok(Tensor::Constant(Constant::new(dtype, sizes, &*storage.read()?)));
         }
         let strides = strides(&sizes);
         let weight = Weight { name: proto.name().to_owned(), dtype, sizes, strides, offset: 0, storage };
@@ -67,13 +72,27 @@ impl<'a> Tensors<'a> {
         Ok(Tensor::Weight(Arc::new(weight)))
     }
 
+    /// Counts bytes that are copied into the result, of tensors that may be the same ones.
+    fn want(&mut self, len: usize) -> Result<()> {
+        self.demand.want(len as u64)
+    }
+
     /// Puts the elements of external data inside a tensor.
     pub fn embed(&mut self, proto: &mut TensorProto) -> Result<()> {
         let storage = self.external(proto)?;
-        proto.raw_data = Some(storage.bytes().to_vec().into());
+        self.want(storage.bytes().len())?;
+        proto.raw_data = Some(storage.read()?.into_owned().into());
         proto.external_data.clear();
         proto.data_location = None;
         Ok(())
+    }
+
+    /// A copy of bytes that are in the source's file.
+    pub fn owned(&self, bytes: &Bytes) -> Result<Bytes> {
+        match self.source.position(bytes) {
+            Some(start) => Ok(self.source.file.read(start, bytes.len())?.into_owned().into()),
+            None => Ok(bytes.clone()),
+        }
     }
 
     fn storage(&mut self, proto: &TensorProto, dtype: Dtype, count: usize) -> Result<Storage> {
@@ -88,12 +107,17 @@ impl<'a> Tensors<'a> {
             ([], _) if count > 0 => Err(Error::input("it has no data")),
             // Fixed-width elements are in the file as in raw data.
             ([one], None) => Ok(self.stored(one)),
-            (parts, None) => Ok(Storage::Owned(parts.concat().into())),
+            (parts, None) => Ok(Storage::Owned(self.all_owned(parts)?.concat().into())),
             (parts, Some(width)) => {
-                let bytes = decoded(parts, width).ok_or_else(|| Error::input(format!("its `{field}` is damaged")))?;
+                let bytes = decoded(&self.all_owned(parts)?, width)
+                    .ok_or_else(|| Error::input(format!("its `{field}` is damaged")))?;
                 Ok(Storage::Lent(Arc::new(Decoded(bytes))))
             }
         }
+    }
+
+    fn all_owned(&self, parts: &[Bytes]) -> Result<Vec<Bytes>> {
+        parts.iter().map(|bytes| self.owned(bytes)).collect()
     }
 
     fn stored(&self, bytes: &Bytes) -> Storage {
@@ -131,25 +155,12 @@ impl<'a> Tensors<'a> {
         if let Some(file) = self.files.get(location) {
             return Ok(Arc::clone(file));
         }
-        let path = Path::new(location);
-        let is_inside = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-        if !is_inside || location.is_empty() {
-            return Err(Error::input(format!("its external data is outside of the model's folder: `{location}`")));
-        }
         let folder = self.source.file.path.parent().unwrap_or(Path::new(""));
-        let file = match MappedFile::open(&folder.join(path)) {
-            Ok(file) => file,
-            // An empty file cannot be mapped, but is valid for empty tensors.
-            Err(_) if folder.join(path).metadata().is_ok_and(|m| m.is_file() && m.len() == 0) => {
-                MappedFile::from_bytes(PathBuf::from(location), Vec::new())
-            }
-            Err(error) if error.kind == Kind::Io => {
-                return Err(
-                    error.help("external data must be at the location given in the model, relative to the model")
-                );
-            }
-            Err(error) => return Err(error),
-        };
+        let file = MappedFile::open_below(folder, location, self.links).map_err(|error| match error.help {
+            None => error.help("external data must be at the location given in the model, relative to the model"),
+            Some(_) => error,
+        })?;
+        self.demand.add_source(file.bytes().as_ptr() as usize, file.bytes().len() as u64);
         self.files.insert(location.to_owned(), Arc::clone(&file));
         Ok(file)
     }
@@ -163,8 +174,10 @@ impl<'a> Tensors<'a> {
             bits @ 8.. => (bits / 8) as usize,
             _ => return Err(Error::unsupported(format!("sparse tensors of {dtype} are not supported"))),
         };
+        self.want(len)?;
         let values = self.storage(values, dtype, count)?;
-        let values = values.bytes().chunks_exact(width);
+        let values = values.read()?;
+        let values = values.chunks_exact(width);
         let mut bytes = vec![0u8; len];
         let places = self.places(proto, values.len())?;
         for (place, value) in places.into_iter().zip(values) {
@@ -205,7 +218,7 @@ impl<'a> Tensors<'a> {
             return Err(Error::input("the numbers of indices and values of a sparse tensor differ"));
         }
         let storage = self.storage(indices, dtype, total)?;
-        let indices: Vec<i64> = storage.bytes().as_chunks::<8>().0.iter().map(|b| i64::from_le_bytes(*b)).collect();
+        let indices: Vec<i64> = storage.read()?.as_chunks::<8>().0.iter().map(|b| i64::from_le_bytes(*b)).collect();
         if sizes.len() == 1 {
             return Ok(indices);
         }

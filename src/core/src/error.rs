@@ -112,6 +112,13 @@ impl Error {
         self
     }
 
+    /// The same without its location, which the caller knows.
+    #[must_use]
+    pub fn without_place(mut self) -> Self {
+        self.place.clear();
+        self
+    }
+
     /// The same with another message.
     #[must_use]
     pub fn with_message(mut self, message: impl Into<String>) -> Self {

@@ -7,9 +7,11 @@
 //! |---|---|---|
 //! | values | `axes`, `dtype`, `error`, `sym` | axes, element types, errors with their location, symbolic integers |
 //! | weights | `weights` | tensors in mapped files, and their bytes |
+//! | files | `foreign` | files of other kinds |
 
 pub mod axes;
 pub mod dtype;
 pub mod error;
+pub mod foreign;
 pub mod sym;
 pub mod weights;

@@ -16,7 +16,8 @@ use aten2onnx_rules::Rules;
 /// Whether a file is an ONNX model: by its name, or else because it starts like one.
 pub fn is_onnx(file: &MappedFile) -> bool {
     // The first field of a model is its IR version.
-    file.path.extension().is_some_and(|extension| extension == "onnx") || file.bytes().first() == Some(&0x08)
+    file.path.extension().is_some_and(|extension| extension == "onnx")
+        || file.read(0, file.size().min(1)).is_ok_and(|first| first.first() == Some(&0x08))
 }
 
 /// Inspects a model. Also returns its graph, at the opset of the model if that is supported.

@@ -13,7 +13,7 @@ pub mod quantized;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use aten2onnx_core::error::{Error, Kind, Result};
+use aten2onnx_core::error::{Kind, Result};
 use aten2onnx_onnx::{Exported, Functions, ModelOptions, Summary};
 
 use aten2onnx_options::Options;

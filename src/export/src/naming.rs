@@ -86,10 +86,33 @@ pub(super) fn names(graph: &Graph, inputs: &[Rename], outputs: &[Rename]) -> Res
                 Some(old) => find(graph, values, old).ok_or_else(|| no_such(graph, values, what, old))?,
                 None => *next.next().ok_or_else(|| too_many(what, values.len()))?,
             };
-            names.insert(value, choice.new.clone());
+            if let Some(before) = names.insert(value, choice.new.clone()) {
+                let old = graph.name(value);
+                return Err(Error::unsupported(format!(
+                    "two names are given for the {what} `{old}`: `{before}` and `{}`",
+                    choice.new
+                ))
+                .help(
+                    "a name alone is for the next in order, counted from the first: write `OLD=NEW` for all of them",
+                ));
+            }
         }
     }
+    check_unique(graph, &names)?;
     Ok(names)
+}
+
+/// Checks that no two inputs or outputs have the same name now.
+fn check_unique(graph: &Graph, names: &HashMap<Value, String>) -> Result<()> {
+    let mut known: HashMap<&str, Value> = HashMap::new();
+    for value in graph.body.inputs.iter().chain(&graph.body.outputs) {
+        let name = names.get(value).map_or(graph.name(*value), String::as_str);
+        if known.insert(name, *value).is_some_and(|before| before != *value) && names.values().any(|new| new == name) {
+            return Err(Error::unsupported(format!("one name is given to two inputs or outputs: `{name}`"))
+                .help("names of inputs and outputs are unique in a model"));
+        }
+    }
+    Ok(())
 }
 
 fn find(graph: &Graph, values: &[Value], name: &str) -> Option<Value> {
@@ -154,6 +177,13 @@ mod tests {
         assert_eq!(named(&["a", "b"]).unwrap(), wanted);
         assert_eq!(named(&["y=b", "x=a"]).unwrap(), wanted);
         assert_eq!(named(&["a", "b", "c"]).unwrap_err().message, "more names than inputs: the model has 2");
+        for twice in [&["a", "x=b"][..], &["x=a", "x=b"], &["x=a", "b"]] {
+            assert!(named(twice).unwrap_err().message.starts_with("two names are given for the input `x`"));
+        }
+        for same in [&["a", "a"][..], &["x=y"], &["y=x"]] {
+            assert!(named(same).unwrap_err().message.starts_with("one name is given to two"), "{same:?}");
+        }
+        assert!(named(&["x=y", "y=x"]).is_ok());
         assert_eq!(named(&["z=a"]).unwrap_err().help.clone().unwrap(), "the model has `x`, `y`");
     }
 }

@@ -9,6 +9,7 @@ use super::symexpr::Expressions;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
+use aten2onnx_program::arguments;
 use aten2onnx_program::{
     Arg, FloatArg, Graph, Input, InputKind, IntArg, ModuleCall, Node, NodeOutput, Output, OutputKind, SymNumber,
     TensorMeta,
@@ -280,6 +281,11 @@ fn without_token(target: String, args: &mut Vec<(String, Arg)>, outputs: &mut Ve
     let operator = operator.clone();
     args.drain(..2);
     outputs.remove(0);
+    // Arguments by position have no names there.
+    let names = arguments::parameters(&operator).unwrap_or_default();
+    for ((given, _), name) in args.iter_mut().zip(names).filter(|((given, _), _)| given.is_empty()) {
+        name.clone_into(given);
+    }
     operator
 }
 

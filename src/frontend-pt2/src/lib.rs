@@ -21,7 +21,9 @@ use std::sync::Arc;
 
 use payload::{Payloads, Weights};
 
+pub use aten2onnx_archive::form::Form;
 use aten2onnx_archive::safetensors::Elsewhere;
+use aten2onnx_archive::wrong;
 use aten2onnx_archive::zip::Archive;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::weights::{MappedFile, Weight};
@@ -84,38 +86,6 @@ fn named(name: &str, program: Result<Program>) -> Result<Program> {
     Ok(Program { source: name.to_owned(), ..program })
 }
 
-/// The kind of an archive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    /// `torch.export.save` of torch 2.8 and later.
-    Pt2,
-    /// `torch.export.save` of torch 2.7 and older.
-    FlatPt2,
-    /// `torch.jit.save`.
-    TorchScript,
-    /// `torch.save`.
-    Saved,
-    /// None of these.
-    Unknown,
-}
-
-impl Form {
-    /// Determines the kind by the entries.
-    pub fn of(archive: &Archive) -> Form {
-        if archive.contains("archive_format") || archive.names().any(|name| name.starts_with("models/")) {
-            Form::Pt2
-        } else if archive.contains("serialized_exported_program.json") {
-            Form::FlatPt2
-        } else if !archive.contains("data.pkl") {
-            Form::Unknown
-        } else if archive.names().any(|name| name.starts_with("code/")) {
-            Form::TorchScript
-        } else {
-            Form::Saved
-        }
-    }
-}
-
 fn of_model(model: Option<&str>) -> SourceOptions {
     let mut options = SourceOptions::default();
     options.model = model.map(str::to_owned);
@@ -140,10 +110,8 @@ pub fn read_archive(archive: &Archive, options: &SourceOptions) -> Result<Progra
         Form::Pt2 => packaged(archive, options),
         Form::FlatPt2 => flat(archive, options),
         Form::TorchScript => Err(Error::input("it is a TorchScript file, not a torch.export file").help(help)),
-        Form::Saved => {
-            Err(Error::input("it is a torch.save file, which contains weights or objects but no graph").help(help))
-        }
-        Form::Unknown => Err(Error::input("it is a zip archive, but not a torch.export.save file").help(help)),
+        Form::Saved => Err(wrong::saved(archive)),
+        Form::Unknown => Err(wrong::other_archive()),
     }
 }
 

@@ -6,8 +6,8 @@ use super::graph::{GraphReader, split};
 use super::payload::{Wanted, Weights};
 use super::schema::{self, Argument, ConstantValue, ExportedProgram, InputSpec, OutputSpec, VersionOnly, parse};
 use aten2onnx_core::error::{Error, Result};
-use aten2onnx_program::validate;
 use aten2onnx_program::{Arg, Input, InputKind, Output, OutputKind, Program};
+use aten2onnx_program::{arguments, validate};
 
 /// The schema version that this reader was written for.
 const SCHEMA: (i64, i64) = (8, 20);
@@ -75,6 +75,7 @@ fn convert(exported: ExportedProgram<'_>, weights: Weights<'_>) -> Result<Progra
     program.hints = reader.hints;
     program.calls = reader.calls;
     validate::names(&program).map_err(in_graph)?;
+    arguments::check(&program).map_err(in_graph)?;
     Ok(program)
 }
 

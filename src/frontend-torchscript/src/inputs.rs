@@ -15,7 +15,7 @@ use aten2onnx_archive::saved;
 use aten2onnx_archive::zip::Archive;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
-use aten2onnx_options::{Literal, Size, SourceOptions, Spec};
+use aten2onnx_options::{DynamicSize, Literal, Size, SourceOptions, Spec};
 use aten2onnx_program::{Input, TensorMeta};
 
 /// The deepest nesting of a description.
@@ -164,6 +164,7 @@ pub fn specs(
     for (param, spec) in params.iter().zip(recorded) {
         found.push((param.name.to_string(), spec));
     }
+    let mut described: Vec<String> = Vec::new();
     for given in &options.inputs {
         // A number is a position.
         let position = given.name.parse::<usize>().ok().and_then(|at| params.get(at));
@@ -172,10 +173,21 @@ pub fn specs(
             let error = Error::unsupported(format!("the method has no input `{}`", given.name));
             return Err(error.help(format!("it is {}", signature(function))));
         }
+        if described.contains(&name) {
+            return Err(Error::unsupported(format!("the input `{name}` is described twice"))
+                .help("describe it once, by its name or position"));
+        }
+        described.push(name.clone());
         found.retain(|(known, _)| *known != name);
         found.push((name, given.spec.clone()));
     }
-    for dynamic in &options.dynamic {
+    for (index, dynamic) in options.dynamic.iter().enumerate() {
+        let same = |other: &&DynamicSize| (&other.path, other.axis) == (&dynamic.path, dynamic.axis);
+        if let Some(other) = options.dynamic.iter().take(index).find(same).filter(|other| other.name != dynamic.name) {
+            let (place, axis) = (dynamic.path.join("."), dynamic.axis);
+            let names = format!("`{}` and `{}`", other.name, dynamic.name);
+            return Err(Error::unsupported(format!("two names are given for the size `{place}.{axis}`: {names}")));
+        }
         let (first, rest) = dynamic.path.split_first().ok_or_else(|| Error::internal("an empty path"))?;
         let spec = found.iter_mut().find(|(name, _)| name == first).map(|(_, spec)| spec);
         if !spec.is_some_and(|spec| spec.name_size(rest, dynamic.axis, &dynamic.name)) {

@@ -19,7 +19,8 @@ use torchscript::about::About;
 
 /// Reads the program of a `.pt2` file or of a TorchScript archive, for which the options describe inputs.
 pub fn read(path: &Path, options: &SourceOptions, rules: &Rules) -> Result<Program> {
-    read_file(MappedFile::open(path)?, options, rules)
+    let file = MappedFile::open(path).map_err(|error| aten2onnx_archive::wrong::unopened(path, error))?;
+    read_file(file, options, rules)
 }
 
 /// The same of a file in memory; `path` is used in messages.
@@ -71,7 +72,7 @@ pub fn read_file(file: Arc<MappedFile>, options: &SourceOptions, rules: &Rules) 
 }
 
 fn archive(file: Arc<MappedFile>) -> Result<Archive> {
-    refuse_by_name(file.bytes())?;
+    refuse_by_name(&file.read(0, file.size().min(8))?)?;
     Archive::of_file(file)
 }
 
@@ -81,8 +82,30 @@ fn read_archive(archive: &Archive, options: &SourceOptions, rules: &Rules) -> Re
             Err(Error::unsupported("a TorchScript file has its own weights")
                 .help("omit `--weights`, which is for packages of torch.export"))
         }
+        Form::TorchScript if options.model.is_some() => Err(Error::unsupported("a TorchScript file has one program")
+            .help("omit `--model`, which is for packages of torch.export")),
         Form::TorchScript => torchscript::read(archive, options, rules),
+        Form::Pt2 | Form::FlatPt2 => {
+            refuse_script_options(options)?;
+            pt2::read_archive(archive, options)
+        }
         _ => pt2::read_archive(archive, options),
+    }
+}
+
+/// Refuses options that say of a TorchScript file what a program of torch.export records.
+fn refuse_script_options(options: &SourceOptions) -> Result<()> {
+    let given = [
+        ("--dynamic", !options.dynamic.is_empty(), "name its symbolic sizes by `--dim`"),
+        ("--method", options.method.is_some(), "it has the program that was exported"),
+        ("--default-dtype", options.default_dtype.is_some(), "it records the dtypes"),
+    ];
+    match given.iter().find(|(_, is_given, _)| *is_given) {
+        Some((option, _, help)) => Err(Error::unsupported(format!(
+            "`{option}` is for TorchScript files, and this is a program of torch.export"
+        ))
+        .help(format!("omit `{option}`: {help}"))),
+        None => Ok(()),
     }
 }
 

@@ -10,18 +10,22 @@
 //! | graph | `graph` | the graph that the builder makes and the writer writes |
 //! | facts | `facts`, `schema`, `proto`, `unpacked` | opsets and dtypes, schemas of operators, protobuf messages and what they leave out |
 //! | messages | `model` | from a graph to messages without the bytes of weights |
+//! | parts of files | `calls`, `message`, `pieces` | calls of functions; messages of files; names of files on their way |
 //! | reading | `targets`, `read` | runtimes by name; models of files |
 //! | writing | `write` | from messages to files |
 //! | whole models | `adapter`, `pack`, `merge`, `outline`, `exported` | adapters; self-contained copies of models; two models as branches of one; modules as functions; what an export ends in |
 
 pub mod adapter;
+mod calls;
 mod exported;
 pub mod facts;
 pub mod graph;
 pub mod merge;
+mod message;
 pub mod model;
 pub mod outline;
 pub mod pack;
+pub mod pieces;
 #[rustfmt::skip]
 pub mod proto;
 pub mod read;

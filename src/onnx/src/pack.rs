@@ -1,6 +1,6 @@
 //! Makes models self-contained: finds, checks and maps external data so that it can be written again.
 
-use std::path::{Component, Path};
+use std::path::Path;
 use std::sync::Arc;
 
 use prost::bytes::Bytes;
@@ -10,16 +10,22 @@ use crate::model::{Initializer, Model};
 use crate::proto::{GraphProto, NodeProto, SparseTensorProto, TensorProto, tensor_proto::DataLocation};
 use crate::read;
 use aten2onnx_core::dtype::Dtype;
-use aten2onnx_core::error::{Error, Kind, Result};
-use aten2onnx_core::weights::{MappedFile, Storage, Weight, row_major};
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_core::weights::{Demand, Links, MappedFile, Storage, Weight, row_major};
 
 /// Reads a model; its external data is not read before writing.
 ///
 /// # Errors
-/// A file that is not a model, or external data that is missing, truncated, or outside the model's folder.
-pub fn open(path: &Path) -> Result<Model> {
+/// A file that is not a model, or external data that is missing, truncated, or outside the model's folder, also by a symbolic link unless
+/// links are followed.
+pub fn open(path: &Path, links: Links) -> Result<Model> {
     let mut proto = read::read_file(path)?;
-    let mut packer = Packer { folder: path.parent().unwrap_or(Path::new("")), files: FxHashMap::default() };
+    let mut packer = Packer {
+        folder: path.parent().unwrap_or(Path::new("")),
+        links,
+        files: FxHashMap::default(),
+        demand: Demand::copied(),
+    };
     let mut weights = Vec::new();
     let taken = (|| {
         if let Some(graph) = &mut proto.graph {
@@ -41,7 +47,10 @@ fn is_external(tensor: &TensorProto) -> bool {
 struct Packer<'a> {
     /// The folder that locations are relative to.
     folder: &'a Path,
+    links: Links,
     files: FxHashMap<String, Arc<MappedFile>>,
+    /// What is moved into the message.
+    demand: Demand,
 }
 
 impl Packer<'_> {
@@ -69,7 +78,10 @@ impl Packer<'_> {
     fn tensor(&mut self, tensor: &mut TensorProto) -> Result<()> {
         if is_external(tensor) {
             let initializer = self.initializer(tensor)?;
-            tensor.raw_data = Some(Bytes::copy_from_slice(initializer.weight.storage.bytes()));
+            self.demand.add_source_of(&initializer.weight);
+            let len = initializer.weight.storage.bytes().len();
+            self.demand.want(len as u64).map_err(|error| error.at(format!("tensor `{}`", tensor.name())))?;
+            tensor.raw_data = Some(Bytes::from(initializer.weight.storage.read()?.into_owned()));
             tensor.data_location = None;
             tensor.external_data.clear();
         }
@@ -122,16 +134,10 @@ impl Packer<'_> {
         if let Some(file) = self.files.get(location) {
             return Ok(Arc::clone(file));
         }
-        let inside =
-            Path::new(location).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-        if location.is_empty() || !inside {
-            return Err(Error::new(
-                Kind::Input,
-                format!("its external data is outside of the model's folder: `{location}`"),
-            ));
-        }
-        let file = MappedFile::open(&self.folder.join(location))
-            .map_err(|error| error.help("keep all files of a model in one folder"))?;
+        let file = MappedFile::open_below(self.folder, location, self.links).map_err(|error| match error.help {
+            None => error.help("keep all files of a model in one folder"),
+            Some(_) => error,
+        })?;
         self.files.insert(location.to_owned(), Arc::clone(&file));
         Ok(file)
     }

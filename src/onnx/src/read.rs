@@ -6,10 +6,14 @@ use std::sync::Arc;
 use prost::Message;
 use prost::bytes::Bytes;
 
+use crate::calls;
+use crate::message;
+use crate::pieces;
 use crate::proto::ModelProto;
 use crate::unpacked;
-use aten2onnx_core::error::{Error, Result};
-use aten2onnx_core::weights::MappedFile;
+use aten2onnx_core::error::{Error, Kind, Result};
+use aten2onnx_core::foreign::Foreign;
+use aten2onnx_core::weights::{Links, MappedFile};
 
 /// Protobuf's limit of 2 GiB.
 pub const LIMIT: u64 = i32::MAX as u64;
@@ -21,12 +25,14 @@ pub struct Source {
     pub proto: ModelProto,
     /// The file or buffer that it was read from.
     pub file: Arc<MappedFile>,
+    /// Which files its external data may be in.
+    pub links: Links,
 }
 
 impl Source {
     /// Reads a model from a mapped file without copying raw data of tensors.
     pub fn open(path: &Path) -> Result<Source> {
-        Source::of(MappedFile::open(path)?)
+        Source::of(MappedFile::open(path).map_err(|error| with_pieces(error, path))?)
     }
 
     /// Reads a model from bytes; `name` is used in messages.
@@ -36,9 +42,14 @@ impl Source {
 
     /// Reads a model from a mapped file, as [`Source::open`].
     pub fn of(file: Arc<MappedFile>) -> Result<Source> {
-        let bytes = Bytes::from_owner(Owner(Arc::clone(&file)));
-        let proto = parse(bytes).map_err(|error| error.at(file.path.display().to_string()))?;
-        Ok(Source { proto, file })
+        let proto = parse(&file, message::LARGE).map_err(|error| in_file(error, &file))?;
+        Ok(Source { proto, file, links: Links::default() })
+    }
+
+    /// The same model, whose external data may be in these files.
+    #[must_use]
+    pub fn with_links(self, links: Links) -> Source {
+        Source { links, ..self }
     }
 
     /// The position of bytes of the message in the file.
@@ -49,32 +60,71 @@ impl Source {
     }
 }
 
-/// Reads a model from a mapped file without copying raw data of tensors.
+/// Reads a model with all that it contains into memory.
 pub fn read_file(path: &Path) -> Result<ModelProto> {
-    Ok(Source::open(path)?.proto)
+    let file = MappedFile::open(path).map_err(|error| with_pieces(error, path))?;
+    parse(&file, usize::MAX).map_err(|error| in_file(error, &file))
 }
 
-/// Reads a model from bytes.
-pub fn parse(bytes: Bytes) -> Result<ModelProto> {
-    if bytes.len() as u64 > LIMIT {
-        return Err(Error::input(format!("{} bytes exceed protobuf's limit of 2 GiB", bytes.len())));
+fn in_file(error: Error, file: &MappedFile) -> Error {
+    // Errors of reading name it.
+    if error.kind == Kind::Io { error } else { error.at(file.path.display().to_string()) }
+}
+
+/// The error of a model that cannot be opened: of one that is not there, it names what an interrupted save left.
+pub fn with_pieces(error: Error, path: &Path) -> Error {
+    if path.exists() {
+        return error;
+    }
+    let mut data = path.as_os_str().to_owned();
+    data.push(".data");
+    let pieces = [path, Path::new(&data)].map(pieces::left_behind).concat();
+    match pieces::advice(&pieces) {
+        Some(advice) => error.help(advice),
+        None => error,
+    }
+}
+
+/// Reads a model; its large tensors stay in the file.
+fn parse(file: &Arc<MappedFile>, large: usize) -> Result<ModelProto> {
+    if file.size() as u64 > LIMIT {
+        return Err(Error::input(format!("{} bytes exceed protobuf's limit of 2 GiB", file.size())));
     }
     // prost limits the nesting of messages, and allocates no more than the input justifies.
-    let unpacked = || ModelProto::decode(Bytes::from(unpacked::packed(&bytes)?)).ok();
-    let model = ModelProto::decode(bytes.clone()).or_else(|error| unpacked().ok_or(error)).map_err(|error| {
-        Error::input(format!("not an ONNX model: {error}"))
-            .help("an .onnx file contains a protobuf message `ModelProto`")
-    })?;
+    let model = match message::decode::<ModelProto>(file, large)? {
+        Ok(model) => model,
+        Err(error) => unpacked(file)?.ok_or_else(|| no_model(file, &error.to_string()))?,
+    };
     if model.graph.is_none() {
-        return Err(Error::input("not an ONNX model: it has no graph"));
+        return Err(no_model(file, "it has no graph"));
     }
+    calls::check(&model)?;
     Ok(model)
 }
 
-struct Owner(Arc<MappedFile>);
-
-impl AsRef<[u8]> for Owner {
-    fn as_ref(&self) -> &[u8] {
-        self.0.bytes()
+/// The error for a file that is no model: what it is instead.
+fn no_model(file: &MappedFile, error: &str) -> Error {
+    let path = file.path.display().to_string();
+    let kind = Foreign::of(file);
+    let Some(name) = kind.name() else {
+        return Error::input(format!("not an ONNX model: {error}")).help(
+            "an .onnx file contains a protobuf message `ModelProto`; weights beside a model are read through the model",
+        );
+    };
+    if kind == Foreign::Zip {
+        let help =
+            format!("if it is of torch.export or torch.jit: `aten2onnx export {path}`, which says what else it is");
+        return Error::input("not an ONNX model: it is a zip archive, as PyTorch writes them").help(help);
     }
+    let error = Error::input(format!("not an ONNX model: it is {name}"));
+    match kind.help(&path) {
+        Some(help) => error.help(help),
+        None => error,
+    }
+}
+
+/// The model with its elements packed; None if it is damaged.
+fn unpacked(file: &Arc<MappedFile>) -> Result<Option<ModelProto>> {
+    let bytes = file.read(0, file.size())?;
+    Ok(unpacked::packed(&bytes).and_then(|bytes| ModelProto::decode(Bytes::from(bytes)).ok()))
 }

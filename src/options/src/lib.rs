@@ -162,6 +162,9 @@ pub struct ConvertOptions {
     #[cfg_attr(feature = "clap", arg(long = "dim", value_name = "batch=1|x:0=1"))]
     #[serde(deserialize_with = "read::texts")]
     pub dims: Vec<DimName>,
+    /// Read external data also through symbolic links that lead out of the model's folder, as in a cache of Hugging Face
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub follow_links: bool,
     /// Replace calls of local functions by their bodies
     #[cfg_attr(feature = "clap", arg(long))]
     pub inline_functions: bool,

@@ -2,6 +2,7 @@
 //!
 //! It knows nothing of archives or ONNX.
 
+pub mod arguments;
 pub mod validate;
 #[doc(hidden)]
 pub mod visit;

@@ -7,8 +7,9 @@
 //! |---|---|---|
 //! | facts | `effects`, `level`, `promotion`, `support` | facts about PyTorch's operators and dtypes, helpers of generated code |
 //! | functions | `externs` | the functions behind `extern fn` |
+//! | imports | `prelude` | what generated code imports |
 //! | interpreted rules | `interpret` | mapping files at run time |
-//! | compiled rules | `table`, `prelude` | the table of compiled rules, what generated code imports |
+//! | compiled rules | `table` | the table of compiled rules |
 //! | registry | `registry` | finds the rule of an overload |
 
 pub mod effects;
@@ -24,4 +25,6 @@ mod table;
 
 pub use level::Support;
 pub use registry::{RuleRef, Rules};
+#[doc(hidden)]
+pub use table::imports as tables;
 pub use table::{Arm, CompiledRules, Lines, Rule};

@@ -7,11 +7,3 @@ pub use aten2onnx_core::sym::SymInt;
 pub use aten2onnx_onnx::graph::{Attr, Value};
 
 pub use crate::{externs, support};
-
-/// Imports of the generated tables.
-pub mod tables {
-    pub use aten2onnx_builder::LowerFn;
-
-    pub use crate::interpret::parameters::{Default, Kind, Param, Shape, given, omitted, sized};
-    pub use crate::table::{CompiledRules, Lines};
-}

@@ -168,6 +168,12 @@ fn arm_of(line: &'static str) -> Arm {
     Arm { rule: next(), text: next(), location: next(), refuses: next() == "refuses" }
 }
 
+/// Imports of the generated tables.
+pub mod imports {
+    pub use super::{CompiledRules, Lines};
+    pub use crate::interpret::parameters::{Default, Kind, Param, Shape, given, omitted, sized};
+}
+
 /// The function of an operator at an opset in a sorted table.
 fn function_of(table: &[(&str, u32, LowerFn)], op: &str, opset: u32) -> Option<LowerFn> {
     let at = table.binary_search_by(|row| (row.0, row.1).cmp(&(op, opset))).ok()?;

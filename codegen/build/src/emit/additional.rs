@@ -50,7 +50,7 @@ pub fn emit_additional(checked: &Checked, package: &str) -> Result<String, Strin
         mod mappings {
             use ::aten2onnx::custom::prelude;
             use ::aten2onnx::custom::prelude::*;
-            use ::aten2onnx::custom::prelude::tables::*;
+            use ::aten2onnx::custom::tables::*;
             // The functions of the exporter's own rules; those of these files stand before them.
             use ::aten2onnx::custom::compiled::*;
             #(#modules)*

@@ -107,7 +107,7 @@ pub fn emit(
         mod table {
             #![allow(warnings, clippy::all, clippy::pedantic, clippy::restriction)]
             use super::prelude::*;
-            use super::prelude::tables::*;
+            use super::tables::*;
             use super::*;
             /// The rules of the build.
             pub static COMPILED: Option<CompiledRules> = Some(#table);

@@ -1,17 +1,18 @@
 //! Finds safetensors files, reads their headers and checks them.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use safetensors::SafeTensors;
-use safetensors::tensor::{Dtype as FileDtype, TensorInfo};
+use safetensors::SafeTensorError;
+use safetensors::tensor::{Dtype as FileDtype, Metadata, TensorInfo};
 use serde::Deserialize;
 
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Kind, Result};
-use aten2onnx_core::weights::{MappedFile, Storage, Weight, row_major};
+use aten2onnx_core::weights::{MappedFile, Storage, Weight, open_regular, row_major};
 
 /// The part of an index that says where tensors are.
 #[derive(Deserialize)]
@@ -22,6 +23,8 @@ struct Index {
 
 /// The length of the number before a header.
 const LENGTH: usize = 8;
+/// The longest header of the format.
+const MOST_HEADER: usize = 100_000_000;
 
 /// The tensors of a file, an index or a folder.
 pub fn read_all(path: &Path) -> Result<FxHashMap<String, Arc<Weight>>> {
@@ -70,7 +73,8 @@ fn folder(path: &Path, tensors: &mut FxHashMap<String, Arc<Weight>>) -> Result<(
 
 /// The shards that an index lists. A file may have more tensors than the index says.
 fn shards(path: &Path, tensors: &mut FxHashMap<String, Arc<Weight>>) -> Result<()> {
-    let bytes = std::fs::read(path)?;
+    let mut bytes = Vec::new();
+    open_regular(path)?.read_to_end(&mut bytes)?;
     let index: Index = serde_json::from_slice(&bytes).map_err(|error| {
         Error::input(format!("it is not an index of safetensors files: {error}"))
             .help("give a .safetensors file, its index, or the folder")
@@ -94,18 +98,38 @@ fn shards(path: &Path, tensors: &mut FxHashMap<String, Arc<Weight>>) -> Result<(
 }
 
 fn file(path: &Path, tensors: &mut FxHashMap<String, Arc<Weight>>) -> Result<()> {
-    let file = MappedFile::open(path).map_err(|error| Error::new(Kind::Io, error.message.clone()))?;
-    let read = SafeTensors::read_metadata(file.bytes());
-    let (header, metadata) = read.map_err(|error| {
-        Error::input(format!("it is not a safetensors file, or it is damaged: {error}"))
-            .help("download or copy the file again")
-    })?;
+    let file = MappedFile::open(path).map_err(Error::without_place)?;
+    let (header, metadata) = header(&file)?;
     for (name, info) in metadata.tensors() {
         let weight =
             weight(&file, &name, info, LENGTH + header).map_err(|error| error.at(format!("tensor `{name}`")))?;
         add(name, Arc::new(weight), tensors)?;
     }
     Ok(())
+}
+
+/// The length of the header and what it says. It is read once: the file may change.
+fn header(file: &MappedFile) -> Result<(usize, Metadata)> {
+    let damaged = |error: SafeTensorError| {
+        Error::input(format!("it is not a safetensors file, or it is damaged: {error}"))
+            .help("download or copy the file again")
+    };
+    let length = file.read(0, LENGTH.min(file.size()))?;
+    let length = length.first_chunk().ok_or_else(|| damaged(SafeTensorError::HeaderTooSmall))?;
+    let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
+    if length > MOST_HEADER {
+        return Err(damaged(SafeTensorError::HeaderTooLarge));
+    }
+    if LENGTH + length > file.size() {
+        return Err(damaged(SafeTensorError::InvalidHeaderLength));
+    }
+    let text = file.read(LENGTH, length)?;
+    let metadata: Metadata =
+        serde_json::from_slice(&text).map_err(|error| damaged(SafeTensorError::InvalidHeaderDeserialization(error)))?;
+    match LENGTH + length + metadata.data_len() == file.size() {
+        true => Ok((length, metadata)),
+        false => Err(damaged(SafeTensorError::MetadataIncompleteBuffer)),
+    }
 }
 
 fn add(name: String, tensor: Arc<Weight>, tensors: &mut FxHashMap<String, Arc<Weight>>) -> Result<()> {

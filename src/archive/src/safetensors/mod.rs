@@ -56,6 +56,16 @@ impl Elsewhere {
                 }
             };
         }
+        for (index, choice) in options.weight_names.iter().enumerate() {
+            let twice = options.weight_names.iter().take(index).find(|other| other.old == choice.old);
+            if let Some(other) = twice.filter(|other| other.new != choice.new) {
+                let message = format!(
+                    "two names are given for the weight `{}`: `{}` and `{}`",
+                    choice.old, other.new, choice.new
+                );
+                return Err(Error::new(Kind::Unsupported, message));
+            }
+        }
         let mut tensors = FxHashMap::default();
         for path in &options.weights {
             files::read(path, &mut tensors).map_err(|error| error.at(path.display().to_string()))?;

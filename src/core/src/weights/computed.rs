@@ -3,7 +3,10 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use super::payload::{Payload, Sink};
+use super::windows::Elements;
 use super::{Storage, Weight, row_major};
 use crate::dtype::Dtype;
 use crate::error::Result;
@@ -72,6 +75,9 @@ pub enum Step {
     /// The lower bits of an integer, as a dtype holds them.
     Wrap(usize, Dtype),
 }
+
+/// The elements that steps load.
+type Loaded<'a> = FxHashMap<usize, Elements<'a>>;
 
 /// Sizes, and the strides of another tensor along them.
 #[derive(Debug, Clone)]
@@ -192,12 +198,24 @@ impl Program {
         (low <= least && most <= high).then_some(weight)
     }
 
+    /// The weights that steps load, by the numbers of the steps.
+    fn loaded(&self) -> Result<Loaded<'_>> {
+        let mut all = Loaded::default();
+        for (number, step) in self.steps.iter().enumerate() {
+            if let Step::Load(_, weight) = step {
+                Payload::new(weight)?;
+                all.insert(number, Elements::new(&weight.storage, (weight.dtype.bits() / 8).max(1) as usize));
+            }
+        }
+        Ok(all)
+    }
+
     /// The last results for these positions.
-    fn run(&self, positions: Vec<i64>) -> Result<Vec<i64>> {
+    fn run(&self, positions: Vec<i64>, elements: &mut Loaded<'_>) -> Result<Vec<i64>> {
         let mut made: Vec<Vec<i64>> = Vec::with_capacity(self.steps.len());
         let count = positions.len();
         let none: &[i64] = &[];
-        for step in &self.steps {
+        for (number, step) in self.steps.iter().enumerate() {
             let of = |i: &usize| made.get(*i).map_or(none, Vec::as_slice);
             let next = match step {
                 Step::Positions => positions.clone(),
@@ -218,7 +236,7 @@ impl Program {
                     of(at).iter().zip(of(index)).map(place).collect()
                 }
                 Step::Index { at, inner, size } => of(at).iter().map(|position| position / inner % size).collect(),
-                Step::Load(at, weight) => loaded(weight, of(at)),
+                Step::Load(at, weight) => loaded(elements.get_mut(&number), weight.dtype, of(at))?,
                 Step::Number(n) => vec![*n; count],
                 Step::Apply(op, a, b) => of(a).iter().zip(of(b)).map(|(a, b)| op.of(*a, *b)).collect(),
                 Step::Choose(c, a, b) => {
@@ -246,18 +264,11 @@ impl View {
     }
 }
 
-/// Elements of a mapped or owned weight; those outside, which sizes that were checked exclude, are 0.
-fn loaded(weight: &Weight, positions: &[i64]) -> Vec<i64> {
-    let bytes = weight.storage.bytes();
-    let width = (weight.dtype.bits() / 8).max(1) as usize;
-    let element = |position: &i64| {
-        let start = usize::try_from(*position).ok()?.checked_mul(width)?;
-        let bytes = bytes.get(start..start.checked_add(width)?)?;
-        let mut all = [0; 8];
-        all.get_mut(..width)?.copy_from_slice(bytes);
-        Some(wrapped(i64::from_le_bytes(all), weight.dtype))
-    };
-    positions.iter().map(|position| element(position).unwrap_or(0)).collect()
+/// Elements of a weight of a file or in memory; those outside, which sizes that were checked exclude, are 0.
+fn loaded(elements: Option<&mut Elements<'_>>, dtype: Dtype, positions: &[i64]) -> Result<Vec<i64>> {
+    let Some(elements) = elements else { return Ok(vec![0; positions.len()]) };
+    let of = |bytes: [u8; 8]| wrapped(i64::from_le_bytes(bytes), dtype);
+    positions.iter().map(|position| Ok(elements.get(*position)?.map_or(0, of))).collect()
 }
 
 fn wrapped(n: i64, dtype: Dtype) -> i64 {
@@ -315,18 +326,14 @@ impl Computed {
 
     /// Writes so many integers as bytes.
     pub(super) fn write(&self, count: u64, sink: &mut dyn Sink) -> Result<()> {
-        for step in &self.program.steps {
-            if let Step::Load(_, weight) = step {
-                Payload::new(weight)?;
-            }
-        }
+        let mut elements = self.program.loaded()?;
         let count = i64::try_from(count).unwrap_or(i64::MAX);
         let mut first = 0;
         while first < count {
             let end = count.min(first + BATCH as i64);
             let place =
                 |position: i64| self.views.iter().rev().fold(position, |position, view| view.position(position));
-            let integers = self.program.run((first..end).map(place).collect())?;
+            let integers = self.program.run((first..end).map(place).collect(), &mut elements)?;
             let bytes: Vec<u8> = integers.iter().map(|n| *n as u8).collect();
             sink.put(&bytes)?;
             first = end;

@@ -1,8 +1,9 @@
 //! Whether two weights have the same bytes: by where they are, else by reading both.
 //!
-//! Bytes in memory or in a map are compared where they are, in stretches, also if both weights gather them in the same order. Others
+//! Bytes in memory or in files are compared in stretches, also if both weights gather them in the same order. Others
 //! that are gathered or computed are made by two threads at the same pace. Memory use does not grow with the weights.
 
+use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use crate::error::{Error, Kind, Result};
 const SAMPLES: usize = 8;
 const SAMPLE: usize = 64;
 /// The most bytes that are compared at once.
-const STRETCH: usize = 4 << 20;
+const STRETCH: usize = 1 << 20;
 
 impl<'a> Payload<'a> {
     /// A number that is equal for equal bytes; different bytes mostly have different ones. Reads a few pages.
@@ -29,8 +30,8 @@ impl<'a> Payload<'a> {
         let len = self.len() as usize;
         for at in (0..len).step_by((len / SAMPLES).max(1)) {
             let sample = at..len.min(at + SAMPLE);
-            match (self.slice(), self.gathered()) {
-                (Some(bytes), _) => bytes.get(sample).hash(&mut hasher),
+            match (self.part(), self.gathered()) {
+                (Some(part), _) => part.read(sample.start, sample.len()).ok().hash(&mut hasher),
                 (_, Some(gathered)) => gathered.made(sample).as_deref().hash(&mut hasher),
                 // What is computed is compared with everything that is computed of this size: it would have to be computed for a
                 // fingerprint.
@@ -52,8 +53,8 @@ impl<'a> Payload<'a> {
             return Ok(true);
         }
         match (self.part(), other.part()) {
-            (Some(own), Some(others)) => Ok(own.same(&others)),
-            _ if self.same_source(other) => Ok(true),
+            (Some(own), Some(others)) => own.same(&others),
+            _ if self.same_source(other)? => Ok(true),
             // A slice and elements that are made: a weight in two layouts, which are rarely equal but may be.
             _ => made_alike(self, other),
         }
@@ -88,9 +89,9 @@ impl<'a> Payload<'a> {
     }
 
     /// Whether both gather the same elements from equal bytes. They may be equal if this is false.
-    fn same_source(&self, other: &Payload<'_>) -> bool {
-        let (Some(own), Some(others)) = (self.gathered(), other.gathered()) else { return false };
-        own.axes == others.axes && own.width == others.width && own.part.same(&others.part)
+    fn same_source(&self, other: &Payload<'_>) -> Result<bool> {
+        let (Some(own), Some(others)) = (self.gathered(), other.gathered()) else { return Ok(false) };
+        Ok(own.axes == others.axes && own.width == others.width && own.part.same(&others.part)?)
     }
 }
 
@@ -98,28 +99,28 @@ impl Gathered<'_> {
     /// A range of the bytes as they are written.
     fn made(&self, range: Range<usize>) -> Option<Vec<u8>> {
         let elements = range.start / self.width..range.end.div_ceil(self.width);
-        let bytes = elements.clone().map(|index| self.element(index)).collect::<Option<Vec<&[u8]>>>()?.concat();
+        let bytes = elements.clone().map(|index| self.element(index)).collect::<Option<Vec<Cow<'_, [u8]>>>>()?.concat();
         let first = elements.start * self.width;
         bytes.get(range.start - first..range.end - first).map(<[u8]>::to_vec)
     }
 
     /// The bytes of an element, by its index in row-major order.
-    fn element(&self, mut index: usize) -> Option<&[u8]> {
+    fn element(&self, mut index: usize) -> Option<Cow<'_, [u8]>> {
         let mut at = 0;
         for axis in self.axes.iter().rev() {
             at += index % axis.size * axis.step;
             index /= axis.size;
         }
-        self.part.bytes.get(at..at + self.width)
+        self.part.read(at, self.width).ok()
     }
 }
 
 impl Part<'_> {
     /// Whether the bytes are equal. Two threads compare long ones.
-    fn same(&self, other: &Part<'_>) -> bool {
+    fn same(&self, other: &Part<'_>) -> Result<bool> {
         let len = self.bytes.len();
         if len != other.bytes.len() {
-            return false;
+            return Ok(false);
         }
         if len < 2 * STRETCH {
             return self.same_stretches(other);
@@ -127,20 +128,21 @@ impl Part<'_> {
         let ((head, tail), (other_head, other_tail)) = (self.split_at(len / 2), other.split_at(len / 2));
         thread::scope(|scope| {
             let tails = scope.spawn(move || tail.same_stretches(&other_tail));
-            head.same_stretches(&other_head) && tails.join().unwrap_or(false)
+            let heads = head.same_stretches(&other_head)?;
+            let tails = tails.join().unwrap_or_else(|_| Err(Error::internal("a comparison panicked")));
+            Ok(heads && tails?)
         })
     }
 
-    fn same_stretches(&self, other: &Part<'_>) -> bool {
-        let both = self.bytes.chunks(STRETCH).zip(other.bytes.chunks(STRETCH));
-        both.enumerate().all(|(index, (a, b))| {
-            self.fetch(index * STRETCH, a.len());
-            other.fetch(index * STRETCH, b.len());
-            let same = a == b;
-            self.release(index * STRETCH, a.len());
-            other.release(index * STRETCH, b.len());
-            same
-        })
+    fn same_stretches(&self, other: &Part<'_>) -> Result<bool> {
+        let len = self.bytes.len();
+        for at in (0..len).step_by(STRETCH) {
+            let count = STRETCH.min(len - at);
+            if self.read(at, count)? != other.read(at, count)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 

@@ -3,36 +3,37 @@
 //! A weight is a byte range with sizes and strides: in a mapped file, in memory of the caller, or in owned memory.
 
 mod computed;
+mod cursor;
+mod demand;
 mod digits;
 mod equal;
 mod gather;
 mod joined;
+mod open;
 mod payload;
 mod scaled;
+mod steady;
 mod views;
+mod windows;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use computed::{Computed, Operation, Program, Step, View};
+pub use cursor::Cursor;
+pub use demand::{Demand, most_written};
 pub use digits::Digits;
 pub use joined::Joined;
+pub use open::{Links, open_regular};
 pub use payload::{Payload, Sink, pages};
 pub use scaled::Scaled;
 
 use crate::dtype::Dtype;
 use crate::error::{Error, Kind, Result};
 
-/// The largest size of a weight that repeats elements: 64 GiB.
-const MOST_EXPANDED: u64 = 1 << 36;
-
 /// What is wrong with a weight of the meta device.
 const NO_DATA: &str = "it has no data: it was on the meta device or a fake tensor";
-
-/// The largest page size of the system.
-#[cfg(unix)]
-const LARGE_PAGE: usize = 2 << 20;
 
 /// A tensor of a state dict or a constant.
 #[derive(Debug, Clone)]
@@ -83,6 +84,11 @@ pub enum Storage {
 pub trait Memory: fmt::Debug + Send + Sync {
     /// The bytes, the same in every call.
     fn bytes(&self) -> &[u8];
+
+    /// A number that changes when somebody writes to the memory, if its owner counts that.
+    fn version(&self) -> Option<i64> {
+        None
+    }
 }
 
 /// A mapped file, or bytes in memory that are treated like one.
@@ -91,6 +97,8 @@ pub struct MappedFile {
     /// Its path as given.
     pub path: PathBuf,
     pages: Pages,
+    /// What it was when it was opened, if it is on disk.
+    stamp: Option<steady::Stamp>,
 }
 
 #[derive(Debug)]
@@ -100,24 +108,42 @@ enum Pages {
 }
 
 impl MappedFile {
-    /// Maps a file. The caller must not change the file while the map lives.
+    /// Maps a regular file.
     pub fn open(path: &Path) -> Result<Arc<MappedFile>> {
-        let error = |error: std::io::Error| Error::new(Kind::Io, error.to_string()).at(path.display().to_string());
-        let file = std::fs::File::open(path).map_err(error)?;
-        if file.metadata().map_err(error)?.is_dir() {
-            return Err(Error::new(Kind::Io, "it is a directory, not a file").at(path.display().to_string()));
-        }
-        // SAFETY: as for all maps, the process ends if another one truncates the file meanwhile.
-        let map = unsafe { memmap2::Mmap::map(&file) }.map_err(error)?;
-        Ok(Arc::new(MappedFile { path: path.to_path_buf(), pages: Pages::Map(map, file) }))
+        open::open_regular(path)
+            .and_then(|file| MappedFile::of(path.to_path_buf(), file))
+            .map_err(|error| error.at(path.display().to_string()))
+    }
+
+    /// Maps a file that a model in this folder names by a relative path.
+    pub fn open_below(folder: &Path, location: &str, links: Links) -> Result<Arc<MappedFile>> {
+        let path = folder.join(location);
+        let place = path.display().to_string();
+        open::open_below(folder, location, links)
+            .and_then(|file| MappedFile::of(path, file))
+            .map_err(|error| error.at(place))
+    }
+
+    fn of(path: PathBuf, file: std::fs::File) -> Result<Arc<MappedFile>> {
+        let io_error = |error: std::io::Error| Error::new(Kind::Io, error.to_string());
+        let stamp = Some(steady::Stamp::of(&file).map_err(io_error)?);
+        // SAFETY: the map gives weights their addresses, which tell them apart, and nothing reads it (`steady`): the file may change.
+        let map = unsafe { memmap2::Mmap::map(&file) };
+        let map = map.map_err(io_error)?;
+        Ok(Arc::new(MappedFile { path, pages: Pages::Map(map, file), stamp }))
     }
 
     /// Treats bytes as a file with that name.
     pub fn from_bytes(path: impl Into<PathBuf>, bytes: Vec<u8>) -> Arc<MappedFile> {
-        Arc::new(MappedFile { path: path.into(), pages: Pages::Owned(bytes) })
+        Arc::new(MappedFile { path: path.into(), pages: Pages::Owned(bytes), stamp: None })
     }
 
-    /// All the bytes.
+    /// The number of bytes.
+    pub fn size(&self) -> usize {
+        self.bytes().len()
+    }
+
+    /// All the bytes, for their place and number: [`MappedFile::read`] gives what they are, also while the file changes.
     pub fn bytes(&self) -> &[u8] {
         match &self.pages {
             Pages::Map(map, _) => map,
@@ -141,39 +167,10 @@ impl MappedFile {
         let _ = (start, len, out, at);
         0
     }
-
-    /// Reads all pages of a range at once, which is cheaper than faulting them in one by one, and starts reading the
-    /// following ones.
-    pub(crate) fn fetch(&self, start: usize, len: usize) {
-        #[cfg(target_os = "linux")]
-        if let Pages::Map(map, _) = &self.pages {
-            // Only advice: on failure, pages are read when they are accessed.
-            let next = start.saturating_add(len).min(map.len());
-            let _ = map.advise_range(memmap2::Advice::WillNeed, next, len.min(map.len() - next));
-            let _ = map.advise_range(memmap2::Advice::PopulateRead, start, len);
-        }
-        let _ = (start, len);
-    }
-
-    /// Tells the system that the pages of a range are not needed soon. Rounds outwards to large pages, which would
-    /// otherwise stay in memory; they are read again when accessed.
-    pub fn release(&self, start: usize, len: usize) {
-        #[cfg(unix)]
-        if let Pages::Map(map, _) = &self.pages {
-            let base = map.as_ptr() as usize;
-            let end = (base.saturating_add(start).saturating_add(len)).next_multiple_of(LARGE_PAGE) - base;
-            let start = ((base + start) / LARGE_PAGE * LARGE_PAGE).saturating_sub(base);
-            let len = end.min(map.len()).saturating_sub(start);
-            // SAFETY: the map is of a file and is only read; pages that are dropped are read from the file again.
-            // Failure is harmless: the pages stay.
-            let _ = unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, start, len) };
-        }
-        let _ = (start, len);
-    }
 }
 
 impl Storage {
-    /// The bytes; empty for those that are computed.
+    /// The bytes, for their place and number; empty for those that are computed. [`Storage::read`] gives what they are.
     pub fn bytes(&self) -> &[u8] {
         match self {
             // The range was checked before; one out of bounds is empty instead of a panic.
@@ -265,9 +262,13 @@ impl Weight {
             return Err(Error::input(message));
         }
         // An expanded weight (stride 0) is written in full.
-        if total > present && total > MOST_EXPANDED {
-            let message = format!("sizes {:?} with strides {:?} expand to {total} bytes", self.sizes, self.strides);
-            return Err(Error::input(message));
+        let most = most_written(present);
+        if total > most {
+            let (sizes, strides) = (&self.sizes, &self.strides);
+            let message = format!(
+                "sizes {sizes:?} with strides {strides:?} expand to {total} bytes from the {present} that are there; at most {most} are written"
+            );
+            return Err(Error::input(message).help("expand the tensor in `forward` instead, which takes one node"));
         }
         Ok(())
     }

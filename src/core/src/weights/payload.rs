@@ -3,17 +3,19 @@
 //! A contiguous weight is a slice of the archive and is copied directly, by the system if both ends are files. Other
 //! elements are gathered or computed through a small buffer. Nothing is read before [`Payload::write`].
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::gather::{self, Axis};
+use super::gather::Axis;
+use super::windows;
 use crate::error::{Error, Result};
 use crate::weights::{MappedFile, Scaled, Storage, Weight};
 
 /// The most bytes that are gathered or computed at once.
 pub(crate) const CHUNK: usize = 256 << 10;
 
-/// The most bytes that are copied at once: enough for the system to use large pages.
-const STRETCH: usize = 4 << 20;
+/// The most bytes that are copied at once, which stay in the caches of a processor.
+const STRETCH: usize = 1 << 20;
 
 /// A destination for the bytes of a payload.
 pub trait Sink {
@@ -52,9 +54,10 @@ enum Layout {
     Computed,
 }
 
-/// A part of a storage, and where it is in a file that is mapped.
+/// A part of a storage, and where it is in a file.
 #[derive(Clone, Copy)]
 pub(super) struct Part<'a> {
+    /// The bytes, for their place and number: `read` gives what they are.
     pub bytes: &'a [u8],
     file: Option<(&'a MappedFile, usize)>,
 }
@@ -75,21 +78,39 @@ impl<'a> Part<'a> {
         (Part { bytes: head, ..self }, Part { bytes: tail, file: self.file.map(|(file, start)| (file, start + at)) })
     }
 
-    /// Reads the pages of a range at once.
-    pub fn fetch(&self, at: usize, len: usize) {
-        if let Some((file, start)) = self.file
-            && len >= CHUNK
-        {
-            file.fetch(start + at, len);
+    /// All bytes of a storage.
+    pub fn whole(storage: &'a Storage) -> Part<'a> {
+        let file = match storage {
+            Storage::Mapped { file, start, .. } => Some((&**file, *start)),
+            _ => None,
+        };
+        Part { bytes: storage.bytes(), file }
+    }
+
+    /// The bytes, if they are in memory and not in a file.
+    pub fn in_memory(&self) -> Option<&'a [u8]> {
+        match self.file {
+            Some((file, _)) if file.is_on_disk() => None,
+            _ => Some(self.bytes),
         }
     }
 
-    /// Lets the system drop the pages of a range.
-    pub fn release(&self, at: usize, len: usize) {
-        if let Some((file, start)) = self.file
-            && len >= CHUNK
-        {
-            file.release(start + at, len);
+    /// A range of the bytes.
+    pub fn read(&self, at: usize, len: usize) -> Result<Cow<'a, [u8]>> {
+        match self.file {
+            Some((file, start)) => file.read(start + at, len),
+            None => self.bytes.get(at..at + len).map(Cow::Borrowed).ok_or_else(outside),
+        }
+    }
+
+    /// Fills a buffer with a range of the bytes.
+    pub fn read_into(&self, at: usize, buffer: &mut [u8]) -> Result<()> {
+        match self.file {
+            Some((file, start)) => file.read_into(start + at, buffer),
+            None => {
+                buffer.copy_from_slice(self.bytes.get(at..at + buffer.len()).ok_or_else(outside)?);
+                Ok(())
+            }
         }
     }
 }
@@ -130,7 +151,7 @@ impl<'a> Payload<'a> {
         !matches!(self.layout, Layout::Slice { .. })
     }
 
-    /// The bytes, if they are contiguous in memory.
+    /// The bytes, if they are contiguous, for their place and number.
     pub fn slice(&self) -> Option<&'a [u8]> {
         match self.layout {
             Layout::Slice { start, len } => self.weight.storage.bytes().get(start..start + len),
@@ -173,10 +194,7 @@ impl<'a> Payload<'a> {
             }
             (Layout::Strided { .. }, _) => {
                 let Gathered { part, width, axes } = self.gathered().ok_or_else(outside)?;
-                part.fetch(0, part.bytes.len());
-                gather::gather(part.bytes, width, axes, sink)?;
-                part.release(0, part.bytes.len());
-                Ok(())
+                windows::gather(part, width, axes, sink)
             }
             (Layout::Computed, Storage::Digits(digits)) => digits.write(sink),
             (Layout::Computed, Storage::Computed(computed)) => computed.write(self.len, sink),
@@ -190,19 +208,15 @@ impl<'a> Payload<'a> {
     }
 }
 
-/// Passes the bytes of a file in stretches. Their pages are released afterwards.
+/// Passes the bytes of a file in stretches.
 pub fn pages(file: &MappedFile, start: usize, len: usize, put: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    let bytes = file.bytes().get(start..start + len).ok_or_else(outside)?;
-    let mut from = start;
-    for stretch in bytes.chunks(STRETCH) {
-        if len >= CHUNK {
-            file.fetch(from, stretch.len());
-        }
+    let mut buffer = vec![0; len.min(STRETCH)];
+    let mut done = 0;
+    while done < len {
+        let stretch = buffer.get_mut(..STRETCH.min(len - done)).ok_or_else(outside)?;
+        file.read_into(start + done, stretch)?;
         put(stretch)?;
-        if len >= CHUNK {
-            file.release(from, stretch.len());
-        }
-        from += stretch.len();
+        done += stretch.len();
     }
     Ok(())
 }

@@ -6,11 +6,15 @@ use std::rc::Rc;
 use super::Interpreter;
 use super::calls::Named;
 use crate::resolve::{Given, Match, Place, choose};
+use crate::schemas::Schema;
 use crate::syntax::Name;
 use crate::types::Type;
 use crate::values::{Item, Value};
 use crate::versions;
 use aten2onnx_core::error::{Error, Result};
+
+/// The most overloads that an error lists.
+const MOST_OVERLOADS: usize = 4;
 
 /// A call whose overload is known.
 pub(super) struct Call {
@@ -117,7 +121,7 @@ impl Interpreter<'_, '_> {
         }
         let given = Given { args: &types, named: &named_types };
         let Some(found) = choose(&schemas, &given) else {
-            return Err(no_overload(&name, &types, &named_types));
+            return Err(no_overload(&name, &schemas, &types, &named_types));
         };
         let args = self.placed(&found, args, &named)?;
         self.run(Call { found, args })
@@ -237,11 +241,27 @@ pub(super) fn coerced(value: Value, ty: &Type) -> Value {
     }
 }
 
-fn no_overload(name: &str, types: &[Type], named: &[(Name, Type)]) -> Error {
+fn no_overload(name: &str, known: &[Rc<Schema>], types: &[Type], named: &[(Name, Type)]) -> Error {
     let positional = types.iter().map(ToString::to_string);
     let keywords = named.iter().map(|(name, ty)| format!("{name}: {ty}"));
     let given: Vec<String> = positional.chain(keywords).collect();
-    Error::input(format!("no overload of `{name}` takes ({})", given.join(", ")))
+    let error = Error::input(format!("no overload of `{name}` takes ({})", given.join(", ")));
+    let has = |name: &str| known.iter().any(|schema| schema.params.iter().any(|param| param.name == name));
+    let unknown = named.iter().find(|(name, _)| !has(name)).map(|(name, _)| format!("none has an argument `{name}`; "));
+    let arguments = |schema: &Rc<Schema>| {
+        let names: Vec<&str> = schema.params.iter().map(|param| param.name.as_str()).collect();
+        format!("`{}({})`", schema.target(), names.join(", "))
+    };
+    let overloads: Vec<String> = known.iter().take(MOST_OVERLOADS).map(arguments).collect();
+    if overloads.is_empty() {
+        return error;
+    }
+    let more = if known.len() > overloads.len() { ", ..." } else { "" };
+    error.help(format!(
+        "{}the overloads are {}{more}; if a newer PyTorch added or renamed an argument, save with an older one or use a newer aten2onnx",
+        unknown.unwrap_or_default(),
+        overloads.join(", ")
+    ))
 }
 
 /// The error for weights that were never saved.

@@ -448,5 +448,5 @@ fn small_constant(weight: &Weight) -> Option<Vec<u8>> {
     let width = usize::try_from(weight.dtype.bits() / 8).ok()?;
     let start = usize::try_from(weight.offset).ok()?.checked_mul(width)?;
     let end = start.checked_add(usize::try_from(count).ok()?.checked_mul(width)?)?;
-    weight.storage.bytes().get(start..end).map(<[u8]>::to_vec)
+    weight.storage.read().ok()?.get(start..end).map(<[u8]>::to_vec)
 }

@@ -4,10 +4,13 @@
 //! every byte is known, in streams and in files (`fill`). The graph is the last field of the model and the initializers
 //! the last fields of the graph: protobuf allows any order.
 
+mod commit;
 mod external;
 mod fill;
 mod link;
+mod readers;
 mod shared;
+mod sources;
 mod stage;
 
 use std::fs::File;
@@ -18,16 +21,17 @@ use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint};
 
 use crate::model::{Initializer, Model, number};
+use crate::pieces;
 use crate::proto::{ModelProto, TensorProto, tensor_proto::DataLocation};
 use crate::read::LIMIT;
 use aten2onnx_core::error::{Error, Kind, Result};
-use aten2onnx_core::weights::Payload;
-use aten2onnx_core::weights::{MappedFile, Storage, Weight};
+use aten2onnx_core::weights::{Demand, Payload};
 pub use external::ExternalData;
 use external::Place;
 pub use fill::Progress;
 use fill::{Content, Meter, Piece};
 pub use shared::{Equal, write_files};
+use sources::{Sources, archive};
 pub use stage::Staged;
 pub use stage::discard_all;
 pub use stage::io_failed;
@@ -43,6 +47,15 @@ pub struct Written {
     pub linked: u64,
     /// The bytes of all weights.
     pub weights: u64,
+    /// Pieces of an earlier save of these files that was interrupted.
+    pub left_behind: Vec<PathBuf>,
+}
+
+impl Written {
+    /// What to tell of an earlier save that was interrupted.
+    pub fn advice(&self) -> Option<String> {
+        pieces::advice(&self.left_behind)
+    }
 }
 
 const MODEL_GRAPH: u32 = 7;
@@ -62,30 +75,38 @@ pub fn write_file(
 ) -> Result<Written> {
     let plan = Plan::new(model, external, Some(path))?;
     if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-        return write_special(&plan, path, progress);
+        let sources = Sources::of([model]);
+        let written = write_special(&plan, path, progress)?;
+        return sources.check().map(|()| written);
     }
     let data_path = plan.data_path(path)?;
     for destination in [Some(path), data_path.as_deref()].into_iter().flatten() {
         keep_sources(destination, model, sources)?;
     }
+    let sources_before = Sources::of([model]);
     let mut meter = Meter::new(plan.model + plan.data.unwrap_or(0), progress);
     let mut staged = Staged::create(path)?;
-    let mut staged_data = data_path.as_deref().map(Staged::create).transpose()?;
+    let left_behind = [Some(path), data_path.as_deref()].into_iter().flatten().flat_map(pieces::left_behind).collect();
+    let mut staged_data = data_path.as_deref().map(Staged::of_data).transpose()?;
     if let (Some(staged), Some(path)) = (&mut staged_data, &data_path) {
         fill::file(staged.file(), path, &plan.data_pieces(), &mut meter)?;
     }
     fill::file(staged.file(), path, &plan.model_pieces(), &mut meter)?;
-    // The data first, so that a model never exists without it.
-    staged_data.map_or(Ok(()), Staged::commit)?;
-    staged.commit()?;
-    Ok(plan.written(data_path))
+    if let Some(staged) = &mut staged_data {
+        readers::keep_others(staged, &[path])?;
+    }
+    sources_before.check()?;
+    commit::commit(vec![staged], staged_data)?;
+    Ok(Written { left_behind, ..plan.written(data_path) })
 }
 
 /// Writes to a stream, including the weights.
 pub fn write_to(model: &Model, out: &mut dyn Write, progress: &mut Progress<'_>) -> Result<Written> {
     let plan = Plan::new(model, ExternalData::Never, None)?;
+    let sources = Sources::of([model]);
     let mut meter = Meter::new(plan.model, progress);
     fill::stream(out, &plan.model_pieces(), &mut meter, &Error::from)?;
+    sources.check()?;
     Ok(plan.written(None))
 }
 
@@ -169,6 +190,7 @@ impl<'a> Plan<'a> {
     }
 
     fn of(model: &'a Model, payloads: Vec<Payload<'a>>, places: &[Place], location: &str) -> Result<Plan<'a>> {
+        check_demand(model, &payloads)?;
         let graph = model.proto.graph.as_ref().map(Message::encode_to_vec).unwrap_or_default();
         let mut tensors = Vec::with_capacity(payloads.len());
         for ((initializer, payload), place) in model.weights.iter().zip(payloads).zip(places) {
@@ -235,7 +257,7 @@ impl<'a> Plan<'a> {
         let bytes = |tensors: &mut dyn Iterator<Item = &Tensor<'_>>| tensors.map(|tensor| tensor.payload.len()).sum();
         let linked = bytes(&mut self.tensors.iter().filter(|tensor| matches!(tensor.place, Place::Linked(_))));
         let weights = bytes(&mut self.tensors.iter());
-        Written { model: self.model, data: data_path.zip(self.data), linked, weights }
+        Written { model: self.model, data: data_path.zip(self.data), linked, weights, left_behind: Vec::new() }
     }
 }
 
@@ -339,16 +361,11 @@ fn keep_sources(destination: &Path, model: &Model, sources: &[PathBuf]) -> Resul
     Ok(())
 }
 
-/// The file that contains a weight.
-fn archive(weight: &Weight) -> Option<&MappedFile> {
-    match &weight.storage {
-        Storage::Mapped { file, .. } => Some(file),
-        Storage::Lent(_) | Storage::Owned(_) | Storage::Absent(_) => None,
-        Storage::Scaled(scaled) => archive(scaled.source()),
-        Storage::Digits(digits) => archive(digits.source()),
-        Storage::Computed(computed) => computed.source().and_then(archive),
-        Storage::Joined(joined) => joined.parts().iter().find_map(|part| archive(part)),
-    }
+/// Checks that the weights are not much more than their sources.
+fn check_demand(model: &Model, payloads: &[Payload<'_>]) -> Result<()> {
+    let mut demand = Demand::written();
+    model.weights.iter().for_each(|weight| demand.add_source_of(&weight.weight));
+    payloads.iter().try_for_each(|payload| demand.want(payload.len()))
 }
 
 fn too_large() -> Error {

@@ -10,8 +10,9 @@ use rustc_hash::FxHashMap;
 use super::external::{ExternalData, Layout, Linking, Place, SMALLEST};
 use super::fill::{self, Meter, Piece, Progress};
 use super::stage::Staged;
-use super::{Plan, Written, keep_sources};
+use super::{Plan, Sources, Written, commit, keep_sources, readers};
 use crate::model::Model;
+use crate::pieces;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::weights::Payload;
 
@@ -74,22 +75,31 @@ pub fn write_files(
     let plans = plans(models, data, external, &folder)?;
     let len = plans.iter().filter_map(|plan| plan.data).max();
     let total = plans.iter().map(|plan| plan.model).sum::<u64>() + len.unwrap_or(0);
+    let before = Sources::of(models.iter().map(|(model, _)| *model));
     let mut meter = Meter::new(total, progress);
     let mut staged = models.iter().map(|(_, path)| Staged::create(path)).collect::<Result<Vec<_>>>()?;
-    let mut staged_data = len.map(|_| Staged::create(&data_path)).transpose()?;
+    let paths: Vec<&Path> = models.iter().map(|(_, path)| path.as_path()).collect();
+    let mut left_behind: Vec<PathBuf> =
+        paths.iter().copied().chain([data_path.as_path()]).flat_map(pieces::left_behind).collect();
+    let mut staged_data = len.map(|_| Staged::of_data(&data_path)).transpose()?;
     if let Some(staged) = &mut staged_data {
         fill::file(staged.file(), &data_path, &data_pieces(&plans), &mut meter)?;
     }
     for ((staged, plan), (_, path)) in staged.iter_mut().zip(&plans).zip(models) {
         fill::file(staged.file(), path, &plan.model_pieces(), &mut meter)?;
     }
-    // The data first, so that no model exists without it.
-    staged_data.map_or(Ok(()), Staged::commit)?;
-    staged.into_iter().try_for_each(Staged::commit)?;
-    Ok(plans
-        .iter()
-        .map(|plan| Written { data: len.map(|len| (data_path.clone(), len)), ..plan.written(None) })
-        .collect())
+    if let Some(staged) = &mut staged_data {
+        readers::keep_others(staged, &paths)?;
+    }
+    before.check()?;
+    commit::commit(staged, staged_data)?;
+    let written = plans.iter().map(|plan| Written {
+        data: len.map(|len| (data_path.clone(), len)),
+        // They are told once.
+        left_behind: std::mem::take(&mut left_behind),
+        ..plan.written(None)
+    });
+    Ok(written.collect())
 }
 
 /// The folder of all models.

@@ -1,7 +1,7 @@
 //! Files that become visible when they are complete.
 //!
-//! A [`Staged`] file is written under a temporary name in the folder of its destination and renamed at the end. If it
-//! is dropped before, it is removed; [`discard_all`] does the same for a process that is terminated.
+//! A [`Staged`] file is written under a temporary name in the folder of its destination and renamed at the end (several at once by
+//! `commit`). If it is dropped before, it is removed; [`discard_all`] does the same for a process that is terminated.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::{NamedTempFile, TempPath};
 
+use crate::pieces;
 use aten2onnx_core::error::{Error, Kind, Result};
 
 /// The temporary names in use.
@@ -42,20 +43,30 @@ impl Drop for Registered {
 }
 
 impl Staged {
-    /// Creates a temporary file in the folder of the destination.
+    /// Creates a temporary file in the folder of the destination; that of a symbolic link is its target.
     pub fn create(destination: &Path) -> Result<Staged> {
-        let destination = resolved(destination);
+        Staged::in_place(resolved(destination))
+    }
+
+    /// The same for data of a model, where a symbolic link is replaced: data stays in the folder of its model.
+    pub fn of_data(destination: &Path) -> Result<Staged> {
+        Staged::in_place(destination.to_path_buf())
+    }
+
+    fn in_place(destination: PathBuf) -> Result<Staged> {
         if destination.is_dir() {
             return Err(failed(&destination, "is a folder").help("give the name of a file: `-o model.onnx`"));
         }
         let (folder, name) = parts(&destination)?;
         let mut builder = tempfile::Builder::new();
-        let prefix = format!(".{name}.");
-        builder.prefix(&prefix).suffix(".onnx.tmp");
+        let prefix = pieces::prefix(&name);
+        builder.prefix(&prefix).suffix(pieces::NEW).rand_bytes(pieces::RANDOM);
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // minus the umask
         let made: io::Result<NamedTempFile> = builder.tempfile_in(folder);
         let (file, temporary) = made.map_err(|error| not_creatable(&destination, folder, &error))?.into_parts();
+        // The lock tells others that the file is no leftover. Without one, they may name it.
+        let _ = file.try_lock();
         let registered = Registered::new(temporary.to_path_buf());
         Ok(Staged { file, temporary, destination, registered })
     }
@@ -63,6 +74,16 @@ impl Staged {
     /// The file to write to.
     pub fn file(&mut self) -> &mut File {
         &mut self.file
+    }
+
+    /// Where the file goes.
+    pub(super) fn destination(&self) -> &Path {
+        &self.destination
+    }
+
+    /// Where the file is.
+    pub(super) fn temporary(&self) -> &Path {
+        &self.temporary
     }
 
     /// Renames the file to its destination.
@@ -75,7 +96,7 @@ impl Staged {
     }
 }
 
-/// Removes all temporary files of this process before it exits.
+/// Removes all temporary files of this process before it exits. Files that are being put in their places are waited for.
 pub fn discard_all() {
     for path in staged().drain(..) {
         let _ = fs::remove_file(path);
@@ -89,6 +110,16 @@ pub fn io_failed(path: &Path, error: &io::Error) -> Error {
         io::ErrorKind::FileTooLarge => failed(path, "the file system does not support files of this size"),
         _ => failed(path, &reason(error)),
     }
+}
+
+/// The temporary names in use. While they are held, none is removed by [`discard_all`].
+pub(super) fn owned() -> MutexGuard<'static, Vec<PathBuf>> {
+    staged()
+}
+
+/// The error of a save whose files were discarded.
+pub(super) fn interrupted() -> Error {
+    Error::new(Kind::Stopped, "interrupted")
 }
 
 fn staged() -> MutexGuard<'static, Vec<PathBuf>> {

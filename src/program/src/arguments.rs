@@ -1,0 +1,152 @@
+//! Checks that operators get only arguments that their schemas have: a rule would not see another one, and the result would be wrong in
+//! silence. Operators without a known schema are not checked.
+
+use std::sync::OnceLock;
+
+use rustc_hash::FxHashMap;
+
+use super::{Arg, Graph, Node, Program};
+use aten2onnx_core::error::{Call, Error, Result};
+
+/// Checks the nodes of a program and its nested graphs.
+///
+/// # Errors
+/// An argument that a schema lacks.
+pub fn check(program: &Program) -> Result<()> {
+    graph(&program.graph)
+}
+
+fn graph(graph: &Graph) -> Result<()> {
+    graph.nodes.iter().try_for_each(node)
+}
+
+fn node(node: &Node) -> Result<()> {
+    for (_, arg) in &node.args {
+        if let Arg::Graph(nested) = arg {
+            graph(nested)?;
+        }
+    }
+    let Some(names) = parameters(&node.target) else { return Ok(()) };
+    let mut seen: Vec<&str> = Vec::with_capacity(node.args.len());
+    for (name, _) in &node.args {
+        if !names.contains(&name.as_str()) || seen.contains(&name.as_str()) {
+            return Err(refused(node, name, &names));
+        }
+        seen.push(name);
+    }
+    Ok(())
+}
+
+fn refused(node: &Node, name: &str, names: &[&str]) -> Error {
+    let target = &node.target;
+    let message = match name {
+        "" => format!("`{target}` is given more arguments than it has: {} of {}", node.args.len(), names.len()),
+        name if names.contains(&name) => format!("`{target}` is given the argument `{name}` twice"),
+        name => format!("`{target}` has no argument `{name}`"),
+    };
+    let known: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    let call = Call { operator: target.clone(), node: node.name.clone(), source_line: node.source_line.clone() };
+    let mut error = Error::input(message);
+    error.call = Some(Box::new(call));
+    error.at(format!("node `{}`", node.name)).help(format!(
+        "its arguments are {}; if a newer PyTorch added or renamed it, export with an older one or use a newer aten2onnx",
+        known.join(", ")
+    ))
+}
+
+/// The names of an operator's parameters, if its schema is known.
+pub fn parameters(target: &str) -> Option<Vec<&'static str>> {
+    static SCHEMAS: OnceLock<FxHashMap<&str, &str>> = OnceLock::new();
+    let schemas = SCHEMAS.get_or_init(|| {
+        let lines = aten2onnx_mappings::TORCHSCRIPT.lines();
+        lines.filter_map(|line| line.split_once('(')).filter(|(name, _)| name.starts_with("aten::")).collect()
+    });
+    names(schemas.get(target)?)
+}
+
+/// The names of `Tensor self, *, str approximate='none') -> Tensor`; None of a schema that takes any arguments.
+fn names(text: &str) -> Option<Vec<&str>> {
+    let (mut depth, mut quoted, mut start) = (0_u32, false, 0);
+    let mut found = Vec::new();
+    for (at, character) in text.char_indices() {
+        match character {
+            '\'' | '"' => quoted = !quoted,
+            _ if quoted => {}
+            '(' | '[' => depth += 1,
+            ')' | ']' if depth > 0 => depth -= 1,
+            ',' | ')' if depth == 0 => {
+                let parameter = text.get(start..at)?.trim();
+                start = at + 1;
+                match parameter {
+                    "..." => return None,
+                    "" | "*" => {}
+                    _ => found
+                        .push(parameter.split_once('=').map_or(parameter, |(before, _)| before).rsplit(' ').next()?),
+                }
+                if character == ')' {
+                    return Some(found);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::NodeOutput;
+
+    fn call(target: &str, args: &[&str]) -> Result<()> {
+        node(&Node {
+            name: "n".into(),
+            target: target.into(),
+            args: args.iter().map(|name| ((*name).to_owned(), Arg::None)).collect(),
+            outputs: vec![NodeOutput::None],
+            module: None,
+            module_type: None,
+            source_line: None,
+        })
+    }
+
+    #[test]
+    fn names_of_parameters_are_read() {
+        let read = |text| names(text).unwrap();
+        assert_eq!(read("Tensor self, *, str approximate='none') -> Tensor"), ["self", "approximate"]);
+        assert_eq!(
+            read("Tensor(a -> *) self, SymInt[2] padding=[0, 1], str a=\"x, (y\", int b=-1) -> (Tensor, Tensor)"),
+            ["self", "padding", "a", "b"]
+        );
+        assert_eq!(read(") -> Tensor"), Vec::<&str>::new());
+        assert_eq!(names("...) -> ()"), None);
+    }
+
+    #[test]
+    fn all_schemas_are_read() {
+        let lines: Vec<&str> =
+            aten2onnx_mappings::TORCHSCRIPT.lines().filter(|line| line.starts_with("aten::")).collect();
+        assert!(lines.len() > 3500, "{}", lines.len());
+        let is_name = |name: &&str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        for line in lines.iter().filter(|line| !line.contains("...")) {
+            let read = names(line.split_once('(').unwrap().1);
+            assert!(read.is_some_and(|read| read.iter().all(|name| !name.is_empty() && is_name(name))), "{line}");
+        }
+    }
+
+    #[test]
+    fn arguments_that_a_schema_lacks_are_named() {
+        call("aten::gelu", &["self", "approximate"]).unwrap();
+        call("aten::gelu", &["self"]).unwrap();
+        call("mine::gelu", &["x"]).unwrap();
+        call("higher_order::cond", &["", "", ""]).unwrap();
+        let refusal = |args: &[&str]| call("aten::gelu", args).unwrap_err();
+        let error = refusal(&["self", "approximat"]);
+        assert_eq!(error.message, "`aten::gelu` has no argument `approximat`");
+        assert!(error.help.clone().unwrap().starts_with("its arguments are `self`, `approximate`;"));
+        assert_eq!(error.call.clone().unwrap().operator, "aten::gelu");
+        assert!(refusal(&["self", "approximate", ""]).message.contains("more arguments than it has: 3 of 2"));
+        assert!(refusal(&["self", "self"]).message.contains("twice"));
+    }
+}
