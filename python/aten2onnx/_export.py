@@ -23,6 +23,10 @@ from ._support import rules as own_rules
 from ._weights import Elsewhere, Weights
 
 
+#: Of more conditions, a warning shows the first.
+_LISTED = 10
+
+
 def export(
     model: Any,
     args: Any = (),
@@ -43,6 +47,7 @@ def export(
     adapters: str | None = None,
     target: str | None = None,
     static: bool | Mapping[str, int] = False,
+    strict_shapes: bool = False,
     mappings: Paths = (),
     fallback: str | bool | None = None,
     keep_mutations: bool = False,
@@ -92,6 +97,8 @@ def export(
             lists the runtimes.
         static: Whether all symbolic sizes become those of the example that the program was exported with; or the sizes of some, by symbol
             or by the name that `dynamic_shapes` gives them: `{"batch": 1}`.
+        strict_shapes: Whether to refuse a model that is right for some sizes only, because PyTorch captured decisions that depend on
+            them. By default a warning, the report and the file state the conditions.
         mappings: Mapping files or folders with rules for custom operators, or that replace built-in rules.
         fallback: "aten" keeps operators that have neither a rule nor a decomposition as nodes of the domain `org.pytorch.aten`, for
             which you provide kernels. By default such operators are an error.
@@ -136,6 +143,7 @@ def export(
         "functions": functions,
         "adapters": adapters,
         "static": static is True,
+        "strict_shapes": strict_shapes,
         "dims": [f"{name}={size}" for name, size in (static.items() if isinstance(static, Mapping) else ())],
         "input_names": list(input_names or ()),
         "output_names": list(output_names or ()),
@@ -164,6 +172,7 @@ def export(
             import torch
 
             torch.export.save(program.exported_program, Path(artifacts_dir) / f"{made.model}.pt2")
+        _warn_of_conditions(program)
         if verify:
             with made.timed("verify"):
                 program.verify()
@@ -258,6 +267,19 @@ def _called(model: Any, name: str, call: Call, wanted: Any, strict: bool | None,
     # Who chooses dimensions to keep compares other sizes, too.
     frozen = _dimensions.constants(exported, call.input_names) if wanted == "auto" else []
     return Captured(name, exported, _dimensions.symbols(exported, call.input_names), notes + frozen, call)
+
+
+def _warn_of_conditions(program: ONNXProgram) -> None:
+    """Warns if the model is right for some sizes only."""
+    conditions = program.report.conditions
+    if conditions:
+        shown = "; ".join(f"`{condition}`" for condition in conditions[:_LISTED])
+        more = f"; {len(conditions) - _LISTED} more are in the report" if len(conditions) > _LISTED else ""
+        warnings.warn(
+            f"the model is right only where {shown}{more}: it was captured with decisions that depend on its sizes; "
+            "the file states this, and `strict_shapes=True` refuses such models",
+            stacklevel=3,
+        )
 
 
 def _inputs(exported: Any) -> list[str]:

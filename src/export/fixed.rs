@@ -9,7 +9,7 @@ use aten2onnx_core::sym::SymInt;
 
 use super::naming::no_such_symbol;
 use crate::options::{DimName, Options, WhichDim};
-use crate::program::{Program, visit};
+use crate::program::{Guard, Input, Program, visit};
 
 /// Replaces the symbols that the user fixed in a program's sizes.
 ///
@@ -157,6 +157,42 @@ pub(super) fn symbols(program: &Program) -> BTreeSet<String> {
     all
 }
 
+/// The symbols of each input, by the name of the input.
+pub(super) fn symbols_of_inputs(program: &Program) -> HashMap<String, BTreeSet<String>> {
+    let of = |name: &String| {
+        let sizes = program.graph.tensors.get(name).map(|tensor| tensor.sizes.as_slice());
+        let number = program.graph.sym_ints.get(name).map(std::slice::from_ref);
+        sizes.or(number).unwrap_or_default().iter().flat_map(SymInt::symbols).collect()
+    };
+    program.graph.inputs.iter().map(|input| (input.name.clone(), of(&input.name))).collect()
+}
+
+/// The names that options give to symbols.
+pub(super) fn names(program: &Program, dims: &[DimName]) -> HashMap<String, SymInt> {
+    // A number that is an input has its name.
+    let number = |input: &Input| {
+        let symbol = program.graph.sym_ints.get(&input.name)?.as_symbol()?;
+        Some((symbol.to_owned(), SymInt::symbol(input.name.as_str())))
+    };
+    let mut names: HashMap<String, SymInt> = program.graph.inputs.iter().filter_map(number).collect();
+    let named = |dim: &DimName| Some((symbol_of(program, dim)?, SymInt::symbol(dim.name.as_str())));
+    names.extend(dims.iter().filter(|dim| dim.size().is_none()).filter_map(named));
+    names
+}
+
+/// Makes numbers of symbols, and leaves out the options that name them.
+pub(super) fn pin(program: &mut Program, dims: &mut Vec<DimName>, sizes: &HashMap<String, SymInt>) -> Result<()> {
+    dims.retain(|dim| symbol_of(program, dim).is_none_or(|symbol| !sizes.contains_key(&symbol)));
+    replace(program, sizes)
+}
+
+fn symbol_of(program: &Program, dim: &DimName) -> Option<String> {
+    match &dim.which {
+        WhichDim::Symbol(symbol) => Some(symbol.clone()),
+        WhichDim::Axis(input, axis) => size_of(program, input, *axis).ok()?.as_symbol().map(str::to_owned),
+    }
+}
+
 /// Symbols are at least 2 in torch.export, because it treats 0 and 1 as special. Models with such a size are run at 1 all the same.
 fn check(program: &Program, symbol: &str, size: i64) -> Result<()> {
     let (min, max) = program.ranges.get(symbol).copied().unwrap_or_default();
@@ -171,6 +207,11 @@ fn check(program: &Program, symbol: &str, size: i64) -> Result<()> {
 fn replace(program: &mut Program, sizes: &HashMap<String, SymInt>) -> Result<()> {
     if sizes.is_empty() {
         return Ok(());
+    }
+    for guard in &mut program.guards {
+        if let Guard::Sizes(condition) = guard {
+            *condition = condition.substitute(sizes);
+        }
     }
     let mut negative = None;
     visit::each_graph_mut(&mut program.graph, &mut |graph| {

@@ -5,6 +5,7 @@ use crate::frontend::archive::Archive;
 use super::graph::{GraphReader, split};
 use super::payload::{Wanted, Weights};
 use super::schema::{self, Argument, ConstantValue, ExportedProgram, InputSpec, OutputSpec, VersionOnly, parse};
+use super::{guards, paths};
 use crate::program::validate;
 use crate::program::{Arg, Input, InputKind, Output, OutputKind, Program};
 use aten2onnx_core::error::{Error, Result};
@@ -61,6 +62,7 @@ fn convert(exported: ExportedProgram<'_>, weights: Weights<'_>) -> Result<Progra
         }
     }
     let module = exported.graph_module;
+    let paths = paths::of_inputs(&exported.input_paths, module.module_call_graph.0.as_ref());
     let (inputs, nodes, outputs, tables) = split(module.graph);
     let mut reader = GraphReader::default();
     let in_graph = |error: Error| error.at("graph_module.graph");
@@ -72,6 +74,7 @@ fn convert(exported: ExportedProgram<'_>, weights: Weights<'_>) -> Result<Progra
     let (bound, notes) = weights.resolve(wanted, &program.graph.tensors)?;
     program.weights = bound;
     program.notes.extend(notes);
+    program.guards = guards::read(exported.guards_code.unwrap_or_default(), &program.graph, &paths);
     program.hints = reader.hints;
     program.calls = reader.calls;
     validate::names(&program).map_err(in_graph)?;
