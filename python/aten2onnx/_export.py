@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import _calls, _capture, _dimensions, _others, _progress, _script, _shapes, _weights
+from . import _axes, _calls, _capture, _dimensions, _others, _progress, _script, _shapes, _weights
 from ._calls import Call
 from ._decompose import decomposed
 from ._errors import CaptureError, Error, InputError, UnsupportedError, in_python, require
@@ -165,7 +165,8 @@ def export(
                 options["source"] = {**described, **chosen, **elsewhere.options()}
                 program = _from_file(model, rules, options, made, shown)
             else:
-                arguments = (args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict, adopt_fixes)
+                fixes = adopt_fixes and not strict_shapes  # a narrower range is a condition, too
+                arguments = (args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict, fixes)
                 program = _from_torch(model, arguments, rules, options, made, shown, elsewhere)
         program._progress = progress
         if dump_exported_program and program.exported_program is not None:
@@ -225,6 +226,7 @@ def captured(
     if isinstance(model, torch.export.ExportedProgram):
         if _calls.is_auto(dynamic_shapes):
             return Captured(name, model, _dimensions.symbols(model, list(input_names or _inputs(model))))
+        _axes.check(_shapes.program_arguments(model), dynamic_shapes)
         return Captured(name, model, _shapes.names(model, dynamic_shapes))
     if isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
         raise UnsupportedError("a TorchScript module is no program of torch.export", help="pass it to `aten2onnx.export`")
@@ -240,7 +242,9 @@ def captured(
     if not kwargs and args and _shapes.are_keywords(model, args[:-1], args[-1]):
         args, kwargs = args[:-1], args[-1]
     kwargs = dict(kwargs or {})
+    what = "dynamic_shapes"
     if dynamic_shapes is None and dynamic_axes:
+        what = "dynamic_axes"
         arguments = _shapes.named_arguments(model, args, kwargs)
         dynamic_shapes = _shapes.from_dynamic_axes(arguments, dynamic_axes, list(input_names or ()), list(output_names or ()))
     if model.training:
@@ -250,6 +254,8 @@ def captured(
     wanted = dynamic_shapes
     if _calls.is_auto(dynamic_shapes):
         dynamic_shapes = _calls.automatic(_shapes.named_arguments(model, args, kwargs))
+    else:
+        _axes.check(_shapes.named_arguments(model, args, kwargs), dynamic_shapes, what)
     exported, notes = _capture.capture(model, args, kwargs, dynamic_shapes, strict, adopt_fixes)
     if not _calls.is_auto(wanted):
         return Captured(name, exported, _shapes.names(exported, dynamic_shapes), notes)
@@ -259,6 +265,8 @@ def captured(
 
 def _called(model: Any, name: str, call: Call, wanted: Any, strict: bool | None, adopt_fixes: bool) -> Captured:
     """Captures a model whose call torch.export sees as named tensors."""
+    if not _calls.is_auto(wanted):
+        _axes.check(call.kwargs, call.dynamic_shapes)
     with call.traced():
         # The strict mode would trace how objects are put together, too.
         exported, notes = _capture.capture(model, (), call.kwargs, call.dynamic_shapes, bool(strict), adopt_fixes)

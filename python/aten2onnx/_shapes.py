@@ -22,6 +22,16 @@ def named_arguments(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) 
     return bound
 
 
+def program_arguments(exported: Any) -> Any:
+    """Returns the example arguments of a program by parameter name; None if it has none."""
+    if exported.example_inputs is None:
+        return None
+    signature = exported.module_call_graph[0].signature
+    args, kwargs = exported.example_inputs
+    names = list(getattr(signature, "forward_arg_names", None) or ())
+    return dict(zip(names, args)) | kwargs if len(names) >= len(args) else None
+
+
 def are_keywords(model: Any, args: Sequence[Any], last: Any) -> bool:
     """Whether the last argument is a dictionary of keyword arguments, as in torch.onnx.export, and not an input of the model."""
     if not isinstance(last, dict) or not all(isinstance(name, str) for name in last):
@@ -96,10 +106,19 @@ def names(exported: Any, dynamic_shapes: Any) -> dict[str, str]:
         shape = getattr(values.get(getattr(spec.arg, "name", None)), "shape", ())
         for axis, size in _items(chosen):
             name = size if isinstance(size, str) else getattr(size, "__name__", None) if isinstance(size, Dim) else None
-            symbol = _symbol(shape[axis]) if name and axis < len(shape) else None
-            if name and symbol:
-                _name(found, symbol, name)
+            if name and axis < len(shape):
+                root = getattr(size, "root", None)
+                symbol = _symbol(shape[axis]) if root is None else _symbol_of(shape[axis], size)
+                if symbol:
+                    _name(found, symbol, name if root is None else root.__name__)
     return found
+
+
+def _symbol_of(size: Any, derived: Any) -> str | None:
+    """Returns the symbol in a size such as `4*s77`, if it is made from it as a dimension such as `4*w` is made from `w`."""
+    expression = getattr(getattr(size, "node", None), "expr", None)
+    symbols = list(getattr(expression, "free_symbols", ()))
+    return str(symbols[0]) if len(symbols) == 1 and derived.fn(symbols[0]) == expression else None
 
 
 def _name(found: dict[str, str], symbol: str, name: str) -> None:
@@ -136,15 +155,17 @@ def replaced(dynamic_shapes: Any, change: Callable[[Any], Any]) -> Any:
     def changed(axes: Axes) -> Axes:
         if isinstance(axes, Mapping):
             return {axis: change(size) for axis, size in axes.items()}
-        return None if axes is None else type(axes)(map(change, axes))
+        if not isinstance(axes, (list, tuple)):
+            return None if axes is None else change(axes)
+        return type(axes)(map(change, axes))
 
     return pytree.tree_map(changed, dynamic_shapes, is_leaf=_is_axes)
 
 
 def _items(axes: Axes) -> list[tuple[int, Any]]:
-    if axes is None:
-        return []
-    return list(axes.items()) if isinstance(axes, Mapping) else list(enumerate(axes))
+    if isinstance(axes, Mapping):
+        return list(axes.items())
+    return list(enumerate(axes)) if isinstance(axes, (list, tuple)) else []  # an int that is an input has no axes
 
 
 def sizes(axes: Axes) -> list[Any]:

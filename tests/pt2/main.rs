@@ -3,6 +3,7 @@
 
 mod control;
 mod fuzz;
+mod guards;
 mod hostile;
 mod live;
 mod print;

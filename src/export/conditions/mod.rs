@@ -63,10 +63,6 @@ impl Conditions {
         let mut sizes = Vec::new();
         for guard in &program.guards {
             match guard {
-                // What the example does not fulfil is misunderstood.
-                Guard::Sizes(condition) if condition.eval(&program.hints) == Some(0) => {
-                    found.unknown.push(shortened(&text(condition)));
-                }
                 Guard::Sizes(condition) => sizes.push(condition.clone()),
                 Guard::Layout(text) => found.layout.push(shortened(text)),
                 Guard::Unknown(text) => found.unknown.push(shortened(text)),

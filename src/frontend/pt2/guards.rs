@@ -7,7 +7,7 @@ use aten2onnx_core::sym::{Kind, SymInt};
 use super::paths::{self, Finder, Path};
 use super::schema::Text;
 use super::symfunctions::{Number, function};
-use crate::program::{Arg, Graph, Guard, InputKind};
+use crate::program::{Arg, Graph, Guard, InputKind, Program};
 
 /// The deepest nesting of parentheses and calls.
 const MAX_DEPTH: u32 = 64;
@@ -25,10 +25,13 @@ enum Stop {
 
 type Read<T> = Result<T, Stop>;
 
-/// Reads guards. `paths` are the ways to the inputs of the graph.
-pub fn read(guards: Vec<Text<'_>>, graph: &Graph, paths: &[Path]) -> Vec<Guard> {
+/// Reads guards. `paths` are the ways to the inputs of the program.
+pub fn read(guards: Vec<Text<'_>>, program: &Program, paths: &[Path]) -> Vec<Guard> {
+    let graph = &program.graph;
     let mut finder = Finder::new(graph, paths);
     let one = |text: Text<'_>| match guard(&text, graph, &mut finder) {
+        // What the example does not fulfil is misunderstood.
+        Ok(condition) if condition.eval(&program.hints) == Some(0) => Guard::Unknown(text.into_string()),
         Ok(condition) => Guard::Sizes(condition),
         Err(Stop::Layout) => Guard::Layout(text.into_string()),
         Err(Stop::Unknown) => Guard::Unknown(text.into_string()),
@@ -370,7 +373,8 @@ mod tests {
         // `h` and `w` are short for the sizes.
         let written = text.replace("$h", "L['x'].size()[0]").replace("$w", "L['x'].size()[1]").replace("$n", "L['n']");
         let paths = ["['x']", "['n']"].map(|path| paths::steps(path).unwrap().0);
-        read(vec![written.into()], &graph(), &paths).remove(0)
+        let program = Program { graph: graph(), ..Program::default() };
+        read(vec![written.into()], &program, &paths).remove(0)
     }
 
     fn holds(text: &str, h: i64, w: i64, n: i64) -> bool {

@@ -74,8 +74,8 @@ fn convert(exported: ExportedProgram<'_>, weights: Weights<'_>) -> Result<Progra
     let (bound, notes) = weights.resolve(wanted, &program.graph.tensors)?;
     program.weights = bound;
     program.notes.extend(notes);
-    program.guards = guards::read(exported.guards_code.unwrap_or_default(), &program.graph, &paths);
     program.hints = reader.hints;
+    program.guards = guards::read(exported.guards_code.unwrap_or_default(), &program, &paths);
     program.calls = reader.calls;
     validate::names(&program).map_err(in_graph)?;
     Ok(program)
