@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from ._errors import InputError
@@ -10,16 +10,19 @@ from ._errors import InputError
 _SIZES = 'a name ("batch"), a Dim, Dim.AUTO, Dim.DYNAMIC or None'
 
 
-def check(arguments: Mapping[str, Any] | None, dynamic_shapes: Any, what: str = "dynamic_shapes") -> None:
-    """Raises an error that names the first entry that does not fit the arguments.
+def checked(arguments: Mapping[str, Any] | None, dynamic_shapes: Any, what: str = "dynamic_shapes") -> Any:
+    """Returns dynamic shapes with an entry for each part of each argument, as torch.export wants them.
 
     Args:
         arguments: The arguments of the call by parameter; None if they are not known.
         dynamic_shapes: Their dynamic dimensions, by parameter or in order.
         what: The name of the parameter that gave them.
+
+    Raises:
+        InputError: An entry does not fit the arguments. The error names the first.
     """
     if arguments is None or dynamic_shapes is None or hasattr(dynamic_shapes, "dynamic_shapes"):
-        return  # or a ShapesCollection of torch.export
+        return dynamic_shapes  # perhaps a ShapesCollection of torch.export
     if isinstance(dynamic_shapes, Mapping):
         unknown = [name for name in dynamic_shapes if name not in arguments]
         if unknown:
@@ -27,23 +30,20 @@ def check(arguments: Mapping[str, Any] | None, dynamic_shapes: Any, what: str = 
         missing = [name for name in arguments if name not in dynamic_shapes]
         if missing:
             raise _wrong(what, f"the argument {missing[0]!r} is missing", f"add `{missing[0]!r}: None` if all its dimensions are constant")
-        entries = list(dynamic_shapes.items())
-    elif _is_sequence(dynamic_shapes):
+        return {name: _argument(arguments[name], axes, f"{what}[{name!r}]") for name, axes in dynamic_shapes.items()}
+    if _is_sequence(dynamic_shapes):
         if len(dynamic_shapes) != len(arguments):
             raise _wrong(what, f"{_count(len(dynamic_shapes), 'entry')} for {_count(len(arguments), 'argument')}", f"the arguments are {_listed(arguments)}")
-        entries = list(zip(arguments, dynamic_shapes))
-    else:
-        raise _wrong(what, f"{dynamic_shapes!r} is neither a dictionary nor a sequence", f"write the dimensions of each argument: {_listed(arguments)}")
-    for name, axes in entries:
-        _argument(arguments[name], axes, f"{what}[{name!r}]")
+        return type(dynamic_shapes)(_argument(arguments[name], axes, f"{what}[{name!r}]") for name, axes in zip(arguments, dynamic_shapes))
+    raise _wrong(what, f"{dynamic_shapes!r} is neither a dictionary nor a sequence", f"write the dimensions of each argument: {_listed(arguments)}")
 
 
-def _argument(value: Any, axes: Any, place: str) -> None:
+def _argument(value: Any, axes: Any, place: str) -> Any:
     """Checks the entry of an argument, or of a part of it."""
     import torch
 
     if axes is None:
-        return
+        return _constant(value)
     if isinstance(value, torch.Tensor):
         _tensor(value, axes, place)
     elif isinstance(value, Mapping):
@@ -55,19 +55,27 @@ def _argument(value: Any, axes: Any, place: str) -> None:
         missing = [key for key in value if key not in axes]
         if missing:
             raise _wrong(place, f"the key {missing[0]!r} is missing", f"add `{missing[0]!r}: None` if all its dimensions are constant")
-        for key, part in axes.items():
-            _argument(value[key], part, f"{place}[{key!r}]")
+        return {key: _argument(value[key], part, f"{place}[{key!r}]") for key, part in axes.items()}
     elif type(value) in (list, tuple):
         if not _is_sequence(axes):
             raise _wrong(place, f"{axes!r} for a sequence of {len(value)}", "write a list with the dimensions of each element")
         if len(axes) != len(value):
             raise _wrong(place, f"{_count(len(axes), 'entry')} for a sequence of {len(value)}", "write `None` for elements whose dimensions are constant")
-        for index, (element, part) in enumerate(zip(value, axes)):
-            _argument(element, part, f"{place}[{index}]")
+        return type(value)(_argument(element, part, f"{place}[{index}]") for index, (element, part) in enumerate(zip(value, axes)))
     elif isinstance(value, int) and not isinstance(value, bool):
         if not isinstance(axes, (Mapping, list, tuple)) or axes:
             _size(None, axes, place)
     # What else is in it is known by torch.export, such as the leaves of a dataclass.
+    return axes
+
+
+def _constant(value: Any) -> Any:
+    """The entry of an argument without dynamic dimensions."""
+    if type(value) is dict:
+        return {key: _constant(part) for key, part in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(_constant, value))
+    return None
 
 
 def _tensor(value: Any, axes: Any, place: str) -> None:
@@ -105,7 +113,7 @@ def _size(known: int | None, size: Any, place: str) -> None:
 
 
 def _is_sequence(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+    return isinstance(value, (list, tuple))
 
 
 def _count(number: int, what: str) -> str:

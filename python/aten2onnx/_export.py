@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import _axes, _calls, _capture, _dimensions, _others, _progress, _script, _shapes, _weights
+from . import _axes, _calls, _capture, _dimensions, _ones, _others, _progress, _script, _shapes, _weights
 from ._calls import Call
 from ._decompose import decomposed
 from ._errors import CaptureError, Error, InputError, UnsupportedError, in_python, require
@@ -226,7 +226,7 @@ def captured(
     if isinstance(model, torch.export.ExportedProgram):
         if _calls.is_auto(dynamic_shapes):
             return Captured(name, model, _dimensions.symbols(model, list(input_names or _inputs(model))))
-        _axes.check(_shapes.program_arguments(model), dynamic_shapes)
+        dynamic_shapes = _axes.checked(_shapes.program_arguments(model), dynamic_shapes)
         return Captured(name, model, _shapes.names(model, dynamic_shapes))
     if isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
         raise UnsupportedError("a TorchScript module is no program of torch.export", help="pass it to `aten2onnx.export`")
@@ -255,8 +255,8 @@ def captured(
     if _calls.is_auto(dynamic_shapes):
         dynamic_shapes = _calls.automatic(_shapes.named_arguments(model, args, kwargs))
     else:
-        _axes.check(_shapes.named_arguments(model, args, kwargs), dynamic_shapes, what)
-    exported, notes = _capture.capture(model, args, kwargs, dynamic_shapes, strict, adopt_fixes)
+        dynamic_shapes = _axes.checked(_shapes.named_arguments(model, args, kwargs), dynamic_shapes, what)
+    exported, notes = _ones.capture(model, args, kwargs, dynamic_shapes, strict, adopt_fixes)
     if not _calls.is_auto(wanted):
         return Captured(name, exported, _shapes.names(exported, dynamic_shapes), notes)
     inputs = _inputs(exported)
@@ -266,10 +266,10 @@ def captured(
 def _called(model: Any, name: str, call: Call, wanted: Any, strict: bool | None, adopt_fixes: bool) -> Captured:
     """Captures a model whose call torch.export sees as named tensors."""
     if not _calls.is_auto(wanted):
-        _axes.check(call.kwargs, call.dynamic_shapes)
+        _axes.checked(call.kwargs, call.dynamic_shapes)
     with call.traced():
         # The strict mode would trace how objects are put together, too.
-        exported, notes = _capture.capture(model, (), call.kwargs, call.dynamic_shapes, bool(strict), adopt_fixes)
+        exported, notes = _ones.capture(model, (), call.kwargs, call.dynamic_shapes, bool(strict), adopt_fixes)
     if not _calls.is_auto(wanted):
         return Captured(name, exported, _shapes.names(exported, call.dynamic_shapes), notes, call)
     # Who chooses dimensions to keep compares other sizes, too.

@@ -22,14 +22,22 @@ def named_arguments(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) 
     return bound
 
 
-def program_arguments(exported: Any) -> Any:
-    """Returns the example arguments of a program by parameter name; None if it has none."""
-    if exported.example_inputs is None:
+def program_arguments(exported: Any, example: Any = None) -> Any:
+    """Returns the arguments of an example of a program by parameter name (by default its own); None if it has none."""
+    example = example or exported.example_inputs
+    if example is None:
         return None
     signature = exported.module_call_graph[0].signature
-    args, kwargs = exported.example_inputs
-    names = list(getattr(signature, "forward_arg_names", None) or ())
-    return dict(zip(names, args)) | kwargs if len(names) >= len(args) else None
+    args, kwargs = example
+    names = list(getattr(signature, "forward_arg_names", None) or ())[: len(args)]
+    if len(names) < len(args):
+        return None
+    # `*args` are args_0, args_1 and so on in the signature, and one tuple in `dynamic_shapes` and in guards.
+    first = next((index for index, name in enumerate(names) if name.endswith("_0")), len(names))
+    rest = [name.removesuffix("_0") for name in names[first : first + 1]]
+    if rest and names[first:] == [f"{rest[0]}_{index}" for index in range(len(names) - first)]:
+        return dict(zip(names[:first], args)) | {rest[0]: tuple(args[first:])} | kwargs
+    return dict(zip(names, args)) | kwargs
 
 
 def are_keywords(model: Any, args: Sequence[Any], last: Any) -> bool:
@@ -102,15 +110,17 @@ def names(exported: Any, dynamic_shapes: Any) -> dict[str, str]:
         return {}
     values = {node.name: node.meta.get("val") for node in exported.graph.nodes if node.op == "placeholder"}
     found: dict[str, str] = {}
+    hints: dict[str, Any] = {}
     for spec, chosen in zip(specs, axes):
         shape = getattr(values.get(getattr(spec.arg, "name", None)), "shape", ())
-        for axis, size in _items(chosen):
+        for axis, size in items(chosen):
             name = size if isinstance(size, str) else getattr(size, "__name__", None) if isinstance(size, Dim) else None
             if name and axis < len(shape):
                 root = getattr(size, "root", None)
                 symbol = _symbol(shape[axis]) if root is None else _symbol_of(shape[axis], size)
                 if symbol:
-                    _name(found, symbol, name if root is None else root.__name__)
+                    hints[symbol] = getattr(shape[axis].node, "hint", None) if root is None else None
+                    _name(found, symbol, name if root is None else root.__name__, hints)
     return found
 
 
@@ -121,11 +131,12 @@ def _symbol_of(size: Any, derived: Any) -> str | None:
     return str(symbols[0]) if len(symbols) == 1 and derived.fn(symbols[0]) == expression else None
 
 
-def _name(found: dict[str, str], symbol: str, name: str) -> None:
+def _name(found: dict[str, str], symbol: str, name: str, hints: Mapping[str, Any]) -> None:
     before = found.get(symbol)
+    others = [other for other, known in found.items() if known == name]
     if before not in (None, name):
         warnings.warn(f"the dimensions `{before}` and `{name}` are always equal: both are named `{before}`", stacklevel=5)
-    elif before is None and name in found.values():
+    elif before is None and any(hints[symbol] is None or hints[other] != hints[symbol] for other in others):
         warnings.warn(f"two dimensions named `{name}` may differ: the second is named `{symbol}` instead", stacklevel=5)
     elif before is None:
         found[symbol] = name
@@ -162,7 +173,8 @@ def replaced(dynamic_shapes: Any, change: Callable[[Any], Any]) -> Any:
     return pytree.tree_map(changed, dynamic_shapes, is_leaf=_is_axes)
 
 
-def _items(axes: Axes) -> list[tuple[int, Any]]:
+def items(axes: Axes) -> list[tuple[int, Any]]:
+    """The axes of an input with their sizes."""
     if isinstance(axes, Mapping):
         return list(axes.items())
     return list(enumerate(axes)) if isinstance(axes, (list, tuple)) else []  # an int that is an input has no axes
@@ -170,7 +182,7 @@ def _items(axes: Axes) -> list[tuple[int, Any]]:
 
 def sizes(axes: Axes) -> list[Any]:
     """The sizes of the dimensions of an input."""
-    return [size for _, size in _items(axes)]
+    return [size for _, size in items(axes)]
 
 
 def _symbol(size: Any) -> str | None:

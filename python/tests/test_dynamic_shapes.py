@@ -101,6 +101,19 @@ def test_one_name_on_two_inputs_is_one_dimension() -> None:
         assert [dims(value)[0] for value in [*graph.input, *graph.output]] == ["b"] * 4
 
 
+def test_one_name_is_one_dimension_where_the_model_has_conditions_on_it() -> None:
+    class Sum(nn.Module):
+        def forward(self, x, y):
+            return x.transpose(0, 1).reshape(-1).sum() + y.sum()
+
+    args = (torch.randn(2, 3), torch.randn(2, 3))
+    shapes = {"x": {0: "a"}, "y": {0: "a"}}
+    program = aten2onnx.export(Sum().eval(), args, dynamic_shapes=shapes)
+    assert [dims(value)[0] for value in program.model_proto.graph.input] == ["a", "a"]
+    fixed = aten2onnx.export(Sum().eval(), args, dynamic_shapes=shapes, static={"a": 4})
+    assert [dims(value)[0] for value in fixed.model_proto.graph.input] == [4, 4]
+
+
 class Branch(nn.Module):
     def forward(self, x, pair):
         x = x * 2 if x.shape[0] < 8 else x * 3
@@ -110,24 +123,24 @@ class Branch(nn.Module):
 
 BRANCH = (torch.randn(5, 6), (torch.randn(4), torch.randn(3)))
 SHAPES = {"x": {0: "n", 1: "m"}, "pair": ({0: "h"}, {0: "w"})}
-CONDITIONS = ["n <= 7", "(h*m) % 4 == 0", "w < h"]
+CONDITIONS = ["n <= 7", "(h*m) % 4 == 0", "h > w"]
 
 
 def test_conditions_on_sizes_are_told_everywhere(tmp_path) -> None:
-    with pytest.warns(UserWarning, match=r"right only where `n <= 7`; `\(h\*m\) % 4 == 0`; `w < h`"):
+    with pytest.warns(UserWarning, match=r"right only where `n <= 7`; `\(h\*m\) % 4 == 0`; `h > w`"):
         program = aten2onnx.export(Branch().eval(), BRANCH, dynamic_shapes=SHAPES)
     assert program.report.conditions == CONDITIONS
-    assert "`w < h`" in program.report.notes[0] and "- `n <= 7`" in program.report.markdown()
+    assert "`h > w`" in program.report.notes[0] and "- `n <= 7`" in program.report.markdown()
     proto = program.model_proto
     assert {entry.key: entry.value for entry in proto.metadata_props}["aten2onnx.conditions"] == "\n".join(CONDITIONS)
-    assert "n <= 7" in proto.graph.input[0].doc_string and "w < h" in proto.graph.input[2].doc_string
+    assert "n <= 7" in proto.graph.input[0].doc_string and "h > w" in proto.graph.input[2].doc_string
     assert "Right only where" in program.report.html()
     inspected = aten2onnx.inspect(Branch().eval(), BRANCH, dynamic_shapes=SHAPES)
     assert len(inspected.conditions) == 3 and "Right only where" in str(inspected)
     program.save(tmp_path / "branch.onnx")
     with pytest.raises(aten2onnx.Error, match="not right for all sizes of") as caught:
         aten2onnx.export(Branch().eval(), BRANCH, dynamic_shapes=SHAPES, strict_shapes=True)
-    assert "w < h" in str(caught.value) and "strict_shapes" in str(caught.value)
+    assert "h > w" in str(caught.value) and "strict_shapes" in str(caught.value)
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -150,3 +163,68 @@ def test_a_program_without_conditions_warns_of_nothing() -> None:
         warnings.simplefilter("error")
         program = aten2onnx.export(Two().eval(), FOUR, dynamic_shapes={"x": {0: "n"}}, strict_shapes=True)
     assert program.report.conditions == [] and not program.model_proto.metadata_props
+
+
+class Example(nn.Module):
+    """A model of a function."""
+
+    def __init__(self, function) -> None:
+        super().__init__()
+        self.function, self.linear, self.conv = function, nn.Linear(4, 4), nn.Conv1d(4, 4, 3, padding=1)
+
+    def forward(self, x, y=None):
+        return self.function(self, x) if y is None else self.function(self, x, y)
+
+
+ONES = {
+    "linear": (lambda s, x: s.linear(x), [(1, 4)], [[(3, 4)]]),
+    "conv": (lambda s, x: s.conv(x.transpose(1, 2)), [(1, 1, 4)], [[(3, 5, 4)]]),
+    "attention": (lambda s, x: nn.functional.scaled_dot_product_attention(x, x, x), [(1, 1, 4)], [[(3, 5, 4)]]),
+    "transposed": (lambda s, x: x.transpose(0, 1).reshape(-1, 4), [(1, 1, 4)], [[(3, 5, 4)]]),
+    "resized": (lambda s, x: nn.functional.interpolate(x[:, None], scale_factor=2.0), [(1, 1, 4)], [[(3, 5, 4)]]),
+    "centred": (lambda s, x: x - x.mean(0, keepdim=True), [(1, 4)], [[(3, 4)]]),
+    "joined": (lambda s, x, y: torch.cat([x, y]), [(1, 4), (2, 4)], [[(3, 4), (5, 4)]]),
+    "products": (lambda s, x, y: x @ y.transpose(-1, -2), [(1, 2, 4), (1, 3, 4)], [[(3, 2, 4), (3, 3, 4)]]),
+    "outer": (lambda s, x, y: x[:, None] * y[None], [(1, 4), (1, 4)], [[(1, 4), (1, 4)]]),
+}
+
+
+@pytest.mark.parametrize("name", ONES)
+def test_an_example_of_size_1_gives_a_file_for_other_sizes(name) -> None:
+    function, sizes, others = ONES[name]
+    net = Example(function).eval()
+    args = tuple(torch.randn(size) for size in sizes)
+    # What PyTorch finds equal in the example has one name.
+    second = "m" if sizes[0][0] != sizes[-1][0] else "n"
+    shapes = {"x": {axis: "nt"[axis] for axis in range(len(sizes[0]) - 1) if sizes[0][axis] == 1}}
+    shapes |= {"y": {0: second}} if len(sizes) == 2 else {}
+    program = aten2onnx.export(net, args, dynamic_shapes=shapes)
+    program.verify()
+    for example in others:
+        values = tuple(torch.randn(size) for size in example)
+        torch.testing.assert_close(program(*values)[0], net(*values), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("function", "sizes"),
+    [
+        (lambda s, x, y: torch.broadcast_tensors(x, y)[0], [(1, 3), (2, 3)]),
+        (lambda s, x, y: x.expand_as(y), [(1, 3), (2, 3)]),
+        (lambda s, x, y: x + y, [(1, 3), (2, 3)]),
+        (lambda s, x, y: torch.where(x > 0, x, y), [(1, 3), (2, 3)]),
+        (lambda s, x, y: x.squeeze(0) + y.sum(), [(1, 3), (2, 3)]),
+        (lambda s, x, y: x.squeeze() + y.sum(), [(1, 3), (2, 3)]),
+        (lambda s, x, y: (x * 2 if x.shape[0] == 1 else x) + y.sum(), [(1, 3), (2, 3)]),
+        (lambda s, x, y: x.transpose(0, 1).reshape(-1) * (2 if x.shape[0] == 1 else 3) + y.sum(), [(1, 3), (2, 3)]),
+    ],
+)
+def test_a_size_of_1_that_is_special_is_an_error(function, sizes) -> None:
+    args = tuple(torch.randn(size) for size in sizes)
+    with pytest.raises(aten2onnx.CaptureError) as caught:
+        aten2onnx.export(Example(function).eval(), args, dynamic_shapes={"x": {0: "a"}, "y": {0: "b"}})
+    assert "larger than 1" in caught.value.help and "leave the dimension out of `dynamic_shapes`" in caught.value.help
+    # The ways out.
+    larger = (torch.randn(2, 3), args[1])
+    for example, shapes in ((larger, {"x": {0: "a"}, "y": {0: "a"}}), (args, {"x": None, "y": None})):
+        program = aten2onnx.export(Example(function).eval(), example, dynamic_shapes=shapes)
+        torch.testing.assert_close(program(*example)[0], function(program, *example))

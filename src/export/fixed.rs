@@ -20,19 +20,21 @@ pub(super) fn fix(program: &mut Program, options: &Options) -> Result<()> {
     let mut chosen: BTreeMap<String, i64> = BTreeMap::new();
     for dim in &options.dims {
         let Some(size) = dim.size() else { continue };
-        let symbol = match &dim.which {
+        let symbols = match &dim.which {
             WhichDim::Symbol(name) => named(name, &options.dims, &known)?,
             WhichDim::Axis(input, axis) => match size_of(program, input, *axis)? {
                 given if given.known() == Some(size) => continue,
-                given => given.as_symbol().map(str::to_owned).ok_or_else(|| {
+                given => vec![given.as_symbol().map(str::to_owned).ok_or_else(|| {
                     Error::unsupported(format!(
                         "axis {axis} of the input `{input}` is not a single symbol: it is {given}"
                     ))
-                })?,
+                })?],
             },
         };
-        if chosen.insert(symbol.clone(), size).is_some_and(|before| before != size) {
-            return Err(Error::unsupported(format!("two sizes are given for the dimension `{symbol}`")));
+        for symbol in symbols {
+            if chosen.insert(symbol.clone(), size).is_some_and(|before| before != size) {
+                return Err(Error::unsupported(format!("two sizes are given for the dimension `{symbol}`")));
+            }
         }
     }
     if options.fixed {
@@ -121,16 +123,17 @@ fn agree(program: &mut Program, first: &str, other: &str) -> Result<()> {
     Ok(())
 }
 
-/// The symbol that a name stands for: itself, or what another option names so.
-fn named(name: &str, dims: &[DimName], known: &BTreeSet<String>) -> Result<String> {
+/// The symbols that a name stands for: itself, or those that other options name so.
+fn named(name: &str, dims: &[DimName], known: &BTreeSet<String>) -> Result<Vec<String>> {
     if known.contains(name) {
-        return Ok(name.to_owned());
+        return Ok(vec![name.to_owned()]);
     }
-    let renamed = dims.iter().find_map(|dim| match &dim.which {
+    let renamed = dims.iter().filter_map(|dim| match &dim.which {
         WhichDim::Symbol(symbol) if dim.name == name && known.contains(symbol) => Some(symbol.clone()),
         _ => None,
     });
-    renamed.ok_or_else(|| no_such_symbol(name, known))
+    let renamed: Vec<String> = renamed.collect();
+    if renamed.is_empty() { Err(no_such_symbol(name, known)) } else { Ok(renamed) }
 }
 
 fn size_of(program: &Program, input: &str, axis: i64) -> Result<SymInt> {

@@ -133,6 +133,9 @@ fn conditions_are_told_in_the_names_of_the_file() {
 #[test]
 fn what_follows_is_not_told() {
     let from_2 = r#""h": {"min_val": 2, "max_val": null}, "w": {"min_val": 2, "max_val": null}"#;
+    let of = |w: i64, w_most: &str, h_most: &str| {
+        format!(r#""w": {{"min_val": {w}, "max_val": {w_most}}}, "h": {{"min_val": 2, "max_val": {h_most}}}"#)
+    };
     let to_40 = r#""h": {"min_val": 2, "max_val": 40}"#;
     let cases: &[(&[&str], &str, &[&str])] = &[
         // From the shapes.
@@ -145,6 +148,11 @@ fn what_follows_is_not_told() {
         (&["(($w*$h) % 5) == 0", "($w*$h) == (5*(($w*$h) // 5))"], "", &["(h*w) % 5 == 0"]),
         (&["($h // 16) != 1", "$h >= 16"], "", &["h >= 32"]),
         (&["$h < 33", "$h*$h < 1100"], "", &["h <= 32"]),
+        // What PyTorch derives from a guard, but not what another one states, or what a user declares.
+        (&["$w > $h"], &of(3, "null", "null"), &["w > h"]),
+        (&["$w > $h", "$w > 2"], &of(3, "null", "null"), &["w >= 3", "w > h"]),
+        (&["$w > $h"], &of(4, "null", "null"), &["w >= 4", "w > h"]),
+        (&["$w > $h"], &of(3, "50", "49"), &["h <= 49", "w <= 50", "w > h"]),
         // Of few values each is tried.
         (&["3*($h // 2) < 60", "($h / 2) < 19.5"], to_40, &["h <= 38"]),
     ];

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use aten2onnx_core::sym::{Atom, Function, Relation, Special, SymInt};
 
-use super::bounds::{Bounds, Interval, is_int, stated, truth};
+use super::bounds::{Bounds, Interval, interval, is_int, stated, truth};
 use crate::program::{InputKind, Program};
 
 /// Each round may make a symbol a number.
@@ -49,6 +49,7 @@ impl Facts {
         for guard in &pending {
             guard.visit_symbols(&mut |symbol| _ = facts.mentioned.insert(symbol.to_owned()));
         }
+        let own = own_bounds(&plain, &pending);
         let mut tries = MAX_TRIED;
         for _ in 0..ROUNDS {
             facts.reduce(&mut pending, &mut bounds);
@@ -60,7 +61,10 @@ impl Facts {
         pending.retain(|condition| !is_tried(condition, &bounds, &mut tries));
         facts.conditions = independent(pending, &bounds);
         facts.conditions.extend(rest);
-        bounds.into_iter().for_each(|(symbol, found)| facts.tell(&plain, symbol, found));
+        for (symbol, found) in bounds {
+            let found = without_derived(&symbol, found, &facts.conditions, &own);
+            facts.tell(&plain, symbol, found);
+        }
         facts
     }
 
@@ -169,6 +173,66 @@ fn given(program: &Program, plain: &Bounds) -> Bounds {
         *known = known.and(Interval::new(low.map(i128::from), high.map(i128::from)));
     }
     bounds
+}
+
+/// The bounds that hold for every size, and those that a guard states.
+fn own_bounds(plain: &Bounds, guards: &[SymInt]) -> Bounds {
+    let mut bounds = plain.clone();
+    for (symbol, found) in guards.iter().filter_map(stated) {
+        let known = bounds.entry(symbol).or_default();
+        *known = known.and(found);
+    }
+    bounds
+}
+
+/// The bounds of a symbol without those that PyTorch derived from a condition: of `h > w` and a size of at least 2 that `h` is at least 3.
+fn without_derived(symbol: &str, found: Interval, conditions: &[SymInt], own: &Bounds) -> Interval {
+    let mut derived = Interval::default();
+    for condition in conditions.iter().take(MAX_GUARDS) {
+        if let Some(more) = of_others(symbol, condition, own) {
+            derived = derived.and(more);
+        }
+    }
+    let known = own.get(symbol).copied().unwrap_or_default();
+    let low = found.low.filter(|low| known.low == Some(*low) || derived.low.is_none_or(|derived| derived < *low));
+    let high =
+        found.high.filter(|high| known.high == Some(*high) || derived.high.is_none_or(|derived| derived > *high));
+    Interval::new(low.or(known.low), high.or(known.high))
+}
+
+/// The bounds of a symbol that follow from those of the others in a condition.
+fn of_others(symbol: &str, condition: &SymInt, bounds: &Bounds) -> Option<Interval> {
+    let (Special::Relation(relation), [a, b]) = condition.as_special()? else { return None };
+    if !is_int(a) || !is_int(b) {
+        return None;
+    }
+    let own = SymInt::symbol(symbol);
+    let (rest, relation) = match (b.sub(a).add(&own), a.sub(b).add(&own)) {
+        (rest, _) if !rest.symbols().contains(symbol) => (rest, relation),
+        (_, rest) if !rest.symbols().contains(symbol) => (rest, mirrored(relation)),
+        _ => return None,
+    };
+    let others = interval(&rest, bounds);
+    let (low, high) = (others.low, others.high);
+    Some(match relation {
+        Relation::Equal => others,
+        Relation::Greater => Interval::new(low.map(|low| low + 1), None),
+        Relation::GreaterOrEqual => Interval::new(low, None),
+        Relation::Less => Interval::new(None, high.map(|high| high - 1)),
+        Relation::LessOrEqual => Interval::new(None, high),
+        Relation::Unequal => return None,
+    })
+}
+
+/// The relation of `b` and `a`, given that of `a` and `b`.
+fn mirrored(relation: Relation) -> Relation {
+    match relation {
+        Relation::Less => Relation::Greater,
+        Relation::LessOrEqual => Relation::GreaterOrEqual,
+        Relation::Greater => Relation::Less,
+        Relation::GreaterOrEqual => Relation::LessOrEqual,
+        same => same,
+    }
 }
 
 /// Splits conjunctions, and moves negations into relations.
