@@ -9,7 +9,7 @@ use aten2onnx_core::sym::SymInt;
 
 use super::naming::no_such_symbol;
 use crate::options::{DimName, Options, WhichDim};
-use crate::program::{Guard, Input, Program, visit};
+use crate::program::{Guard, Input, InputKind, Program, visit};
 
 /// Replaces the symbols that the user fixed in a program's sizes.
 ///
@@ -165,19 +165,34 @@ pub(super) fn symbols_of_inputs(program: &Program) -> HashMap<String, BTreeSet<S
     let of = |name: &String| {
         let sizes = program.graph.tensors.get(name).map(|tensor| tensor.sizes.as_slice());
         let number = program.graph.sym_ints.get(name).map(std::slice::from_ref);
-        sizes.or(number).unwrap_or_default().iter().flat_map(SymInt::symbols).collect()
+        // Conditions on an integer may mention its name.
+        sizes.or(number).unwrap_or_default().iter().flat_map(SymInt::symbols).chain([name.clone()]).collect()
     };
     program.graph.inputs.iter().map(|input| (input.name.clone(), of(&input.name))).collect()
+}
+
+/// The inputs that are integers, with their values in symbols.
+pub(super) fn numbers(program: &Program) -> impl Iterator<Item = (&Input, &SymInt)> {
+    let inputs = program.graph.inputs.iter().filter(|input| matches!(input.kind, InputKind::SymInt));
+    inputs.filter_map(|input| Some((input, program.graph.sym_ints.get(&input.name)?)))
+}
+
+/// Whether the value of an input that is an integer is a symbol that no size and no input before it has: else the input has to be equal to it.
+pub(super) fn is_own(program: &Program, name: &str, value: &SymInt) -> bool {
+    let mut sizes =
+        program.graph.inputs.iter().filter_map(|input| program.graph.tensors.get(&input.name)).flat_map(|t| &t.sizes);
+    let first = numbers(program).find(|(_, other)| *other == value).is_some_and(|(input, _)| input.name == name);
+    value.as_symbol().is_some() && first && !sizes.any(|size| size == value)
 }
 
 /// The names that options give to symbols.
 pub(super) fn names(program: &Program, dims: &[DimName]) -> HashMap<String, SymInt> {
     // A number that is an input has its name.
-    let number = |input: &Input| {
-        let symbol = program.graph.sym_ints.get(&input.name)?.as_symbol()?;
+    let number = |(input, value): (&Input, &SymInt)| {
+        let symbol = value.as_symbol().filter(|_| is_own(program, &input.name, value))?;
         Some((symbol.to_owned(), SymInt::symbol(input.name.as_str())))
     };
-    let mut names: HashMap<String, SymInt> = program.graph.inputs.iter().filter_map(number).collect();
+    let mut names: HashMap<String, SymInt> = numbers(program).filter_map(number).collect();
     let named = |dim: &DimName| Some((symbol_of(program, dim)?, SymInt::symbol(dim.name.as_str())));
     names.extend(dims.iter().filter(|dim| dim.size().is_none()).filter_map(named));
     names
@@ -237,7 +252,7 @@ fn replace(program: &mut Program, sizes: &HashMap<String, SymInt>) -> Result<()>
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::program::{Graph, Input, InputKind, TensorMeta};
+    use crate::program::{Graph, TensorMeta};
     use aten2onnx_core::dtype::Dtype;
 
     /// Two inputs with the first sizes s0 and s1, and a tensor of both sizes.

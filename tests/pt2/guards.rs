@@ -188,6 +188,20 @@ fn a_symbol_with_one_value_becomes_a_number() {
 }
 
 #[test]
+fn an_integer_that_has_one_value_is_told() {
+    // The file takes any integer there.
+    assert_eq!(told(&["$n == 3"], ""), ["n == 3"]);
+    assert_eq!(told(&["$n > 2", "$n < 4"], ""), ["n == 3"]);
+    assert_eq!(exported(&[], "", &with(&["s9=3"])).unwrap().conditions, ["n == 3"]);
+    let mut program = program(&[], "").unwrap();
+    let h = program.graph.tensors["x"].sizes[0].clone();
+    for (value, expected) in [(h.clone(), "n == h"), (&h * 2, "n == 2*h")] {
+        program.graph.sym_ints.insert("n".to_owned(), value);
+        assert_eq!(export_program(program.clone(), &Options::default()).unwrap().conditions, [expected]);
+    }
+}
+
+#[test]
 fn the_file_states_the_conditions() {
     let options = with(&["h=rows"]);
     let ranges = r#""k": {"min_val": 3, "max_val": 9}"#;

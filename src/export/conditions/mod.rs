@@ -15,6 +15,7 @@ use bounds::{Bounds, Interval};
 use facts::Facts;
 use text::text;
 
+use super::fixed;
 use crate::options::Options;
 use crate::program::{Guard, Program};
 
@@ -38,6 +39,8 @@ pub(super) struct Conditions {
     declared: Bounds,
     /// Symbols that have one value only, with that.
     pins: BTreeMap<String, i64>,
+    /// Inputs that are integers, and have to be equal to these.
+    numbers: Vec<(String, SymInt)>,
     /// Conditions that are not understood, as PyTorch wrote them.
     unknown: Vec<String>,
     /// Conditions on strides, as PyTorch wrote them.
@@ -80,6 +83,14 @@ impl Conditions {
         let as_they_stand = facts.impossible.iter().map(|condition| shortened(&text(condition)));
         found.unknown.extend(as_they_stand);
         found.pins = facts.pins;
+        // The file takes any integer, unlike a size that is a number in it.
+        let pins = found.pins();
+        for (input, value) in fixed::numbers(program) {
+            let equal = value.substitute(&pins);
+            if equal != *value || !fixed::is_own(program, &input.name, value) {
+                found.numbers.push((input.name.clone(), equal));
+            }
+        }
         found.sizes = facts.conditions;
         (found.bounds, found.declared) = (facts.bounds, facts.declared);
         Ok(found)
@@ -109,9 +120,13 @@ impl Conditions {
         };
         let of_sizes = |condition: &SymInt| (named(condition, names), condition.symbols());
         let bounds = self.bounds.iter().filter_map(of_bounds);
+        let numbers = self.numbers.iter().map(|(input, value)| {
+            let symbols = value.symbols().into_iter().chain([input.clone()]).collect();
+            (format!("{input} == {}", named(value, names)), symbols)
+        });
         let unknown = self.unknown.iter().map(|text| (text.clone(), BTreeSet::new()));
         Told {
-            conditions: bounds.chain(self.sizes.iter().map(of_sizes)).chain(unknown).collect(),
+            conditions: bounds.chain(self.sizes.iter().map(of_sizes)).chain(numbers).chain(unknown).collect(),
             ranges: self.declared.iter().filter_map(of_bounds).collect(),
         }
     }
