@@ -267,7 +267,8 @@ fn sizes_that_the_user_chooses_fulfil_the_conditions() {
     let mut options = Options::default();
     options.fixed = true;
     let fixed = exported(&["($h % 16) == 0", "$h < $w"], "", &options).unwrap();
-    assert!(fixed.conditions.is_empty());
+    // The file still takes any integer.
+    assert_eq!(fixed.conditions, ["n == 3"]);
 }
 
 #[test]
@@ -275,6 +276,18 @@ fn what_the_example_does_not_fulfil_is_told_as_it_stands() {
     // It is misunderstood, or the file is damaged; nothing follows from it.
     assert_eq!(told(&["$h == 7"], ""), ["L['x'].size()[0] == 7"]);
     assert_eq!(told(&["$n > 40", "$n < 9"], ""), ["n <= 8", "L['n'] > 40"]);
+}
+
+#[test]
+fn a_file_without_guards_says_so() {
+    let ranges = r#""h": {"min_val": 2, "max_val": null}"#;
+    let without = |ranges: &str| {
+        let json = json(&[], ranges).replace(r#""guards_code": []"#, r#""more": []"#);
+        pt2::read_live("guards.pt2", json.as_bytes(), Default::default(), Default::default()).unwrap().notes
+    };
+    assert!(without(ranges)[0].contains("does not record the conditions on sizes"));
+    assert!(without("").is_empty());
+    assert!(program(&[], ranges).unwrap().notes.is_empty());
 }
 
 #[test]

@@ -13,6 +13,9 @@ use aten2onnx_core::error::{Error, Result};
 /// The schema version that this reader was written for.
 const SCHEMA: (i64, i64) = (8, 20);
 
+/// A file of PyTorch 2.7 or older does not say what was decided by sizes.
+const NO_GUARDS: &str = "the file does not record the conditions on sizes under which it was captured, as PyTorch 2.8 and later do: it may be right for some sizes only";
+
 /// Reads the program in the entry `json` with these weights.
 pub fn program(archive: &Archive, json: &str, weights: Weights<'_>) -> Result<Program> {
     document(archive.bytes(json)?, weights).map_err(|error| archive.error(json, error))
@@ -75,6 +78,9 @@ fn convert(exported: ExportedProgram<'_>, weights: Weights<'_>) -> Result<Progra
     program.weights = bound;
     program.notes.extend(notes);
     program.hints = reader.hints;
+    if exported.guards_code.is_none() && !program.ranges.is_empty() {
+        program.notes.push(NO_GUARDS.to_owned());
+    }
     program.guards = guards::read(exported.guards_code.unwrap_or_default(), &program, &paths);
     program.calls = reader.calls;
     validate::names(&program).map_err(in_graph)?;
