@@ -153,12 +153,25 @@ fn what_follows_is_not_told() {
         (&["$w > $h", "$w > 2"], &of(3, "null", "null"), &["w >= 3", "w > h"]),
         (&["$w > $h"], &of(4, "null", "null"), &["w >= 4", "w > h"]),
         (&["$w > $h"], &of(3, "50", "49"), &["h <= 49", "w <= 50", "w > h"]),
+        // Two that are one.
+        (&["$h + $n <= $w", "$w - $n <= $h"], "", &["-n + w == h"]),
+        (&["$w == min(512, $w)", "max($h, $k) == $h"], "", &["w <= 512", "h >= k"]),
         // Of few values each is tried.
         (&["3*($h // 2) < 60", "($h / 2) < 19.5"], to_40, &["h <= 38"]),
     ];
     for (guards, ranges, expected) in cases {
         assert_eq!(told(guards, ranges), *expected, "{guards:?}");
     }
+}
+
+#[test]
+fn sizes_of_0_are_not_captured() {
+    // PyTorch records what excludes them, and assumes it elsewhere.
+    let found = exported(&["1 < 3*$h*$w", "$k != 0"], "", &Options::default()).unwrap();
+    assert!(found.conditions.is_empty(), "{:?}", found.conditions);
+    let metadata = &found.model.proto.metadata_props;
+    let entries: Vec<(&str, &str)> = metadata.iter().map(|entry| (entry.key(), entry.value())).collect();
+    assert_eq!(entries, [("aten2onnx.ranges", "h >= 1\nk >= 1\nw >= 1")]);
 }
 
 #[test]

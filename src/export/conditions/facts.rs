@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use aten2onnx_core::sym::{Atom, Function, Relation, Special, SymInt};
 
 use super::bounds::{Bounds, Interval, interval, is_int, stated, truth};
+use super::rewrite::{mirrored, split, unite};
 use crate::program::{InputKind, Program};
 
 /// Each round may make a symbol a number.
@@ -29,6 +30,8 @@ pub(super) struct Facts {
     pub bounds: Bounds,
     /// Bounds that the user declared or PyTorch assumed.
     pub declared: Bounds,
+    /// The symbols that are not 0 in a guard that holds for all others.
+    positive: BTreeSet<String>,
     /// The symbols that guards mention.
     mentioned: BTreeSet<String>,
     /// Symbols that have one value only.
@@ -38,14 +41,20 @@ pub(super) struct Facts {
 impl Facts {
     /// The facts of a program with these guards.
     pub fn of(program: &Program, guards: Vec<SymInt>) -> Facts {
-        let plain = assumed(program);
+        let plain = smallest(program, 1);
         let mut bounds = given(program, &plain);
         let mut facts = Facts::default();
         let mut pending = Vec::new();
         guards.into_iter().for_each(|guard| split(guard, true, &mut pending));
         let rest = pending.split_off(pending.len().min(MAX_GUARDS));
-        // What holds for all sizes says nothing of the symbols in it.
+        // What holds for all sizes says nothing of the symbols in it. PyTorch never captures for a size of 0.
+        let with_zero = pending.iter().filter(|guard| truth(guard, &plain) == Some(true));
+        let with_zero: Vec<SymInt> = with_zero.cloned().collect();
         pending.retain(|guard| truth(guard, &plain) != Some(true));
+        let empty = smallest(program, 0);
+        for guard in with_zero.iter().filter(|guard| truth(guard, &empty) != Some(true)) {
+            guard.visit_symbols(&mut |symbol| _ = facts.positive.insert(symbol.to_owned()));
+        }
         for guard in &pending {
             guard.visit_symbols(&mut |symbol| _ = facts.mentioned.insert(symbol.to_owned()));
         }
@@ -54,6 +63,7 @@ impl Facts {
         for _ in 0..ROUNDS {
             facts.reduce(&mut pending, &mut bounds);
             narrow(&mut pending, &mut bounds, &mut tries);
+            unite(&mut pending);
             if !facts.pin(&mut pending, &mut bounds) {
                 break;
             }
@@ -98,7 +108,8 @@ impl Facts {
         let every = plain.get(&symbol).and_then(|every| every.low);
         let low = found.low.filter(|low| Some(*low) != every);
         // A size of at least 2 is an assumption of PyTorch.
-        let assumed = found.low.filter(|low| *low == 2 && Some(*low) == every);
+        let least = if self.positive.contains(&symbol) { 1 } else { 2 };
+        let assumed = found.low.filter(|low| (least..=2).contains(low) && Some(*low) == every);
         let none = Interval::default();
         let told = Interval::new(low, found.high);
         let (told, declared) = match self.mentioned.contains(&symbol) {
@@ -114,7 +125,7 @@ impl Facts {
     }
 
     /// Makes symbols with one value numbers. Returns whether there was one.
-    fn pin(&mut self, pending: &mut Vec<SymInt>, bounds: &mut Bounds) -> bool {
+    fn pin(&mut self, pending: &mut [SymInt], bounds: &mut Bounds) -> bool {
         let only = |(symbol, found): (&String, &Interval)| {
             let value = i64::try_from(found.only()?).ok().filter(|value| *value >= 0)?;
             Some((symbol.clone(), value))
@@ -141,18 +152,15 @@ impl Facts {
     }
 }
 
-/// What holds for every size: it is not negative. PyTorch assumes that a size is at least 2, if it does not capture for smaller ones.
-fn assumed(program: &Program) -> Bounds {
+/// What holds for every size: it is at least 0, or 1. PyTorch assumes that a size is at least 2, if it does not capture for smaller ones.
+fn smallest(program: &Program, least: i128) -> Bounds {
     let mut bounds = Bounds::new();
     let mut add = |symbol: &str, low: Option<i128>| _ = bounds.insert(symbol.to_owned(), Interval::new(low, None));
     for input in &program.graph.inputs {
-        match &input.kind {
-            InputKind::Tensor => {
-                let sizes = program.graph.tensors.get(&input.name).map(|tensor| tensor.sizes.as_slice());
-                let symbols = sizes.unwrap_or_default().iter().filter_map(SymInt::as_symbol);
-                symbols.for_each(|symbol| add(symbol, Some(0)));
-            }
-            _ => {}
+        if matches!(input.kind, InputKind::Tensor) {
+            let sizes = program.graph.tensors.get(&input.name).map(|tensor| tensor.sizes.as_slice());
+            let symbols = sizes.unwrap_or_default().iter().filter_map(SymInt::as_symbol);
+            symbols.for_each(|symbol| add(symbol, Some(least)));
         }
     }
     for (symbol, (low, _)) in &program.ranges {
@@ -222,62 +230,6 @@ fn of_others(symbol: &str, condition: &SymInt, bounds: &Bounds) -> Option<Interv
         Relation::LessOrEqual => Interval::new(None, high),
         Relation::Unequal => return None,
     })
-}
-
-/// The relation of `b` and `a`, given that of `a` and `b`.
-fn mirrored(relation: Relation) -> Relation {
-    match relation {
-        Relation::Less => Relation::Greater,
-        Relation::LessOrEqual => Relation::GreaterOrEqual,
-        Relation::Greater => Relation::Less,
-        Relation::GreaterOrEqual => Relation::LessOrEqual,
-        same => same,
-    }
-}
-
-/// Splits conjunctions, and moves negations into relations.
-fn split(condition: SymInt, holds: bool, all: &mut Vec<SymInt>) {
-    match condition.as_special() {
-        Some((Special::Not, [inner])) => split(inner.clone(), !holds, all),
-        Some((Special::And, parts)) if holds => parts.iter().for_each(|part| split(part.clone(), true, all)),
-        Some((Special::Or, parts)) if !holds => parts.iter().for_each(|part| split(part.clone(), false, all)),
-        // `not (x < y)` is `x >= y` for integers only: real numbers may be NaN.
-        Some((Special::Relation(relation), [a, b])) if !holds && is_int(a) && is_int(b) => {
-            all.push(SymInt::special(Special::Relation(negated(relation)), vec![a.clone(), b.clone()]));
-        }
-        _ if holds => all.push(divisible(condition)),
-        _ => all.push(SymInt::special(Special::Not, vec![condition])),
-    }
-}
-
-fn negated(relation: Relation) -> Relation {
-    match relation {
-        Relation::Equal => Relation::Unequal,
-        Relation::Unequal => Relation::Equal,
-        Relation::Less => Relation::GreaterOrEqual,
-        Relation::LessOrEqual => Relation::Greater,
-        Relation::Greater => Relation::LessOrEqual,
-        Relation::GreaterOrEqual => Relation::Less,
-    }
-}
-
-/// `x == 3*(x // 3)` as `x % 3 == 0`.
-fn divisible(condition: SymInt) -> SymInt {
-    let Some((Special::Relation(Relation::Equal), [a, b])) = condition.as_special() else { return condition };
-    if !is_int(a) || !is_int(b) {
-        return condition;
-    }
-    let difference = a.sub(b);
-    for (_, factors) in difference.terms() {
-        let [(Atom::Function(Function::FloorDiv, args), 1)] = factors else { continue };
-        let [of, by] = args.as_slice() else { continue };
-        let Some(number) = by.known().filter(|by| *by > 1) else { continue };
-        let remainder = of.sub(&(&of.floor_div(by) * number));
-        if remainder == difference || remainder == difference.neg() {
-            return SymInt::special(Special::Relation(Relation::Equal), vec![of.modulo(by), SymInt::from(0)]);
-        }
-    }
-    condition
 }
 
 /// The bounds without the value at one end, if the condition is that the symbol is not that value.

@@ -5,6 +5,7 @@
 
 mod bounds;
 mod facts;
+mod rewrite;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

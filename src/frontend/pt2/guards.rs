@@ -350,7 +350,7 @@ fn unary_name(name: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::panic)]
     use super::*;
     use crate::program::{Input, TensorMeta};
     use aten2onnx_core::dtype::Dtype;
