@@ -126,6 +126,13 @@ impl Exporter {
         self
     }
 
+    /// Refuses a program that is right under conditions on its sizes only. By default such conditions are told.
+    #[must_use]
+    pub fn strict_shapes(mut self, strict: bool) -> Exporter {
+        self.options.strict_shapes = strict;
+        self
+    }
+
     /// A name for the next input, in order.
     #[must_use]
     pub fn input_name(mut self, name: impl Into<String>) -> Exporter {

@@ -169,6 +169,8 @@ class Call:
         if is_auto(dynamic_shapes):
             return automatic(self.kwargs, getattr(dynamic_shapes, "static", {}))
         if not isinstance(dynamic_shapes, Mapping):
+            if len(dynamic_shapes) != len(order):
+                raise InputError(f"dynamic_shapes: {len(dynamic_shapes)} entries for {len(order)} arguments", help=f"the arguments are {', '.join(order)}")
             dynamic_shapes = dict(zip(order, dynamic_shapes))
         unknown = [name for name in dynamic_shapes if name not in order]
         if unknown:
@@ -180,6 +182,10 @@ class Call:
         if axes is None or not isinstance(tensors, dict):
             return axes
         if isinstance(axes, Mapping) and axes and all(isinstance(axis, int) for axis in axes):
+            most = max((tensor.dim() for tensor in tensors.values()), default=0)
+            wrong = [axis for axis in axes if isinstance(axis, bool) or not 0 <= axis < most]
+            if wrong:
+                raise InputError(f"dynamic_shapes[{name!r}]: there is no axis {wrong[0]!r}", help=f"its tensors have up to {most} dimensions, counted from 0")
             return {key: {axis: size for axis, size in axes.items() if axis < tensor.dim()} for key, tensor in tensors.items()}
         if isinstance(axes, Mapping) and set(axes) <= set(tensors):
             return {key: axes.get(key) for key in tensors}

@@ -22,8 +22,11 @@ def capture(
     dynamic_shapes: Any,
     strict: bool | None,
     adopt_fixes: bool = True,
+    oblivious: bool = True,
 ) -> tuple[Any, list[str]]:
     """Returns the ExportedProgram of a module, and notes on dimensions that are less free than `dynamic_shapes` says.
+
+    If `oblivious` is False, PyTorch assumes that dynamic dimensions are larger than 1.
 
     If `strict` is None, the strict mode is tried after the non-strict mode has failed.
     """
@@ -34,7 +37,7 @@ def capture(
     for mode in modes:
         for share in shares:
             try:
-                return _refined(model, args, kwargs, _shapes.for_torch(dynamic_shapes, share), mode, adopt_fixes)
+                return _refined(model, args, kwargs, _shapes.for_torch(dynamic_shapes, share), mode, adopt_fixes, oblivious)
             except Exception as error:  # PyTorch passes on whatever the model raises.
                 if first is None or mode is modes[0]:
                     first = error
@@ -45,20 +48,20 @@ def capture(
 
 
 def _refined(
-    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any, strict: bool, adopt_fixes: bool
+    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any, strict: bool, adopt_fixes: bool, oblivious: bool
 ) -> tuple[Any, list[str]]:
     """Captures a module, and adopts the fixes that torch.export suggests, if they leave all dimensions dynamic."""
     notes: list[str] = []
     for _ in range(_fixes.ROUNDS):
         try:
-            return _export(model, args, kwargs, dynamic_shapes, strict), notes
+            return _export(model, args, kwargs, dynamic_shapes, strict, oblivious), notes
         except Exception as error:  # PyTorch passes on whatever the model raises.
             found = _fixes.adopted(error, dynamic_shapes) if adopt_fixes else None
             if found is None:
                 raise
             dynamic_shapes, more = found
             notes += more
-    return _export(model, args, kwargs, dynamic_shapes, strict), notes
+    return _export(model, args, kwargs, dynamic_shapes, strict, oblivious), notes
 
 
 def _is_final(error: Exception | None) -> bool:
@@ -154,7 +157,7 @@ def _advice(text: str) -> str:
     return next((advice for part, advice in _ADVICE if part in text), _UNKNOWN)
 
 
-def _export(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any, strict: bool) -> Any:
+def _export(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any, strict: bool, oblivious: bool) -> Any:
     import torch
     from torch.fx.experimental import _config
 
@@ -162,7 +165,7 @@ def _export(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_s
         stack.enter_context(_onnx_export_flag())
         # Do not specialize dynamic dimensions whose size is 0 or 1 in the example inputs.
         if hasattr(_config, "backed_size_oblivious"):
-            stack.enter_context(_config.patch(backed_size_oblivious=True))  # type: ignore[attr-defined]
+            stack.enter_context(_config.patch(backed_size_oblivious=oblivious))  # type: ignore[attr-defined]
         stack.enter_context(torch.no_grad())
         stack.enter_context(quiet())
         if not strict:  # the strict mode does not run the patched method

@@ -14,7 +14,15 @@ REFUSAL = "is not in the constants dictionary"
 
 
 def run_decompositions(exported: Any, table: dict[Any, Any]) -> Any:
-    """Returns `exported.run_decompositions(table)` with all its constants."""
+    """Returns `exported.run_decompositions(table)` with all its constants, and with the guards of a program that was loaded from a file."""
+    made = _decomposed(exported, table)
+    guards = getattr(exported, "_guards_code", None)
+    if guards and not made._guards_code:
+        made._guards_code = guards
+    return made
+
+
+def _decomposed(exported: Any, table: dict[Any, Any]) -> Any:
     try:
         return exported.run_decompositions(table)
     except Exception as error:  # The class of this error is PyTorch's own and has moved.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import _calls, _capture, _dimensions, _others, _progress, _script, _shapes, _weights
+from . import _axes, _calls, _capture, _dimensions, _ones, _others, _progress, _script, _shapes, _weights
 from ._calls import Call
 from ._decompose import decomposed
 from ._errors import CaptureError, Error, InputError, UnsupportedError, in_python, require
@@ -21,6 +21,10 @@ from ._report import Report
 from ._support import Paths
 from ._support import rules as own_rules
 from ._weights import Elsewhere, Weights
+
+
+#: Of more conditions, a warning shows the first.
+_LISTED = 10
 
 
 def export(
@@ -43,6 +47,7 @@ def export(
     adapters: str | None = None,
     target: str | None = None,
     static: bool | Mapping[str, int] = False,
+    strict_shapes: bool = False,
     mappings: Paths = (),
     fallback: str | bool | None = None,
     keep_mutations: bool = False,
@@ -92,6 +97,8 @@ def export(
             lists the runtimes.
         static: Whether all symbolic sizes become those of the example that the program was exported with; or the sizes of some, by symbol
             or by the name that `dynamic_shapes` gives them: `{"batch": 1}`.
+        strict_shapes: Whether to refuse a model that is right for some sizes only, because PyTorch captured decisions that depend on
+            them. By default a warning, the report and the file state the conditions.
         mappings: Mapping files or folders with rules for custom operators, or that replace built-in rules.
         fallback: "aten" keeps operators that have neither a rule nor a decomposition as nodes of the domain `org.pytorch.aten`, for
             which you provide kernels. By default such operators are an error.
@@ -136,6 +143,7 @@ def export(
         "functions": functions,
         "adapters": adapters,
         "static": static is True,
+        "strict_shapes": strict_shapes,
         "dims": [f"{name}={size}" for name, size in (static.items() if isinstance(static, Mapping) else ())],
         "input_names": list(input_names or ()),
         "output_names": list(output_names or ()),
@@ -157,13 +165,15 @@ def export(
                 options["source"] = {**described, **chosen, **elsewhere.options()}
                 program = _from_file(model, rules, options, made, shown)
             else:
-                arguments = (args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict, adopt_fixes)
+                fixes = adopt_fixes and not strict_shapes  # a narrower range is a condition, too
+                arguments = (args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict, fixes)
                 program = _from_torch(model, arguments, rules, options, made, shown, elsewhere)
         program._progress = progress
         if dump_exported_program and program.exported_program is not None:
             import torch
 
             torch.export.save(program.exported_program, Path(artifacts_dir) / f"{made.model}.pt2")
+        _warn_of_conditions(program)
         if verify:
             with made.timed("verify"):
                 program.verify()
@@ -216,6 +226,7 @@ def captured(
     if isinstance(model, torch.export.ExportedProgram):
         if _calls.is_auto(dynamic_shapes):
             return Captured(name, model, _dimensions.symbols(model, list(input_names or _inputs(model))))
+        dynamic_shapes = _axes.checked(_shapes.program_arguments(model), dynamic_shapes)
         return Captured(name, model, _shapes.names(model, dynamic_shapes))
     if isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
         raise UnsupportedError("a TorchScript module is no program of torch.export", help="pass it to `aten2onnx.export`")
@@ -231,7 +242,9 @@ def captured(
     if not kwargs and args and _shapes.are_keywords(model, args[:-1], args[-1]):
         args, kwargs = args[:-1], args[-1]
     kwargs = dict(kwargs or {})
+    what = "dynamic_shapes"
     if dynamic_shapes is None and dynamic_axes:
+        what = "dynamic_axes"
         arguments = _shapes.named_arguments(model, args, kwargs)
         dynamic_shapes = _shapes.from_dynamic_axes(arguments, dynamic_axes, list(input_names or ()), list(output_names or ()))
     if model.training:
@@ -241,7 +254,9 @@ def captured(
     wanted = dynamic_shapes
     if _calls.is_auto(dynamic_shapes):
         dynamic_shapes = _calls.automatic(_shapes.named_arguments(model, args, kwargs))
-    exported, notes = _capture.capture(model, args, kwargs, dynamic_shapes, strict, adopt_fixes)
+    else:
+        dynamic_shapes = _axes.checked(_shapes.named_arguments(model, args, kwargs), dynamic_shapes, what)
+    exported, notes = _ones.capture(model, args, kwargs, dynamic_shapes, strict, adopt_fixes)
     if not _calls.is_auto(wanted):
         return Captured(name, exported, _shapes.names(exported, dynamic_shapes), notes)
     inputs = _inputs(exported)
@@ -250,14 +265,29 @@ def captured(
 
 def _called(model: Any, name: str, call: Call, wanted: Any, strict: bool | None, adopt_fixes: bool) -> Captured:
     """Captures a model whose call torch.export sees as named tensors."""
+    if not _calls.is_auto(wanted):
+        _axes.checked(call.kwargs, call.dynamic_shapes)
     with call.traced():
         # The strict mode would trace how objects are put together, too.
-        exported, notes = _capture.capture(model, (), call.kwargs, call.dynamic_shapes, bool(strict), adopt_fixes)
+        exported, notes = _ones.capture(model, (), call.kwargs, call.dynamic_shapes, bool(strict), adopt_fixes)
     if not _calls.is_auto(wanted):
         return Captured(name, exported, _shapes.names(exported, call.dynamic_shapes), notes, call)
     # Who chooses dimensions to keep compares other sizes, too.
     frozen = _dimensions.constants(exported, call.input_names) if wanted == "auto" else []
     return Captured(name, exported, _dimensions.symbols(exported, call.input_names), notes + frozen, call)
+
+
+def _warn_of_conditions(program: ONNXProgram) -> None:
+    """Warns if the model is right for some sizes only."""
+    conditions = program.report.conditions
+    if conditions:
+        shown = "; ".join(f"`{condition}`" for condition in conditions[:_LISTED])
+        more = f"; {len(conditions) - _LISTED} more are in the report" if len(conditions) > _LISTED else ""
+        warnings.warn(
+            f"the model is right only where {shown}{more}: it was captured with decisions that depend on its sizes; "
+            "the file states this, and `strict_shapes=True` refuses such models",
+            stacklevel=3,
+        )
 
 
 def _inputs(exported: Any) -> list[str]:

@@ -36,6 +36,11 @@ class Inspection:
         return self.data["outputs"]
 
     @property
+    def conditions(self) -> list[str]:
+        """Where the model is right, if not for all sizes that its inputs name: `s77 % 16 == 0`."""
+        return self.data["conditions"]
+
+    @property
     def operators(self) -> dict[str, int]:
         """The number of calls of each operator, the most frequent first."""
         return {operator["operator"]: operator["count"] for operator in self.data["operators"]}

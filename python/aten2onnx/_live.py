@@ -94,7 +94,7 @@ def _native(name: str, exported: Any, state: dict[str, dict[str, Any]], constant
 
     major, minor = SCHEMA_VERSION
     try:
-        return Program.traced(name, exported, _serialized.ranges(exported), (major, minor), state, constants, source)
+        return Program.traced(name, exported, _serialized.ranges(exported), _serialized.guards(exported), (major, minor), state, constants, source)
     except NotImplementedError as reason:
         _check_arguments(exported)
         _log.debug("%s is read through PyTorch's serializer: %s", name, reason)

@@ -53,6 +53,7 @@ class Program:
         name: str,
         exported: Any,
         ranges: Sequence[tuple[str, tuple[int | None, int | None]]],
+        guards: tuple[Sequence[str], Sequence[str]],
         version: tuple[int, int],
         state: Mapping[str, Mapping[str, Any]],
         constants: Mapping[str, Mapping[str, Any]],
@@ -78,6 +79,8 @@ class Model:
     def ir_version(self) -> int: ...
     @property
     def notes(self) -> list[str]: ...
+    @property
+    def conditions(self) -> list[str]: ...
     @property
     def operators(self) -> dict[str, int]: ...
     @property

@@ -30,6 +30,7 @@ class Report:
         weights: The number of weights, and their size in bytes.
         decomposed: The PyTorch operators that were decomposed because they have no rule.
         notes: Notes for the user.
+        conditions: Where the model is right, if not for all sizes that its inputs name: `n % 16 == 0`.
         verification: The results of `verify` by output; None if it did not run.
         files: The written files with their sizes.
         seconds: The time of each step.
@@ -47,6 +48,7 @@ class Report:
         self.weights: tuple[int, int] = (0, 0)
         self.decomposed: list[str] = []
         self.notes: list[str] = []
+        self.conditions: list[str] = []
         self.verification: dict[str, Any] | None = None
         self.files: list[dict[str, Any]] = []
         self.seconds: dict[str, float] = {}
@@ -72,6 +74,7 @@ class Report:
         self.opset, self.ir_version = model.opset, model.ir_version
         self.inputs, self.outputs = model.inputs, model.outputs
         self.operators, self.weights = model.operators, model.weights
+        self.conditions = model.conditions
         self.notes += [note for note in map(in_python, model.notes) if note not in self.notes]
 
     def of_files(self, sizes: dict[str, Any]) -> None:
@@ -98,6 +101,7 @@ class Report:
             "weights": {"tensors": self.weights[0], "bytes": self.weights[1]},
             "decomposed": self.decomposed,
             "notes": self.notes,
+            "conditions": self.conditions,
             "verification": self.verification,
             "files": self.files,
             "seconds": {step: round(seconds, 4) for step, seconds in self.seconds.items()},
@@ -118,6 +122,7 @@ class Report:
         parts += [
             _table("Inputs", ("name", "type"), self.inputs),
             _table("Outputs", ("name", "type"), self.outputs),
+            _list("Right only where", [f"`{condition}`" for condition in self.conditions]),
             _verification(self.verification),
             _list("Decomposed operators (without a rule)", [f"`{operator}`" for operator in self.decomposed]),
             _list("Notes", self.notes),

@@ -18,6 +18,38 @@ def ranges(exported: Any) -> list[tuple[str, tuple[int | None, int | None]]]:
     return [(symbol, (found.min_val, found.max_val)) for symbol, found in serialize_range_constraints(symbols).items()]
 
 
+def guards(exported: Any) -> tuple[list[str], list[str]]:
+    """Returns the conditions on the inputs under which a program was captured, in Python, and the way to each input in them: `['x'][0]`."""
+    code = list(getattr(exported, "_guards_code", None) or ())
+    return code, _paths(exported) if code else []
+
+
+def _paths(exported: Any) -> list[str]:
+    """Returns the way to each input in the arguments of the call; nothing if PyTorch cannot tell."""
+    from torch.utils import _pytree as pytree
+
+    signature = exported.module_call_graph[0].signature
+    names = list(getattr(signature, "forward_arg_names", None) or ())
+    try:
+        # Of programs without examples the tree of the arguments is filled with numbers.
+        tree = exported.call_spec.in_spec
+        examples = exported.example_inputs or pytree.tree_unflatten(list(range(tree.num_leaves)), tree)
+        leaves, _ = pytree.tree_flatten_with_path(examples)
+        return [_named(path, names) for path, _ in leaves]
+    except Exception:  # classes of arguments that are registered without names for what they contain
+        return []
+
+
+def _named(path: Any, names: list[str]) -> str:
+    """The way to an argument, by the name of its parameter: PyTorch has a tuple of a tuple of positional and a dictionary of other arguments."""
+    from torch.utils import _pytree as pytree
+
+    place, argument, *rest = path
+    is_positional = place.idx == 0
+    first = f"[{names[argument.idx]!r}]" if is_positional else pytree.keystr((argument,))
+    return first + str(pytree.keystr(tuple(rest)))
+
+
 def expressions() -> Callable[[Any], str]:
     """Returns a function that writes symbolic expressions as `sympy.srepr` does, but those that are parts of several only once."""
     from sympy import Basic
@@ -53,11 +85,14 @@ def document(exported: Any) -> bytes:
         raise UnsupportedError(
             f"PyTorch cannot serialize this program: {_essence(error)}", help="`torch.export.save` fails in the same way"
         ) from error
+    conditions, paths = guards(exported)
     program = {
         "graph_module": {"graph": graph, "signature": signature},
         "range_constraints": serde.serialize_range_constraints(exported.range_constraints),
         "schema_version": {"major": SCHEMA_VERSION[0], "minor": SCHEMA_VERSION[1]},
         "torch_version": torch.__version__,
+        "guards_code": conditions,
+        "input_paths": paths,
     }
     return json.dumps(serde._dataclass_to_dict(program), cls=serde.EnumEncoder, allow_nan=False).encode()
 

@@ -22,6 +22,24 @@ def named_arguments(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) 
     return bound
 
 
+def program_arguments(exported: Any, example: Any = None) -> Any:
+    """Returns the arguments of an example of a program by parameter name (by default its own); None if it has none."""
+    example = example or exported.example_inputs
+    if example is None:
+        return None
+    signature = exported.module_call_graph[0].signature
+    args, kwargs = example
+    names = list(getattr(signature, "forward_arg_names", None) or ())[: len(args)]
+    if len(names) < len(args):
+        return None
+    # `*args` are args_0, args_1 and so on in the signature, and one tuple in `dynamic_shapes` and in guards.
+    first = next((index for index, name in enumerate(names) if name.endswith("_0")), len(names))
+    rest = [name.removesuffix("_0") for name in names[first : first + 1]]
+    if rest and names[first:] == [f"{rest[0]}_{index}" for index in range(len(names) - first)]:
+        return dict(zip(names[:first], args)) | {rest[0]: tuple(args[first:])} | kwargs
+    return dict(zip(names, args)) | kwargs
+
+
 def are_keywords(model: Any, args: Sequence[Any], last: Any) -> bool:
     """Whether the last argument is a dictionary of keyword arguments, as in torch.onnx.export, and not an input of the model."""
     if not isinstance(last, dict) or not all(isinstance(name, str) for name in last):
@@ -92,21 +110,33 @@ def names(exported: Any, dynamic_shapes: Any) -> dict[str, str]:
         return {}
     values = {node.name: node.meta.get("val") for node in exported.graph.nodes if node.op == "placeholder"}
     found: dict[str, str] = {}
+    hints: dict[str, Any] = {}
     for spec, chosen in zip(specs, axes):
         shape = getattr(values.get(getattr(spec.arg, "name", None)), "shape", ())
-        for axis, size in _items(chosen):
+        for axis, size in items(chosen):
             name = size if isinstance(size, str) else getattr(size, "__name__", None) if isinstance(size, Dim) else None
-            symbol = _symbol(shape[axis]) if name and axis < len(shape) else None
-            if name and symbol:
-                _name(found, symbol, name)
+            if name and axis < len(shape):
+                root = getattr(size, "root", None)
+                symbol = _symbol(shape[axis]) if root is None else _symbol_of(shape[axis], size)
+                if symbol:
+                    hints[symbol] = getattr(shape[axis].node, "hint", None) if root is None else None
+                    _name(found, symbol, name if root is None else root.__name__, hints)
     return found
 
 
-def _name(found: dict[str, str], symbol: str, name: str) -> None:
+def _symbol_of(size: Any, derived: Any) -> str | None:
+    """Returns the symbol in a size such as `4*s77`, if it is made from it as a dimension such as `4*w` is made from `w`."""
+    expression = getattr(getattr(size, "node", None), "expr", None)
+    symbols = list(getattr(expression, "free_symbols", ()))
+    return str(symbols[0]) if len(symbols) == 1 and derived.fn(symbols[0]) == expression else None
+
+
+def _name(found: dict[str, str], symbol: str, name: str, hints: Mapping[str, Any]) -> None:
     before = found.get(symbol)
+    others = [other for other, known in found.items() if known == name]
     if before not in (None, name):
         warnings.warn(f"the dimensions `{before}` and `{name}` are always equal: both are named `{before}`", stacklevel=5)
-    elif before is None and name in found.values():
+    elif before is None and any(hints[symbol] is None or hints[other] != hints[symbol] for other in others):
         warnings.warn(f"two dimensions named `{name}` may differ: the second is named `{symbol}` instead", stacklevel=5)
     elif before is None:
         found[symbol] = name
@@ -136,20 +166,23 @@ def replaced(dynamic_shapes: Any, change: Callable[[Any], Any]) -> Any:
     def changed(axes: Axes) -> Axes:
         if isinstance(axes, Mapping):
             return {axis: change(size) for axis, size in axes.items()}
-        return None if axes is None else type(axes)(map(change, axes))
+        if not isinstance(axes, (list, tuple)):
+            return None if axes is None else change(axes)
+        return type(axes)(map(change, axes))
 
     return pytree.tree_map(changed, dynamic_shapes, is_leaf=_is_axes)
 
 
-def _items(axes: Axes) -> list[tuple[int, Any]]:
-    if axes is None:
-        return []
-    return list(axes.items()) if isinstance(axes, Mapping) else list(enumerate(axes))
+def items(axes: Axes) -> list[tuple[int, Any]]:
+    """The axes of an input with their sizes."""
+    if isinstance(axes, Mapping):
+        return list(axes.items())
+    return list(enumerate(axes)) if isinstance(axes, (list, tuple)) else []  # an int that is an input has no axes
 
 
 def sizes(axes: Axes) -> list[Any]:
     """The sizes of the dimensions of an input."""
-    return [size for _, size in _items(axes)]
+    return [size for _, size in items(axes)]
 
 
 def _symbol(size: Any) -> str | None:

@@ -104,6 +104,12 @@ impl Model {
         self.exported.notes.clone()
     }
 
+    /// Where the model is right, if not for all sizes that its inputs name.
+    #[getter]
+    fn conditions(&self) -> Vec<String> {
+        self.exported.conditions.clone()
+    }
+
     /// How many nodes there are of each operator, those in bodies too.
     #[getter]
     fn operators(&self) -> BTreeMap<String, usize> {

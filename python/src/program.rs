@@ -93,23 +93,24 @@ impl Program {
         Ok(Program { program })
     }
 
-    /// Takes an ExportedProgram, whose graph is read, with the bounds of its symbols and the version of the schema that its tensors
-    /// and arguments follow. `NotImplementedError` says that only its JSON tells what it contains.
+    /// Takes an ExportedProgram, whose graph is read, with the bounds of its symbols, its guards, and the version of the schema that its
+    /// tensors and arguments follow. `NotImplementedError` says that only its JSON tells what it contains.
     #[staticmethod]
-    #[pyo3(signature = (name, exported, ranges, version, state, constants, source="{}"))]
+    #[pyo3(signature = (name, exported, ranges, guards, version, state, constants, source="{}"))]
     #[allow(clippy::too_many_arguments)] // those of Python
     fn traced(
         py: Python<'_>,
         name: &str,
         exported: &Bound<'_, PyAny>,
         ranges: Vec<traced::Range>,
+        guards: traced::Guards,
         version: (i64, i64),
         state: HashMap<String, Tensor>,
         constants: HashMap<String, Tensor>,
         source: &str,
     ) -> PyResult<Program> {
         let source = options::source(source)?;
-        let read = traced::program(exported, ranges, version).map_err(|stop| stop.into_error(py))?;
+        let read = traced::program(exported, ranges, guards, version).map_err(|stop| stop.into_error(py))?;
         let program = work::run(py, None, |_| {
             pt2::read_exported(name, read, lent::weights(state)?, lent::weights(constants)?, &source)
         })?;

@@ -480,3 +480,122 @@ mod pickles {
         assert!(super::error(write(&entries)).starts_with("m/data/weights/model.pt: it is not a zip archive"));
     }
 }
+
+mod guards {
+    use std::time::{Duration, Instant};
+
+    use aten2onnx::export::export_program;
+    use aten2onnx::options::Options;
+    use aten2onnx::program::Guard;
+
+    use super::super::guards::program;
+    use super::*;
+
+    /// What is told of a program with these guards.
+    fn told(guards: &[&str]) -> Vec<String> {
+        export_program(program(guards, "").unwrap(), &Options::default()).unwrap().conditions
+    }
+
+    #[test]
+    fn malformed() {
+        for guard in [
+            "",
+            "(",
+            "L['",
+            "L['x'].size()[",
+            "$h <",
+            "$h <> 3",
+            "import os",
+            "\u{0}",
+            "é",
+            "L['x'].size()[-1] == 3",
+            "$h ==== 3",
+        ] {
+            let told = told(&[guard]);
+            assert_eq!(told.len(), 1, "{guard}");
+        }
+        let json = |more: &str| read(Json { more: more.to_owned(), ..Json::default() }.archive());
+        assert!(json(r#", "guards_code": null"#).unwrap().guards.is_empty());
+        assert!(json(r#", "guards_code": [7]"#).unwrap_err().to_string().contains("guards_code[0]"));
+        assert!(json(r#", "guards_code": "x""#).is_err());
+        let program = json(r#", "guards_code": ["L['x'].size()[0] == 2", "L['y'].size()[0] == 2"]"#).unwrap();
+        assert!(matches!(program.guards.as_slice(), [Guard::Sizes(_), Guard::Unknown(_)]), "{:?}", program.guards);
+    }
+
+    #[test]
+    fn nested_and_large() {
+        let start = Instant::now();
+        let deep = format!("{}$h{} == 32", "(".repeat(100_000), ")".repeat(100_000));
+        let long = format!("$h {}> 0", "+ $w*$h ".repeat(100_000));
+        let nots = format!("{}($h == 5)", "not ".repeat(1000));
+        let wide = (1..60).map(|i| format!("$h*{i}+$w")).collect::<Vec<_>>();
+        let product =
+            format!("({}) > 0", wide.iter().take(20).map(|sum| format!("({sum})")).collect::<Vec<_>>().join("*"));
+        let powers = format!("$h{} > 0", "**64".repeat(20));
+        let chain = format!("$h{}", " < $w".repeat(100));
+        for guard in [
+            deep,
+            long,
+            nots,
+            product,
+            powers,
+            chain,
+            "$h ** 99999999999 > 0".to_owned(),
+            "$h // 0 == $h % 0".to_owned(),
+        ] {
+            let told = told(&[&guard]);
+            assert!(told.iter().all(|text| text.len() < 3000), "{told:?}");
+        }
+        let path = format!("L{}.size()[0] == 1", "['x']".repeat(500));
+        assert_eq!(told(&[&path]).len(), 1);
+        assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    }
+
+    #[test]
+    fn very_many() {
+        let start = Instant::now();
+        let unequal: Vec<String> = (1000..21_000).map(|i| format!("$h != {i}")).collect();
+        let modulo: Vec<String> = (100..5_000).map(|i| format!("($h*$w + $h) % {i} != 7")).collect();
+        let all: Vec<&str> = unequal.iter().chain(&modulo).map(String::as_str).collect();
+        let exported = export_program(program(&all, "").unwrap(), &Options::default()).unwrap();
+        assert!(exported.conditions.len() > 20_000);
+        // Notes list the first, and say how many there are.
+        assert!(exported.notes.iter().all(|note| note.len() < 2000));
+        assert!(exported.notes.iter().any(|note| note.contains("more conditions hold")));
+        let few = r#""h": {"min_val": 0, "max_val": 4000}"#;
+        export_program(program(&all, few).unwrap(), &Options::default()).unwrap();
+        assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+    }
+
+    #[test]
+    fn contradictions() {
+        for guards in
+            [&["$h > 31", "$h < 32"][..], &["$h == $h + 1"], &["$h*0 == 1"], &["($h % 2) == 0", "($h % 2) == 1"]]
+        {
+            assert!(!told(guards).is_empty(), "{guards:?}");
+        }
+    }
+
+    #[test]
+    fn trees_of_arguments() {
+        let with = |tree: &str| {
+            let good = super::super::guards::json(&["$h < 33"], "");
+            let start = good.find("[1, {").unwrap();
+            let end = good[start..].find(r#"", "#).map(|at| start + at).unwrap();
+            // The tree is a string, which ends at the first quote that is not escaped.
+            let end = good[start..]
+                .match_indices('"')
+                .find(|(at, _)| !good[..start + at].ends_with('\\'))
+                .map_or(end, |(at, _)| start + at);
+            let json = format!("{}{tree}{}", &good[..start], &good[end..]);
+            pt2::read_live("tree.pt2", json.as_bytes(), Default::default(), Default::default()).unwrap().guards
+        };
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        let leaf = r#"{\"type\": null}"#;
+        let wide = format!(r#"[1, {{\"type\": \"t\", \"children_spec\": [{}]}}]"#, vec![leaf; 10_000].join(","));
+        // Without a tree the names of inputs decide.
+        for tree in ["", "null", "[1]", "7", &deep, &wide, r#"[1, {\"type\": 7}]"#] {
+            assert!(matches!(with(tree).as_slice(), [Guard::Sizes(_)]), "{}", &tree[..tree.len().min(50)]);
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 mod control;
 mod fuzz;
+mod guards;
 mod hostile;
 mod live;
 mod print;

@@ -15,7 +15,9 @@ mod values;
 
 use std::fmt;
 
-use aten2onnx::frontend::pt2::schema::{ExportedProgram, GraphModule, Pairs, RangeConstraint, SchemaVersion};
+use aten2onnx::frontend::pt2::schema::{
+    ExportedProgram, GraphModule, Pairs, RangeConstraint, SchemaVersion, Text, WholeCall,
+};
 use pyo3::exceptions::{PyException, PyNotImplementedError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -52,8 +54,16 @@ impl<T: Into<PyErr>> From<T> for Stop {
 /// A symbol and its bounds, inclusive.
 pub type Range = (String, (Option<i64>, Option<i64>));
 
+/// Conditions on the inputs of a program, and the way to each input in the arguments of its call.
+pub type Guards = (Vec<String>, Vec<String>);
+
 /// Reads a program. `ranges` are the bounds of its symbols.
-pub fn program(exported: &Bound<'_, PyAny>, ranges: Vec<Range>, version: (i64, i64)) -> Read<ExportedProgram<'static>> {
+pub fn program(
+    exported: &Bound<'_, PyAny>,
+    ranges: Vec<Range>,
+    guards: Guards,
+    version: (i64, i64),
+) -> Read<ExportedProgram<'static>> {
     let py = exported.py();
     let types = types::Types::new(py)?;
     let module = exported.getattr("graph_module")?;
@@ -62,10 +72,12 @@ pub fn program(exported: &Bound<'_, PyAny>, ranges: Vec<Range>, version: (i64, i
     let bounded = |(symbol, (min_val, max_val)): Range| (symbol.into(), RangeConstraint { min_val, max_val });
     let torch: String = py.import("torch")?.getattr("__version__")?.str()?.to_cow()?.into_owned();
     Ok(ExportedProgram {
-        graph_module: GraphModule { graph, signature },
+        graph_module: GraphModule { graph, signature, module_call_graph: WholeCall::default() },
         range_constraints: Pairs(ranges.into_iter().map(bounded).collect()),
         schema_version: SchemaVersion { major: version.0, minor: version.1 },
         torch_version: Some(torch.into()),
+        guards_code: Some(guards.0.into_iter().map(Text::from).collect()),
+        input_paths: guards.1.into_iter().map(Text::from).collect(),
     })
 }
 

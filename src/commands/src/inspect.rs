@@ -101,6 +101,7 @@ pub fn render(inspection: &Inspection) -> String {
         ports("Inputs", &inspection.inputs),
         ports("Outputs", &inspection.outputs),
         symbols(inspection),
+        conditions(inspection),
         format!(
             "Weights\n  {}, {} elements, {}{}\n",
             text::count(weights.tensors, "tensor"),
@@ -184,6 +185,12 @@ fn symbols(inspection: &Inspection) -> String {
         vec![name.clone(), format!("{least} to {most}")]
     });
     section("Symbolic dimensions", &rows.collect::<Vec<_>>())
+}
+
+/// Where the model is right.
+fn conditions(inspection: &Inspection) -> String {
+    let rows: Vec<Vec<String>> = inspection.conditions.iter().map(|text| vec![text.clone()]).collect();
+    section("Right only where", &rows)
 }
 
 fn operators(operators: &[Operator]) -> String {

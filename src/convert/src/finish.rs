@@ -49,6 +49,8 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Exporte
         dims,
         names: names.of,
         explicit_attributes: options.output.target.is_some_and(|target| target.explicit_attributes),
+        docs: Default::default(),
+        metadata: Vec::new(),
     };
     let mut result = aten2onnx_onnx::model::build(&graph, &named)?;
     name_defaults(&mut result, &graph, &defaults);
@@ -80,7 +82,7 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Exporte
         ExternalData::Auto if tensors.external => ExternalData::Always,
         chosen => chosen,
     };
-    Ok(Exported { graph, model: result, notes, source: Default::default(), external_data })
+    Ok(Exported { graph, model: result, notes, conditions: Vec::new(), source: Default::default(), external_data })
 }
 
 /// Restores the declarations of inputs and outputs: types, names of dimensions, texts.

@@ -9,7 +9,7 @@ use aten2onnx_core::sym::SymInt;
 
 use super::naming::no_such_symbol;
 use aten2onnx_options::{DimName, Options, WhichDim};
-use aten2onnx_program::{Program, visit};
+use aten2onnx_program::{Guard, Input, InputKind, Program, visit};
 
 /// Replaces the symbols that the user fixed in a program's sizes.
 ///
@@ -20,19 +20,21 @@ pub(super) fn fix(program: &mut Program, options: &Options) -> Result<()> {
     let mut chosen: BTreeMap<String, i64> = BTreeMap::new();
     for dim in &options.dims {
         let Some(size) = dim.size() else { continue };
-        let symbol = match &dim.which {
+        let symbols = match &dim.which {
             WhichDim::Symbol(name) => named(name, &options.dims, &known)?,
             WhichDim::Axis(input, axis) => match size_of(program, input, *axis)? {
                 given if given.known() == Some(size) => continue,
-                given => given.as_symbol().map(str::to_owned).ok_or_else(|| {
+                given => vec![given.as_symbol().map(str::to_owned).ok_or_else(|| {
                     Error::unsupported(format!(
                         "axis {axis} of the input `{input}` is not a single symbol: it is {given}"
                     ))
-                })?,
+                })?],
             },
         };
-        if chosen.insert(symbol.clone(), size).is_some_and(|before| before != size) {
-            return Err(Error::unsupported(format!("two sizes are given for the dimension `{symbol}`")));
+        for symbol in symbols {
+            if chosen.insert(symbol.clone(), size).is_some_and(|before| before != size) {
+                return Err(Error::unsupported(format!("two sizes are given for the dimension `{symbol}`")));
+            }
         }
     }
     if options.fixed {
@@ -121,16 +123,17 @@ fn agree(program: &mut Program, first: &str, other: &str) -> Result<()> {
     Ok(())
 }
 
-/// The symbol that a name stands for: itself, or what another option names so.
-fn named(name: &str, dims: &[DimName], known: &BTreeSet<String>) -> Result<String> {
+/// The symbols that a name stands for: itself, or those that other options name so.
+fn named(name: &str, dims: &[DimName], known: &BTreeSet<String>) -> Result<Vec<String>> {
     if known.contains(name) {
-        return Ok(name.to_owned());
+        return Ok(vec![name.to_owned()]);
     }
-    let renamed = dims.iter().find_map(|dim| match &dim.which {
+    let renamed = dims.iter().filter_map(|dim| match &dim.which {
         WhichDim::Symbol(symbol) if dim.name == name && known.contains(symbol) => Some(symbol.clone()),
         _ => None,
     });
-    renamed.ok_or_else(|| no_such_symbol(name, known))
+    let renamed: Vec<String> = renamed.collect();
+    if renamed.is_empty() { Err(no_such_symbol(name, known)) } else { Ok(renamed) }
 }
 
 fn size_of(program: &Program, input: &str, axis: i64) -> Result<SymInt> {
@@ -157,6 +160,57 @@ pub(super) fn symbols(program: &Program) -> BTreeSet<String> {
     all
 }
 
+/// The symbols of each input, by the name of the input.
+pub(super) fn symbols_of_inputs(program: &Program) -> HashMap<String, BTreeSet<String>> {
+    let of = |name: &String| {
+        let sizes = program.graph.tensors.get(name).map(|tensor| tensor.sizes.as_slice());
+        let number = program.graph.sym_ints.get(name).map(std::slice::from_ref);
+        // Conditions on an integer may mention its name.
+        sizes.or(number).unwrap_or_default().iter().flat_map(SymInt::symbols).chain([name.clone()]).collect()
+    };
+    program.graph.inputs.iter().map(|input| (input.name.clone(), of(&input.name))).collect()
+}
+
+/// The inputs that are integers, with their values in symbols.
+pub(super) fn numbers(program: &Program) -> impl Iterator<Item = (&Input, &SymInt)> {
+    let inputs = program.graph.inputs.iter().filter(|input| matches!(input.kind, InputKind::SymInt));
+    inputs.filter_map(|input| Some((input, program.graph.sym_ints.get(&input.name)?)))
+}
+
+/// Whether the value of an input that is an integer is a symbol that no size and no input before it has: else the input has to be equal to it.
+pub(super) fn is_own(program: &Program, name: &str, value: &SymInt) -> bool {
+    let mut sizes =
+        program.graph.inputs.iter().filter_map(|input| program.graph.tensors.get(&input.name)).flat_map(|t| &t.sizes);
+    let first = numbers(program).find(|(_, other)| *other == value).is_some_and(|(input, _)| input.name == name);
+    value.as_symbol().is_some() && first && !sizes.any(|size| size == value)
+}
+
+/// The names that options give to symbols.
+pub(super) fn names(program: &Program, dims: &[DimName]) -> HashMap<String, SymInt> {
+    // A number that is an input has its name.
+    let number = |(input, value): (&Input, &SymInt)| {
+        let symbol = value.as_symbol().filter(|_| is_own(program, &input.name, value))?;
+        Some((symbol.to_owned(), SymInt::symbol(input.name.as_str())))
+    };
+    let mut names: HashMap<String, SymInt> = numbers(program).filter_map(number).collect();
+    let named = |dim: &DimName| Some((symbol_of(program, dim)?, SymInt::symbol(dim.name.as_str())));
+    names.extend(dims.iter().filter(|dim| dim.size().is_none()).filter_map(named));
+    names
+}
+
+/// Makes numbers of symbols, and leaves out the options that name them.
+pub(super) fn pin(program: &mut Program, dims: &mut Vec<DimName>, sizes: &HashMap<String, SymInt>) -> Result<()> {
+    dims.retain(|dim| symbol_of(program, dim).is_none_or(|symbol| !sizes.contains_key(&symbol)));
+    replace(program, sizes)
+}
+
+fn symbol_of(program: &Program, dim: &DimName) -> Option<String> {
+    match &dim.which {
+        WhichDim::Symbol(symbol) => Some(symbol.clone()),
+        WhichDim::Axis(input, axis) => size_of(program, input, *axis).ok()?.as_symbol().map(str::to_owned),
+    }
+}
+
 /// Symbols are at least 2 in torch.export, because it treats 0 and 1 as special. Models with such a size are run at 1 all the same.
 fn check(program: &Program, symbol: &str, size: i64) -> Result<()> {
     let (min, max) = program.ranges.get(symbol).copied().unwrap_or_default();
@@ -171,6 +225,11 @@ fn check(program: &Program, symbol: &str, size: i64) -> Result<()> {
 fn replace(program: &mut Program, sizes: &HashMap<String, SymInt>) -> Result<()> {
     if sizes.is_empty() {
         return Ok(());
+    }
+    for guard in &mut program.guards {
+        if let Guard::Sizes(condition) = guard {
+            *condition = condition.substitute(sizes);
+        }
     }
     let mut negative = None;
     visit::each_graph_mut(&mut program.graph, &mut |graph| {
@@ -194,7 +253,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use aten2onnx_core::dtype::Dtype;
-    use aten2onnx_program::{Graph, Input, InputKind, TensorMeta};
+    use aten2onnx_program::{Graph, TensorMeta};
 
     /// Two inputs with the first sizes s0 and s1, and a tensor of both sizes.
     fn program() -> Program {

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
+use super::conditions::Conditions;
+use super::fixed;
 use super::quantized::Quantized;
 use aten2onnx_core::error::{Details, Error, Result};
 use aten2onnx_core::weights::Weight;
@@ -37,6 +39,8 @@ pub struct Inspection {
     pub outputs: Vec<Port>,
     /// Bounds of symbolic dimensions, by symbol.
     pub symbols: BTreeMap<String, Bounds>,
+    /// Where the model is right, if not for all sizes within these bounds: `s77 % 16 == 0`.
+    pub conditions: Vec<String>,
     /// Weights.
     pub weights: Weights,
     /// Operators, the most frequent first.
@@ -163,6 +167,7 @@ pub struct Reason {
 /// The runtime does not support the opset.
 pub fn inspect(program: &Program, rules: &Rules, aim: Aim) -> Result<Inspection> {
     let tried = aim.opsets()?;
+    let (conditions, pins) = conditions(program);
     let mut prepared = program.clone();
     let prepared = prepare(&mut prepared, Keep::default()).map(|()| prepared);
     let symbols = program.ranges.iter().map(|(name, (min, max))| (name.clone(), Bounds { min: *min, max: *max }));
@@ -173,12 +178,23 @@ pub fn inspect(program: &Program, rules: &Rules, aim: Aim) -> Result<Inspection>
         inputs: inputs(&program.graph),
         outputs: outputs(&program.graph),
         symbols: symbols.collect(),
+        conditions,
         weights: weights(program.weights.iter().map(|bound| &bound.weight)),
         operators: operators(program),
         opsets: tried.map(|opset| verdict(&prepared, rules, opset, aim.target)).collect(),
         target: aim.target.map(Target::name),
-        notes: program.notes.clone(),
+        notes: program.notes.iter().cloned().chain(pins).collect(),
     })
+}
+
+/// Where a program is right, in its symbols, and notes on symbols that have one value only.
+fn conditions(program: &Program) -> (Vec<String>, Vec<String>) {
+    // Without sizes that a user chose there is no error.
+    let found = Conditions::of(program, &Options::default()).unwrap_or_default();
+    let names = fixed::names(program, &[]);
+    let told = found.told(&names);
+    let notes = found.pin_notes(&names).into_iter().chain(found.layout_note()).collect();
+    (told.conditions.into_iter().map(|(text, _)| text).collect(), notes)
 }
 
 /// Inspects what a file contains. A TorchScript archive whose inputs are not described has its methods, operators and
@@ -216,6 +232,7 @@ fn without_program(source: String, about: About, error: Error, aim: Aim) -> Resu
         inputs: Vec::new(),
         outputs: Vec::new(),
         symbols: BTreeMap::new(),
+        conditions: Vec::new(),
         weights: weights(about.weights.iter()),
         operators,
         opsets: tried.map(verdict).collect(),

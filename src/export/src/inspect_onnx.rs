@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::conditions::CONDITIONS;
 use super::inspect::{Aim, Inspection, Operator, Place, Port, Verdict, weights};
 use super::quantized::Quantized;
 use aten2onnx_convert::{Source, convert};
@@ -57,6 +58,7 @@ pub fn inspect_onnx(source: &Source, rules: &Rules, aim: Aim) -> Result<(Inspect
         inputs: ports(|graph| &graph.body.inputs),
         outputs: ports(|graph| &graph.body.outputs),
         symbols: BTreeMap::new(),
+        conditions: conditions(source),
         weights: graph
             .as_ref()
             .map(|graph| weights(graph.initializers.iter().filter_map(|value| graph.weight(*value))))
@@ -67,6 +69,12 @@ pub fn inspect_onnx(source: &Source, rules: &Rules, aim: Aim) -> Result<(Inspect
         notes: own.map(|own| format!("the model is at opset {own}")).into_iter().collect(),
     };
     Ok((inspection, graph))
+}
+
+/// Where the model is right, as its export noted it.
+fn conditions(source: &Source) -> Vec<String> {
+    let noted = source.proto.metadata_props.iter().filter(|entry| entry.key() == CONDITIONS);
+    noted.flat_map(|entry| entry.value().lines()).map(str::to_owned).collect()
 }
 
 /// The file is named at the top.

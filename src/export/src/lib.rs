@@ -1,6 +1,7 @@
 //! The export pipeline, from a program to an ONNX model. The command line and the bindings are thin layers over it.
 
 pub mod adapters;
+mod conditions;
 mod fixed;
 pub mod inspect;
 #[doc(hidden)]
@@ -10,16 +11,19 @@ mod modules;
 mod naming;
 pub mod quantized;
 
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use aten2onnx_core::error::{Kind, Result};
+use aten2onnx_onnx::graph::{Graph, Value};
 use aten2onnx_onnx::{Exported, Functions, ModelOptions, Summary};
 
-use aten2onnx_options::Options;
+use aten2onnx_options::{DimName, Options};
 use aten2onnx_prepare::{Keep, prepare};
 use aten2onnx_program::Program;
 use aten2onnx_translate::{fallback_note, translate};
+use conditions::{Conditions, Told};
 
 /// Builds a model and writes it. The summary counts from `start`.
 pub fn save(start: Instant, read: impl FnOnce() -> Result<Exported>, destination: &Path) -> Result<Summary> {
@@ -38,7 +42,9 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
         target.check_functions()?;
     }
     fixed::fix(&mut program, options).map_err(|error| error.at(program.source.clone()))?;
-    let dims = fixed::unite(&mut program, options).map_err(|error| error.at(program.source.clone()))?;
+    let mut dims = fixed::unite(&mut program, options).map_err(|error| error.at(program.source.clone()))?;
+    let told = told(&mut program, &mut dims, options).map_err(|error| error.at(program.source.clone()))?;
+    let symbols = fixed::symbols_of_inputs(&program);
     let keep = Keep { mutations: options.keep_mutations, assertions: options.keep_assertions };
     prepare(&mut program, keep).map_err(|error| error.at(program.source.clone()))?;
     let source = PathBuf::from(&program.source);
@@ -70,6 +76,8 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
         dims,
         names: naming::names(&graph, &options.input_names, &options.output_names)?,
         explicit_attributes: options.output.target.is_some_and(|target| target.explicit_attributes),
+        docs: docs(&graph, &told, &symbols),
+        metadata: told.metadata(),
     };
     let mut model = aten2onnx_onnx::model::build(&graph, &named)?;
     adapters::add_defaults(&mut model, &program, options.adapters.as_deref())
@@ -80,5 +88,26 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
         target.check_needed_ir(model.proto.ir_version())?;
     }
     let external_data = options.output.external_data;
-    Ok(Exported { graph, model, notes: program.notes, source, external_data })
+    let conditions = told.conditions.into_iter().map(|(text, _)| text).collect();
+    Ok(Exported { graph, model, notes: program.notes, conditions, source, external_data })
+}
+
+/// The conditions under which the program is right. Sizes that have one value only become numbers.
+fn told(program: &mut Program, dims: &mut Vec<DimName>, options: &Options) -> Result<Told> {
+    let conditions = Conditions::of(program, options)?;
+    let names = fixed::names(program, dims);
+    let told = conditions.told(&names);
+    if options.strict_shapes {
+        conditions.refuse(&told, &names)?;
+    }
+    fixed::pin(program, dims, &conditions.pins())?;
+    program.notes.extend(conditions.pin_notes(&names));
+    program.notes.extend(conditions.notes(&told));
+    Ok(told)
+}
+
+/// The documentation of inputs: where the model is right.
+fn docs(graph: &Graph, told: &Told, symbols: &HashMap<String, BTreeSet<String>>) -> HashMap<Value, String> {
+    let doc = |value: &Value| Some((*value, told.doc(symbols.get(graph.name(*value))?)?));
+    graph.body.inputs.iter().filter_map(doc).collect()
 }

@@ -1,13 +1,15 @@
 //! The front end for `.pt2` files, as `torch.export.save` writes them.
 //!
 //! In the order of data flow: [`Archive`] finds the entries, `schema` reads the JSON, `symexpr` its symbolic
-//! expressions, `payload` the weights (pickles for torch 2.8 and older), `graph` and `read` build the
-//! program, and [`aten2onnx_program::validate`] checks that its values are defined. Weights stay in the mapped file. The
+//! expressions, `guards` the conditions on inputs (which `paths` finds), `payload` the weights (pickles for torch 2.8
+//! and older), `graph` and `read` build the program, and [`aten2onnx_program::validate`] checks that its values are defined. Weights stay in the mapped file. The
 //! archive is not trusted: any input results in a program or an error, in time and memory linear in the size of its
 //! JSON.
 
 mod graph;
+mod guards;
 mod metadata;
+mod paths;
 mod payload;
 mod read;
 #[doc(hidden)]

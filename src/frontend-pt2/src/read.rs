@@ -5,12 +5,16 @@ use aten2onnx_archive::zip::Archive;
 use super::graph::{GraphReader, split};
 use super::payload::{Wanted, Weights};
 use super::schema::{self, Argument, ConstantValue, ExportedProgram, InputSpec, OutputSpec, VersionOnly, parse};
+use super::{guards, paths};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_program::{Arg, Input, InputKind, Output, OutputKind, Program};
 use aten2onnx_program::{arguments, validate};
 
 /// The schema version that this reader was written for.
 const SCHEMA: (i64, i64) = (8, 20);
+
+/// A file of PyTorch 2.7 or older does not say what was decided by sizes.
+const NO_GUARDS: &str = "the file does not record the conditions on sizes under which it was captured, as PyTorch 2.8 and later do: it may be right for some sizes only";
 
 /// Reads the program in the entry `json` with these weights.
 pub fn program(archive: &Archive, json: &str, weights: Weights<'_>) -> Result<Program> {
@@ -61,6 +65,7 @@ fn convert(exported: ExportedProgram<'_>, weights: Weights<'_>) -> Result<Progra
         }
     }
     let module = exported.graph_module;
+    let paths = paths::of_inputs(&exported.input_paths, module.module_call_graph.0.as_ref());
     let (inputs, nodes, outputs, tables) = split(module.graph);
     let mut reader = GraphReader::default();
     let in_graph = |error: Error| error.at("graph_module.graph");
@@ -73,6 +78,10 @@ fn convert(exported: ExportedProgram<'_>, weights: Weights<'_>) -> Result<Progra
     program.weights = bound;
     program.notes.extend(notes);
     program.hints = reader.hints;
+    if exported.guards_code.is_none() && !program.ranges.is_empty() {
+        program.notes.push(NO_GUARDS.to_owned());
+    }
+    program.guards = guards::read(exported.guards_code.unwrap_or_default(), &program, &paths);
     program.calls = reader.calls;
     validate::names(&program).map_err(in_graph)?;
     arguments::check(&program).map_err(in_graph)?;

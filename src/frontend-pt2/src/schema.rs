@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 pub use super::metadata::{ModuleStack, SourceLine};
 
@@ -154,6 +154,12 @@ pub struct ExportedProgram<'a> {
     pub schema_version: SchemaVersion,
     #[serde(default)]
     pub torch_version: Option<Text<'a>>,
+    /// Conditions on the inputs, in Python; None before torch 2.8.
+    #[serde(default)]
+    pub guards_code: Option<Vec<Text<'a>>>,
+    /// The way to each user input in the arguments of the call, `['x'][0]`. Only a program in memory has them; a file has `in_spec`.
+    #[serde(default, deserialize_with = "or_default")]
+    pub input_paths: Vec<Text<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -171,6 +177,48 @@ pub struct RangeConstraint {
 pub struct GraphModule<'a> {
     pub graph: Graph<'a>,
     pub signature: GraphSignature<'a>,
+    #[serde(default)]
+    pub module_call_graph: WholeCall<'a>,
+}
+
+/// How the whole module is called: the first entry of the list of module calls. The others are skipped.
+#[derive(Debug, Default)]
+pub struct WholeCall<'a>(pub Option<ModuleCallSignature<'a>>);
+
+#[derive(Debug, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
+#[allow(missing_docs)]
+pub struct ModuleCallSignature<'a> {
+    pub in_spec: Text<'a>,
+    #[serde(default)]
+    pub forward_arg_names: Option<Vec<Text<'a>>>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for WholeCall<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(bound(deserialize = "'de: 'a"))]
+        struct Entry<'a> {
+            #[serde(default)]
+            signature: Option<ModuleCallSignature<'a>>,
+        }
+        struct V<'a>(PhantomData<&'a ()>);
+        impl<'de: 'a, 'a> Visitor<'de> for V<'a> {
+            type Value = WholeCall<'a>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of module calls")
+            }
+            fn visit_unit<E>(self) -> Result<Self::Value, E> {
+                Ok(WholeCall(None))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+                let first = list.next_element::<Entry<'a>>()?;
+                while list.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(WholeCall(first.and_then(|entry| entry.signature)))
+            }
+        }
+        deserializer.deserialize_any(V(PhantomData))
+    }
 }
 
 #[derive(Debug, Deserialize)]

@@ -19,6 +19,8 @@ pub struct Exported {
     pub model: Model,
     /// Notes for the user.
     pub notes: Vec<String>,
+    /// Where the model is right, if not for all sizes that its inputs name: `n % 16 == 0`.
+    pub conditions: Vec<String>,
     /// The source file, which must not be overwritten while its weights are copied.
     pub source: PathBuf,
     /// Where the weights go.

@@ -120,6 +120,10 @@ pub struct Options {
     #[cfg_attr(feature = "clap", arg(long = "static"))]
     #[serde(rename = "static")]
     pub fixed: bool,
+    /// Refuse a model that is right for some sizes only, because PyTorch captured decisions that depend on them. By default the file and
+    /// the notes state the conditions
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub strict_shapes: bool,
     /// Name the next input, or the given one
     #[cfg_attr(feature = "clap", arg(long = "input-name", value_name = "[OLD=]NEW"))]
     #[serde(deserialize_with = "read::texts")]
@@ -197,6 +201,7 @@ impl Default for Options {
             functions: Functions::None,
             dims: Vec::new(),
             fixed: false,
+            strict_shapes: false,
             input_names: Vec::new(),
             output_names: Vec::new(),
             keep_mutations: false,

@@ -32,6 +32,8 @@ pub struct Program {
     pub weights: Vec<BoundWeight>,
     /// Bounds of symbols, inclusive.
     pub ranges: FxHashMap<String, (Option<i64>, Option<i64>)>,
+    /// Conditions on sizes and other numbers under which the program was captured: elsewhere it may compute something else than the model.
+    pub guards: Vec<Guard>,
     /// The values of symbols in the example that the program was exported with.
     pub hints: FxHashMap<String, i64>,
     /// The version of torch that wrote it, if known.
@@ -40,6 +42,17 @@ pub struct Program {
     pub calls: FxHashMap<String, Arc<[ModuleCall]>>,
     /// Notes for the user (unknown fields of a newer schema, dropped mutations, ...).
     pub notes: Vec<String>,
+}
+
+/// A condition under which a program was captured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Guard {
+    /// A truth value in the symbols of the program.
+    Sizes(SymInt),
+    /// On strides or offsets of inputs in memory, which sizes do not tell: its text in Python.
+    Layout(String),
+    /// One that is not understood: its text in Python.
+    Unknown(String),
 }
 
 /// A call of a module.

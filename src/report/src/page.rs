@@ -38,6 +38,9 @@ pub fn page(facts: &Facts) -> String {
     ports(&mut html, "Inputs", &inspection.inputs);
     ports(&mut html, "Outputs", &inspection.outputs);
     symbols(&mut html, facts);
+    if !inspection.conditions.is_empty() {
+        section(&mut html, "Right only where", |html| conditions(html, &inspection.conditions));
+    }
     if !inspection.opsets.is_empty() {
         section(&mut html, "Opsets", |html| opsets(html, &inspection.opsets));
     }
@@ -114,6 +117,19 @@ fn symbols(html: &mut Html, facts: &Facts) {
             html.table(&["symbol", "from", "to"], &rows, &[1, 2]);
         });
     }
+}
+
+/// Where the model is right.
+fn conditions(html: &mut Html, conditions: &[String]) {
+    html.element(
+        "p",
+        "The model was captured with decisions that depend on its sizes. At other sizes it computes something else.",
+    );
+    html.markup("<ul>");
+    for condition in conditions {
+        html.markup("<li>").markup(&code(condition)).markup("</li>");
+    }
+    html.markup("</ul>\n");
 }
 
 /// A strip of all opsets, then the reasons against some, grouped.

@@ -13,8 +13,8 @@ use prost::bytes::Bytes;
 use rustc_hash::FxHashSet;
 
 use crate::proto::{
-    AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TensorShapeProto, TypeProto,
-    ValueInfoProto, attribute_proto::AttributeType, tensor_shape_proto, type_proto,
+    AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto, TensorProto,
+    TensorShapeProto, TypeProto, ValueInfoProto, attribute_proto::AttributeType, tensor_shape_proto, type_proto,
 };
 pub use ir::Ir;
 use provenance::describe;
@@ -63,6 +63,10 @@ pub struct ModelOptions {
     pub names: HashMap<Value, String>,
     /// Whether attributes with their default are written too.
     pub explicit_attributes: bool,
+    /// The documentation of inputs.
+    pub docs: HashMap<Value, String>,
+    /// Entries of the model's metadata.
+    pub metadata: Vec<(String, String)>,
 }
 
 /// Builds the messages of a graph.
@@ -112,6 +116,7 @@ impl Writer<'_> {
             producer_name: Some("aten2onnx".to_owned()),
             producer_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
             graph: Some(proto),
+            metadata_props: self.options.metadata.iter().map(entry).collect(),
             ..ModelProto::default()
         };
         Ok(Model { proto, weights: std::mem::take(&mut self.weights) })
@@ -260,7 +265,8 @@ impl Writer<'_> {
         let name = self.name(value)?.to_owned();
         let known = Some(self.graph.ty(value)).filter(|ty| !ty.is_unknown());
         let ty = known.map(|ty| self.ty(ty)).transpose().map_err(|error| error.at(format!("value `{name}`")))?;
-        Ok(ValueInfoProto { name: Some(name), r#type: ty, ..ValueInfoProto::default() })
+        let doc_string = self.options.docs.get(&value).cloned();
+        Ok(ValueInfoProto { name: Some(name), r#type: ty, doc_string, ..ValueInfoProto::default() })
     }
 
     fn ty(&self, ty: &Type) -> Result<TypeProto> {
@@ -299,6 +305,10 @@ impl Writer<'_> {
         let renamed = size.substitute(&self.options.dims);
         Some(renamed.known().map_or_else(|| DimParam(renamed.to_string()), DimValue))
     }
+}
+
+fn entry((key, value): &(String, String)) -> StringStringEntryProto {
+    StringStringEntryProto { key: Some(key.clone()), value: Some(value.clone()) }
 }
 
 /// A default that depends on the kernel, so that schemas have it in their text only.
