@@ -2,7 +2,7 @@
 //! must give the same bytes. This writes one line for each example and opset, with the digest or the refusal, and one for each
 //! branch that no example reaches:
 //!
-//! `DIGESTS=before.txt cargo test --features interpreted --test digests -- --ignored`
+//! `DIGESTS=before.txt ATEN2ONNX_RULES=interpreted cargo test --test tests digests:: -- --ignored`
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -32,5 +32,6 @@ mod report;
 mod tiers;
 mod together;
 mod torchscript;
+mod units;
 mod verify;
 mod writer;

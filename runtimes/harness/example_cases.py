@@ -1,7 +1,7 @@
 """The examples of the rules: models that `aten2onnx try --models` writes, with inputs and what PyTorch or the operator itself gives.
 
 `examples` are models for a target. `all_cases` are the operators of all lowerings, for the facts of a runtime. Inputs and right results
-are those of `src/examples/judge.py`, which the tests of the rules use. Results are kept beside the environments.
+are those of `src/examples/src/judge.py`, which the tests of the rules use. Results are kept beside the environments.
 """
 import concurrent.futures
 import dataclasses
@@ -22,7 +22,7 @@ from .cases import OLDEST, Case, schemas
 
 FORM = "example"
 REPOSITORY = environments.ROOT.parent
-JUDGE = REPOSITORY / "src/examples"
+JUDGE = REPOSITORY / "src/examples/src"
 EXPECTED_FAILURES = REPOSITORY / "tests/examples/expected_failures.txt"
 sys.path.insert(0, str(JUDGE))
 # The harness passes numbers, and the judge has one input for a complex tensor where a model has pairs of numbers.

@@ -1,8 +1,8 @@
 //! Every example of every rule: built at each opset where its graph differs, run, and compared with PyTorch (a `map`) or with the
 //! native operator (a `lower`). Every branch of every rule must be reached by some example.
 //!
-//! `src/examples/judge.py` runs the models. To work on a few rules:
-//! `EXAMPLES=aten::elu,Gelu cargo test --test examples`. `PASSES=1` runs the passes over each graph too.
+//! `src/examples/src/judge.py` runs the models. To work on a few rules:
+//! `EXAMPLES=aten::elu,Gelu cargo test --test tests examples::`. `PASSES=1` runs the passes over each graph too.
 
 use crate::common;
 mod emitted;

@@ -5,7 +5,7 @@
 By default a short run: one sample of each operator, whose dtype and opset depend on the name. --slice takes only every Nth operator.
 --samples takes N samples of each dtype, with fixed and with symbolic sizes, at each opset. The outcome is `ok`, `refused` (an error says
 that the model is not supported), `wrong`, or `crashed` (a panic, or any other error). expected_failures.txt lists the samples that may be
-refused or wrong; what is wrong must be in src/examples/differences.toml. Exits with 1 if another sample fails, if a sample fails in another way, if an expected failure passes, or if few are ok.
+refused or wrong; what is wrong must be in src/examples/src/differences.toml. Exits with 1 if another sample fails, if a sample fails in another way, if an expected failure passes, or if few are ok.
 """
 import argparse
 import collections
@@ -20,7 +20,7 @@ import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).parent
-DIFFERENCES = HERE / "../../src/examples/differences.toml"
+DIFFERENCES = HERE / "../../src/examples/src/differences.toml"
 OPSETS = [9, 13, 18, 23]
 # The exit code of `aten2onnx` for models that it does not support.
 REFUSED = 5
@@ -32,7 +32,7 @@ MIN_OK = 0.7
 
 def work(binary):
     """Reads {"op", "samples", "opsets"} from each line of stdin. Prints a line for each verdict, then an empty line."""
-    sys.path[:0] = [str(HERE), str(HERE.parents[1] / "src/examples")]
+    sys.path[:0] = [str(HERE), str(HERE.parents[1] / "src/examples/src")]
     import judge
     import samples
     import onnxruntime

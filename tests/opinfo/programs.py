@@ -6,7 +6,7 @@ Each program applies operators of PyTorch's database (op_db) to inputs, a buffer
 fits, or to one that is cut or repeated to the shape of a sample. Some steps work in place, also on the buffer; some programs have symbolic
 sizes and run at a second size too. Every program is exported with torch.export and compared at two opsets. A program depends on its seed
 alone, so `--only` reproduces a failure. Results that a tiny change of the inputs changes much are not compared, and what
-src/examples/differences.toml lists is avoided. An export may be refused if the error says why.
+src/examples/src/differences.toml lists is avoided. An export may be refused if the error says why.
 """
 import argparse
 import collections
@@ -28,8 +28,8 @@ import warnings
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE / "../../src/examples"), str(HERE / "../../src/verify")]
-DIFFERENCES = HERE / "../../src/examples/differences.toml"
+sys.path[:0] = [str(HERE), str(HERE / "../../src/examples/src"), str(HERE / "../../src/verify/src")]
+DIFFERENCES = HERE / "../../src/examples/src/differences.toml"
 OPSETS = [9, 13, 18, 23]
 # The exit code of `aten2onnx` for programs that it does not support.
 REFUSED = 5

@@ -33,7 +33,7 @@ fn operators(graph: &GraphProto, ops: &mut BTreeSet<String>) {
     }
 }
 
-/// That no other is emitted is a debug assertion in `src/translate/control.rs`.
+/// That no other is emitted is a debug assertion in `src/translate/src/control.rs`.
 #[test]
 fn every_declared_operator_is_emitted_and_each_opset_can_express_them() {
     for opset in MIN_OPSET..=MAX_OPSET {

@@ -21,7 +21,7 @@ import torch
 from dump_promotion import DTYPES, TORCH
 from snapshot import finish
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src/examples"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src/examples/src"))
 import judge  # noqa: E402
 
 HEADER = f"""\

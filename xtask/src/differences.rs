@@ -1,4 +1,4 @@
-//! Writes docs/differences.md: the table of src/examples/differences.toml for readers.
+//! Writes docs/differences.md: the table of src/examples/src/differences.toml for readers.
 
 use std::error::Error;
 use std::fs;
@@ -9,12 +9,12 @@ use toml::{Table, Value};
 /// The generated file.
 pub const TARGET: &str = "docs/differences.md";
 
-const SOURCE: &str = "src/examples/differences.toml";
+const SOURCE: &str = "src/examples/src/differences.toml";
 
 const HEAD: &str = "\
 # Where a model may give other numbers than PyTorch
 
-<!-- Written by `cargo run -p xtask -- differences` from src/examples/differences.toml. -->
+<!-- Written by `cargo run -p xtask -- differences` from src/examples/src/differences.toml. -->
 
 A model gives PyTorch's results up to rounding: 1e-4 relative in float32, 1e-6 in float64, 1e-2 in float16, 3e-2 in bfloat16;
 integers and bools are equal. This page lists all exceptions that are known. The tests read the same table: a

@@ -41,7 +41,7 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
-    /// Writes src/onnx/proto.rs from mappings/schemas/onnx.proto.
+    /// Writes src/onnx/src/proto.rs from mappings/schemas/onnx.proto.
     Proto {
         /// Only say whether the file is as it would be written.
         #[arg(long)]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 const SOURCE: &str = "mappings/schemas/onnx.proto";
 /// Where it is written.
-pub const TARGET: &str = "src/onnx/proto.rs";
+pub const TARGET: &str = "src/onnx/src/proto.rs";
 const HEAD: &str = "\
 //! ONNX's messages. Generated from mappings/schemas/onnx.proto by `cargo run -p xtask -- proto`: do not edit.
 //!

@@ -1,4 +1,4 @@
-//! Tests the passes on small graphs: one file per file of `src/builder/passes/`. They are in this crate because they
+//! Tests the passes on small graphs: one file per file of `src/builder/src/passes/`. They are in this crate because they
 //! need lowerings.
 
 #![allow(clippy::unwrap_used, missing_docs)]

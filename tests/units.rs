@@ -1,0 +1,70 @@
+//! One command compiles each crate once: build scripts and programs share a crate if its features and settings are equal, and another
+//! feature of serde, or another level of optimization, would compile the rule compiler twice.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::common;
+
+/// The crates that `cargo build` with these arguments compiles, with the settings of each compilation.
+fn compiled(arguments: &[&str]) -> BTreeMap<String, Vec<String>> {
+    let output = Command::new(env!("CARGO"))
+        .args(["build", "--unit-graph", "-Z", "unstable-options", "--offline"])
+        .args(arguments)
+        .current_dir(common::root())
+        // The graph of units is an unstable output of the stable Cargo.
+        .env("RUSTC_BOOTSTRAP", "1")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let graph: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for unit in graph["units"].as_array().unwrap() {
+        let kinds = unit["target"]["kind"].as_array().unwrap();
+        let is_library =
+            kinds.iter().any(|kind| matches!(kind.as_str(), Some("lib" | "rlib" | "proc-macro" | "cdylib")));
+        if unit["mode"] == "build" && is_library {
+            let name = unit["pkg_id"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+            found.entry(name).or_default().push(format!("{} with {}", unit["profile"], unit["features"]));
+        }
+    }
+    found
+}
+
+/// The crates that are compiled more than once.
+fn repeated(arguments: &[&str]) -> Vec<String> {
+    let compiled = compiled(arguments);
+    assert!(compiled.len() > 60, "only {} crates", compiled.len());
+    let repeated = compiled.into_iter().filter(|(_, how)| how.len() > 1);
+    repeated.map(|(name, how)| format!("{name}:\n    {}", how.join("\n    "))).collect()
+}
+
+#[test]
+fn a_release_build_compiles_each_crate_once() {
+    for arguments in [
+        &["--release"][..],
+        &["--release", "--package", "aten2onnx-cli"],
+        &["--release", "--package", "aten2onnx-codegen"],
+    ] {
+        let repeated = repeated(arguments);
+        assert!(
+            repeated.is_empty(),
+            "cargo build {arguments:?} compiles these more than once:\n{}",
+            repeated.join("\n")
+        );
+    }
+}
+
+#[test]
+fn a_crate_that_is_compiled_twice_is_found() {
+    let planted = [
+        "--release",
+        "--config",
+        "profile.release.package.aten2onnx-build.opt-level=2",
+        "--config",
+        "profile.release.build-override.codegen-units=7",
+    ];
+    assert!(!repeated(&planted).is_empty());
+}
