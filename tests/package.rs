@@ -21,9 +21,11 @@ fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
 /// The paths that `include_str!` and `include_bytes!` name in a source file.
 fn included(source: &Path) -> Vec<PathBuf> {
     let text = std::fs::read_to_string(source).unwrap();
+    // Tests and documentation may include what is not packaged.
+    let text = text.split("#[cfg(test)]").next().unwrap();
     let calls = ["include_str!(\"", "include_bytes!(\""];
     let named = calls.iter().flat_map(|call| text.split(call).skip(1)).filter_map(|rest| rest.split('"').next());
-    named.map(|name| source.parent().unwrap().join(name)).collect()
+    named.map(|name| source.parent().unwrap().join(name).canonicalize().unwrap()).collect()
 }
 
 /// The folders of the packages that are published.

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use aten2onnx::export::export_program;
 use aten2onnx::frontend::pt2;
-use aten2onnx::options::Options;
 use aten2onnx_onnx::facts::{CONTROL, MAX_OPSET, MIN_OPSET};
 use aten2onnx_onnx::proto::{GraphProto, ModelProto};
 use prost::Message;
@@ -12,8 +11,7 @@ use prost::Message;
 use super::sample;
 
 fn exported(name: &str, opset: u32) -> ModelProto {
-    let mut options = Options::default();
-    options.output.rules = aten2onnx::rules();
+    let mut options = crate::pt2::options();
     // Passes replace a Slice and a Squeeze by a Gather.
     options.opt_level = 0;
     options.output.opset = Some(opset);

@@ -74,12 +74,12 @@ fn exported(guards: &[&str], ranges: &str, options: &Options) -> Result<Exported
 
 /// The conditions that are told.
 fn told(guards: &[&str], ranges: &str) -> Vec<String> {
-    exported(guards, ranges, &Options::default()).unwrap().conditions
+    exported(guards, ranges, &crate::pt2::options()).unwrap().conditions
 }
 
 /// Options that name or choose dimensions.
 fn with(dims: &[&str]) -> Options {
-    let mut options = Options::default();
+    let mut options = crate::pt2::options();
     options.dims = dims.iter().map(|dim| dim.parse().unwrap()).collect();
     options
 }
@@ -167,7 +167,7 @@ fn what_follows_is_not_told() {
 #[test]
 fn sizes_of_0_are_not_captured() {
     // PyTorch records what excludes them, and assumes it elsewhere.
-    let found = exported(&["1 < 3*$h*$w", "$k != 0"], "", &Options::default()).unwrap();
+    let found = exported(&["1 < 3*$h*$w", "$k != 0"], "", &crate::pt2::options()).unwrap();
     assert!(found.conditions.is_empty(), "{:?}", found.conditions);
     let metadata = &found.model.proto.metadata_props;
     let entries: Vec<(&str, &str)> = metadata.iter().map(|entry| (entry.key(), entry.value())).collect();
@@ -186,7 +186,7 @@ fn a_symbol_with_one_value_becomes_a_number() {
         (&["$w == 35", "$h + $w == 67"], ""),
     ];
     for (guards, ranges) in cases {
-        let found = exported(guards, ranges, &Options::default()).unwrap();
+        let found = exported(guards, ranges, &crate::pt2::options()).unwrap();
         assert_eq!(dims(&inputs(&found)[0])[0], "32", "{guards:?}");
         assert!(found.conditions.is_empty(), "{guards:?}: {:?}", found.conditions);
         let note = "the dimension `h` is 32 in the file: the model was captured in a way that takes no other size";
@@ -210,7 +210,7 @@ fn an_integer_that_has_one_value_is_told() {
     let h = program.graph.tensors["x"].sizes[0].clone();
     for (value, expected) in [(h.clone(), "n == h"), (&h * 2, "n == 2*h")] {
         program.graph.sym_ints.insert("n".to_owned(), value);
-        assert_eq!(export_program(program.clone(), &Options::default()).unwrap().conditions, [expected]);
+        assert_eq!(export_program(program.clone(), &crate::pt2::options()).unwrap().conditions, [expected]);
     }
 }
 
@@ -246,7 +246,7 @@ fn the_file_states_the_conditions() {
 
 #[test]
 fn a_program_without_conditions_says_nothing() {
-    let found = exported(&[], r#""h": {"min_val": 0, "max_val": null}"#, &Options::default()).unwrap();
+    let found = exported(&[], r#""h": {"min_val": 0, "max_val": null}"#, &crate::pt2::options()).unwrap();
     assert!(found.notes.is_empty() && found.conditions.is_empty());
     assert!(found.model.proto.metadata_props.is_empty());
     assert!(inputs(&found).iter().all(|input| input.doc_string.is_none()));
@@ -277,7 +277,7 @@ fn sizes_that_the_user_chooses_fulfil_the_conditions() {
     // A name for two dimensions makes them equal.
     let error = refusal(&["$h != $k"], "", &with(&["h=a", "k=a"]));
     assert!(error.message.contains("differ in the example"), "{error}");
-    let mut options = Options::default();
+    let mut options = crate::pt2::options();
     options.fixed = true;
     let fixed = exported(&["($h % 16) == 0", "$h < $w"], "", &options).unwrap();
     // The file still takes any integer.

@@ -485,7 +485,6 @@ mod guards {
     use std::time::{Duration, Instant};
 
     use aten2onnx::export::export_program;
-    use aten2onnx::options::Options;
     use aten2onnx::program::Guard;
 
     use super::super::guards::program;
@@ -493,7 +492,7 @@ mod guards {
 
     /// What is told of a program with these guards.
     fn told(guards: &[&str]) -> Vec<String> {
-        export_program(program(guards, "").unwrap(), &Options::default()).unwrap().conditions
+        export_program(program(guards, "").unwrap(), &crate::pt2::options()).unwrap().conditions
     }
 
     #[test]
@@ -557,13 +556,13 @@ mod guards {
         let unequal: Vec<String> = (1000..21_000).map(|i| format!("$h != {i}")).collect();
         let modulo: Vec<String> = (100..5_000).map(|i| format!("($h*$w + $h) % {i} != 7")).collect();
         let all: Vec<&str> = unequal.iter().chain(&modulo).map(String::as_str).collect();
-        let exported = export_program(program(&all, "").unwrap(), &Options::default()).unwrap();
+        let exported = export_program(program(&all, "").unwrap(), &crate::pt2::options()).unwrap();
         assert!(exported.conditions.len() > 20_000);
         // Notes list the first, and say how many there are.
         assert!(exported.notes.iter().all(|note| note.len() < 2000));
         assert!(exported.notes.iter().any(|note| note.contains("more conditions hold")));
         let few = r#""h": {"min_val": 0, "max_val": 4000}"#;
-        export_program(program(&all, few).unwrap(), &Options::default()).unwrap();
+        export_program(program(&all, few).unwrap(), &crate::pt2::options()).unwrap();
         assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
     }
 

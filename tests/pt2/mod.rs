@@ -11,6 +11,11 @@ mod zip;
 
 use std::path::PathBuf;
 
+/// The default options, with the rules of the build.
+fn options() -> aten2onnx::Options {
+    aten2onnx::Exporter::new().options().clone()
+}
+
 /// A sample archive by name.
 fn sample(name: &str) -> PathBuf {
     crate::common::root().join("tests/data/pt2").join(format!("{name}.pt2"))

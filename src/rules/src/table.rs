@@ -112,19 +112,6 @@ impl Rule {
 }
 
 impl CompiledRules {
-    /// No rules, for a build that interprets them.
-    pub const NONE: CompiledRules = CompiledRules {
-        maps: &[],
-        lowers: &[],
-        raises: &[],
-        sames: &[],
-        unsupported: &[],
-        complex: &[],
-        facts: Lines::of(""),
-        arms: Lines::of(""),
-        first_arm: 0,
-    };
-
     /// All `map`s, sorted by overload.
     pub fn rules(&self) -> impl Iterator<Item = Rule> {
         (0..self.maps.len()).filter_map(|at| self.rule(at))
