@@ -38,7 +38,7 @@ fn build(opset: &str) -> PathBuf {
     }
     let target = folder.join("target");
     let built = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--package", "aten2onnx", "--bin", "aten2onnx"])
+        .args(["build", "--quiet", "--package", "aten2onnx-cli", "--bin", "aten2onnx"])
         .current_dir(common::root())
         .env("ATEN2ONNX_GENERATED", &generated)
         .env("CARGO_TARGET_DIR", &target)

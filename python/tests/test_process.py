@@ -18,11 +18,11 @@ from torch import nn
 
 
 class Expanded(nn.Module):
-    """A weight of 4 bytes in memory that is very large in a file."""
+    """A weight that is 32 times as large in a file as in memory."""
 
     def __init__(self, elements: int) -> None:
         super().__init__()
-        self.register_buffer("weight", torch.zeros(1).expand(elements))
+        self.register_buffer("weight", torch.zeros(elements // 32).expand(32, -1))
 
     def forward(self, x):
         return x + self.weight

@@ -35,8 +35,13 @@ pub fn interpreter() -> PathBuf {
 
 /// Runs a Python program with arguments and returns what it printed. Panics with its errors if it fails.
 pub fn python(program: &str, arguments: &[&str]) -> String {
-    let output: Output =
-        Command::new(interpreter()).arg("-c").arg(program).args(arguments).output().expect("the interpreter starts");
+    let output: Output = Command::new(interpreter())
+        .current_dir(root())
+        .arg("-c")
+        .arg(program)
+        .args(arguments)
+        .output()
+        .expect("the interpreter starts");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "Python failed:\n{stderr}");
     String::from_utf8(output.stdout).unwrap().trim().to_owned()

@@ -110,7 +110,7 @@ mod slow {
 
     #[test]
     fn damaged_models_are_answered() {
-        let sample = std::fs::read("tests/data/convert/features.onnx").unwrap();
+        let sample = std::fs::read(crate::common::root().join("tests/data/convert/features.onnx")).unwrap();
         run(sample.clone(), 9);
         let first = number("FUZZ_SEED", 0);
         for seed in first..first + number("FUZZ_ITERATIONS", 2000) {

@@ -5,12 +5,20 @@ use std::sync::Arc;
 
 use prost::Message;
 use prost::bytes::{Buf, Bytes};
+use rustc_hash::FxHashMap;
 
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::weights::{Cursor, MappedFile};
 
 /// Fields of this many bytes stay in the file. Smaller ones are copied: their elements are read while a model is converted.
 pub const LARGE: usize = 64 << 10;
+
+/// Where fields that were copied are in the file, by the address of the copy. Only those that are worth a link: as large as a weight
+/// that is written beside a model.
+pub type Copies = FxHashMap<usize, usize>;
+
+/// The least bytes of a field in [`Copies`].
+const LINKED: usize = 1 << 10;
 
 /// A decoded message. Fields of at least `large` bytes stay in the file.
 ///
@@ -19,8 +27,9 @@ pub const LARGE: usize = 64 << 10;
 pub fn decode<M: Message + Default>(
     file: &Arc<MappedFile>,
     large: usize,
+    copies: &mut Copies,
 ) -> Result<std::result::Result<M, prost::DecodeError>> {
-    let mut fields = Fields { file, large, cursor: Cursor::new(file, 0, file.size()), failed: None };
+    let mut fields = Fields { file, large, cursor: Cursor::new(file, 0, file.size()), copies, failed: None };
     fields.fill();
     let decoded = M::decode(&mut fields);
     match fields.failed {
@@ -36,6 +45,7 @@ struct Fields<'a> {
     file: &'a Arc<MappedFile>,
     large: usize,
     cursor: Cursor<'a>,
+    copies: &'a mut Copies,
     failed: Option<Error>,
 }
 
@@ -79,6 +89,11 @@ impl Buf for Fields<'_> {
             true => self.file.read(start, len).map(|bytes| Bytes::from(bytes.into_owned())),
             false => Ok(Bytes::from_owner(Owner(Arc::clone(self.file))).slice(start..start + len)),
         };
+        if let Ok(bytes) = &bytes
+            && (LINKED..self.large).contains(&len)
+        {
+            self.copies.insert(bytes.as_ptr() as usize, start);
+        }
         self.advance(len);
         bytes.unwrap_or_else(|error| {
             self.fail(error);
@@ -133,9 +148,9 @@ mod tests {
     fn a_message_of_a_file_is_that_of_its_bytes() {
         let wanted = model();
         let (_folder, file) = written(&wanted.encode_to_vec());
-        assert!(decode::<ModelProto>(&file, LARGE).unwrap().unwrap() == wanted);
+        assert!(decode::<ModelProto>(&file, LARGE, &mut Copies::default()).unwrap().unwrap() == wanted);
         let large = |model: &ModelProto| model.graph.as_ref().unwrap().initializer[7].raw_data.clone().unwrap();
-        let found = large(&decode(&file, LARGE).unwrap().unwrap());
+        let found = large(&decode(&file, LARGE, &mut Copies::default()).unwrap().unwrap());
         let inside = (found.as_ptr() as usize).wrapping_sub(file.bytes().as_ptr() as usize);
         assert!(inside < file.size(), "large fields stay in the file");
     }
@@ -145,7 +160,7 @@ mod tests {
         let bytes = model().encode_to_vec();
         for end in (0..bytes.len()).step_by(997) {
             let (_folder, file) = written(&bytes[..end]);
-            let found = decode::<ModelProto>(&file, LARGE).unwrap();
+            let found = decode::<ModelProto>(&file, LARGE, &mut Copies::default()).unwrap();
             assert_eq!(found.is_ok(), ModelProto::decode(&bytes[..end]).is_ok(), "{end}");
         }
     }
@@ -156,7 +171,7 @@ mod tests {
         for end in (0..bytes.len() - 5 * LARGE).step_by(4999) {
             let (folder, file) = written(&bytes);
             File::options().write(true).open(folder.path().join("m.onnx")).unwrap().set_len(end as u64).unwrap();
-            let error = decode::<ModelProto>(&file, LARGE).unwrap_err();
+            let error = decode::<ModelProto>(&file, LARGE, &mut Copies::default()).unwrap_err();
             assert!(error.message.contains("changed while it was read"), "{end}: {error}");
         }
     }

@@ -7,7 +7,7 @@ use prost::Message;
 use prost::bytes::Bytes;
 
 use crate::calls;
-use crate::message;
+use crate::message::{self, Copies};
 use crate::pieces;
 use crate::proto::ModelProto;
 use crate::unpacked;
@@ -27,6 +27,8 @@ pub struct Source {
     pub file: Arc<MappedFile>,
     /// Which files its external data may be in.
     pub links: Links,
+    /// Where the tensors are in the file that were copied from it.
+    copies: Arc<Copies>,
 }
 
 impl Source {
@@ -42,8 +44,9 @@ impl Source {
 
     /// Reads a model from a mapped file, as [`Source::open`].
     pub fn of(file: Arc<MappedFile>) -> Result<Source> {
-        let proto = parse(&file, message::LARGE).map_err(|error| in_file(error, &file))?;
-        Ok(Source { proto, file, links: Links::default() })
+        let mut copies = Copies::default();
+        let proto = parse(&file, message::LARGE, &mut copies).map_err(|error| in_file(error, &file))?;
+        Ok(Source { proto, file, links: Links::default(), copies: Arc::new(copies) })
     }
 
     /// The same model, whose external data may be in these files.
@@ -54,6 +57,9 @@ impl Source {
 
     /// The position of bytes of the message in the file.
     pub fn position(&self, bytes: &Bytes) -> Option<usize> {
+        if let Some(start) = self.copies.get(&(bytes.as_ptr() as usize)) {
+            return Some(*start);
+        }
         let start = (bytes.as_ptr() as usize).checked_sub(self.file.bytes().as_ptr() as usize)?;
         let end = start.checked_add(bytes.len())?;
         (end <= self.file.bytes().len()).then_some(start)
@@ -63,7 +69,7 @@ impl Source {
 /// Reads a model with all that it contains into memory.
 pub fn read_file(path: &Path) -> Result<ModelProto> {
     let file = MappedFile::open(path).map_err(|error| with_pieces(error, path))?;
-    parse(&file, usize::MAX).map_err(|error| in_file(error, &file))
+    parse(&file, usize::MAX, &mut Copies::default()).map_err(|error| in_file(error, &file))
 }
 
 fn in_file(error: Error, file: &MappedFile) -> Error {
@@ -86,12 +92,12 @@ pub fn with_pieces(error: Error, path: &Path) -> Error {
 }
 
 /// Reads a model; its large tensors stay in the file.
-fn parse(file: &Arc<MappedFile>, large: usize) -> Result<ModelProto> {
+fn parse(file: &Arc<MappedFile>, large: usize, copies: &mut Copies) -> Result<ModelProto> {
     if file.size() as u64 > LIMIT {
         return Err(Error::input(format!("{} bytes exceed protobuf's limit of 2 GiB", file.size())));
     }
     // prost limits the nesting of messages, and allocates no more than the input justifies.
-    let model = match message::decode::<ModelProto>(file, large)? {
+    let model = match message::decode::<ModelProto>(file, large, copies)? {
         Ok(model) => model,
         Err(error) => unpacked(file)?.ok_or_else(|| no_model(file, &error.to_string()))?,
     };
