@@ -58,6 +58,23 @@ fn a_release_build_compiles_each_crate_once() {
 }
 
 #[test]
+fn builds_of_a_part_reuse_what_the_whole_compiled() {
+    let whole = compiled(&["--release"]);
+    for package in ["aten2onnx-cli", "aten2onnx-codegen", "aten2onnx-python"] {
+        let part = compiled(&["--release", "--package", package]);
+        // A library that is loaded at run time has another kind of thread-local variables.
+        let is_own = |name: &str| name.contains("mimalloc");
+        let both =
+            part.iter().filter(|(name, _)| !is_own(name)).filter_map(|(name, how)| Some((name, how, whole.get(name)?)));
+        let again: Vec<String> = both
+            .filter(|(_, how, other)| how.iter().any(|one| !other.contains(one)))
+            .map(|(name, how, other)| format!("{name}: {how:#?}, in the whole {other:#?}"))
+            .collect();
+        assert!(again.is_empty(), "cargo build --package {package} compiles these again:\n{}", again.join("\n"));
+    }
+}
+
+#[test]
 fn a_crate_that_is_compiled_twice_is_found() {
     let planted = [
         "--release",
