@@ -10,10 +10,25 @@ use std::process::Command;
 /// The file with the interface.
 pub const TARGET: &str = "docs/api.txt";
 
-/// The interface of the root package.
+/// The root package, and the crates that it gives to others as modules.
+const PACKAGES: [&str; 6] = [
+    "aten2onnx",
+    "aten2onnx-convert",
+    "aten2onnx-export",
+    "aten2onnx-frontend",
+    "aten2onnx-options",
+    "aten2onnx-program",
+];
+
+/// The interface of the library.
 pub fn generate(root: &Path) -> Result<String, Box<dyn Error>> {
+    PACKAGES.iter().map(|package| interface(root, package)).collect()
+}
+
+/// The interface of a package.
+fn interface(root: &Path, package: &str) -> Result<String, Box<dyn Error>> {
     let status = Command::new(env!("CARGO"))
-        .args(["rustdoc", "--quiet", "--package", "aten2onnx", "--lib", "--"])
+        .args(["rustdoc", "--quiet", "--package", package, "--lib", "--"])
         .args(["-Z", "unstable-options", "--output-format", "json"])
         .env("RUSTC_BOOTSTRAP", "1")
         .current_dir(root)
@@ -22,13 +37,15 @@ pub fn generate(root: &Path) -> Result<String, Box<dyn Error>> {
         return Err("rustdoc failed".into());
     }
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder));
-    let api = public_api::Builder::from_rustdoc_json(target.join("doc/aten2onnx.json"))
-        .omit_blanket_impls(true)
-        .omit_auto_trait_impls(true)
-        .omit_auto_derived_impls(true)
-        .build()
-        .map_err(|error| {
-            format!("{error}\nthe JSON of rustdoc {} is not known to this `public-api`", env!("CARGO_PKG_RUST_VERSION"))
-        })?;
+    let api = public_api::Builder::from_rustdoc_json(
+        target.join("doc").join(package.replace('-', "_")).with_extension("json"),
+    )
+    .omit_blanket_impls(true)
+    .omit_auto_trait_impls(true)
+    .omit_auto_derived_impls(true)
+    .build()
+    .map_err(|error| {
+        format!("{error}\nthe JSON of rustdoc {} is not known to this `public-api`", env!("CARGO_PKG_RUST_VERSION"))
+    })?;
     Ok(api.items().map(|item| format!("{item}\n")).collect())
 }
