@@ -3,7 +3,9 @@
 use std::sync::OnceLock;
 
 use aten2onnx_options::OutputOptions;
-use aten2onnx_rules::{Rules, prelude, tables};
+use aten2onnx_rules::Rules;
+// For the generated functions, here and in other crates.
+pub use aten2onnx_rules::{prelude, tables};
 
 include!(concat!(env!("OUT_DIR"), "/rules.rs"));
 

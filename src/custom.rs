@@ -8,4 +8,4 @@ pub use aten2onnx_rules::CompiledRules;
 #[doc(hidden)]
 pub use crate::compiled;
 #[doc(hidden)]
-pub use aten2onnx_rules::{prelude, tables};
+pub use crate::compiled::{prelude, tables};

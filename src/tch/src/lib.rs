@@ -37,12 +37,12 @@ use std::time::Instant;
 use tch::Tensor;
 
 use aten2onnx::Exporter;
-use aten2onnx_export::{export_program, save};
 use aten2onnx_archive::zip::Archive;
-use aten2onnx_frontend_torchscript::{self as frontend_torchscript, Traces};
-use aten2onnx_program::Program;
 use aten2onnx_core::error::{Error, Result};
+use aten2onnx_export::{export_program, save};
+use aten2onnx_frontend_torchscript::{self as torchscript, Traces};
 use aten2onnx_onnx::{Exported, Summary};
+use aten2onnx_program::Program;
 use aten2onnx_rules::Rules;
 
 pub use module::{Module, module};

@@ -8,12 +8,12 @@ use tch::{CModule, Tensor};
 use super::sizes::{self, Dynamic};
 use super::{tracer, variables};
 use aten2onnx::Exporter;
+use aten2onnx_core::error::Result;
 use aten2onnx_export::{export_program, save};
-use aten2onnx_frontend_torchscript;
+use aten2onnx_frontend_torchscript as torchscript;
+use aten2onnx_onnx::{Exported, Summary};
 use aten2onnx_options::{InputSpec, SourceOptions, Spec};
 use aten2onnx_program::Program;
-use aten2onnx_core::error::Result;
-use aten2onnx_onnx::{Exported, Summary};
 use aten2onnx_rules::Rules;
 
 /// A TorchScript module and an example of each of its inputs.

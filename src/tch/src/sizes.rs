@@ -4,9 +4,9 @@ use tch::{Kind, Tensor};
 
 use super::tracer::Run;
 use aten2onnx_archive::zip::Archive;
+use aten2onnx_core::error::{Error, Result};
 use aten2onnx_frontend_torchscript::Sizes;
 use aten2onnx_options::Size;
-use aten2onnx_core::error::{Error, Result};
 
 /// Runs for each symbolic size: one in which it differs from the first run, and one in which all do.
 const VALUES: usize = 3;

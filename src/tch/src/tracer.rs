@@ -6,9 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tch::{CModule, Tensor};
 
 use aten2onnx_archive::zip::Archive;
-use aten2onnx_frontend_torchscript::{Sizes, shown};
 use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_core::weights::MappedFile;
+use aten2onnx_frontend_torchscript::{Sizes, shown};
 
 /// What computes the results of a model.
 pub(super) type Closure<'c> = dyn FnMut(&[Tensor]) -> Vec<Tensor> + 'c;

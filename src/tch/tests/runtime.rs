@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use aten2onnx_tch::{Trace, Variables, trace};
 use aten2onnx::{Exporter, Summary};
+use aten2onnx_tch::{Trace, Variables, trace};
 use tch::{Kind, Tensor};
 
 use crate::common;

@@ -2,7 +2,7 @@
 //! where its end is missed, and one that is written to meanwhile is an error before the result is put in its place.
 
 use std::borrow::Cow;
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io;
 use std::time::SystemTime;
 
@@ -13,27 +13,15 @@ use crate::error::{Error, Kind, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     len: u64,
+    /// The time of the last write. That of the entry is no sign: a file that is renamed, linked or removed keeps its bytes.
     modified: Option<SystemTime>,
-    /// The time of the last change of its entry, which no program sets.
-    changed: Option<(i64, i64)>,
 }
 
 impl Stamp {
     pub fn of(file: &File) -> io::Result<Stamp> {
         let found = file.metadata()?;
-        Ok(Stamp { len: found.len(), modified: found.modified().ok(), changed: changed(&found) })
+        Ok(Stamp { len: found.len(), modified: found.modified().ok() })
     }
-}
-
-#[cfg(unix)]
-fn changed(found: &Metadata) -> Option<(i64, i64)> {
-    use std::os::unix::fs::MetadataExt;
-    Some((found.ctime(), found.ctime_nsec()))
-}
-
-#[cfg(not(unix))]
-fn changed(_: &Metadata) -> Option<(i64, i64)> {
-    None
 }
 
 impl MappedFile {
