@@ -161,11 +161,6 @@ impl Args {
         tensors.ok_or_else(|| Error::input(format!("an element of the argument `{name}` is None")))
     }
 
-    /// A list of tensors that may be None.
-    pub fn opt_tensors_list(&self, cx: &mut Builder, name: &str) -> Result<Option<Vec<Value>>> {
-        self.get(name).map(|_| self.tensors(cx, name)).transpose()
-    }
-
     /// A list of tensors, each of which may be None.
     pub fn optional_tensors(&self, cx: &mut Builder, name: &str) -> Result<Vec<Option<Value>>> {
         match self.get(name) {
