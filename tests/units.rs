@@ -74,6 +74,17 @@ fn builds_of_a_part_reuse_what_the_whole_compiled() {
     }
 }
 
+/// What builds of a part reuse depends on one more thing, which the graph of units does not show: with `lto = "off"` in the profile, Cargo
+/// passes another flag to what only build scripts need. So the flag stands in `.cargo/config.toml`, for all crates.
+#[test]
+fn no_profile_sets_lto() {
+    for (name, how) in compiled(&["--release"]) {
+        for settings in how {
+            assert!(settings.contains(r#""lto":"false""#), "{name} is compiled with another setting of lto: {settings}");
+        }
+    }
+}
+
 #[test]
 fn a_crate_that_is_compiled_twice_is_found() {
     let planted = [
