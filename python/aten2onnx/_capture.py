@@ -162,7 +162,7 @@ def _export(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_s
     from torch.fx.experimental import _config
 
     with ExitStack() as stack:
-        stack.enter_context(_onnx_export_flag())
+        stack.enter_context(onnx_export_flag())
         # Do not specialize dynamic dimensions whose size is 0 or 1 in the example inputs.
         if hasattr(_config, "backed_size_oblivious"):
             stack.enter_context(_config.patch(backed_size_oblivious=oblivious))  # type: ignore[attr-defined]
@@ -220,7 +220,7 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
-def _onnx_export_flag() -> Iterator[None]:
+def onnx_export_flag() -> Iterator[None]:
     """Makes `torch.onnx.is_in_onnx_export()` return True inside the block."""
     try:
         from torch.onnx._internal.exporter import _flags

@@ -17,12 +17,12 @@ def decomposed(program: LiveProgram, name: str, blockers: Callable[[Any], list[d
     """Decomposes the operators that `blockers` lists, as far as PyTorch can. Returns the program and the names of these operators."""
     done: list[str] = []
     for _ in range(ROUNDS):
-        table = _table([blocker["operator"] for blocker in blockers(program.native)])
-        if not table:
+        replaced = table([blocker["operator"] for blocker in blockers(program.native)])
+        if not replaced:
             break
-        done += [known for known in map(_name, table) if known not in done]
+        done += [known for known in map(_name, replaced) if known not in done]
         with quiet():
-            exported = run_decompositions(program.exported, table)
+            exported = run_decompositions(program.exported, replaced)
         program = LiveProgram(exported, name, program.elsewhere)
     return program, done
 
@@ -37,7 +37,8 @@ def overload(operator: str) -> Any:
     return getattr(found, variant or "default", None)
 
 
-def _table(operators: list[str]) -> dict[Any, Callable[..., Any]]:
+def table(operators: list[str]) -> dict[Any, Callable[..., Any]]:
+    """Returns what PyTorch replaces operators by, as far as it can."""
     if not operators:
         return {}  # PyTorch takes long to list its decompositions.
     import torch
@@ -45,17 +46,17 @@ def _table(operators: list[str]) -> dict[Any, Callable[..., Any]]:
 
     defaults = torch.export.default_decompositions()
     registered = global_decomposition_table["post_autograd"]
-    table = {}
+    found: dict[Any, Callable[..., Any]] = {}
     for operator in map(overload, operators):
         if operator is None:
             continue
         if operator in registered:
-            table[operator] = registered[operator]
+            found[operator] = registered[operator]
         elif operator in defaults:
-            table[operator] = defaults[operator]
+            found[operator] = defaults[operator]
         elif hasattr(operator, "impl_aten"):  # a prim, which some decompositions use
-            table[operator] = operator.impl_aten
-    return table
+            found[operator] = operator.impl_aten
+    return found
 
 
 def _name(operator: Any) -> str:

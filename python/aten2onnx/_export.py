@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,8 @@ from ._support import Paths
 from ._support import rules as own_rules
 from ._weights import Elsewhere, Weights
 
+
+_log = logging.getLogger(__name__)
 
 #: Of more conditions, a warning shows the first.
 _LISTED = 10
@@ -59,6 +62,8 @@ def export(
     ir_version: int | str = "lowest",
     method: str | None = None,
     default_dtype: Any = None,
+    capture: str = "auto",
+    branches: str = "refuse",
     strict: bool | None = None,
     adopt_fixes: bool = True,
     progress: bool | None = None,
@@ -113,7 +118,11 @@ def export(
         method: The method of a TorchScript model (default: forward).
         default_dtype: What `torch.get_default_dtype()` was when a TorchScript model was written, if it was not float32: its file does not
             say it. For live models it is that of now.
-        strict: The mode of torch.export (default: non-strict, then strict if that fails).
+        capture: How a module is captured: "record" runs it and records its calls, "export" is torch.export in its non-strict mode, then in its
+            strict one, "strict" only in that one, and "auto" (the default) records, and asks torch.export if that is impossible.
+        branches: What becomes of a branch in Python (`if`, `while`, `and`) that depends on a size or on data: "refuse" (the default) ends the export with
+            its line, "example" keeps the side that the example takes; the report and the file say so.
+        strict: The mode of torch.export (default: non-strict, then strict if that fails). If it is given, "auto" does not record.
         adopt_fixes: Whether to follow torch.export where it suggests a narrower range for a dimension, or a relation of two dimensions. A
             note in the report says so. If False, the export fails instead.
         progress: Whether to show the progress (default: in terminals and notebooks, if the export takes long).
@@ -131,6 +140,8 @@ def export(
         Error: The base class of these and all other errors.
     """
     _others.check(others)
+    way = _way(capture, strict)
+    _others.check_choice("branches", branches, ("refuse", "example"))
     options = {
         "output": {
             "opset": chosen_opset(target, _opset(opset_version)),
@@ -166,8 +177,9 @@ def export(
                 program = _from_file(model, rules, options, made, shown)
             else:
                 fixes = adopt_fixes and not strict_shapes  # a narrower range is a condition, too
+                strict = True if way == "strict" else strict
                 arguments = (args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict, fixes)
-                program = _from_torch(model, arguments, rules, options, made, shown, elsewhere)
+                program = _from_torch(model, arguments, rules, options, made, shown, elsewhere, way, branches)
         program._progress = progress
         if dump_exported_program and program.exported_program is not None:
             import torch
@@ -235,6 +247,27 @@ def captured(
             f"cannot export an object of type `{type(model).__name__}`",
             help="pass a torch.nn.Module, an ExportedProgram or the path of a `.pt2` file",
         )
+    model, args, kwargs, dynamic_shapes, what = _call_of(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names)
+    if _calls.is_needed(model, args, kwargs):
+        return _called(model, name, Call(model, args, kwargs, dynamic_shapes), dynamic_shapes, strict, adopt_fixes)
+    wanted = dynamic_shapes
+    if _calls.is_auto(dynamic_shapes):
+        dynamic_shapes = _calls.automatic(_shapes.named_arguments(model, args, kwargs))
+    else:
+        dynamic_shapes = _axes.checked(_shapes.named_arguments(model, args, kwargs), dynamic_shapes, what)
+    exported, notes = _ones.capture(model, args, kwargs, dynamic_shapes, strict, adopt_fixes)
+    if not _calls.is_auto(wanted):
+        return Captured(name, exported, _shapes.names(exported, dynamic_shapes), notes)
+    inputs = _inputs(exported)
+    return Captured(name, exported, _dimensions.symbols(exported, inputs), notes + _dimensions.constants(exported, inputs))
+
+
+def _call_of(
+    model: Any, args: Any, kwargs: Any, dynamic_shapes: Any, dynamic_axes: Any, input_names: Any, output_names: Any
+) -> tuple[Any, tuple[Any, ...], dict[str, Any], Any, str]:
+    """The module and the arguments of a call in one form, with the name of the parameter that gives the dynamic dimensions."""
+    import torch
+
     model = getattr(model, "_orig_mod", model)  # the module inside torch.compile
     if isinstance(model, torch.nn.DataParallel):
         model = model.module
@@ -248,19 +281,26 @@ def captured(
         arguments = _shapes.named_arguments(model, args, kwargs)
         dynamic_shapes = _shapes.from_dynamic_axes(arguments, dynamic_axes, list(input_names or ()), list(output_names or ()))
     if model.training:
-        warnings.warn("the module is exported in training mode: call `model.eval()` first to export it for inference", stacklevel=5)
-    if _calls.is_needed(model, args, kwargs):
-        return _called(model, name, Call(model, args, kwargs, dynamic_shapes), dynamic_shapes, strict, adopt_fixes)
-    wanted = dynamic_shapes
-    if _calls.is_auto(dynamic_shapes):
-        dynamic_shapes = _calls.automatic(_shapes.named_arguments(model, args, kwargs))
-    else:
-        dynamic_shapes = _axes.checked(_shapes.named_arguments(model, args, kwargs), dynamic_shapes, what)
-    exported, notes = _ones.capture(model, args, kwargs, dynamic_shapes, strict, adopt_fixes)
-    if not _calls.is_auto(wanted):
-        return Captured(name, exported, _shapes.names(exported, dynamic_shapes), notes)
-    inputs = _inputs(exported)
-    return Captured(name, exported, _dimensions.symbols(exported, inputs), notes + _dimensions.constants(exported, inputs))
+        warnings.warn("the module is exported in training mode: call `model.eval()` first to export it for inference", stacklevel=6)
+    return model, args, kwargs, dynamic_shapes, what
+
+
+def prepare_call(
+    model: Any, args: Any, kwargs: Any, dynamic_shapes: Any, dynamic_axes: Any, input_names: Any, output_names: Any
+) -> tuple[Any, tuple[Any, ...], dict[str, Any], Any] | None:
+    """The module and the arguments of a call for the recorder; None if it does not take them."""
+    import torch
+
+    if not isinstance(model, torch.nn.Module) or isinstance(model, (torch.jit.ScriptModule, torch.export.ExportedProgram)):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch.export's way warns of the same
+        model, args, kwargs, dynamic_shapes, what = _call_of(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names)
+    if _calls.is_needed(model, args, kwargs) or _calls.is_auto(dynamic_shapes):
+        return None
+    if model.training:
+        return None
+    return model, args, kwargs, _axes.checked(_shapes.named_arguments(model, args, kwargs), dynamic_shapes, what)
 
 
 def _called(model: Any, name: str, call: Call, wanted: Any, strict: bool | None, adopt_fixes: bool) -> Captured:
@@ -315,8 +355,12 @@ def _read(model: Any, rules: Rules, source: dict[str, Any]) -> Program:
     return Program.read(os.fspath(model), rules, json.dumps(source))
 
 
-def _from_torch(model: Any, arguments: tuple[Any, ...], rules: Rules, options: dict[str, Any], report: Report, shown: _progress.Progress, elsewhere: Elsewhere | None = None) -> ONNXProgram:
+def _from_torch(model: Any, arguments: tuple[Any, ...], rules: Rules, options: dict[str, Any], report: Report, shown: _progress.Progress, elsewhere: Elsewhere | None = None, way: str = "export", branches: str = "refuse") -> ONNXProgram:
     report.torch_version = require("torch", "exporting a model that is not a `.pt2` file").__version__
+    if way in ("auto", "record"):
+        found = _record(model, arguments, rules, options, report, shown, elsewhere, way, branches)
+        if found is not None:
+            return found
     shown.step("torch.export")
     with report.timed("torch.export"):
         found = captured(model, *arguments)
@@ -340,6 +384,40 @@ def _from_torch(model: Any, arguments: tuple[Any, ...], rules: Rules, options: d
             raise explained from explained.__cause__
     report.of_model(native)
     return ONNXProgram(native, report, live, found.call)
+
+
+def _way(capture: str, strict: bool | None) -> str:
+    """How a module is captured."""
+    _others.check_choice("capture", capture, ("auto", "record", "export", "strict"))
+    return "export" if capture == "auto" and strict is not None else capture
+
+
+def _record(model: Any, arguments: tuple[Any, ...], rules: Rules, options: dict[str, Any], report: Report, shown: _progress.Progress, elsewhere: Elsewhere | None, way: str, branches: str) -> ONNXProgram | None:
+    """Exports a module by recording it; None if that is impossible."""
+    from . import _recorded
+
+    shown.step("recording")
+    name = _name(model)
+    try:
+        with report.timed("record"):
+            prepared = prepare_call(model, *arguments[:6])
+            if prepared is None or (elsewhere is not None and (elsewhere.paths or elsewhere.tensors)):
+                raise _recorded.NotRecorded("these arguments are not recorded yet")
+            found = _recorded.capture(*prepared[:1], name, *prepared[1:], rules, options["output"]["opset"], branches)
+        shown.step("translating")
+        report._page = lambda extras: found.live.native.page(rules, json.dumps(options), extras)
+        with report.timed("translate"):
+            native = found.live.native.export(rules, json.dumps(options))
+    except _recorded.NotRecorded as error:
+        if way == "record":
+            raise CaptureError(f"the model cannot be recorded: {error}", help='`capture="auto"` tries torch.export, too') from error
+        _log.debug("not recorded: %s", error)
+        report._page = None
+        return None
+    report.notes += found.notes
+    report.decomposed = found.decomposed
+    report.of_model(native)
+    return ONNXProgram(native, report, found.live, None)
 
 
 def _explained(error: Error, live: LiveProgram, rules: Rules, opset: int) -> Error:

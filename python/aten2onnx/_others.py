@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from ._errors import UnsupportedError
+from ._errors import InputError, UnsupportedError
 
 _TRAINING = "the module is exported in its current mode: call `model.eval()` or `model.train()` first"
 
@@ -61,3 +61,9 @@ def fallback(choice: str | bool | None) -> str | None:
 def _is_one_of(value: Any, harmless: tuple[Any, ...]) -> bool:
     # Enums of torch are compared as text, because torch may not be installed.
     return any(value is known or str(value) == known for known in harmless)
+
+
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Raises an error for an argument that is none of its choices."""
+    if value not in choices:
+        raise InputError(f"{name}: {value!r} is none of {', '.join(map(repr, choices))}")

@@ -7,6 +7,7 @@ mod lent;
 mod model;
 mod options;
 mod program;
+mod seen;
 mod support;
 mod traced;
 mod work;

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use aten2onnx::export::export_program;
 use aten2onnx::export::inspect::{self, Aim};
+use aten2onnx::export::{export_program, told_condition};
 use aten2onnx::frontend::{self, pt2};
+use aten2onnx::options::SourceOptions;
 use aten2onnx::weights::MappedFile;
 use aten2onnx::{program, targets};
 use aten2onnx_prepare::{Keep, prepare};
@@ -20,6 +21,7 @@ use crate::errors::exception;
 use crate::lent::{self, Tensor};
 use crate::model::Model;
 use crate::options;
+use crate::seen::Seen;
 use crate::support::Rules;
 use crate::traced;
 use crate::work;
@@ -115,6 +117,57 @@ impl Program {
             pt2::read_exported(name, read, lent::weights(state)?, lent::weights(constants)?, &source)
         })?;
         Ok(Program { program })
+    }
+
+    /// Takes a program that was recorded while a model ran, as `traced` takes one, and gives it symbolic sizes.
+    #[staticmethod]
+    #[pyo3(signature = (name, recorded, seen, version, state, constants, rules))]
+    #[allow(clippy::too_many_arguments)] // those of Python
+    fn recorded(
+        py: Python<'_>,
+        name: &str,
+        recorded: &Bound<'_, PyAny>,
+        seen: Seen,
+        version: (i64, i64),
+        state: HashMap<String, Tensor>,
+        constants: HashMap<String, Tensor>,
+        rules: &Rules,
+    ) -> PyResult<Program> {
+        let guards = (Vec::new(), Vec::new());
+        let read = traced::program(recorded, Vec::new(), guards, version).map_err(|stop| stop.into_error(py))?;
+        let program = work::run(py, None, |_| {
+            let (state, constants) = (lent::weights(state)?, lent::weights(constants)?);
+            let mut program = pt2::read_exported(name, read, state, constants, &SourceOptions::default())?;
+            aten2onnx_frontend_recorded::symbolic(&mut program, seen.into_recording(), &rules.rules)?;
+            Ok(program)
+        })?;
+        Ok(Program { program })
+    }
+
+    /// For each condition, in the names of the program's numbers: what of it does not follow from the shapes and bounds, in the names of
+    /// dimensions; None if it follows. With `empty`, dimensions may be 0.
+    #[pyo3(signature = (conditions, empty=false))]
+    fn open_conditions(
+        &self,
+        py: Python<'_>,
+        conditions: Vec<String>,
+        empty: bool,
+    ) -> PyResult<Vec<Option<String>>> {
+        work::run(py, None, |_| {
+            let guards = pt2::named_guards(conditions, &self.program);
+            let mut program = self.program.clone();
+            for (low, _) in program.ranges.values_mut().filter(|(low, _)| empty && *low == Some(1)) {
+                *low = Some(0);
+            }
+            Ok(guards.iter().map(|guard| told_condition(&program, guard)).collect())
+        })
+    }
+
+    /// The program under conditions, in the names of its numbers: elsewhere it may compute something else than the model.
+    fn under_conditions(&self, conditions: Vec<String>) -> Program {
+        let mut program = self.program.clone();
+        program.guards = pt2::named_guards(conditions, &program);
+        Program { program }
     }
 
     /// The operators that have no rule, or none at this opset.

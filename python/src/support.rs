@@ -29,6 +29,11 @@ impl Rules {
         Ok(Rules { rules })
     }
 
+    /// The overloads that have a rule, sorted.
+    fn names(&self) -> Vec<&str> {
+        self.rules.names()
+    }
+
     /// The opsets that an overload (`aten::add.Tensor`) can be exported to wholly and in part, the reasons why not everywhere, and
     /// where its rule is. None if nothing is known of it.
     fn support<'py>(&self, py: Python<'py>, operator: &str) -> PyResult<Option<Bound<'py, PyDict>>> {

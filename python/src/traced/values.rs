@@ -99,6 +99,10 @@ impl<'t, 'py> Values<'t, 'py> {
             return Ok(known);
         }
         let expression = node.getattr(intern!(py, "expr"))?;
+        // The numbers of a recording have a name.
+        if expression.is_instance_of::<PyString>() {
+            return Ok(expression);
+        }
         let written = match expression.is_instance(&self.types.integer)? {
             true => py.None().into_bound(py),
             false => self.types.expression.call1((&expression,))?,

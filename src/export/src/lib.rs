@@ -23,6 +23,7 @@ use aten2onnx_options::{DimName, Options};
 use aten2onnx_prepare::{Keep, prepare};
 use aten2onnx_program::Program;
 use aten2onnx_translate::{fallback_note, translate};
+pub use conditions::told_condition;
 use conditions::{Conditions, Told};
 
 /// Builds a model and writes it. The summary counts from `start`.

@@ -39,6 +39,11 @@ pub fn read(guards: Vec<Text<'_>>, program: &Program, paths: &[Path]) -> Vec<Gua
     guards.into_iter().map(one).collect()
 }
 
+/// Reads conditions on the numbers of a program, by their names, and on its inputs: `sym_size_int % 16 == 0`.
+pub fn named(texts: Vec<String>, program: &Program) -> Vec<Guard> {
+    read(texts.into_iter().map(Text::from).collect(), program, &[])
+}
+
 fn guard<'g>(text: &str, graph: &'g Graph, finder: &mut Finder<'g>) -> Read<SymInt> {
     if text.len() > MAX_LENGTH {
         return Err(Stop::Unknown);
@@ -224,7 +229,7 @@ impl<'t> Parser<'t, '_, '_> {
             _ => {}
         }
         if !self.eats("(") {
-            return Err(Stop::Unknown);
+            return self.graph.sym_ints.get(name).cloned().map(Number::int).ok_or(Stop::Unknown);
         }
         let mut args = Vec::new();
         while !self.eats(")") {

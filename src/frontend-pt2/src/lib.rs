@@ -31,6 +31,7 @@ use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::weights::{MappedFile, Weight};
 use aten2onnx_options::SourceOptions;
 use aten2onnx_program::Program;
+pub use guards::named as named_guards;
 
 /// Reads the program of a `.pt2` file.
 pub fn read(path: &Path) -> Result<Program> {

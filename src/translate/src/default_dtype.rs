@@ -8,7 +8,7 @@ use aten2onnx_program::{Arg, Graph, Node, NodeOutput, Program, TensorMeta};
 use aten2onnx_rules::effects::{self, Trait};
 
 /// The default dtype; float32 if nothing depends on it, or if the evidence is contradictory.
-pub(super) fn default_float(program: &Program) -> Dtype {
+pub fn default_float(program: &Program) -> Dtype {
     let mut found = None;
     let mut graphs = vec![&program.graph];
     while let Some(graph) = graphs.pop() {

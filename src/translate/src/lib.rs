@@ -14,7 +14,7 @@ mod preflight;
 pub mod scratch;
 mod symbolic;
 
-use default_dtype::default_float;
+pub use default_dtype::default_float;
 pub use fallback::DOMAIN as ATEN_DOMAIN;
 pub use preflight::{Blocker, fallback_note, preflight};
 

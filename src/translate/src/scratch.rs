@@ -19,6 +19,9 @@ use aten2onnx_options::Fallback;
 use aten2onnx_program::Node;
 use aten2onnx_rules::Rules;
 
+/// Weights with at most so many elements are known numbers for the scratch builder.
+const SMALL: i64 = 64;
+
 /// Values by name, as the rules see them at the newest opset.
 pub struct Scratch<'r> {
     builder: Builder,
@@ -72,6 +75,17 @@ impl<'r> Scratch<'r> {
     pub fn define_weight(&mut self, name: &str, weight: Arc<Weight>) {
         let value = self.builder.program_weight(weight);
         self.values.insert(name.to_owned(), Known::Tensor(value));
+    }
+
+    /// Defines a weight; of a small one the elements are known.
+    pub fn define_bound(&mut self, name: &str, weight: &Arc<Weight>) -> Result<()> {
+        match small_constant(weight) {
+            Some(bytes) => self.define_constant(name, weight.dtype, &weight.sizes, bytes),
+            None => {
+                self.define_weight(name, Arc::clone(weight));
+                Ok(())
+            }
+        }
     }
 
     /// Defines a tensor of known elements.
@@ -197,4 +211,23 @@ fn inferred(out: Out) -> Inferred {
         Out::Scalar(number) => Inferred::Number(Some(number)),
         Out::None => Inferred::None,
     }
+}
+
+/// The bytes of a weight that is small and whole.
+fn small_constant(weight: &Weight) -> Option<Vec<u8>> {
+    let count = weight.sizes.iter().try_fold(1_i64, |count, size| count.checked_mul(*size)).filter(|n| *n <= SMALL)?;
+    let mut expected = 1;
+    for (size, stride) in weight.sizes.iter().zip(&weight.strides).rev() {
+        if *size != 1 && *stride != expected {
+            return None;
+        }
+        expected *= size;
+    }
+    if weight.storage.is_computed() || weight.dtype.is_complex() {
+        return None;
+    }
+    let width = usize::try_from(weight.dtype.bits() / 8).ok()?;
+    let start = usize::try_from(weight.offset).ok()?.checked_mul(width)?;
+    let end = start.checked_add(usize::try_from(count).ok()?.checked_mul(width)?)?;
+    weight.storage.read().ok()?.get(start..end).map(<[u8]>::to_vec)
 }

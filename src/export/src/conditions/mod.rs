@@ -57,6 +57,17 @@ pub(super) struct Told {
     pub ranges: Vec<(String, BTreeSet<String>)>,
 }
 
+/// What a guard says that does not follow from the shapes and bounds of a program, in its symbols; None if it says nothing more.
+pub fn told_condition(program: &Program, guard: &Guard) -> Option<String> {
+    let alone = Program { guards: vec![guard.clone()], ..program.clone() };
+    let found = Conditions::of(&alone, &Options::default()).ok()?;
+    let pins = found.pins.iter().map(|(symbol, value)| format!("{symbol} == {value}"));
+    let told = found.told(&HashMap::new());
+    let all: Vec<String> =
+        pins.chain(told.conditions.into_iter().map(|(text, _)| text)).chain(found.layout.clone()).collect();
+    (!all.is_empty()).then(|| all.join(" and "))
+}
+
 impl Conditions {
     /// The conditions of a program, whose symbols may have been replaced by the user.
     ///

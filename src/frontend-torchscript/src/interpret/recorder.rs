@@ -18,8 +18,6 @@ use aten2onnx_translate::scratch::Scratch;
 
 /// The most nodes of a program.
 const MAX_NODES: usize = 1_000_000;
-/// Weights with at most so many elements are known numbers for the scratch builder.
-const SMALL: i64 = 64;
 
 /// The program under construction.
 pub struct Recorder<'r> {
@@ -149,10 +147,7 @@ impl<'r> Recorder<'r> {
         let weight = weight.ok_or_else(|| Error::internal(format!("the tensor `{}` has no type", tensor.name)))?;
         let meta = meta_of(&weight);
         self.metas.insert(tensor.name.to_string(), meta.clone());
-        match small_constant(&weight) {
-            Some(bytes) => self.scratch.define_constant(&tensor.name, weight.dtype, &weight.sizes, bytes)?,
-            None => self.scratch.define_weight(&tensor.name, Arc::clone(&weight)),
-        }
+        self.scratch.define_bound(&tensor.name, &weight)?;
         self.used.insert(Rc::clone(&tensor.name), weight);
         self.share(&tensor.name, tensor.memory);
         Ok(meta)
@@ -430,23 +425,4 @@ fn meta_of(weight: &Weight) -> TensorMeta {
         strides: sizes(&weight.strides),
         storage_offset: SymInt::from(weight.offset),
     }
-}
-
-/// The bytes of a weight that is small and whole.
-fn small_constant(weight: &Weight) -> Option<Vec<u8>> {
-    let count = weight.sizes.iter().try_fold(1_i64, |count, size| count.checked_mul(*size)).filter(|n| *n <= SMALL)?;
-    let mut expected = 1;
-    for (size, stride) in weight.sizes.iter().zip(&weight.strides).rev() {
-        if *size != 1 && *stride != expected {
-            return None;
-        }
-        expected *= size;
-    }
-    if weight.storage.is_computed() || weight.dtype.is_complex() {
-        return None;
-    }
-    let width = usize::try_from(weight.dtype.bits() / 8).ok()?;
-    let start = usize::try_from(weight.offset).ok()?.checked_mul(width)?;
-    let end = start.checked_add(usize::try_from(count).ok()?.checked_mul(width)?)?;
-    weight.storage.read().ok()?.get(start..end).map(<[u8]>::to_vec)
 }

@@ -1,0 +1,196 @@
+"""Captures a model by recording it: the example, other sizes, and what they have in common."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from .. import _shapes
+from .graph import Recorded, is_from_data, program_of
+from .keep import composites
+from .recorder import Unrecorded
+from .runs import Arguments, Axis, Run, first_sizes, other_sizes, recorded
+from .same import Parted, united
+
+_log = logging.getLogger(__name__)
+
+#: So many runs at other sizes are held against the first.
+_OTHERS = 2
+
+
+def capture(
+    model: torch.nn.Module,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    dynamic_shapes: Any,
+    rules: tuple[str, ...],
+    decomposed: Iterable[str] = (),
+) -> tuple[Recorded, Arguments, list[Run]]:
+    """Returns the program of a model, its arguments, and the runs that it was recorded in.
+
+    Args:
+        model: The module.
+        args: The example.
+        kwargs: The same by name.
+        dynamic_shapes: The dynamic dimensions, checked.
+        rules: The operators that have a rule. Those among them that PyTorch would take apart stay whole.
+        decomposed: Operators that PyTorch replaces by others.
+
+    Raises:
+        Unrecorded: The recorder cannot follow the model.
+        Parted: The model is not the same at other sizes.
+        Exception: What the model raises at the example.
+    """
+    arguments = _arguments(model, args, kwargs, dynamic_shapes)
+    kept = _composites(rules)
+    replace = _replacements(decomposed)
+    first = recorded(model, arguments, first_sizes(arguments), kept, replace)
+    _check_exits(first)
+    others = _other_runs(model, arguments, first, kept, replace) if arguments.sizes else []
+    united(first, others)
+    return program_of(model, arguments, [first, *others]), arguments, [first, *others]
+
+
+@lru_cache(maxsize=4)
+def _composites(rules: tuple[str, ...]) -> list[Any]:
+    return composites(rules)
+
+
+def _replacements(names: Iterable[str]) -> Callable[[Any], Callable[..., Any] | None]:
+    from .._decompose import table
+
+    found = table(list(names))
+    return found.get
+
+
+def _check_exits(run: Run) -> None:
+    """Raises an error if an element of a tensor became a plain number: nothing would tell it from a constant."""
+    for question in run.recorder.questions:
+        if question.what != "bool" and is_from_data(question.number):
+            raise Unrecorded("the model makes a plain number of an element of a tensor", question.line)
+
+
+def _other_runs(model: torch.nn.Module, arguments: Arguments, first: Run, kept: list[Any], replace: Any) -> list[Run]:
+    runs: list[Run] = []
+    failure: Exception | None = None
+    tried = [first.sizes]
+    for sizes in other_sizes(arguments):
+        if sizes in tried or len(runs) == _OTHERS:
+            continue
+        tried.append(sizes)
+        try:
+            runs.append(recorded(model, arguments, sizes, kept, replace))
+        except Unrecorded:
+            raise
+        except Exception as error:  # whatever the model raises at sizes that it does not take
+            _log.debug("the model does not run at %s: %s", sizes, error)
+            failure = failure or error
+    if not runs:
+        raise Unrecorded(f"the model runs at no other sizes: {str(failure).splitlines()[0] if failure else 'the dimensions have one size only'}") from failure
+    return runs
+
+
+def _arguments(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], dynamic_shapes: Any) -> Arguments:
+    named = _named(model, args, kwargs)
+    leaves, tree = pytree.tree_flatten((tuple(args), dict(kwargs)))
+    names: list[str] = []
+    axes: list[dict[int, Axis]] = []
+    found = Arguments(leaves, tree, names, axes)
+    wanted = _axes_by_name(named, dynamic_shapes)
+    for name, value in named.items():
+        paths, _ = pytree.tree_flatten_with_path(value)
+        chosen = _shapes.axes_of(wanted.get(name)) if wanted.get(name) is not None else [None] * len(paths)
+        if len(chosen) != len(paths):
+            raise Unrecorded(f"the dynamic dimensions of `{name}` are not in the form of its value")
+        for (path, leaf), sizes in zip(paths, chosen):
+            names.append(_leaf_name(name, path, names))
+            axes.append(_axes(found, leaf, sizes, names[-1]))
+    if len(names) != len(leaves):
+        raise Unrecorded("the arguments of the call have no names")
+    return found
+
+
+def _named(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments by name, in the order of the call: those of `*args` one by one."""
+    parameters = list(inspect.signature(model.forward).parameters.values())
+    named: dict[str, Any] = {}
+    for index, value in enumerate(args):
+        parameter = parameters[min(index, len(parameters) - 1)]
+        if parameter.kind is parameter.VAR_POSITIONAL or index >= len(parameters):
+            first = next((place for place, one in enumerate(parameters) if one.kind is one.VAR_POSITIONAL), index)
+            named[f"{parameter.name}_{index - first}"] = value
+        else:
+            named[parameter.name] = value
+    return named | dict(kwargs)
+
+
+def _axes_by_name(named: Mapping[str, Any], dynamic_shapes: Any) -> Mapping[str, Any]:
+    if dynamic_shapes is None:
+        return {}
+    if isinstance(dynamic_shapes, Mapping):
+        found = dict(dynamic_shapes)
+    elif isinstance(dynamic_shapes, (list, tuple)):
+        found = dict(zip(named, dynamic_shapes))
+    else:
+        raise Unrecorded("dynamic dimensions in a form of torch.export's own")
+    unknown = [name for name in found if name not in named]
+    if unknown:
+        raise Unrecorded(f"the dynamic dimensions of `{unknown[0]}`, which is several arguments")
+    return found
+
+
+def _leaf_name(name: str, path: Any, taken: list[str]) -> str:
+    parts = [name, *(str(getattr(step, "key", getattr(step, "idx", getattr(step, "name", step)))) for step in path)]
+    made = "_".join(parts)
+    made = "".join(letter if letter.isalnum() or letter == "_" else "_" for letter in made)
+    return made if made not in taken else f"{made}_{len(taken)}"
+
+
+def _axes(arguments: Arguments, leaf: Any, sizes: Any, name: str) -> dict[int, Axis]:
+    """The dynamic dimensions of a leaf, whose symbols are noted with their sizes and bounds."""
+    if isinstance(leaf, torch.Tensor):
+        items = [(axis, size, leaf.shape[axis]) for axis, size in _shapes.items(sizes)]
+    elif type(leaf) is int and sizes is not None and not isinstance(sizes, int):
+        items = [(-1, sizes, leaf)]
+    else:
+        return {}
+    found = {}
+    for axis, size, known in items:
+        if size is None or isinstance(size, int) or "STATIC" in str(size):
+            continue
+        found[axis] = _axis(arguments, size, known, name, axis)
+    return found
+
+
+def _axis(arguments: Arguments, size: Any, known: int, name: str, axis: int) -> Axis:
+    if isinstance(size, str):
+        made, bounds = Axis(size), (1, None)
+    elif getattr(size, "root", None) is not None:
+        root = size.root
+        offset = size.fn(0)
+        made, bounds = Axis(root.__name__, size.fn(1) - offset, offset), _bounds(root)
+    elif hasattr(size, "__name__") and hasattr(size, "min"):
+        made, bounds = Axis(size.__name__), _bounds(size)
+    elif "AUTO" in str(size):
+        raise Unrecorded("a dimension that torch.export chooses")
+    else:
+        made, bounds = Axis(f"{name}_{axis if axis >= 0 else 'value'}"), (1 if axis >= 0 else -(1 << 31), None)
+    value = (known - made.offset) // made.factor
+    if made.size({made.symbol: value}) != known or arguments.sizes.setdefault(made.symbol, value) != value:
+        raise Unrecorded(f"the example has two sizes for the dimension `{made.symbol}`")
+    arguments.bounds.setdefault(made.symbol, bounds)
+    return made
+
+
+def _bounds(dim: Any) -> tuple[int, int | None]:
+    high = getattr(dim, "max", None)
+    return max(1, int(getattr(dim, "min", 1) or 1)), None if high is None or int(high) >= 1 << 31 else int(high)
+
+
+__all__ = ["Parted", "Unrecorded", "capture"]

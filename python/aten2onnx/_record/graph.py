@@ -1,0 +1,418 @@
+"""Makes an FX graph of a recording, and describes its inputs and outputs as torch.export does: the native library reads it like a program of torch.export.
+
+The sizes in it are those of the run. The native library replaces them by expressions of the inputs' dimensions.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import torch
+from torch.export.graph_signature import (
+    ConstantArgument,
+    ExportGraphSignature,
+    InputKind,
+    InputSpec,
+    OutputKind,
+    OutputSpec,
+    SymFloatArgument,
+    SymIntArgument,
+    TensorArgument,
+)
+
+from .numbers import Number, number_of
+from .recorder import Call, Recorder, Unrecorded
+from .runs import Arguments, Run
+from .tensors import Tracked, Value
+
+aten = torch.ops.aten
+
+_OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "neg", "pos", "abs", "eq", "ne", "lt", "le", "gt", "ge", "and_", "or_", "xor", "lshift", "rshift")
+#: The Python function that a node calls, by that of an expression.
+_FUNCTIONS: dict[str, Any] = {
+    **{name: getattr(operator, name) for name in _OPERATORS},
+    **{name: getattr(torch, name) for name in ("sym_max", "sym_min", "sym_not", "sym_ite", "sym_float")},
+    **{name: getattr(math, name) for name in ("floor", "ceil", "trunc", "sqrt", "exp", "log", "log2", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh")},
+}
+
+
+class Symbol:
+    """Stands for a symbolic number in `meta["val"]`: the native library computes its expression."""
+
+    def __init__(self, name: str, number: Number) -> None:
+        self._expr = None
+        self.expr = f"Symbol('{name}', integer=True)"
+        self.hint = number.value
+        self.number = number
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["number"], name)
+
+
+_SIGNS = {
+    **{"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "lshift": "<<", "rshift": ">>"},
+    **{"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "and_": "and", "or_": "or", "neg": "-", "sym_not": "not "},
+}
+_NAMES = {"sym_max": "max", "sym_min": "min", "sym_float": "float", "abs": "abs", "round": "round", "sym_ite": "torch.sym_ite"}
+
+
+class Branch(NamedTuple):
+    """A branch that was taken.
+
+    Attributes:
+        condition: In the names of the graph.
+        answer: Which side was taken.
+        line: The line of the model.
+        by_model: Whether the model's own code asks, and not PyTorch.
+        from_data: Whether elements of tensors decide, and not sizes alone.
+    """
+
+    condition: str
+    answer: bool
+    line: Any
+    by_model: bool
+    from_data: bool
+
+
+def is_from_data(number: Any) -> bool:
+    """Whether an element of a tensor is in a number."""
+    return isinstance(number, Number) and (number.function == "item" or any(map(is_from_data, number.operands)))
+
+
+@dataclass
+class Recorded:
+    """A recorded program, with the attributes of a `torch.export.ExportedProgram` that exports use.
+
+    Attributes:
+        inputs: The sizes of the inputs that are tensors, by name: numbers, or (factor, symbol, offset). An int that is an input has one of these.
+        observed: For each run the values of symbols, and the sizes of all tensors by name.
+        branches: The branches that were taken.
+        from_data: Tensors whose sizes depend on elements of others, by name.
+    """
+
+    graph_module: Any
+    graph_signature: Any
+    state_dict: dict[str, Any]
+    constants: dict[str, Any]
+    inputs: dict[str, list[Any]]
+    bounds: dict[str, tuple[int, int | None]]
+    observed: list[tuple[dict[str, int], dict[str, list[int]]]]
+    branches: list[Branch] = field(default_factory=list)
+    from_data: list[str] = field(default_factory=list)
+
+    @property
+    def graph(self) -> Any:
+        return self.graph_module.graph
+
+
+class _Builder:
+    def __init__(self, model: torch.nn.Module, arguments: Arguments, runs: list[Run]) -> None:
+        self.arguments = arguments
+        self.runs = runs
+        self.recorder: Recorder = runs[0].recorder
+        self.graph = torch.fx.Graph()
+        self.state: dict[str, Any] = {}
+        self.constants: dict[str, Any] = {}
+        self.specs: list[InputSpec] = []
+        self.numbers: dict[Any, Any] = {}
+        self.shared: dict[Any, Any] = {}
+        self.names: dict[int, dict[int, str]] = {}
+        self.buffers = {name for name, _ in model.named_buffers(remove_duplicate=False)}
+        self.tensors = {**dict(model.named_parameters(remove_duplicate=False)), **dict(model.named_buffers(remove_duplicate=False))}
+        self.from_data: list[str] = []
+
+    def program(self) -> Recorded:
+        needed = self._live()
+        self._weights(needed)
+        inputs = self._inputs()
+        for position, call in enumerate(self.recorder.calls):
+            if needed[position]:
+                self._call(call, position)
+        outputs = [self._output(output) for output in self.runs[0].outputs]
+        specs = [self._output_spec(node, output) for node, output in zip(outputs, self.runs[0].outputs)]
+        mutations = [(name, self._output(value)) for name, value in self.runs[0].buffers.items()]
+        mutated = [OutputSpec(OutputKind.BUFFER_MUTATION, TensorArgument(name=node.name), name) for name, node in mutations]
+        branches = self._branches()
+        self.graph.output(tuple([node for _, node in mutations] + outputs))
+        module = torch.fx.GraphModule(torch.nn.Module(), self.graph)
+        signature = ExportGraphSignature(self.specs, mutated + specs)
+        observed = [(run.sizes, self._observed(run)) for run in self.runs]
+        return Recorded(module, signature, self.state, self.constants, inputs, self.arguments.bounds, observed, branches, self.from_data)
+
+    def _live(self) -> list[bool]:
+        """Which calls count: those that write, and those whose results are read by one that counts."""
+        calls = self.recorder.calls
+        read: set[int] = set()
+        for output in (*self.runs[0].outputs, *self.runs[0].buffers.values()):
+            _note(self.recorder.reference(output) if isinstance(output, (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)) else output, read)
+        for question in self.recorder.questions:
+            if question.what == "bool":
+                _note(question.number, read)
+        needed = [False] * len(calls)
+        for position in reversed(range(len(calls))):
+            call = calls[position]
+            if _is_read(call.results, read) or call.function._schema.is_mutable:
+                needed[position] = True
+                _note(call.args, read)
+                _note(call.kwargs, read)
+        self.read = read
+        return needed
+
+    def _weights(self, needed: list[bool]) -> None:
+        seen: dict[int, Value] = {}
+        for position, call in enumerate(self.recorder.calls):
+            if needed[position]:
+                _sources((call.args, call.kwargs), seen)
+        for output in (*self.runs[0].outputs, *self.runs[0].buffers.values()):
+            if isinstance(output, torch.Tensor):
+                _sources(self.recorder.reference(output), seen)
+        for value in sorted(seen.values(), key=lambda value: value.key):
+            kind, what = value.source  # type: ignore[misc]
+            if kind == "weight":
+                self._weight(value, what)
+            elif kind == "constant":
+                self._constant(value, what)
+
+    def _weight(self, value: Value, name: str) -> None:
+        is_buffer = name in self.buffers
+        node = self._placeholder(("b_" if is_buffer else "p_") + name.replace(".", "_"), value)
+        self.state[name] = self.tensors[name]
+        kind = InputKind.BUFFER if is_buffer else InputKind.PARAMETER
+        self.specs.append(InputSpec(kind, TensorArgument(name=node.name), name, True if is_buffer else None))
+
+    def _constant(self, value: Value, index: int) -> None:
+        name = f"lifted_tensor_{len(self.constants)}"
+        node = self._placeholder(f"c_{name}", value)
+        self.constants[name] = self.recorder.constants[index]
+        self.specs.append(InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(name=node.name), name))
+
+    def _placeholder(self, name: str, value: Value) -> Any:
+        node = self.graph.placeholder(name)
+        node.meta["val"] = _described(value)
+        value.node = node
+        return node
+
+    def _inputs(self) -> dict[str, list[Any]]:
+        sizes: dict[str, list[Any]] = {}
+        values = {value.source[1]: value for value in self.recorder.inputs}  # type: ignore[index]
+        for index, (leaf, axes, name) in enumerate(zip(self.arguments.leaves, self.arguments.axes, self.arguments.names)):
+            if index in values:
+                node = self._placeholder(name, values[index])
+                self.specs.append(InputSpec(InputKind.USER_INPUT, TensorArgument(name=node.name), None))
+                sizes[node.name] = [
+                    (axes[axis].factor, axes[axis].symbol, axes[axis].offset) if axis in axes else size for axis, size in enumerate(values[index].shape)
+                ]
+                continue
+            node = self.graph.placeholder(name)
+            if -1 in axes:
+                number = Number(self.runs[0].leaves[index], "input", (name,), self.recorder.ask)
+                node.meta["val"] = torch.SymInt(Symbol(node.name, number))
+                self.numbers[("input", name)] = node
+                self.specs.append(InputSpec(InputKind.USER_INPUT, SymIntArgument(name=node.name), None))
+                sizes[node.name] = [(axes[-1].factor, axes[-1].symbol, axes[-1].offset)]
+            else:
+                node.meta["val"] = leaf
+                self.specs.append(InputSpec(InputKind.USER_INPUT, ConstantArgument(name=node.name, value=leaf), None))
+        return sizes
+
+    def _call(self, call: Call, position: int) -> None:
+        args = tuple(self._argument(arg) for arg in call.args)
+        kwargs = {name: self._argument(arg) for name, arg in call.kwargs.items()}
+        name = call.function._schema.name.partition("::")[2].strip("_")
+        node = self.graph.create_node("call_function", call.function, args, kwargs, name=name)
+        if call.line is not None:
+            node.meta["stack_trace"] = f"  {call.line}"
+        if call.modules:
+            node.meta["nn_module_stack"] = call.modules
+        self._result(node, call.results)
+        if torch.Tag.dynamic_output_shape in call.function.tags:
+            self.from_data += [value.node.name for value in _made(call.results) if value.node is not None]
+
+    def _result(self, node: Any, result: Any) -> None:
+        """Describes what a node gives, and takes lists apart."""
+        if isinstance(result, Value):
+            result.node = node
+            node.meta["val"] = _described(result)
+        elif isinstance(result, (list, tuple)):
+            node.meta["val"] = type(result)(_described(item) for item in result)
+            for index, item in enumerate(result):
+                if isinstance(item, Value) and item.key in self.read:
+                    element = self.graph.call_function(operator.getitem, (node, index))
+                    element.meta = {**{k: v for k, v in node.meta.items() if k != "val"}, "val": _described(item)}
+                    item.node = element
+                elif isinstance(item, (list, tuple)):
+                    raise Unrecorded("an operator that returns lists of lists")
+
+    def _argument(self, arg: Any) -> Any:
+        if isinstance(arg, Value):
+            if arg.node is None:
+                raise Unrecorded("a value that no recorded call makes")
+            return arg.node
+        if isinstance(arg, Number):
+            return self._number(arg)
+        if isinstance(arg, (list, tuple)):
+            return type(arg)(self._argument(item) for item in arg)
+        return arg
+
+    def _number(self, number: Any) -> Any:
+        """The node of a number. Equal expressions have one."""
+        if not isinstance(number, Number):
+            return number
+        key = _key(number)
+        found = self.numbers.get(key)
+        if found is None:
+            found = self.numbers[key] = self._new_number(number)
+        return found
+
+    def _new_number(self, number: Number) -> Any:
+        if number.function == "item":
+            return number.operands[0].node
+        if number.function == "size":
+            value, axis = number.operands
+            node = self.graph.call_function(aten.sym_size.int, (self._argument(value), axis))
+        else:
+            function = _FUNCTIONS.get(number.function)
+            if function is None:
+                raise Unrecorded(f"the function `{number.function}` of a size")
+            node = self.graph.call_function(function, tuple(self._number(operand) for operand in number.operands))
+        node.meta["val"] = _symbolic(node.name, number)
+        return node
+
+    def _output(self, output: Any) -> Any:
+        if isinstance(output, torch.Tensor):
+            return self._argument(self.recorder.reference(output))
+        number = number_of(output)
+        return output if number is None else self._number(number)
+
+    def _output_spec(self, node: Any, output: Any) -> OutputSpec:
+        if isinstance(output, torch.Tensor):
+            return OutputSpec(OutputKind.USER_OUTPUT, TensorArgument(name=node.name), None)
+        number = number_of(output)
+        if number is not None and not isinstance(node, (int, float)):
+            kind = SymFloatArgument if number.is_float() else SymIntArgument
+            return OutputSpec(OutputKind.USER_OUTPUT, kind(name=node.name), None)
+        return OutputSpec(OutputKind.USER_OUTPUT, ConstantArgument(name="", value=output), None)
+
+    def _branches(self) -> list[Branch]:
+        found = []
+        seen = set()
+        for question in self.recorder.questions:
+            if question.what != "bool":
+                continue
+            key = (_key(question.number), question.answer, question.line)
+            if key not in seen:
+                seen.add(key)
+                found.append(Branch(self._text(question.number), question.answer, question.line, question.by_model, is_from_data(question.number)))
+        return found
+
+    def _text(self, number: Any) -> str:
+        """A number in the names of the graph, as Python writes it."""
+        if not isinstance(number, Number):
+            return repr(number)
+        if number.function in ("size", "item", "input"):
+            return str(self._number(number).name)
+        operands = [self._text(operand) for operand in number.operands]
+        sign = _SIGNS.get(number.function)
+        if sign is not None:
+            return f"({operands[0]} {sign} {operands[1]})" if len(operands) == 2 else f"({sign}{operands[0]})"
+        return f"{_NAMES.get(number.function, 'math.' + number.function)}({', '.join(operands)})"
+
+    def _observed(self, run: Run) -> dict[str, list[int]]:
+        """The sizes of all values in a run, by the names in the graph."""
+        sizes: dict[str, list[int]] = {}
+        for mine, theirs in zip(self.recorder.calls, run.recorder.calls):
+            _sizes(mine.results, theirs.results, sizes)
+        return sizes
+
+
+def _sizes(mine: Any, theirs: Any, into: dict[str, list[int]]) -> None:
+    if isinstance(mine, Value):
+        if mine.node is not None and isinstance(theirs, Value) and mine.device is not None:
+            into[mine.node.name] = list(theirs.shape)
+        elif mine.node is not None and isinstance(theirs, Value):
+            pass
+    elif isinstance(mine, (list, tuple)) and isinstance(theirs, (list, tuple)):
+        for a, b in zip(mine, theirs):
+            _sizes(a, b, into)
+
+
+def _made(results: Any) -> Iterator[Value]:
+    if isinstance(results, Value):
+        yield results
+    elif isinstance(results, (list, tuple)):
+        for item in results:
+            yield from _made(item)
+
+
+def _key(number: Any) -> Any:
+    if isinstance(number, Number):
+        return (number.function, *map(_key, number.operands))
+    return ("value", number.key) if isinstance(number, Value) else number
+
+
+def _note(reference: Any, read: set[int]) -> None:
+    """Notes the values that an argument reads."""
+    if isinstance(reference, Value):
+        read.add(reference.key)
+    elif isinstance(reference, Number):
+        for operand in reference.operands:
+            _note(operand, read)
+    elif isinstance(reference, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        _note(number_of(reference), read)
+    elif isinstance(reference, (list, tuple)):
+        for item in reference:
+            _note(item, read)
+    elif isinstance(reference, dict):
+        for item in reference.values():
+            _note(item, read)
+
+
+def _is_read(results: Any, read: set[int]) -> bool:
+    if isinstance(results, Value):
+        return results.key in read
+    return isinstance(results, (list, tuple)) and any(_is_read(item, read) for item in results)
+
+
+def _sources(reference: Any, seen: dict[int, Value]) -> None:
+    """Finds the values that no call makes."""
+    if isinstance(reference, Value):
+        if reference.source is not None and reference.source[0] != "input":
+            seen.setdefault(reference.key, reference)
+    elif isinstance(reference, Number):
+        for operand in reference.operands:
+            _sources(operand, seen)
+    elif isinstance(reference, (list, tuple)):
+        for item in reference:
+            _sources(item, seen)
+    elif isinstance(reference, dict):
+        for item in reference.values():
+            _sources(item, seen)
+
+
+def _described(value: Any) -> Any:
+    """A value as the native library reads it from `meta["val"]`."""
+    if not isinstance(value, Value):
+        return None
+    if value.device is None:  # a number that an operator returns
+        number = Number({int: 1, float: 1.0, bool: True}[value.dtype], "item", (value,), lambda number, what: number.value)
+        return _symbolic(f"n{value.key}", number)
+    return torch.empty_strided(value.shape, value.stride, dtype=value.dtype, device="meta")
+
+
+def _symbolic(name: str, number: Number) -> Any:
+    symbol = Symbol(name, number)
+    if number.is_bool():
+        return torch.SymBool(symbol)
+    return torch.SymInt(symbol) if number.is_int() else torch.SymFloat(symbol)
+
+
+def program_of(model: torch.nn.Module, arguments: Arguments, runs: list[Run]) -> Recorded:
+    """The program of a recording whose other runs were held against it."""
+    return _Builder(model, arguments, runs).program()
+
+
+__all__ = ["Recorded", "Tracked", "program_of"]

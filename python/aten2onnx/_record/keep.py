@@ -1,0 +1,85 @@
+"""Keeps composite operators whole, if there is a rule for them: otherwise PyTorch would run their parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch._C import DispatchKey
+from torch.utils._python_dispatch import _disable_current_modes
+
+from .recorder import Recorder
+from .tensors import Tracked
+
+_KEY = DispatchKey.CompositeImplicitAutograd
+
+
+def composites(names: Iterable[str]) -> list[Any]:
+    """The overloads among these, by names such as `aten::linear` or `aten::add.Tensor`, that PyTorch takes apart."""
+    found = []
+    for name in names:
+        namespace, _, rest = name.partition("::")
+        packet, _, overload = rest.partition(".")
+        operator = getattr(getattr(getattr(torch.ops, namespace, None), packet, None), overload or "default", None)
+        if isinstance(operator, torch._ops.OpOverload) and _is_composite(operator.name()):
+            found.append(operator)
+    return found
+
+
+def _is_composite(name: str) -> bool:
+    try:
+        return bool(torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd"))
+    except RuntimeError:  # an operator of TorchScript alone
+        return False
+
+
+@contextmanager
+def kept_whole(operators: Iterable[Any]) -> Iterator[None]:
+    """While the block runs, these operators arrive at the recorder as they are called. With gradients PyTorch needs their parts."""
+    before: list[tuple[Any, Any]] = []
+    try:
+        for operator in operators:
+            before.append((operator, operator.py_kernels.get(_KEY)))
+            operator.py_kernels[_KEY] = _kernel(operator, before[-1][1])
+            operator._dispatch_cache.clear()
+        is_nonzero = torch.ops.aten.is_nonzero.default
+        before.append((is_nonzero, is_nonzero.py_kernels.get(_KEY)))
+        is_nonzero.py_kernels[_KEY] = _is_nonzero
+        is_nonzero._dispatch_cache.clear()
+        yield
+    finally:
+        for operator, kernel in before:
+            if kernel is None:
+                operator.py_kernels.pop(_KEY, None)
+            else:
+                operator.py_kernels[_KEY] = kernel
+            operator._dispatch_cache.clear()
+
+
+def _kernel(operator: Any, before: Any) -> Any:
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        recorder = Recorder.current
+        if recorder is not None and not torch.is_grad_enabled() and _has_value((*args, *kwargs.values())):
+            with _disable_current_modes():
+                return recorder.call(operator, args, kwargs)
+        if before is not None:
+            return before(*args, **kwargs)
+        return operator._op_dk(_KEY, *args, **kwargs)
+
+    return kernel
+
+
+def _has_value(args: Iterable[Any]) -> bool:
+    return any(isinstance(arg, Tracked) or (isinstance(arg, (list, tuple)) and _has_value(arg)) for arg in args)
+
+
+def _is_nonzero(tensor: Any) -> bool:
+    """A branch on the element of a tensor."""
+    recorder = Recorder.current
+    if recorder is None or not isinstance(tensor, Tracked):
+        return bool(torch.ops.aten.is_nonzero.default._op_dk(_KEY, tensor))
+    with _disable_current_modes():
+        item = recorder.call(torch.ops.aten._local_scalar_dense.default, (tensor,), {})
+    return bool(item) if not isinstance(item, (torch.SymInt, torch.SymFloat)) else bool(item != 0)

@@ -1,0 +1,263 @@
+"""Numbers that remember where they came from: the node classes of torch.SymInt, SymFloat and SymBool.
+
+A `Number` has a value and an expression. PyTorch calls its methods by name, from Python and from C++. Where a plain number is asked for (`int()`, a
+branch, an index), the value is the answer, and the recorder is told.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+#: Told of plain numbers that are asked for: `ask(number, what)`, with what "bool", "int" or "float", returns the answer.
+Asked = Callable[["Number", str], Any]
+
+
+class Number:
+    """A number with its expression: the name of a function and its operands, which are numbers or plain values.
+
+    Sources are ("size", value, axis), ("item", value) and ("input", name).
+    """
+
+    __slots__ = ("ask", "function", "node", "operands", "value")
+
+    def __init__(self, value: Any, function: str, operands: tuple[Any, ...], ask: Asked) -> None:
+        self.value = value
+        self.function = function
+        self.operands = operands
+        self.ask = ask
+        self.node: Any = None  # what the graph makes of it
+
+    # What PyTorch asks of a node.
+    constant = None
+
+    def is_int(self) -> bool:
+        return type(self.value) is int
+
+    def is_float(self) -> bool:
+        return type(self.value) is float
+
+    def is_bool(self) -> bool:
+        return type(self.value) is bool
+
+    def is_nested_int(self) -> bool:
+        return False
+
+    def has_hint(self) -> bool:
+        return True
+
+    def require_hint(self, fallback: Any = None) -> Any:
+        return self.value
+
+    @property
+    def hint(self) -> Any:
+        return self.value
+
+    def maybe_as_int(self) -> None:
+        return None
+
+    def constant_int(self) -> None:
+        return None
+
+    constant_bool = nested_int = constant_int
+
+    def is_constant(self) -> bool:
+        return False
+
+    def is_symbolic(self) -> bool:
+        return True
+
+    def clone(self) -> Number:
+        return self
+
+    def str(self) -> str:
+        return str(self.value)
+
+    __str__ = __repr__ = _graph_repr = str
+
+    @property
+    def expr(self) -> Any:
+        return self.value
+
+    def wrap_int(self, value: int) -> Number:
+        return Number(value, "", (), self.ask)
+
+    wrap_float = wrap_bool = wrap_int
+
+    # Plain numbers that are asked for.
+    def guard_int(self, file: str = "", line: int = 0) -> int:
+        return int(self.ask(self, "int")) if self.function else self.value
+
+    def guard_float(self, file: str = "", line: int = 0) -> float:
+        return float(self.ask(self, "float")) if self.function else self.value
+
+    def guard_bool(self, file: str = "", line: int = 0) -> bool:
+        return bool(self.ask(self, "bool")) if self.function else bool(self.value)
+
+    int_, float_, bool_ = guard_int, guard_float, guard_bool
+    guard_size_oblivious = guard_or_false = guard_or_true = expect_true = guard_bool
+
+    def expect_size(self, file: str = "", line: int = 0) -> bool:
+        return True
+
+    def statically_known_true(self, file: str = "", line: int = 0) -> bool:
+        return self.guard_bool(file, line)
+
+    # Functions of numbers.
+    def _binary(self, function: str, other: Any, apply: Callable[[Any, Any], Any]) -> Number:
+        other = other if isinstance(other, Number) else Number(other, "", (), self.ask)
+        value = apply(self.value, other.value)
+        if not self.function and not other.function:
+            return Number(value, "", (), self.ask)
+        return Number(value, function, (self.operand(), other.operand()), self.ask)
+
+    def _unary(self, function: str, apply: Callable[[Any], Any]) -> Number:
+        value = apply(self.value)
+        return Number(value, function, (self,), self.ask) if self.function else Number(value, "", (), self.ask)
+
+    def operand(self) -> Any:
+        """The number as an operand: a plain value if it is one."""
+        return self if self.function else self.value
+
+    def quotient(self) -> tuple[Any, Any] | None:
+        """Both operands, if it is the quotient of two integers."""
+        if self.function != "truediv":
+            return None
+        a, b = self.operands
+        is_int = lambda x: type(x.value if isinstance(x, Number) else x) is int  # noqa: E731
+        return (a, b) if is_int(a) and is_int(b) else None
+
+    def floor(self) -> Number:
+        found = self.quotient()
+        if found is not None:
+            return self._whole("floordiv", *found, operator.floordiv)
+        return self if self.is_int() else self._unary("floor", math.floor)
+
+    def ceil(self) -> Number:
+        found = self.quotient()
+        if found is not None:
+            minus = self._whole("neg", found[0], None, lambda a, _: -a)
+            below = self._whole("floordiv", minus, found[1], operator.floordiv)
+            return below._unary("neg", operator.neg)
+        return self if self.is_int() else self._unary("ceil", math.ceil)
+
+    def trunc(self) -> Number:
+        # Below zero, the fraction goes the other way.
+        return self.floor() if self.value >= 0 and self.quotient() is not None else self if self.is_int() else self._unary("trunc", math.trunc)
+
+    sym_int = trunc
+
+    def _whole(self, function: str, a: Any, b: Any, apply: Callable[[Any, Any], Any]) -> Number:
+        plain = lambda x: x.value if isinstance(x, Number) else x  # noqa: E731
+        operands = (a,) if b is None else (a, b)
+        return Number(apply(plain(a), plain(b)), function, operands, self.ask)
+
+    def round(self, digits: Any = None) -> Number:
+        if digits is not None:
+            return Number(round(self.guard_float(), plain(digits)), "", (), self.ask)
+        return self if self.is_int() else self._unary("round", round)
+
+    def sym_float(self) -> Number:
+        return self if self.is_float() else self._unary("sym_float", float)
+
+    def sym_max(self, other: Any) -> Number:
+        return self._binary("sym_max", other, max)
+
+    def sym_min(self, other: Any) -> Number:
+        return self._binary("sym_min", other, min)
+
+    def sym_not(self) -> Number:
+        return self._unary("sym_not", operator.not_)
+
+    def sym_ite(self, yes: Any, no: Any) -> Number:
+        chosen = plain(yes) if self.value else plain(no)
+        return Number(chosen, "sym_ite", (self, operand(yes), operand(no)), self.ask) if self.function else Number(chosen, "", (), self.ask)
+
+    def int_floordiv(self, other: Any) -> Number:
+        return self._binary("floordiv", other, operator.floordiv)
+
+    def is_integer(self) -> Number:
+        return self._binary("eq", self.floor(), lambda a, b: a == b)
+
+    # Layouts are those of the real tensors.
+    def is_contiguous(self, sizes: Any, strides: Any) -> Number:
+        return self.wrap_bool(True)
+
+    is_non_overlapping_and_dense = is_contiguous
+
+    def is_channels_last_contiguous_2d(self, sizes: Any, strides: Any) -> Number:
+        return self.wrap_bool(False)
+
+    is_channels_last_contiguous_3d = is_channels_last_strides_2d = is_channels_last_strides_3d = is_channels_last_contiguous_2d
+
+    def is_non_overlapping_and_dense_indicator(self, sizes: Any, strides: Any) -> Number:
+        return self.wrap_int(1)
+
+
+#: Functions of two numbers, by the name of PyTorch's method: the function that the program calls.
+_BINARY: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
+    **{name: (name, getattr(operator, name)) for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "eq", "ne", "lt", "le", "gt", "ge", "lshift", "rshift")},
+    **{name: ("truediv", operator.truediv) for name in ("int_truediv", "float_truediv")},
+    **{name: ("pow", operator.pow) for name in ("float_pow", "pow_by_natural")},
+    **{name: ("and_", operator.and_) for name in ("and_", "sym_and", "bitwise_and")},
+    **{name: ("or_", operator.or_) for name in ("or_", "sym_or", "bitwise_or")},
+    "bitwise_xor": ("xor", operator.xor),
+}
+#: Functions of one number.
+_UNARY: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "neg": ("neg", operator.neg),
+    "pos": ("pos", operator.pos),
+    "abs": ("abs", abs),
+    **{f"sym_{name}": (name, getattr(math, name)) for name in ("sqrt", "exp", "log", "log2", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh")},
+}
+
+
+def _method_of_two(function: str, apply: Callable[[Any, Any], Any]) -> Any:
+    return lambda self, other: self._binary(function, other, apply)
+
+
+def _method_of_one(function: str, apply: Callable[[Any], Any]) -> Any:
+    return lambda self, *rest: self._unary(function, apply)
+
+
+for _name, (_function, _apply) in _BINARY.items():
+    setattr(Number, _name, _method_of_two(_function, _apply))
+for _name, (_function, _apply1) in _UNARY.items():
+    setattr(Number, _name, _method_of_one(_function, _apply1))
+
+
+def number_of(value: Any) -> Number | None:
+    """The number behind a SymInt, SymFloat or SymBool that was recorded; None for all else."""
+    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        node = value.node
+        return node if isinstance(node, Number) else None
+    return None
+
+
+def symbolic(number: Number) -> Any:
+    """A number as Python and PyTorch see it."""
+    if not number.function:
+        return number.value
+    if number.is_bool():
+        return torch.SymBool(number)
+    return torch.SymInt(number) if number.is_int() else torch.SymFloat(number)
+
+
+def plain(value: Any) -> Any:
+    """The value of a number, or anything else as it is."""
+    if isinstance(value, Number):
+        return value.value
+    number = number_of(value)
+    return value if number is None else number.value
+
+
+def operand(value: Any) -> Any:
+    """A value as an operand of an expression."""
+    if isinstance(value, Number):
+        return value.operand()
+    number = number_of(value)
+    return value if number is None else number.operand()

@@ -1,0 +1,164 @@
+"""Lines and modules of the model: where a call, a branch or a number comes from."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import os
+import sys
+import sysconfig
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import torch
+
+_TORCH = os.path.dirname(torch.__file__) + os.sep
+_OWN = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_STDLIB = sysconfig.get_path("stdlib") + os.sep
+_SITE = sysconfig.get_path("purelib") + os.sep
+
+
+class Line(NamedTuple):
+    """A line of the model."""
+
+    file: str
+    number: int
+    function: str
+
+    def __str__(self) -> str:
+        return f'File "{self.file}", line {self.number}, in {self.function}'
+
+    @property
+    def text(self) -> str:
+        return linecache.getline(self.file, self.number).strip()
+
+
+@lru_cache(maxsize=4096)
+def kind_of_file(name: str) -> str:
+    """Whose code a file is: "own" (this package), "torch", "python" or "model"."""
+    if name.startswith(_OWN):
+        return "own"
+    if name.startswith(_TORCH):
+        return "torch"
+    if name.startswith("<") or (name.startswith(_STDLIB) and not name.startswith(_SITE)):
+        return "python"
+    return "model"
+
+
+def line_of_model() -> Line | None:
+    """The innermost line of the model that is running."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if kind_of_file(code.co_filename) == "model":
+            return Line(code.co_filename, frame.f_lineno, code.co_name)
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
+
+
+#: Files of PyTorch in which its numbers ask on behalf of their caller.
+_NUMBERS = (_TORCH + "__init__.py", _TORCH + os.path.join("fx", "experimental", "sym_node.py"))
+#: Where this package asks on behalf of a branch on a tensor.
+_BRANCHES = os.path.join(os.path.dirname(__file__), "keep.py")
+
+
+def is_asked_by_model() -> bool:
+    """Whether Python's code of the model asks for a number, and not PyTorch: it asks through the methods of Python's numbers, and C++ does not."""
+    frame = sys._getframe(1)
+    through = False
+    while frame is not None:
+        name = frame.f_code.co_filename
+        kind = kind_of_file(name)
+        if kind == "model":
+            return through
+        if name.startswith(_NUMBERS) or (name == _BRANCHES and frame.f_code.co_name == "_is_nonzero"):
+            through = True
+        elif kind == "torch":
+            return False
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
+
+
+@lru_cache(maxsize=1024)
+def only_stops(file: str, number: int, answer: bool) -> bool:
+    """Whether the other side of a branch on this line only raises an error or warns: `assert ..`, `if ..: raise ..`."""
+    found = _statement(file, number)
+    if isinstance(found, ast.Assert):
+        return answer
+    if isinstance(found, ast.If):
+        other = found.body if not answer else found.orelse
+        return bool(other) and all(map(_stops, other))
+    return False
+
+
+def _stops(statement: ast.stmt) -> bool:
+    if isinstance(statement, (ast.Raise, ast.Assert, ast.Pass)):
+        return True
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+        return False
+    called = ast.unparse(statement.value.func)
+    return called in ("print", "warn") or called.split(".")[0] in ("warnings", "logger", "logging", "log", "_log", "_logger")
+
+
+@lru_cache(maxsize=64)
+def _tree(file: str) -> ast.Module | None:
+    try:
+        return ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _statement(file: str, number: int) -> ast.stmt | None:
+    """The innermost `if` or `assert` whose condition is on a line."""
+    tree = _tree(file)
+    best: Any = None
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, (ast.If, ast.Assert)):
+            test = node.test
+            if test.lineno <= number <= (test.end_lineno or test.lineno):
+                best = node
+    return best
+
+
+class Modules:
+    """The calls of modules that are running, for the names of nodes."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        self.paths = {id(module): path for path, module in reversed(list(model.named_modules(remove_duplicate=True)))}
+        self.paths[id(model)] = ""
+        self.counts: dict[str, int] = {}
+        self.stack: list[dict[str, tuple[str, Any]]] = [{}]
+        self._handles: list[Any] = []
+
+    def __enter__(self) -> Modules:
+        hooks = torch.nn.modules.module
+        self._handles = [
+            hooks.register_module_forward_pre_hook(self._enter),
+            hooks.register_module_forward_hook(self._leave, always_call=True),
+        ]
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        for handle in self._handles:
+            handle.remove()
+
+    @property
+    def current(self) -> dict[str, tuple[str, Any]]:
+        """The running calls, the outermost first, as torch.export notes them: a key for the call, the path of the module and its class."""
+        return self.stack[-1]
+
+    def _enter(self, module: Any, _: Any) -> None:
+        path = self.paths.get(id(module))
+        if path is None:
+            self.stack.append(self.current)
+            return
+        count = self.counts.get(path, 0)
+        self.counts[path] = count + 1
+        call = path if count == 0 else f"{path}@{count}"
+        kind = type(module)
+        key = f"L__self__{'_' + call.replace('.', '_') if call else ''}"
+        self.stack.append({**self.current, key: (call, f"{kind.__module__}.{kind.__qualname__}")})
+
+    def _leave(self, module: Any, _: Any, __: Any) -> None:
+        if len(self.stack) > 1:
+            self.stack.pop()

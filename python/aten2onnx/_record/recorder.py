@@ -1,0 +1,285 @@
+"""Writes down the calls of a run, and what was asked of its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from .numbers import Number, number_of, plain, symbolic
+from .places import Line, Modules, is_asked_by_model, line_of_model
+from .tensors import QUERIES, Tracked, Value, symbolic_item
+
+aten = torch.ops.aten
+
+
+class Unrecorded(Exception):
+    """A model that cannot be recorded: why, and the line of the model."""
+
+    def __init__(self, message: str, line: Line | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+class Call(NamedTuple):
+    """A call of an operator. Tensors are `Value`, symbolic numbers are `Number`."""
+
+    function: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    results: Any
+    line: Line | None
+    modules: dict[str, tuple[str, Any]]
+
+
+class Question(NamedTuple):
+    """A plain number that was asked for: a branch ("bool"), or an "int" or "float" that Python or C++ goes on with."""
+
+    what: str
+    number: Number
+    answer: Any
+    line: Line | None
+    by_model: bool
+    calls: int
+
+
+#: Operators that return their argument: PyTorch marks tensors with them that are made from Python's data.
+_LIFTS = (aten.lift_fresh.default, aten.lift.default)
+_ITEM = aten._local_scalar_dense.default
+
+
+class Recorder(TorchDispatchMode):
+    """The recording of one run.
+
+    Attributes:
+        dynamic: Whether sizes may differ at other inputs. Otherwise they are plain numbers.
+        decomposed: Operators that are replaced by what PyTorch makes of them.
+    """
+
+    current: Recorder | None = None
+
+    def __init__(self, model: torch.nn.Module, *, dynamic: bool, replace: Callable[[Any], Callable[..., Any] | None]) -> None:
+        super().__init__()
+        self.dynamic = dynamic
+        self.replace = replace
+        self.calls: list[Call] = []
+        self.questions: list[Question] = []
+        self.modules = Modules(model)
+        self.inputs: list[Value] = []
+        self.names: dict[int, str] = {}
+        self._known: dict[int, Value] = {}
+        self._kept: list[Any] = []
+        self._written: dict[int, tuple[Any, Any]] = {}
+        self._dirty: set[int] = set()
+        self._count = 0
+        for name, tensor in (*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)):
+            self.names.setdefault(id(tensor), name)
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # otherwise the first call imports torch._dynamo, which takes seconds
+
+    def __enter__(self) -> Recorder:
+        Recorder.current = self
+        self.modules.__enter__()
+        super().__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        try:
+            super().__exit__(*error)
+        finally:
+            self.modules.__exit__()
+            Recorder.current = None
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return self.call(function, args, kwargs or {})
+
+    # Values and numbers.
+    def input(self, tensor: torch.Tensor, number: int, fixed_sizes: bool = False) -> Tracked:
+        """An input of the model."""
+        value = self._value(tensor, False, ("input", number))
+        self.inputs.append(value)
+        return Tracked(tensor, value, self)
+
+    def number_input(self, given: Any, name: str) -> Any:
+        """An int, float or bool that is an input of the model."""
+        return symbolic(Number(given, "input", (name,), self.ask))
+
+    def ask(self, number: Number, what: str) -> Any:
+        """Answers with the value of a number, and writes the question down."""
+        self.questions.append(Question(what, number, number.value, line_of_model(), is_asked_by_model(), len(self.calls)))
+        return number.value
+
+    def _value(self, tensor: torch.Tensor, fixed: bool, source: tuple[str, Any] | None = None) -> Value:
+        self._count += 1
+        return Value(self._count, tensor, fixed, source)
+
+    def is_fixed(self, tensor: Tracked) -> bool:
+        """Whether the elements of a value are the same at all inputs."""
+        return tensor.value.fixed and _memory(tensor.inner) not in self._dirty
+
+    def plain_value(self, tensor: torch.Tensor) -> Value:
+        """The value of a tensor that no call has made: a weight of the model, or a constant."""
+        found = self._known.get(id(tensor))
+        if found is None:
+            name = self.names.get(id(tensor))
+            source = ("constant", len(self._kept)) if name is None else ("weight", name)
+            found = self._known[id(tensor)] = self._value(tensor, True, source)
+            self._kept.append(tensor)  # so that no other tensor gets its id
+        return found
+
+    @property
+    def constants(self) -> list[torch.Tensor]:
+        """Tensors that no call has made, by the number in the source of their values."""
+        return self._kept
+
+    # Calls.
+    def call(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """Runs an operator on the real tensors, and writes it down."""
+        query = QUERIES.get(function)
+        if query is not None:
+            return query(*args, **kwargs)
+        if isinstance(function, torch._ops.HigherOrderOperator):
+            raise Unrecorded(f"the operator `{function}` calls other functions", line_of_model())
+        if function in _LIFTS:
+            return self._lifted(args[0])
+        replacement = self.replace(function)
+        if replacement is not None:
+            with self:
+                return replacement(*args, **kwargs)
+        seen = _Seen(self)
+        real_args = [seen.argument(arg) for arg in args]
+        real_kwargs = {name: seen.argument(arg) for name, arg in kwargs.items()}
+        if function._schema.is_mutable:
+            self._back_up(function, real_args, real_kwargs, seen.fixed)
+        with torch._C._DisablePythonDispatcher(), torch._C.DisableTorchFunction():  # type: ignore[attr-defined]
+            out = function(*real_args, **real_kwargs)
+        return self._recorded(function, args, kwargs, seen, out)
+
+    def _recorded(self, function: Any, args: Any, kwargs: Any, seen: _Seen, out: Any) -> Any:
+        fixed = seen.fixed and torch.Tag.nondeterministic_seeded not in function.tags
+        if function is _ITEM and fixed:
+            return out
+        found, results = self._results(out, fixed, seen)
+        references = tuple(self.reference(arg) for arg in args)
+        named = {name: self.reference(arg) for name, arg in kwargs.items()}
+        self.calls.append(Call(function, references, named, results, line_of_model(), self.modules.current))
+        return found
+
+    def _results(self, out: Any, fixed: bool, seen: _Seen) -> tuple[Any, Any]:
+        """What a call returns, and its references."""
+        if isinstance(out, torch.Tensor):
+            known = seen.tensors.get(id(out))
+            if known is not None:
+                return known, self._again(known)
+            value = self._value(out, fixed)
+            return Tracked(out, value, self), value
+        if isinstance(out, (list, tuple)):
+            both = [self._results(item, fixed, seen) for item in out]
+            kind = type(out) if type(out) in (list, tuple) else tuple
+            return kind(found for found, _ in both), kind(reference for _, reference in both)
+        if type(out) in (int, float, bool):
+            self._count += 1
+            value = Value.__new__(Value)
+            value.key, value.fixed, value.source, value.node, value.sizes = self._count, fixed, None, None, None
+            value.shape, value.stride, value.dtype, value.device = (), (), type(out), None
+            return symbolic_item(out, value, self.ask), value
+        return out, None
+
+    def _again(self, tensor: torch.Tensor) -> Value:
+        """The result of a call that returns its argument."""
+        inner = tensor.inner if isinstance(tensor, Tracked) else tensor
+        return self._value(inner, self.is_fixed(tensor) if isinstance(tensor, Tracked) else True)
+
+    def reference(self, arg: Any) -> Any:
+        """An argument without its tensors."""
+        if isinstance(arg, Tracked):
+            self._own(arg)
+            return arg.value
+        if isinstance(arg, torch.Tensor):
+            return self.plain_value(arg)
+        if isinstance(arg, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+            number = number_of(arg)
+            return arg if number is None else number.operand()
+        if isinstance(arg, (list, tuple)):
+            return type(arg)(self.reference(item) for item in arg) if type(arg) in (list, tuple) else tuple(self.reference(item) for item in arg)
+        return arg
+
+    def _own(self, tensor: Tracked) -> None:
+        """A value of an earlier run, which the model has kept, is a constant if it is the same at all inputs."""
+        if tensor.recorder is not self:
+            if not tensor.value.fixed:
+                raise Unrecorded("the model has kept a value of an earlier call that depends on its inputs", line_of_model())
+            tensor.recorder, tensor.value = self, self.plain_value(tensor.inner)
+
+    def _lifted(self, tensor: Any) -> Any:
+        if isinstance(tensor, Tracked):
+            return tensor
+        return Tracked(tensor, self.plain_value(tensor), self)
+
+    def _back_up(self, function: Any, args: Any, kwargs: Any, fixed: bool) -> None:
+        """Keeps a copy of a tensor of the model before the first write to it."""
+        for index, parameter in enumerate(function._schema.arguments):
+            if parameter.alias_info is None or not parameter.alias_info.is_write:
+                continue
+            given = args[index] if index < len(args) else kwargs.get(parameter.name)
+            for tensor in given if isinstance(given, (list, tuple)) else [given]:
+                if not isinstance(tensor, torch.Tensor):
+                    continue
+                memory = _memory(tensor)
+                if not fixed:
+                    self._dirty.add(memory)
+                if memory in self._outside and memory not in self._written:
+                    whole = self._outside[memory]
+                    self._written[memory] = (whole, whole.detach().clone())
+
+    _outside: dict[int, torch.Tensor] = {}
+
+    def watch(self, tensors: list[torch.Tensor]) -> None:
+        """Tensors from outside the run, whose elements come back afterwards."""
+        self._outside = {_memory(tensor): tensor for tensor in tensors if tensor.layout is torch.strided and not tensor.is_meta}
+
+    def restore(self) -> None:
+        """Gives tensors from outside the run their elements back."""
+        with torch.no_grad():
+            for tensor, copy in self._written.values():
+                tensor.data.copy_(copy)
+        self._written.clear()
+
+
+class _Seen:
+    """The arguments of a call as real tensors and plain numbers."""
+
+    __slots__ = ("fixed", "recorder", "tensors")
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self.fixed = True
+        self.tensors: dict[int, torch.Tensor] = {}
+
+    def argument(self, arg: Any) -> Any:
+        if isinstance(arg, Tracked):
+            self.fixed = self.fixed and self.recorder.is_fixed(arg)
+            self.tensors[id(arg.inner)] = arg
+            return arg.inner
+        if isinstance(arg, torch.Tensor):
+            self.fixed = self.fixed and _memory(arg) not in self.recorder._dirty
+            self.tensors[id(arg)] = arg
+            return arg
+        if isinstance(arg, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+            self.fixed = False
+            return plain(arg)
+        if isinstance(arg, (list, tuple)):
+            made = [self.argument(item) for item in arg]
+            return made if isinstance(arg, list) else tuple(made)
+        return arg
+
+
+def _memory(tensor: torch.Tensor) -> int:
+    """What tensors with the same memory have in common."""
+    if tensor.layout is not torch.strided:
+        return id(tensor)
+    return tensor.untyped_storage()._cdata

@@ -1,0 +1,197 @@
+"""Runs a model and records it: at the example, and at other sizes of its dynamic dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+from torch._dispatch.python import enable_python_dispatcher
+
+from .. import _capture
+from .keep import kept_whole
+from .places import line_of_model
+from .recorder import Recorder, Unrecorded
+from .shadows import Functions, shadowed
+from .state import restored
+from .tensors import Tracked
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A dynamic dimension: `factor * symbol + offset`."""
+
+    symbol: str
+    factor: int = 1
+    offset: int = 0
+
+    def size(self, sizes: Mapping[str, int]) -> int:
+        return self.factor * sizes[self.symbol] + self.offset
+
+
+@dataclass
+class Arguments:
+    """The arguments of a call, flattened, with the dynamic dimensions of each leaf.
+
+    Attributes:
+        leaves: Tensors, numbers and other objects.
+        tree: How they are put together.
+        names: A name for each leaf.
+        axes: The dynamic dimensions of each leaf; of a number, its symbol under -1.
+        sizes: The values of symbols at the example.
+        bounds: The least and largest value of each symbol.
+    """
+
+    leaves: list[Any]
+    tree: Any
+    names: list[str]
+    axes: list[dict[int, Axis]]
+    sizes: dict[str, int] = field(default_factory=dict)
+    bounds: dict[str, tuple[int, int | None]] = field(default_factory=dict)
+
+    def at(self, sizes: Mapping[str, int]) -> list[Any]:
+        """The leaves with other sizes: the example, repeated or cut."""
+        return [_resized(leaf, axes, sizes) for leaf, axes in zip(self.leaves, self.axes)]
+
+
+def _resized(leaf: Any, axes: dict[int, Axis], sizes: Mapping[str, int]) -> Any:
+    if not isinstance(leaf, torch.Tensor):
+        return axes[-1].size(sizes) if -1 in axes else leaf
+    for axis, chosen in axes.items():
+        size = chosen.size(sizes)
+        if size != leaf.shape[axis] and leaf.shape[axis] > 0:
+            index = torch.arange(size, device=leaf.device) % leaf.shape[axis]
+            leaf = leaf.detach().index_select(axis, index)
+    return leaf
+
+
+@dataclass
+class Run:
+    """A recorded run.
+
+    Attributes:
+        sizes: The values of symbols.
+        leaves: The inputs.
+        recorder: The recording.
+        outputs: The results, flattened, as the run returns them.
+        results: The same as real tensors and plain values.
+        tree: How the results are put together.
+        buffers: New values of buffers, by name.
+    """
+
+    sizes: dict[str, int]
+    leaves: list[Any]
+    recorder: Recorder
+    outputs: list[Any]
+    results: list[Any]
+    tree: Any
+    buffers: dict[str, Any]
+
+
+def recorded(
+    model: torch.nn.Module, arguments: Arguments, sizes: dict[str, int], composites: list[Any], replace: Callable[[Any], Callable[..., Any] | None]
+) -> Run:
+    """Runs a model at these sizes. The model is afterwards as it was before.
+
+    Raises:
+        Unrecorded: The recorder cannot follow the model.
+        Exception: What the model raises.
+    """
+    leaves = arguments.at(sizes)
+    recorder = Recorder(model, dynamic=bool(arguments.sizes), replace=replace)
+    recorder.watch([*model.parameters(), *model.buffers(), *(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))])
+    with ExitStack() as stack:
+        stack.enter_context(restored(model))
+        stack.enter_context(shadowed(model))
+        stack.enter_context(_capture.onnx_export_flag())
+        stack.enter_context(_exporting())
+        stack.enter_context(_capture.quiet())
+        stack.enter_context(torch.no_grad())
+        stack.enter_context(kept_whole(composites))
+        stack.enter_context(enable_python_dispatcher())
+        stack.callback(recorder.restore)
+        torch.manual_seed(0)
+        given = [_input(recorder, leaf, axes, arguments.names[index], index) for index, (leaf, axes) in enumerate(zip(leaves, arguments.axes))]
+        args, kwargs = pytree.tree_unflatten(given, arguments.tree)
+        with Functions(), recorder:
+            returned = model(*args, **kwargs)
+        outputs, tree = pytree.tree_flatten(returned)
+        buffers = _new_buffers(model, recorder)
+        results = [_real(output) for output in outputs]
+    return Run(sizes, leaves, recorder, outputs, results, tree, buffers)
+
+
+def _input(recorder: Recorder, leaf: Any, axes: dict[int, Axis], name: str, index: int) -> Any:
+    if isinstance(leaf, torch.Tensor):
+        return recorder.input(leaf.detach(), index)
+    return recorder.number_input(leaf, name) if -1 in axes else leaf
+
+
+def _real(output: Any) -> Any:
+    """An output as a tensor that later writes to the model do not change."""
+    return output.inner.detach().clone() if isinstance(output, Tracked) else output.detach().clone() if isinstance(output, torch.Tensor) else output
+
+
+def _new_buffers(model: torch.nn.Module, recorder: Recorder) -> dict[str, Any]:
+    """Buffers that the run has replaced, by name."""
+    return {name: buffer for name, buffer in model.named_buffers() if isinstance(buffer, Tracked)}
+
+
+class _exporting:
+    """Models ask `torch.compiler.is_exporting()` for a form that holds at all sizes."""
+
+    def __enter__(self) -> None:
+        self.before = getattr(torch.compiler, "_is_exporting_flag", None)
+        if self.before is not None:
+            torch.compiler._is_exporting_flag = True
+
+    def __exit__(self, *_: Any) -> None:
+        if self.before is not None:
+            torch.compiler._is_exporting_flag = self.before
+
+
+def other_sizes(arguments: Arguments) -> Iterator[dict[str, int]]:
+    """Other sizes to try, the most telling first: all dimensions change, each by another factor, and keep what divides them."""
+    example = arguments.sizes
+    taken = set(example.values())
+    for scale in (2, 3, 5):
+        sizes = {}
+        for offset, (symbol, size) in enumerate(example.items()):
+            wanted = size * (scale + offset)
+            sizes[symbol] = _within(wanted, arguments.bounds[symbol], size)
+        yield sizes
+    for step in (1, 2, 3):
+        yield {symbol: _within(size + step + offset, arguments.bounds[symbol], size) for offset, (symbol, size) in enumerate(example.items())}
+    for step in (1, 2):
+        yield {symbol: _within(max(2, size - step), arguments.bounds[symbol], size) for symbol, size in example.items()}
+    for scale in (2, 3):
+        yield {symbol: _within(size * scale, arguments.bounds[symbol], size) for symbol, size in example.items()}
+    del taken
+
+
+def _within(wanted: int, bounds: tuple[int, int | None], size: int) -> int:
+    low, high = bounds
+    if high is not None and wanted > high:
+        return max(low, high if high != size else high - 1)
+    return max(low, wanted)
+
+
+def first_sizes(arguments: Arguments) -> dict[str, int]:
+    """The sizes of the first run: those of the example, but larger ones in place of 0 and 1, which PyTorch treats in another way."""
+    unused = {size for leaf in arguments.leaves for size in getattr(leaf, "shape", ())}
+    sizes = {}
+    for symbol, size in arguments.sizes.items():
+        low, high = arguments.bounds[symbol]
+        if size > 1 or (high is not None and high < 2):
+            sizes[symbol] = size
+            continue
+        wanted = next(number for number in range(max(low, 2), 1 << 20) if number not in unused)
+        sizes[symbol] = wanted if high is None or wanted <= high else high
+        unused.add(sizes[symbol])
+    return sizes
+
+
+__all__ = ["Arguments", "Axis", "Run", "Unrecorded", "first_sizes", "line_of_model", "other_sizes", "recorded"]

@@ -1,0 +1,197 @@
+"""Holds two recordings against each other: the calls must be the same, and every number that differs must have an expression."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from .numbers import Number, symbolic
+from .recorder import Call, Question, Recorder, Unrecorded
+from .runs import Run
+from .tensors import Value
+
+
+class Parted(Exception):
+    """Two recordings that are not the same: what differs, the line of the model, and the branch that they part at, if one is known."""
+
+    def __init__(self, message: str, line: Any, branch: Question | None = None) -> None:
+        super().__init__(message)
+        self.line = line if branch is None or branch.line is None else branch.line
+        self.branch = branch
+
+
+def united(first: Run, others: list[Run]) -> Recorder:
+    """The first recording, with an expression for each number that differs in another one.
+
+    Raises:
+        Parted: The calls differ, or a number has no expression.
+    """
+    recorder = first.recorder
+    if not others:
+        return recorder
+    _check_targets(first, others)
+    try:
+        _tie(first, others)
+    except Parted as parted:
+        branches = (_parting_question(recorder.questions, other.recorder.questions) for other in others)
+        branch = next((branch for branch in branches if branch is not None and branch.what == "bool"), None)
+        raise Parted(str(parted), parted.line, branch) from None
+    _check_constants(first, others)
+    return recorder
+
+
+def _tie(first: Run, others: list[Run]) -> None:
+    recorder = first.recorder
+    numbers = _Tied([recorder.questions, *(other.recorder.questions for other in others)], recorder.ask)
+    for position, call in enumerate(recorder.calls):
+        same = [other.recorder.calls[position] for other in others]
+        where = f"an argument of `{call.function}`"
+        args = numbers.tied(call.args, [one.args for one in same], call, position, where)
+        kwargs = numbers.tied(call.kwargs, [one.kwargs for one in same], call, position, where)
+        if args is not call.args or kwargs is not call.kwargs:
+            recorder.calls[position] = call._replace(args=args, kwargs=kwargs)
+
+
+def _check_targets(first: Run, others: list[Run]) -> None:
+    calls = first.recorder.calls
+    for other in others:
+        for mine, theirs in zip(calls, other.recorder.calls):
+            if mine.function is not theirs.function:
+                raise _other_calls(first, other, mine, theirs)
+        if len(calls) != len(other.recorder.calls):
+            longer = max((calls, other.recorder.calls), key=len)
+            extra = longer[min(len(calls), len(other.recorder.calls))]
+            raise _other_calls(first, other, extra, extra)
+
+
+def _other_calls(first: Run, other: Run, mine: Call, theirs: Call) -> Parted:
+    branch = _parting_question(first.recorder.questions, other.recorder.questions)
+    sizes = ", ".join(f"{name}={size}" for name, size in other.sizes.items())
+    calls = f"`{mine.function}`" if mine is theirs else f"`{theirs.function}` in place of `{mine.function}`"
+    return Parted(f"the model makes other calls at {sizes}: {calls}", mine.line or theirs.line, branch)
+
+
+def _parting_question(mine: list[Question], theirs: list[Question]) -> Question | None:
+    """The first question that two runs answer differently, or that only one of them asks."""
+    for a, b in zip(mine, theirs):
+        if a.what != b.what or a.line != b.line:
+            return a
+        if a.what == "bool" and a.answer != b.answer:
+            return a
+    return None
+
+
+def _check_constants(first: Run, others: list[Run]) -> None:
+    mine = first.recorder.constants
+    for other in others:
+        theirs = other.recorder.constants
+        for index, (a, b) in enumerate(zip(mine, theirs)):
+            if a is b:
+                continue
+            if a.dtype != b.dtype or a.shape != b.shape or not _equal(a, b):
+                raise Parted("the model makes a tensor of Python's numbers that is another one at other sizes", _reader(first.recorder, index))
+
+
+def _equal(a: torch.Tensor, b: torch.Tensor) -> bool:
+    if a.is_meta or b.is_meta:
+        return True
+    return torch.equal(a, b) or bool(a.is_floating_point() and torch.allclose(a, b, rtol=0, atol=0, equal_nan=True))
+
+
+def _reader(recorder: Recorder, index: int) -> Any:
+    for call in recorder.calls:
+        for value in _values(call.args):
+            if value.source == ("constant", index):
+                return call.line
+    return None
+
+
+def _values(args: Any) -> Iterator[Value]:
+    if isinstance(args, Value):
+        yield args
+    elif isinstance(args, (list, tuple)):
+        for item in args:
+            yield from _values(item)
+    elif isinstance(args, dict):
+        for item in args.values():
+            yield from _values(item)
+
+
+class _Tied:
+    """Ties plain numbers that differ between runs to numbers that were asked for before."""
+
+    def __init__(self, questions: list[list[Question]], ask: Callable[..., Any]) -> None:
+        self.ask = ask
+        self.questions = [[q for q in one if q.what != "bool"] for one in questions]
+        self.calls = [q.calls for q in self.questions[0]]
+
+    def tied(self, mine: Any, theirs: list[Any], call: Call, position: int, where: str) -> Any:
+        """An argument, with a number in place of one that differs."""
+        if isinstance(mine, Number):
+            if not all(isinstance(other, Number) and _shape(other) == _shape(mine) for other in theirs):
+                raise Parted(f"{where} is computed in another way at other sizes", call.line)
+            return mine
+        if isinstance(mine, Value):
+            if not all(isinstance(other, Value) for other in theirs):
+                raise Parted(f"{where} is no tensor at other sizes", call.line)
+            return mine
+        if isinstance(mine, (list, tuple)):
+            if any(type(other) is not type(mine) or len(other) != len(mine) for other in theirs):
+                raise Parted(f"{where} is a list of another length at other sizes", call.line)
+            made = [self.tied(item, [other[index] for other in theirs], call, position, where) for index, item in enumerate(mine)]
+            return mine if all(a is b for a, b in zip(made, mine)) else type(mine)(made)
+        if isinstance(mine, dict):
+            if any(list(other) != list(mine) for other in theirs):
+                raise Parted(f"{where} is left out at other sizes", call.line)
+            named = {name: self.tied(item, [other[name] for other in theirs], call, position, where) for name, item in mine.items()}
+            return mine if all(named[name] is mine[name] for name in mine) else named
+        if type(mine) in (int, float) and any(_differs(mine, other) for other in theirs):
+            return self._number(mine, theirs, call, position, where)
+        if any(type(other) is not type(mine) or other != mine for other in theirs) and not isinstance(mine, float):
+            raise Parted(f"{where} is {mine!r} in one run and another value at other sizes", call.line)
+        return mine
+
+    def _number(self, mine: Any, theirs: list[Any], call: Call, position: int, where: str) -> Any:
+        values = [mine, *(other.value if isinstance(other, Number) else other for other in theirs)]
+        count = sum(calls <= position for calls in self.calls)
+        for index in reversed(range(max(0, count - 64), count)):
+            if any(index >= len(one) for one in self.questions):
+                continue
+            found = _fit([one[index].answer for one in self.questions], values, self.questions[0][index].number)
+            if found is not None:
+                return found
+        raise Parted(f"{where} is the number {mine}, and {values[1]} at other sizes: how it is computed was not recorded", call.line)
+
+
+def _differs(a: Any, b: Any) -> bool:
+    b = b.value if isinstance(b, Number) else b
+    return type(a) is not type(b) or (a != b and not (a != a and b != b))
+
+
+def _fit(known: list[Any], wanted: list[Any], number: Number) -> Number | None:
+    """An expression of a known number that has the wanted values in all runs."""
+    tries: list[tuple[Callable[[Any], Any], Callable[[Number], Number]]] = [(lambda x: x, lambda n: n)]
+    if isinstance(known[0], float) and type(wanted[0]) is int:
+        tries += [(math.floor, Number.floor), (math.ceil, Number.ceil), (math.trunc, Number.trunc), (round, Number.round)]  # type: ignore[list-item]
+    if type(wanted[0]) is float and type(known[0]) is int:
+        tries += [(float, Number.sym_float)]
+    for apply, make in tries:
+        try:
+            if all(apply(a) == b and type(apply(a)) is type(b) for a, b in zip(known, wanted)):
+                return make(number)
+        except (ValueError, OverflowError):
+            continue
+    return None
+
+
+def _shape(number: Any) -> Any:
+    """The functions of an expression, without the values of its sources."""
+    if isinstance(number, Number):
+        return (number.function, *map(_shape, number.operands))
+    return "value" if isinstance(number, Value) else number
+
+
+__all__ = ["Parted", "Unrecorded", "symbolic", "united"]

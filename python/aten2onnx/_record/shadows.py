@@ -1,0 +1,391 @@
+"""Python's own functions that would turn a number that remembers into a plain one: `int`, `len`, `math.ceil`, `np.sqrt`, and functions of PyTorch.
+
+While a run is recorded, the modules that the model's code lives in see other functions under these names: a global name of a module comes before a
+built-in one. Nothing else sees them.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FunctionType, ModuleType
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from .numbers import Number, number_of, symbolic
+from .places import kind_of_file
+from .recorder import Recorder
+from .tensors import Tracked, sizes_of
+
+aten = torch.ops.aten
+_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
+
+
+def _item(value: Any) -> Any:
+    """The number in a tensor of one element, or the value as it is."""
+    if isinstance(value, torch.Tensor) and Recorder.current is not None and value.numel() == 1:
+        return value.item()
+    return value
+
+
+class _Kind(type):
+    """The class of `int` and `float` as a model sees them: symbolic numbers are numbers."""
+
+    real: type
+    symbol: type
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, (cls.real, cls.symbol))
+
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return issubclass(kind, cls.real)
+
+    def __eq__(cls, other: Any) -> bool:
+        return other is cls.real or other is cls
+
+    def __hash__(cls) -> int:
+        return hash(cls.real)
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(cls.real, name)
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs:
+            return _converted(args[0], cls.real)
+        return cls.real(*args, **kwargs)
+
+
+def _converted(value: Any, to: type) -> Any:
+    if isinstance(value, torch.Tensor):
+        value = _item(value)
+    number = number_of(value)
+    if number is None:
+        return to(value)
+    if number.is_bool():
+        number = number.sym_ite(1, 0)
+    return symbolic(number.trunc() if to is int else number.sym_float())
+
+
+class int_(metaclass=_Kind):
+    real = int
+    symbol = torch.SymInt
+
+
+class float_(metaclass=_Kind):
+    real = float
+    symbol = torch.SymFloat
+
+
+def _len(value: Any) -> int:
+    if isinstance(value, Tracked) and value.inner.dim() > 0:
+        return sizes_of(value)[0]  # type: ignore[no-any-return]
+    return builtins.len(value)
+
+
+def _extreme(name: str) -> Any:
+    plain_one, sym_one = getattr(builtins, name), getattr(torch, f"sym_{name}")
+
+    def extreme(*args: Any, **kwargs: Any) -> Any:
+        values = args[0] if len(args) == 1 and not kwargs and isinstance(args[0], (list, tuple)) else args
+        if kwargs or len(values) < 2 or not any(isinstance(value, _SYMBOLIC) for value in values):
+            return plain_one(*args, **kwargs)
+        if not all(isinstance(value, (*_SYMBOLIC, int, float)) for value in values):
+            return plain_one(*args, **kwargs)
+        found = values[0]
+        for value in values[1:]:
+            found = sym_one(found, value)
+        return found
+
+    return extreme
+
+
+def _round(value: Any, digits: Any = None) -> Any:
+    number = number_of(value)
+    if number is None or digits is not None:
+        return builtins.round(value) if digits is None else builtins.round(value, digits)
+    return symbolic(number.round())
+
+
+class _Module:
+    """A module of which some functions take symbolic numbers."""
+
+    def __init__(self, real: ModuleType, functions: dict[str, Any]) -> None:
+        self.__dict__.update(functions)
+        self.__dict__["_real"] = real
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["_real"], name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.__dict__["_real"], name, value)
+
+
+#: Functions of a real number by their method.
+_OF_REALS = ("sqrt", "exp", "log", "log2", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh")
+
+
+def _function_of_one(real: Any, method: str, as_float: bool) -> Any:
+    def function(value: Any, *rest: Any, **kwargs: Any) -> Any:
+        number = number_of(value)
+        if number is None or rest or kwargs:
+            return real(value, *rest, **kwargs)
+        found: Number = getattr(number, method)()
+        return symbolic(found.sym_float() if as_float else found)
+
+    return function
+
+
+def _functions(real: ModuleType, rounds_to_float: bool) -> dict[str, Any]:
+    found = {name: _function_of_one(getattr(real, name), f"sym_{name}", False) for name in _OF_REALS if hasattr(real, name)}
+    found |= {name: _function_of_one(getattr(real, name), name, rounds_to_float) for name in ("floor", "ceil", "trunc")}
+    return found
+
+
+def _prod(real: Any) -> Any:
+    def prod(values: Any, *rest: Any, **kwargs: Any) -> Any:
+        if rest or kwargs or not isinstance(values, (list, tuple)) or not any(isinstance(value, _SYMBOLIC) for value in values):
+            return real(values, *rest, **kwargs)
+        return math.prod(values)
+
+    return prod
+
+
+def _shadow_of(name: str, value: Any) -> Any:
+    """What a global name of a module is while a run is recorded; None if it stays."""
+    if value is math:
+        return _Module(math, _functions(math, False))
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and value is numpy:
+        return _Module(numpy, {**_functions(numpy, True), "prod": _prod(numpy.prod)})
+    for real in (math, numpy):
+        if real is not None and isinstance(name, str) and value is getattr(real, name, None) and (name in _OF_REALS or name in ("floor", "ceil", "trunc")):
+            return _functions(real, real is numpy)[name]
+    return None
+
+
+_BUILTINS = {"int": int_, "float": float_, "len": _len, "min": _extreme("min"), "max": _extreme("max"), "round": _round}
+#: Code that asks for the class of a number would not know the one above.
+_IDENTITY = re.compile(r"\btype\([^()]*\) (is|is not|in|not in) |dtype\s*=\s*(int|float)\b|\b(to|view|astype|type)\((int|float)\)")
+
+
+def _globals_of(model: torch.nn.Module) -> dict[int, dict[str, Any]]:
+    """The global names of the modules that the code of a model lives in, and of those that these take functions from."""
+    found: dict[int, dict[str, Any]] = {}
+    waiting: list[dict[str, Any]] = []
+
+    def add(names: Any) -> None:
+        if not isinstance(names, dict) or id(names) in found:
+            return
+        file = names.get("__file__")
+        if names.get("__name__") == "builtins" or (file is not None and kind_of_file(str(file)) != "model") or _is_foreign(str(names.get("__name__", ""))):
+            return
+        found[id(names)] = names
+        waiting.append(names)
+
+    for kind in {type(module) for module in model.modules()}:
+        for base in kind.__mro__:
+            for member in vars(base).values():
+                function = getattr(member, "__wrapped__", member)
+                if isinstance(function, FunctionType):
+                    add(function.__globals__)
+    while waiting:
+        for value in list(waiting.pop().values()):
+            if isinstance(value, FunctionType):
+                add(value.__globals__)
+            elif isinstance(value, type):
+                add(getattr(sys.modules.get(value.__module__), "__dict__", None))
+            elif isinstance(value, ModuleType):
+                add(value.__dict__)
+    return found
+
+
+def _is_foreign(name: str) -> bool:
+    top = name.partition(".")[0]
+    return top in ("torch", "numpy", "scipy", "builtins", "aten2onnx", "sympy", "onnx", "onnxruntime", "pytest") or (top in sys.stdlib_module_names and top != "__main__")
+
+
+@contextmanager
+def shadowed(model: torch.nn.Module) -> Iterator[None]:
+    """Lets the code of a model see the functions of this module while the block runs."""
+    missing = object()
+    changed: list[tuple[dict[str, Any], str, Any]] = []
+    try:
+        for names in _globals_of(model).values():
+            source = _source(names)
+            for name, shadow in _BUILTINS.items():
+                if name not in names and not (name in ("int", "float") and _IDENTITY.search(source)):
+                    changed.append((names, name, missing))
+                    names[name] = shadow
+            for name, value in list(names.items()):
+                found = _shadow_of(name, value) if not name.startswith("__") else None
+                if found is not None:
+                    changed.append((names, name, value))
+                    names[name] = found
+        yield
+    finally:
+        for names, name, value in reversed(changed):
+            if value is missing:
+                names.pop(name, None)
+            else:
+                names[name] = value
+
+
+def _source(names: dict[str, Any]) -> str:
+    """The source of a module; a text that asks for the class of a number if it is not known."""
+    import linecache
+
+    file = names.get("__file__")
+    if file is None:
+        return ""
+    return "".join(linecache.getlines(str(file)))
+
+
+class Functions(TorchFunctionMode):
+    """Functions of PyTorch that would turn numbers or tensors into plain ones, or leave a call out where it changes nothing."""
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        own = _FUNCTIONS.get(function)
+        if own is not None and Recorder.current is not None:
+            found = own(*args, **(kwargs or {}))
+            if found is not NotImplemented:
+                return found
+        return function(*args, **(kwargs or {}))
+
+
+def _getitem(tensor: Any, index: Any) -> Any:
+    """A slice that takes everything in this run is a slice in another one."""
+    if not isinstance(tensor, Tracked):
+        return NotImplemented
+    parts = index if isinstance(index, tuple) else (index,)
+    parts = tuple(map(_of_numbers, parts))
+    if not any(isinstance(part, slice) and _is_cut(part) for part in parts):
+        return NotImplemented
+    found, rest = _cut(tensor, parts)
+    return found if all(isinstance(part, slice) for part in rest) else found[tuple(rest)]
+
+
+def _setitem(tensor: Any, index: Any, value: Any) -> Any:
+    """A write to a slice that takes everything in this run."""
+    if not isinstance(tensor, Tracked):
+        return NotImplemented
+    parts = index if isinstance(index, tuple) else (index,)
+    parts = tuple(map(_of_numbers, parts))
+    if not any(isinstance(part, slice) and _is_cut(part) for part in parts):
+        return NotImplemented
+    found, rest = _cut(tensor, parts)
+    found[(Ellipsis,) if all(isinstance(part, slice) for part in rest) else tuple(rest)] = value
+    return None
+
+
+def _of_numbers(part: Any) -> Any:
+    """A slice whose bounds are tensors, with the numbers in them."""
+    if not isinstance(part, slice):
+        return part
+    return slice(_item(part.start), _item(part.stop), _item(part.step))
+
+
+def _cut(tensor: Any, parts: Any) -> tuple[Any, list[Any]]:
+    """A tensor with the slices of an index taken, and the rest of the index."""
+    used = sum(_axes_of(part) for part in parts)
+    axis, found, rest = 0, tensor, []
+    for part in parts:
+        if part is Ellipsis:
+            axis += tensor.inner.dim() - used
+        if isinstance(part, slice) and _is_cut(part):
+            found = aten.slice.Tensor(found, axis, part.start, part.stop, 1 if part.step is None else part.step)
+            part = slice(None)
+        rest.append(part)
+        axis += _axes_of(part)
+    return found, rest
+
+
+def _is_cut(part: slice) -> bool:
+    return not (part.start in (None, 0) and not isinstance(part.start, _SYMBOLIC) and part.stop is None and part.step in (None, 1)) and all(
+        bound is None or isinstance(bound, (int, torch.SymInt)) for bound in (part.start, part.stop, part.step)
+    )
+
+
+def _axes_of(part: Any) -> int:
+    if part is None or part is Ellipsis or isinstance(part, bool):
+        return 0
+    if isinstance(part, torch.Tensor) and part.dtype in (torch.bool, torch.uint8):
+        return part.dim()
+    return 1
+
+
+def _tensor(data: Any, *args: Any, **kwargs: Any) -> Any:
+    """A tensor of numbers or tensors that the run has made."""
+    if isinstance(data, torch.Tensor) or not _has_number(data) or args:
+        return NotImplemented
+    kwargs.pop("requires_grad", None)
+    dtype, device = kwargs.pop("dtype", None), kwargs.pop("device", None)
+    if kwargs:
+        return NotImplemented
+    found = _stacked(data, device)
+    return found if dtype is None or dtype == found.dtype else found.to(dtype)
+
+
+def _has_number(data: Any) -> bool:
+    if isinstance(data, (list, tuple)):
+        return any(map(_has_number, data))
+    return number_of(data) is not None or isinstance(data, Tracked)
+
+
+def _stacked(data: Any, device: Any) -> Any:
+    if isinstance(data, (list, tuple)):
+        items = [_stacked(item, device) for item in data]
+        dtype = items[0].dtype
+        for item in items:
+            dtype = torch.promote_types(dtype, item.dtype)
+        return torch.stack([item.to(dtype) for item in items])
+    if isinstance(data, torch.Tensor):
+        return data.reshape(())
+    number = number_of(data)
+    if number is None:
+        return torch.tensor(data, device=device)
+    dtype = torch.bool if number.is_bool() else torch.int64 if number.is_int() else torch.get_default_dtype()
+    return torch.scalar_tensor(data, dtype=dtype, device=device)
+
+
+def _tolist(tensor: Any) -> Any:
+    if not isinstance(tensor, Tracked):
+        return NotImplemented
+    if tensor.recorder.is_fixed(tensor):
+        return tensor.inner.tolist()
+    if tensor.inner.dim() == 0:
+        return tensor.item()
+    return [row.tolist() for row in tensor.unbind(0)]
+
+
+def _numpy(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+    if not isinstance(tensor, Tracked):
+        return NotImplemented
+    if tensor.recorder.is_fixed(tensor):
+        return tensor.inner.detach().numpy(*args, **kwargs)
+    from .places import line_of_model
+    from .recorder import Unrecorded
+
+    raise Unrecorded("the model takes the elements of a tensor out of PyTorch with `numpy()`", line_of_model())
+
+
+def _contiguous(tensor: Any, *, memory_format: Any = torch.contiguous_format) -> Any:
+    """Elements have the same order in any layout."""
+    if not isinstance(tensor, Tracked):
+        return NotImplemented
+    return aten.contiguous.default(tensor, memory_format=memory_format) if not tensor.inner.is_contiguous(memory_format=memory_format) else tensor
+
+
+_FUNCTIONS: dict[Any, Any] = {
+    torch.Tensor.__getitem__: _getitem,
+    torch.Tensor.__setitem__: _setitem,
+    torch.tensor: _tensor,
+    torch.as_tensor: _tensor,
+    torch.Tensor.tolist: _tolist,
+    torch.Tensor.numpy: _numpy,
+}

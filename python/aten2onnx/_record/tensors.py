@@ -1,0 +1,213 @@
+"""The values of a run: tensors around the real ones, which send every call and every question about a shape to the recorder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from .numbers import Number, plain, symbolic
+
+if TYPE_CHECKING:
+    from .recorder import Recorder
+
+aten = torch.ops.aten
+
+
+class Value:
+    """A tensor of the recording: its type in this run, without its elements.
+
+    Attributes:
+        fixed: Whether it is the same at all inputs: it follows from weights and constants alone.
+        source: Where it comes from, if no call makes it: ("input", number), ("weight", name) or ("constant", number).
+    """
+
+    __slots__ = ("device", "dtype", "fixed", "key", "node", "shape", "sizes", "source", "stride")
+
+    def __init__(self, key: int, tensor: torch.Tensor, fixed: bool, source: tuple[str, Any] | None = None) -> None:
+        self.key = key
+        self.dtype, self.device = tensor.dtype, tensor.device
+        self.shape = tuple(tensor.shape)
+        self.stride = tuple(tensor.stride()) if tensor.layout is torch.strided else ()
+        self.fixed = fixed
+        self.source = source
+        self.sizes: list[Any] | None = None
+        self.node: Any = None
+
+
+class Tracked(torch.Tensor):
+    """A value of a run around the real tensor. Its sizes are numbers that remember."""
+
+    inner: torch.Tensor
+    value: Value
+    recorder: Recorder
+
+    @staticmethod
+    def __new__(cls, inner: torch.Tensor, value: Value, recorder: Recorder) -> Tracked:
+        made = torch.Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
+            cls,
+            inner.size(),
+            strides=inner.stride(),
+            storage_offset=inner.storage_offset(),
+            dtype=inner.dtype,
+            layout=inner.layout,
+            device=inner.device,
+            requires_grad=inner.requires_grad,
+            dispatch_sizes_strides_policy="sizes",
+        )
+        made.inner, made.value, made.recorder = inner, value, recorder
+        return made  # type: ignore[no-any-return]
+
+    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
+
+    @classmethod
+    def __torch_dispatch__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        recorder = active(args, kwargs)
+        return recorder.call(function, args, kwargs or {})
+
+    def __format__(self, spec: str) -> str:
+        return format(self.inner, spec)
+
+    def __repr__(self, **_: Any) -> str:  # type: ignore[override]
+        return repr(self.inner)
+
+
+def active(args: Any, kwargs: Any) -> Any:
+    """The recorder of the first value in the arguments of a call."""
+    from .recorder import Recorder
+
+    if Recorder.current is not None:
+        return Recorder.current
+    return _Ended
+
+
+class _Ended:
+    """What a value does after its run: what its real tensor does."""
+
+    @staticmethod
+    def call(function: Any, args: Any, kwargs: Any) -> Any:
+        from torch.utils import _pytree as pytree
+
+        args, kwargs = pytree.tree_map(lambda x: x.inner if isinstance(x, Tracked) else plain(x), (args, kwargs))
+        return function(*args, **kwargs)
+
+
+#: Questions about a tensor, which are answered and not written down.
+QUERIES: dict[Any, Callable[..., Any]] = {}
+
+
+def _query(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def add(answer: Callable[..., Any]) -> Callable[..., Any]:
+        for name in names:
+            packet, _, overload = name.partition(".")
+            QUERIES[getattr(getattr(aten, packet), overload or "default")] = answer
+        return answer
+
+    return add
+
+
+def sizes_of(tensor: Tracked) -> list[Any]:
+    """The sizes of a value, each a number with the expression `size(value, axis)`."""
+    shape = tensor.inner.shape
+    value = tensor.value
+    if value.fixed or not tensor.recorder.dynamic:
+        return list(shape)
+    if value.sizes is None or value.shape != tuple(shape):
+        ask = tensor.recorder.ask
+        value.shape = tuple(shape)
+        value.sizes = [torch.SymInt(Number(size, "size", (value, axis), ask)) for axis, size in enumerate(shape)]
+    return list(value.sizes)
+
+
+def _count(tensor: Tracked) -> Any:
+    found: Any = 1
+    for size in sizes_of(tensor):
+        found = found * size
+    return found
+
+
+@_query("sym_size")
+def _sym_size(tensor: Tracked) -> list[Any]:
+    return sizes_of(tensor)
+
+
+@_query("sym_size.int")
+def _sym_size_int(tensor: Tracked, axis: int) -> Any:
+    return sizes_of(tensor)[axis]
+
+
+@_query("size")
+def _size(tensor: Tracked) -> list[int]:
+    return list(tensor.inner.shape)
+
+
+@_query("sym_numel")
+def _sym_numel(tensor: Tracked) -> Any:
+    return _count(tensor)
+
+
+@_query("numel")
+def _numel(tensor: Tracked) -> int:
+    return tensor.inner.numel()
+
+
+@_query("sym_stride")
+def _sym_stride(tensor: Tracked) -> list[Any]:
+    """Strides of a dense tensor are products of sizes."""
+    strides = list(tensor.inner.stride())
+    if tensor.value.fixed or not tensor.recorder.dynamic:
+        return strides
+    sizes = sizes_of(tensor)
+    found: list[Any] = list(strides)
+    expected: Any = 1
+    for axis in sorted(range(len(strides)), key=lambda axis: (strides[axis], -axis)):
+        if strides[axis] != plain(expected):
+            return strides
+        found[axis] = expected
+        expected = expected * sizes[axis]
+    return found
+
+
+@_query("stride")
+def _stride(tensor: Tracked) -> list[int]:
+    return list(tensor.inner.stride())
+
+
+@_query("dim")
+def _dim(tensor: Tracked) -> int:
+    return tensor.inner.dim()
+
+
+@_query("sym_storage_offset", "storage_offset")
+def _storage_offset(tensor: Tracked) -> int:
+    return tensor.inner.storage_offset()
+
+
+@_query("is_contiguous")
+def _is_contiguous(tensor: Tracked) -> bool:
+    return tensor.inner.is_contiguous()
+
+
+@_query("is_contiguous.memory_format")
+def _is_contiguous_in(tensor: Tracked, memory_format: Any) -> bool:
+    return tensor.inner.is_contiguous(memory_format=memory_format)
+
+
+@_query("is_strides_like_format")
+def _is_strides_like(tensor: Tracked, memory_format: Any) -> bool:
+    return tensor.inner.is_contiguous(memory_format=memory_format)
+
+
+@_query("is_non_overlapping_and_dense")
+def _is_dense(tensor: Tracked) -> bool:
+    return bool(torch.ops.aten.is_non_overlapping_and_dense(tensor.inner))
+
+
+QUERIES[torch.ops.prim.layout.default] = lambda tensor: tensor.inner.layout
+QUERIES[torch.ops.prim.device.default] = lambda tensor: tensor.inner.device
+
+
+def symbolic_item(value: Any, made: Value, ask: Any) -> Any:
+    """A number that is read from a tensor."""
+    return symbolic(Number(value, "item", (made,), ask)) if type(value) in (int, float, bool) else value

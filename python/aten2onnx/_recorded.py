@@ -1,0 +1,186 @@
+"""Captures a module by recording it, and gives the recording to the native library."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from ._errors import CaptureError, Error, InputError
+from ._live import LiveProgram
+from ._native import Program, Rules
+from ._weights import Elsewhere
+
+_log = logging.getLogger(__name__)
+
+#: The results of a decomposition may need another one.
+ROUNDS = 8
+
+_WAYS = (
+    "give the dimensions a range in which the branch is always the same (`Dim(\"n\", min=8)`), keep the side of the example with `branches=\"example\"`, "
+    "or write both sides with torch.where or torch.cond"
+)
+
+
+class NotRecorded(Exception):
+    """The recorder cannot follow a model; another way of capture may."""
+
+
+class RecordedProgram(LiveProgram):
+    """A recorded program and the tensors whose memory it reads."""
+
+    def __init__(self, recorded: Any, name: str, rules: Rules) -> None:
+        self.exported = recorded
+        self.elsewhere = Elsewhere()
+        self._tensors = []
+        state = self._lent(recorded.state_dict)
+        constants = self._lent(recorded.constants)
+        self.native = _native(name, recorded, state, constants, rules)
+
+
+def _native(name: str, recorded: Any, state: Any, constants: Any, rules: Rules) -> Program:
+    from torch._export.serde.schema import SCHEMA_VERSION
+
+    major, minor = SCHEMA_VERSION
+    seen = {
+        "inputs": recorded.inputs,
+        "bounds": list(recorded.bounds.items()),
+        "runs": recorded.observed,
+        "from_data": recorded.from_data,
+    }
+    return Program.recorded(name, recorded, seen, (major, minor), state, constants, rules)
+
+
+@dataclass
+class Captured:
+    """A recording, and notes for the user.
+
+    Attributes:
+        live: The program.
+        decomposed: The operators that PyTorch decomposed.
+    """
+
+    live: RecordedProgram
+    notes: list[str]
+    decomposed: list[str]
+
+
+def capture(
+    model: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any, rules: Rules, opset: int, branches: str
+) -> Captured:
+    """Records a module.
+
+    Raises:
+        CaptureError: The model takes a branch that depends on a size or on data, and nothing decides it.
+        NotRecorded: Another way of capture may do.
+    """
+    from ._record import capture as recording
+    from ._record.same import Parted
+
+    known = tuple(rules.names())
+    done: list[str] = []
+    for _ in range(ROUNDS):
+        try:
+            recorded, arguments, runs = recording.capture(model, args, kwargs, dynamic_shapes, known, done)
+        except Parted as parted:
+            raise _parted(parted) from parted
+        except Exception as error:  # PyTorch passes on whatever the model raises.
+            _log.debug("not recorded: %s", error, exc_info=True)
+            raise NotRecorded(_reason(error)) from error
+        lacking = [operator for operator in _operators(recorded) if operator not in known]
+        live = None
+        if not lacking:
+            live = _live(recorded, name, rules)
+            lacking = [blocker["operator"] for blocker in live.native.blockers(rules, opset)]
+        new = [operator for operator in lacking if operator not in done and _is_replaced(operator)]
+        if not new:
+            break
+        done += new
+    if live is None:
+        raise NotRecorded(f"there is no rule for {', '.join(f'`{operator}`' for operator in lacking)}")
+    recorded.example_inputs = (args, kwargs)
+    recorded.call_spec = SimpleNamespace(in_spec=arguments.tree)
+    recorded.module, recorded.runs = model, runs
+    notes = _take_branches(live, recorded, branches)
+    return Captured(live, notes, done)
+
+
+def _live(recorded: Any, name: str, rules: Rules) -> RecordedProgram:
+    try:
+        return RecordedProgram(recorded, name, rules)
+    except (Error, NotImplementedError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise NotRecorded(str(error)) from error
+
+
+def _operators(recorded: Any) -> list[str]:
+    import torch
+
+    targets = {node.target for node in recorded.graph.nodes if isinstance(node.target, torch._ops.OpOverload)}
+    return sorted(target.name().removesuffix(".default") for target in targets - {torch.ops.aten.sym_size.int} if not target._schema.is_mutable)
+
+
+def _is_replaced(operator: str) -> bool:
+    from ._decompose import table
+
+    return bool(table([operator]))
+
+
+def _reason(error: Exception) -> str:
+    line = getattr(error, "line", None)
+    text = (str(error).splitlines() or [type(error).__name__])[0]
+    return text if line is None else f"{text} ({line})"
+
+
+def _parted(parted: Any) -> Exception:
+    """The error of a model that is another one at other sizes."""
+    branch = parted.branch
+    if branch is None or branch.what != "bool" or not branch.by_model:
+        return NotRecorded(_reason(parted))
+    return _branch_error(f"the model takes another branch at other sizes: `{branch.line.text}`" if branch.line else str(parted), branch.line)
+
+
+def _branch_error(message: str, line: Any) -> CaptureError:
+    place = [str(line)] if line is not None else []
+    return CaptureError(message, place=place, help=_WAYS, source_line=place[0] if place else None)
+
+
+def _take_branches(live: RecordedProgram, recorded: Any, choice: str) -> list[str]:
+    """Decides what becomes of the branches that were taken: dropped if nothing else can happen, refused, or written into the file as a condition."""
+    from ._record.places import only_stops
+
+    conditions = [branch.condition if branch.answer else f"not {branch.condition}" for branch in recorded.branches]
+    told = live.native.open_conditions(conditions) if conditions else []
+    empty = live.native.open_conditions(conditions, True) if conditions else []
+    kept: list[str] = []
+    notes: list[str] = []
+    for branch, condition, text, at_zero in zip(recorded.branches, conditions, told, empty):
+        if text is None and not branch.from_data:
+            if at_zero is not None and branch.by_model:
+                notes.append(f"The file is right only where {at_zero}: `{branch.line.text}` ({branch.line}) goes the other way for dimensions of size 0.")
+            continue
+        stops = branch.line is not None and only_stops(branch.line.file, branch.line.number, branch.answer)
+        if branch.from_data:
+            notes += _data_branch(branch, stops, choice)
+            continue
+        if branch.by_model and not stops and choice != "example":
+            what = f"`{branch.line.text}`" if branch.line is not None else "a branch"
+            raise _branch_error(f"a branch in Python depends on a size: {what} was taken where {text}", branch.line)
+        kept.append(condition)
+    if kept:
+        live.native = live.native.under_conditions(kept)
+    return notes
+
+
+def _data_branch(branch: Any, stops: bool, choice: str) -> list[str]:
+    """Notes on a branch that elements of tensors decide."""
+    if not branch.by_model:
+        return []
+    where = f"`{branch.line.text}` ({branch.line})" if branch.line is not None else "a branch"
+    if stops:
+        return [f"The model checks its data with {where}: the file does not."]
+    if choice == "example":
+        return [f"The file is right only where the branch {where} goes as in the example: it depends on data."]
+    raise _branch_error(f"a branch in Python depends on the elements of a tensor: {where}", branch.line)
