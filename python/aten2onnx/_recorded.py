@@ -166,7 +166,9 @@ def _take_branches(live: RecordedProgram, recorded: Any, choice: str) -> list[st
             notes += _data_branch(branch, stops, choice)
             continue
         if branch.by_model and not stops and choice != "example":
-            what = f"`{branch.line.text}`" if branch.line is not None else "a branch"
+            what = f"`{branch.line.text}`" if branch.line is not None else "a line of the model"
+            if branch.is_plain:
+                raise _branch_error(f"a plain number is made of a size, such as the number of turns of a loop: {what}, where {text}", branch.line)
             raise _branch_error(f"a branch in Python depends on a size: {what} was taken where {text}", branch.line)
         kept.append(condition)
     if kept:

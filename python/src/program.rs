@@ -133,8 +133,7 @@ impl Program {
         constants: HashMap<String, Tensor>,
         rules: &Rules,
     ) -> PyResult<Program> {
-        let guards = (Vec::new(), Vec::new());
-        let read = traced::program(recorded, Vec::new(), guards, version).map_err(|stop| stop.into_error(py))?;
+        let read = traced::recording(recorded, version).map_err(|stop| stop.into_error(py))?;
         let program = work::run(py, None, |_| {
             let (state, constants) = (lent::weights(state)?, lent::weights(constants)?);
             let mut program = pt2::read_exported(name, read, state, constants, &SourceOptions::default())?;

@@ -53,6 +53,9 @@ class Symbol:
         return getattr(self.__dict__["number"], name)
 
 
+#: The functions of numbers that a graph calls.
+FUNCTIONS_OF_NUMBERS = frozenset(_FUNCTIONS.values())
+
 _SIGNS = {
     **{"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "lshift": "<<", "rshift": ">>"},
     **{"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "and_": "and", "or_": "or", "neg": "-", "sym_not": "not "},
@@ -69,6 +72,7 @@ class Branch(NamedTuple):
         line: The line of the model.
         by_model: Whether the model's own code asks, and not PyTorch.
         from_data: Whether elements of tensors decide, and not sizes alone.
+        is_plain: Whether a plain number was made of a size, such as the number of turns of a loop.
     """
 
     condition: str
@@ -76,6 +80,7 @@ class Branch(NamedTuple):
     line: Any
     by_model: bool
     from_data: bool
+    is_plain: bool = False
 
 
 def is_from_data(number: Any) -> bool:
@@ -150,8 +155,7 @@ class _Builder:
         for output in (*self.runs[0].outputs, *self.runs[0].buffers.values()):
             _note(self.recorder.reference(output) if isinstance(output, (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)) else output, read)
         for question in self.recorder.questions:
-            if question.what == "bool":
-                _note(question.number, read)
+            _note(question.number, read)
         needed = [False] * len(calls)
         for position in reversed(range(len(calls))):
             call = calls[position]
@@ -301,12 +305,16 @@ class _Builder:
         found = []
         seen = set()
         for question in self.recorder.questions:
-            if question.what != "bool":
+            if question.is_plain and id(question.number) in self.recorder.tied:
                 continue
-            key = (_key(question.number), question.answer, question.line)
-            if key not in seen:
-                seen.add(key)
-                found.append(Branch(self._text(question.number), question.answer, question.line, question.by_model, is_from_data(question.number)))
+            key = (_key(question.number), question.answer, question.line, question.is_plain)
+            if key in seen:
+                continue
+            seen.add(key)
+            text = self._text(question.number)
+            condition = f"({text} == {question.answer!r})" if question.is_plain else text
+            answer = True if question.is_plain else question.answer
+            found.append(Branch(condition, answer, question.line, question.by_model, is_from_data(question.number), question.is_plain))
         return found
 
     def _text(self, number: Any) -> str:

@@ -44,6 +44,11 @@ class Question(NamedTuple):
     by_model: bool
     calls: int
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether a plain number of it is at large in the code of the model or of PyTorch."""
+        return self.what != "bool"
+
 
 #: Operators that return their argument: PyTorch marks tensors with them that are made from Python's data.
 _LIFTS = (aten.lift_fresh.default, aten.lift.default)
@@ -74,6 +79,8 @@ class Recorder(TorchDispatchMode):
         self._written: dict[int, tuple[Any, Any]] = {}
         self._dirty: set[int] = set()
         self._count = 0
+        #: Numbers that an operator asked for as plain ones, by their id: the call has them.
+        self.tied: set[int] = set()
         for name, tensor in (*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)):
             self.names.setdefault(id(tensor), name)
 
@@ -144,6 +151,9 @@ class Recorder(TorchDispatchMode):
             return query(*args, **kwargs)
         if isinstance(function, torch._ops.HigherOrderOperator):
             raise Unrecorded(f"the operator `{function}` calls other functions", line_of_model())
+        if function is aten.equal.default:
+            with self:
+                return _equal(*args)
         if function in _LIFTS:
             return self._lifted(args[0])
         replacement = self.replace(function)
@@ -160,6 +170,9 @@ class Recorder(TorchDispatchMode):
         return self._recorded(function, args, kwargs, seen, out)
 
     def _recorded(self, function: Any, args: Any, kwargs: Any, seen: _Seen, out: Any) -> Any:
+        seen.is_item = function is _ITEM
+        if type(out) in (int, float, bool) and not seen.is_item:
+            return out  # a fact about types
         fixed = seen.fixed and torch.Tag.nondeterministic_seeded not in function.tags
         if function is _ITEM and fixed:
             return out
@@ -181,7 +194,7 @@ class Recorder(TorchDispatchMode):
             both = [self._results(item, fixed, seen) for item in out]
             kind = type(out) if type(out) in (list, tuple) else tuple
             return kind(found for found, _ in both), kind(reference for _, reference in both)
-        if type(out) in (int, float, bool):
+        if type(out) in (int, float, bool) and seen.is_item:
             self._count += 1
             value = Value.__new__(Value)
             value.key, value.fixed, value.source, value.node, value.sizes = self._count, fixed, None, None, None
@@ -250,14 +263,20 @@ class Recorder(TorchDispatchMode):
         self._written.clear()
 
 
+def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two tensors are equal, as a branch on their elements."""
+    return one.shape == other.shape and bool((one == other).all())
+
+
 class _Seen:
     """The arguments of a call as real tensors and plain numbers."""
 
-    __slots__ = ("fixed", "recorder", "tensors")
+    __slots__ = ("fixed", "is_item", "recorder", "tensors")
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
         self.fixed = True
+        self.is_item = False
         self.tensors: dict[int, torch.Tensor] = {}
 
     def argument(self, arg: Any) -> Any:

@@ -15,7 +15,7 @@ from .. import _capture
 from .keep import kept_whole
 from .places import line_of_model
 from .recorder import Recorder, Unrecorded
-from .shadows import Functions, shadowed
+from .shadows import Functions, hashable, shadowed
 from .state import restored
 from .tensors import Tracked
 
@@ -106,6 +106,7 @@ def recorded(
     with ExitStack() as stack:
         stack.enter_context(restored(model))
         stack.enter_context(shadowed(model))
+        stack.enter_context(hashable())
         stack.enter_context(_capture.onnx_export_flag())
         stack.enter_context(_exporting())
         stack.enter_context(_capture.quiet())

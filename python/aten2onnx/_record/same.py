@@ -30,8 +30,6 @@ def united(first: Run, others: list[Run]) -> Recorder:
         Parted: The calls differ, or a number has no expression.
     """
     recorder = first.recorder
-    if not others:
-        return recorder
     _check_targets(first, others)
     try:
         _tie(first, others)
@@ -53,6 +51,7 @@ def _tie(first: Run, others: list[Run]) -> None:
         kwargs = numbers.tied(call.kwargs, [one.kwargs for one in same], call, position, where)
         if args is not call.args or kwargs is not call.kwargs:
             recorder.calls[position] = call._replace(args=args, kwargs=kwargs)
+    recorder.tied = {id(numbers.questions[0][index].number) for index in numbers.used}
 
 
 def _check_targets(first: Run, others: list[Run]) -> None:
@@ -125,8 +124,13 @@ class _Tied:
 
     def __init__(self, questions: list[list[Question]], ask: Callable[..., Any]) -> None:
         self.ask = ask
-        self.questions = [[q for q in one if q.what != "bool"] for one in questions]
+        self.questions = [[q for q in one if q.is_plain] for one in questions]
         self.calls = [q.calls for q in self.questions[0]]
+        self.before: dict[int, list[int]] = {}
+        for index, question in enumerate(self.questions[0]):
+            if not question.by_model:
+                self.before.setdefault(question.calls, []).append(index)
+        self.used: set[int] = set()
 
     def tied(self, mine: Any, theirs: list[Any], call: Call, position: int, where: str) -> Any:
         """An argument, with a number in place of one that differs."""
@@ -148,11 +152,24 @@ class _Tied:
                 raise Parted(f"{where} is left out at other sizes", call.line)
             named = {name: self.tied(item, [other[name] for other in theirs], call, position, where) for name, item in mine.items()}
             return mine if all(named[name] is mine[name] for name in mine) else named
+        if type(mine) in (int, float) and position in self.before:
+            found = self._asked(mine, theirs, position)
+            if found is not None:
+                return found
         if type(mine) in (int, float) and any(_differs(mine, other) for other in theirs):
             return self._number(mine, theirs, call, position, where)
         if any(type(other) is not type(mine) or other != mine for other in theirs) and not isinstance(mine, float):
             raise Parted(f"{where} is {mine!r} in one run and another value at other sizes", call.line)
         return mine
+
+    def _asked(self, mine: Any, theirs: list[Any], position: int) -> Number | None:
+        """The number that this operator has asked for: it takes plain ones only."""
+        values = [mine, *(other.value if isinstance(other, Number) else other for other in theirs)]
+        for index in self.before[position]:
+            if all(index < len(one) and type(one[index].answer) is type(value) and one[index].answer == value for one, value in zip(self.questions, values)):
+                self.used.add(index)
+                return self.questions[0][index].number
+        return None
 
     def _number(self, mine: Any, theirs: list[Any], call: Call, position: int, where: str) -> Any:
         values = [mine, *(other.value if isinstance(other, Number) else other for other in theirs)]
@@ -162,6 +179,7 @@ class _Tied:
                 continue
             found = _fit([one[index].answer for one in self.questions], values, self.questions[0][index].number)
             if found is not None:
+                self.used.add(index)
                 return found
         raise Parted(f"{where} is the number {mine}, and {values[1]} at other sizes: how it is computed was not recorded", call.line)
 

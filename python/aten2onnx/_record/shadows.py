@@ -246,6 +246,24 @@ def _source(names: dict[str, Any]) -> str:
     return "".join(linecache.getlines(str(file)))
 
 
+def _hash(value: Any) -> int:
+    number = number_of(value)
+    return hash(number.value) if number is not None else int(_HASH(value))
+
+
+_HASH = torch.SymInt.__hash__
+
+
+@contextmanager
+def hashable() -> Iterator[None]:
+    """Lets models use sizes as keys, as functools.cache does."""
+    torch.SymInt.__hash__ = _hash  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        torch.SymInt.__hash__ = _HASH  # type: ignore[method-assign]
+
+
 class Functions(TorchFunctionMode):
     """Functions of PyTorch that would turn numbers or tensors into plain ones, or leave a call out where it changes nothing."""
 
@@ -306,9 +324,12 @@ def _cut(tensor: Any, parts: Any) -> tuple[Any, list[Any]]:
 
 
 def _is_cut(part: slice) -> bool:
-    return not (part.start in (None, 0) and not isinstance(part.start, _SYMBOLIC) and part.stop is None and part.step in (None, 1)) and all(
-        bound is None or isinstance(bound, (int, torch.SymInt)) for bound in (part.start, part.stop, part.step)
-    )
+    """Whether a slice takes less than everything in some run, and its bounds are numbers."""
+    bounds = (part.start, part.stop, part.step)
+    if not all(bound is None or isinstance(bound, (int, torch.SymInt)) for bound in bounds):
+        return False
+    is_symbolic = any(isinstance(bound, torch.SymInt) for bound in bounds)
+    return is_symbolic or not (part.start in (None, 0) and part.stop is None and part.step in (None, 1))
 
 
 def _axes_of(part: Any) -> int:
@@ -353,6 +374,12 @@ def _stacked(data: Any, device: Any) -> Any:
     return torch.scalar_tensor(data, dtype=dtype, device=device)
 
 
+def _new_tensor(tensor: Any, data: Any, *, dtype: Any = None, device: Any = None, **kwargs: Any) -> Any:
+    if not isinstance(tensor, Tracked) or kwargs:
+        return NotImplemented
+    return _tensor(data, dtype=tensor.dtype if dtype is None else dtype, device=tensor.device if device is None else device)
+
+
 def _tolist(tensor: Any) -> Any:
     if not isinstance(tensor, Tracked):
         return NotImplemented
@@ -386,6 +413,7 @@ _FUNCTIONS: dict[Any, Any] = {
     torch.Tensor.__setitem__: _setitem,
     torch.tensor: _tensor,
     torch.as_tensor: _tensor,
+    torch.Tensor.new_tensor: _new_tensor,
     torch.Tensor.tolist: _tolist,
     torch.Tensor.numpy: _numpy,
 }

@@ -64,20 +64,37 @@ pub fn program(
     guards: Guards,
     version: (i64, i64),
 ) -> Read<ExportedProgram<'static>> {
-    let py = exported.py();
-    let types = types::Types::new(py)?;
-    let module = exported.getattr("graph_module")?;
-    let graph = graph::Reader::new(py, &types).graph(&module)?;
-    let signature = signature::signature(&exported.getattr("graph_signature")?)?;
+    let types = types::Types::new(exported.py())?;
     let bounded = |(symbol, (min_val, max_val)): Range| (symbol.into(), RangeConstraint { min_val, max_val });
+    Ok(ExportedProgram {
+        range_constraints: Pairs(ranges.into_iter().map(bounded).collect()),
+        guards_code: Some(guards.0.into_iter().map(Text::from).collect()),
+        input_paths: guards.1.into_iter().map(Text::from).collect(),
+        ..read(exported, &types, version)?
+    })
+}
+
+/// Reads a program that was recorded while a model ran.
+pub fn recording(recorded: &Bound<'_, PyAny>, version: (i64, i64)) -> Read<ExportedProgram<'static>> {
+    read(recorded, &types::Types::of_recording(recorded.py())?, version)
+}
+
+fn read<'py>(
+    exported: &Bound<'py, PyAny>,
+    types: &types::Types<'py>,
+    version: (i64, i64),
+) -> Read<ExportedProgram<'static>> {
+    let py = exported.py();
+    let graph = graph::Reader::new(py, types).graph(&exported.getattr("graph_module")?)?;
+    let signature = signature::signature(&exported.getattr("graph_signature")?)?;
     let torch: String = py.import("torch")?.getattr("__version__")?.str()?.to_cow()?.into_owned();
     Ok(ExportedProgram {
         graph_module: GraphModule { graph, signature, module_call_graph: WholeCall::default() },
-        range_constraints: Pairs(ranges.into_iter().map(bounded).collect()),
+        range_constraints: Pairs(Vec::new()),
         schema_version: SchemaVersion { major: version.0, minor: version.1 },
         torch_version: Some(torch.into()),
-        guards_code: Some(guards.0.into_iter().map(Text::from).collect()),
-        input_paths: guards.1.into_iter().map(Text::from).collect(),
+        guards_code: None,
+        input_paths: Vec::new(),
     })
 }
 

@@ -88,9 +88,7 @@ impl<'t, 'py> Targets<'t, 'py> {
         if function.is(&types.getitem) {
             return Ok(Kind::Getitem);
         }
-        // Recordings have more functions of numbers than programs of torch.export.
-        let is_math = name.starts_with("math.") || matches!(name, "_operator.abs" | "_operator.xor");
-        if is_math || types.sym_ops.contains(function)? {
+        if types.sym_ops.contains(function)? {
             let parameters = types.signature.call1((function,))?.getattr("parameters")?;
             let names: Read<Vec<String>> = parameters.try_iter()?.map(|name| text(&name?)).collect();
             return Ok(Kind::Number(names?));

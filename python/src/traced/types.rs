@@ -22,12 +22,8 @@ pub struct Types<'py> {
     pub higher_order: Bound<'py, PyType>,
     pub list: Bound<'py, PyType>,
     pub optional: Bound<'py, PyType>,
-    /// Of sympy.
-    pub integer: Bound<'py, PyType>,
-    pub float: Bound<'py, PyType>,
-    pub boolean: [Bound<'py, PyAny>; 2],
-    /// Writes symbolic expressions as the serializer does.
-    pub expression: Bound<'py, PyAny>,
+    /// What tells symbolic numbers that are known from others; a recording has none.
+    pub numbers: Option<Numbers<'py>>,
     pub strided: Bound<'py, PyAny>,
     pub getitem: Bound<'py, PyAny>,
     /// Python's functions that compute symbolic numbers.
@@ -38,13 +34,52 @@ pub struct Types<'py> {
     pub signature: Bound<'py, PyAny>,
 }
 
+/// The numbers of sympy.
+pub struct Numbers<'py> {
+    pub integer: Bound<'py, PyType>,
+    pub float: Bound<'py, PyType>,
+    pub boolean: [Bound<'py, PyAny>; 2],
+    /// Writes symbolic expressions as the serializer does.
+    pub expression: Bound<'py, PyAny>,
+}
+
+impl<'py> Numbers<'py> {
+    fn new(py: Python<'py>) -> Read<Numbers<'py>> {
+        let sympy = py.import("sympy")?;
+        Ok(Numbers {
+            integer: class(&sympy, "Integer")?,
+            float: class(&sympy, "Float")?,
+            boolean: [sympy.getattr("true")?, sympy.getattr("false")?],
+            expression: py.import("aten2onnx._serialized")?.getattr("expressions")?.call0()?,
+        })
+    }
+}
+
 impl<'py> Types<'py> {
+    /// Those of programs of torch.export. They take seconds to import.
     pub fn new(py: Python<'py>) -> Read<Types<'py>> {
+        let serde = py.import("torch._export.serde.serialize")?;
+        let functions = serde.getattr("_SYM_OPS")?;
+        // PyTorch 2.6 has none.
+        let extensions = serde.getattr_opt("_serialization_registry")?.unwrap_or_else(|| PyDict::new(py).into_any());
+        Types::with(py, Some(Numbers::new(py)?), functions, extensions)
+    }
+
+    /// Those of recordings.
+    pub fn of_recording(py: Python<'py>) -> Read<Types<'py>> {
+        let functions = py.import("aten2onnx._record.graph")?.getattr("FUNCTIONS_OF_NUMBERS")?;
+        Types::with(py, None, functions, PyDict::new(py).into_any())
+    }
+
+    fn with(
+        py: Python<'py>,
+        numbers: Option<Numbers<'py>>,
+        sym_ops: Bound<'py, PyAny>,
+        extensions: Bound<'py, PyAny>,
+    ) -> Read<Types<'py>> {
         let torch = py.import("torch")?;
         let ops = py.import("torch._ops")?;
-        let sympy = py.import("sympy")?;
         let fx = py.import("torch.fx")?;
-        let serde = py.import("torch._export.serde.serialize")?;
         Ok(Types {
             node: class(&fx, "Node")?,
             graph_module: class(&fx, "GraphModule")?,
@@ -61,15 +96,11 @@ impl<'py> Types<'py> {
             higher_order: class(&ops, "HigherOrderOperator")?,
             list: class(&torch, "ListType")?,
             optional: class(&torch, "OptionalType")?,
-            integer: class(&sympy, "Integer")?,
-            float: class(&sympy, "Float")?,
-            boolean: [sympy.getattr("true")?, sympy.getattr("false")?],
-            expression: py.import("aten2onnx._serialized")?.getattr("expressions")?.call0()?,
+            numbers,
             strided: torch.getattr("strided")?,
             getitem: py.import("operator")?.getattr("getitem")?,
-            sym_ops: serde.getattr("_SYM_OPS")?,
-            // PyTorch 2.6 has none.
-            extensions: serde.getattr_opt("_serialization_registry")?.unwrap_or_else(|| PyDict::new(py).into_any()),
+            sym_ops,
+            extensions,
             signature: py.import("inspect")?.getattr("signature")?,
         })
     }

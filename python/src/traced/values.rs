@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple};
 use serde::de::IgnoredAny;
 
-use super::types::Types;
+use super::types::{Numbers, Types};
 use super::{Read, Stop, text};
 
 /// Describes values. The same symbolic number and the same expression are read once.
@@ -100,12 +100,10 @@ impl<'t, 'py> Values<'t, 'py> {
         }
         let expression = node.getattr(intern!(py, "expr"))?;
         // The numbers of a recording have a name.
-        if expression.is_instance_of::<PyString>() {
-            return Ok(expression);
-        }
-        let written = match expression.is_instance(&self.types.integer)? {
+        let Some(numbers) = &self.types.numbers else { return Ok(expression) };
+        let written = match expression.is_instance(&numbers.integer)? {
             true => py.None().into_bound(py),
-            false => self.types.expression.call1((&expression,))?,
+            false => numbers.expression.call1((&expression,))?,
         };
         self.texts.set_item(recorded.unwrap_or(expression), &written)?;
         Ok(written)
@@ -116,7 +114,8 @@ impl<'t, 'py> Values<'t, 'py> {
             return Ok(SymFloat::AsFloat(float(number)?));
         }
         let expression = expression(number)?;
-        if !expression.is_instance(&self.types.float)? {
+        let is_known = |numbers: &Numbers<'_>| expression.is_instance(&numbers.float);
+        if !self.types.numbers.as_ref().map_or(Ok(false), is_known)? {
             return Ok(SymFloat::AsExpr(IgnoredAny));
         }
         Ok(SymFloat::AsFloat(float(&number.py().get_type::<PyFloat>().call1((number,))?)?))
@@ -127,7 +126,7 @@ impl<'t, 'py> Values<'t, 'py> {
             return Ok(SymBool::AsBool(flag.is_true()));
         }
         let expression = expression(flag)?;
-        let [yes, no] = &self.types.boolean;
+        let Some(Numbers { boolean: [yes, no], .. }) = &self.types.numbers else { return Ok(SymBool::AsExpr(IgnoredAny)) };
         Ok(match () {
             () if expression.is(yes) => SymBool::AsBool(true),
             () if expression.is(no) => SymBool::AsBool(false),

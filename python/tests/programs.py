@@ -1,0 +1,241 @@
+"""Random modules with arithmetic in Python on sizes: slices, loops, branches, writes, views, lists and casts, as people write them.
+
+`source(seed)` is the code of a module `Model` whose `forward` takes `x` [n, m] and `y` [n]. `verdict(seed)` exports it and holds the file against PyTorch at other
+sizes.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+#: The sizes n and m of the example, and those that the file is tried at.
+EXAMPLE = (6, 4)
+OTHERS = [(2, 2), (3, 5), (4, 4), (5, 3), (7, 7), (8, 16), (9, 6), (10, 3), (12, 8), (13, 5), (16, 4), (25, 9)]
+
+_HEAD = """import math
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.bias = nn.Parameter(torch.linspace(-1, 1, 3))
+        self.register_buffer("table", torch.arange(50.0))
+
+    def forward(self, x, y):
+        n, m = x.shape
+"""
+
+
+class _Writer:
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.lines: list[str] = []
+        self.numbers = ["n", "m"]
+        self.count = 0
+
+    def add(self, line: str, depth: int = 2) -> None:
+        self.lines.append("    " * depth + line)
+
+    def new(self, stem: str) -> str:
+        self.count += 1
+        return f"{stem}{self.count}"
+
+    def positive(self) -> str:
+        """An integer of at least 1, from sizes."""
+        a = self.random.choice(self.numbers)
+        b = self.random.choice(self.numbers)
+        k = self.random.randint(2, 5)
+        return self.random.choice([
+            a,
+            f"{a} + {k}",
+            f"{a} // {k} + 1",
+            f"int({a} / {k}) + 1",
+            f"math.ceil({a} / {k})",
+            f"int(np.ceil({a} / {k}))",
+            f"math.floor(math.sqrt({a}))",
+            f"int({a} ** 0.5)",
+            f"min({a}, {b})",
+            f"max({a}, {k})",
+            f"{a} % {k} + 1",
+            f"(-{a}) % {k} + 1",
+            f"abs({a} - {b}) + 1",
+            f"len(y) + {k}",
+            f"x.size(0) + x.shape[-1]",
+            f"y.numel()",
+            f"{a} * {k} - {a}",
+            f"int({a} * 0.5) + 1",
+            f"round({a} / 2) + 1",
+            f"({a} + {k} - 1) // {k}",
+            f"int(math.log2({a})) + 1",
+        ])
+
+    def condition(self) -> str:
+        a = self.random.choice(self.numbers)
+        b = self.random.choice(self.numbers)
+        k = self.random.randint(1, 9)
+        return self.random.choice([f"{a} > {k}", f"{a} % 2 == 0", f"{a} < {b}", f"{a} >= 1", f"{a} == {b}", f"x.dim() == 2", f"{a} * 2 > {a}", f"y.sum() > 0", f"{a} and {b} > 3", f"int({a} / 2) > 2"])
+
+    def tensor(self) -> str:
+        """A new value of `x`, of two dimensions with at least one element each."""
+        k = self.random.choice(self.numbers)
+        c = self.random.randint(1, 3)
+        return self.random.choice([
+            f"x * {k}",
+            f"x + {k} / {c}",
+            f"x[:max(1, min({k}, x.shape[0]))]",
+            f"x[:, :max(1, min({k}, x.shape[1]))]",
+            f"x[-min({k}, x.shape[0]):]",
+            f"torch.cat([x, x.new_zeros({k}, x.shape[1])])",
+            f"torch.cat([x, x.new_full((x.shape[0], {c}), float({k}))], 1)",
+            f"F.pad(x, (0, {k}, {c}, 0))",
+            f"x + torch.arange(x.shape[1])",
+            f"x + torch.arange(x.shape[0], dtype=torch.float32)[:, None] / {k}",
+            f"x.reshape(-1, 1) * torch.ones(1, {k})",
+            f"x.repeat({c}, 1)",
+            f"x.t()",
+            f"x.transpose(0, 1).contiguous().view(x.shape[1], x.shape[0])",
+            f"x.sum(0, keepdim=True).expand({k}, -1)",
+            f"torch.linspace(0, 1, steps={k})[:, None] + x[:1]",
+            f"x - x.mean(dim={self.random.randint(0, 1)}, keepdim=True)",
+            f"torch.stack([x[i % x.shape[0]] * i for i in range({c + 1})])",
+            f"x.flip({self.random.randint(0, 1)})",
+            f"torch.tril(x) if {c} > 1 else x",
+            f"x.double().mul(0.5).float() + {k}",
+            f"x.long().float() / {k}",
+            f"x.roll({k}, 0)",
+            f"(x > 0).float() * {k}",
+            f"x * self.table[:x.shape[1]] if x.shape[1] < 50 else x",
+            f"x.unfold(0, {c}, 1).sum(-1) if x.shape[0] >= {c} else x",
+            f"torch.cumsum(x, 0) / x.shape[0] ** 0.5",
+            f"F.softmax(x / math.sqrt(x.shape[1]), -1)",
+            f"x @ torch.ones(x.shape[1], {k})",
+            f"torch.full((x.shape[0], {k}), 0.5) + x[:, :1]",
+            f"x[torch.arange({k}) % x.shape[0]]",
+            f"torch.nn.functional.interpolate(x[None, None], size=({k}, {c}))[0, 0]",
+            f"torch.cat(torch.split(x, max(1, x.shape[0] // 2)), 0)",
+            f"torch.tensor([float({k}), 1.0])[None] * x[:, :1]",
+            f"x.new_tensor([{k}])[None] + x",
+        ])
+
+    def statement(self) -> None:
+        kind = self.random.random()
+        if kind < 0.35:
+            name = self.new("k")
+            self.add(f"{name} = {self.positive()}")
+            self.numbers.append(name)
+        elif kind < 0.75:
+            self.add(f"x = {self.tensor()}")
+        elif kind < 0.83:
+            self.add("x = x.clone()")
+            k = self.random.choice(self.numbers)
+            self.add(self.random.choice([f"x[:{k}] = 0.5", f"x[{k}:] += 1", f"x[:, ::2] *= 2", f"x[0] = x[-1] + {k}", f"x[x > {self.random.randint(0, 2)}] = 0.25", f"x.view(-1)[:{k}].add_(1)", f"x.t()[0].mul_({k})"]))
+        elif kind < 0.9:
+            self.add(f"if {self.condition()}:")
+            self.add(f"x = {self.tensor()}", 3)
+            if self.random.random() < 0.5:
+                self.add("else:")
+                self.add(f"x = {self.tensor()}", 3)
+        elif kind < 0.95:
+            k = self.random.choice(self.numbers)
+            self.add("parts = []")
+            self.add(f"for i in range({self.random.choice(['3', f'min({k}, 3)', k])}):")
+            self.add("parts.append(x * (i + 1))", 3)
+            self.add("x = torch.cat(parts) if parts else x")
+        else:
+            self.add(f"assert x.shape[0] >= 1, 'empty'")
+
+
+def source(seed: int) -> str:
+    """The code of a module."""
+    writer = _Writer(seed)
+    for _ in range(writer.random.randint(2, 7)):
+        writer.statement()
+    writer.add(writer.random.choice(["return x", f"return x, y * {writer.random.choice(writer.numbers)}", "return x.sum(0), x.shape[0] * y", "return {'x': x, 'y': y[:x.shape[0]]}"]))
+    return _HEAD + "\n".join(writer.lines) + "\n"
+
+
+def module(code: str, folder: Path, name: str) -> Any:
+    """The module that some code defines, in a file, so that its lines are known."""
+    path = folder / f"{name}.py"
+    path.write_text(code)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded.Model().eval()
+
+
+def verdict(seed: int, **options: Any) -> tuple[str, str]:
+    """Exports a random module: "right", "refused" with the message, "wrong" with what differs, or "invalid" if PyTorch does not run it at the example."""
+    import aten2onnx
+    import torch
+
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = module(source(seed), Path(folder), f"program_{seed}")
+        torch.manual_seed(seed)
+        try:
+            model(*_inputs(*EXAMPLE))
+        except Exception as error:
+            return "invalid", str(error)
+        try:
+            program = aten2onnx.export(model, _inputs(*EXAMPLE), dynamic_shapes={"x": {0: "n", 1: "m"}, "y": {0: "n"}}, **options)
+        except aten2onnx.Error as error:
+            return "refused", str(error)
+        bad = _difference(program, model)
+        if bad and program.report.conditions:
+            return "conditional", f"{bad}; {program.report.conditions}"
+        return ("wrong", bad) if bad else ("right", "")
+
+
+def _inputs(n: int, m: int) -> tuple[Any, Any]:
+    import torch
+
+    return torch.randn(n, m), torch.randn(n)
+
+
+def _difference(program: Any, model: Any) -> str | None:
+    """What the file gives that PyTorch does not; None if both agree wherever PyTorch runs."""
+    import torch
+    from torch.utils import _pytree as pytree
+
+    for sizes in (EXAMPLE, *OTHERS):
+        inputs = _inputs(*sizes)
+        for sign in (1, -1):
+            given = tuple(value.abs() * sign if sign < 0 else value for value in inputs)
+            try:
+                wanted = pytree.tree_leaves(model(*(value.clone() for value in given)))
+            except Exception:
+                continue
+            try:
+                found = program(*given)
+            except Exception as error:
+                return f"at {sizes}: {str(error).splitlines()[0]}"
+            for got, want in zip(found, wanted):
+                want = torch.as_tensor(want)
+                if got.shape != want.shape or got.dtype != want.dtype or not torch.allclose(got.double(), want.double(), 1e-4, 1e-4, True):
+                    return f"at {sizes}: found {got.dtype}{list(got.shape)}, expected {want.dtype}{list(want.shape)}"
+    return None
+
+
+if __name__ == "__main__":
+    import collections
+    import sys
+
+    first, last = int(sys.argv[1]), int(sys.argv[2])
+    counts: collections.Counter[str] = collections.Counter()
+    for number in range(first, last):
+        found, text = verdict(number)
+        counts[found] += 1
+        if found in ("wrong", "conditional") or "-v" in sys.argv:
+            print(number, found, text, flush=True)
+    print(dict(counts))
