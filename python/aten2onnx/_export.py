@@ -7,6 +7,7 @@ import logging
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -140,7 +141,7 @@ def export(
         Error: The base class of these and all other errors.
     """
     _others.check(others)
-    way = _way(capture, strict)
+    way = "export" if dump_exported_program and capture == "auto" else _way(capture, strict)
     _others.check_choice("branches", branches, ("refuse", "example"))
     options = {
         "output": {
@@ -287,20 +288,20 @@ def _call_of(
 
 def prepare_call(
     model: Any, args: Any, kwargs: Any, dynamic_shapes: Any, dynamic_axes: Any, input_names: Any, output_names: Any
-) -> tuple[Any, tuple[Any, ...], dict[str, Any], Any] | None:
-    """The module and the arguments of a call for the recorder; None if it does not take them."""
+) -> tuple[Any, Call | None, tuple[Any, ...], dict[str, Any], Any] | None:
+    """The module, how its arguments are taken apart, and the arguments of a call for the recorder; None if it does not take them."""
     import torch
 
     if not isinstance(model, torch.nn.Module) or isinstance(model, (torch.jit.ScriptModule, torch.export.ExportedProgram)):
         return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch.export's way warns of the same
-        model, args, kwargs, dynamic_shapes, what = _call_of(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names)
-    if _calls.is_needed(model, args, kwargs) or _calls.is_auto(dynamic_shapes):
+    model, args, kwargs, dynamic_shapes, what = _call_of(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names)
+    if _calls.is_auto(dynamic_shapes) or model.training:
         return None
-    if model.training:
-        return None
-    return model, args, kwargs, _axes.checked(_shapes.named_arguments(model, args, kwargs), dynamic_shapes, what)
+    if not _calls.is_needed(model, args, kwargs):
+        return model, None, args, kwargs, _axes.checked(_shapes.named_arguments(model, args, kwargs), dynamic_shapes, what)
+    call = Call(model, args, kwargs, dynamic_shapes)
+    _axes.checked(call.kwargs, call.dynamic_shapes)
+    return model, call, (), call.kwargs, call.dynamic_shapes
 
 
 def _called(model: Any, name: str, call: Call, wanted: Any, strict: bool | None, adopt_fixes: bool) -> Captured:
@@ -403,7 +404,11 @@ def _record(model: Any, arguments: tuple[Any, ...], rules: Rules, options: dict[
             prepared = prepare_call(model, *arguments[:6])
             if prepared is None or (elsewhere is not None and (elsewhere.paths or elsewhere.tensors)):
                 raise _recorded.NotRecorded("these arguments are not recorded yet")
-            found = _recorded.capture(*prepared[:1], name, *prepared[1:], rules, options["output"]["opset"], branches)
+            model, call, *given = prepared
+            with nullcontext() if call is None else call.traced():
+                found = _recorded.capture(model, name, *given, rules, options["output"]["opset"], branches)
+        if call is not None:
+            options = {**options, "input_names": options["input_names"] or call.input_names, "output_names": options["output_names"] or call.output_names}
         shown.step("translating")
         report._page = lambda extras: found.live.native.page(rules, json.dumps(options), extras)
         with report.timed("translate"):
@@ -417,7 +422,7 @@ def _record(model: Any, arguments: tuple[Any, ...], rules: Rules, options: dict[
     report.notes += found.notes
     report.decomposed = found.decomposed
     report.of_model(native)
-    return ONNXProgram(native, report, found.live, None)
+    return ONNXProgram(native, report, found.live, call)
 
 
 def _explained(error: Error, live: LiveProgram, rules: Rules, opset: int) -> Error:

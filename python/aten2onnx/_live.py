@@ -23,6 +23,9 @@ class LiveProgram:
     Weights are read when the model is written, so in-place changes until then change the model.
     """
 
+    #: Whether the program was recorded, and not captured by torch.export.
+    is_recorded = False
+
     def __init__(self, exported: Any, name: str, elsewhere: Elsewhere | None = None) -> None:
         self.exported = _plain(exported)
         self.elsewhere = elsewhere or Elsewhere()

@@ -19,7 +19,7 @@ from ._errors import CaptureError
 
 _log = logging.getLogger(__name__)
 
-_HELP = (
+HELP = (
     "pass an example in which the dimension is larger than 1, if the model does not treat 1 as special; "
     "or leave the dimension out of `dynamic_shapes`: the file then takes this size only"
 )
@@ -38,10 +38,10 @@ def capture(
         if not frozen:
             _check(exported, args, kwargs)
             return exported, notes
-        error = CaptureError(f"torch.export makes the dynamic dimension {_listed(frozen)} constant, because its size is 1 in the example", help=_HELP)
+        error = CaptureError(f"torch.export makes the dynamic dimension {_listed(frozen)} constant, because its size is 1 in the example", help=HELP)
     except CaptureError as first:
         frozen, error = small, first
-        error.help = f"the dynamic dimension {_listed(small)} has the size 1 in the example: {_HELP}"
+        error.help = f"the dynamic dimension {_listed(small)} has the size 1 in the example: {HELP}"
     if not any(wanted for _, _, wanted in small):
         if frozen is small:
             raise error
@@ -204,7 +204,7 @@ def _check(exported: Any, args: Any, kwargs: Any) -> None:
     raise CaptureError(
         f"the program that torch.export captured is not right at the example: `{node.name}` gives {real} there, and not {recorded}, because a dynamic dimension has the size 1",
         place=[line] if line else [],
-        help=_HELP,
+        help=HELP,
         source_line=line,
     )
 

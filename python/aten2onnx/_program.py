@@ -19,7 +19,7 @@ class ONNXProgram:
 
     Attributes:
         report: The report of the export.
-        exported_program: The ExportedProgram that was translated; None for a `.pt2` file.
+        exported_program: The ExportedProgram that was translated; None for a `.pt2` file, and for a module that was recorded.
     """
 
     def __init__(self, model: Any, report: Report, live: Any = None, call: Any = None) -> None:
@@ -33,8 +33,8 @@ class ONNXProgram:
 
     @property
     def exported_program(self) -> Any:
-        """The ExportedProgram that was translated; None for a `.pt2` file."""
-        return self._live.exported if self._live is not None else None
+        """The ExportedProgram that was translated; None for a `.pt2` file, and for a module that was recorded."""
+        return None if self._live is None or self._live.is_recorded else self._live.exported
 
     @property
     def model_bytes(self) -> bytes:

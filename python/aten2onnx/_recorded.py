@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
+from ._calls import outputs
 from ._errors import CaptureError, Error, InputError
 from ._live import LiveProgram
 from ._native import Program, Rules
+from ._ones import HELP
 from ._weights import Elsewhere
 
 _log = logging.getLogger(__name__)
@@ -23,12 +25,17 @@ _WAYS = (
 )
 
 
+_ONES = f"a dynamic dimension has the size 1 in the example: {HELP}"
+
+
 class NotRecorded(Exception):
     """The recorder cannot follow a model; another way of capture may."""
 
 
 class RecordedProgram(LiveProgram):
     """A recorded program and the tensors whose memory it reads."""
+
+    is_recorded = True
 
     def __init__(self, recorded: Any, name: str, rules: Rules) -> None:
         self.exported = recorded
@@ -78,20 +85,28 @@ def capture(
     from ._record import capture as recording
     from ._record.same import Parted
 
+    _check_tensors(model)
     known = tuple(rules.names())
     done: list[str] = []
     for _ in range(ROUNDS):
         try:
-            recorded, arguments, runs = recording.capture(model, args, kwargs, dynamic_shapes, known, done)
+            recorded, arguments, runs = recording.capture(model, args, kwargs, dynamic_shapes, known, done, branches == "example")
         except Parted as parted:
             raise _parted(parted) from parted
+        except CaptureError:
+            raise
         except Exception as error:  # PyTorch passes on whatever the model raises.
             _log.debug("not recorded: %s", error, exc_info=True)
             raise NotRecorded(_reason(error)) from error
         lacking = [operator for operator in _operators(recorded) if operator not in known]
         live = None
+        recorded.example_inputs = (args, kwargs)
+        recorded.call_spec = SimpleNamespace(in_spec=arguments.tree)
+        has_ones = any(size <= 1 for size in arguments.sizes.values())
+        if has_ones:
+            _add_example(recorded, model, arguments, args, kwargs)
         if not lacking:
-            live = _live(recorded, name, rules)
+            live = _live(recorded, name, rules, has_ones)
             lacking = [blocker["operator"] for blocker in live.native.blockers(rules, opset)]
         new = [operator for operator in lacking if operator not in done and _is_replaced(operator)]
         if not new:
@@ -99,17 +114,73 @@ def capture(
         done += new
     if live is None:
         raise NotRecorded(f"there is no rule for {', '.join(f'`{operator}`' for operator in lacking)}")
-    recorded.example_inputs = (args, kwargs)
-    recorded.call_spec = SimpleNamespace(in_spec=arguments.tree)
     recorded.module, recorded.runs = model, runs
-    notes = _take_branches(live, recorded, branches)
+    try:
+        notes = _take_branches(live, recorded, branches)
+    except CaptureError as error:
+        if has_ones:
+            error.help = _ONES
+        raise
     return Captured(live, notes, done)
 
 
-def _live(recorded: Any, name: str, rules: Rules) -> RecordedProgram:
+def _add_example(recorded: Any, model: Any, arguments: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Adds a run of the program at the example, which was recorded at larger sizes than 1. The native library holds its sizes against them.
+
+    Raises:
+        CaptureError: The program gives other results than the model.
+    """
+    import copy
+
+    import torch
+
+    from ._runtime import user_inputs
+    from ._verify import is_random, results
+
+    sizes: dict[str, list[int]] = {}
+    with torch.no_grad():
+        wanted = list(outputs(model(*copy.deepcopy(args), **copy.deepcopy(kwargs))).values())
+        try:
+            found, _ = results(recorded, user_inputs(recorded, args, kwargs), lambda node, value: sizes.update({node.name: list(value.shape)}))
+        except Exception as error:  # PyTorch passes on whatever an operator raises.
+            raise CaptureError(f"the model was recorded with larger sizes in place of 1, and does not run at the example: {_reason(error)}", help=_ONES) from error
+    recorded.observed.append((dict(arguments.sizes), sizes))
+    random = is_random(recorded)
+    for number, (want, got) in enumerate(zip(wanted, found)):
+        want, got = torch.as_tensor(want), torch.as_tensor(got)
+        if want.shape != got.shape or want.dtype != got.dtype or not (random or _is_close(want, got)):
+            raise CaptureError(
+                f"the model was recorded with larger sizes in place of 1, and output {number} is {got.dtype}{list(got.shape)} at the example, where the model gives "
+                f"{want.dtype}{list(want.shape)}",
+                help=_ONES,
+            )
+
+
+def _is_close(one: Any, other: Any) -> bool:
+    import torch
+
+    wide = torch.complex128 if one.is_complex() else torch.float64
+    return torch.allclose(one.to(wide), other.to(wide), 1e-3, 1e-5, True)
+
+
+def _check_tensors(model: Any) -> None:
+    """Tensors of other classes are taken apart by torch.export."""
+    import torch
+
+    plain = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
+    for name, tensor in (*model.named_parameters(), *model.named_buffers()):
+        if type(tensor) not in plain and not isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin):
+            raise NotRecorded(f"`{name}` is a tensor of the class {type(tensor).__name__}")
+        if tensor.is_meta:
+            raise NotRecorded(f"`{name}` has no data")
+
+
+def _live(recorded: Any, name: str, rules: Rules, has_ones: bool) -> RecordedProgram:
     try:
         return RecordedProgram(recorded, name, rules)
-    except (Error, NotImplementedError) as error:
+    except (Error, NotImplementedError, RuntimeError) as error:
+        if has_ones and "in a run that had" in str(error) or "in one run and" in str(error):
+            raise CaptureError(f"the model treats a size of 1 in another way: {error}", help=_ONES) from error
         if isinstance(error, InputError):
             raise
         raise NotRecorded(str(error)) from error
@@ -153,13 +224,12 @@ def _take_branches(live: RecordedProgram, recorded: Any, choice: str) -> list[st
 
     conditions = [branch.condition if branch.answer else f"not {branch.condition}" for branch in recorded.branches]
     told = live.native.open_conditions(conditions) if conditions else []
-    empty = live.native.open_conditions(conditions, True) if conditions else []
+    empty = live.native.without_empty(conditions) if conditions else []
     kept: list[str] = []
     notes: list[str] = []
-    for branch, condition, text, at_zero in zip(recorded.branches, conditions, told, empty):
+    for branch, condition, text, positive in zip(recorded.branches, conditions, told, empty):
         if text is None and not branch.from_data:
-            if at_zero is not None and branch.by_model:
-                notes.append(f"The file is right only where {at_zero}: `{branch.line.text}` ({branch.line}) goes the other way for dimensions of size 0.")
+            notes += _empty_note(branch, positive)
             continue
         stops = branch.line is not None and only_stops(branch.line.file, branch.line.number, branch.answer)
         if branch.from_data:
@@ -174,6 +244,14 @@ def _take_branches(live: RecordedProgram, recorded: Any, choice: str) -> list[st
     if kept:
         live.native = live.native.under_conditions(kept)
     return notes
+
+
+def _empty_note(branch: Any, positive: list[str]) -> list[str]:
+    """A note on a branch that goes the other way for dimensions of size 0, which no file is made for unless they are declared so."""
+    if not positive or not branch.by_model or branch.line is None:
+        return []
+    where = " and ".join(f"{symbol} >= 1" for symbol in positive)
+    return [f"The file is right only where {where}: `{branch.line.text}` ({branch.line}) goes another way at 0."]
 
 
 def _data_branch(branch: Any, stops: bool, choice: str) -> list[str]:

@@ -44,7 +44,7 @@ def tolerance(dtype: str) -> Tolerance:
 def verify(program: Any, args: Any, kwargs: Mapping[str, Any] | None, *, rtol: float | None = None, atol: float | None = None) -> None:
     """Compares a program with PyTorch; see `ONNXProgram.verify`."""
     runtime = require("onnxruntime", "verifying a model")
-    exported = program.exported_program
+    exported = None if program._live is None else program._live.exported
     if exported is None:
         raise UnsupportedError(
             "a model that was exported from a `.pt2` file cannot be compared with PyTorch",
@@ -235,7 +235,7 @@ def _first_difference(program: Any, leaves: list[Any]) -> tuple[Any, dict[str, A
             if not row["ok"] and "problem" not in row:
                 found.append((node, row))
 
-    expected_outputs(program.exported_program, leaves, see)
+    expected_outputs(program._live.exported, leaves, see)
     return found[0] if found else None
 
 
@@ -243,7 +243,7 @@ def _inner_values(program: Any, leaves: list[Any]) -> dict[str, Any]:
     """Returns the values of the ONNX model that have the name of a node of the PyTorch graph."""
     onnx = require("onnx", "finding the first different node")
     runtime = require("onnxruntime", "verifying a model")
-    nodes = {node.name for node in program.exported_program.graph.nodes}
+    nodes = {node.name for node in program._live.exported.graph.nodes}
     with TemporaryDirectory(prefix="aten2onnx-") as folder:
         path = os.path.join(folder, "model.onnx")
         program._model.save(path, "auto", None)
@@ -255,8 +255,8 @@ def _inner_values(program: Any, leaves: list[Any]) -> dict[str, Any]:
         options.log_severity_level = 3
         session = runtime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         names = [value.name for value in session.get_inputs()]
-        specs = _runtime.input_specs(program.exported_program)
+        specs = _runtime.input_specs(program._live.exported)
         values = [leaf for leaf, spec in zip(leaves, specs) if not hasattr(spec.arg, "value")]
-        values += _runtime.state(program.exported_program, names[len(values) :])
+        values += _runtime.state(program._live.exported, names[len(values) :])
         outputs = _runtime.run(session, dict(zip(names, values)), as_torch=True)
         return dict(zip([value.name for value in session.get_outputs()], outputs))

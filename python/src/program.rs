@@ -144,21 +144,19 @@ impl Program {
     }
 
     /// For each condition, in the names of the program's numbers: what of it does not follow from the shapes and bounds, in the names of
-    /// dimensions; None if it follows. With `empty`, dimensions may be 0.
-    #[pyo3(signature = (conditions, empty=false))]
-    fn open_conditions(
-        &self,
-        py: Python<'_>,
-        conditions: Vec<String>,
-        empty: bool,
-    ) -> PyResult<Vec<Option<String>>> {
+    /// dimensions; None if it follows.
+    fn open_conditions(&self, py: Python<'_>, conditions: Vec<String>) -> PyResult<Vec<Option<String>>> {
         work::run(py, None, |_| {
             let guards = pt2::named_guards(conditions, &self.program);
-            let mut program = self.program.clone();
-            for (low, _) in program.ranges.values_mut().filter(|(low, _)| empty && *low == Some(1)) {
-                *low = Some(0);
-            }
-            Ok(guards.iter().map(|guard| told_condition(&program, guard)).collect())
+            Ok(guards.iter().map(|guard| told_condition(&self.program, guard)).collect())
+        })
+    }
+
+    /// For each condition the dimensions that must not be 0, in the example with 0 in their place, though nothing else is known to forbid it.
+    fn without_empty(&self, py: Python<'_>, conditions: Vec<String>) -> PyResult<Vec<Vec<String>>> {
+        work::run(py, None, |_| {
+            let guards = pt2::named_guards(conditions, &self.program);
+            Ok(guards.iter().map(|guard| self.decided_by_zero(guard)).collect())
         })
     }
 
@@ -225,6 +223,20 @@ impl Program {
     #[getter]
     fn torch_version(&self) -> Option<&str> {
         self.program.torch_version.as_deref()
+    }
+}
+
+impl Program {
+    /// The symbols for which a guard does not hold where they are 0.
+    fn decided_by_zero(&self, guard: &program::Guard) -> Vec<String> {
+        let program::Guard::Sizes(condition) = guard else { return Vec::new() };
+        let fails_at_zero = |symbol: &String| {
+            let is_least = self.program.ranges.get(symbol).is_some_and(|(low, _)| *low == Some(1));
+            let mut sizes = self.program.hints.clone();
+            sizes.insert(symbol.clone(), 0);
+            is_least && condition.eval(&sizes) == Some(0)
+        };
+        condition.symbols().into_iter().filter(fails_at_zero).collect()
     }
 }
 

@@ -128,7 +128,7 @@ CONDITIONS = ["n <= 7", "(h*m) % 4 == 0", "h > w"]
 
 def test_conditions_on_sizes_are_told_everywhere(tmp_path) -> None:
     with pytest.warns(UserWarning, match=r"right only where `n <= 7`; `\(h\*m\) % 4 == 0`; `h > w`"):
-        program = aten2onnx.export(Branch().eval(), BRANCH, dynamic_shapes=SHAPES)
+        program = aten2onnx.export(Branch().eval(), BRANCH, dynamic_shapes=SHAPES, branches="example")
     assert program.report.conditions == CONDITIONS
     assert "`h > w`" in program.report.notes[0] and "- `n <= 7`" in program.report.markdown()
     proto = program.model_proto
@@ -139,7 +139,7 @@ def test_conditions_on_sizes_are_told_everywhere(tmp_path) -> None:
     assert len(inspected.conditions) == 3 and "Right only where" in str(inspected)
     program.save(tmp_path / "branch.onnx")
     with pytest.raises(aten2onnx.Error, match="not right for all sizes of") as caught:
-        aten2onnx.export(Branch().eval(), BRANCH, dynamic_shapes=SHAPES, strict_shapes=True)
+        aten2onnx.export(Branch().eval(), BRANCH, dynamic_shapes=SHAPES, strict_shapes=True, branches="example")
     assert "h > w" in str(caught.value) and "strict_shapes" in str(caught.value)
 
 
@@ -226,5 +226,5 @@ def test_a_size_of_1_that_is_special_is_an_error(function, sizes) -> None:
     # The ways out.
     larger = (torch.randn(2, 3), args[1])
     for example, shapes in ((larger, {"x": {0: "a"}, "y": {0: "a"}}), (args, {"x": None, "y": None})):
-        program = aten2onnx.export(Example(function).eval(), example, dynamic_shapes=shapes)
+        program = aten2onnx.export(Example(function).eval(), example, dynamic_shapes=shapes, branches="example")
         torch.testing.assert_close(program(*example)[0], function(program, *example))

@@ -169,8 +169,10 @@ def test_a_random_generator_with_a_dynamic_size_says_what_to_do() -> None:
             return x + torch.randn((x.shape[0], 3), generator=None, dtype=x.dtype, device=x.device)
 
     with pytest.raises(aten2onnx.CaptureError, match="concrete integers") as caught:
-        aten2onnx.export(Draws().eval(), (torch.zeros(4, 3),), dynamic_shapes={"x": {0: "rows"}})
+        aten2onnx.export(Draws().eval(), (torch.zeros(4, 3),), dynamic_shapes={"x": {0: "rows"}}, capture="export")
     assert "pass its result as an input" in caught.value.help
+    program = aten2onnx.export(Draws().eval(), (torch.zeros(4, 3),), dynamic_shapes={"x": {0: "rows"}})
+    assert program(torch.zeros(7, 3))[0].shape == (7, 3)
 
 
 def test_the_line_is_that_of_the_model_and_not_of_a_patch() -> None:
@@ -194,6 +196,10 @@ def test_data_dependent_control_flow_says_what_to_do() -> None:
 
     with pytest.raises(aten2onnx.CaptureError) as caught:
         aten2onnx.export(Branches().eval(), (torch.ones(4),))
+    assert "depends on the elements of a tensor: `return x + 1 if x.sum() > 0 else x - 1`" in caught.value.message
+    assert "torch.cond" in caught.value.help and "test_trouble.py" in caught.value.source_line
+    with pytest.raises(aten2onnx.CaptureError) as caught:
+        aten2onnx.export(Branches().eval(), (torch.ones(4),), capture="export")
     assert "Could not guard on data-dependent expression" in caught.value.message
     assert "torch.cond" in caught.value.help and "TORCH" not in str(caught.value)
     assert "test_trouble.py" in caught.value.source_line

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -15,8 +16,8 @@ from .. import _shapes
 from .graph import Recorded, is_from_data, program_of
 from .keep import composites
 from .recorder import Unrecorded
-from .runs import Arguments, Axis, Run, first_sizes, other_sizes, recorded
-from .same import Parted, united
+from .runs import Arguments, Axis, Run, first_sizes, recorded, sizes_apart, sizes_together
+from .same import Parted, takes_other_side, united
 
 _log = logging.getLogger(__name__)
 
@@ -31,6 +32,7 @@ def capture(
     dynamic_shapes: Any,
     rules: tuple[str, ...],
     decomposed: Iterable[str] = (),
+    keep_side: bool = False,
 ) -> tuple[Recorded, Arguments, list[Run]]:
     """Returns the program of a model, its arguments, and the runs that it was recorded in.
 
@@ -41,6 +43,7 @@ def capture(
         dynamic_shapes: The dynamic dimensions, checked.
         rules: The operators that have a rule. Those among them that PyTorch would take apart stay whole.
         decomposed: Operators that PyTorch replaces by others.
+        keep_side: Whether branches keep the side of the example. Otherwise the runs must take the same.
 
     Raises:
         Unrecorded: The recorder cannot follow the model.
@@ -52,7 +55,7 @@ def capture(
     replace = _replacements(decomposed)
     first = recorded(model, arguments, first_sizes(arguments), kept, replace)
     _check_exits(first)
-    others = _other_runs(model, arguments, first, kept, replace) if arguments.sizes else []
+    others = _other_runs(model, arguments, first, kept, replace, keep_side) if arguments.sizes else []
     united(first, others)
     return program_of(model, arguments, [first, *others]), arguments, [first, *others]
 
@@ -76,24 +79,63 @@ def _check_exits(run: Run) -> None:
             raise Unrecorded("the model makes a plain number of an element of a tensor", question.line)
 
 
-def _other_runs(model: torch.nn.Module, arguments: Arguments, first: Run, kept: list[Any], replace: Any) -> list[Run]:
-    runs: list[Run] = []
+def _other_runs(model: torch.nn.Module, arguments: Arguments, first: Run, kept: list[Any], replace: Any, keep_side: bool) -> list[Run]:
+    """Runs at other sizes. If the side of the example is kept, those that take it."""
     failure: Exception | None = None
     tried = [first.sizes]
-    for sizes in other_sizes(arguments):
-        if sizes in tried or len(runs) == _OTHERS:
-            continue
-        tried.append(sizes)
-        try:
-            runs.append(recorded(model, arguments, sizes, kept, replace))
-        except Unrecorded:
-            raise
-        except Exception as error:  # whatever the model raises at sizes that it does not take
-            _log.debug("the model does not run at %s: %s", sizes, error)
-            failure = failure or error
+
+    def some(proposals: Iterable[dict[str, int]]) -> list[Run]:
+        nonlocal failure
+        runs: list[Run] = []
+        for sizes in proposals:
+            if sizes in tried or len(runs) == _OTHERS:
+                continue
+            tried.append(sizes)
+            try:
+                run = recorded(model, arguments, sizes, kept, replace)
+            except Unrecorded:
+                raise
+            except Exception as error:  # whatever the model raises at sizes that it does not take
+                _log.debug("the model does not run at %s: %s", sizes, error)
+                failure = failure or error
+                continue
+            if not (keep_side and takes_other_side(first, run)):
+                runs.append(run)
+        return runs
+
+    runs = some(sizes_apart(arguments))
+    if not runs and _unite_equal(model, arguments, first, kept, replace):
+        return _other_runs(model, arguments, first, kept, replace, keep_side)
+    runs = runs or some(sizes_together(arguments))
     if not runs:
-        raise Unrecorded(f"the model runs at no other sizes: {str(failure).splitlines()[0] if failure else 'the dimensions have one size only'}") from failure
+        raise Unrecorded(f"the model runs at no other sizes: {str(failure).splitlines()[0] if failure else 'no other sizes take the same branches'}") from failure
     return runs
+
+
+def _unite_equal(model: torch.nn.Module, arguments: Arguments, first: Run, kept: list[Any], replace: Any) -> bool:
+    """Gives dimensions that the model takes only if they are equal one name, with a warning; whether there are any."""
+    united = False
+    symbols = list(arguments.sizes)
+    for index, one in enumerate(symbols):
+        for other in symbols[index + 1 :]:
+            if arguments.sizes.get(one) != arguments.sizes.get(other) or one not in arguments.sizes:
+                continue
+            both = {symbol: size * 2 if symbol in (one, other) else size for symbol, size in first.sizes.items()}
+            apart = {**first.sizes, one: first.sizes[one] * 2, other: first.sizes[other] * 3}
+            if _runs(model, arguments, both, kept, replace) and not _runs(model, arguments, apart, kept, replace):
+                warnings.warn(f"the dimensions `{one}` and `{other}` are always equal: both are named `{one}`", stacklevel=9)
+                arguments.rename(other, one)
+                first.sizes.pop(other, None)
+                united = True
+    return united
+
+
+def _runs(model: torch.nn.Module, arguments: Arguments, sizes: dict[str, int], kept: list[Any], replace: Any) -> bool:
+    try:
+        recorded(model, arguments, sizes, kept, replace)
+    except Exception:  # whatever the model raises at sizes that it does not take
+        return False
+    return True
 
 
 def _arguments(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], dynamic_shapes: Any) -> Arguments:

@@ -124,8 +124,7 @@ class _Builder:
         self.constants: dict[str, Any] = {}
         self.specs: list[InputSpec] = []
         self.numbers: dict[Any, Any] = {}
-        self.shared: dict[Any, Any] = {}
-        self.names: dict[int, dict[int, str]] = {}
+        self.names: set[str] = set()
         self.buffers = {name for name, _ in model.named_buffers(remove_duplicate=False)}
         self.tensors = {**dict(model.named_parameters(remove_duplicate=False)), **dict(model.named_buffers(remove_duplicate=False))}
         self.from_data: list[str] = []
@@ -159,7 +158,7 @@ class _Builder:
         needed = [False] * len(calls)
         for position in reversed(range(len(calls))):
             call = calls[position]
-            if _is_read(call.results, read) or call.function._schema.is_mutable:
+            if _is_read(call.results, read) or call.function._schema.is_mutable or not call.function._schema.returns:
                 needed[position] = True
                 _note(call.args, read)
                 _note(call.kwargs, read)
@@ -195,9 +194,17 @@ class _Builder:
         self.specs.append(InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(name=node.name), name))
 
     def _placeholder(self, name: str, value: Value) -> Any:
-        node = self.graph.placeholder(name)
+        node = self._named_placeholder(name)
         node.meta["val"] = _described(value)
         value.node = node
+        return node
+
+    def _named_placeholder(self, name: str) -> Any:
+        """A placeholder with just this name, also if Python has a function of that name."""
+        node = self.graph.placeholder(name)
+        if name not in self.names:
+            node.name = node.target = name
+        self.names.add(node.name)
         return node
 
     def _inputs(self) -> dict[str, list[Any]]:
@@ -211,7 +218,7 @@ class _Builder:
                     (axes[axis].factor, axes[axis].symbol, axes[axis].offset) if axis in axes else size for axis, size in enumerate(values[index].shape)
                 ]
                 continue
-            node = self.graph.placeholder(name)
+            node = self._named_placeholder(name)
             if -1 in axes:
                 number = Number(self.runs[0].leaves[index], "input", (name,), self.recorder.ask)
                 node.meta["val"] = torch.SymInt(Symbol(node.name, number))
@@ -226,7 +233,7 @@ class _Builder:
     def _call(self, call: Call, position: int) -> None:
         args = tuple(self._argument(arg) for arg in call.args)
         kwargs = {name: self._argument(arg) for name, arg in call.kwargs.items()}
-        name = call.function._schema.name.partition("::")[2].strip("_")
+        name = call.function._schema.name.partition("::")[2]
         node = self.graph.create_node("call_function", call.function, args, kwargs, name=name)
         if call.line is not None:
             node.meta["stack_trace"] = f"  {call.line}"

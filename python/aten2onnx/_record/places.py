@@ -154,10 +154,9 @@ class Modules:
             return
         count = self.counts.get(path, 0)
         self.counts[path] = count + 1
-        call = path if count == 0 else f"{path}@{count}"
         kind = type(module)
-        key = f"L__self__{'_' + call.replace('.', '_') if call else ''}"
-        self.stack.append({**self.current, key: (call, f"{kind.__module__}.{kind.__qualname__}")})
+        key = f"L__self__{path}" if count == 0 else f"L__self__{path}@{count}"
+        self.stack.append({**self.current, key: (path, f"{kind.__module__}.{kind.__qualname__}")})
 
     def _leave(self, module: Any, _: Any, __: Any) -> None:
         if len(self.stack) > 1:

@@ -57,6 +57,19 @@ class Arguments:
         return [_resized(leaf, axes, sizes) for leaf, axes in zip(self.leaves, self.axes)]
 
 
+    def rename(self, symbol: str, to: str) -> None:
+        """Gives a dimension the name of another one, to which it is equal."""
+        for axes in self.axes:
+            for axis, chosen in axes.items():
+                if chosen.symbol == symbol:
+                    axes[axis] = Axis(to, chosen.factor, chosen.offset)
+        low, high = self.bounds.pop(symbol)
+        other_low, other_high = self.bounds[to]
+        highs = [bound for bound in (high, other_high) if bound is not None]
+        self.bounds[to] = (max(low, other_low), min(highs) if highs else None)
+        del self.sizes[symbol]
+
+
 def _resized(leaf: Any, axes: dict[int, Axis], sizes: Mapping[str, int]) -> Any:
     if not isinstance(leaf, torch.Tensor):
         return axes[-1].size(sizes) if -1 in axes else leaf
@@ -154,23 +167,24 @@ class _exporting:
             torch.compiler._is_exporting_flag = self.before
 
 
-def other_sizes(arguments: Arguments) -> Iterator[dict[str, int]]:
-    """Other sizes to try, the most telling first: all dimensions change, each by another factor, and keep what divides them."""
-    example = arguments.sizes
-    taken = set(example.values())
+def sizes_apart(arguments: Arguments) -> Iterator[dict[str, int]]:
+    """Other sizes to try: each dimension changes by another factor, which keeps what divides it, or by another amount."""
     for scale in (2, 3, 5):
-        sizes = {}
-        for offset, (symbol, size) in enumerate(example.items()):
-            wanted = size * (scale + offset)
-            sizes[symbol] = _within(wanted, arguments.bounds[symbol], size)
-        yield sizes
+        yield _changed(arguments, lambda index, size: size * (scale + index))
     for step in (1, 2, 3):
-        yield {symbol: _within(size + step + offset, arguments.bounds[symbol], size) for offset, (symbol, size) in enumerate(example.items())}
-    for step in (1, 2):
-        yield {symbol: _within(max(2, size - step), arguments.bounds[symbol], size) for symbol, size in example.items()}
+        yield _changed(arguments, lambda index, size: size + step + index)
+
+
+def sizes_together(arguments: Arguments) -> Iterator[dict[str, int]]:
+    """Other sizes to try: all dimensions change in the same way."""
     for scale in (2, 3):
-        yield {symbol: _within(size * scale, arguments.bounds[symbol], size) for symbol, size in example.items()}
-    del taken
+        yield _changed(arguments, lambda _, size: size * scale)
+    for step in (1, 2, -1, -2):
+        yield _changed(arguments, lambda _, size: max(2, size + step))
+
+
+def _changed(arguments: Arguments, change: Callable[[int, int], int]) -> dict[str, int]:
+    return {symbol: _within(change(index, size), arguments.bounds[symbol], size) for index, (symbol, size) in enumerate(arguments.sizes.items())}
 
 
 def _within(wanted: int, bounds: tuple[int, int | None], size: int) -> int:
@@ -195,4 +209,4 @@ def first_sizes(arguments: Arguments) -> dict[str, int]:
     return sizes
 
 
-__all__ = ["Arguments", "Axis", "Run", "Unrecorded", "first_sizes", "line_of_model", "other_sizes", "recorded"]
+__all__ = ["Arguments", "Axis", "Run", "Unrecorded", "first_sizes", "line_of_model", "recorded", "sizes_apart", "sizes_together"]

@@ -41,6 +41,12 @@ def united(first: Run, others: list[Run]) -> Recorder:
     return recorder
 
 
+def takes_other_side(first: Run, other: Run) -> bool:
+    """Whether two runs part at a branch of the model's own code."""
+    branch = _parting_question(first.recorder.questions, other.recorder.questions)
+    return branch is not None and branch.by_model
+
+
 def _tie(first: Run, others: list[Run]) -> None:
     recorder = first.recorder
     numbers = _Tied([recorder.questions, *(other.recorder.questions for other in others)], recorder.ask)

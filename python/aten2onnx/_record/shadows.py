@@ -401,11 +401,14 @@ def _numpy(tensor: Any, *args: Any, **kwargs: Any) -> Any:
     raise Unrecorded("the model takes the elements of a tensor out of PyTorch with `numpy()`", line_of_model())
 
 
-def _contiguous(tensor: Any, *, memory_format: Any = torch.contiguous_format) -> Any:
-    """Elements have the same order in any layout."""
-    if not isinstance(tensor, Tracked):
-        return NotImplemented
-    return aten.contiguous.default(tensor, memory_format=memory_format) if not tensor.inner.is_contiguous(memory_format=memory_format) else tensor
+def _set_data(tensor: Any, value: Any) -> Any:
+    """A tensor of the model that gets the memory of a value would have none."""
+    if isinstance(value, Tracked) or isinstance(tensor, Tracked):
+        from .places import line_of_model
+        from .recorder import Unrecorded
+
+        raise Unrecorded("the model replaces the data of a tensor, as `module.to(..)` does", line_of_model())
+    return NotImplemented
 
 
 _FUNCTIONS: dict[Any, Any] = {
@@ -416,4 +419,5 @@ _FUNCTIONS: dict[Any, Any] = {
     torch.Tensor.new_tensor: _new_tensor,
     torch.Tensor.tolist: _tolist,
     torch.Tensor.numpy: _numpy,
+    torch.Tensor.data.__set__: _set_data,  # type: ignore[attr-defined]
 }

@@ -81,6 +81,9 @@ impl Pass<'_, '_> {
         if let Some(sizes) = inferred.as_ref().filter(|sizes| sizes.len() != rank) {
             return Err(Error::unsupported(format!("its rule returns {} dimensions, the run had {rank}", sizes.len())));
         }
+        if let Some(other) = self.observed.iter().filter_map(|run| run.get(name)).find(|sizes| sizes.len() != rank) {
+            return Err(Error::unsupported(format!("it has {rank} dimensions in one run and {} in another", other.len())));
+        }
         let inferred = inferred.map_or_else(|| vec![None; rank], |sizes| sizes.into_iter().map(Some).collect());
         let is_fixed = !self.from_data.contains(name) && self.has_known_sizes(node);
         let mut sizes: Vec<SymInt> = Vec::with_capacity(rank);
