@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +19,9 @@ _log = logging.getLogger(__name__)
 
 #: The results of a decomposition may need another one.
 ROUNDS = 8
+
+#: So many times a model is run again to find out whether a branch matters.
+TURNS = 16
 
 _WAYS = (
     "give the dimensions a range in which the branch is always the same (`Dim(\"n\", min=8)`), keep the side of the example with `branches=\"example\"`, "
@@ -116,7 +120,8 @@ def capture(
         raise NotRecorded(f"there is no rule for {', '.join(f'`{operator}`' for operator in lacking)}")
     recorded.module, recorded.runs = model, runs
     try:
-        notes = _take_branches(live, recorded, branches)
+        turned = lambda sizes: recording.is_same(model, arguments, runs[0], sizes, known, done)  # noqa: E731
+        notes = _take_branches(live, recorded, branches, turned)
     except CaptureError as error:
         if has_ones:
             error.help = _ONES
@@ -218,16 +223,21 @@ def _branch_error(message: str, line: Any) -> CaptureError:
     return CaptureError(message, place=place, help=_WAYS, source_line=place[0] if place else None)
 
 
-def _take_branches(live: RecordedProgram, recorded: Any, choice: str) -> list[str]:
-    """Decides what becomes of the branches that were taken: dropped if nothing else can happen, refused, or written into the file as a condition."""
+def _take_branches(live: RecordedProgram, recorded: Any, choice: str, turned: Callable[[dict[str, int]], bool | None]) -> list[str]:
+    """Decides what becomes of the branches that were taken: dropped if nothing else can happen, refused, or written into the file as a condition.
+
+    `turned` says whether the model makes the same calls at other sizes, where a branch goes the other way: then the branch does not matter.
+    """
     from ._record.places import only_stops
 
     conditions = [branch.condition if branch.answer else f"not {branch.condition}" for branch in recorded.branches]
     told = live.native.open_conditions(conditions) if conditions else []
     empty = live.native.without_empty(conditions) if conditions else []
+    others = live.native.other_sizes(conditions) if conditions else []
+    known: dict[tuple[tuple[str, int], ...], bool | None] = {}
     kept: list[str] = []
     notes: list[str] = []
-    for branch, condition, text, positive in zip(recorded.branches, conditions, told, empty):
+    for branch, condition, text, positive, other in zip(recorded.branches, conditions, told, empty, others):
         if text is None and not branch.from_data:
             notes += _empty_note(branch, positive)
             continue
@@ -235,6 +245,14 @@ def _take_branches(live: RecordedProgram, recorded: Any, choice: str) -> list[st
         if branch.from_data:
             notes += _data_branch(branch, stops, choice)
             continue
+        if other is not None and not stops:
+            key = tuple(sorted(other.items()))
+            if key not in known and len(known) < TURNS:
+                known[key] = turned(other)
+            if known.get(key):
+                continue
+            # Where the model does not run, no file has to be right.
+            stops = key in known and known[key] is None
         if branch.by_model and not stops and choice != "example":
             what = f"`{branch.line.text}`" if branch.line is not None else "a line of the model"
             if branch.is_plain:

@@ -6,6 +6,7 @@ mod errors;
 mod lent;
 mod model;
 mod options;
+mod other_sizes;
 mod program;
 mod seen;
 mod support;

@@ -21,6 +21,7 @@ use crate::errors::exception;
 use crate::lent::{self, Tensor};
 use crate::model::Model;
 use crate::options;
+use crate::other_sizes::other_sizes;
 use crate::seen::Seen;
 use crate::support::Rules;
 use crate::traced;
@@ -157,6 +158,14 @@ impl Program {
         work::run(py, None, |_| {
             let guards = pt2::named_guards(conditions, &self.program);
             Ok(guards.iter().map(|guard| self.decided_by_zero(guard)).collect())
+        })
+    }
+
+    /// For each condition, in the names of the program's numbers: sizes of dimensions that do not fulfil it; None if none are found.
+    fn other_sizes(&self, py: Python<'_>, conditions: Vec<String>) -> PyResult<Vec<Option<HashMap<String, i64>>>> {
+        work::run(py, None, |_| {
+            let guards = pt2::named_guards(conditions, &self.program);
+            Ok(guards.iter().map(|guard| other_sizes(&self.program, guard)).collect())
         })
     }
 

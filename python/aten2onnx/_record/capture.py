@@ -18,6 +18,8 @@ from .keep import composites
 from .recorder import Unrecorded
 from .runs import Arguments, Axis, Run, first_sizes, recorded, sizes_apart, sizes_together
 from .same import Parted, takes_other_side, united
+from .shadows import shadows_of
+from .state import restored
 
 _log = logging.getLogger(__name__)
 
@@ -51,6 +53,7 @@ def capture(
         Exception: What the model raises at the example.
     """
     arguments = _arguments(model, args, kwargs, dynamic_shapes)
+    arguments.shadows = shadows_of(model)
     kept = _composites(rules)
     replace = _replacements(decomposed)
     first = recorded(model, arguments, first_sizes(arguments), kept, replace)
@@ -77,6 +80,32 @@ def _check_exits(run: Run) -> None:
     for question in run.recorder.questions:
         if question.what != "bool" and is_from_data(question.number):
             raise Unrecorded("the model makes a plain number of an element of a tensor", question.line)
+
+
+def is_same(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dict[str, int], rules: tuple[str, ...], decomposed: Iterable[str]) -> bool | None:
+    """Whether a run at other sizes makes the same calls as the first; None if the model does not run at them."""
+    try:
+        run = recorded(model, arguments, sizes, _composites(rules), _replacements(decomposed))
+    except Exception as error:  # whatever the model raises at sizes that it does not take
+        _log.debug("not recorded at %s: %s", sizes, error)
+        return False if _runs_plainly(model, arguments, sizes) else None
+    try:
+        united(first, [run])
+    except Parted as parted:
+        _log.debug("at %s %s", sizes, parted)
+        return False
+    return True
+
+
+def _runs_plainly(model: torch.nn.Module, arguments: Arguments, sizes: dict[str, int]) -> bool:
+    """Whether PyTorch itself runs the model at these sizes."""
+    args, kwargs = pytree.tree_unflatten(arguments.at(sizes), arguments.tree)
+    try:
+        with torch.no_grad(), restored(model):
+            model(*args, **kwargs)
+    except Exception:  # whatever the model raises at sizes that it does not take
+        return False
+    return True
 
 
 def _other_runs(model: torch.nn.Module, arguments: Arguments, first: Run, kept: list[Any], replace: Any, keep_side: bool) -> list[Run]:

@@ -52,7 +52,10 @@ class Question(NamedTuple):
 
 #: Operators that return their argument: PyTorch marks tensors with them that are made from Python's data.
 _LIFTS = (aten.lift_fresh.default, aten.lift.default)
-_ITEM = aten._local_scalar_dense.default
+#: Operators that read an element of a tensor.
+_ITEMS = (aten._local_scalar_dense.default, aten.item.default)
+#: Operators that return a number which follows from dtypes and ranks.
+_FACTS = {f"aten::{name}" for name in ("result_type", "promote_types", "can_cast", "is_floating_point", "is_complex", "is_signed", "is_inference", "is_conj", "is_neg", "dim", "get_device", "_has_compatible_shallow_copy_type")}
 
 
 class Recorder(TorchDispatchMode):
@@ -170,11 +173,13 @@ class Recorder(TorchDispatchMode):
         return self._recorded(function, args, kwargs, seen, out)
 
     def _recorded(self, function: Any, args: Any, kwargs: Any, seen: _Seen, out: Any) -> Any:
-        seen.is_item = function is _ITEM
+        seen.is_item = function in _ITEMS
         if type(out) in (int, float, bool) and not seen.is_item:
-            return out  # a fact about types
+            if seen.fixed or function._schema.name in _FACTS:
+                return out
+            raise Unrecorded(f"`{function}` makes a plain number of a tensor", line_of_model())
         fixed = seen.fixed and torch.Tag.nondeterministic_seeded not in function.tags
-        if function is _ITEM and fixed:
+        if seen.is_item and fixed:
             return out
         found, results = self._results(out, fixed, seen)
         references = tuple(self.reference(arg) for arg in args)

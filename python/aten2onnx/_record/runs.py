@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ from .. import _capture
 from .keep import kept_whole
 from .places import line_of_model
 from .recorder import Recorder, Unrecorded
-from .shadows import Functions, hashable, shadowed
+from .shadows import Changes, Functions, shadowed, taken_as_plain
 from .state import restored
 from .tensors import Tracked
 
@@ -43,6 +43,7 @@ class Arguments:
         axes: The dynamic dimensions of each leaf; of a number, its symbol under -1.
         sizes: The values of symbols at the example.
         bounds: The least and largest value of each symbol.
+        shadows: What the code of the model sees in place of Python's functions.
     """
 
     leaves: list[Any]
@@ -51,6 +52,7 @@ class Arguments:
     axes: list[dict[int, Axis]]
     sizes: dict[str, int] = field(default_factory=dict)
     bounds: dict[str, tuple[int, int | None]] = field(default_factory=dict)
+    shadows: Changes = field(default_factory=list)
 
     def at(self, sizes: Mapping[str, int]) -> list[Any]:
         """The leaves with other sizes: the example, repeated or cut."""
@@ -118,8 +120,8 @@ def recorded(
     recorder.watch([*model.parameters(), *model.buffers(), *(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))])
     with ExitStack() as stack:
         stack.enter_context(restored(model))
-        stack.enter_context(shadowed(model))
-        stack.enter_context(hashable())
+        stack.enter_context(shadowed(arguments.shadows))
+        stack.enter_context(taken_as_plain())
         stack.enter_context(_capture.onnx_export_flag())
         stack.enter_context(_exporting())
         stack.enter_context(_capture.quiet())
@@ -154,17 +156,21 @@ def _new_buffers(model: torch.nn.Module, recorder: Recorder) -> dict[str, Any]:
     return {name: buffer for name, buffer in model.named_buffers() if isinstance(buffer, Tracked)}
 
 
-class _exporting:
-    """Models ask `torch.compiler.is_exporting()` for a form that holds at all sizes."""
+#: What `torch.compiler.is_exporting()` and `torch.compiler.is_compiling()` return.
+_FLAGS = ("_is_exporting_flag", "_is_compiling_flag")
 
-    def __enter__(self) -> None:
-        self.before = getattr(torch.compiler, "_is_exporting_flag", None)
-        if self.before is not None:
-            torch.compiler._is_exporting_flag = True
 
-    def __exit__(self, *_: Any) -> None:
-        if self.before is not None:
-            torch.compiler._is_exporting_flag = self.before
+@contextmanager
+def _exporting() -> Iterator[None]:
+    """Models ask whether they are exported, and take then a form that holds at all sizes."""
+    before = {name: getattr(torch.compiler, name) for name in _FLAGS if hasattr(torch.compiler, name)}
+    try:
+        for name in before:
+            setattr(torch.compiler, name, True)
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(torch.compiler, name, value)
 
 
 def sizes_apart(arguments: Arguments) -> Iterator[dict[str, int]]:

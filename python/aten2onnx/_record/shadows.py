@@ -12,11 +12,13 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from types import FunctionType, ModuleType
 from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import _disable_current_modes
 
 from .numbers import Number, number_of, symbolic
 from .places import kind_of_file
@@ -169,6 +171,8 @@ def _shadow_of(name: str, value: Any) -> Any:
     return None
 
 
+#: The classes of what may have a shadow: modules, and functions of math and NumPy.
+_SHADOWED = (ModuleType, type(math.sqrt), type(sys.modules["numpy"].sqrt)) if "numpy" in sys.modules else (ModuleType, type(math.sqrt))
 _BUILTINS = {"int": int_, "float": float_, "len": _len, "min": _extreme("min"), "max": _extreme("max"), "round": _round}
 #: Code that asks for the class of a number would not know the one above.
 _IDENTITY = re.compile(r"\btype\([^()]*\) (is|is not|in|not in) |dtype\s*=\s*(int|float)\b|\b(to|view|astype|type)\((int|float)\)")
@@ -210,40 +214,47 @@ def _is_foreign(name: str) -> bool:
     return top in ("torch", "numpy", "scipy", "builtins", "aten2onnx", "sympy", "onnx", "onnxruntime", "pytest") or (top in sys.stdlib_module_names and top != "__main__")
 
 
-@contextmanager
-def shadowed(model: torch.nn.Module) -> Iterator[None]:
-    """Lets the code of a model see the functions of this module while the block runs."""
-    missing = object()
-    changed: list[tuple[dict[str, Any], str, Any]] = []
-    try:
-        for names in _globals_of(model).values():
-            source = _source(names)
-            for name, shadow in _BUILTINS.items():
-                if name not in names and not (name in ("int", "float") and _IDENTITY.search(source)):
-                    changed.append((names, name, missing))
-                    names[name] = shadow
-            for name, value in list(names.items()):
-                found = _shadow_of(name, value) if not name.startswith("__") else None
+Changes = list[tuple[dict[str, Any], str, Any]]
+
+
+def shadows_of(model: torch.nn.Module) -> Changes:
+    """The names that the code of a model sees other functions under: the names of a module, a name, and what it stands for."""
+    changes: Changes = []
+    for names in _globals_of(model).values():
+        has_classes = _asks_for_classes(names.get("__file__"))
+        changes += [(names, name, shadow) for name, shadow in _BUILTINS.items() if name not in names and not (has_classes and name in ("int", "float"))]
+        for name, value in names.items():
+            if type(value) in _SHADOWED and not name.startswith("__"):
+                found = _shadow_of(name, value)
                 if found is not None:
-                    changed.append((names, name, value))
-                    names[name] = found
+                    changes.append((names, name, found))
+    return changes
+
+
+@contextmanager
+def shadowed(changes: Changes) -> Iterator[None]:
+    """Lets the code of a model see these functions while the block runs."""
+    missing = object()
+    before: Changes = []
+    try:
+        for names, name, shadow in changes:
+            before.append((names, name, names.get(name, missing)))
+            names[name] = shadow
         yield
     finally:
-        for names, name, value in reversed(changed):
+        for names, name, value in reversed(before):
             if value is missing:
                 names.pop(name, None)
             else:
                 names[name] = value
 
 
-def _source(names: dict[str, Any]) -> str:
-    """The source of a module; a text that asks for the class of a number if it is not known."""
+@lru_cache(maxsize=4096)
+def _asks_for_classes(file: str | None) -> bool:
+    """Whether the code of a file asks for the class of a number: it would not know the one here."""
     import linecache
 
-    file = names.get("__file__")
-    if file is None:
-        return ""
-    return "".join(linecache.getlines(str(file)))
+    return file is not None and any(_IDENTITY.search(line) for line in linecache.getlines(str(file)) if "int" in line or "float" in line)
 
 
 def _hash(value: Any) -> int:
@@ -254,14 +265,25 @@ def _hash(value: Any) -> int:
 _HASH = torch.SymInt.__hash__
 
 
+def _attention(*args: Any, **kwargs: Any) -> Any:
+    """Attention whose `is_causal` may be a comparison of sizes."""
+    plain_ones = {name: bool(value) if isinstance(value, torch.SymBool) else value for name, value in kwargs.items()}
+    return _ATTENTION(*(bool(arg) if isinstance(arg, torch.SymBool) else arg for arg in args), **plain_ones)
+
+
+_ATTENTION = torch.nn.functional.scaled_dot_product_attention
+
+
 @contextmanager
-def hashable() -> Iterator[None]:
-    """Lets models use sizes as keys, as functools.cache does."""
+def taken_as_plain() -> Iterator[None]:
+    """Lets PyTorch take numbers that remember where it wants plain ones: sizes as keys, as functools.cache has them, and `is_causal`."""
     torch.SymInt.__hash__ = _hash  # type: ignore[method-assign]
+    torch.nn.functional.scaled_dot_product_attention = _attention
     try:
         yield
     finally:
         torch.SymInt.__hash__ = _HASH  # type: ignore[method-assign]
+        torch.nn.functional.scaled_dot_product_attention = _ATTENTION
 
 
 class Functions(TorchFunctionMode):
@@ -411,7 +433,16 @@ def _set_data(tensor: Any, value: Any) -> Any:
     return NotImplemented
 
 
+def _contiguous(tensor: Any, *, memory_format: Any = torch.contiguous_format) -> Any:
+    """A call that PyTorch leaves out where it changes nothing, which depends on sizes."""
+    if not isinstance(tensor, Tracked):
+        return NotImplemented
+    with _disable_current_modes():
+        return tensor.recorder.call(aten.contiguous.default, (tensor,), {} if memory_format is torch.contiguous_format else {"memory_format": memory_format})
+
+
 _FUNCTIONS: dict[Any, Any] = {
+    torch.Tensor.contiguous: _contiguous,
     torch.Tensor.__getitem__: _getitem,
     torch.Tensor.__setitem__: _setitem,
     torch.tensor: _tensor,

@@ -126,7 +126,9 @@ impl<'t, 'py> Values<'t, 'py> {
             return Ok(SymBool::AsBool(flag.is_true()));
         }
         let expression = expression(flag)?;
-        let Some(Numbers { boolean: [yes, no], .. }) = &self.types.numbers else { return Ok(SymBool::AsExpr(IgnoredAny)) };
+        let Some(Numbers { boolean: [yes, no], .. }) = &self.types.numbers else {
+            return Ok(SymBool::AsExpr(IgnoredAny));
+        };
         Ok(match () {
             () if expression.is(yes) => SymBool::AsBool(true),
             () if expression.is(no) => SymBool::AsBool(false),

@@ -82,7 +82,10 @@ impl Pass<'_, '_> {
             return Err(Error::unsupported(format!("its rule returns {} dimensions, the run had {rank}", sizes.len())));
         }
         if let Some(other) = self.observed.iter().filter_map(|run| run.get(name)).find(|sizes| sizes.len() != rank) {
-            return Err(Error::unsupported(format!("it has {rank} dimensions in one run and {} in another", other.len())));
+            return Err(Error::unsupported(format!(
+                "it has {rank} dimensions in one run and {} in another",
+                other.len()
+            )));
         }
         let inferred = inferred.map_or_else(|| vec![None; rank], |sizes| sizes.into_iter().map(Some).collect());
         let is_fixed = !self.from_data.contains(name) && self.has_known_sizes(node);
@@ -92,7 +95,10 @@ impl Pass<'_, '_> {
             let size = match size {
                 Some(size) if !size.has_anonymous() => size,
                 _ if is_fixed => recorded.sizes.get(axis).cloned().unwrap_or_default(),
-                size => self.named_size(name, axis, size, &mut renamed),
+                size => match self.broadcast_size(node, name, rank - axis) {
+                    Some(known) => known,
+                    None => self.named_size(name, axis, size, &mut renamed),
+                },
             };
             self.check(name, axis, &size)?;
             sizes.push(size);
@@ -102,6 +108,30 @@ impl Pass<'_, '_> {
         let (strides, storage_offset) = strides::of_sizes(&recorded, &sizes);
         self.tensors.insert(name.to_owned(), TensorMeta { dtype, sizes, strides, storage_offset });
         Ok(())
+    }
+
+    /// The size of a result along the axis with this number from the end, where tensors whose sizes the rule cannot compare are broadcast. PyTorch broadcasts
+    /// only equal sizes and 1, so it is the size of one of them: the one that has it in every run.
+    fn broadcast_size(&self, node: &Node, name: &str, from_end: usize) -> Option<SymInt> {
+        let sizes = node.args.iter().filter_map(|(_, arg)| match arg {
+            Arg::Tensor(name) => self.meta(name),
+            _ => None,
+        });
+        let sizes = sizes.filter_map(|meta| meta.sizes.get(meta.sizes.len().checked_sub(from_end)?));
+        let broadcast: Vec<&SymInt> = sizes.filter(|size| size.known() != Some(1)).collect();
+        if broadcast.len() < 2 || self.from_data.contains(name) {
+            return None;
+        }
+        let observed: Option<Vec<i64>> = self
+            .observed
+            .iter()
+            .map(|run| run.get(name).and_then(|sizes| sizes.get(sizes.len().checked_sub(from_end)?)).copied())
+            .collect();
+        let observed = observed.filter(|observed| observed.len() > 1)?;
+        let fits = |size: &&&SymInt| {
+            self.environments.iter().zip(&observed).all(|(environment, found)| size.eval(environment) == Some(*found))
+        };
+        broadcast.iter().find(fits).map(|size| (*size).clone())
     }
 
     /// A symbol for a size that the rule does not know. Sizes that the rule knows to be equal have one symbol.

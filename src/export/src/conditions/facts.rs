@@ -111,10 +111,12 @@ impl Facts {
         let least = if self.positive.contains(&symbol) { 1 } else { 2 };
         let assumed = found.low.filter(|low| (least..=2).contains(low) && Some(*low) == every);
         let none = Interval::default();
-        let told = Interval::new(low, found.high);
+        // No tensor has so many elements.
+        let high = found.high.filter(|high| *high < LARGEST);
+        let told = Interval::new(low, high);
         let (told, declared) = match self.mentioned.contains(&symbol) {
             true => (told, Interval::new(assumed, None)),
-            false => (none, Interval::new(low.or(assumed), found.high)),
+            false => (none, Interval::new(low.or(assumed), high)),
         };
         if declared != none {
             self.declared.insert(symbol.clone(), declared);
@@ -151,6 +153,9 @@ impl Facts {
         !sizes.is_empty()
     }
 }
+
+/// Larger sizes are not told as bounds.
+const LARGEST: i128 = 1 << 60;
 
 /// What holds for every size: it is at least 0, or 1. PyTorch assumes that a size is at least 2, if it does not capture for smaller ones.
 fn smallest(program: &Program, least: i128) -> Bounds {
