@@ -364,7 +364,12 @@ def _from_torch(model: Any, arguments: tuple[Any, ...], rules: Rules, options: d
             return found
     shown.step("torch.export")
     with report.timed("torch.export"):
-        found = captured(model, *arguments)
+        try:
+            found = captured(model, *arguments)
+        except CaptureError as error:
+            if report.unrecorded:
+                error.message += f"\nrecording it: {report.unrecorded}"
+            raise
     report.notes += found.notes
     name, exported = found.name, found.exported
     options["dims"] += [f"{symbol}={dim}" for symbol, dim in found.dims.items()]
@@ -418,6 +423,7 @@ def _record(model: Any, arguments: tuple[Any, ...], rules: Rules, options: dict[
             raise CaptureError(f"the model cannot be recorded: {error}", help='`capture="auto"` tries torch.export, too') from error
         _log.debug("not recorded: %s", error)
         report._page = None
+        report.unrecorded = str(error)
         return None
     report.notes += found.notes
     report.decomposed = found.decomposed

@@ -54,6 +54,7 @@ class Report:
         self.seconds: dict[str, float] = {}
         self.error: str | None = None
         self._page: Callable[[str], str] | None = None
+        self.unrecorded: str | None = None  # why the recorder did not take the model
 
     @property
     def nodes(self) -> int:

@@ -173,7 +173,7 @@ def _arguments(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str,
     names: list[str] = []
     axes: list[dict[int, Axis]] = []
     found = Arguments(leaves, tree, names, axes)
-    wanted = _axes_by_name(named, dynamic_shapes)
+    wanted = _axes_by_name(named, list(_shapes.named_arguments(model, args, kwargs)), dynamic_shapes)
     for name, value in named.items():
         paths, _ = pytree.tree_flatten_with_path(value)
         chosen = _shapes.axes_of(wanted.get(name)) if wanted.get(name) is not None else [None] * len(paths)
@@ -201,15 +201,17 @@ def _named(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any
     return named | dict(kwargs)
 
 
-def _axes_by_name(named: Mapping[str, Any], dynamic_shapes: Any) -> Mapping[str, Any]:
+def _axes_by_name(named: Mapping[str, Any], parameters: Sequence[str], dynamic_shapes: Any) -> Mapping[str, Any]:
     if dynamic_shapes is None:
         return {}
     if isinstance(dynamic_shapes, Mapping):
         found = dict(dynamic_shapes)
     elif isinstance(dynamic_shapes, (list, tuple)):
-        found = dict(zip(named, dynamic_shapes))
+        found = dict(zip(parameters, dynamic_shapes))
     else:
         raise Unrecorded("dynamic dimensions in a form of torch.export's own")
+    for name in [name for name in found if name not in named and isinstance(found[name], (list, tuple))]:
+        found |= {f"{name}_{index}": axes for index, axes in enumerate(found.pop(name))}  # those of `*args`
     unknown = [name for name in found if name not in named]
     if unknown:
         raise Unrecorded(f"the dynamic dimensions of `{unknown[0]}`, which is several arguments")

@@ -155,8 +155,7 @@ class Recorder(TorchDispatchMode):
         if isinstance(function, torch._ops.HigherOrderOperator):
             raise Unrecorded(f"the operator `{function}` calls other functions", line_of_model())
         if function is aten.equal.default:
-            with self:
-                return _equal(*args)
+            return self._equal(*args)
         if function in _LIFTS:
             return self._lifted(args[0])
         replacement = self.replace(function)
@@ -171,6 +170,13 @@ class Recorder(TorchDispatchMode):
         with torch._C._DisablePythonDispatcher(), torch._C.DisableTorchFunction():  # type: ignore[attr-defined]
             out = function(*real_args, **real_kwargs)
         return self._recorded(function, args, kwargs, seen, out)
+
+    def _equal(self, one: torch.Tensor, other: torch.Tensor) -> bool:
+        """Whether two tensors are equal, as a branch on their elements."""
+        if one.shape != other.shape:
+            return False
+        same = self.call(aten.all.default, (self.call(aten.eq.Tensor, (one, other), {}),), {})
+        return bool(self.call(_ITEMS[0], (same,), {}))
 
     def _recorded(self, function: Any, args: Any, kwargs: Any, seen: _Seen, out: Any) -> Any:
         seen.is_item = function in _ITEMS
@@ -266,11 +272,6 @@ class Recorder(TorchDispatchMode):
             for tensor, copy in self._written.values():
                 tensor.data.copy_(copy)
         self._written.clear()
-
-
-def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether two tensors are equal, as a branch on their elements."""
-    return one.shape == other.shape and bool((one == other).all())
 
 
 class _Seen:

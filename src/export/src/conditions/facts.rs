@@ -154,6 +154,11 @@ impl Facts {
     }
 }
 
+/// Whether a condition follows from the bounds of a program, those that the user declared among them.
+pub fn follows(program: &Program, condition: &SymInt) -> bool {
+    truth(condition, &given(program, &smallest(program, 1))) == Some(true)
+}
+
 /// Larger sizes are not told as bounds.
 const LARGEST: i128 = 1 << 60;
 

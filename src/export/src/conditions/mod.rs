@@ -59,6 +59,9 @@ pub(super) struct Told {
 
 /// What a guard says that does not follow from the shapes and bounds of a program, in its symbols; None if it says nothing more.
 pub fn told_condition(program: &Program, guard: &Guard) -> Option<String> {
+    if matches!(guard, Guard::Sizes(condition) if facts::follows(program, condition)) {
+        return None;
+    }
     let alone = Program { guards: vec![guard.clone()], ..program.clone() };
     let found = Conditions::of(&alone, &Options::default()).ok()?;
     let pins = found.pins.iter().map(|(symbol, value)| format!("{symbol} == {value}"));

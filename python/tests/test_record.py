@@ -1,0 +1,229 @@
+"""Modules that are recorded while they run: numbers that remember, branches, and what a run leaves behind."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import aten2onnx
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import programs
+
+
+class Example(nn.Module):
+    """A module that calls a function."""
+
+    def __init__(self, function) -> None:
+        super().__init__()
+        self.function = function
+        self.linear = nn.Linear(4, 4)
+        self.register_buffer("seen", torch.zeros(4))
+        self.kept: list = []
+
+    def forward(self, *args):
+        return self.function(self, *args)
+
+
+def recorded(function, *args, **options):
+    return aten2onnx.export(Example(function).eval(), args, capture="record", **options)
+
+
+@functools.lru_cache
+def doubled(n: int) -> int:
+    return 2 * n
+
+
+def same(program, function, *others) -> None:
+    for args in others:
+        model = Example(function).eval()
+        model.load_state_dict({"linear.weight": torch.eye(4), "linear.bias": torch.zeros(4), "seen": torch.zeros(4)})
+        want = torch.as_tensor(function(model, *args))
+        torch.testing.assert_close(program(*args)[0], want)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda s, x: x[: int(np.ceil(x.shape[0] / 2))],
+        lambda s, x: x * math.floor(math.sqrt(x.shape[0])),
+        lambda s, x: torch.cat([x, x.new_zeros((-len(x)) % 4, 4)]),
+        lambda s, x: x[: min(len(x), 5)] * max(x.shape[0], 3),
+        lambda s, x: x * torch.as_tensor(x.shape[0]),
+        lambda s, x: x + torch.tensor([float(x.shape[0]), 1.0, 2.0, 3.0]),
+        lambda s, x: x / (x.shape[0] - 0.5) ** 0.5,
+        lambda s, x: x[: x.size(0)] + x.shape[0] // 2,
+        lambda s, x: x[-3:],
+        lambda s, x: x.view(x.shape[0], 2, 2).sum(-1),
+        lambda s, x: torch.arange(x.shape[0] * 2)[:, None] + x[:1],
+        lambda s, x: torch.full((int(x.shape[0] * 0.5) + 1, 2), 0.5) + x[:1, :2],
+        lambda s, x: x if isinstance(x.shape[0], int) else x * 0,
+        lambda s, x: torch.nn.functional.pad(x, (0, 0, x.shape[0] % 3, 0)),
+    ],
+)
+def test_arithmetic_on_sizes_is_exact_at_all_sizes(function) -> None:
+    program = recorded(function, torch.randn(6, 4), dynamic_shapes=(({0: "n"},),))
+    same(program, function, *[(torch.randn(n, 4),) for n in (1, 2, 3, 5, 8, 9, 13, 30)])
+    assert not program.report.conditions
+
+
+def test_numbers_out_of_tensors_are_values_of_the_file() -> None:
+    function = lambda s, x, n: x[:n] * int(n)  # noqa: E731
+    program = recorded(function, torch.randn(6, 4), torch.tensor(3))
+    same(program, function, *[(torch.randn(6, 4), torch.tensor(n)) for n in (1, 2, 4, 6)])
+
+
+def test_elements_of_constants_are_plain_numbers() -> None:
+    def function(s, x):
+        for index, on in enumerate(torch.tensor([1, 0, 1])):
+            if on:
+                x = x + index
+        return x * 2 if s.seen[0] == 0 else x
+
+    same(recorded(function, torch.randn(3, 4)), function, (torch.randn(3, 4),))
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda s, x: x * 2 if x.shape[0] < 8 else x * 3, "takes another branch at other sizes"),
+        (lambda s, x: x * 2 if x.shape[0] % 5 else x * 3, "a branch in Python depends on a size"),
+        (lambda s, x: sum(x[i] for i in range(min(x.shape[0], 3))), "the number of turns of a loop"),
+        (lambda s, x: x * 2 if x.sum() > 0 else x * 3, "depends on the elements of a tensor"),
+        (lambda s, x: torch.where(x > 0, x, x * (2 if torch.equal(x, x * 1) else 3)), "depends on the elements of a tensor"),
+        (lambda s, x: x * torch.tensor([float(i) for i in range(x.shape[0])])[:, None], "another one at other sizes"),
+        (lambda s, x: torch.from_numpy(x.numpy() * 2), "takes the elements of a tensor out of PyTorch"),
+        (lambda s, x: s.half()(x), "replaces the data of a tensor"),
+    ],
+)
+def test_what_cannot_be_followed_is_refused_with_its_line(function, message) -> None:
+    with pytest.raises(aten2onnx.CaptureError, match=message) as caught:
+        recorded(function, torch.randn(6, 4), dynamic_shapes=(({0: "n"},),))
+    assert "test_record.py" in str(caught.value) and len(str(caught.value).splitlines()) <= 20
+
+
+def test_a_branch_that_does_not_matter_is_dropped() -> None:
+    function = lambda s, x: x + 1 if x.shape[0] == 1 else 1 + x  # noqa: E731
+    program = recorded(function, torch.randn(6, 4), dynamic_shapes=(({0: "n"},),))
+    assert not program.report.conditions
+    same(program, function, (torch.randn(1, 4),), (torch.randn(9, 4),))
+
+
+def test_a_range_decides_a_branch() -> None:
+    function = lambda s, x: x * 2 if x.shape[0] < 8 else x * 3  # noqa: E731
+    n = torch.export.Dim("n", min=2, max=7)
+    assert not recorded(function, torch.randn(6, 4), dynamic_shapes=(({0: n},),)).report.conditions
+
+
+def test_the_side_of_the_example_is_kept_on_request() -> None:
+    with pytest.warns(UserWarning, match="right only where `n <= 7`"):
+        program = recorded(lambda s, x: x * 2 if x.shape[0] < 8 else x * 3, torch.randn(6, 4), dynamic_shapes=(({0: "n"},),), branches="example")
+    assert program.report.conditions == ["n <= 7"]
+
+
+def test_checks_on_data_are_left_out_with_their_lines() -> None:
+    def function(s, x):
+        assert (x > -100).all(), "too small"
+        if x.max() > 100:
+            raise ValueError("too large")
+        return x + 1
+
+    notes = recorded(function, torch.randn(3, 4)).report.notes
+    assert sum("checks its data" in note and "test_record.py" in note for note in notes) == 2
+
+
+def test_gradients_and_recurrent_layers_of_any_length() -> None:
+    class Both(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+            self.rnn = nn.GRU(4, 3, batch_first=True)
+
+        def forward(self, x):
+            with torch.enable_grad():
+                y = x.detach().requires_grad_()
+                energy = self.net(y).sum()
+                force = torch.autograd.grad(energy, y)[0]
+            return force, self.rnn(x[None, ::2])[0]
+
+    model = Both().eval()
+    program = aten2onnx.export(model, (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")
+    for n in (2, 5, 11):
+        x = torch.randn(n, 4)
+        for got, want in zip(program(x), model(x)):
+            torch.testing.assert_close(got, want.detach(), rtol=1e-4, atol=1e-5)
+
+
+def test_a_run_leaves_the_model_as_it_was() -> None:
+    def function(s, x):
+        s.table = torch.arange(4.0)
+        s.seen += x[0]
+        s.kept.append(x)
+        return x + s.table + s.seen + doubled(x.shape[0])
+
+    model = Example(function).eval()
+    torch.manual_seed(3)
+    state = torch.get_rng_state()
+    program = aten2onnx.export(model, (torch.ones(6, 4),), dynamic_shapes=(({0: "n"},),), capture="record")
+    assert torch.equal(state, torch.get_rng_state())
+    assert not hasattr(model, "table") and model.kept == [] and torch.equal(model.seen, torch.zeros(4))
+    assert isinstance(math.sqrt(4), float) and int is type(3) and "int" not in globals()
+    x = torch.randn(3, 4)
+    found = program(x)[0]
+    torch.testing.assert_close(found, function(model, x))
+
+
+def test_a_failure_leaves_the_model_as_it_was() -> None:
+    def function(s, x):
+        s.seen += 1
+        s.extra = 1
+        raise RuntimeError("no")
+
+    model = Example(function).eval()
+    with pytest.raises(aten2onnx.CaptureError, match="cannot be recorded: no"):
+        aten2onnx.export(model, (torch.ones(6, 4),), capture="record")
+    assert torch.equal(model.seen, torch.zeros(4)) and not hasattr(model, "extra")
+
+
+def test_the_message_of_auto_names_both_ways() -> None:
+    with pytest.raises(aten2onnx.CaptureError) as caught:
+        listed = lambda s, x: x * torch.tensor([float(i) for i in range(x.shape[0])])[:, None]  # noqa: E731
+        aten2onnx.export(Example(listed).eval(), (torch.ones(6, 4),), dynamic_shapes=(({0: "n"},),))
+    assert "torch.export cannot capture" in str(caught.value) and "recording it: the model makes a tensor" in str(caught.value)
+
+
+def test_unknown_ways_are_errors() -> None:
+    with pytest.raises(aten2onnx.Error, match="'tape' is none of 'auto', 'record'"):
+        aten2onnx.export(Example(lambda s, x: x).eval(), (torch.ones(2, 4),), capture="tape")
+    with pytest.raises(aten2onnx.Error, match="branches: 'both'"):
+        aten2onnx.export(Example(lambda s, x: x).eval(), (torch.ones(2, 4),), branches="both")
+
+
+def test_structured_arguments_and_results_keep_their_names() -> None:
+    class Nested(nn.Module):
+        def forward(self, pair, *, scale):
+            return {"total": pair[0] + pair[1]["b"] * scale, "parts": (pair[0],)}
+
+    args = (torch.randn(3), {"b": torch.randn(3)})
+    program = aten2onnx.export(Nested().eval(), (args,), kwargs={"scale": torch.tensor(2.0)}, dynamic_shapes={"pair": ({0: "n"}, {"b": {0: "n"}}), "scale": None}, capture="record")
+    assert [name for name, _ in program.report.inputs] == ["pair_0", "pair_1_b", "scale"]
+    torch.testing.assert_close(program(args, scale=torch.tensor(2.0))[0], args[0] + args[1]["b"] * 2)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_programs_are_right_or_refused(seed) -> None:
+    found, text = programs.verdict(seed, capture="record")
+    assert found != "wrong", f"{text}\n{programs.source(seed)}"
+    if found == "refused":
+        assert "program_" in text or "cannot be recorded" in text
+
+
+def test_a_wrong_program_is_found(monkeypatch) -> None:
+    """Without the conditions on plain numbers, the loops of random programs are unrolled for the example alone."""
+    from aten2onnx import _recorded
+
+    monkeypatch.setattr(_recorded, "_take_branches", lambda *_: [])
+    assert "wrong" in {programs.verdict(seed, capture="record")[0] for seed in range(40)}
