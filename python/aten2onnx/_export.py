@@ -359,9 +359,9 @@ def _read(model: Any, rules: Rules, source: dict[str, Any]) -> Program:
 def _from_torch(model: Any, arguments: tuple[Any, ...], rules: Rules, options: dict[str, Any], report: Report, shown: _progress.Progress, elsewhere: Elsewhere | None = None, way: str = "export", branches: str = "refuse") -> ONNXProgram:
     report.torch_version = require("torch", "exporting a model that is not a `.pt2` file").__version__
     if way in ("auto", "record"):
-        found = _record(model, arguments, rules, options, report, shown, elsewhere, way, branches)
-        if found is not None:
-            return found
+        program = _record(model, arguments, rules, options, report, shown, elsewhere, way, branches)
+        if program is not None:
+            return program
     shown.step("torch.export")
     with report.timed("torch.export"):
         try:
@@ -409,9 +409,9 @@ def _record(model: Any, arguments: tuple[Any, ...], rules: Rules, options: dict[
             prepared = prepare_call(model, *arguments[:6])
             if prepared is None or (elsewhere is not None and (elsewhere.paths or elsewhere.tensors)):
                 raise _recorded.NotRecorded("these arguments are not recorded yet")
-            model, call, *given = prepared
+            model, call, args, kwargs, shapes = prepared
             with nullcontext() if call is None else call.traced():
-                found = _recorded.capture(model, name, *given, rules, options["output"]["opset"], branches)
+                found = _recorded.capture(model, name, args, kwargs, shapes, rules, options["output"]["opset"], branches)
         if call is not None:
             options = {**options, "input_names": options["input_names"] or call.input_names, "output_names": options["output_names"] or call.output_names}
         shown.step("translating")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 from ._calls import outputs
@@ -105,7 +104,6 @@ def capture(
         lacking = [operator for operator in _operators(recorded) if operator not in known]
         live = None
         recorded.example_inputs = (args, kwargs)
-        recorded.call_spec = SimpleNamespace(in_spec=arguments.tree)
         has_ones = any(size <= 1 for size in arguments.sizes.values())
         if has_ones:
             _add_example(recorded, model, arguments, args, kwargs)
@@ -118,7 +116,6 @@ def capture(
         done += new
     if live is None:
         raise NotRecorded(f"there is no rule for {', '.join(f'`{operator}`' for operator in lacking)}")
-    recorded.module, recorded.runs = model, runs
     try:
         turned = lambda sizes: recording.is_same(model, arguments, runs[0], sizes, known, done)  # noqa: E731
         notes = _take_branches(live, recorded, branches, turned)
@@ -174,7 +171,7 @@ def _check_tensors(model: Any) -> None:
 
     plain = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
     for name, tensor in (*model.named_parameters(), *model.named_buffers()):
-        if type(tensor) not in plain and not isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin):
+        if type(tensor) not in plain:
             raise NotRecorded(f"`{name}` is a tensor of the class {type(tensor).__name__}")
         if tensor.is_meta:
             raise NotRecorded(f"`{name}` has no data")

@@ -242,8 +242,9 @@ def _axes(arguments: Arguments, leaf: Any, sizes: Any, name: str) -> dict[int, A
 
 
 def _axis(arguments: Arguments, size: Any, known: int, name: str, axis: int) -> Axis:
+    bounds: tuple[int, int | None] = (1, None)
     if isinstance(size, str):
-        made, bounds = Axis(size), (1, None)
+        made = Axis(size)
     elif getattr(size, "root", None) is not None:
         root = size.root
         offset = size.fn(0)

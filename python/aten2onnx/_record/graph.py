@@ -9,6 +9,7 @@ import math
 import operator
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import torch
@@ -95,8 +96,10 @@ class Recorded:
     Attributes:
         inputs: The sizes of the inputs that are tensors, by name: numbers, or (factor, symbol, offset). An int that is an input has one of these.
         observed: For each run the values of symbols, and the sizes of all tensors by name.
+        tree: How the arguments are put together.
         branches: The branches that were taken.
         from_data: Tensors whose sizes depend on elements of others, by name.
+        example_inputs: The arguments of the example, and those by name.
     """
 
     graph_module: Any
@@ -106,8 +109,14 @@ class Recorded:
     inputs: dict[str, list[Any]]
     bounds: dict[str, tuple[int, int | None]]
     observed: list[tuple[dict[str, int], dict[str, list[int]]]]
+    tree: Any
     branches: list[Branch] = field(default_factory=list)
     from_data: list[str] = field(default_factory=list)
+    example_inputs: Any = None
+
+    @property
+    def call_spec(self) -> Any:
+        return SimpleNamespace(in_spec=self.tree)
 
     @property
     def graph(self) -> Any:
@@ -145,7 +154,7 @@ class _Builder:
         module = torch.fx.GraphModule(torch.nn.Module(), self.graph)
         signature = ExportGraphSignature(self.specs, mutated + specs)
         observed = [(run.sizes, self._observed(run)) for run in self.runs]
-        return Recorded(module, signature, self.state, self.constants, inputs, self.arguments.bounds, observed, branches, self.from_data)
+        return Recorded(module, signature, self.state, self.constants, inputs, self.arguments.bounds, observed, self.arguments.tree, branches, self.from_data)
 
     def _live(self) -> list[bool]:
         """Which calls count: those that write, and those whose results are read by one that counts."""

@@ -74,10 +74,10 @@ class Number:
     def clone(self) -> Number:
         return self
 
-    def str(self) -> str:
+    def __str__(self) -> str:
         return str(self.value)
 
-    __str__ = __repr__ = _graph_repr = str
+    __repr__ = _graph_repr = __str__
 
     @property
     def expr(self) -> Any:
@@ -224,6 +224,7 @@ def _method_of_one(function: str, apply: Callable[[Any], Any]) -> Any:
     return lambda self, *rest: self._unary(function, apply)
 
 
+setattr(Number, "str", Number.__str__)  # PyTorch's name for it
 for _name, (_function, _apply) in _BINARY.items():
     setattr(Number, _name, _method_of_two(_function, _apply))
 for _name, (_function, _apply1) in _UNARY.items():

@@ -108,7 +108,7 @@ def _tree(file: str) -> ast.Module | None:
         return None
 
 
-def _statement(file: str, number: int) -> ast.stmt | None:
+def _statement(file: str, number: int) -> Any:
     """The innermost `if` or `assert` whose condition is on a line."""
     tree = _tree(file)
     best: Any = None

@@ -129,7 +129,7 @@ class Recorder(TorchDispatchMode):
 
     def is_fixed(self, tensor: Tracked) -> bool:
         """Whether the elements of a value are the same at all inputs."""
-        return tensor.value.fixed and _memory(tensor.inner) not in self._dirty
+        return tensor.value.fixed and _memory(tensor.actual) not in self._dirty
 
     def plain_value(self, tensor: torch.Tensor) -> Value:
         """The value of a tensor that no call has made: a weight of the model, or a constant."""
@@ -215,7 +215,7 @@ class Recorder(TorchDispatchMode):
 
     def _again(self, tensor: torch.Tensor) -> Value:
         """The result of a call that returns its argument."""
-        inner = tensor.inner if isinstance(tensor, Tracked) else tensor
+        inner = tensor.actual if isinstance(tensor, Tracked) else tensor
         return self._value(inner, self.is_fixed(tensor) if isinstance(tensor, Tracked) else True)
 
     def reference(self, arg: Any) -> Any:
@@ -237,7 +237,7 @@ class Recorder(TorchDispatchMode):
         if tensor.recorder is not self:
             if not tensor.value.fixed:
                 raise Unrecorded("the model has kept a value of an earlier call that depends on its inputs", line_of_model())
-            tensor.recorder, tensor.value = self, self.plain_value(tensor.inner)
+            tensor.recorder, tensor.value = self, self.plain_value(tensor.actual)
 
     def _lifted(self, tensor: Any) -> Any:
         if isinstance(tensor, Tracked):
@@ -288,8 +288,8 @@ class _Seen:
     def argument(self, arg: Any) -> Any:
         if isinstance(arg, Tracked):
             self.fixed = self.fixed and self.recorder.is_fixed(arg)
-            self.tensors[id(arg.inner)] = arg
-            return arg.inner
+            self.tensors[id(arg.actual)] = arg
+            return arg.actual
         if isinstance(arg, torch.Tensor):
             self.fixed = self.fixed and _memory(arg) not in self.recorder._dirty
             self.tensors[id(arg)] = arg
@@ -307,4 +307,4 @@ def _memory(tensor: torch.Tensor) -> int:
     """What tensors with the same memory have in common."""
     if tensor.layout is not torch.strided:
         return id(tensor)
-    return tensor.untyped_storage()._cdata
+    return int(tensor.untyped_storage()._cdata)

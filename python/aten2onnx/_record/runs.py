@@ -148,7 +148,7 @@ def _input(recorder: Recorder, leaf: Any, axes: dict[int, Axis], name: str, inde
 
 def _real(output: Any) -> Any:
     """An output as a tensor that later writes to the model do not change."""
-    return output.inner.detach().clone() if isinstance(output, Tracked) else output.detach().clone() if isinstance(output, torch.Tensor) else output
+    return output.actual.detach().clone() if isinstance(output, Tracked) else output.detach().clone() if isinstance(output, torch.Tensor) else output
 
 
 def _new_buffers(model: torch.nn.Module, recorder: Recorder) -> dict[str, Any]:

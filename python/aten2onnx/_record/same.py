@@ -199,7 +199,7 @@ def _fit(known: list[Any], wanted: list[Any], number: Number) -> Number | None:
     """An expression of a known number that has the wanted values in all runs."""
     tries: list[tuple[Callable[[Any], Any], Callable[[Number], Number]]] = [(lambda x: x, lambda n: n)]
     if isinstance(known[0], float) and type(wanted[0]) is int:
-        tries += [(math.floor, Number.floor), (math.ceil, Number.ceil), (math.trunc, Number.trunc), (round, Number.round)]  # type: ignore[list-item]
+        tries += [(math.floor, Number.floor), (math.ceil, Number.ceil), (math.trunc, Number.trunc), (round, Number.round)]
     if type(wanted[0]) is float and type(known[0]) is int:
         tries += [(float, Number.sym_float)]
     for apply, make in tries:

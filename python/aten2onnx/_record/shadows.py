@@ -85,7 +85,7 @@ class float_(metaclass=_Kind):
 
 
 def _len(value: Any) -> int:
-    if isinstance(value, Tracked) and value.inner.dim() > 0:
+    if isinstance(value, Tracked) and value.actual.dim() > 0:
         return sizes_of(value)[0]  # type: ignore[no-any-return]
     return builtins.len(value)
 
@@ -271,13 +271,13 @@ def _attention(*args: Any, **kwargs: Any) -> Any:
     return _ATTENTION(*(bool(arg) if isinstance(arg, torch.SymBool) else arg for arg in args), **plain_ones)
 
 
-_ATTENTION = torch.nn.functional.scaled_dot_product_attention
+_ATTENTION: Any = torch.nn.functional.scaled_dot_product_attention
 
 
 @contextmanager
 def taken_as_plain() -> Iterator[None]:
     """Lets PyTorch take numbers that remember where it wants plain ones: sizes as keys, as functools.cache has them, and `is_causal`."""
-    torch.SymInt.__hash__ = _hash  # type: ignore[method-assign]
+    torch.SymInt.__hash__ = _hash  # type: ignore[method-assign,assignment]
     torch.nn.functional.scaled_dot_product_attention = _attention
     try:
         yield
@@ -336,7 +336,7 @@ def _cut(tensor: Any, parts: Any) -> tuple[Any, list[Any]]:
     axis, found, rest = 0, tensor, []
     for part in parts:
         if part is Ellipsis:
-            axis += tensor.inner.dim() - used
+            axis += tensor.actual.dim() - used
         if isinstance(part, slice) and _is_cut(part):
             found = aten.slice.Tensor(found, axis, part.start, part.stop, 1 if part.step is None else part.step)
             part = slice(None)
@@ -406,8 +406,8 @@ def _tolist(tensor: Any) -> Any:
     if not isinstance(tensor, Tracked):
         return NotImplemented
     if tensor.recorder.is_fixed(tensor):
-        return tensor.inner.tolist()
-    if tensor.inner.dim() == 0:
+        return tensor.actual.tolist()
+    if tensor.actual.dim() == 0:
         return tensor.item()
     return [row.tolist() for row in tensor.unbind(0)]
 
@@ -416,7 +416,7 @@ def _numpy(tensor: Any, *args: Any, **kwargs: Any) -> Any:
     if not isinstance(tensor, Tracked):
         return NotImplemented
     if tensor.recorder.is_fixed(tensor):
-        return tensor.inner.detach().numpy(*args, **kwargs)
+        return tensor.actual.detach().numpy(*args, **kwargs)
     from .places import line_of_model
     from .recorder import Unrecorded
 

@@ -27,7 +27,8 @@ class Value:
 
     def __init__(self, key: int, tensor: torch.Tensor, fixed: bool, source: tuple[str, Any] | None = None) -> None:
         self.key = key
-        self.dtype, self.device = tensor.dtype, tensor.device
+        self.dtype: Any = tensor.dtype
+        self.device: Any = tensor.device
         self.shape = tuple(tensor.shape)
         self.stride = tuple(tensor.stride()) if tensor.layout is torch.strided else ()
         self.fixed = fixed
@@ -39,13 +40,13 @@ class Value:
 class Tracked(torch.Tensor):
     """A value of a run around the real tensor. Its sizes are numbers that remember."""
 
-    inner: torch.Tensor
+    actual: torch.Tensor
     value: Value
     recorder: Recorder
 
     @staticmethod
     def __new__(cls, inner: torch.Tensor, value: Value, recorder: Recorder) -> Tracked:
-        made = torch.Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
+        made: Any = torch.Tensor._make_wrapper_subclass(
             cls,
             inner.size(),
             strides=inner.stride(),
@@ -56,21 +57,21 @@ class Tracked(torch.Tensor):
             requires_grad=inner.requires_grad,
             dispatch_sizes_strides_policy="sizes",
         )
-        made.inner, made.value, made.recorder = inner, value, recorder
+        made.actual, made.value, made.recorder = inner, value, recorder
         return made  # type: ignore[no-any-return]
 
     __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
 
     @classmethod
-    def __torch_dispatch__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # type: ignore[override]
         recorder = active(args, kwargs)
         return recorder.call(function, args, kwargs or {})
 
     def __format__(self, spec: str) -> str:
-        return format(self.inner, spec)
+        return format(self.actual, spec)
 
     def __repr__(self, **_: Any) -> str:  # type: ignore[override]
-        return repr(self.inner)
+        return repr(self.actual)
 
 
 def active(args: Any, kwargs: Any) -> Any:
@@ -89,7 +90,7 @@ class _Ended:
     def call(function: Any, args: Any, kwargs: Any) -> Any:
         from torch.utils import _pytree as pytree
 
-        args, kwargs = pytree.tree_map(lambda x: x.inner if isinstance(x, Tracked) else plain(x), (args, kwargs))
+        args, kwargs = pytree.tree_map(lambda x: x.actual if isinstance(x, Tracked) else plain(x), (args, kwargs))
         return function(*args, **kwargs)
 
 
@@ -109,7 +110,7 @@ def _query(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 def sizes_of(tensor: Tracked) -> list[Any]:
     """The sizes of a value, each a number with the expression `size(value, axis)`."""
-    shape = tensor.inner.shape
+    shape = tensor.actual.shape
     value = tensor.value
     if value.fixed or not tensor.recorder.dynamic:
         return list(shape)
@@ -139,7 +140,7 @@ def _sym_size_int(tensor: Tracked, axis: int) -> Any:
 
 @_query("size")
 def _size(tensor: Tracked) -> list[int]:
-    return list(tensor.inner.shape)
+    return list(tensor.actual.shape)
 
 
 @_query("sym_numel")
@@ -149,13 +150,13 @@ def _sym_numel(tensor: Tracked) -> Any:
 
 @_query("numel")
 def _numel(tensor: Tracked) -> int:
-    return tensor.inner.numel()
+    return int(tensor.actual.numel())
 
 
 @_query("sym_stride")
 def _sym_stride(tensor: Tracked) -> list[Any]:
     """Strides of a dense tensor are products of sizes."""
-    strides = list(tensor.inner.stride())
+    strides = list(tensor.actual.stride())
     if tensor.value.fixed or not tensor.recorder.dynamic:
         return strides
     sizes = sizes_of(tensor)
@@ -171,41 +172,41 @@ def _sym_stride(tensor: Tracked) -> list[Any]:
 
 @_query("stride")
 def _stride(tensor: Tracked) -> list[int]:
-    return list(tensor.inner.stride())
+    return list(tensor.actual.stride())
 
 
 @_query("dim")
 def _dim(tensor: Tracked) -> int:
-    return tensor.inner.dim()
+    return tensor.actual.dim()
 
 
 @_query("sym_storage_offset", "storage_offset")
 def _storage_offset(tensor: Tracked) -> int:
-    return tensor.inner.storage_offset()
+    return int(tensor.actual.storage_offset())
 
 
 @_query("is_contiguous")
 def _is_contiguous(tensor: Tracked) -> bool:
-    return tensor.inner.is_contiguous()
+    return tensor.actual.is_contiguous()
 
 
 @_query("is_contiguous.memory_format")
 def _is_contiguous_in(tensor: Tracked, memory_format: Any) -> bool:
-    return tensor.inner.is_contiguous(memory_format=memory_format)
+    return tensor.actual.is_contiguous(memory_format=memory_format)
 
 
 @_query("is_strides_like_format")
 def _is_strides_like(tensor: Tracked, memory_format: Any) -> bool:
-    return tensor.inner.is_contiguous(memory_format=memory_format)
+    return tensor.actual.is_contiguous(memory_format=memory_format)
 
 
 @_query("is_non_overlapping_and_dense")
 def _is_dense(tensor: Tracked) -> bool:
-    return bool(torch.ops.aten.is_non_overlapping_and_dense(tensor.inner))
+    return bool(torch.ops.aten.is_non_overlapping_and_dense(tensor.actual))
 
 
-QUERIES[torch.ops.prim.layout.default] = lambda tensor: tensor.inner.layout
-QUERIES[torch.ops.prim.device.default] = lambda tensor: tensor.inner.device
+QUERIES[torch.ops.prim.layout.default] = lambda tensor: tensor.actual.layout
+QUERIES[torch.ops.prim.device.default] = lambda tensor: tensor.actual.device
 
 
 def symbolic_item(value: Any, made: Value, ask: Any) -> Any:
