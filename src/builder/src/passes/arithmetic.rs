@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::constants::{self, known};
+use super::constants::{self, ARITHMETIC, known};
 use super::rewriter::Rewriter;
 use super::weights;
 use crate::build::{Scalar, bytes_of, decode, encoded_floats, multiplied, read};
@@ -20,6 +20,9 @@ const SMALL: u64 = 16 << 10;
 const MOST_READ: u64 = 128 << 20;
 /// The largest weight that is held in memory, in bytes.
 const MOST_HELD: u64 = 32 << 20;
+
+/// How many operators on weights are followed.
+const DEPTH: usize = 6;
 
 /// Sums, norms and products of weights.
 pub(super) fn results(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
@@ -48,7 +51,7 @@ fn reduction(cx: &Rewriter<'_>, node: &Node, result: Value) -> Option<Constant> 
         "ReduceMin" => (Reduction::Least, |least, _| least),
         _ => return None,
     };
-    let weight = stored(cx, node.input(0)?, MOST_READ)?;
+    let weight = stored(cx, node.input(0)?, MOST_READ).or_else(|| held(cx, node.input(0)?, DEPTH)?.to_weight(""))?;
     let axes = axes_of(cx, node, weight.sizes.len())?;
     let count: i64 = axes.iter().filter_map(|axis| weight.sizes.get(*axis)).product();
     if count == 0 {
@@ -89,6 +92,68 @@ fn stored(cx: &Rewriter<'_>, value: Value, most: u64) -> Option<Weight> {
     };
     let is_float = matches!(weight.dtype, Dtype::Float32 | Dtype::Float64);
     (is_float && weight.byte_len()? <= most).then_some(weight)
+}
+
+/// Operators on each element of weights whose results nothing else reads, such as those of a weight that low ranks were added to.
+pub(super) fn chains(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+    let result = node.outputs.first().copied().flatten()?;
+    if cx.passes.keep_weights || !ARITHMETIC.contains(&node.op) || !follows_nodes(cx, node) {
+        return None;
+    }
+    let bytes = bytes_of(cx.builder.ty(result))?;
+    let replaced = node.inputs.iter().flatten().filter(|value| cx.is_read_once(**value)).filter_map(|value| {
+        if let Source::Weight(weight) = cx.builder.source(*value) { weight.byte_len() } else { None }
+    });
+    if bytes > MOST_HELD || bytes > replaced.sum::<u64>() {
+        return None;
+    }
+    let constant = evaluated(cx, node, result, DEPTH)?;
+    Some(constants::stored(cx, node, constant))
+}
+
+/// Whether an input is the result of a node, and all follow from what is stored.
+fn follows_nodes(cx: &Rewriter<'_>, node: &Node) -> bool {
+    let is_node = |value: &Value| matches!(cx.builder.source(*value), Source::Node);
+    node.inputs.iter().flatten().any(is_node)
+        && node.inputs.iter().all(|value| value.is_some_and(|v| is_held(cx, v, DEPTH)))
+}
+
+/// Whether a value follows from weights by operators that are computed here.
+fn is_held(cx: &Rewriter<'_>, value: Value, depth: usize) -> bool {
+    match cx.builder.source(value) {
+        Source::Weight(weight) => weight.byte_len().is_some_and(|len| len <= MOST_HELD),
+        Source::Constant(constant) => constant.bytes().len() as u64 <= MOST_HELD,
+        Source::Input => false,
+        Source::Node => cx.producer(value).filter(|_| depth > 0).is_some_and(|node| {
+            let is_small = bytes_of(cx.builder.ty(value)).is_some_and(|bytes| bytes <= MOST_HELD);
+            let is_computed =
+                ARITHMETIC.contains(&node.op) || node.op == "MatMul" || weights::view_of(cx, node).is_some();
+            let inputs =
+                if ARITHMETIC.contains(&node.op) || node.op == "MatMul" { node.inputs.as_slice() } else { &[] };
+            is_small && is_computed && inputs.iter().all(|input| input.is_some_and(|v| is_held(cx, v, depth - 1)))
+        }),
+    }
+}
+
+/// The elements of such a value.
+fn held(cx: &Rewriter<'_>, value: Value, depth: usize) -> Option<Constant> {
+    if !is_held(cx, value, depth) {
+        return None;
+    }
+    match cx.builder.source(value) {
+        Source::Weight(weight) => read(weight),
+        Source::Constant(constant) => Some(constant.clone()),
+        Source::Input => None,
+        Source::Node => evaluated(cx, cx.producer(value)?, value, depth - 1),
+    }
+}
+
+fn evaluated(cx: &Rewriter<'_>, node: &Node, result: Value, depth: usize) -> Option<Constant> {
+    if let Some(view) = weights::view_of(cx, node) {
+        return read(&view);
+    }
+    let inputs: Vec<Constant> = node.inputs.iter().map(|value| held(cx, (*value)?, depth)).collect::<Option<_>>()?;
+    constants::result(node, &inputs, cx.builder.ty(result))
 }
 
 /// A weight times, or over, one number for each index of an axis. Smaller ones become constants.

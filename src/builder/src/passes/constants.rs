@@ -5,6 +5,8 @@
 //! weights stay integers: their floats are larger. Floats that are looked up by stored indices may be a few times larger. Large tensors
 //! whose elements are all the same are not stored either, but what follows from them is.
 
+use std::sync::Arc;
+
 use super::rewriter::Rewriter;
 use super::weights;
 use crate::build::{bytes_of, evaluate, evaluate_rounded, read};
@@ -16,7 +18,7 @@ pub(super) const LIMIT: u64 = 128 << 10;
 /// The same for arithmetic on weights that nothing else reads, which does not make the file larger.
 const LARGE: u64 = 4 << 20;
 /// Operators on each element.
-const ARITHMETIC: &[&str] = &[
+pub(super) const ARITHMETIC: &[&str] = &[
     "Abs",
     "Add",
     "Cos",
@@ -80,11 +82,25 @@ pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
         cx.filled.insert(result, constant);
         return None;
     }
+    Some(stored(cx, node, constant))
+}
+
+/// The result of a node as a constant, or as a weight if it is large: passes on weights see it.
+pub(super) fn stored(cx: &mut Rewriter<'_>, node: &Node, constant: Constant) -> Value {
+    let named = |value: &Value| {
+        if let Source::Weight(weight) = cx.builder.source(*value) { Some(weight.name.clone()) } else { None }
+    };
+    if constant.bytes().len() as u64 > LIMIT
+        && let Some(weight) = node.inputs.iter().flatten().find_map(named).and_then(|name| constant.to_weight(&name))
+    {
+        return cx.builder.weight(Arc::new(weight));
+    }
+    let follows_weight = node.inputs.iter().flatten().any(|value| cx.builder.follows_weight(*value));
     let value = cx.builder.intern(constant);
     if follows_weight {
         cx.builder.mark_of_weight(value);
     }
-    Some(value)
+    value
 }
 
 /// The result of a node with known inputs.
@@ -94,10 +110,15 @@ fn computed(cx: &Rewriter<'_>, node: &Node, ty: &Type) -> Option<Constant> {
     }
     let operand = |value: Value| cx.filled.get(&value).cloned().or_else(|| known_within(cx, value, LARGE));
     let inputs: Vec<Constant> = node.inputs.iter().map(|value| operand((*value)?)).collect::<Option<_>>()?;
+    result(node, &inputs, ty)
+}
+
+/// What a node computes of constants.
+pub(super) fn result(node: &Node, inputs: &[Constant], ty: &Type) -> Option<Constant> {
     let given: Vec<&Constant> = inputs.iter().collect();
     let exact = evaluate(node.op, &node.attrs, &given, ty);
     // Double precision differs from machine to machine in its last digit, single precision does not.
-    exact.or_else(|| if ty.dtype() == Dtype::Float32 { evaluate_rounded(node.op, &inputs, ty) } else { None })
+    exact.or_else(|| if ty.dtype() == Dtype::Float32 { evaluate_rounded(node.op, inputs, ty) } else { None })
 }
 
 /// Whether quantized weights become floats, or integers of more bits on the way to them.

@@ -67,6 +67,7 @@ const RULES: &[Rule] = &[
     constants::apply,
     weights::apply,
     arithmetic::results,
+    arithmetic::chains,
     joined::apply,
     quantized::tables,
     quantized::exponents,

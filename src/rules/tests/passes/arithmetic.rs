@@ -90,3 +90,29 @@ fn integers_and_empty_reductions_stay() {
     let y = net.op("Add", &[x, most]);
     assert_eq!(ops_of(&net.finished(Passes::ALL, y)), ["ReduceSum", "Add"]);
 }
+
+#[test]
+fn low_ranks_are_added_to_their_weight() {
+    let folded = |reads: usize| {
+        let mut net = Net::new(18);
+        let (x, w) = (net.input(&[5, 300]), net.weight(&[300, 200]));
+        let (a, b, half) = (net.weight(&[300, 2]), net.weight(&[2, 200]), net.floats(&[], &[0.5]));
+        let low = net.op("MatMul", &[a, b]);
+        let low = net.op("Mul", &[low, half]);
+        let sum = net.op("Add", &[w, low]);
+        let mut y = net.op("MatMul", &[x, sum]);
+        if reads > 1 {
+            let other = net.input(&[5, 300]);
+            let again = net.op("MatMul", &[other, w]);
+            y = net.op("Add", &[y, again]);
+        }
+        net.finished(Passes::ALL, y)
+    };
+    let graph = folded(1);
+    assert_eq!(ops_of(&graph), ["MatMul"]);
+    // The first row of `a` is 1, 1.25, the second column of `b` 1.25, 51.25; the second element of `w` is 1.25.
+    let have = floats_of(&graph, graph.body.nodes[0].inputs[1].unwrap())[1];
+    assert_eq!(have, 1.25 + 0.5 * (1.0 * 1.25 + 1.25 * 51.25));
+    let ops = ops_of(&folded(2));
+    assert!(ops.contains(&"Add") && ops.len() > 4, "the weight would be written twice: {ops:?}");
+}
