@@ -39,6 +39,11 @@ pub fn known(_: &mut Builder, n: &SymInt) -> Result<Option<i64>> {
     Ok(n.known())
 }
 
+/// Whether the bounds of its symbols say that it is at least this.
+pub fn is_at_least(cx: &mut Builder, n: &SymInt, least: i64) -> Result<bool> {
+    Ok(cx.is_at_least(n, least))
+}
+
 /// The integers, if all are known.
 pub fn known_ints(_: &mut Builder, ns: &[SymInt]) -> Result<Option<Vec<i64>>> {
     Ok(ns.iter().map(SymInt::known).collect())
