@@ -14,8 +14,10 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::weights::{Reduction, Scaled, Weight};
 use aten2onnx_onnx::graph::{Constant, Node, Source, Value};
 
-/// The largest result in bytes.
-const SMALL: u64 = 16 << 10;
+/// The largest result in bytes that may be larger than what it follows from.
+const SMALL: u64 = 4 << 10;
+/// The part of what it follows from that a result may take beside it.
+const SHARE: u64 = 8;
 /// The largest weight that is read in chunks, in bytes.
 const MOST_READ: u64 = 128 << 20;
 /// The largest weight that is held in memory, in bytes.
@@ -27,17 +29,17 @@ const DEPTH: usize = 6;
 /// Sums, norms and products of weights.
 pub(super) fn results(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let result = node.outputs.first().copied().flatten()?;
-    bytes_of(cx.builder.ty(result)).filter(|bytes| (1..=SMALL).contains(bytes))?;
+    let size = |value: &Value| bytes_of(cx.builder.ty(*value)).unwrap_or(0);
+    let inputs = || node.inputs.iter().flatten();
+    let given: u64 = inputs().map(size).sum();
+    let replaced: u64 = inputs().filter(|value| cx.is_read_once(**value)).map(size).sum();
+    let most = SMALL.max(given / SHARE).max(replaced);
+    bytes_of(cx.builder.ty(result)).filter(|bytes| (1..=most).contains(bytes))?;
     let constant = match node.op {
         "MatMul" => product(cx, node, result),
         _ => reduction(cx, node, result),
     }?;
-    let follows_weight = node.inputs.iter().flatten().any(|value| cx.builder.follows_weight(*value));
-    let value = cx.builder.intern(constant);
-    if follows_weight {
-        cx.builder.mark_of_weight(value);
-    }
-    Some(value)
+    Some(constants::stored(cx, node, constant))
 }
 
 fn reduction(cx: &Rewriter<'_>, node: &Node, result: Value) -> Option<Constant> {

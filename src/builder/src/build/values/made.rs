@@ -9,6 +9,10 @@ const DEPTH: usize = 8;
 /// Operators that move, copy or drop elements of their first input and add none.
 const MOVES: &[&str] = &["Cast", "Expand", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"];
 
+/// Operators that give truth values.
+const CONDITIONS: &[&str] =
+    &["And", "Equal", "Greater", "GreaterOrEqual", "IsInf", "IsNaN", "Less", "LessOrEqual", "Not", "Or", "Xor"];
+
 impl Builder {
     /// Whether all elements are known to be 0.
     pub fn is_zero(&self, value: Value) -> bool {
@@ -48,10 +52,25 @@ impl Builder {
         let is_chosen = node.op == "Compress" && node.int("axis") == Some(axis);
         let (rows, condition) = (node.input(0)?, node.input(1).filter(|_| is_chosen)?);
         let rank = self.ty(mask).rank()?;
-        if condition != mask && self.reshaped_from(condition) != Some(mask) {
+        let is_same = |of: Value| self.are_same(of, mask, DEPTH);
+        if !is_same(condition) && !self.reshaped_from(condition).is_some_and(is_same) {
             return None;
         }
         if rank == 1 { Some(rows) } else { self.reshaped_from(rows) }
+    }
+
+    /// Whether two conditions are computed in the same way from the same values.
+    fn are_same(&self, a: Value, b: Value, depth: usize) -> bool {
+        if a == b {
+            return true;
+        }
+        let (Some(x), Some(y)) = (self.node_of_output(a), self.node_of_output(b)) else { return false };
+        let is_alike = x.op == y.op && CONDITIONS.contains(&x.op) && x.attrs.is_empty() && y.attrs.is_empty();
+        let is_same = |(a, b): (&Option<Value>, &Option<Value>)| match (a, b) {
+            (Some(a), Some(b)) => self.are_same(*a, *b, depth - 1),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        is_alike && depth > 0 && x.inputs.len() == y.inputs.len() && x.inputs.iter().zip(&y.inputs).all(is_same)
     }
 
     fn before_cast<'a>(&'a self, node: &'a Node) -> Option<&'a Node> {
