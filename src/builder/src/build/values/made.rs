@@ -1,6 +1,7 @@
 //! What a value was made from: rules look at it where that saves nodes.
 
 use crate::build::Builder;
+use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::graph::{Attr, Constant, Node, Source, Value};
 
 /// How many nodes may be between a value and what it was made from.
@@ -51,7 +52,9 @@ impl Builder {
         let node = self.before_cast(self.node_of_output(value)?)?;
         let is_chosen = node.op == "Compress" && node.int("axis") == Some(axis);
         let (rows, condition) = (node.input(0)?, node.input(1).filter(|_| is_chosen)?);
-        let rank = self.ty(mask).rank()?;
+        // Masks of bytes are cast.
+        let is_bool = self.dtype(mask) == Dtype::Bool;
+        let rank = self.ty(mask).rank().filter(|_| is_bool)?;
         let is_same = |of: Value| self.are_same(of, mask, DEPTH);
         if !is_same(condition) && !self.reshaped_from(condition).is_some_and(is_same) {
             return None;
