@@ -85,13 +85,15 @@ def from_dynamic_axes(
 def for_torch(dynamic_shapes: Any, share: bool) -> Any:
     """Replaces names by the dimensions of torch.export.
 
-    A name that is used once becomes `Dim.DYNAMIC`. With `share`, dimensions with the same name are declared equal.
+    A name that is used once becomes `Dim.DYNAMIC`. With `share`, dimensions with the same name are declared equal. A named dimension is at
+    least 1: who needs an empty one says `Dim("n", min=0)`.
     """
     from torch.export import Dim
 
+    hint: Any = Dim.DYNAMIC(min=1) if callable(Dim.DYNAMIC) else Dim.DYNAMIC
     count = Counter(name for axes in axes_of(dynamic_shapes) for name in sizes(axes) if isinstance(name, str))
-    shared = {name: Dim(name) for name, times in count.items() if share and times > 1 and name.isidentifier()}
-    return replaced(dynamic_shapes, lambda size: shared.get(size, Dim.DYNAMIC) if isinstance(size, str) else size)
+    shared = {name: Dim(name, min=1) for name, times in count.items() if share and times > 1 and name.isidentifier()}
+    return replaced(dynamic_shapes, lambda size: shared.get(size, hint) if isinstance(size, str) else size)
 
 
 def repeats_names(dynamic_shapes: Any) -> bool:

@@ -166,6 +166,18 @@ def operator_arguments(op, record, inputs):
     return args
 
 
+def called(op, args):
+    """The result of an operator. Where it takes no number in place of a tensor, the number is a tensor without dimensions, as in programs."""
+    import torch
+    try:
+        return op(**args)
+    except RuntimeError as error:
+        if "Expected a value of type 'Tensor'" not in str(error):
+            raise
+        tensors = {a.name for a in op._schema.arguments if str(a.type) == "Tensor"}
+        return op(**{n: torch.tensor(v) if n in tensors and isinstance(v, float) else v for n, v in args.items()})
+
+
 def run_torch(record, inputs):
     """Returns the results of PyTorch, and whether they are random."""
     import torch
@@ -175,7 +187,7 @@ def run_torch(record, inputs):
     op = find_operator(record["op"])
     args = operator_arguments(op, record, inputs)
     try:
-        out = op(**args)
+        out = called(op, args)
     except (RuntimeError, ValueError):
         # Operators that PyTorch only has on other devices, or for other dtypes.
         import stand_ins

@@ -23,7 +23,9 @@ use rustc_hash::FxHashMap;
 pub use args::{ArgValue, Args};
 pub use complex::as_stored;
 pub use emitted::ExternRecord;
-pub(crate) use fold::{bytes_of, evaluate, evaluate_wrapping, read, uniform};
+pub(crate) use fold::{
+    bytes_of, encoded_floats, evaluate, evaluate_rounded, evaluate_wrapping, multiplied, read, uniform,
+};
 pub use graph::function::Graph;
 pub(crate) use graph::live::Live;
 use graph::{Scope, ValueData};

@@ -52,6 +52,14 @@ impl Seen {
         self.scopes.pop();
     }
 
+    /// Forgets a node whose results are about to change.
+    pub(super) fn forget(&mut self, node: &Node) {
+        let Some(key) = key(node) else { return };
+        for scope in &mut self.scopes {
+            scope.remove(&key);
+        }
+    }
+
     /// Looks for an equal node; records this one if there is none.
     pub(super) fn find(&mut self, node: &Node) -> Known {
         let Some(key) = key(node) else { return Known::New };

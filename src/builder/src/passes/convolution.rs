@@ -1,7 +1,7 @@
 //! Folds operations per channel after a convolution into its weights and bias: batch normalization, and products and
 //! sums with one number per channel. The weights are scaled when they are written.
 //!
-//! It must not fold if something else uses the convolution or its weights, if the normalization is in training mode, or
+//! It must not fold if something else uses the elements of the convolution or its weights, if the normalization is in training mode, or
 //! if weights must stay unchanged.
 
 use std::sync::Arc;
@@ -24,12 +24,16 @@ pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
         _ => return None,
     };
     let conv = convolution(cx, output)?.clone();
-    if !cx.is_read_once(output) || !cx.same_type(output, result) {
+    if !cx.has_one_reader(output) || !cx.same_type(output, result) {
         return None;
     }
     let inputs = [Some(conv.input(0)?), Some(weights(cx, &conv, &affine)?), bias(cx, &conv, &affine)?];
     let inputs: Vec<Value> = inputs.into_iter().flatten().collect();
-    cx.remade(&conv, &inputs)
+    if cx.is_read_once(output) {
+        return cx.remade(&conv, &inputs);
+    }
+    cx.rebuild(output, inputs)?;
+    Some(output)
 }
 
 fn convolution<'a>(cx: &'a Rewriter<'_>, value: Value) -> Option<&'a Node> {

@@ -44,8 +44,15 @@ fn with_transposed(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let mut attrs = node.attrs.clone();
     let mut changed = false;
     for (input, flag) in inputs.iter_mut().zip(["transA", "transB"]) {
-        let Some(inner) = cx.made_by(*input, "Transpose") else { continue };
-        *input = inner.input(0)?;
+        let turned = match cx.made_by(*input, "Transpose") {
+            Some(inner) => inner.input(0)?,
+            None if node.op == "Gemm" => match super::weights::turned(cx, *input) {
+                Some(turned) => turned,
+                None => continue,
+            },
+            None => continue,
+        };
+        *input = turned;
         let was = node.int(flag).unwrap_or(0);
         attrs.retain(|(name, _)| *name != flag);
         attrs.push((flag, Attr::Int(1 - was)));

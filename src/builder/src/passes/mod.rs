@@ -7,6 +7,7 @@
 //! unused nodes.
 
 mod algebra;
+mod arithmetic;
 mod casts;
 mod common;
 mod constants;
@@ -17,6 +18,7 @@ mod fusions;
 mod gemm;
 mod identity;
 mod joined;
+mod layouts;
 mod quantized;
 mod reshapes;
 mod rewriter;
@@ -61,8 +63,11 @@ impl Default for Passes {
 const RULES: &[Rule] = &[
     identity::apply,
     casts::apply,
+    arithmetic::scaled,
     constants::apply,
     weights::apply,
+    arithmetic::results,
+    arithmetic::chains,
     joined::apply,
     quantized::tables,
     quantized::exponents,

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::Passes;
 use super::common::{Known, Seen};
+use super::layouts::Layouts;
 use super::sizes::Contents;
 use super::splits::Slices;
 use crate::build::{Builder, In};
@@ -26,6 +27,10 @@ pub(super) struct Rewriter<'a> {
     producers: Vec<Option<(u32, u32)>>,
     /// Upper bound of the number of uses of a value.
     uses: Vec<u32>,
+    /// How many of these only ask for its sizes.
+    asked: Vec<u32>,
+    /// Matrices that are read in both layouts, and those layouts that were made.
+    pub(super) layouts: Layouts,
     forward: FxHashMap<Value, Value>,
     seen: Seen,
     /// Integer tensors, for `sizes`.
@@ -44,7 +49,10 @@ impl<'a> Rewriter<'a> {
     pub(super) fn new(builder: &'a mut Builder, passes: Passes, nodes: &[Node]) -> Rewriter<'a> {
         let count = builder.value_count();
         let mut uses = vec![0; count];
-        count_uses(nodes, &mut uses);
+        count_uses(nodes, &mut uses, |_| true);
+        let mut asked = vec![0; count];
+        count_uses(nodes, &mut asked, |node| ASKING.contains(&node.op));
+        let layouts = Layouts::of(builder, nodes);
         for value in builder.results_mut() {
             add(&mut uses, *value, 1);
         }
@@ -53,6 +61,8 @@ impl<'a> Rewriter<'a> {
             passes,
             producers: vec![None; count],
             uses,
+            asked,
+            layouts,
             forward: FxHashMap::default(),
             seen: Seen::default(),
             contents: Contents::default(),
@@ -227,6 +237,27 @@ impl<'a> Rewriter<'a> {
         self.uses(value) <= 1
     }
 
+    /// Whether its elements have a single use; its sizes may be asked for.
+    pub(super) fn has_one_reader(&self, value: Value) -> bool {
+        let asked = self.asked.get(value.index()).copied().unwrap_or(0);
+        self.uses(value).saturating_sub(asked) <= 1
+    }
+
+    /// Gives the node that computes a value other inputs, which are weights or constants: those who ask for the sizes of the value keep it.
+    pub(super) fn rebuild(&mut self, value: Value, inputs: Vec<Value>) -> Option<()> {
+        let (depth, i) = self.producers.get(value.index()).copied().flatten()?;
+        if depth as usize != self.builder.depth() {
+            return None;
+        }
+        let node = self.builder.nodes_mut().get_mut(i as usize)?;
+        self.seen.forget(node);
+        node.inputs = inputs.iter().copied().map(Some).collect();
+        for input in inputs {
+            add(&mut self.uses, input, 1);
+        }
+        Some(())
+    }
+
     /// The sizes.
     pub(super) fn shape(&self, value: Value) -> Option<&[SymInt]> {
         self.builder.ty(value).shape()
@@ -298,19 +329,19 @@ fn made_inputs(builder: &Builder, before: usize) -> Vec<Value> {
     made.iter().flat_map(|node| node.inputs.iter().flatten().copied()).collect()
 }
 
-fn count_uses(nodes: &[Node], uses: &mut [u32]) {
+/// Operators that read the sizes of their input and not its elements.
+const ASKING: &[&str] = &["Shape", "Size"];
+
+/// Counts the uses by some of the nodes, and by bodies of what they return.
+fn count_uses(nodes: &[Node], uses: &mut Vec<u32>, is_counted: fn(&Node) -> bool) {
     for node in nodes {
-        for value in node.inputs.iter().flatten() {
-            if let Some(count) = uses.get_mut(value.index()) {
-                *count += 1;
-            }
+        if is_counted(node) {
+            node.inputs.iter().flatten().for_each(|value| add(uses, *value, 1));
         }
         for body in node.bodies() {
-            count_uses(&body.nodes, uses);
-            for value in &body.outputs {
-                if let Some(count) = uses.get_mut(value.index()) {
-                    *count += 1;
-                }
+            count_uses(&body.nodes, uses, is_counted);
+            if is_counted(node) {
+                body.outputs.iter().for_each(|value| add(uses, *value, 1));
             }
         }
     }

@@ -11,6 +11,7 @@ mod gather;
 mod joined;
 mod open;
 mod payload;
+mod reduced;
 mod scaled;
 mod steady;
 mod views;
@@ -27,6 +28,7 @@ pub use digits::Digits;
 pub use joined::Joined;
 pub use open::{Links, open_regular};
 pub use payload::{Payload, Sink, pages};
+pub use reduced::Reduction;
 pub use scaled::Scaled;
 
 use crate::dtype::Dtype;

@@ -11,6 +11,7 @@ use crate::dtype::Dtype;
 pub struct Scaled {
     source: Arc<Weight>,
     factors: Arc<[f64]>,
+    axis: usize,
     /// The number of consecutive elements that share a factor.
     run: usize,
 }
@@ -27,7 +28,7 @@ impl Scaled {
         if size != factors.len() || run == 0 {
             return None;
         }
-        let scaled = Scaled { source: Arc::clone(source), factors, run };
+        let scaled = Scaled { source: Arc::clone(source), factors, axis, run };
         Some(Weight {
             name: source.name.clone(),
             dtype: source.dtype,
@@ -36,6 +37,12 @@ impl Scaled {
             offset: 0,
             storage: Storage::Scaled(Arc::new(scaled)),
         })
+    }
+
+    /// The scaled weight with its dimensions in another order.
+    pub(super) fn transposed(&self, perm: &[i64]) -> Option<Weight> {
+        let axis = perm.iter().position(|axis| usize::try_from(*axis) == Ok(self.axis))?;
+        Scaled::of(&Arc::new(self.source.transposed(Some(perm))?), axis, Arc::clone(&self.factors))
     }
 
     /// The weight that is scaled.
@@ -94,6 +101,15 @@ mod tests {
         scaled.apply(3, &mut bytes);
         let floats: Vec<f32> = bytes.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
         assert_eq!(floats, [1.5, -4.0, -5.0, 60.0, 70.0, 4.0, 4.5, -10.0, -11.0]);
+    }
+
+    #[test]
+    fn a_scaled_weight_is_transposed() {
+        let scaled = Scaled::of(&weight(&[2, 3]), 0, Arc::new([10.0, -1.0])).unwrap();
+        let turned = scaled.transposed(Some(&[1, 0])).unwrap();
+        let bytes = super::super::payload::tests::written(&turned);
+        let floats: Vec<f32> = bytes.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
+        assert_eq!((turned.sizes.as_slice(), floats), (&[3, 2][..], vec![0.0, -3.0, 10.0, -4.0, 20.0, -5.0]));
     }
 
     #[test]

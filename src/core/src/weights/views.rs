@@ -41,6 +41,11 @@ impl Weight {
             perm.iter().map(|axis| list.get(usize::try_from(*axis).ok()?).copied()).collect()
         };
         let (sizes, strides) = (moved(&self.sizes)?, moved(&self.strides)?);
+        if let Storage::Scaled(scaled) = &self.storage
+            && scaled.source().sizes == self.sizes
+        {
+            return scaled.transposed(perm);
+        }
         if let Storage::Computed(computed) = &self.storage {
             let view = View { sizes: sizes.clone(), strides, offset: 0 };
             let (strides, storage) = (row_major(&sizes), Storage::Computed(Arc::new(computed.viewed(view))));

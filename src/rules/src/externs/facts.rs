@@ -39,6 +39,11 @@ pub fn known(_: &mut Builder, n: &SymInt) -> Result<Option<i64>> {
     Ok(n.known())
 }
 
+/// Whether the bounds of its symbols say that it is at least this.
+pub fn is_at_least(cx: &mut Builder, n: &SymInt, least: i64) -> Result<bool> {
+    Ok(cx.is_at_least(n, least))
+}
+
 /// The integers, if all are known.
 pub fn known_ints(_: &mut Builder, ns: &[SymInt]) -> Result<Option<Vec<i64>>> {
     Ok(ns.iter().map(SymInt::known).collect())
@@ -108,6 +113,11 @@ pub fn symbolic(cx: &mut Builder, x: Value) -> Result<Option<Vec<SymInt>>> {
 /// The only element, if the tensor is present and known.
 pub fn value_of(cx: &mut Builder, x: Option<Value>) -> Result<Option<Scalar>> {
     Ok(x.and_then(|x| cx.constant_scalar(x)))
+}
+
+/// The only element of a constant, if it is a finite real number.
+pub fn finite_number(cx: &mut Builder, x: Value) -> Result<Option<f64>> {
+    Ok(cx.constant_scalar(x).and_then(|number| number.as_float()).filter(|number| number.is_finite()))
 }
 
 /// The elements of a one-dimensional integer tensor as sizes.

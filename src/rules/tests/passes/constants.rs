@@ -23,7 +23,7 @@ fn small_weights_are_computed_with() {
 fn what_is_large_or_depends_on_the_input_stays() {
     let mut net = Net::new(18);
     let (x, w) = (net.input(&[2, 3]), net.weight(&[3]));
-    let (large, shape) = (net.weight(&[300, 300]), net.ints(&[400, 400]));
+    let (large, shape) = (net.weight(&[3000, 3000]), net.ints(&[400, 400]));
     let a = net.op("Mul", &[w, x]);
     let b = net.op("Sqrt", &[large]);
     let one = net.floats(&[], &[1.5]);

@@ -2,6 +2,7 @@
 
 use super::net::{Net, floats_of, ops, ops_of};
 use aten2onnx_builder::passes::Passes;
+use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::graph::{Attr, Value};
 
 fn normalised(net: &mut Net, x: Value) -> Value {
@@ -66,4 +67,35 @@ fn weights_that_are_to_stay_stay() {
     let y = normalised(&mut net, y);
     let graph = net.finished(Passes { keep_weights: true, ..Passes::ALL }, y);
     assert_eq!(ops_of(&graph), ["Conv", "Mul", "BatchNormalization"]);
+}
+
+#[test]
+fn who_asks_for_the_sizes_is_no_reader() {
+    let mut net = Net::new(18);
+    let (x, w) = (net.open_input(&[1, 2, -1, 5]), net.weight(&[2, 2, 1, 1]));
+    let conv = net.op("Conv", &[x, w]);
+    let sizes = net.op("Shape", &[conv]);
+    let y = normalised(&mut net, conv);
+    let y = net.op("Relu", &[y]);
+    let y = net.op("Expand", &[y, sizes]);
+    let ops = ops(net, y);
+    assert!(!ops.contains(&"BatchNormalization"), "{ops:?}");
+    assert_eq!(ops.iter().filter(|op| **op == "Conv").count(), 1, "{ops:?}");
+}
+
+#[test]
+fn a_convolution_that_changed_is_not_taken_for_an_equal_one() {
+    let mut net = Net::new(18);
+    let (x, w) = (net.open_input(&[1, 2, -1, 5]), net.weight(&[2, 2, 1, 1]));
+    let conv = net.op("Conv", &[x, w]);
+    let size = net.op("Size", &[conv]);
+    let shift = net.floats(&[2, 1, 1], &[2.0, 0.5]);
+    let a = net.op("Add", &[conv, shift]);
+    let again = net.op("Conv", &[x, w]);
+    let b = net.op("Relu", &[again]);
+    let y = net.op("Mul", &[a, b]);
+    let size = net.cast(size, Dtype::Float32);
+    let y = net.op("Mul", &[y, size]);
+    let ops = ops(net, y);
+    assert!(ops.iter().filter(|op| **op == "Conv").count() == 2 || ops.contains(&"Add"), "{ops:?}");
 }

@@ -5,6 +5,7 @@
 
 mod activations;
 mod algebra;
+mod arithmetic;
 mod attention;
 mod casts;
 mod common;

@@ -12,6 +12,7 @@ mod running;
 
 pub(crate) use bits::evaluate_wrapping;
 pub(crate) use refused::{LIMIT, SMALL, bytes_of, read, uniform};
+pub(crate) use rounded::{encoded_floats, evaluate as evaluate_rounded, product as multiplied};
 
 use crate::build::values::constants::MAX_FOLDED;
 use crate::build::{Builder, Call};

@@ -9,7 +9,7 @@ use aten2onnx_onnx::graph::{Constant, Type};
 const MOST: usize = 1 << 26;
 
 /// The result of an operator. None if it is not one of these, or if it is NaN.
-pub(super) fn evaluate(op: &str, inputs: &[Constant], ty: &Type) -> Option<Constant> {
+pub(crate) fn evaluate(op: &str, inputs: &[Constant], ty: &Type) -> Option<Constant> {
     match (op, inputs) {
         ("Pow", [a, b]) => power(a, b, ty),
         ("MatMul", [a, b]) => product(a, b, ty),
@@ -44,11 +44,23 @@ fn power(a: &Constant, b: &Constant, ty: &Type) -> Option<Constant> {
     Some(Constant::new(ty.dtype(), sizes, numbers::encoded(powers, ty.dtype())?))
 }
 
-/// The product of stacks of matrices.
-fn product(a: &Constant, b: &Constant, ty: &Type) -> Option<Constant> {
+/// Floats in the dtype and the sizes of a type, if all are finite.
+pub(crate) fn encoded_floats(results: &[f64], ty: &Type) -> Option<Constant> {
+    let numbers = results.iter().map(|result| Some(*result).filter(|result| result.is_finite()).map(Scalar::Float));
+    let constant = Constant::new(ty.dtype(), ty.known_sizes()?, numbers::encoded(numbers.collect(), ty.dtype())?);
+    constant.is_consistent().then_some(constant)
+}
+
+/// The product of stacks of matrices, or of vectors.
+pub(crate) fn product(a: &Constant, b: &Constant, ty: &Type) -> Option<Constant> {
     let sizes = ty.known_sizes()?;
-    let ([stack_a @ .., rows, depth], [stack_b @ .., _, columns]) = (&a.sizes[..], &b.sizes[..]) else { return None };
-    let (stack, _) = sizes.split_last_chunk::<2>()?;
+    // A vector is a row on the left and a column on the right.
+    let (left, right) = (as_matrix(&a.sizes, [1, -1])?, as_matrix(&b.sizes, [-1, 1])?);
+    let ([stack_a @ .., rows, depth], [stack_b @ .., _, columns]) = (&left[..], &right[..]) else { return None };
+    let matrices = if a.sizes.len() == 1 || b.sizes.len() == 1 { 0 } else { 2 };
+    let lone =
+        usize::from(a.sizes.len() == 1 && b.sizes.len() > 1) + usize::from(b.sizes.len() == 1 && a.sizes.len() > 1);
+    let stack = sizes.get(..sizes.len().checked_sub(matrices + lone)?)?;
     let [rows, depth, columns] = [rows, depth, columns].map(|n| usize::try_from(*n).ok().filter(|n| *n > 0));
     let (rows, depth, columns) = (rows?, depth?, columns?);
     let (xs, ys) = (floats(a)?, floats(b)?);
@@ -70,6 +82,15 @@ fn product(a: &Constant, b: &Constant, ty: &Type) -> Option<Constant> {
         }
     }
     Some(Constant::new(ty.dtype(), sizes, numbers::encoded(results, ty.dtype())?))
+}
+
+/// The sizes of a matrix; those of a vector with a size of 1 where `[1, -1]` or `[-1, 1]` has it.
+fn as_matrix(sizes: &[i64], vector: [i64; 2]) -> Option<Vec<i64>> {
+    match sizes {
+        [] => None,
+        [size] => Some(vector.map(|n| if n == 1 { 1 } else { *size }).to_vec()),
+        _ => Some(sizes.to_vec()),
+    }
 }
 
 /// The elements of a tensor of floats.

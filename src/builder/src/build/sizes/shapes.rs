@@ -24,7 +24,11 @@ impl Builder {
             self.reshape_to_empty(x, &sizes)?
         } else {
             let entries = self.reshape_entries(shape.as_deref(), &sizes);
-            self.node1("Reshape", vec![x.into(), entries.into()], vec![])?
+            let entries = match self.whole_shape(&entries, &sizes) {
+                Some(other) => self.node1("Shape", vec![other.into()], vec![])?.into(),
+                None => entries.into(),
+            };
+            self.node1("Reshape", vec![x.into(), entries], vec![])?
         };
         self.refine_sizes(value, &sizes)
     }
@@ -68,6 +72,15 @@ impl Builder {
             }
         }
         entries
+    }
+
+    /// A value that has these sizes, where they are not constant: its shape is one node. None if a size may be 0, which copies another.
+    fn whole_shape(&self, entries: &[SymInt], sizes: &[SymInt]) -> Option<Value> {
+        if entries.iter().all(|n| n.known().is_some()) || !sizes.iter().all(|n| self.is_at_least(n, 1)) {
+            return None;
+        }
+        let places = sizes.iter().filter_map(|size| self.place(size));
+        places.map(|(value, _)| value).find(|value| self.ty(*value).shape() == Some(sizes))
     }
 
     /// The shape input of a Reshape to these sizes, if it is constant.

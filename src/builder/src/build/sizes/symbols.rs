@@ -88,6 +88,14 @@ impl Builder {
         n.is_nonnegative(&|symbol| self.symbol_range(symbol).0.is_some_and(|low| low >= 0))
     }
 
+    /// Whether the bounds of its symbols say that it is at least this.
+    pub fn is_at_least(&self, n: &SymInt, least: i64) -> bool {
+        match n.known() {
+            Some(known) => known >= least,
+            None => least.checked_sub(1).is_some_and(|below| self.is_positive(&(n.clone() - below))),
+        }
+    }
+
     /// Whether it is at least 1.
     pub(crate) fn is_positive(&self, n: &SymInt) -> bool {
         // Substitutes the positive lower bound plus a nonnegative symbol for each symbol.

@@ -6,5 +6,6 @@ pub(crate) mod encode;
 pub(crate) mod facts;
 pub(crate) mod filled;
 pub(crate) mod known_elements;
+pub(crate) mod made;
 pub(crate) mod packed;
 pub(crate) mod scalar;
