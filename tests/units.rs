@@ -80,7 +80,10 @@ fn builds_of_a_part_reuse_what_the_whole_compiled() {
 fn no_profile_sets_lto() {
     for (name, how) in compiled(&["--release"]) {
         for settings in how {
-            assert!(settings.contains(r#""lto":"false""#), "{name} is compiled with another setting of lto: {settings}");
+            assert!(
+                settings.contains(r#""lto":"false""#),
+                "{name} is compiled with another setting of lto: {settings}"
+            );
         }
     }
 }

@@ -8,3 +8,4 @@ pub(crate) mod filled;
 pub(crate) mod known_elements;
 pub(crate) mod packed;
 pub(crate) mod scalar;
+pub(crate) mod stored;

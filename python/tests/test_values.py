@@ -1,0 +1,178 @@
+"""Values and graphs of single operators and small modules, each held against PyTorch: numbers, dtypes, sizes, names."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import aten2onnx
+
+onnxruntime = pytest.importorskip("onnxruntime")
+
+
+class Calls(nn.Module):
+    """A module that calls a function."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args: torch.Tensor) -> Any:
+        return self.function(*args)
+
+
+def held(function: Callable[..., Any], args: tuple, *others: tuple, **options: Any) -> aten2onnx.ONNXProgram:
+    """Exports a function and compares the model with it at the example and at other inputs."""
+    program = aten2onnx.export(Calls(function).eval(), args, **options)
+    session = onnxruntime.InferenceSession(program.model_bytes)
+    for inputs in (args, *others):
+        wanted = torch.utils._pytree.tree_leaves(function(*copy.deepcopy(inputs)))
+        feeds = {given.name: value.numpy() for given, value in zip(session.get_inputs(), inputs)}
+        results = [torch.from_numpy(np.asarray(result)) for result in session.run(None, feeds)]
+        assert len(results) == len(wanted)
+        for result, want in zip(results, wanted):
+            torch.testing.assert_close(result, want, equal_nan=True)
+    return program
+
+
+def nodes(program: aten2onnx.ONNXProgram) -> Counter[str]:
+    return Counter(node.op_type for node in program.model_proto.graph.node)
+
+
+def test_a_float_that_was_a_size_is_a_number() -> None:
+    # A tensor without dimensions keeps its dtype, as with any number of Python.
+    held(
+        lambda x: (
+            x.sum() / (x.shape[1] - 1.0),
+            x.long().sum() * (x.shape[1] / 2),
+            x.half().sum() + x.shape[1] / 4,
+            torch.where(x.sum() > 0, x.shape[1] / 2, 0.5),
+        ),
+        (torch.randn(3, 4),),
+        (torch.randn(3, 9),),
+        dynamic_shapes={"args": ({1: "w"},)},
+    )
+
+
+def test_an_item_is_a_number() -> None:
+    held(lambda x, n: (x.sum() * n.item(), x.long() * n.item()), (torch.randn(3), torch.tensor(2.5, dtype=torch.float64)))
+
+
+@pytest.mark.parametrize("dtypes", [(torch.int64, torch.float32), (torch.float32, torch.float64), (torch.float32, torch.int64)])
+def test_threshold_backward_promotes(dtypes: tuple[torch.dtype, torch.dtype]) -> None:
+    # torch.export records the dtype of the gradient.
+    grad, own = (torch.arange(-3, 3).to(dtype) for dtype in dtypes)
+    held(lambda g, x: torch.ops.aten.threshold_backward(g, x, 0.5), (grad, own))
+
+
+def test_ranges_fill_what_they_are_given() -> None:
+    def ranges(x: torch.Tensor) -> Any:
+        filled = x.new_zeros(4, 3, 4)
+        torch.arange(12, out=filled[0])
+        torch.linspace(0, 1, 12, out=filled[1])
+        torch.arange(0, 24, 2, out=filled[2].T.reshape(4, 3))  # a copy
+        torch.arange(12, out=filled[3].T)
+        return filled * x
+
+    held(ranges, (torch.randn(1),))
+    held(lambda x: torch.ops.aten.arange.start_out(0, 12, 1, out=x.clone().view(3, 4)), (torch.zeros(12),))
+
+
+def test_the_sign_of_nan() -> None:
+    x = torch.tensor([float("nan"), -0.0, 1.0, -2.0]).copysign(torch.tensor([-1.0, -1.0, 1.0, -1.0]))
+    assert torch.signbit(x).tolist() == [True, True, False, True]
+    for dtype in (torch.float32, torch.float64, torch.float16):
+        held(torch.signbit, (x.to(dtype),), opset_version=26)
+
+
+def fake_quantized() -> nn.Module:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.scale, self.zero = nn.Parameter(torch.rand(4) / 9 + 0.1), nn.Parameter(torch.rand(4))
+            self.register_buffer("by", torch.tensor(0.1))
+            self.register_buffer("shift", torch.tensor(3, dtype=torch.int32))
+            self.weight = nn.Parameter(torch.randn(4, 5))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            x = torch.fake_quantize_per_tensor_affine(x, self.by, self.shift, 0, 255)
+            weight = torch._fake_quantize_learnable_per_channel_affine(self.weight, self.scale, self.zero, 0, -128, 127)
+            y = x @ weight.T
+            return torch._fake_quantize_learnable_per_tensor_affine(y, self.scale[:1], self.zero[:1], -128, 127)
+
+    torch.manual_seed(0)
+    return Net().eval()
+
+
+@pytest.mark.parametrize("opset", [9, 10, 13, 18, 23])
+def test_fake_quantization_is_quantization(opset: int) -> None:
+    net, x = fake_quantized(), torch.randn(3, 5)
+    program = aten2onnx.export(net, (x,), opset_version=opset)
+    np.testing.assert_allclose(program(x)[0], net(x).detach(), rtol=1e-5, atol=1e-6)
+    pairs = {9: 0, 10: 2}.get(opset, 3)
+    found = nodes(program)
+    assert (found["QuantizeLinear"], found["DequantizeLinear"]) == (pairs, pairs)
+    assert found["Clip"] <= (3 - pairs) + 2, "the learned zero points are limited"
+
+
+def test_fake_quantization_rounds_before_the_zero_point() -> None:
+    # Halves: PyTorch rounds them to even before it adds the zero point.
+    x = torch.arange(-9, 10) * 0.25
+    for zero in (0, 1, 3, -5):
+        for low, high in ((-128, 127), (-16, 15), (-99999, 99999)):
+            for opset in (9, 13, 21):
+                held(lambda x: torch.fake_quantize_per_tensor_affine(x, 0.5, zero, low, high), (x,), opset_version=opset)
+
+
+def test_a_zero_point_beyond_the_limits_is_kept() -> None:
+    # PyTorch does not check a zero point that is a tensor.
+    x = torch.randn(8)
+    for zero in (200, -3):
+        program = held(
+            lambda x: torch.fake_quantize_per_tensor_affine(x, torch.tensor(0.1), torch.tensor(zero, dtype=torch.int32), -128, 127),
+            (x,),
+        )
+        assert ("QuantizeLinear" in nodes(program)) == (zero == -3)
+
+
+@pytest.mark.parametrize("backend", ["x86", "qnnpack"])
+def test_a_model_of_quantized_training(backend: str) -> None:
+    quantization = pytest.importorskip("torch.ao.quantization")
+
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.quant, self.dequant = quantization.QuantStub(), quantization.DeQuantStub()
+            self.conv, self.linear = nn.Conv2d(3, 4, 3), nn.Linear(4, 5)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.dequant(self.linear(self.conv(self.quant(x)).relu().mean((2, 3))))
+
+    torch.manual_seed(0)
+    net = Net().train()
+    net.qconfig = quantization.get_default_qat_qconfig(backend)
+    net = quantization.prepare_qat(net)
+    for _ in range(3):
+        net(torch.randn(2, 3, 8, 8))
+    x = torch.randn(2, 3, 8, 8)
+    net = net.eval().apply(quantization.disable_observer)
+    program = aten2onnx.export(net, (x,))
+    np.testing.assert_allclose(program(x)[0], net(x).detach(), rtol=1e-5, atol=1e-6)
+    found = nodes(program)
+    assert found["QuantizeLinear"] == found["DequantizeLinear"] == 5
+    limits = 3 if backend == "x86" else 0  # seven bits for activations
+    assert dict(found) == {
+        "QuantizeLinear": 5, "DequantizeLinear": 5, "Conv": 1, "Relu": 1, "ReduceMean": 1, "Gemm": 1
+    } | ({"Clip": limits} if limits else {})  # fmt: skip
+    # While the observers run, scales follow from the input.
+    net.apply(quantization.enable_observer)
+    observed = aten2onnx.export(copy.deepcopy(net), (x,))
+    y = torch.randn(2, 3, 8, 8) * 3
+    np.testing.assert_allclose(observed(y)[0], copy.deepcopy(net)(y).detach(), rtol=1e-4, atol=1e-5)
