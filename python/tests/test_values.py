@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -176,3 +178,66 @@ def test_a_model_of_quantized_training(backend: str) -> None:
     observed = aten2onnx.export(copy.deepcopy(net), (x,))
     y = torch.randn(2, 3, 8, 8) * 3
     np.testing.assert_allclose(observed(y)[0], copy.deepcopy(net)(y).detach(), rtol=1e-4, atol=1e-5)
+
+
+class Pair(NamedTuple):
+    first: torch.Tensor
+    second: torch.Tensor
+
+
+@dataclasses.dataclass
+class Scores:
+    logits: torch.Tensor
+    loss: torch.Tensor | None = None
+    hidden: tuple[torch.Tensor, ...] = ()
+
+
+def output_names(function: Callable[..., Any], args: tuple, **options: Any) -> list[str]:
+    return [output.name for output in held(function, args, **options).model_proto.graph.output]
+
+
+def test_outputs_are_named_by_keys_and_fields() -> None:
+    x = torch.randn(4)
+    assert output_names(lambda x: {"logits": x + 1, "h": [x + 2, (x + 3, {"q": x + 4})]}, (x,)) == ["logits", "h.0", "h.1.0", "h.1.1.q"]
+    assert output_names(lambda x: Pair(x + 1, x + 2), (x,)) == ["first", "second"]
+    assert output_names(lambda x: torch.max(x, 0), (x,)) == ["values", "indices"]
+    assert output_names(lambda x: (torch.topk(x, 2), x + 1), (x,)) == ["output_0.values", "output_0.indices", "add"]
+    assert output_names(lambda x: (x + 1, [x + 2]), (x,)) == ["add", "add_1"]
+    assert output_names(lambda x: {"logits": x + 1}, (x,), output_names=["scores"]) == ["scores"]
+
+
+def test_an_output_with_the_name_of_an_input() -> None:
+    class Echo(nn.Module):
+        def forward(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
+            return {"x": x + 1}
+
+    program = aten2onnx.export(Echo().eval(), (torch.randn(3),))
+    assert [output.name for output in program.model_proto.graph.output] == ["output.x"]
+
+
+def test_a_file_names_its_outputs_like_the_module(tmp_path: Path) -> None:
+    torch.utils._pytree._register_namedtuple(Pair, serialized_type_name="Pair")
+    results = {
+        "dict": lambda x: {"logits": x + 1, "h": [x + 2, x + 3], 3: x + 4},
+        "tuple": lambda x: (x, {"a": x + 1}),
+        "named": lambda x: Pair(x + 1, x + 2),
+    }
+    for name, function in results.items():
+        exported = torch.export.export(Calls(function).eval(), (torch.randn(3),))
+        torch.export.save(exported, tmp_path / f"{name}.pt2")
+        live, file = aten2onnx.export(exported), aten2onnx.export(tmp_path / f"{name}.pt2")
+        names = [output.name for output in live.model_proto.graph.output]
+        assert names == [output.name for output in file.model_proto.graph.output]
+        assert names[-1] == {"dict": "3", "tuple": "output_1.a", "named": "second"}[name]
+
+
+def test_a_dataclass_is_a_result() -> None:
+    class Model(nn.Module):
+        def forward(self, x: torch.Tensor) -> Scores:
+            return Scores(x + 1, hidden=(x + 2, x + 3))
+
+    program = aten2onnx.export(Model().eval(), (torch.randn(3),), dynamic_shapes={"x": {0: "n"}})
+    assert [output.name for output in program.model_proto.graph.output] == ["logits", "hidden.0", "hidden.1"]
+    assert program.model_proto.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "n"
+    x = torch.randn(5)
+    np.testing.assert_allclose(program(x)[1], x + 2)

@@ -54,8 +54,8 @@ impl<T: Into<PyErr>> From<T> for Stop {
 /// A symbol and its bounds, inclusive.
 pub type Range = (String, (Option<i64>, Option<i64>));
 
-/// Conditions on the inputs of a program, and the way to each input in the arguments of its call.
-pub type Guards = (Vec<String>, Vec<String>);
+/// Conditions on the inputs of a program, the way to each input in the arguments of its call, and the names of its outputs.
+pub type Guards = (Vec<String>, Vec<String>, Vec<String>);
 
 /// Reads a program. `ranges` are the bounds of its symbols.
 pub fn program(
@@ -72,12 +72,18 @@ pub fn program(
     let bounded = |(symbol, (min_val, max_val)): Range| (symbol.into(), RangeConstraint { min_val, max_val });
     let torch: String = py.import("torch")?.getattr("__version__")?.str()?.to_cow()?.into_owned();
     Ok(ExportedProgram {
-        graph_module: GraphModule { graph, signature, module_call_graph: WholeCall::default() },
+        graph_module: GraphModule {
+            graph,
+            signature,
+            module_call_graph: WholeCall::default(),
+            treespec_namedtuple_fields: Pairs::default(),
+        },
         range_constraints: Pairs(ranges.into_iter().map(bounded).collect()),
         schema_version: SchemaVersion { major: version.0, minor: version.1 },
         torch_version: Some(torch.into()),
         guards_code: Some(guards.0.into_iter().map(Text::from).collect()),
         input_paths: guards.1.into_iter().map(Text::from).collect(),
+        output_names: guards.2.into_iter().map(Text::from).collect(),
     })
 }
 

@@ -36,6 +36,8 @@ pub struct Program {
     pub guards: Vec<Guard>,
     /// The values of symbols in the example that the program was exported with.
     pub hints: FxHashMap<String, i64>,
+    /// The names of the user's outputs, in order, where the model returns them under a key or in a field.
+    pub output_names: Vec<Option<String>>,
     /// The version of torch that wrote it, if known.
     pub torch_version: Option<String>,
     /// The calls of modules that nodes of the top-level graph are in, the outermost first, by the name of the node.
