@@ -241,3 +241,46 @@ def test_a_dataclass_is_a_result() -> None:
     assert program.model_proto.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "n"
     x = torch.randn(5)
     np.testing.assert_allclose(program(x)[1], x + 2)
+
+
+def test_numbers_of_a_trace_are_numbers() -> None:
+    # A trace has them as constant tensors of float64 and int64, which PyTorch takes as numbers; a buffer is a tensor.
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("factor", torch.tensor(0.5, dtype=torch.float64))
+
+        def forward(self, i: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            return i * 0.5, 0.5 + i, i / 2.0, i.sum().int() * 2, i.half().sum() * 2.5, i * self.factor, torch.where(i > 0, i, 0.5)
+
+    i = torch.arange(5)
+    traced = torch.jit.trace(Model().eval(), (i,))
+    results = aten2onnx.export(traced, (i,))(i)
+    wanted = traced(i)
+    assert [result.dtype for result in results] == [want.numpy().dtype for want in wanted]
+    assert wanted[0].dtype == torch.float32 and wanted[5].dtype == torch.float64
+    for result, want in zip(results, wanted):
+        np.testing.assert_allclose(result, want)
+
+
+def test_sizes_in_a_trace_are_noted() -> None:
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.table = nn.Parameter(torch.randn(32, 5))
+
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            height, width = (int(size) for size in x.shape[2:])
+            resized = nn.functional.interpolate(x, size=(height * 2, width), mode="bilinear")
+            return resized, self.table[:height].sum(), x[:, :2], x[:, :1]
+
+    x = torch.randn(1, 3, 7, 5)
+    traced = torch.jit.trace(Model().eval(), (x,))
+    notes = " ".join(aten2onnx.export(traced, (x,), dynamic_shapes=({2: "h", 3: "w"},)).report.notes)
+    assert "write `2*h` with `h = x.size(2)` in place of 14 in `aten::upsample_bilinear2d`" in notes
+    assert "write `x.size(3)` in place of 5 in `aten::upsample_bilinear2d`" in notes
+    assert "write `x.size(2)` in place of 7 in `aten::slice.Tensor`" in notes
+    assert "``" not in notes and "in place of 2" not in notes and "in place of 1 " not in notes
+    # A cut of a size that is no example's, and that of an axis that stays as it is, are none.
+    notes = " ".join(aten2onnx.export(traced, (x,), dynamic_shapes=({2: "h"},)).report.notes)
+    assert "``" not in notes and "in place of 5" not in notes

@@ -46,6 +46,8 @@ pub struct Recorder<'r> {
     /// Symbols of inputs, and those among them that are sizes.
     pub input_symbols: FxHashSet<String>,
     pub size_symbols: FxHashSet<String>,
+    /// Constants of the archive that are numbers of Python.
+    pub wrapped: FxHashMap<String, Arg>,
     /// Sizes that depend on symbols, in their order.
     sizes: IndexSet<SymInt>,
     nodes: usize,
@@ -99,6 +101,7 @@ impl<'r> Recorder<'r> {
             symbols: 0,
             input_symbols: FxHashSet::default(),
             size_symbols: FxHashSet::default(),
+            wrapped: FxHashMap::default(),
             sizes: IndexSet::new(),
             nodes: 0,
         }
@@ -156,6 +159,12 @@ impl<'r> Recorder<'r> {
         self.used.insert(Rc::clone(&tensor.name), weight);
         self.share(&tensor.name, tensor.memory);
         Ok(meta)
+    }
+
+    /// The dtype and the bytes of a weight without dimensions.
+    pub fn single_element(&self, name: &str) -> Option<(Dtype, Vec<u8>)> {
+        let weight = self.weights.get(name).filter(|weight| weight.sizes.is_empty())?;
+        Some((weight.dtype, small_constant(weight)?))
     }
 
     /// Adds a weight.
