@@ -284,3 +284,52 @@ def test_sizes_in_a_trace_are_noted() -> None:
     # A cut of a size that is no example's, and that of an axis that stays as it is, are none.
     notes = " ".join(aten2onnx.export(traced, (x,), dynamic_shapes=({2: "h"},)).report.notes)
     assert "``" not in notes and "in place of 5" not in notes
+
+
+def metadata(model: Any) -> dict[str, str]:
+    return {entry.key: entry.value for entry in model.metadata_props}
+
+
+def test_the_smallest_sizes_are_stated() -> None:
+    class Model(nn.Module):
+        def forward(self, x: torch.Tensor, f: torch.Tensor) -> torch.Tensor:
+            return x + 1 if f.numel() else x - 1  # PyTorch records no guard
+
+    args = (torch.zeros(3), torch.zeros(2, 4))
+    program = aten2onnx.export(Model().eval(), args, dynamic_shapes={"x": None, "f": {1: "m"}})
+    assert metadata(program.model_proto)["aten2onnx.ranges"] == "m >= 1" and not program.report.conditions
+    assert [given.doc_string for given in program.model_proto.graph.input] == ["", "the model was captured for sizes where `m >= 1`"]
+    # A program of PyTorch alone: a size of at least 2 decides, too.
+    exported = torch.export.export(Model().eval(), args, dynamic_shapes={"x": None, "f": {1: torch.export.Dim.DYNAMIC}})
+    with pytest.warns(UserWarning, match="right only where `s[0-9]+ >= 2`"):
+        aten2onnx.export(exported)
+
+
+def test_conditions_go_along(tmp_path: Path) -> None:
+    class Model(nn.Module):
+        def __init__(self, by: int) -> None:
+            super().__init__()
+            self.by = by
+
+        def forward(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
+            return {"y": x * 2 if x.shape[1] % self.by == 0 else x - 1}
+
+    onnx = pytest.importorskip("onnx")
+    shapes = {"x": {0: "b", 1: "n"}}
+    with pytest.warns(UserWarning, match="right only where"):
+        program = aten2onnx.export(Model(16).eval(), (torch.randn(2, 32),), tmp_path / "a.onnx", dynamic_shapes=shapes)
+    stated = metadata(program.model_proto)
+    assert stated["aten2onnx.conditions"] == "n % 16 == 0"
+    aten2onnx.convert(tmp_path / "a.onnx", tmp_path / "b.onnx", opset_version=11)
+    converted = onnx.load(tmp_path / "b.onnx")
+    assert metadata(converted) == stated
+    assert converted.graph.input[0].doc_string == program.model_proto.graph.input[0].doc_string != ""
+    for by in (16, 8):
+        exported = torch.export.export(Model(by).eval(), (torch.randn(2, 32),), dynamic_shapes={"x": {1: torch.export.Dim.DYNAMIC}})
+        torch.export.save(exported, tmp_path / f"m{by}.pt2")
+    aten2onnx.export_many({f"m{by}": tmp_path / f"m{by}.pt2" for by in (16, 8)}, tmp_path / "c.onnx", merge=True)
+    merged = onnx.load(tmp_path / "c.onnx")
+    found = metadata(merged)
+    assert [found[f"aten2onnx.conditions.m{by}"].split(" % ")[1] for by in (16, 8)] == ["16 == 0", "8 == 0"]
+    doc = merged.graph.input[0].doc_string
+    assert doc.startswith("`m16`: the model is right only where") and "; `m8`: the model is right only where" in doc
