@@ -333,3 +333,26 @@ def test_conditions_go_along(tmp_path: Path) -> None:
     assert [found[f"aten2onnx.conditions.m{by}"].split(" % ")[1] for by in (16, 8)] == ["16 == 0", "8 == 0"]
     doc = merged.graph.input[0].doc_string
     assert doc.startswith("`m16`: the model is right only where") and "; `m8`: the model is right only where" in doc
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
+def test_float64_is_resized_without_a_kernel(mode: str) -> None:
+    # ONNX Runtime resizes no float64.
+    x = torch.randn(1, 2, 4, 4, dtype=torch.float64)
+    for opset in (11, 18):
+        held(lambda x: nn.functional.interpolate(x, scale_factor=2, mode=mode), (x,), opset_version=opset)
+
+
+def test_bfloat16_for_onnx_runtime() -> None:
+    # Its CPU has no kernel for any of these: with the target they compute in float32.
+    class Model(nn.Module):
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            y = x.to(torch.bfloat16)
+            found = y.relu(), torch.maximum(y, y * 2), torch.minimum(y, y * 2), y.clamp(-1, 1), nn.functional.interpolate(y, scale_factor=2)
+            return tuple(part.float() for part in found)
+
+    x = torch.randn(1, 2, 4, 4)
+    for opset in (13, 18, 23):
+        results = aten2onnx.export(Model().eval(), (x,), opset_version=opset, target="onnxruntime")(x)
+        for result, want in zip(results, Model()(x)):
+            np.testing.assert_array_equal(result, want)
