@@ -38,6 +38,11 @@ def is_needed(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> boo
     return _caches.is_model(model) and not _unnamed(inspect.signature(model.forward))
 
 
+def has_unknown_result(model: Any, error: Exception) -> bool:
+    """Whether torch.export failed because the model returns an object that it does not know, such as a dataclass."""
+    return "in output, which is not a known type" in str(error) and not _unnamed(inspect.signature(model.forward))
+
+
 def _unnamed(signature: inspect.Signature) -> list[str]:
     """The parameters whose arguments have no names."""
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY)

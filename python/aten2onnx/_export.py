@@ -256,7 +256,12 @@ def captured(
         dynamic_shapes = _calls.automatic(_shapes.named_arguments(model, args, kwargs))
     else:
         dynamic_shapes = _axes.checked(_shapes.named_arguments(model, args, kwargs), dynamic_shapes, what)
-    exported, notes = _ones.capture(model, args, kwargs, dynamic_shapes, strict, adopt_fixes)
+    try:
+        exported, notes = _ones.capture(model, args, kwargs, dynamic_shapes, strict, adopt_fixes)
+    except CaptureError as error:
+        if not _calls.has_unknown_result(model, error):
+            raise
+        return _called(model, name, Call(model, args, kwargs, wanted), wanted, strict, adopt_fixes)
     if not _calls.is_auto(wanted):
         return Captured(name, exported, _shapes.names(exported, dynamic_shapes), notes)
     inputs = _inputs(exported)

@@ -65,6 +65,7 @@ class Program:
         name: str,
         recorded: Any,
         seen: dict[str, Any],
+        output_names: list[str],
         version: tuple[int, int],
         state: dict[str, dict[str, Any]],
         constants: dict[str, dict[str, Any]],

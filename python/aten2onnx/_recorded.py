@@ -12,6 +12,7 @@ from ._errors import CaptureError, Error, InputError
 from ._live import LiveProgram
 from ._native import Program, Rules
 from ._ones import HELP
+from ._serialized import output_names
 from ._weights import Elsewhere
 
 _log = logging.getLogger(__name__)
@@ -59,7 +60,7 @@ def _native(name: str, recorded: Any, state: Any, constants: Any, rules: Rules) 
         "runs": recorded.observed,
         "from_data": recorded.from_data,
     }
-    return Program.recorded(name, recorded, seen, (major, minor), state, constants, rules)
+    return Program.recorded(name, recorded, seen, output_names(recorded), (major, minor), state, constants, rules)
 
 
 @dataclass

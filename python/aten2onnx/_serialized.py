@@ -18,10 +18,50 @@ def ranges(exported: Any) -> list[tuple[str, tuple[int | None, int | None]]]:
     return [(symbol, (found.min_val, found.max_val)) for symbol, found in serialize_range_constraints(symbols).items()]
 
 
-def guards(exported: Any) -> tuple[list[str], list[str]]:
-    """Returns the conditions on the inputs under which a program was captured, in Python, and the way to each input in them: `['x'][0]`."""
+def guards(exported: Any) -> tuple[list[str], list[str], list[str]]:
+    """Returns the conditions on the inputs under which a program was captured, in Python, the way to each input in them: `['x'][0]`,
+    and the name of each output, empty if it has none."""
     code = list(getattr(exported, "_guards_code", None) or ())
-    return code, _paths(exported) if code else []
+    return code, _paths(exported) if code else [], output_names(exported)
+
+
+def output_names(exported: Any) -> list[str]:
+    """Returns the names of outputs in dictionaries, dataclasses and named tuples: those of their keys and fields."""
+    try:
+        return [_joined(path) for path in _ways(exported.call_spec.out_spec)]
+    except Exception:  # no tree, or one of a class that PyTorch will change: outputs have the names of their values
+        return []
+
+
+def _joined(path: list[Any]) -> str:
+    if not any(isinstance(part, str) for part in path):
+        return ""
+    first, *rest = path
+    return ".".join([f"output_{first}" if isinstance(first, int) else first, *map(str, rest)])
+
+
+def _ways(tree: Any) -> list[list[Any]]:
+    """The keys, as texts, and places, as numbers, on the way to each leaf."""
+    if tree.is_leaf():
+        return [[]]
+    children = tree.children()
+    names = _keys(tree, len(children))
+    return [[names[at] if names[at] is not None else at, *rest] for at, child in enumerate(children) for rest in _ways(child)]
+
+
+def _keys(tree: Any, count: int) -> list[str | None]:
+    """What a container calls its children; None for those without a name."""
+    kind, context = tree.type, tree.context
+    if kind in (tuple, list):
+        return [None] * count
+    fields = getattr(kind, "__match_args__", ()) if hasattr(kind, "n_sequence_fields") else getattr(context, "_fields", ())
+    found = fields or context
+    if isinstance(found, list) and len(found) == 2:  # a dataclass, or a dictionary with a default
+        pair = [part for part in found if isinstance(part, list) and len(part) == count and all(isinstance(key, str) for key in part)]
+        found = pair[0] if pair else found
+    if not isinstance(found, (list, tuple)) or len(found) != count:
+        return [None] * count
+    return [str(key) if isinstance(key, (str, int, float)) and not isinstance(key, bool) and key != "" else None for key in found]
 
 
 def _paths(exported: Any) -> list[str]:
@@ -85,7 +125,7 @@ def document(exported: Any) -> bytes:
         raise UnsupportedError(
             f"PyTorch cannot serialize this program: {_essence(error)}", help="`torch.export.save` fails in the same way"
         ) from error
-    conditions, paths = guards(exported)
+    conditions, paths, names = guards(exported)
     program = {
         "graph_module": {"graph": graph, "signature": signature},
         "range_constraints": serde.serialize_range_constraints(exported.range_constraints),
@@ -93,6 +133,7 @@ def document(exported: Any) -> bytes:
         "torch_version": torch.__version__,
         "guards_code": conditions,
         "input_paths": paths,
+        "output_names": names,
     }
     return json.dumps(serde._dataclass_to_dict(program), cls=serde.EnumEncoder, allow_nan=False).encode()
 

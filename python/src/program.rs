@@ -122,19 +122,20 @@ impl Program {
 
     /// Takes a program that was recorded while a model ran, as `traced` takes one, and gives it symbolic sizes.
     #[staticmethod]
-    #[pyo3(signature = (name, recorded, seen, version, state, constants, rules))]
+    #[pyo3(signature = (name, recorded, seen, output_names, version, state, constants, rules))]
     #[allow(clippy::too_many_arguments)] // those of Python
     fn recorded(
         py: Python<'_>,
         name: &str,
         recorded: &Bound<'_, PyAny>,
         seen: Seen,
+        output_names: Vec<String>,
         version: (i64, i64),
         state: HashMap<String, Tensor>,
         constants: HashMap<String, Tensor>,
         rules: &Rules,
     ) -> PyResult<Program> {
-        let read = traced::recording(recorded, version).map_err(|stop| stop.into_error(py))?;
+        let read = traced::recording(recorded, output_names, version).map_err(|stop| stop.into_error(py))?;
         let program = work::run(py, None, |_| {
             let (state, constants) = (lent::weights(state)?, lent::weights(constants)?);
             let mut program = pt2::read_exported(name, read, state, constants, &SourceOptions::default())?;

@@ -155,14 +155,16 @@ def test_a_saved_program_says_the_same(tmp_path, strict) -> None:
             warnings.simplefilter("always")
             told.append(aten2onnx.export(model).report.conditions)
         assert told[-1] == [] or any("right only where" in str(warning.message) for warning in caught)
-    assert len(told[0]) == 3 and told[0] == told[1] == told[2]
+    # Three guards, and the sizes of at least 2 that PyTorch assumes of `Dim.AUTO`.
+    assert len(told[0]) == 5 and told[0] == told[1] == told[2]
 
 
 def test_a_program_without_conditions_warns_of_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         program = aten2onnx.export(Two().eval(), FOUR, dynamic_shapes={"x": {0: "n"}}, strict_shapes=True)
-    assert program.report.conditions == [] and not program.model_proto.metadata_props
+    assert program.report.conditions == []
+    assert [(entry.key, entry.value) for entry in program.model_proto.metadata_props] == [("aten2onnx.ranges", "n >= 1")]
 
 
 class Example(nn.Module):

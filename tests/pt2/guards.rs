@@ -140,8 +140,8 @@ fn what_follows_is_not_told() {
     let cases: &[(&[&str], &str, &[&str])] = &[
         // From the shapes.
         (&["$h == $h", "L['d']['z'].size()[1] == 4", "$h*$w >= 0", "$h + 1 > 0"], "", &[]),
-        // From the smallest size that PyTorch captures for.
-        (&["$h != 1", "3*$h*$w != 1"], from_2, &[]),
+        // From the smallest size that PyTorch captures for, which is told.
+        (&["$h != 1", "3*$h*$w != 1"], from_2, &["h >= 2", "w >= 2"]),
         // From other guards.
         (&["$h >= 16", "$h > 10", "$h*2 >= 20", "min(7, $h) == 7"], "", &["h >= 16"]),
         (&["($h % 16) == 0", "$h == (16*($h // 16))", "($h % 8) == 0", "($h*$w) % 4 == 0"], "", &["h % 16 == 0"]),
@@ -149,15 +149,15 @@ fn what_follows_is_not_told() {
         (&["($h // 16) != 1", "$h >= 16"], "", &["h >= 32"]),
         (&["$h < 33", "$h*$h < 1100"], "", &["h <= 32"]),
         // What PyTorch derives from a guard, but not what another one states, or what a user declares.
-        (&["$w > $h"], &of(3, "null", "null"), &["w > h"]),
-        (&["$w > $h", "$w > 2"], &of(3, "null", "null"), &["w >= 3", "w > h"]),
-        (&["$w > $h"], &of(4, "null", "null"), &["w >= 4", "w > h"]),
-        (&["$w > $h"], &of(3, "50", "49"), &["h <= 49", "w <= 50", "w > h"]),
+        (&["$w > $h"], &of(3, "null", "null"), &["h >= 2", "w > h"]),
+        (&["$w > $h", "$w > 2"], &of(3, "null", "null"), &["h >= 2", "w >= 3", "w > h"]),
+        (&["$w > $h"], &of(4, "null", "null"), &["h >= 2", "w >= 4", "w > h"]),
+        (&["$w > $h"], &of(3, "50", "49"), &["2 <= h <= 49", "w <= 50", "w > h"]),
         // Two that are one.
         (&["$h + $n <= $w", "$w - $n <= $h"], "", &["-n + w == h"]),
         (&["$w == min(512, $w)", "max($h, $k) == $h"], "", &["w <= 512", "h >= k"]),
         // Of few values each is tried.
-        (&["3*($h // 2) < 60", "($h / 2) < 19.5"], to_40, &["h <= 38"]),
+        (&["3*($h // 2) < 60", "($h / 2) < 19.5"], to_40, &["2 <= h <= 38"]),
     ];
     for (guards, ranges, expected) in cases {
         assert_eq!(told(guards, ranges), *expected, "{guards:?}");
@@ -222,12 +222,14 @@ fn the_file_states_the_conditions() {
     assert_eq!(found.conditions, ["rows % 16 == 0", "n != 2", "L['q'] ? 1"]);
     let metadata = &found.model.proto.metadata_props;
     let entries: Vec<(&str, &str)> = metadata.iter().map(|entry| (entry.key(), entry.value())).collect();
-    let expected =
-        [("aten2onnx.conditions", "rows % 16 == 0\nn != 2\nL['q'] ? 1"), ("aten2onnx.ranges", "3 <= k <= 9")];
+    let expected = [
+        ("aten2onnx.conditions", "rows % 16 == 0\nn != 2\nL['q'] ? 1"),
+        ("aten2onnx.ranges", "rows >= 1\n3 <= k <= 9\nw >= 1"),
+    ];
     assert_eq!(entries, expected);
     let docs: Vec<String> = inputs(&found).iter().map(|input| input.doc_string().to_owned()).collect();
     let expected = [
-        "the model is right only where `rows % 16 == 0`",
+        "the model is right only where `rows % 16 == 0`; the model was captured for sizes where `rows >= 1` and `w >= 1`",
         "the model was captured for sizes where `3 <= k <= 9`",
         "the model is right only where `n != 2`",
     ];
@@ -245,12 +247,29 @@ fn the_file_states_the_conditions() {
 }
 
 #[test]
-fn a_program_without_conditions_says_nothing() {
+fn a_program_without_conditions_states_the_smallest_sizes() {
     let found = exported(&[], r#""h": {"min_val": 0, "max_val": null}"#, &crate::pt2::options()).unwrap();
     assert!(found.notes.is_empty() && found.conditions.is_empty());
-    assert!(found.model.proto.metadata_props.is_empty());
-    assert!(inputs(&found).iter().all(|input| input.doc_string.is_none()));
+    let entries: Vec<(&str, &str)> = found.model.proto.metadata_props.iter().map(|e| (e.key(), e.value())).collect();
+    assert_eq!(entries, [("aten2onnx.ranges", "h >= 1\nk >= 1\nw >= 1")]);
+    let docs: Vec<String> = inputs(&found).iter().map(|input| input.doc_string().to_owned()).collect();
+    let sizes = "the model was captured for sizes where";
+    assert_eq!(docs, [format!("{sizes} `h >= 1` and `w >= 1`"), format!("{sizes} `k >= 1`"), String::new()]);
     assert!(exported(&[], "", &strict(&[])).is_ok());
+    // A model without symbolic sizes says nothing.
+    let fixed = exported(&[], "", &with(&["h=3", "w=4", "k=5", "s9=3"])).unwrap();
+    assert!(inputs(&fixed)[0].doc_string.is_none() && inputs(&fixed)[1].doc_string.is_none());
+}
+
+#[test]
+fn sizes_of_at_least_2_are_a_condition() {
+    // PyTorch assumes this of `Dim.AUTO` and `Dim.DYNAMIC`, and decides by it without a guard.
+    let ranges = r#""h": {"min_val": 2, "max_val": null}, "w": {"min_val": 2, "max_val": 9}"#;
+    let found = exported(&[], ranges, &crate::pt2::options()).unwrap();
+    assert_eq!(found.conditions, ["h >= 2", "w >= 2"]);
+    assert!(found.notes[0].contains("right only where `h >= 2` and `w >= 2`"));
+    assert!(refusal(&[], ranges, &strict(&[])).message.contains("`h >= 2`"));
+    assert_eq!(told(&[], r#""h": {"min_val": 3, "max_val": null}"#), [""; 0], "the user declared it");
 }
 
 #[test]

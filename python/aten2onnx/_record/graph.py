@@ -97,6 +97,7 @@ class Recorded:
         inputs: The sizes of the inputs that are tensors, by name: numbers, or (factor, symbol, offset). An int that is an input has one of these.
         observed: For each run the values of symbols, and the sizes of all tensors by name.
         tree: How the arguments are put together.
+        out_tree: How the results are put together.
         branches: The branches that were taken.
         from_data: Tensors whose sizes depend on elements of others, by name.
         example_inputs: The arguments of the example, and those by name.
@@ -110,13 +111,14 @@ class Recorded:
     bounds: dict[str, tuple[int, int | None]]
     observed: list[tuple[dict[str, int], dict[str, list[int]]]]
     tree: Any
+    out_tree: Any
     branches: list[Branch] = field(default_factory=list)
     from_data: list[str] = field(default_factory=list)
     example_inputs: Any = None
 
     @property
     def call_spec(self) -> Any:
-        return SimpleNamespace(in_spec=self.tree)
+        return SimpleNamespace(in_spec=self.tree, out_spec=self.out_tree)
 
     @property
     def graph(self) -> Any:
@@ -154,7 +156,7 @@ class _Builder:
         module = torch.fx.GraphModule(torch.nn.Module(), self.graph)
         signature = ExportGraphSignature(self.specs, mutated + specs)
         observed = [(run.sizes, self._observed(run)) for run in self.runs]
-        return Recorded(module, signature, self.state, self.constants, inputs, self.arguments.bounds, observed, self.arguments.tree, branches, self.from_data)
+        return Recorded(module, signature, self.state, self.constants, inputs, self.arguments.bounds, observed, self.arguments.tree, self.runs[0].tree, branches, self.from_data)
 
     def _live(self) -> list[bool]:
         """Which calls count: those that write, and those whose results are read by one that counts."""
@@ -306,6 +308,8 @@ class _Builder:
         if isinstance(output, torch.Tensor):
             return self._argument(self.recorder.reference(output))
         number = number_of(output)
+        if number is None and not isinstance(output, (int, float, str, type(None))):
+            raise Unrecorded(f"the model returns an object of the class `{type(output).__name__}`")
         return output if number is None else self._number(number)
 
     def _output_spec(self, node: Any, output: Any) -> OutputSpec:

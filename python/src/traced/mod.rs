@@ -54,8 +54,8 @@ impl<T: Into<PyErr>> From<T> for Stop {
 /// A symbol and its bounds, inclusive.
 pub type Range = (String, (Option<i64>, Option<i64>));
 
-/// Conditions on the inputs of a program, and the way to each input in the arguments of its call.
-pub type Guards = (Vec<String>, Vec<String>);
+/// Conditions on the inputs of a program, the way to each input in the arguments of its call, and the names of its outputs.
+pub type Guards = (Vec<String>, Vec<String>, Vec<String>);
 
 /// Reads a program. `ranges` are the bounds of its symbols.
 pub fn program(
@@ -70,13 +70,21 @@ pub fn program(
         range_constraints: Pairs(ranges.into_iter().map(bounded).collect()),
         guards_code: Some(guards.0.into_iter().map(Text::from).collect()),
         input_paths: guards.1.into_iter().map(Text::from).collect(),
+        output_names: guards.2.into_iter().map(Text::from).collect(),
         ..read(exported, &types, version)?
     })
 }
 
 /// Reads a program that was recorded while a model ran.
-pub fn recording(recorded: &Bound<'_, PyAny>, version: (i64, i64)) -> Read<ExportedProgram<'static>> {
-    read(recorded, &types::Types::of_recording(recorded.py())?, version)
+pub fn recording(
+    recorded: &Bound<'_, PyAny>,
+    output_names: Vec<String>,
+    version: (i64, i64),
+) -> Read<ExportedProgram<'static>> {
+    Ok(ExportedProgram {
+        output_names: output_names.into_iter().map(Text::from).collect(),
+        ..read(recorded, &types::Types::of_recording(recorded.py())?, version)?
+    })
 }
 
 fn read<'py>(
@@ -89,12 +97,18 @@ fn read<'py>(
     let signature = signature::signature(&exported.getattr("graph_signature")?)?;
     let torch: String = py.import("torch")?.getattr("__version__")?.str()?.to_cow()?.into_owned();
     Ok(ExportedProgram {
-        graph_module: GraphModule { graph, signature, module_call_graph: WholeCall::default() },
+        graph_module: GraphModule {
+            graph,
+            signature,
+            module_call_graph: WholeCall::default(),
+            treespec_namedtuple_fields: Pairs::default(),
+        },
         range_constraints: Pairs(Vec::new()),
         schema_version: SchemaVersion { major: version.0, minor: version.1 },
         torch_version: Some(torch.into()),
         guards_code: None,
         input_paths: Vec::new(),
+        output_names: Vec::new(),
     })
 }
 

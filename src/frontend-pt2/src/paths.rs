@@ -94,13 +94,13 @@ fn field(text: &str) -> Option<(Step, usize)> {
 
 /// A container, or a leaf without a type.
 #[derive(Debug, Deserialize)]
-struct Tree {
+pub(super) struct Tree {
     #[serde(rename = "type")]
-    kind: Option<String>,
+    pub(super) kind: Option<String>,
     #[serde(default)]
-    context: Option<String>,
+    pub(super) context: Option<String>,
     #[serde(default)]
-    children_spec: Vec<Tree>,
+    pub(super) children_spec: Vec<Tree>,
 }
 
 /// The key of a dictionary.
@@ -246,7 +246,7 @@ mod tests {
 
     fn signature(in_spec: &str, names: &[&str]) -> ModuleCallSignature<'static> {
         let names = names.iter().map(|name| (*name).to_owned().into()).collect();
-        ModuleCallSignature { in_spec: in_spec.to_owned().into(), forward_arg_names: Some(names) }
+        ModuleCallSignature { in_spec: in_spec.to_owned().into(), out_spec: None, forward_arg_names: Some(names) }
     }
 
     fn node(kind: &str, context: &str, children: &[&str]) -> String {

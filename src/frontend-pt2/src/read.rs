@@ -5,7 +5,7 @@ use aten2onnx_archive::zip::Archive;
 use super::graph::{GraphReader, split};
 use super::payload::{Wanted, Weights};
 use super::schema::{self, Argument, ConstantValue, ExportedProgram, InputSpec, OutputSpec, VersionOnly, parse};
-use super::{guards, paths};
+use super::{guards, outputs, paths};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_program::{Arg, Input, InputKind, Output, OutputKind, Program};
 use aten2onnx_program::{arguments, validate};
@@ -66,6 +66,7 @@ fn convert(exported: ExportedProgram<'_>, weights: Weights<'_>) -> Result<Progra
     }
     let module = exported.graph_module;
     let paths = paths::of_inputs(&exported.input_paths, module.module_call_graph.0.as_ref());
+    program.output_names = output_names(&exported.output_names, &module);
     let (inputs, nodes, outputs, tables) = split(module.graph);
     let mut reader = GraphReader::default();
     let in_graph = |error: Error| error.at("graph_module.graph");
@@ -86,6 +87,15 @@ fn convert(exported: ExportedProgram<'_>, weights: Weights<'_>) -> Result<Progra
     validate::names(&program).map_err(in_graph)?;
     arguments::check(&program).map_err(in_graph)?;
     Ok(program)
+}
+
+/// The names of the user outputs: those that are given as text, or those that the signature describes.
+fn output_names(given: &[schema::Text<'_>], module: &schema::GraphModule<'_>) -> Vec<Option<String>> {
+    if !given.is_empty() {
+        return given.iter().map(|name| Some(name.to_string()).filter(|name| !name.is_empty())).collect();
+    }
+    let out_spec = module.module_call_graph.0.as_ref().and_then(|signature| signature.out_spec.as_deref());
+    out_spec.map(|spec| outputs::names(spec, &module.treespec_namedtuple_fields)).unwrap_or_default()
 }
 
 /// The context for inputs and outputs.

@@ -160,6 +160,9 @@ pub struct ExportedProgram<'a> {
     /// The way to each user input in the arguments of the call, `['x'][0]`. Only a program in memory has them; a file has `in_spec`.
     #[serde(default, deserialize_with = "or_default")]
     pub input_paths: Vec<Text<'a>>,
+    /// The name of each user output, empty if it has none. Only a program in memory has them; a file has `out_spec`.
+    #[serde(default, deserialize_with = "or_default")]
+    pub output_names: Vec<Text<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -179,6 +182,17 @@ pub struct GraphModule<'a> {
     pub signature: GraphSignature<'a>,
     #[serde(default)]
     pub module_call_graph: WholeCall<'a>,
+    /// The fields of the named tuples in the arguments and results.
+    #[serde(default, deserialize_with = "or_default")]
+    pub treespec_namedtuple_fields: Pairs<'a, NamedTuple<'a>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
+#[allow(missing_docs)]
+pub struct NamedTuple<'a> {
+    #[serde(default)]
+    pub field_names: Vec<Text<'a>>,
 }
 
 /// How the whole module is called: the first entry of the list of module calls. The others are skipped.
@@ -190,6 +204,8 @@ pub struct WholeCall<'a>(pub Option<ModuleCallSignature<'a>>);
 #[allow(missing_docs)]
 pub struct ModuleCallSignature<'a> {
     pub in_spec: Text<'a>,
+    #[serde(default)]
+    pub out_spec: Option<Text<'a>>,
     #[serde(default)]
     pub forward_arg_names: Option<Vec<Text<'a>>>,
 }

@@ -62,6 +62,7 @@ pub struct Run {
 pub fn symbolic(program: &mut Program, recording: Recording, rules: &Rules) -> Result<()> {
     let mut scratch = Scratch::new(rules);
     scratch.set_default_float(default_float(program));
+    program.is_recorded = true;
     program.hints = recording.runs.first().map(|run| run.symbols.clone()).unwrap_or_default();
     for (symbol, bounds) in &recording.bounds {
         program.ranges.insert(symbol.clone(), *bounds);

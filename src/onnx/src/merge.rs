@@ -2,6 +2,8 @@
 //!
 //! Weights are outside of the branches, equal ones once. Inputs of the same name are one input, of the sizes that both models state.
 
+mod metadata;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -70,7 +72,8 @@ pub fn merge(first: Named<'_>, second: Named<'_>, flag: &str) -> Result<Model> {
     };
     let own = &first.1.proto;
     let ir_version = own.ir_version.max(second.1.proto.ir_version);
-    let proto = ModelProto { ir_version, graph: Some(graph), functions: functions(first.1, second.1)?, ..head(own) };
+    let (functions, metadata_props) = (functions(first.1, second.1)?, metadata::entries([first, second]));
+    let proto = ModelProto { ir_version, graph: Some(graph), functions, metadata_props, ..head(own) };
     Ok(Model { proto, weights: weights.outside })
 }
 
@@ -233,7 +236,7 @@ fn outputs(first: &Named<'_>, a: &GraphProto, second: &Named<'_>, b: &GraphProto
     }
     let other: BTreeMap<&str, &ValueInfoProto> = b.output.iter().map(|value| (value.name(), value)).collect();
     let both = |value: &ValueInfoProto| match other.get(value.name()) {
-        Some(other) => joined("result", value, other),
+        Some(other) => joined("result", [first.0, second.0], value, other),
         None => Ok(value.clone()),
     };
     a.output.iter().map(both).collect()
@@ -250,7 +253,7 @@ fn inputs(first: &Named<'_>, a: &GraphProto, second: &Named<'_>, b: &GraphProto)
     let mut all: Vec<ValueInfoProto> = own(first.1, a);
     for value in own(second.1, b) {
         match all.iter_mut().find(|known| known.name() == value.name()) {
-            Some(known) => *known = joined("input", known, &value)?,
+            Some(known) => *known = joined("input", [first.0, second.0], known, &value)?,
             None => all.push(value),
         }
     }
@@ -258,7 +261,7 @@ fn inputs(first: &Named<'_>, a: &GraphProto, second: &Named<'_>, b: &GraphProto)
 }
 
 /// A value of both models: sizes that differ are not stated.
-fn joined(what: &str, own: &ValueInfoProto, other: &ValueInfoProto) -> Result<ValueInfoProto> {
+fn joined(what: &str, names: [&str; 2], own: &ValueInfoProto, other: &ValueInfoProto) -> Result<ValueInfoProto> {
     let differ = |why: &str| Err(Error::unsupported(format!("the {what} `{}` has {why} in both models", own.name())));
     match (tensor_of(own), tensor_of(other)) {
         (Some(a), Some(b)) => {
@@ -277,7 +280,8 @@ fn joined(what: &str, own: &ValueInfoProto, other: &ValueInfoProto) -> Result<Va
             };
             let value = type_proto::Value::TensorType(type_proto::Tensor { elem_type: a.elem_type, shape });
             let ty = TypeProto { value: Some(value), ..TypeProto::default() };
-            Ok(ValueInfoProto { name: own.name.clone(), r#type: Some(ty), ..ValueInfoProto::default() })
+            let doc_string = metadata::doc(names, own, other);
+            Ok(ValueInfoProto { name: own.name.clone(), r#type: Some(ty), doc_string, ..ValueInfoProto::default() })
         }
         _ if own.r#type == other.r#type => Ok(own.clone()),
         _ => differ("different types"),

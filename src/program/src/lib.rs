@@ -32,10 +32,14 @@ pub struct Program {
     pub weights: Vec<BoundWeight>,
     /// Bounds of symbols, inclusive.
     pub ranges: FxHashMap<String, (Option<i64>, Option<i64>)>,
+    /// Whether the user declared the bounds, so that none of them is an assumption of PyTorch.
+    pub is_recorded: bool,
     /// Conditions on sizes and other numbers under which the program was captured: elsewhere it may compute something else than the model.
     pub guards: Vec<Guard>,
     /// The values of symbols in the example that the program was exported with.
     pub hints: FxHashMap<String, i64>,
+    /// The names of the user's outputs, in order, where the model returns them under a key or in a field.
+    pub output_names: Vec<Option<String>>,
     /// The version of torch that wrote it, if known.
     pub torch_version: Option<String>,
     /// The calls of modules that nodes of the top-level graph are in, the outermost first, by the name of the node.

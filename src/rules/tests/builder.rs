@@ -494,3 +494,41 @@ fn lists_of_sizes_have_an_end() {
     let error = cx.sym_ints(sizes).unwrap_err();
     assert!(error.message.starts_with("a list of 4611686018427387904 sizes"), "{error}");
 }
+
+#[test]
+fn numbers_of_the_graph_are_wrapped_too() {
+    let mut cx = builder(18);
+    let number = cx.input("n", Type::sized(Float64, &[]));
+    let args = Args::new(vec![("other".into(), ArgValue::Scalar(Scalar::Value(number)))]);
+    let other = args.tensor(&mut cx, "other").unwrap();
+    assert!(cx.is_wrapped(other) && !cx.is_wrapped(number));
+    let y = one(&mut cx, "Add", vec![other.into(), 1f64.into()], vec![]);
+    let graph = finished(cx, &[y]);
+    assert_eq!(ops(&graph), ["Add"]);
+}
+
+#[test]
+fn limits_and_signs_of_constants_fold() {
+    let mut cx = builder(18);
+    let floats = |cx: &mut Builder, xs: &[f64]| {
+        let xs: Vec<Scalar> = xs.iter().copied().map(Scalar::Float).collect();
+        cx.numbers(&xs, Float32).unwrap()
+    };
+    let a = floats(&mut cx, &[-2.0, 0.5, f64::INFINITY]);
+    let b = floats(&mut cx, &[1.0, 0.25, 3.0]);
+    let abs = one(&mut cx, "Abs", vec![a.into()], vec![]);
+    assert_eq!(cx.constant_floats(abs).unwrap(), [2.0, 0.5, f64::INFINITY]);
+    let infinite = one(&mut cx, "IsInf", vec![a.into()], vec![]);
+    assert_eq!(cx.constant_ints(infinite).unwrap(), [0, 0, 1]);
+    let most = one(&mut cx, "Max", vec![a.into(), b.into()], vec![]);
+    assert_eq!(cx.constant_floats(most).unwrap(), [1.0, 0.5, f64::INFINITY]);
+    let least = one(&mut cx, "Min", vec![a.into(), b.into()], vec![]);
+    assert_eq!(cx.constant_floats(least).unwrap(), [-2.0, 0.25, 3.0]);
+    let clipped = one(&mut cx, "Clip", vec![a.into(), (-1.0).into(), 1.0.into()], vec![]);
+    assert_eq!(cx.constant_floats(clipped).unwrap(), [-1.0, 0.5, 1.0]);
+    // Which zero it is depends on the runtime, and what becomes of NaN.
+    let zeros = floats(&mut cx, &[0.0, f64::NAN]);
+    let others = floats(&mut cx, &[-0.0, 1.0]);
+    let open = one(&mut cx, "Max", vec![zeros.into(), others.into()], vec![]);
+    assert_eq!(cx.constant_floats(open), None);
+}

@@ -280,6 +280,7 @@ impl Translation<'_> {
 
     fn outputs(&mut self, program: &Program) -> Result<()> {
         let graph = &program.graph;
+        let names = output_names(program);
         for (i, output) in graph.outputs.iter().enumerate() {
             let value = self.output_value(output).map_err(|error| error.at(format!("output {i}")))?;
             let Some(mut value) = value else { continue };
@@ -297,12 +298,13 @@ impl Translation<'_> {
             if let Some(written) = written {
                 value = self.fit_to_written(value, written)?;
             }
-            let name = match (&output.kind, &output.value) {
+            let own = match (&output.kind, &output.value) {
                 (OutputKind::BufferMutation(name) | OutputKind::InputMutation(name), _) => format!("{name}_out"),
                 (OutputKind::User, Arg::Tensor(name) | Arg::Sym(name)) => name.clone(),
                 _ => format!("output_{i}"),
             };
-            self.builder.output(&name, value);
+            let name = names.get(i).and_then(Option::as_ref).unwrap_or(&own);
+            self.builder.output(name, value);
         }
         Ok(())
     }
@@ -362,6 +364,18 @@ impl Translation<'_> {
             }
         }
     }
+}
+
+/// The names that the model has for its outputs. Inputs and outputs need different names, and names that do not fit the outputs are none.
+fn output_names(program: &Program) -> Vec<Option<String>> {
+    let graph = &program.graph;
+    let count = graph.outputs.iter().filter(|output| output.kind == OutputKind::User).count();
+    if program.output_names.len() != count {
+        return Vec::new();
+    }
+    let is_input = |name: &str| graph.inputs.iter().any(|input| input.name == name);
+    let unlike_inputs = |name: &String| if is_input(name) { format!("output.{name}") } else { name.clone() };
+    program.output_names.iter().map(|name| name.as_ref().map(unlike_inputs)).collect()
 }
 
 fn origin(node: &Node) -> Origin {

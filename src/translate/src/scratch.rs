@@ -214,7 +214,7 @@ fn inferred(out: Out) -> Inferred {
 }
 
 /// The bytes of a weight that is small and whole.
-fn small_constant(weight: &Weight) -> Option<Vec<u8>> {
+pub fn small_constant(weight: &Weight) -> Option<Vec<u8>> {
     let count = weight.sizes.iter().try_fold(1_i64, |count, size| count.checked_mul(*size)).filter(|n| *n <= SMALL)?;
     let mut expected = 1;
     for (size, stride) in weight.sizes.iter().zip(&weight.strides).rev() {

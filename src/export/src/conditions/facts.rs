@@ -30,10 +30,10 @@ pub(super) struct Facts {
     pub bounds: Bounds,
     /// Bounds that the user declared or PyTorch assumed.
     pub declared: Bounds,
-    /// The symbols that are not 0 in a guard that holds for all others.
-    positive: BTreeSet<String>,
     /// The symbols that guards mention.
     mentioned: BTreeSet<String>,
+    /// Whether PyTorch may have assumed sizes of at least 2.
+    may_be_assumed: bool,
     /// Symbols that have one value only.
     pub pins: BTreeMap<String, i64>,
 }
@@ -41,20 +41,14 @@ pub(super) struct Facts {
 impl Facts {
     /// The facts of a program with these guards.
     pub fn of(program: &Program, guards: Vec<SymInt>) -> Facts {
-        let plain = smallest(program, 1);
+        let plain = smallest(program);
         let mut bounds = given(program, &plain);
-        let mut facts = Facts::default();
+        let mut facts = Facts { may_be_assumed: !program.is_recorded, ..Facts::default() };
         let mut pending = Vec::new();
         guards.into_iter().for_each(|guard| split(guard, true, &mut pending));
         let rest = pending.split_off(pending.len().min(MAX_GUARDS));
         // What holds for all sizes says nothing of the symbols in it. PyTorch never captures for a size of 0.
-        let with_zero = pending.iter().filter(|guard| truth(guard, &plain) == Some(true));
-        let with_zero: Vec<SymInt> = with_zero.cloned().collect();
         pending.retain(|guard| truth(guard, &plain) != Some(true));
-        let empty = smallest(program, 0);
-        for guard in with_zero.iter().filter(|guard| truth(guard, &empty) != Some(true)) {
-            guard.visit_symbols(&mut |symbol| _ = facts.positive.insert(symbol.to_owned()));
-        }
         for guard in &pending {
             guard.visit_symbols(&mut |symbol| _ = facts.mentioned.insert(symbol.to_owned()));
         }
@@ -103,19 +97,19 @@ impl Facts {
         });
     }
 
-    /// Keeps the bounds of a symbol, if they say more than those of every size.
+    /// Keeps the bounds of a symbol. PyTorch captures for sizes of at least 1 without a guard, so that is where every program is right; that a
+    /// size is at least 2 is its own assumption, which may decide what the model does.
     fn tell(&mut self, plain: &Bounds, symbol: String, found: Interval) {
         let every = plain.get(&symbol).and_then(|every| every.low);
-        let low = found.low.filter(|low| Some(*low) != every);
-        // A size of at least 2 is an assumption of PyTorch.
-        let least = if self.positive.contains(&symbol) { 1 } else { 2 };
-        let assumed = found.low.filter(|low| (least..=2).contains(low) && Some(*low) == every);
+        let low = found.low.filter(|low| *low == 2 || Some(*low) != every);
+        let assumed = found.low.filter(|low| *low == 1 && Some(*low) == every);
         let none = Interval::default();
         // No tensor has so many elements.
         let high = found.high.filter(|high| *high < LARGEST);
         let told = Interval::new(low, high);
         let (told, declared) = match self.mentioned.contains(&symbol) {
             true => (told, Interval::new(assumed, None)),
+            false if low == Some(2) && self.may_be_assumed => (Interval::new(low, None), Interval::new(None, high)),
             false => (none, Interval::new(low.or(assumed), high)),
         };
         if declared != none {
@@ -156,21 +150,21 @@ impl Facts {
 
 /// Whether a condition follows from the bounds of a program, those that the user declared among them.
 pub fn follows(program: &Program, condition: &SymInt) -> bool {
-    truth(condition, &given(program, &smallest(program, 1))) == Some(true)
+    truth(condition, &given(program, &smallest(program))) == Some(true)
 }
 
 /// Larger sizes are not told as bounds.
 const LARGEST: i128 = 1 << 60;
 
 /// What holds for every size: it is at least 0, or 1. PyTorch assumes that a size is at least 2, if it does not capture for smaller ones.
-fn smallest(program: &Program, least: i128) -> Bounds {
+fn smallest(program: &Program) -> Bounds {
     let mut bounds = Bounds::new();
     let mut add = |symbol: &str, low: Option<i128>| _ = bounds.insert(symbol.to_owned(), Interval::new(low, None));
     for input in &program.graph.inputs {
         if matches!(input.kind, InputKind::Tensor) {
             let sizes = program.graph.tensors.get(&input.name).map(|tensor| tensor.sizes.as_slice());
             let symbols = sizes.unwrap_or_default().iter().filter_map(SymInt::as_symbol);
-            symbols.for_each(|symbol| add(symbol, Some(least)));
+            symbols.for_each(|symbol| add(symbol, Some(1)));
         }
     }
     for (symbol, (low, _)) in &program.ranges {

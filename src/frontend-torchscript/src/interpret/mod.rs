@@ -35,6 +35,7 @@ mod strides;
 mod strings;
 mod tensors;
 mod varying;
+mod wrapped;
 
 use std::rc::Rc;
 

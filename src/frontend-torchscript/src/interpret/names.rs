@@ -42,7 +42,9 @@ impl Interpreter<'_, '_> {
         if self.is_global(expr, "CONSTANTS") {
             let number = name.strip_prefix('c').and_then(|number| number.parse::<usize>().ok());
             let item = number.and_then(|number| self.constants.get(number)).cloned();
-            return item.ok_or_else(|| Error::input(format!("the archive has no constant `{name}`")));
+            let item = item.ok_or_else(|| Error::input(format!("the archive has no constant `{name}`")))?;
+            self.note_constant(&item);
+            return Ok(item);
         }
         if self.is_global(expr, "__torch__")
             && let Some(path) = expr.path()

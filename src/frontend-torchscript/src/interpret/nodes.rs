@@ -41,6 +41,7 @@ impl Interpreter<'_, '_> {
 
     /// A node with these arguments.
     pub(super) fn emit(&mut self, target: &str, args: Vec<(String, Arg)>, returns: &[Type]) -> Result<Item> {
+        let args = self.with_numbers(target, args);
         let mut node = self.new_node(target, args)?;
         let writes = effects::writes(target);
         let items = match writes.map(|writes| &writes.form) {

@@ -14,7 +14,7 @@ use aten2onnx_core::sym::SymInt;
 use aten2onnx_core::weights::Weight;
 use aten2onnx_program::visit;
 use aten2onnx_program::{Arg, Graph, Input, InputKind, Node, NodeOutput, SymNumber, TensorMeta};
-use aten2onnx_translate::scratch::Scratch;
+use aten2onnx_translate::scratch::{self, Scratch};
 
 /// The most nodes of a program.
 const MAX_NODES: usize = 1_000_000;
@@ -44,6 +44,8 @@ pub struct Recorder<'r> {
     /// Symbols of inputs, and those among them that are sizes.
     pub input_symbols: FxHashSet<String>,
     pub size_symbols: FxHashSet<String>,
+    /// Constants of the archive that are numbers of Python.
+    pub wrapped: FxHashMap<String, Arg>,
     /// Sizes that depend on symbols, in their order.
     sizes: IndexSet<SymInt>,
     nodes: usize,
@@ -97,6 +99,7 @@ impl<'r> Recorder<'r> {
             symbols: 0,
             input_symbols: FxHashSet::default(),
             size_symbols: FxHashSet::default(),
+            wrapped: FxHashMap::default(),
             sizes: IndexSet::new(),
             nodes: 0,
         }
@@ -151,6 +154,12 @@ impl<'r> Recorder<'r> {
         self.used.insert(Rc::clone(&tensor.name), weight);
         self.share(&tensor.name, tensor.memory);
         Ok(meta)
+    }
+
+    /// The dtype and the bytes of a weight without dimensions.
+    pub fn single_element(&self, name: &str) -> Option<(Dtype, Vec<u8>)> {
+        let weight = self.weights.get(name).filter(|weight| weight.sizes.is_empty())?;
+        Some((weight.dtype, scratch::small_constant(weight)?))
     }
 
     /// Adds a weight.

@@ -256,6 +256,12 @@ pub fn cast(of: &Node, value: String, dtype: Dtype, result: &str) -> Node {
     derived(of, "aten::to.dtype", args, result)
 }
 
+/// A node that gives the elements of a value the sizes of another.
+pub fn shaped_like(of: &Node, value: String, other: String, result: &str) -> Node {
+    let args = vec![("self".to_owned(), Arg::Tensor(value)), ("other".to_owned(), Arg::Tensor(other))];
+    derived(of, "aten::view_as", args, result)
+}
+
 /// A node without name, operator, arguments and results, with the origin of another.
 pub fn origin(of: &Node) -> Node {
     Node {

@@ -37,7 +37,7 @@ use aten2onnx_core::sym::SymInt;
 use aten2onnx_core::weights::Weight;
 use aten2onnx_program::visit;
 use aten2onnx_program::{Arg, Graph, Input, InputKind, Node, NodeOutput, Program, TensorMeta};
-use aten2onnx_rules::effects::{self, Form};
+use aten2onnx_rules::effects::{self, Form, Writes};
 
 /// Makes a program functional. Writes to buffers and inputs are dropped with a note or, if `keep_mutations`, become
 /// outputs after the user's.
@@ -291,6 +291,7 @@ impl Pass<'_> {
         let raw: Vec<String> = outs.iter().map(|out| self.fresh_name(out, "raw")).collect();
         let dtype = outs.first().and_then(|out| self.tensors.get(out)).map(|meta| meta.dtype);
         self.done.push(inplace::without_out(node, writes, raw.clone(), dtype));
+        let (raw, is_filled) = self.in_size_of_outs(node, writes, &outs, raw);
         let results: Vec<String> = tensor_results(node).map(str::to_owned).collect();
         for (index, (out, raw)) in outs.iter().zip(raw).enumerate() {
             let result = results.get(index).cloned().unwrap_or_else(|| self.fresh_name(out, "written"));
@@ -298,7 +299,11 @@ impl Pass<'_> {
             let (Some(before), after) = (before.clone(), after.or(before)) else {
                 return Err(refusal(&format!("`{out}` has no recorded type")));
             };
-            let resized = after.as_ref().is_some_and(|after| after.sizes != before.sizes);
+            if is_filled {
+                // torch.export records the sizes of the functional form.
+                self.tensors.insert(result.clone(), before.clone());
+            }
+            let resized = !is_filled && after.as_ref().is_some_and(|after| after.sizes != before.sizes);
             if resized && !before.sizes.iter().any(|size| *size == 0) {
                 return Err(refusal(&format!("it changes the size of `{out}`")));
             }
@@ -313,6 +318,29 @@ impl Pass<'_> {
             self.written(cell, out, result, Write::of(node));
         }
         Ok(())
+    }
+
+    /// The results of an operator that takes no tensors, such as a range, and whether they have the sizes of the tensors that they are
+    /// written to: PyTorch fills those in order, whatever their sizes.
+    fn in_size_of_outs(
+        &mut self,
+        node: &Node,
+        writes: &Writes,
+        outs: &[String],
+        raw: Vec<String>,
+    ) -> (Vec<String>, bool) {
+        let takes_tensors = |(name, arg): &(String, Arg)| {
+            matches!(arg, Arg::Tensor(_) | Arg::Tensors(_)) && !writes.args.contains(&name.as_str())
+        };
+        let ([out], [made]) = (outs, raw.as_slice()) else { return (raw, false) };
+        let is_line_or_empty = |meta: &TensorMeta| meta.sizes.len() == 1 || meta.sizes.iter().any(|size| *size == 0);
+        if self.tensors.get(out).is_none_or(is_line_or_empty) || node.args.iter().any(takes_tensors) {
+            return (raw, false);
+        }
+        let shaped = self.fresh_name(out, "filled");
+        let like = self.aliases.cell(out).map_or(out.as_str(), |cell| self.aliases.newest(cell)).to_owned();
+        self.done.push(inplace::shaped_like(node, made.clone(), like, &shaped));
+        (vec![shaped], true)
     }
 
     /// Processes an in-place operator that changes the view of a tensor, but no element.

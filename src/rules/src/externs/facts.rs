@@ -110,6 +110,24 @@ pub fn symbolic(cx: &mut Builder, x: Value) -> Result<Option<Vec<SymInt>>> {
     Ok(content.map(<[SymInt]>::to_vec))
 }
 
+/// Whether the integers of a constant or of a small weight are known to lie within limits.
+pub fn stored_within(cx: &mut Builder, x: Value, low: i64, high: i64) -> Result<bool> {
+    Ok(cx.stored_ints(x).is_some_and(|ns| ns.iter().all(|n| (low..=high).contains(n))))
+}
+
+/// A small weight as a constant; others are unchanged.
+pub fn as_constant(cx: &mut Builder, x: Value) -> Result<Value> {
+    cx.stored_constant(x)
+}
+
+/// One of two tensors by a flag. A flag that is stored decides while the model is exported.
+pub fn by_flag(cx: &mut Builder, flag: Value, is_on: Value, yes: Value, no: Value) -> Result<Value> {
+    match cx.stored_numbers(flag).as_deref() {
+        Some([number]) => Ok(if number.as_bool().unwrap_or(true) { yes } else { no }),
+        _ => cx.node1("Where", vec![is_on.into(), yes.into(), no.into()], vec![]),
+    }
+}
+
 /// The only element, if the tensor is present and known.
 pub fn value_of(cx: &mut Builder, x: Option<Value>) -> Result<Option<Scalar>> {
     Ok(x.and_then(|x| cx.constant_scalar(x)))

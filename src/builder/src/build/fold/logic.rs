@@ -10,6 +10,15 @@ pub(crate) fn not(x: &Constant) -> Option<Vec<u8>> {
     (x.dtype == Dtype::Bool).then(|| x.bytes().iter().map(|b| u8::from(*b == 0)).collect())
 }
 
+/// Whether elements are infinite, of either sign.
+pub(crate) fn infinite(x: &Constant) -> Option<Vec<u8>> {
+    let is_infinite = |number: Scalar| match number {
+        Scalar::Float(v) => Some(u8::from(v.is_infinite())),
+        _ => None,
+    };
+    encode::decode(x.dtype, x.bytes())?.into_iter().map(is_infinite).collect()
+}
+
 /// A comparison, or And, Or, Xor, with broadcasting to `sizes`.
 pub(crate) fn binary(op: &str, a: &Constant, b: &Constant, sizes: &[i64]) -> Option<Vec<u8>> {
     if a.dtype != b.dtype {

@@ -4,7 +4,7 @@ use super::layout;
 use crate::build::Scalar;
 use crate::build::values::encode;
 use aten2onnx_core::dtype::Dtype;
-use aten2onnx_onnx::graph::Constant;
+use aten2onnx_onnx::graph::{Attr, Constant};
 
 /// Integers up to this value are exact in float32, through which runtimes cast to half-precision types.
 const EXACT: i64 = 1 << 24;
@@ -63,8 +63,25 @@ pub(super) fn encoded(numbers: Vec<Option<Scalar>>, dtype: Dtype) -> Option<Vec<
     Some(bytes)
 }
 
-/// Add, Sub, Mul, Div, Max, Min, Mod or `fmod` with broadcasting to `sizes`; Max and Min of integers only, because of signed zeros,
-/// and Mod without `fmod` too, as the operator.
+/// Clip with bounds as inputs or, in older opsets, as attributes. Bounds that are absent are not folded.
+pub(crate) fn clip(x: &Constant, bounds: &[&Constant], attrs: [Option<&Attr>; 2]) -> Option<Vec<u8>> {
+    let given = |attr: Option<&Attr>| match attr {
+        Some(Attr::Float(v)) if x.dtype == Dtype::Float32 => {
+            Some(Constant::new(x.dtype, Vec::new(), (*v as f32).to_le_bytes().to_vec()))
+        }
+        _ => None,
+    };
+    let (low, high) = match bounds {
+        [] => (given(attrs[0])?, given(attrs[1])?),
+        [low, high] => ((*low).clone(), (*high).clone()),
+        _ => return None,
+    };
+    let raised = Constant::new(x.dtype, x.sizes.clone(), binary("Max", x, &low, &x.sizes)?);
+    binary("Min", &raised, &high, &x.sizes)
+}
+
+/// Add, Sub, Mul, Div, Max, Min, Mod or `fmod` with broadcasting to `sizes`. Mod without `fmod` is of integers only, as the operator.
+/// Runtimes differ in Max and Min of zeros with different signs, which are not folded.
 pub(crate) fn binary(op: &str, a: &Constant, b: &Constant, sizes: &[i64]) -> Option<Vec<u8>> {
     if a.dtype != b.dtype {
         return None;
@@ -101,6 +118,11 @@ fn integers(op: &str, x: i64, y: i64) -> Option<i64> {
 /// Half-precision types compute in float32 and round, as in runtimes. NaN is not folded, because its bit pattern
 /// varies.
 fn floats(op: &str, x: f64, y: f64, dtype: Dtype) -> Option<Vec<u8>> {
+    if matches!(op, "Max" | "Min") {
+        let is_open = x.is_nan() || y.is_nan() || (x == y && x.is_sign_negative() != y.is_sign_negative());
+        let chosen = if (x < y) == (op == "Min") { x } else { y };
+        return if is_open { None } else { encode::encode_float(chosen, dtype) };
+    }
     let result = match dtype {
         Dtype::Float64 => arithmetic(op, x, y)?,
         _ => {

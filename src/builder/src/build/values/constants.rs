@@ -90,14 +90,14 @@ impl Builder {
 
     /// A plain Python number used as a tensor: only its category takes part in type promotion.
     pub fn wrapped_number(&mut self, number: &Scalar) -> Result<Value> {
-        let dtype = match number.simplified() {
-            Scalar::Int(_) | Scalar::Sym(_) => Dtype::Int64,
-            Scalar::Float(_) => Dtype::Float64,
-            Scalar::Bool(_) => Dtype::Bool,
-            Scalar::Complex(..) => Dtype::Complex128,
-            Scalar::Value(value) => return Ok(value),
+        let plain = match number.simplified() {
+            // A number that the graph computes, such as a float that was a size, is a number all the same.
+            Scalar::Value(value) => self.plain(value),
+            Scalar::Int(_) | Scalar::Sym(_) => self.scalar(number, Dtype::Int64)?,
+            Scalar::Float(_) => self.scalar(number, Dtype::Float64)?,
+            Scalar::Bool(_) => self.scalar(number, Dtype::Bool)?,
+            Scalar::Complex(..) => self.scalar(number, Dtype::Complex128)?,
         };
-        let plain = self.scalar(number, dtype)?;
         if let Some(wrapped) = self.shared.wrapped.get(&plain) {
             return Ok(*wrapped);
         }

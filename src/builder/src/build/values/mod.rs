@@ -9,3 +9,4 @@ pub(crate) mod known_elements;
 pub(crate) mod made;
 pub(crate) mod packed;
 pub(crate) mod scalar;
+pub(crate) mod stored;

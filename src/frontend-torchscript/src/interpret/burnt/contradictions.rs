@@ -8,7 +8,7 @@ use aten2onnx_core::sym::SymInt;
 use aten2onnx_program::{Arg, Node};
 
 /// Operators whose tensors are broadcast.
-const BROADCAST: [&str; 33] = [
+pub const BROADCAST: [&str; 33] = [
     "add",
     "sub",
     "rsub",

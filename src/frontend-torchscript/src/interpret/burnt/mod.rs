@@ -14,6 +14,7 @@ use crate::syntax::{Expr, ExprKind, Name, Stmt, StmtKind};
 use aten2onnx_core::error::Result;
 use aten2onnx_core::sym::{Atom, SymInt};
 use aten2onnx_program::{Arg, Node};
+pub use contradictions::BROADCAST;
 pub use suspects::Suspect;
 
 impl Interpreter<'_, '_> {

@@ -1,7 +1,7 @@
 //! Literals that may be sizes of the example, and what the user is told of them.
 
 use super::super::Interpreter;
-use crate::literals::{argument, known_numbers, short, sizes_made};
+use crate::literals::{argument, known, known_numbers, short, sizes_made};
 use aten2onnx_core::axes::counted_from_start;
 use aten2onnx_core::error::Error;
 use aten2onnx_core::sym::SymInt;
@@ -28,9 +28,12 @@ pub struct Suspect {
 impl Interpreter<'_, '_> {
     /// Collects literals that equal the example's value of a symbolic size.
     pub(super) fn suspect_sizes(&mut self, node: &Node) {
+        if short(&node.target).starts_with("upsample_") {
+            return self.suspect_resize(node);
+        }
         let names: &[&str] = match short(&node.target) {
-            "slice" => &["end"],
-            "narrow" => &["length"],
+            "slice" => &["start", "end"],
+            "narrow" => &["start", "length"],
             "split" | "split_with_sizes" => &["split_size", "split_sizes"],
             other => sizes_made(other),
         };
@@ -38,8 +41,12 @@ impl Interpreter<'_, '_> {
         for arg in names.iter().filter_map(|name| argument(node, name)) {
             for number in known_numbers(arg) {
                 let size = match &axis {
-                    Some(size) => (self.at_example(size) == Some(number)).then(|| size.clone()),
-                    None => self.symbol_of(number),
+                    // The size of the axis itself, or of another tensor whose rows are cut out of a table.
+                    Some(size) if !size.symbols().is_empty() => {
+                        (self.at_example(size) == Some(number)).then(|| size.clone())
+                    }
+                    Some(_) if number < 2 => None,
+                    _ => self.symbol_of(number),
                 };
                 // To repeat once is no size.
                 let is_once = number == 1 && matches!(short(&node.target), "repeat" | "tile");
@@ -47,6 +54,27 @@ impl Interpreter<'_, '_> {
                     self.suspect(node, number, size);
                 }
             }
+        }
+    }
+
+    /// Collects output sizes of an interpolation that are the sizes of its input in the example, or a whole multiple of them.
+    fn suspect_resize(&mut self, node: &Node) {
+        let (Some(sizes), Some(Arg::Ints(wanted))) =
+            (self.sizes_of(node, "self").or(self.sizes_of(node, "input")), argument(node, "output_size"))
+        else {
+            return;
+        };
+        let axes = sizes.iter().skip(sizes.len().saturating_sub(wanted.len()));
+        let found: Vec<(i64, SymInt)> = axes
+            .zip(wanted)
+            .filter_map(|(size, number)| {
+                let (number, example) = (known(number)?, self.at_example(size)?);
+                let is_multiple = example > 1 && number % example == 0 && !size.symbols().is_empty();
+                is_multiple.then(|| (number, size.mul(&SymInt::from(number / example))))
+            })
+            .collect();
+        for (number, size) in found {
+            self.suspect(node, number, size);
         }
     }
 
