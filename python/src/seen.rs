@@ -2,16 +2,19 @@
 
 use std::collections::HashMap;
 
-use aten2onnx_frontend_recorded::{Extent, Recording, Run};
+use aten2onnx_frontend_recorded::{Bounds, Extent, Recording, Run};
 use pyo3::prelude::*;
+
+/// The values of symbols, and the sizes of tensors by name.
+type SeenRun = (HashMap<String, i64>, HashMap<String, Vec<i64>>);
 
 /// A recording: sizes of inputs, bounds of symbols, runs, and tensors whose sizes depend on elements.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Seen {
     inputs: HashMap<String, Vec<Size>>,
-    bounds: Vec<(String, (Option<i64>, Option<i64>))>,
-    runs: Vec<(HashMap<String, i64>, HashMap<String, Vec<i64>>)>,
+    bounds: Vec<(String, Bounds)>,
+    runs: Vec<SeenRun>,
     from_data: Vec<String>,
 }
 
@@ -29,7 +32,7 @@ impl Seen {
             Size::Of(factor, symbol, offset) => Extent::Of { factor, symbol, offset },
         };
         let sizes = |sizes: Vec<Size>| sizes.into_iter().map(size).collect();
-        let run = |(symbols, sizes): (HashMap<_, _>, HashMap<_, _>)| Run {
+        let run = |(symbols, sizes): SeenRun| Run {
             symbols: symbols.into_iter().collect(),
             sizes: sizes.into_iter().collect(),
         };

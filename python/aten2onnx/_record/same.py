@@ -57,7 +57,20 @@ def _tie(first: Run, others: list[Run]) -> None:
         kwargs = numbers.tied(call.kwargs, [one.kwargs for one in same], call, position, where)
         if args is not call.args or kwargs is not call.kwargs:
             recorder.calls[position] = call._replace(args=args, kwargs=kwargs)
+        numbers.relate(call.results, [one.results for one in same])
+    _check_outputs(first, others, numbers)
     recorder.tied = {id(numbers.questions[0][index].number) for index in numbers.used}
+
+
+def _check_outputs(first: Run, others: list[Run], numbers: _Tied) -> None:
+    """The results must be the same values in the same places."""
+    if any(other.tree != first.tree for other in others):
+        raise Parted("the model returns its results in another form at other sizes", None)
+    last = Call(None, (), {}, None, None, {})
+    mine = [first.recorder.reference(output) for output in first.outputs]
+    theirs = [[other.recorder.reference(output) for output in other.outputs] for other in others]
+    for index, output in enumerate(mine):
+        numbers.tied(output, [one[index] for one in theirs], last, len(first.recorder.calls), f"output {index}")
 
 
 def _check_targets(first: Run, others: list[Run]) -> None:
@@ -137,16 +150,18 @@ class _Tied:
             if not question.by_model:
                 self.before.setdefault(question.calls, []).append(index)
         self.used: set[int] = set()
+        #: The keys of the values of the other runs, by those of the first.
+        self.keys: list[dict[int, int]] = [{} for _ in questions[1:]]
 
     def tied(self, mine: Any, theirs: list[Any], call: Call, position: int, where: str) -> Any:
         """An argument, with a number in place of one that differs."""
         if isinstance(mine, Number):
-            if not all(isinstance(other, Number) and _shape(other) == _shape(mine) for other in theirs):
+            if not all(self._is_same_number(mine, other, keys) for other, keys in zip(theirs, self.keys)):
                 raise Parted(f"{where} is computed in another way at other sizes", call.line)
             return mine
         if isinstance(mine, Value):
-            if not all(isinstance(other, Value) for other in theirs):
-                raise Parted(f"{where} is no tensor at other sizes", call.line)
+            if not all(isinstance(other, Value) and self._is_related(mine, other, keys) for other, keys in zip(theirs, self.keys)):
+                raise Parted(f"{where} is another value at other sizes", call.line)
             return mine
         if isinstance(mine, (list, tuple)):
             if any(type(other) is not type(mine) or len(other) != len(mine) for other in theirs):
@@ -167,6 +182,29 @@ class _Tied:
         if any(type(other) is not type(mine) or other != mine for other in theirs) and not isinstance(mine, float):
             raise Parted(f"{where} is {mine!r} in one run and another value at other sizes", call.line)
         return mine
+
+    def relate(self, mine: Any, theirs: list[Any]) -> None:
+        """Notes that the results of a call are the same values."""
+        if isinstance(mine, Value):
+            for other, keys in zip(theirs, self.keys):
+                if isinstance(other, Value):
+                    keys[mine.key] = other.key
+        elif isinstance(mine, (list, tuple)):
+            for index, item in enumerate(mine):
+                self.relate(item, [other[index] if isinstance(other, (list, tuple)) and index < len(other) else None for other in theirs])
+
+    @staticmethod
+    def _is_related(mine: Value, other: Value, keys: dict[int, int]) -> bool:
+        return mine.source == other.source if mine.source is not None else keys.get(mine.key) == other.key
+
+    def _is_same_number(self, mine: Any, other: Any, keys: dict[int, int]) -> bool:
+        """Whether two numbers are the same expression of the same values."""
+        if isinstance(mine, Number):
+            same = isinstance(other, Number) and mine.function == other.function and len(mine.operands) == len(other.operands)
+            return same and all(self._is_same_number(a, b, keys) for a, b in zip(mine.operands, other.operands))
+        if isinstance(mine, Value):
+            return isinstance(other, Value) and self._is_related(mine, other, keys)
+        return type(mine) is type(other) and bool(mine == other)
 
     def _asked(self, mine: Any, theirs: list[Any], position: int) -> Number | None:
         """The number that this operator has asked for: it takes plain ones only."""
@@ -209,13 +247,6 @@ def _fit(known: list[Any], wanted: list[Any], number: Number) -> Number | None:
         except (ValueError, OverflowError):
             continue
     return None
-
-
-def _shape(number: Any) -> Any:
-    """The functions of an expression, without the values of its sources."""
-    if isinstance(number, Number):
-        return (number.function, *map(_shape, number.operands))
-    return "value" if isinstance(number, Value) else number
 
 
 __all__ = ["Parted", "Unrecorded", "symbolic", "united"]

@@ -17,13 +17,16 @@ use aten2onnx_rules::Rules;
 use aten2onnx_translate::default_float;
 use aten2onnx_translate::scratch::Scratch;
 
+/// The least and the largest value of a symbol, as far as it has them.
+pub type Bounds = (Option<i64>, Option<i64>);
+
 /// What was seen while a model ran.
 #[derive(Debug, Clone, Default)]
 pub struct Recording {
     /// The sizes of inputs, by name. An input that is an integer has one, its value.
     pub inputs: FxHashMap<String, Vec<Extent>>,
     /// The least and the largest value of each symbol.
-    pub bounds: Vec<(String, (Option<i64>, Option<i64>))>,
+    pub bounds: Vec<(String, Bounds)>,
     /// The runs, the first of which the program was made of.
     pub runs: Vec<Run>,
     /// Tensors whose sizes depend on elements of other tensors, by name.
