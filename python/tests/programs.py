@@ -239,3 +239,4 @@ if __name__ == "__main__":
         if found in ("wrong", "conditional") or "-v" in sys.argv:
             print(number, found, text, flush=True)
     print(dict(counts))
+    sys.exit(counts["wrong"] > 0 or counts["right"] < (last - first) // 2)

@@ -208,7 +208,7 @@ class Recorder(TorchDispatchMode):
         if type(out) in (int, float, bool) and seen.is_item:
             self._count += 1
             value = Value.__new__(Value)
-            value.key, value.fixed, value.source, value.node, value.sizes = self._count, fixed, None, None, None
+            value.key, value.fixed, value.source, value.node, value.sizes, value.again = self._count, fixed, None, None, None, None
             value.shape, value.stride, value.dtype, value.device = (), (), type(out), None
             return symbolic_item(out, value, self.ask), value
         return out, None
@@ -216,7 +216,9 @@ class Recorder(TorchDispatchMode):
     def _again(self, tensor: torch.Tensor) -> Value:
         """The result of a call that returns its argument."""
         inner = tensor.actual if isinstance(tensor, Tracked) else tensor
-        return self._value(inner, self.is_fixed(tensor) if isinstance(tensor, Tracked) else True)
+        value = self._value(inner, self.is_fixed(tensor) if isinstance(tensor, Tracked) else True)
+        value.again = tensor.value.key if isinstance(tensor, Tracked) else self.plain_value(tensor).key
+        return value
 
     def reference(self, arg: Any) -> Any:
         """An argument without its tensors."""

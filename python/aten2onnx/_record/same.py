@@ -151,7 +151,7 @@ class _Tied:
                 self.before.setdefault(question.calls, []).append(index)
         self.used: set[int] = set()
         #: The keys of the values of the other runs, by those of the first.
-        self.keys: list[dict[int, int]] = [{} for _ in questions[1:]]
+        self.keys: list[dict[int, set[int | None]]] = [{} for _ in questions[1:]]
 
     def tied(self, mine: Any, theirs: list[Any], call: Call, position: int, where: str) -> Any:
         """An argument, with a number in place of one that differs."""
@@ -188,16 +188,21 @@ class _Tied:
         if isinstance(mine, Value):
             for other, keys in zip(theirs, self.keys):
                 if isinstance(other, Value):
-                    keys[mine.key] = other.key
+                    # A call that returns its argument in one run only makes the same value.
+                    keys.setdefault(mine.key, set()).update((other.key, other.again))
+                    if mine.again is not None and other.again is None:
+                        keys.setdefault(mine.again, set()).add(other.key)
         elif isinstance(mine, (list, tuple)):
             for index, item in enumerate(mine):
                 self.relate(item, [other[index] if isinstance(other, (list, tuple)) and index < len(other) else None for other in theirs])
 
     @staticmethod
-    def _is_related(mine: Value, other: Value, keys: dict[int, int]) -> bool:
-        return mine.source == other.source if mine.source is not None else keys.get(mine.key) == other.key
+    def _is_related(mine: Value, other: Value, keys: dict[int, set[int | None]]) -> bool:
+        if mine.source is not None and mine.source == other.source:
+            return True
+        return other.key in keys.get(mine.key, ())
 
-    def _is_same_number(self, mine: Any, other: Any, keys: dict[int, int]) -> bool:
+    def _is_same_number(self, mine: Any, other: Any, keys: dict[int, set[int | None]]) -> bool:
         """Whether two numbers are the same expression of the same values."""
         if isinstance(mine, Number):
             same = isinstance(other, Number) and mine.function == other.function and len(mine.operands) == len(other.operands)

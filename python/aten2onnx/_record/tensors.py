@@ -20,10 +20,11 @@ class Value:
 
     Attributes:
         fixed: Whether it is the same at all inputs: it follows from weights and constants alone.
+        again: The key of the value that a call was given, if it returned that.
         source: Where it comes from, if no call makes it: ("input", number), ("weight", name) or ("constant", number).
     """
 
-    __slots__ = ("device", "dtype", "fixed", "key", "node", "shape", "sizes", "source", "stride")
+    __slots__ = ("again", "device", "dtype", "fixed", "key", "node", "shape", "sizes", "source", "stride")
 
     def __init__(self, key: int, tensor: torch.Tensor, fixed: bool, source: tuple[str, Any] | None = None) -> None:
         self.key = key
@@ -35,6 +36,7 @@ class Value:
         self.source = source
         self.sizes: list[Any] | None = None
         self.node: Any = None
+        self.again: int | None = None
 
 
 class Tracked(torch.Tensor):

@@ -65,7 +65,9 @@ impl Facts {
         pending.retain(|condition| !is_tried(condition, &bounds, &mut tries));
         facts.conditions = independent(pending, &bounds);
         facts.conditions.extend(rest);
-        for (symbol, found) in bounds {
+        // The user may have made numbers of the others.
+        let left = crate::fixed::symbols(program);
+        for (symbol, found) in bounds.into_iter().filter(|(symbol, _)| left.contains(symbol)) {
             let found = without_derived(&symbol, found, &facts.conditions, &own);
             facts.tell(&plain, symbol, found);
         }
