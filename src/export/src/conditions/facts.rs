@@ -67,7 +67,9 @@ impl Facts {
         facts.conditions.extend(rest);
         // The user may have made numbers of the others.
         let left = crate::fixed::symbols(program);
-        for (symbol, found) in bounds.into_iter().filter(|(symbol, _)| left.contains(symbol)) {
+        let is_told = |symbol: &String| left.contains(symbol) || facts.mentioned.contains(symbol);
+        let bounds: Vec<(String, Interval)> = bounds.into_iter().filter(|(symbol, _)| is_told(symbol)).collect();
+        for (symbol, found) in bounds {
             let found = without_derived(&symbol, found, &facts.conditions, &own);
             facts.tell(&plain, symbol, found);
         }
