@@ -54,7 +54,7 @@ class Program:
         name: str,
         exported: Any,
         ranges: Sequence[tuple[str, tuple[int | None, int | None]]],
-        guards: tuple[Sequence[str], Sequence[str]],
+        guards: tuple[Sequence[str], Sequence[str], Sequence[str]],
         version: tuple[int, int],
         state: Mapping[str, Mapping[str, Any]],
         constants: Mapping[str, Mapping[str, Any]],

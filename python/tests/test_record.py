@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
+from pathlib import Path
 
 import aten2onnx
 import numpy as np
@@ -11,7 +13,8 @@ import pytest
 import torch
 from torch import nn
 
-import programs
+sys.path.insert(0, str(Path(__file__).parent))  # pytest imports tests by their paths
+import programs  # noqa: E402
 
 
 class Example(nn.Module):

@@ -317,7 +317,7 @@ def test_conditions_go_along(tmp_path: Path) -> None:
     onnx = pytest.importorskip("onnx")
     shapes = {"x": {0: "b", 1: "n"}}
     with pytest.warns(UserWarning, match="right only where"):
-        program = aten2onnx.export(Model(16).eval(), (torch.randn(2, 32),), tmp_path / "a.onnx", dynamic_shapes=shapes)
+        program = aten2onnx.export(Model(16).eval(), (torch.randn(2, 32),), tmp_path / "a.onnx", dynamic_shapes=shapes, branches="example")
     stated = metadata(program.model_proto)
     assert stated["aten2onnx.conditions"] == "n % 16 == 0"
     aten2onnx.convert(tmp_path / "a.onnx", tmp_path / "b.onnx", opset_version=11)
