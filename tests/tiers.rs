@@ -34,7 +34,10 @@ fn only_the_fast_tier_selects_tests() {
     let runs_tests = |line: &&str| line.starts_with("step cargo test") || line.contains("tests/lanes.py");
     let lines: Vec<&str> = script.lines().map(str::trim).filter(runs_tests).collect();
     let fast = "step cargo test --workspace --quiet -- --skip python:: --skip slow::";
-    assert_eq!(lines, [fast, r#"step "$ATEN2ONNX_PYTHON" tests/lanes.py --workspace"#]);
+    let full = r#"step "$ATEN2ONNX_PYTHON" tests/lanes.py --workspace"#;
+    // What the slow tier runs besides.
+    let more = "step cargo test --quiet --test tests opinfo:: -- --ignored";
+    assert_eq!(lines, [fast, full, more]);
 }
 
 /// The Rust files in folders called `tests`, relative to the root.
