@@ -95,6 +95,7 @@ def test_elements_of_constants_are_plain_numbers() -> None:
         (lambda s, x: x * 2 if x.shape[0] < 8 else x * 3, "takes another branch at other sizes"),
         (lambda s, x: x * 2 if x.shape[0] % 5 else x * 3, "a branch in Python depends on a size"),
         (lambda s, x: sum(x[i] for i in range(min(x.shape[0], 3))), "the number of turns of a loop"),
+        (lambda s, x: torch.stack([x[i % x.shape[0]] for i in range(4)]), "a plain number is made of a size"),
         (lambda s, x: x * 2 if x.sum() > 0 else x * 3, "depends on the elements of a tensor"),
         (lambda s, x: torch.where(x > 0, x, x * (2 if torch.equal(x, x * 1) else 3)), "depends on the elements of a tensor"),
         (lambda s, x: x * torch.tensor([float(i) for i in range(x.shape[0])])[:, None], "another one at other sizes"),
