@@ -137,11 +137,12 @@ def _add_example(recorded: Any, model: Any, arguments: Any, args: tuple[Any, ...
 
     import torch
 
+    from ._record.state import untouched
     from ._runtime import user_inputs
     from ._verify import is_random, results
 
     sizes: dict[str, list[int]] = {}
-    with torch.no_grad():
+    with torch.no_grad(), untouched(model):
         wanted = list(outputs(model(*copy.deepcopy(args), **copy.deepcopy(kwargs))).values())
         try:
             found, _ = results(recorded, user_inputs(recorded, args, kwargs), lambda node, value: sizes.update({node.name: list(value.shape)}))

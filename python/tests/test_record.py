@@ -231,3 +231,13 @@ def test_a_wrong_program_is_found(monkeypatch) -> None:
 
     monkeypatch.setattr(_recorded, "_take_branches", lambda *_: [])
     assert "wrong" in {programs.verdict(seed, capture="record")[0] for seed in range(40)}
+
+
+def test_an_example_of_size_1_leaves_the_model_as_it_was() -> None:
+    def function(s, x):
+        s.seen += 1
+        return x + s.seen
+
+    model = Example(function).eval()
+    aten2onnx.export(model, (torch.ones(1, 4),), dynamic_shapes=(({0: "n"},),), capture="record")
+    assert torch.equal(model.seen, torch.zeros(4))

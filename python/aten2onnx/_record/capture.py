@@ -19,7 +19,7 @@ from .recorder import Unrecorded
 from .runs import Arguments, Axis, Run, first_sizes, recorded, sizes_apart, sizes_together
 from .same import Parted, takes_other_side, united
 from .shadows import shadows_of
-from .state import restored
+from .state import untouched
 
 _log = logging.getLogger(__name__)
 
@@ -105,7 +105,7 @@ def _runs_plainly(model: torch.nn.Module, arguments: Arguments, sizes: dict[str,
     """Whether PyTorch itself runs the model at these sizes."""
     args, kwargs = pytree.tree_unflatten(arguments.at(sizes), arguments.tree)
     try:
-        with torch.no_grad(), restored(model):
+        with torch.no_grad(), untouched(model):
             model(*args, **kwargs)
     except Exception:  # whatever the model raises at sizes that it does not take
         return False

@@ -28,7 +28,7 @@ from torch.export.graph_signature import (
 from .numbers import Number, number_of
 from .recorder import Call, Recorder, Unrecorded
 from .runs import Arguments, Run
-from .tensors import Tracked, Value
+from .tensors import Value
 
 aten = torch.ops.aten
 
@@ -146,7 +146,7 @@ class _Builder:
         inputs = self._inputs()
         for position, call in enumerate(self.recorder.calls):
             if needed[position]:
-                self._call(call, position)
+                self._call(call)
         outputs = [self._output(output) for output in self.runs[0].outputs]
         specs = [self._output_spec(node, output) for node, output in zip(outputs, self.runs[0].outputs)]
         mutations = [(name, self._output(value)) for name, value in self.runs[0].buffers.items()]
@@ -241,7 +241,7 @@ class _Builder:
                 self.specs.append(InputSpec(InputKind.USER_INPUT, ConstantArgument(name=node.name, value=leaf), None))
         return sizes
 
-    def _call(self, call: Call, position: int) -> None:
+    def _call(self, call: Call) -> None:
         args = tuple(self._argument(arg) for arg in call.args)
         kwargs = {name: self._argument(arg) for name, arg in call.kwargs.items()}
         name = call.function._schema.name.partition("::")[2]
@@ -361,8 +361,6 @@ def _sizes(mine: Any, theirs: Any, into: dict[str, list[int]]) -> None:
     if isinstance(mine, Value):
         if mine.node is not None and isinstance(theirs, Value) and mine.device is not None:
             into[mine.node.name] = list(theirs.shape)
-        elif mine.node is not None and isinstance(theirs, Value):
-            pass
     elif isinstance(mine, (list, tuple)) and isinstance(theirs, (list, tuple)):
         for a, b in zip(mine, theirs):
             _sizes(a, b, into)
@@ -442,5 +440,3 @@ def program_of(model: torch.nn.Module, arguments: Arguments, runs: list[Run]) ->
     """The program of a recording whose other runs were held against it."""
     return _Builder(model, arguments, runs).program()
 
-
-__all__ = ["Recorded", "Tracked", "program_of"]

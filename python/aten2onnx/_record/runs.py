@@ -13,8 +13,7 @@ from torch._dispatch.python import enable_python_dispatcher
 
 from .. import _capture
 from .keep import kept_whole
-from .places import line_of_model
-from .recorder import Recorder, Unrecorded
+from .recorder import Recorder
 from .shadows import Changes, Functions, shadowed, taken_as_plain
 from .state import restored
 from .tensors import Tracked
@@ -58,7 +57,6 @@ class Arguments:
         """The leaves with other sizes: the example, repeated or cut."""
         return [_resized(leaf, axes, sizes) for leaf, axes in zip(self.leaves, self.axes)]
 
-
     def rename(self, symbol: str, to: str) -> None:
         """Gives a dimension the name of another one, to which it is equal."""
         for axes in self.axes:
@@ -92,7 +90,6 @@ class Run:
         leaves: The inputs.
         recorder: The recording.
         outputs: The results, flattened, as the run returns them.
-        results: The same as real tensors and plain values.
         tree: How the results are put together.
         buffers: New values of buffers, by name.
     """
@@ -101,7 +98,6 @@ class Run:
     leaves: list[Any]
     recorder: Recorder
     outputs: list[Any]
-    results: list[Any]
     tree: Any
     buffers: dict[str, Any]
 
@@ -135,9 +131,8 @@ def recorded(
         with Functions(), recorder:
             returned = model(*args, **kwargs)
         outputs, tree = pytree.tree_flatten(returned)
-        buffers = _new_buffers(model, recorder)
-        results = [_real(output) for output in outputs]
-    return Run(sizes, leaves, recorder, outputs, results, tree, buffers)
+        buffers = _new_buffers(model)
+    return Run(sizes, leaves, recorder, outputs, tree, buffers)
 
 
 def _input(recorder: Recorder, leaf: Any, axes: dict[int, Axis], name: str, index: int) -> Any:
@@ -146,12 +141,7 @@ def _input(recorder: Recorder, leaf: Any, axes: dict[int, Axis], name: str, inde
     return recorder.number_input(leaf, name) if -1 in axes else leaf
 
 
-def _real(output: Any) -> Any:
-    """An output as a tensor that later writes to the model do not change."""
-    return output.actual.detach().clone() if isinstance(output, Tracked) else output.detach().clone() if isinstance(output, torch.Tensor) else output
-
-
-def _new_buffers(model: torch.nn.Module, recorder: Recorder) -> dict[str, Any]:
+def _new_buffers(model: torch.nn.Module) -> dict[str, Any]:
     """Buffers that the run has replaced, by name."""
     return {name: buffer for name, buffer in model.named_buffers() if isinstance(buffer, Tracked)}
 
@@ -214,5 +204,3 @@ def first_sizes(arguments: Arguments) -> dict[str, int]:
         unused.add(sizes[symbol])
     return sizes
 
-
-__all__ = ["Arguments", "Axis", "Run", "Unrecorded", "first_sizes", "line_of_model", "recorded", "sizes_apart", "sizes_together"]

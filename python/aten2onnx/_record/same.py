@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from .numbers import Number, symbolic
-from .recorder import Call, Question, Recorder, Unrecorded
+from .numbers import Number
+from .recorder import Call, Question, Recorder
 from .runs import Run
 from .tensors import Value
 
@@ -253,5 +253,3 @@ def _fit(known: list[Any], wanted: list[Any], number: Number) -> Number | None:
             continue
     return None
 
-
-__all__ = ["Parted", "Unrecorded", "symbolic", "united"]

@@ -21,8 +21,8 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import _disable_current_modes
 
 from .numbers import Number, number_of, symbolic
-from .places import kind_of_file
-from .recorder import Recorder
+from .places import kind_of_file, line_of_model
+from .recorder import Recorder, Unrecorded
 from .tensors import Tracked, sizes_of
 
 aten = torch.ops.aten
@@ -302,9 +302,8 @@ def _getitem(tensor: Any, index: Any) -> Any:
     """A slice that takes everything in this run is a slice in another one."""
     if not isinstance(tensor, Tracked):
         return NotImplemented
-    parts = index if isinstance(index, tuple) else (index,)
-    parts = tuple(map(_of_numbers, parts))
-    if not any(isinstance(part, slice) and _is_cut(part) for part in parts):
+    parts = _parts_with_cuts(index)
+    if parts is None:
         return NotImplemented
     found, rest = _cut(tensor, parts)
     return found if all(isinstance(part, slice) for part in rest) else found[tuple(rest)]
@@ -314,13 +313,18 @@ def _setitem(tensor: Any, index: Any, value: Any) -> Any:
     """A write to a slice that takes everything in this run."""
     if not isinstance(tensor, Tracked):
         return NotImplemented
-    parts = index if isinstance(index, tuple) else (index,)
-    parts = tuple(map(_of_numbers, parts))
-    if not any(isinstance(part, slice) and _is_cut(part) for part in parts):
+    parts = _parts_with_cuts(index)
+    if parts is None:
         return NotImplemented
     found, rest = _cut(tensor, parts)
     found[(Ellipsis,) if all(isinstance(part, slice) for part in rest) else tuple(rest)] = value
     return None
+
+
+def _parts_with_cuts(index: Any) -> tuple[Any, ...] | None:
+    """The parts of an index; None if none of them is a slice that takes less than everything in some run."""
+    parts = tuple(map(_of_numbers, index if isinstance(index, tuple) else (index,)))
+    return parts if any(isinstance(part, slice) and _is_cut(part) for part in parts) else None
 
 
 def _of_numbers(part: Any) -> Any:
@@ -417,18 +421,12 @@ def _numpy(tensor: Any, *args: Any, **kwargs: Any) -> Any:
         return NotImplemented
     if tensor.recorder.is_fixed(tensor):
         return tensor.actual.detach().numpy(*args, **kwargs)
-    from .places import line_of_model
-    from .recorder import Unrecorded
-
     raise Unrecorded("the model takes the elements of a tensor out of PyTorch with `numpy()`", line_of_model())
 
 
 def _set_data(tensor: Any, value: Any) -> Any:
     """A tensor of the model that gets the memory of a value would have none."""
     if isinstance(value, Tracked) or isinstance(tensor, Tracked):
-        from .places import line_of_model
-        from .recorder import Unrecorded
-
         raise Unrecorded("the model replaces the data of a tensor, as `module.to(..)` does", line_of_model())
     return NotImplemented
 

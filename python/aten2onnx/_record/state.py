@@ -27,6 +27,18 @@ def restored(model: torch.nn.Module) -> Iterator[None]:
                 _refill(container, copy)
 
 
+@contextmanager
+def untouched(model: torch.nn.Module) -> Iterator[None]:
+    """The same, and the elements of buffers as well: for runs that no recorder watches."""
+    copies = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]
+    try:
+        with restored(model):
+            yield
+    finally:
+        for buffer, copy in copies:
+            buffer.data.copy_(copy)
+
+
 def _containers(attributes: dict[str, Any]) -> list[tuple[Any, Any]]:
     """The lists, dictionaries and sets among the values of attributes, each with a copy."""
     return [(value, value.copy()) for value in attributes.values() if isinstance(value, (list, dict, set)) and hasattr(value, "copy")]
