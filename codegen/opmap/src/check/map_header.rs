@@ -107,7 +107,7 @@ fn differs(have: &ast::Param, want: &aten::Arg) -> Option<Diagnostic> {
         return wrong(have.name.span, text, format!("write `{}`", want.name));
     }
     let ty = type_text(&have.ty);
-    if ty != want.ty {
+    if ty != want.ty && ty != taking_sizes(&want.ty) {
         let text = format!("the type of `{}` is `{}`, not `{ty}`", want.name, want.ty);
         return wrong(have.ty.span, text, format!("write `{}`", want.ty));
     }
@@ -125,6 +125,14 @@ fn differs(have: &ast::Param, want: &aten::Arg) -> Option<Diagnostic> {
             wrong(have.span, format!("`{}` must be before `*`", want.name), "move the `*` after it".to_owned())
         }
         _ => None,
+    }
+}
+
+/// The type of an argument whose rule also takes what the model computes of sizes: `SymInt` in place of `int`.
+fn taking_sizes(ty: &str) -> String {
+    match ty.strip_prefix("int") {
+        Some(rest) if rest.is_empty() || rest.starts_with(['[', '?']) => format!("SymInt{rest}"),
+        _ => ty.to_owned(),
     }
 }
 
