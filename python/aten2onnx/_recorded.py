@@ -193,8 +193,10 @@ def _live(recorded: Any, name: str, rules: Rules, has_ones: bool) -> RecordedPro
 def _operators(recorded: Any) -> list[str]:
     import torch
 
-    targets = {node.target for node in recorded.graph.nodes if isinstance(node.target, torch._ops.OpOverload)}
-    return sorted(target.name().removesuffix(".default") for target in targets - {torch.ops.aten.sym_size.int} if not target._schema.is_mutable)
+    graphs = [module.graph for module in recorded.graph_module.modules() if isinstance(module, torch.fx.GraphModule)]
+    targets = {node.target for graph in graphs for node in graph.nodes if isinstance(node.target, torch._ops.OpOverload)} - {torch.ops.aten.sym_size.int}
+    # What writes has other operators' rules, and what returns nothing only checks.
+    return sorted(target.name().removesuffix(".default") for target in targets if not target._schema.is_mutable and target._schema.returns)
 
 
 def _is_replaced(operator: str) -> bool:

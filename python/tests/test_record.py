@@ -44,8 +44,9 @@ def same(program, function, *others) -> None:
     for args in others:
         model = Example(function).eval()
         model.load_state_dict({"linear.weight": torch.eye(4), "linear.bias": torch.zeros(4), "seen": torch.zeros(4)})
-        want = torch.as_tensor(function(model, *args))
-        torch.testing.assert_close(program(*args)[0], want)
+        wanted = function(model, *args)
+        for got, want in zip(program(*args), wanted if isinstance(wanted, tuple) else [wanted], strict=True):
+            torch.testing.assert_close(got, torch.as_tensor(want))
 
 
 @pytest.mark.parametrize(
@@ -240,3 +241,27 @@ def test_a_plain_run_leaves_the_model_as_it_was() -> None:
     with torch.no_grad(), untouched(model):
         model(torch.ones(1, 4))
     assert torch.equal(model.seen, torch.zeros(4))
+
+
+def test_sizes_that_data_decides_are_not_those_of_the_example() -> None:
+    """Without dynamic dimensions, too."""
+
+    def positive_ones(model, x):
+        found = x[x > 0]
+        return found.sum() / found.shape[0], found.reshape(1, -1).expand(3, found.shape[0])
+
+    program = recorded(positive_ones, torch.randn(3, 4))
+    same(program, positive_ones, (torch.tensor([[1.0, -2, 3, 4], [-5, -6, -7, -8], [9, 1, 2, 3]]),))
+
+
+def test_linspace_windows_and_pools_take_sizes() -> None:
+    def sized(model, x):
+        n = x.shape[0]
+        return (
+            torch.linspace(0, 1, n),
+            x.unfold(0, n // 2, 1).sum(-1),
+            torch.nn.functional.avg_pool1d(x.t(), n),
+            torch.nn.functional.max_pool1d(x.t()[None], n),
+        )
+
+    same(recorded(sized, torch.randn(6, 4), dynamic_shapes=(({0: "n"},),)), sized, *[(torch.randn(n, 4),) for n in (6, 2, 3, 9)])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator
+import re
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -26,8 +26,11 @@ from torch.export.graph_signature import (
 )
 
 from .numbers import Number, number_of
+from .nested import BEGIN, END, Body, Mark
 from .recorder import Call, Recorder, Unrecorded
+from .references import is_kept, is_read, note_reads, note_sources, sizes_by_name, values_in
 from .runs import Arguments, Run
+from .scopes import Scope, lift_alike
 from .tensors import Value
 
 aten = torch.ops.aten
@@ -130,22 +133,43 @@ class _Builder:
         self.arguments = arguments
         self.runs = runs
         self.recorder: Recorder = runs[0].recorder
-        self.graph = torch.fx.Graph()
+        self.scope = Scope()
+        self.outer: list[Scope] = []
+        #: Finished bodies, by number.
+        self.bodies: dict[int, Scope] = {}
+        #: Conditions in a body, by the identity of the number.
+        self.texts: dict[int, str] = {}
         self.state: dict[str, Any] = {}
         self.constants: dict[str, Any] = {}
         self.specs: list[InputSpec] = []
-        self.numbers: dict[Any, Any] = {}
         self.names: set[str] = set()
         self.buffers = {name for name, _ in model.named_buffers(remove_duplicate=False)}
         self.tensors = {**dict(model.named_parameters(remove_duplicate=False)), **dict(model.named_buffers(remove_duplicate=False))}
         self.from_data: list[str] = []
+        self.read_bodies: set[Body] = set()
+        #: The positions of the calls in bodies that nobody reads.
+        self.unread: list[range] = []
+
+    @property
+    def graph(self) -> torch.fx.Graph:
+        return self.scope.graph
+
+    @property
+    def numbers(self) -> dict[Any, Any]:
+        return self.scope.numbers
 
     def program(self) -> Recorded:
         needed = self._live()
         self._weights(needed)
         inputs = self._inputs()
         for position, call in enumerate(self.recorder.calls):
-            if needed[position]:
+            if not needed[position]:
+                continue
+            if call.function is BEGIN:
+                self._begin(call, position)
+            elif call.function is END:
+                self._end(call, position)
+            else:
                 self._call(call)
         outputs = [self._output(output) for output in self.runs[0].outputs]
         specs = [self._output_spec(node, output) for node, output in zip(outputs, self.runs[0].outputs)]
@@ -153,7 +177,7 @@ class _Builder:
         mutated = [OutputSpec(OutputKind.BUFFER_MUTATION, TensorArgument(name=node.name), name) for name, node in mutations]
         branches = self._branches()
         self.graph.output(tuple([node for _, node in mutations] + outputs))
-        module = torch.fx.GraphModule(torch.nn.Module(), self.graph)
+        module = torch.fx.GraphModule(self.scope.root, self.graph)
         signature = ExportGraphSignature(self.specs, mutated + specs)
         observed = [(run.sizes, self._observed(run)) for run in self.runs]
         return Recorded(module, signature, self.state, self.constants, inputs, self.arguments.bounds, observed, self.arguments.tree, self.runs[0].tree, branches, self.from_data)
@@ -163,16 +187,32 @@ class _Builder:
         calls = self.recorder.calls
         read: set[int] = set()
         for output in (*self.runs[0].outputs, *self.runs[0].buffers.values()):
-            _note(self.recorder.reference(output) if isinstance(output, (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)) else output, read)
+            note_reads(self.recorder.reference(output) if isinstance(output, (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)) else output, read)
         for question in self.recorder.questions:
-            _note(question.number, read)
+            note_reads(question.number, read)
         needed = [False] * len(calls)
+        unread: Body | None = None
+        last = len(calls)
         for position in reversed(range(len(calls))):
             call = calls[position]
-            if _is_read(call.results, read) or call.function._schema.is_mutable or not call.function._schema.returns:
+            if isinstance(call.function, Mark):
+                body = call.args[0]
+                needed[position] = unread is None and body in self.read_bodies
+                if unread is None and call.function is END and not needed[position]:
+                    unread, last = body, position
+                elif unread == body and call.function is BEGIN:
+                    unread = None
+                    self.unread.append(range(position + 1, last + 1))
+                if needed[position]:
+                    note_reads(call.args[1:], read)
+                continue
+            if unread is not None:
+                continue
+            if is_read(call.results, read) or is_kept(call.function):
+                self.read_bodies.update(arg for arg in call.args if isinstance(arg, Body))
                 needed[position] = True
-                _note(call.args, read)
-                _note(call.kwargs, read)
+                note_reads(call.args, read)
+                note_reads(call.kwargs, read)
         self.read = read
         return needed
 
@@ -180,10 +220,10 @@ class _Builder:
         seen: dict[int, Value] = {}
         for position, call in enumerate(self.recorder.calls):
             if needed[position]:
-                _sources((call.args, call.kwargs), seen)
+                note_sources((call.args, call.kwargs), seen)
         for output in (*self.runs[0].outputs, *self.runs[0].buffers.values()):
             if isinstance(output, torch.Tensor):
-                _sources(self.recorder.reference(output), seen)
+                note_sources(self.recorder.reference(output), seen)
         for value in sorted(seen.values(), key=lambda value: value.key):
             kind, what = value.source  # type: ignore[misc]
             if kind == "weight":
@@ -193,7 +233,7 @@ class _Builder:
 
     def _weight(self, value: Value, name: str) -> None:
         is_buffer = name in self.buffers
-        node = self._placeholder(("b_" if is_buffer else "p_") + name.replace(".", "_"), value)
+        node = self._placeholder(("b_" if is_buffer else "p_") + re.sub(r"\W", "_", name), value)
         self.state[name] = self.tensors[name]
         kind = InputKind.BUFFER if is_buffer else InputKind.PARAMETER
         self.specs.append(InputSpec(kind, TensorArgument(name=node.name), name, True if is_buffer else None))
@@ -241,18 +281,55 @@ class _Builder:
                 self.specs.append(InputSpec(InputKind.USER_INPUT, ConstantArgument(name=node.name, value=leaf), None))
         return sizes
 
+    def _begin(self, call: Call, position: int) -> None:
+        """Opens the graph of a body."""
+        self.outer.append(self.scope)
+        self.scope = Scope(self.outer[-1])
+        self.scope.position = position
+        for place, value in enumerate(call.results):
+            value.node = self.scope.parameter(f"arg{place}_{call.args[0].number}", None)
+            value.node.meta["val"] = _symbolic(value.node.name, _number_in(value)) if value.device is None else _described(value)
+
+    def _end(self, call: Call, position: int) -> None:
+        """Closes the graph of a body."""
+        body, results = call.args
+        for question in self.recorder.questions:
+            if self.scope.position < question.calls <= position:
+                self.texts.setdefault(id(question.number), self._text(question.number))
+        self.graph.output(tuple(self._argument(result) for result in results))
+        self.bodies[body.number] = self.scope
+        self.scope = self.outer.pop()
+
+    def _nested(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments of a higher-order operator: its graphs, and last what these read from outside."""
+        bodies = [self.bodies[arg.number] for arg in args if isinstance(arg, Body)]
+        operands = tuple(self._argument(outer) for outer in lift_alike(bodies))
+        graphs = iter([self.scope.add("body", scope.graph, scope.root) for scope in bodies])
+        return (*(next(graphs) if isinstance(arg, Body) else self._operand(arg) for arg in args[:-1]), operands)
+
+    def _operand(self, arg: Any) -> Any:
+        """An operand of a higher-order operator. In a list of tensors, plain numbers are nodes as well."""
+        if isinstance(arg, (list, tuple)):
+            return type(arg)(self._operand(item) for item in arg)
+        if type(arg) is not int:
+            return self._argument(arg)
+        node = self.graph.call_function(operator.add, (arg, 0))
+        node.meta["val"] = _symbolic(node.name, Number(arg, "input", (node.name,), lambda number, what: number.value))
+        return node
+
     def _call(self, call: Call) -> None:
-        args = tuple(self._argument(arg) for arg in call.args)
+        is_nested = isinstance(call.function, torch._ops.HigherOrderOperator)
+        args = self._nested(call.args) if is_nested else tuple(self._argument(arg) for arg in call.args)
         kwargs = {name: self._argument(arg) for name, arg in call.kwargs.items()}
-        name = call.function._schema.name.partition("::")[2]
+        name = call.function.name() if is_nested else call.function._schema.name.partition("::")[2]
         node = self.graph.create_node("call_function", call.function, args, kwargs, name=name)
         if call.line is not None:
             node.meta["stack_trace"] = f"  {call.line}"
         if call.modules:
             node.meta["nn_module_stack"] = call.modules
         self._result(node, call.results)
-        if torch.Tag.dynamic_output_shape in call.function.tags:
-            self.from_data += [value.node.name for value in _made(call.results) if value.node is not None]
+        if not is_nested and torch.Tag.dynamic_output_shape in call.function.tags:
+            self.from_data += [value.node.name for value in values_in(call.results) if value.node is not None]
 
     def _result(self, node: Any, result: Any) -> None:
         """Describes what a node gives, and takes lists apart."""
@@ -273,7 +350,7 @@ class _Builder:
         if isinstance(arg, Value):
             if arg.node is None:
                 raise Unrecorded("a value that no recorded call makes")
-            return arg.node
+            return arg.node if arg.node.graph is self.graph else self.scope.lift(("value", arg.key), arg, arg.node.name, arg.node.meta["val"])
         if isinstance(arg, Number):
             return self._number(arg)
         if isinstance(arg, (list, tuple)):
@@ -291,8 +368,12 @@ class _Builder:
         return found
 
     def _new_number(self, number: Number) -> Any:
-        if number.function == "item":
+        if number.function == "item" and number.operands[0].node.graph is self.graph:
             return number.operands[0].node
+        if number.function in ("item", "input"):  # in a body, from outside
+            node = self.scope.lift(_key(number), number, "outer", None)
+            node.meta["val"] = _symbolic(node.name, number)
+            return node
         if number.function == "size":
             value, axis = number.operands
             node = self.graph.call_function(aten.sym_size.int, (self._argument(value), axis))
@@ -327,11 +408,13 @@ class _Builder:
         for question in self.recorder.questions:
             if question.is_plain and id(question.number) in self.recorder.tied:
                 continue
+            if any(question.calls in positions for positions in self.unread):
+                continue
             key = (_key(question.number), question.answer, question.line, question.is_plain)
             if key in seen:
                 continue
             seen.add(key)
-            text = self._text(question.number)
+            text = self.texts.get(id(question.number)) or self._text(question.number)
             condition = f"({text} == {question.answer!r})" if question.is_plain else text
             answer = True if question.is_plain else question.answer
             found.append(Branch(condition, answer, question.line, question.by_model, is_from_data(question.number), question.is_plain))
@@ -353,25 +436,8 @@ class _Builder:
         """The sizes of all values in a run, by the names in the graph."""
         sizes: dict[str, list[int]] = {}
         for mine, theirs in zip(self.recorder.calls, run.recorder.calls):
-            _sizes(mine.results, theirs.results, sizes)
+            sizes_by_name(mine.results, theirs.results, sizes)
         return sizes
-
-
-def _sizes(mine: Any, theirs: Any, into: dict[str, list[int]]) -> None:
-    if isinstance(mine, Value):
-        if mine.node is not None and isinstance(theirs, Value) and mine.device is not None:
-            into[mine.node.name] = list(theirs.shape)
-    elif isinstance(mine, (list, tuple)) and isinstance(theirs, (list, tuple)):
-        for a, b in zip(mine, theirs):
-            _sizes(a, b, into)
-
-
-def _made(results: Any) -> Iterator[Value]:
-    if isinstance(results, Value):
-        yield results
-    elif isinstance(results, (list, tuple)):
-        for item in results:
-            yield from _made(item)
 
 
 def _key(number: Any) -> Any:
@@ -380,52 +446,17 @@ def _key(number: Any) -> Any:
     return ("value", number.key) if isinstance(number, Value) else number
 
 
-def _note(reference: Any, read: set[int]) -> None:
-    """Notes the values that an argument reads."""
-    if isinstance(reference, Value):
-        read.add(reference.key)
-    elif isinstance(reference, Number):
-        for operand in reference.operands:
-            _note(operand, read)
-    elif isinstance(reference, (torch.SymInt, torch.SymFloat, torch.SymBool)):
-        _note(number_of(reference), read)
-    elif isinstance(reference, (list, tuple)):
-        for item in reference:
-            _note(item, read)
-    elif isinstance(reference, dict):
-        for item in reference.values():
-            _note(item, read)
-
-
-def _is_read(results: Any, read: set[int]) -> bool:
-    if isinstance(results, Value):
-        return results.key in read
-    return isinstance(results, (list, tuple)) and any(_is_read(item, read) for item in results)
-
-
-def _sources(reference: Any, seen: dict[int, Value]) -> None:
-    """Finds the values that no call makes."""
-    if isinstance(reference, Value):
-        if reference.source is not None and reference.source[0] != "input":
-            seen.setdefault(reference.key, reference)
-    elif isinstance(reference, Number):
-        for operand in reference.operands:
-            _sources(operand, seen)
-    elif isinstance(reference, (list, tuple)):
-        for item in reference:
-            _sources(item, seen)
-    elif isinstance(reference, dict):
-        for item in reference.values():
-            _sources(item, seen)
+def _number_in(value: Value) -> Number:
+    """A number that an operator returns, or that the body of one is given."""
+    return Number({int: 1, float: 1.0, bool: True}[value.dtype], "item", (value,), lambda number, what: number.value)
 
 
 def _described(value: Any) -> Any:
     """A value as the native library reads it from `meta["val"]`."""
     if not isinstance(value, Value):
         return None
-    if value.device is None:  # a number that an operator returns
-        number = Number({int: 1, float: 1.0, bool: True}[value.dtype], "item", (value,), lambda number, what: number.value)
-        return _symbolic(f"n{value.key}", number)
+    if value.device is None:
+        return _symbolic(f"n{value.key}", _number_in(value))
     return torch.empty_strided(value.shape, value.stride, dtype=value.dtype, device="meta")
 
 
@@ -439,4 +470,3 @@ def _symbolic(name: str, number: Number) -> Any:
 def program_of(model: torch.nn.Module, arguments: Arguments, runs: list[Run]) -> Recorded:
     """The program of a recording whose other runs were held against it."""
     return _Builder(model, arguments, runs).program()
-

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import torch
@@ -10,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from .numbers import Number, number_of, plain, symbolic
 from .places import Line, Modules, is_asked_by_model, line_of_model
-from .tensors import QUERIES, Tracked, Value, symbolic_item
+from .tensors import QUERIES, Tracked, Value, scalar_value, symbolic_item
 
 aten = torch.ops.aten
 
@@ -62,7 +63,7 @@ class Recorder(TorchDispatchMode):
     """The recording of one run.
 
     Attributes:
-        dynamic: Whether sizes may differ at other inputs. Otherwise they are plain numbers.
+        dynamic: Whether sizes may differ at other inputs. Otherwise they are plain numbers, but for those that elements of tensors decide.
         decomposed: Operators that are replaced by what PyTorch makes of them.
     """
 
@@ -82,6 +83,10 @@ class Recorder(TorchDispatchMode):
         self._written: dict[int, tuple[Any, Any]] = {}
         self._dirty: set[int] = set()
         self._count = 0
+        #: The number of functions that higher-order operators have called.
+        self.bodies = 0
+        #: The memory that was made in the function of a higher-order operator that is running; None outside.
+        self._inner: dict[int, torch.Tensor] | None = None
         #: Numbers that an operator asked for as plain ones, by their id: the call has them.
         self.tied: set[int] = set()
         for name, tensor in (*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)):
@@ -110,7 +115,7 @@ class Recorder(TorchDispatchMode):
     # Values and numbers.
     def input(self, tensor: torch.Tensor, number: int, fixed_sizes: bool = False) -> Tracked:
         """An input of the model."""
-        value = self._value(tensor, False, ("input", number))
+        value = self.new_value(tensor, False, ("input", number))
         self.inputs.append(value)
         return Tracked(tensor, value, self)
 
@@ -123,9 +128,23 @@ class Recorder(TorchDispatchMode):
         self.questions.append(Question(what, number, number.value, line_of_model(), is_asked_by_model(), len(self.calls)))
         return number.value
 
-    def _value(self, tensor: torch.Tensor, fixed: bool, source: tuple[str, Any] | None = None) -> Value:
+    def next_key(self) -> int:
+        """A key that no value has."""
         self._count += 1
-        return Value(self._count, tensor, fixed, source)
+        return self._count
+
+    def new_value(self, tensor: torch.Tensor, fixed: bool, source: tuple[str, Any] | None = None) -> Value:
+        """A value of the type of a tensor."""
+        return Value(self.next_key(), tensor, fixed, source)
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """While the block runs, calls are those of the function of a higher-order operator: they write to no memory but their own."""
+        before, self._inner = self._inner, {}
+        try:
+            yield
+        finally:
+            self._inner = before
 
     def is_fixed(self, tensor: Tracked) -> bool:
         """Whether the elements of a value are the same at all inputs."""
@@ -137,7 +156,7 @@ class Recorder(TorchDispatchMode):
         if found is None:
             name = self.names.get(id(tensor))
             source = ("constant", len(self._kept)) if name is None else ("weight", name)
-            found = self._known[id(tensor)] = self._value(tensor, True, source)
+            found = self._known[id(tensor)] = self.new_value(tensor, True, source)
             self._kept.append(tensor)  # so that no other tensor gets its id
         return found
 
@@ -187,6 +206,7 @@ class Recorder(TorchDispatchMode):
         fixed = seen.fixed and torch.Tag.nondeterministic_seeded not in function.tags
         if seen.is_item and fixed:
             return out
+        seen.is_ragged = seen.is_ragged or torch.Tag.dynamic_output_shape in function.tags
         found, results = self._results(out, fixed, seen)
         references = tuple(self.reference(arg) for arg in args)
         named = {name: self.reference(arg) for name, arg in kwargs.items()}
@@ -199,24 +219,25 @@ class Recorder(TorchDispatchMode):
             known = seen.tensors.get(id(out))
             if known is not None:
                 return known, self._again(known)
-            value = self._value(out, fixed)
+            value = self.new_value(out, fixed)
+            value.ragged = seen.is_ragged
+            if self._inner is not None and all(_memory(out) != _memory(_actual(tensor)) for tensor in seen.tensors.values()):
+                self._inner[_memory(out)] = out
             return Tracked(out, value, self), value
         if isinstance(out, (list, tuple)):
             both = [self._results(item, fixed, seen) for item in out]
             kind = type(out) if type(out) in (list, tuple) else tuple
             return kind(found for found, _ in both), kind(reference for _, reference in both)
         if type(out) in (int, float, bool) and seen.is_item:
-            self._count += 1
-            value = Value.__new__(Value)
-            value.key, value.fixed, value.source, value.node, value.sizes, value.again = self._count, fixed, None, None, None, None
-            value.shape, value.stride, value.dtype, value.device = (), (), type(out), None
+            value = scalar_value(self.next_key(), type(out), fixed=fixed)
             return symbolic_item(out, value, self.ask), value
         return out, None
 
     def _again(self, tensor: torch.Tensor) -> Value:
         """The result of a call that returns its argument."""
         inner = tensor.actual if isinstance(tensor, Tracked) else tensor
-        value = self._value(inner, self.is_fixed(tensor) if isinstance(tensor, Tracked) else True)
+        value = self.new_value(inner, self.is_fixed(tensor) if isinstance(tensor, Tracked) else True)
+        value.ragged = isinstance(tensor, Tracked) and tensor.value.ragged
         value.again = tensor.value.key if isinstance(tensor, Tracked) else self.plain_value(tensor).key
         return value
 
@@ -256,6 +277,8 @@ class Recorder(TorchDispatchMode):
                 if not isinstance(tensor, torch.Tensor):
                     continue
                 memory = _memory(tensor)
+                if self._inner is not None and memory not in self._inner:
+                    raise Unrecorded("a function of a higher-order operator writes to a tensor from outside of it", line_of_model())
                 if not fixed:
                     self._dirty.add(memory)
                 if memory in self._outside and memory not in self._written:
@@ -279,17 +302,19 @@ class Recorder(TorchDispatchMode):
 class _Seen:
     """The arguments of a call as real tensors and plain numbers."""
 
-    __slots__ = ("fixed", "is_item", "recorder", "tensors")
+    __slots__ = ("fixed", "is_item", "is_ragged", "recorder", "tensors")
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
         self.fixed = True
         self.is_item = False
+        self.is_ragged = False
         self.tensors: dict[int, torch.Tensor] = {}
 
     def argument(self, arg: Any) -> Any:
         if isinstance(arg, Tracked):
             self.fixed = self.fixed and self.recorder.is_fixed(arg)
+            self.is_ragged = self.is_ragged or arg.value.ragged
             self.tensors[id(arg.actual)] = arg
             return arg.actual
         if isinstance(arg, torch.Tensor):
@@ -298,11 +323,16 @@ class _Seen:
             return arg
         if isinstance(arg, (torch.SymInt, torch.SymFloat, torch.SymBool)):
             self.fixed = False
+            self.is_ragged = True
             return plain(arg)
         if isinstance(arg, (list, tuple)):
             made = [self.argument(item) for item in arg]
             return made if isinstance(arg, list) else tuple(made)
         return arg
+
+
+def _actual(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.actual if isinstance(tensor, Tracked) else tensor
 
 
 def _memory(tensor: torch.Tensor) -> int:

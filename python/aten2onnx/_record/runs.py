@@ -13,6 +13,7 @@ from torch._dispatch.python import enable_python_dispatcher
 
 from .. import _capture
 from .keep import kept_whole
+from .nested import intercepted
 from .recorder import Recorder
 from .shadows import Changes, Functions, shadowed, taken_as_plain
 from .state import restored
@@ -123,6 +124,7 @@ def recorded(
         stack.enter_context(_capture.quiet())
         stack.enter_context(torch.no_grad())
         stack.enter_context(kept_whole(composites))
+        stack.enter_context(intercepted())
         stack.enter_context(enable_python_dispatcher())
         stack.callback(recorder.restore)
         torch.manual_seed(0)

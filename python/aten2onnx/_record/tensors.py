@@ -21,10 +21,11 @@ class Value:
     Attributes:
         fixed: Whether it is the same at all inputs: it follows from weights and constants alone.
         again: The key of the value that a call was given, if it returned that.
+        ragged: Whether elements of tensors may decide its sizes, so that they differ at other inputs of the same sizes.
         source: Where it comes from, if no call makes it: ("input", number), ("weight", name) or ("constant", number).
     """
 
-    __slots__ = ("again", "device", "dtype", "fixed", "key", "node", "shape", "sizes", "source", "stride")
+    __slots__ = ("again", "device", "dtype", "fixed", "key", "node", "ragged", "shape", "sizes", "source", "stride")
 
     def __init__(self, key: int, tensor: torch.Tensor, fixed: bool, source: tuple[str, Any] | None = None) -> None:
         self.key = key
@@ -37,6 +38,7 @@ class Value:
         self.sizes: list[Any] | None = None
         self.node: Any = None
         self.again: int | None = None
+        self.ragged = False
 
 
 class Tracked(torch.Tensor):
@@ -114,7 +116,7 @@ def sizes_of(tensor: Tracked) -> list[Any]:
     """The sizes of a value, each a number with the expression `size(value, axis)`."""
     shape = tensor.actual.shape
     value = tensor.value
-    if value.fixed or not tensor.recorder.dynamic:
+    if value.fixed or not (tensor.recorder.dynamic or value.ragged):
         return list(shape)
     if value.sizes is None or value.shape != tuple(shape):
         ask = tensor.recorder.ask
@@ -209,6 +211,15 @@ def _is_dense(tensor: Tracked) -> bool:
 
 QUERIES[torch.ops.prim.layout.default] = lambda tensor: tensor.actual.layout
 QUERIES[torch.ops.prim.device.default] = lambda tensor: tensor.actual.device
+
+
+def scalar_value(key: int, kind: type, source: tuple[str, Any] | None = None, fixed: bool = False) -> Value:
+    """A number that an operator returns: an int, float or bool."""
+    value = Value.__new__(Value)
+    value.key, value.fixed, value.source, value.node, value.sizes, value.again = key, fixed, source, None, None, None
+    value.ragged = False
+    value.shape, value.stride, value.dtype, value.device = (), (), kind, None
+    return value
 
 
 def symbolic_item(value: Any, made: Value, ask: Any) -> Any:

@@ -4,6 +4,7 @@
 //! order, and gives its results symbolic sizes in the dimensions of the inputs. These are held against the sizes that each run observed, so that no
 //! size is believed that is wrong at one of them. A size that only data determines becomes a symbol.
 
+mod nested;
 mod numbers;
 mod strides;
 mod values;
@@ -12,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
-use aten2onnx_program::{Input, InputKind, Node, Program};
+use aten2onnx_program::{Graph, Input, InputKind, Node, Program, SymNumber, TensorMeta};
 use aten2onnx_rules::Rules;
 use aten2onnx_translate::default_float;
 use aten2onnx_translate::scratch::Scratch;
@@ -78,26 +79,30 @@ pub fn symbolic(program: &mut Program, recording: Recording, rules: &Rules) -> R
     let environments = runs.iter().map(|run| run.symbols.clone()).collect();
     let observed = runs.into_iter().map(|run| run.sizes).collect();
     let graph = &mut program.graph;
+    let mut nodes = std::mem::take(&mut graph.nodes);
     let mut pass = Pass {
         scratch,
         environments,
         observed,
         from_data,
         weights: FxHashMap::default(),
-        tensors: &mut graph.tensors,
-        sym_ints: &mut graph.sym_ints,
-        sym_floats: &mut graph.sym_floats,
-        sym_bools: &mut graph.sym_bools,
-        symbols: 0,
+        dimensions: program.ranges.keys().cloned().collect(),
+        scope: Scope::take(graph),
+        symbols: Vec::new(),
+        inner: Scope::default(),
     };
     pass.weights =
         program.weights.iter().map(|bound| (bound.value.clone(), strides::of_weight(&bound.weight))).collect();
     for input in &graph.inputs {
         pass.input(input, &inputs)?;
     }
-    for node in &mut graph.nodes {
+    for node in &mut nodes {
         pass.node(node).map_err(|error| at_node(error, node))?;
     }
+    let Pass { mut scope, inner, .. } = pass;
+    scope.add_numbers(inner);
+    graph.nodes = nodes;
+    scope.give(graph);
     Ok(())
 }
 
@@ -110,7 +115,7 @@ fn at_node(error: Error, node: &Node) -> Error {
 }
 
 /// What is known while the nodes are visited in order.
-struct Pass<'p, 'r> {
+struct Pass<'r> {
     scratch: Scratch<'r>,
     /// The values of symbols in each run.
     environments: Vec<FxHashMap<String, i64>>,
@@ -118,22 +123,70 @@ struct Pass<'p, 'r> {
     observed: Vec<FxHashMap<String, Vec<i64>>>,
     from_data: FxHashSet<String>,
     /// The types of weights.
-    weights: FxHashMap<String, aten2onnx_program::TensorMeta>,
-    tensors: &'p mut FxHashMap<String, aten2onnx_program::TensorMeta>,
-    sym_ints: &'p mut FxHashMap<String, SymInt>,
-    sym_floats: &'p mut FxHashMap<String, aten2onnx_program::SymNumber>,
-    sym_bools: &'p mut FxHashMap<String, aten2onnx_program::SymNumber>,
-    /// The number of symbols for what only data determines.
-    symbols: u32,
+    weights: FxHashMap<String, TensorMeta>,
+    /// The names of the dimensions of the inputs, and of all symbols.
+    dimensions: FxHashSet<String>,
+    /// What the graph that is visited records of its values.
+    scope: Scope,
+    /// Symbols for what only data determines, in the order in which they were made.
+    symbols: Vec<String>,
+    /// The numbers of nested graphs: conditions name them.
+    inner: Scope,
 }
 
-impl Pass<'_, '_> {
+/// What a graph records of its values, by name.
+#[derive(Default)]
+struct Scope {
+    tensors: FxHashMap<String, TensorMeta>,
+    sym_ints: FxHashMap<String, SymInt>,
+    sym_floats: FxHashMap<String, SymNumber>,
+    sym_bools: FxHashMap<String, SymNumber>,
+}
+
+impl Scope {
+    /// Takes the records of a graph out of it.
+    fn take(graph: &mut Graph) -> Scope {
+        Scope {
+            tensors: std::mem::take(&mut graph.tensors),
+            sym_ints: std::mem::take(&mut graph.sym_ints),
+            sym_floats: std::mem::take(&mut graph.sym_floats),
+            sym_bools: std::mem::take(&mut graph.sym_bools),
+        }
+    }
+
+    /// Puts them into a graph.
+    fn give(self, graph: &mut Graph) {
+        graph.tensors = self.tensors;
+        graph.sym_ints = self.sym_ints;
+        graph.sym_floats = self.sym_floats;
+        graph.sym_bools = self.sym_bools;
+    }
+
+    /// Adds the numbers of another graph, whose names all differ.
+    fn add_numbers(&mut self, other: Scope) {
+        self.sym_ints.extend(other.sym_ints);
+        self.sym_floats.extend(other.sym_floats);
+        self.sym_bools.extend(other.sym_bools);
+    }
+
+    /// A copy of the numbers.
+    fn numbers(&self) -> Scope {
+        Scope {
+            tensors: FxHashMap::default(),
+            sym_ints: self.sym_ints.clone(),
+            sym_floats: self.sym_floats.clone(),
+            sym_bools: self.sym_bools.clone(),
+        }
+    }
+}
+
+impl Pass<'_> {
     fn input(&mut self, input: &Input, inputs: &FxHashMap<String, Vec<Extent>>) -> Result<()> {
         let name = input.name.as_str();
         let sizes: Option<Vec<SymInt>> = inputs.get(name).map(|sizes| sizes.iter().map(size_of).collect());
         match (&input.kind, sizes) {
             (InputKind::Tensor, sizes) => {
-                let meta = self.tensors.get_mut(name);
+                let meta = self.scope.tensors.get_mut(name);
                 let meta = meta.ok_or_else(|| Error::input(format!("the input `{name}` has no recorded type")))?;
                 if let Some(sizes) = sizes {
                     if sizes.len() != meta.sizes.len() {
@@ -163,8 +216,14 @@ impl Pass<'_, '_> {
 
     /// A symbol that no input has.
     fn fresh(&mut self) -> String {
-        self.symbols += 1;
-        format!("u{}", self.symbols)
+        let mut number = self.symbols.len() + 1;
+        while self.dimensions.contains(&format!("u{number}")) {
+            number += 1;
+        }
+        let symbol = format!("u{number}");
+        self.dimensions.insert(symbol.clone());
+        self.symbols.push(symbol.clone());
+        symbol
     }
 }
 

@@ -7,7 +7,7 @@ use aten2onnx_program::SymNumber;
 
 use super::Pass;
 
-impl Pass<'_, '_> {
+impl Pass<'_> {
     /// A number that a rule returned; None if only the graph computes it.
     pub(super) fn number(&mut self, name: &str, number: Option<Scalar>) {
         match number {
@@ -15,12 +15,12 @@ impl Pass<'_, '_> {
             Some(Scalar::Sym(size)) if !size.has_anonymous() => self.define_int(name, size),
             Some(Scalar::Float(known)) => {
                 self.forget(name);
-                self.sym_floats.insert(name.to_owned(), SymNumber::Float(known));
+                self.scope.sym_floats.insert(name.to_owned(), SymNumber::Float(known));
                 self.scratch.define_number(name, Scalar::Float(known));
             }
             Some(Scalar::Bool(known)) => {
                 self.forget(name);
-                self.sym_bools.insert(name.to_owned(), SymNumber::Bool(known));
+                self.scope.sym_bools.insert(name.to_owned(), SymNumber::Bool(known));
                 self.scratch.define_number(name, Scalar::Bool(known));
             }
             _ => self.unknown(name),
@@ -28,13 +28,13 @@ impl Pass<'_, '_> {
     }
 
     fn unknown(&mut self, name: &str) {
-        if self.sym_ints.contains_key(name) {
+        if self.scope.sym_ints.contains_key(name) {
             self.unknown_int(name);
-        } else if self.sym_bools.contains_key(name) {
-            self.sym_bools.insert(name.to_owned(), SymNumber::Unknown);
+        } else if self.scope.sym_bools.contains_key(name) {
+            self.scope.sym_bools.insert(name.to_owned(), SymNumber::Unknown);
             self.scratch.define_unknown(name, Dtype::Bool);
         } else {
-            self.sym_floats.insert(name.to_owned(), SymNumber::Unknown);
+            self.scope.sym_floats.insert(name.to_owned(), SymNumber::Unknown);
             self.scratch.define_unknown(name, Dtype::Float64);
         }
     }
@@ -52,12 +52,12 @@ impl Pass<'_, '_> {
             self.scratch.define_symbol(symbol);
         }
         self.scratch.define_number(name, Scalar::from(size.clone()));
-        self.sym_ints.insert(name.to_owned(), size);
+        self.scope.sym_ints.insert(name.to_owned(), size);
     }
 
     fn forget(&mut self, name: &str) {
-        self.sym_ints.remove(name);
-        self.sym_floats.remove(name);
-        self.sym_bools.remove(name);
+        self.scope.sym_ints.remove(name);
+        self.scope.sym_floats.remove(name);
+        self.scope.sym_bools.remove(name);
     }
 }

@@ -11,8 +11,12 @@ use aten2onnx_translate::scratch::{Handle, Inferred};
 
 use super::{Pass, strides};
 
-impl Pass<'_, '_> {
-    pub(super) fn node(&mut self, node: &Node) -> Result<()> {
+impl Pass<'_> {
+    pub(super) fn node(&mut self, node: &mut Node) -> Result<()> {
+        if let Some(operator) = node.target.strip_prefix("higher_order::") {
+            let operator = operator.to_owned();
+            return self.higher_order(&operator, node);
+        }
         match effects::writes(&node.target).map(|writes| &writes.form) {
             Some(Form::InPlace) => self.in_place(node),
             Some(Form::Out) => self.written_out(node),
@@ -71,7 +75,7 @@ impl Pass<'_, '_> {
 
     /// Gives a tensor the sizes of its rule.
     fn tensor(&mut self, node: &Node, name: &str, handle: Handle) -> Result<()> {
-        let recorded = self.tensors.get(name).cloned();
+        let recorded = self.scope.tensors.get(name).cloned();
         let recorded = recorded.ok_or_else(|| Error::input(format!("the tensor `{name}` has no recorded type")))?;
         let (dtype, inferred) = self.scratch.ty(handle);
         if dtype != recorded.dtype {
@@ -106,7 +110,7 @@ impl Pass<'_, '_> {
         self.scratch.refine(handle, dtype, &sizes)?;
         self.scratch.name(name, handle);
         let (strides, storage_offset) = strides::of_sizes(&recorded, &sizes);
-        self.tensors.insert(name.to_owned(), TensorMeta { dtype, sizes, strides, storage_offset });
+        self.scope.tensors.insert(name.to_owned(), TensorMeta { dtype, sizes, strides, storage_offset });
         Ok(())
     }
 
@@ -135,7 +139,7 @@ impl Pass<'_, '_> {
     }
 
     /// A symbol for a size that the rule does not know. Sizes that the rule knows to be equal have one symbol.
-    fn named_size(
+    pub(super) fn named_size(
         &mut self,
         name: &str,
         axis: usize,
@@ -158,7 +162,7 @@ impl Pass<'_, '_> {
     }
 
     /// Holds a size against what the runs observed.
-    fn check(&self, name: &str, axis: usize, size: &SymInt) -> Result<()> {
+    pub(super) fn check(&self, name: &str, axis: usize, size: &SymInt) -> Result<()> {
         for (environment, observed) in self.environments.iter().zip(&self.observed) {
             let Some(found) = observed.get(name).and_then(|sizes| sizes.get(axis)) else { continue };
             if let Some(expected) = size.eval(environment)
@@ -186,8 +190,8 @@ impl Pass<'_, '_> {
         })
     }
 
-    fn meta(&self, name: &str) -> Option<&TensorMeta> {
-        self.tensors.get(name).or_else(|| self.weights.get(name))
+    pub(super) fn meta(&self, name: &str) -> Option<&TensorMeta> {
+        self.scope.tensors.get(name).or_else(|| self.weights.get(name))
     }
 
     /// An operator that writes to its first tensor and returns it.
@@ -226,7 +230,7 @@ impl Pass<'_, '_> {
         self.scratch.define(result, meta.dtype, meta.sizes.clone());
         // What was known of its elements is past.
         self.define_again(&written, meta.dtype, &meta.sizes);
-        self.tensors.insert(result.to_owned(), meta);
+        self.scope.tensors.insert(result.to_owned(), meta);
         Ok(())
     }
 
