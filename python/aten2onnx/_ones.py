@@ -57,7 +57,7 @@ def capture(
         if not _frozen(exported, small) and _takes(exported, args, kwargs) and (oblivious or _same(model, exported, args, kwargs)):
             break
     else:
-        raise error from error.__cause__
+        raise error from None
     _check(exported, args, kwargs)
     exported._example_inputs = (args, kwargs)
     notes.append(f"The model was captured with the size {size} in place of 1 for {_listed(frozen)}: torch.export makes dimensions of size 1 constant.")
