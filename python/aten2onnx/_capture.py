@@ -15,6 +15,7 @@ from typing import Any
 
 from . import _fixes, _shapes
 from ._errors import CaptureError
+from ._older import mended
 
 
 def capture(
@@ -201,6 +202,7 @@ def _export(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_s
         stack.enter_context(unmarked((args, kwargs)))
         stack.enter_context(specialised_lines())
         stack.enter_context(_unprinted())
+        stack.enter_context(mended())
         return torch.export.export(model, args, kwargs or None, dynamic_shapes=dynamic_shapes, strict=strict)
 
 
@@ -323,6 +325,7 @@ def quiet() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=DeprecationWarning, module="torch")
         warnings.filterwarnings("ignore", category=FutureWarning, message=".*LeafSpec")
+        warnings.filterwarnings("ignore", category=UserWarning, message=".*were assigned during export")
         for logger in loggers:
             logger.disabled = True
         try:

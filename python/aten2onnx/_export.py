@@ -383,9 +383,10 @@ def _from_torch(
     if found.call is not None:
         options["input_names"] = options["input_names"] or found.call.input_names
         options["output_names"] = options["output_names"] or found.call.output_names
-    shown.step("decomposing")
-    with report.timed("decompose"):
-        _ways.decompose(found, name_of_model(model), lambda native: native.blockers(rules, opset))
+    if not found.live.is_recorded:
+        shown.step("decomposing")
+        with report.timed("decompose"):
+            _ways.decompose(found, name_of_model(model), lambda native: native.blockers(rules, opset))
     report.decomposed, live = found.decomposed, found.live
     report._page = lambda extras: live.native.page(rules, json.dumps(options), extras)
     shown.step("translating")

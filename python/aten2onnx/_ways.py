@@ -147,5 +147,4 @@ def decompose(found: Found, name: str, blockers: Callable[[Any], list[dict[str, 
     """Decomposes the operators of a program of torch.export that have no rule. A recording has none that can be decomposed."""
     from ._decompose import decomposed
 
-    if not found.live.is_recorded:
-        found.live, found.decomposed = decomposed(found.live, name, blockers)
+    found.live, found.decomposed = decomposed(found.live, name, blockers)
