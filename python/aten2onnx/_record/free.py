@@ -66,7 +66,7 @@ def choice(model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, A
     """Runs a model at other sizes of each dimension that is left to it."""
     leaves, tree = pytree.tree_flatten((tuple(args), dict(kwargs)))
     named = _shapes.named_arguments(model, args, kwargs)
-    names, values = _named_leaves(named)
+    names, values = _named_leaves(named, is_call="forward" in vars(model))
     shapes, shape_tree = pytree.tree_flatten(dynamic_shapes, is_leaf=_shapes._is_axes)
     if isinstance(dynamic_shapes, Mapping) and list(dynamic_shapes) != list(named):
         ordered = {name: dynamic_shapes.get(name) for name in named}
@@ -83,14 +83,14 @@ def choice(model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, A
     return found
 
 
-def _named_leaves(named: Mapping[str, Any]) -> tuple[list[str], list[Any]]:
+def _named_leaves(named: Mapping[str, Any], is_call: bool) -> tuple[list[str], list[Any]]:
+    """The leaves with their names. A `Call`, which replaces `forward`, has named the tensors of objects already."""
     names: list[str] = []
     values: list[Any] = []
     for name, value in named.items():
         for path, leaf in pytree.tree_flatten_with_path(value)[0]:
             keys = [str(getattr(step, "key", getattr(step, "idx", step))) for step in path]
-            # The tensors of an object have names of their own.
-            own = len(keys) == 1 and isinstance(value, dict) and (keys[0].startswith(name) or "." in keys[0])
+            own = is_call and len(keys) == 1 and isinstance(value, dict)
             names.append(keys[0] if own else ".".join([name, *keys]))
             values.append(leaf)
     return names, values
