@@ -102,11 +102,13 @@ def _size(known: int | None, size: Any, place: str) -> None:
     """Checks the size of an axis, which is known, or an int that is an argument."""
     from torch.export import Dim
 
+    from ._shapes import dimension_type
+
     hint = type(Dim.AUTO)
     if isinstance(size, str):
         if not size.isidentifier():
             raise _wrong(place, f"{size!r} is no name for a dimension", "a name has letters, digits and `_`")
-    elif isinstance(size, bool) or not (size is None or isinstance(size, (int, Dim, hint))):
+    elif isinstance(size, bool) or not (size is None or isinstance(size, (int, dimension_type(), hint))):
         raise _wrong(place, f"{size!r} is no size", f"write {_SIZES}")
     elif isinstance(size, int) and known is not None and size != known:
         raise _wrong(place, f"the constant size {size} is not that of the example, which is {known}", f"write {known}, {_SIZES}")

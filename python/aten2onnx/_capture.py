@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import re
+import sys
 import sysconfig
 import traceback
 import warnings
@@ -13,6 +15,7 @@ from typing import Any
 
 from . import _fixes, _shapes
 from ._errors import CaptureError
+from ._older import mended
 
 
 def capture(
@@ -32,19 +35,35 @@ def capture(
     """
     # Equal names mean equal sizes, if torch.export can prove that they are equal.
     shares = [True, False] if _shapes.repeats_names(dynamic_shapes) else [False]
-    modes = [False, True] if strict is None else [strict]
-    first: Exception | None = None
-    for mode in modes:
+    modes = [(False, oblivious), (True, oblivious)] if strict is None else [(strict, oblivious)]
+    if oblivious and dynamic_shapes is not None and strict is not True:
+        modes.append((False, False))  # a model may take sizes from 2 on only: the program then says so
+    first: list[Exception] = []
+    for mode, is_oblivious in modes:
+        failed: list[Exception] = []
         for share in shares:
             try:
-                return _refined(model, args, kwargs, _shapes.for_torch(dynamic_shapes, share), mode, adopt_fixes, oblivious)
+                return _refined(model, args, kwargs, _shapes.for_torch(dynamic_shapes, share), mode, adopt_fixes, is_oblivious)
             except Exception as error:  # PyTorch passes on whatever the model raises.
-                if first is None or mode is modes[0]:
-                    first = error
-        if _is_final(first):
-            break
-    assert first is not None
-    raise failure(first) from first
+                failed.append(error)
+        first.append(failed[-1] if len(first) == 0 else failed[0])
+    error = failure(first[0])
+    names = {(False, True): "torch.export", (True, True): "torch.export (strict)", (False, False): "torch.export (sizes from 2)", (True, False): "torch.export (strict, sizes from 2)"}
+    error.ways = [(names[mode], _one_line(why)) for mode, why in zip(modes, first)]
+    raise error from None
+
+
+def _one_line(error: Exception) -> str:
+    """Why torch.export refuses a model, and the line of the model, in one line."""
+    text = _first_sentence(_essence(str(error))) or type(error).__name__
+    line = getattr(error, "specialised", None) or source_line(error)
+    return text if line is None else f"{text} ({line})"
+
+
+def _first_sentence(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    # A heading says nothing without what it announces.
+    return " ".join(lines[:2]) if lines and lines[0].endswith(("!", ":", "!)")) else (lines or [""])[0]
 
 
 def _refined(
@@ -64,23 +83,16 @@ def _refined(
     return _export(model, args, kwargs, dynamic_shapes, strict, oblivious), notes
 
 
-def _is_final(error: Exception | None) -> bool:
-    """Whether the other mode would fail in the same way."""
-    from torch._dynamo.exc import UserError
-    from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
-
-    return isinstance(error, (UserError, GuardOnDataDependentSymNode))
-
-
 def failure(error: Exception) -> CaptureError:
     """Returns PyTorch's error with the line of the model that caused it."""
-    line = source_line(error)
+    line = getattr(error, "specialised", None) or source_line(error)
     text = _essence(str(error)) or type(error).__name__
     return CaptureError(
         f"torch.export cannot capture this model: {text}",
         place=[line] if line else [],
         help=_advice(text),
         source_line=line,
+        cause=error,
     )
 
 
@@ -98,7 +110,22 @@ def source_line(error: BaseException) -> str | None:
     first = next((i for i, frame in enumerate(frames) if frame.filename.startswith(foreign[0])), 0)
     frames = [frame for frame in frames[first:] if frame.filename.startswith(site) or not frame.filename.startswith(foreign)]
     frames = [frame for frame in frames if not frame.filename.startswith(between)]
-    return f'File "{frames[-1].filename}", line {frames[-1].lineno}, in {frames[-1].name}' if frames else None
+    return f'File "{frames[-1].filename}", line {frames[-1].lineno}, in {frames[-1].name}' if frames else _line_in_text(_stack(error) + str(error))
+
+
+def _stack(error: BaseException) -> str:
+    """The lines of the model that an error of the strict mode has with it."""
+    stack = getattr(error, "real_stack", None)
+    return "".join(stack.format()) if hasattr(stack, "format") else ""
+
+
+def _line_in_text(text: str) -> str | None:
+    """The innermost line of the model in a message: the strict mode reads bytecode, and no frame of the model is in the traceback."""
+    from ._record.places import kind_of_file
+
+    found = re.findall(r'File "([^"]+)", line (\d+), in (\S+)', text)
+    found = [place for place in found if kind_of_file(place[0]) == "model"]
+    return 'File "{}", line {}, in {}'.format(*found[-1]) if found else None
 
 
 # Lines of PyTorch's messages that only help to debug PyTorch.
@@ -114,7 +141,7 @@ _NOISE = (
     "Use tlparse",
     "Set TORCH",
 )
-_ENDS = ("The following call raised this error", "The error above occurred when", "Traceback (most recent call last)", "from user code:", "While executing")
+_ENDS = ("User stack:", "The following call raised this error", "The error above occurred when", "Traceback (most recent call last)", "from user code:", "While executing")
 
 
 def _essence(text: str) -> str:
@@ -161,6 +188,8 @@ def _export(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_s
     import torch
     from torch.fx.experimental import _config
 
+    import torch._dynamo  # its loggers must be known to be silenced
+
     with ExitStack() as stack:
         stack.enter_context(onnx_export_flag())
         # Do not specialize dynamic dimensions whose size is 0 or 1 in the example inputs.
@@ -170,7 +199,93 @@ def _export(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_s
         stack.enter_context(quiet())
         if not strict:  # the strict mode does not run the patched method
             stack.enter_context(_idle_conversions())
+        stack.enter_context(unmarked((args, kwargs)))
+        stack.enter_context(specialised_lines())
+        stack.enter_context(_unprinted())
+        stack.enter_context(mended())
         return torch.export.export(model, args, kwargs or None, dynamic_shapes=dynamic_shapes, strict=strict)
+
+
+@contextmanager
+def unmarked(arguments: Any) -> Iterator[None]:
+    """torch.export marks the tensors of the example as dynamic, for all later exports of them: afterwards they are as before."""
+    import torch
+    from torch.utils import _pytree as pytree
+
+    tensors = [leaf for leaf in pytree.tree_leaves(arguments) if isinstance(leaf, torch.Tensor)]
+    before = [dict(vars(tensor)) for tensor in tensors]
+    try:
+        yield
+    finally:
+        for tensor, attributes in zip(tensors, before):
+            vars(tensor).clear()
+            vars(tensor).update(attributes)
+
+
+@contextmanager
+def _unprinted() -> Iterator[None]:
+    """torch.export prints the graph as far as it came, when it fails: thousands of lines about code that is not the user's."""
+    from torch.export import _trace
+
+    _trace.print = lambda *_, **__: None  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        del _trace.print  # type: ignore[attr-defined]
+
+
+@contextmanager
+def specialised_lines() -> Iterator[None]:
+    """Gives an error the line of the model that made a dynamic dimension constant: torch.export raises it when the model has run."""
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+    lines: list[str] = []
+    original = getattr(ShapeEnv, "_set_replacement", None)
+    if original is None:  # another version of torch
+        yield
+        return
+
+    def replace(self: Any, symbol: Any, target: Any, *others: Any, **named: Any) -> Any:
+        if getattr(target, "is_number", False) and getattr(symbol, "is_symbol", False):
+            line = _running_line() or _line_in_dynamo()
+            lines.extend([] if line is None else [str(line)])
+        return original(self, symbol, target, *others, **named)
+
+    ShapeEnv._set_replacement = replace  # type: ignore[method-assign]
+    try:
+        yield
+    except Exception as error:
+        if lines and any(word in str(error) for word in ("Constraints violated", "marked as dynamic", "specialized")):
+            error.specialised = lines[0]  # type: ignore[attr-defined]
+        raise
+    finally:
+        ShapeEnv._set_replacement = original  # type: ignore[method-assign]
+
+
+def _running_line() -> Any:
+    """The innermost line of the model that is running; None in the strict mode, which does not run it."""
+    from ._record.places import Line, kind_of_file
+
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename != __file__:
+        if kind_of_file(frame.f_code.co_filename) == "model":
+            return Line(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
+
+
+def _line_in_dynamo() -> Any:
+    """The line of the model that the strict mode has come to: it reads bytecode, and no frame of the model runs."""
+    from torch._guards import TracingContext
+
+    from ._record.places import Line, kind_of_file
+
+    try:
+        frames = list(TracingContext.extract_stack())
+    except Exception:  # another version of torch
+        return None
+    found = [frame for frame in frames if kind_of_file(frame.filename) == "model"]
+    return Line(found[-1].filename, found[-1].lineno or 0, found[-1].name) if found else None
 
 
 @contextmanager
@@ -210,6 +325,7 @@ def quiet() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=DeprecationWarning, module="torch")
         warnings.filterwarnings("ignore", category=FutureWarning, message=".*LeafSpec")
+        warnings.filterwarnings("ignore", category=UserWarning, message=".*were assigned during export")
         for logger in loggers:
             logger.disabled = True
         try:

@@ -48,7 +48,11 @@ class Error(Exception):
             advice = f"use `opset_version={self.needs_opset}`"
         if advice:
             lines.append(f"help: {advice}")
-        return "\n".join(lines)
+        return "\n".join(self._more(lines))
+
+    def _more(self, lines: list[str]) -> list[str]:
+        """The lines of the message, for classes that have more to say."""
+        return lines
 
 
 class UnsupportedError(Error):
@@ -66,7 +70,37 @@ class UnsupportedError(Error):
 
 
 class CaptureError(Error):
-    """torch.export cannot capture the model. The `__cause__` is PyTorch's error."""
+    """The model cannot be captured.
+
+    Attributes:
+        cause: The error of PyTorch or of the model, if there is one. It may have thousands of lines, and a traceback does not show it.
+        ways: The ways that were tried, each with why it failed, in one line.
+    """
+
+    #: More lines than this help nobody.
+    LINES = 20
+    #: The longest line about a way.
+    WIDTH = 300
+
+    def __init__(self, message: str, *, cause: BaseException | None = None, ways: list[tuple[str, str]] | None = None, **facts: Any) -> None:
+        super().__init__(message, **facts)
+        self.cause = cause
+        self.ways = list(ways or ())
+
+    def _more(self, lines: list[str]) -> list[str]:
+        # The message is about one of the ways. If there was only this one, nothing is left to say.
+        ways = [f"{name}: {_shortened(why, self.WIDTH)}" for name, why in self.ways] if len(self.ways) > 1 else []
+        whole = [line for text in lines for line in text.splitlines()]
+        kept = self.LINES - len(ways)
+        if len(whole) > kept:
+            place = whole[len(self.message.splitlines()) :]
+            whole = whole[: max(1, kept - len(place) - 1)] + ["  .."] + place[: kept - 2]
+        return [_shortened(line, 2 * self.WIDTH) for line in whole] + ways
+
+
+def _shortened(text: str, width: int) -> str:
+    text = " ".join(text.splitlines()) if "\n" in text else text
+    return text if len(text) <= width else text[: width - 3] + "..."
 
 
 class VerificationError(Error):

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import _axes, _calls, _capture, _dimensions, _ones, _others, _progress, _script, _shapes, _weights
+from . import _axes, _calls, _capture, _dimensions, _ones, _others, _progress, _script, _shapes, _ways, _weights
 from ._calls import Call
-from ._decompose import decomposed
 from ._errors import CaptureError, Error, InputError, UnsupportedError, in_python, require
 from ._live import LiveProgram
 from ._native import Program, Rules, chosen_opset
@@ -22,10 +19,9 @@ from ._program import ONNXProgram, external_data_choice
 from ._report import Report
 from ._support import Paths
 from ._support import rules as own_rules
+from ._verify import verify_runs
 from ._weights import Elsewhere, Weights
 
-
-_log = logging.getLogger(__name__)
 
 #: Of more conditions, a warning shows the first.
 _LISTED = 10
@@ -65,6 +61,7 @@ def export(
     default_dtype: Any = None,
     capture: str = "auto",
     branches: str = "refuse",
+    examples: Sequence[Any] = (),
     strict: bool | None = None,
     adopt_fixes: bool = True,
     progress: bool | None = None,
@@ -113,16 +110,19 @@ def export(
         exact_nan: Whether maxima, minima, max pools and top k keep NaN as PyTorch does, which takes a second pass over their inputs.
         keep_assertions: Whether to list the assertions that are left out in the notes of the report.
         optimize: Whether to run the optimization passes.
-        verify: Whether to compare the results with PyTorch's in ONNX Runtime.
+        verify: Whether to compare the results with PyTorch's in ONNX Runtime: at the example, and at the other sizes that a module was recorded at.
         report: A path for the report (JSON if it ends in `.json`, a page if it ends in `.html`, else Markdown), or True for `f` + ".report.md".
         ir_version: The IR version: "lowest" that can hold the model, "release" for that of the opset's ONNX release, or a number.
         method: The method of a TorchScript model (default: forward).
         default_dtype: What `torch.get_default_dtype()` was when a TorchScript model was written, if it was not float32: its file does not
             say it. For live models it is that of now.
         capture: How a module is captured: "record" runs it and records its calls, "export" is torch.export in its non-strict mode, then in its
-            strict one, "strict" only in that one, and "auto" (the default) records, and asks torch.export if that is impossible.
+            strict one, "strict" only in that one, "script" is torch.jit.script, "trace" is torch.jit.trace at several sizes, and "auto" (the
+            default) records, and asks torch.export if that is impossible.
         branches: What becomes of a branch in Python (`if`, `while`, `and`) that depends on a size or on data: "refuse" (the default) ends the export with
             its line, "example" keeps the side that the example takes; the report and the file say so.
+        examples: Other inputs of the module, `[(x,), ..]` or `[{"x": x}, ..]`, with other sizes of the dynamic dimensions: the recorder holds these runs
+            against that of `args`, in place of inputs that it makes by repeating and cutting `args`.
         strict: The mode of torch.export (default: non-strict, then strict if that fails). If it is given, "auto" does not record.
         adopt_fixes: Whether to follow torch.export where it suggests a narrower range for a dimension, or a relation of two dimensions. A
             note in the report says so. If False, the export fails instead.
@@ -141,7 +141,7 @@ def export(
         Error: The base class of these and all other errors.
     """
     _others.check(others)
-    way = "export" if dump_exported_program and capture == "auto" else _way(capture, strict)
+    way = "export" if dump_exported_program and capture == "auto" else _ways.way_of(capture, strict)
     _others.check_choice("branches", branches, ("refuse", "example"))
     options = {
         "output": {
@@ -164,11 +164,18 @@ def export(
         "exact_nan": exact_nan,
         "fallback": _others.fallback(fallback) or "none",
     }
-    made = Report(_name(model))
+    made = Report(name_of_model(model))
     rules = own_rules(mappings)
     elsewhere = _weights.elsewhere(weights, weight_names)
     try:
         with _progress.shown(progress) as shown:
+            if way in ("script", "trace") and not isinstance(model, (str, os.PathLike)) and not _script.is_script(model):
+                from . import _jit
+
+                shown.step(f"torch.jit.{way}")
+                with made.timed(f"torch.jit.{way}"):
+                    model, args, kwargs, dynamic_shapes = _jit.converted(model, way, args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, examples)
+                    dynamic_axes = None
             if isinstance(model, (str, os.PathLike)) or _script.is_script(model):
                 described = _script.source(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names)
                 if elsewhere.tensors:
@@ -178,9 +185,9 @@ def export(
                 program = _from_file(model, rules, options, made, shown)
             else:
                 fixes = adopt_fixes and not strict_shapes  # a narrower range is a condition, too
-                strict = True if way == "strict" else strict
                 arguments = (args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict, fixes)
-                program = _from_torch(model, arguments, rules, options, made, shown, elsewhere, way, branches)
+                request = _ways.Request(arguments, way, branches, examples, verify)
+                program = _from_torch(model, request, rules, options, made, shown, elsewhere)
         program._progress = progress
         if dump_exported_program and program.exported_program is not None:
             import torch
@@ -190,6 +197,7 @@ def export(
         if verify:
             with made.timed("verify"):
                 program.verify()
+                verify_runs(program)
         if f is not None:
             program.save(f)
     except Error as error:
@@ -235,7 +243,7 @@ def captured(
     """Captures a module, unless it is a program already."""
     import torch
 
-    name = _name(model)
+    name = name_of_model(model)
     if isinstance(model, torch.export.ExportedProgram):
         if _calls.is_auto(dynamic_shapes):
             return Captured(name, model, _dimensions.symbols(model, list(input_names or _inputs(model))))
@@ -300,12 +308,15 @@ def prepare_call(
     if not isinstance(model, torch.nn.Module) or isinstance(model, (torch.jit.ScriptModule, torch.export.ExportedProgram)):
         return None
     model, args, kwargs, dynamic_shapes, what = _call_of(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names)
-    if _calls.is_auto(dynamic_shapes) or model.training:
+    if model.training:
         return None
+    is_auto = _calls.is_auto(dynamic_shapes)
     if not _calls.is_needed(model, args, kwargs):
-        return model, None, args, kwargs, _axes.checked(_shapes.named_arguments(model, args, kwargs), dynamic_shapes, what)
+        named = _shapes.named_arguments(model, args, kwargs)
+        return model, None, args, kwargs, _calls.automatic(named) if is_auto else _axes.checked(named, dynamic_shapes, what)
     call = Call(model, args, kwargs, dynamic_shapes)
-    _axes.checked(call.kwargs, call.dynamic_shapes)
+    if not is_auto:
+        _axes.checked(call.kwargs, call.dynamic_shapes)
     return model, call, (), call.kwargs, call.dynamic_shapes
 
 
@@ -357,83 +368,38 @@ def _from_file(path: Any, rules: Rules, options: dict[str, Any], report: Report,
 def _read(model: Any, rules: Rules, source: dict[str, Any]) -> Program:
     """Reads a file, or a TorchScript module that is saved to memory."""
     if _script.is_script(model):
-        return Program.read_bytes(_name(model), _script.saved(model), rules, json.dumps(source))
+        return Program.read_bytes(name_of_model(model), _script.saved(model), rules, json.dumps(source))
     return Program.read(os.fspath(model), rules, json.dumps(source))
 
 
-def _from_torch(model: Any, arguments: tuple[Any, ...], rules: Rules, options: dict[str, Any], report: Report, shown: _progress.Progress, elsewhere: Elsewhere | None = None, way: str = "export", branches: str = "refuse") -> ONNXProgram:
+def _from_torch(
+    model: Any, request: _ways.Request, rules: Rules, options: dict[str, Any], report: Report, shown: _progress.Progress, elsewhere: Elsewhere | None = None
+) -> ONNXProgram:
     report.torch_version = require("torch", "exporting a model that is not a `.pt2` file").__version__
-    if way in ("auto", "record"):
-        program = _record(model, arguments, rules, options, report, shown, elsewhere, way, branches)
-        if program is not None:
-            return program
-    shown.step("torch.export")
-    with report.timed("torch.export"):
-        try:
-            found = captured(model, *arguments)
-        except CaptureError as error:
-            if report.unrecorded:
-                error.message += f"\nrecording it: {report.unrecorded}"
-            raise
+    opset = options["output"]["opset"]
+    found = _ways.capture(model, request, rules, opset, report, shown, elsewhere)
     report.notes += found.notes
-    name, exported = found.name, found.exported
     options["dims"] += [f"{symbol}={dim}" for symbol, dim in found.dims.items()]
     if found.call is not None:
         options["input_names"] = options["input_names"] or found.call.input_names
         options["output_names"] = options["output_names"] or found.call.output_names
-    shown.step("decomposing")
-    with report.timed("decompose"):
-        live = LiveProgram(exported, name, elsewhere)
-        live, report.decomposed = decomposed(live, name, lambda native: native.blockers(rules, options["output"]["opset"]))
+    if not found.live.is_recorded:
+        shown.step("decomposing")
+        with report.timed("decompose"):
+            _ways.decompose(found, name_of_model(model), lambda native: native.blockers(rules, opset))
+    report.decomposed, live = found.decomposed, found.live
     report._page = lambda extras: live.native.page(rules, json.dumps(options), extras)
     shown.step("translating")
     with report.timed("translate"):
         try:
             native = live.native.export(rules, json.dumps(options))
         except Error as error:
-            explained = _explained(error, live, rules, options["output"]["opset"])
-            raise explained from explained.__cause__
+            if live.is_recorded:
+                raise
+            explained = _explained(error, live, rules, opset)
+            raise explained from None
     report.of_model(native)
     return ONNXProgram(native, report, live, found.call)
-
-
-def _way(capture: str, strict: bool | None) -> str:
-    """How a module is captured."""
-    _others.check_choice("capture", capture, ("auto", "record", "export", "strict"))
-    return "export" if capture == "auto" and strict is not None else capture
-
-
-def _record(model: Any, arguments: tuple[Any, ...], rules: Rules, options: dict[str, Any], report: Report, shown: _progress.Progress, elsewhere: Elsewhere | None, way: str, branches: str) -> ONNXProgram | None:
-    """Exports a module by recording it; None if that is impossible."""
-    from . import _recorded
-
-    shown.step("recording")
-    name = _name(model)
-    try:
-        with report.timed("record"):
-            prepared = prepare_call(model, *arguments[:6])
-            if prepared is None or (elsewhere is not None and (elsewhere.paths or elsewhere.tensors)):
-                raise _recorded.NotRecorded("these arguments are not recorded yet")
-            model, call, args, kwargs, shapes = prepared
-            with nullcontext() if call is None else call.traced():
-                found = _recorded.capture(model, name, args, kwargs, shapes, rules, options["output"]["opset"], branches)
-        if call is not None:
-            options = {**options, "input_names": options["input_names"] or call.input_names, "output_names": options["output_names"] or call.output_names}
-        shown.step("translating")
-        report._page = lambda extras: found.live.native.page(rules, json.dumps(options), extras)
-        with report.timed("translate"):
-            native = found.live.native.export(rules, json.dumps(options))
-    except _recorded.NotRecorded as error:
-        if way == "record":
-            raise CaptureError(f"the model cannot be recorded: {error}", help='`capture="auto"` tries torch.export, too') from error
-        _log.debug("not recorded: %s", error)
-        report._page = None
-        report.unrecorded = str(error)
-        return None
-    report.notes += found.notes
-    report.decomposed = found.decomposed
-    report.of_model(native)
-    return ONNXProgram(native, report, found.live, call)
 
 
 def _explained(error: Error, live: LiveProgram, rules: Rules, opset: int) -> Error:
@@ -469,7 +435,7 @@ def _refused_by_torch(exported: Any) -> CaptureError | None:
         failure.message = f"PyTorch cannot run this model on these inputs: {str(error).splitlines()[0]}"
         failure.source_line = getattr(error, "source_line", None)
         failure.place = [failure.source_line] if failure.source_line else []
-        failure.__cause__ = error
+        failure.cause = error
         return failure
     return None
 
@@ -482,7 +448,7 @@ def _opset(version: Any) -> int | None:
     return version
 
 
-def _name(model: Any) -> str:
+def name_of_model(model: Any) -> str:
     """Returns the name of the model in messages and reports."""
     if isinstance(model, (str, os.PathLike)):
         return Path(model).stem

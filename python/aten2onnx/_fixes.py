@@ -24,10 +24,10 @@ def adopted(error: Exception, dynamic_shapes: Any) -> tuple[Any, list[str]] | No
 
 def _fixed(size: Any, fixes: dict[str, str], dims: dict[str, Any]) -> Any:
     """The dimension after the fixes."""
-    from torch.export import Dim
+    from ._shapes import dimension_type
 
     name, root = getattr(size, "__name__", None), getattr(size, "root", None)
-    if not isinstance(size, Dim):
+    if not isinstance(size, dimension_type()):
         return size
     if name in fixes:
         return _dim(name, fixes, dims)

@@ -6,9 +6,9 @@ import json
 import os
 from typing import Any
 
-from . import _script
+from . import _progress, _script
 from ._errors import require
-from ._native import Program
+from ._native import Program, Rules, chosen_opset
 from ._support import Paths, rules
 
 
@@ -90,20 +90,34 @@ def inspect(
         mappings: Mapping files or folders, as in `export`.
         model_name: The program to show, of a package that has several.
         target: A runtime, such as "tract": shows what is replaced for it, or what is impossible there.
-        options: For modules: `dynamic_shapes`, `dynamic_axes`, `input_names`, `output_names`, `strict` and
-            `adopt_fixes`, as in `export`.
+        options: For modules: `dynamic_shapes`, `dynamic_axes`, `input_names`, `output_names`, `capture`, `branches`,
+            `examples`, `strict` and `adopt_fixes`, as in `export`.
     """
+    known = rules(mappings)
     if isinstance(model, (str, os.PathLike)) or _script.is_script(model):
         axes = [options.get(name) for name in ("dynamic_shapes", "dynamic_axes", "input_names")]
         source = json.dumps({**_script.source(model, args, kwargs, *axes), "model": model_name})
         saved = _script.saved(model) if _script.is_script(model) else None
         path = type(model).__name__ if saved is not None else os.fspath(model)
-        data, text = Program.inspect_file(path, rules(mappings), source, opset, saved, target)
+        data, text = Program.inspect_file(path, known, source, opset, saved, target)
     else:
         require("torch", "inspecting a model that is not a `.pt2` file")
-        from ._export import captured
-        from ._live import LiveProgram
-
-        found = captured(model, args, kwargs, **options)
-        data, text = LiveProgram(found.exported, found.name).native.inspect(rules(mappings), opset, target)
+        found = _captured(model, args, kwargs, known, chosen_opset(target, opset), options)
+        data, text = found.live.native.inspect(known, opset, target)
     return Inspection(json.loads(data), text)
+
+
+def _captured(model: Any, args: Any, kwargs: Any, known: Rules, opset: int, options: dict[str, Any]) -> Any:
+    """Captures a module as `export` does, and leaves the operators as they are that have no rule."""
+    from . import _ways
+    from ._report import Report
+
+    way = _ways.way_of(options.pop("capture", "auto"), options.get("strict"))
+    branches, examples = options.pop("branches", "refuse"), options.pop("examples", ())
+    names = ("dynamic_shapes", "dynamic_axes", "input_names", "output_names", "strict", "adopt_fixes")
+    unknown = [name for name in options if name not in names]
+    if unknown:
+        raise TypeError(f"inspect() got an unexpected keyword argument '{unknown[0]}'")
+    arguments = (args, kwargs, *(options.get(name) for name in names[:-1]), options.get("adopt_fixes", True))
+    with _progress.shown(False) as shown:
+        return _ways.capture(model, _ways.Request(arguments, way, branches, examples), known, opset, Report(type(model).__name__), shown)

@@ -57,7 +57,7 @@ def capture(
         if not _frozen(exported, small) and _takes(exported, args, kwargs) and (oblivious or _same(model, exported, args, kwargs)):
             break
     else:
-        raise error from error.__cause__
+        raise error from None
     _check(exported, args, kwargs)
     exported._example_inputs = (args, kwargs)
     notes.append(f"The model was captured with the size {size} in place of 1 for {_listed(frozen)}: torch.export makes dimensions of size 1 constant.")
@@ -77,8 +77,6 @@ def _leaves(args: Any, kwargs: Any) -> tuple[list[Any], Any]:
 def _small(args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any) -> Iterator[_Place]:
     """The dynamic dimensions whose size is 1."""
     import torch
-    from torch.export import Dim
-
     leaves, _ = _leaves(args, kwargs)
     axes = _shapes.axes_of(dynamic_shapes)
     if len(axes) != len(leaves):
@@ -87,7 +85,7 @@ def _small(args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any) -
         for axis, size in _shapes.items(chosen):
             is_dynamic = not (size is None or isinstance(size, int) or "STATIC" in str(size))
             if is_dynamic and isinstance(leaf, torch.Tensor) and axis < leaf.dim() and leaf.shape[axis] == 1:
-                yield index, axis, isinstance(size, (str, Dim)) or "DYNAMIC" in str(size)
+                yield index, axis, isinstance(size, (str, _shapes.dimension_type())) or "DYNAMIC" in str(size)
 
 
 def _inputs(exported: Any) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ._calls import outputs
@@ -33,7 +33,15 @@ _ONES = f"a dynamic dimension has the size 1 in the example: {HELP}"
 
 
 class NotRecorded(Exception):
-    """The recorder cannot follow a model; another way of capture may."""
+    """The recorder cannot follow a model; another way of capture may.
+
+    Attributes:
+        line: The line of the model, if it is known.
+    """
+
+    def __init__(self, message: str, line: Any = None) -> None:
+        super().__init__(message)
+        self.line = line
 
 
 class RecordedProgram(LiveProgram):
@@ -77,10 +85,48 @@ class Captured:
     decomposed: list[str]
 
 
-def capture(
-    model: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any, rules: Rules, opset: int, branches: str
-) -> Captured:
-    """Records a module.
+@dataclass
+class Wanted:
+    """What is recorded of a module.
+
+    Attributes:
+        args: The example.
+        kwargs: The same by name.
+        dynamic_shapes: The dynamic dimensions, checked. `Dim.AUTO` leaves one to the model.
+        branches: What becomes of branches in Python.
+        examples: Other arguments, for the runs at other sizes.
+        keep_results: Whether the results of the runs are kept.
+    """
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    dynamic_shapes: Any
+    branches: str = "refuse"
+    examples: list[tuple[tuple[Any, ...], dict[str, Any]]] = field(default_factory=list)
+    keep_results: bool = False
+
+
+def capture(model: Any, name: str, wanted: Wanted, rules: Rules, opset: int) -> Captured:
+    """Records a module. Dimensions that are left to the model are dynamic as far as that is possible.
+
+    Raises:
+        CaptureError: The model takes a branch that depends on a size or on data, and nothing decides it.
+        NotRecorded: Another way of capture may do.
+    """
+    from ._record import free
+
+    _check_tensors(model)
+    record = lambda shapes, sums: _capture(model, name, replace(wanted, dynamic_shapes=shapes), sums, rules, opset)  # noqa: E731
+    if not free.is_open(wanted.dynamic_shapes):
+        return record(wanted.dynamic_shapes, {})
+    choice = free.choice(model, wanted.args, wanted.kwargs, wanted.dynamic_shapes)
+    found, notes = free.widest(choice, record, (CaptureError, NotRecorded, InputError))
+    found.notes += notes
+    return found
+
+
+def _capture(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, str]], rules: Rules, opset: int) -> Captured:
+    """Records a module whose dynamic dimensions are known.
 
     Raises:
         CaptureError: The model takes a branch that depends on a size or on data, and nothing decides it.
@@ -89,19 +135,20 @@ def capture(
     from ._record import capture as recording
     from ._record.same import Parted
 
-    _check_tensors(model)
+    args, kwargs, branches = wanted.args, wanted.kwargs, wanted.branches
+    given = recording.Given(args, kwargs, wanted.dynamic_shapes, sums, wanted.examples, wanted.keep_results)
     known = tuple(rules.names())
     done: list[str] = []
     for _ in range(ROUNDS):
         try:
-            recorded, arguments, runs = recording.capture(model, args, kwargs, dynamic_shapes, known, done, branches == "example")
+            recorded, arguments, runs = recording.capture(model, given, known, done, branches == "example")
         except Parted as parted:
             raise _parted(parted) from parted
-        except CaptureError:
+        except (CaptureError, InputError):
             raise
         except Exception as error:  # PyTorch passes on whatever the model raises.
             _log.debug("not recorded: %s", error, exc_info=True)
-            raise NotRecorded(_reason(error)) from error
+            raise NotRecorded(_reason(error), _line(error)) from error
         lacking = [operator for operator in _operators(recorded) if operator not in known]
         live = None
         recorded.example_inputs = (args, kwargs)
@@ -124,6 +171,8 @@ def capture(
         if has_ones:
             error.help = _ONES
         raise
+    if wanted.keep_results:
+        recorded.checks = [(run.sizes, arguments, run.results) for run in runs]
     return Captured(live, notes, done)
 
 
@@ -205,8 +254,16 @@ def _is_replaced(operator: str) -> bool:
     return bool(table([operator]))
 
 
+def _line(error: BaseException) -> Any:
+    """The line of the model that an error comes from."""
+    from ._record.free import line_of
+
+    found = getattr(error, "line", None) or line_of(error)
+    return found if found is not None or error.__cause__ is None else line_of(error.__cause__)
+
+
 def _reason(error: Exception) -> str:
-    line = getattr(error, "line", None)
+    line = _line(error)
     text = (str(error).splitlines() or [type(error).__name__])[0]
     return text if line is None else f"{text} ({line})"
 
@@ -215,7 +272,7 @@ def _parted(parted: Any) -> Exception:
     """The error of a model that is another one at other sizes."""
     branch = parted.branch
     if branch is None or branch.what != "bool" or not branch.by_model:
-        return NotRecorded(_reason(parted))
+        return NotRecorded(_reason(parted), parted.line)
     return _branch_error(f"the model takes another branch at other sizes: `{branch.line.text}`" if branch.line else str(parted), branch.line)
 
 

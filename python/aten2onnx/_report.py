@@ -31,7 +31,7 @@ class Report:
         decomposed: The PyTorch operators that were decomposed because they have no rule.
         notes: Notes for the user.
         conditions: Where the model is right, if not for all sizes that its inputs name: `n % 16 == 0`.
-        verification: The results of `verify` by output; None if it did not run.
+        verification: The results of `verify`: `outputs` by name, and `sizes`, the sizes at which a recorded module was compared; None if it did not run.
         files: The written files with their sizes.
         seconds: The time of each step.
         error: The error message; None if the export succeeded.
@@ -170,7 +170,13 @@ def _for_page(found: dict[str, Any] | None) -> dict[str, Any] | None:
         return None
     finite = lambda value: None if isinstance(value, float) and not math.isfinite(value) else value  # noqa: E731
     rows = [{"name": name, **{key: finite(value) for key, value in row.items()}} for name, row in found["outputs"].items()]
-    return {"onnxruntime": found["onnxruntime"], "outputs": rows}
+    return {"onnxruntime": found["onnxruntime"] + _sizes(found), "outputs": rows}
+
+
+def _sizes(found: dict[str, Any]) -> str:
+    """At which sizes a file was compared, besides those of the example."""
+    sizes = [" ".join(f"{symbol}={size}" for symbol, size in one.items()) for one in found.get("sizes", ())]
+    return f", at {', '.join(sizes)}" if sizes else ""
 
 
 def _by_count(operators: dict[str, int]) -> list[tuple[str, int]]:
@@ -195,5 +201,5 @@ def _verification(found: dict[str, Any] | None) -> str:
         (name, row["dtype"], f"{row['largest_difference']:.3g}", f"{row['largest_value']:.3g}", "yes" if row["ok"] else "NO")
         for name, row in found["outputs"].items()
     ]
-    title = f"Compared with PyTorch in ONNX Runtime {found['onnxruntime']}"
+    title = f"Compared with PyTorch in ONNX Runtime {found['onnxruntime']}{_sizes(found)}"
     return _table(title, ("output", "dtype", "largest difference", "largest value", "equal"), rows)

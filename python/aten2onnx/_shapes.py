@@ -8,6 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+def dimension_type() -> Any:
+    """The class of named dimensions. `torch.export.Dim` is a function in PyTorch 2.6."""
+    from torch.export import Dim, dynamic_shapes
+
+    return Dim if isinstance(Dim, type) else dynamic_shapes._Dim  # type: ignore[attr-defined]
+
+
 Axes = Any  # {axis: name, Dim, hint or None}, or the same as a list; None if no dimension is dynamic
 
 
@@ -104,8 +111,6 @@ def repeats_names(dynamic_shapes: Any) -> bool:
 
 def names(exported: Any, dynamic_shapes: Any) -> dict[str, str]:
     """Returns the names that `dynamic_shapes` gives to the symbols of an exported program, with strings or Dims."""
-    from torch.export import Dim
-
     specs = [spec for spec in exported.graph_signature.input_specs if spec.kind.name == "USER_INPUT"]
     axes = axes_of(dynamic_shapes)
     if len(axes) != len(specs):
@@ -116,7 +121,7 @@ def names(exported: Any, dynamic_shapes: Any) -> dict[str, str]:
     for spec, chosen in zip(specs, axes):
         shape = getattr(values.get(getattr(spec.arg, "name", None)), "shape", ())
         for axis, size in items(chosen):
-            name = size if isinstance(size, str) else getattr(size, "__name__", None) if isinstance(size, Dim) else None
+            name = size if isinstance(size, str) else getattr(size, "__name__", None) if isinstance(size, dimension_type()) else None
             if name and axis < len(shape):
                 root = getattr(size, "root", None)
                 symbol = _symbol(shape[axis]) if root is None else _symbol_of(shape[axis], size)
@@ -154,8 +159,8 @@ def axes_of(dynamic_shapes: Any) -> list[Axes]:
 def _is_axes(value: Any) -> bool:
     from torch.export import Dim
 
-    hint = type(Dim.AUTO)
-    is_size = lambda size: size is None or isinstance(size, (int, str, Dim, hint))  # noqa: E731
+    hint, known = type(Dim.AUTO), dimension_type()
+    is_size = lambda size: size is None or isinstance(size, (int, str, known, hint))  # noqa: E731
     if isinstance(value, Mapping):
         return all(isinstance(axis, int) and is_size(size) for axis, size in value.items())
     return value is None or (isinstance(value, (list, tuple)) and all(map(is_size, value)))

@@ -83,6 +83,48 @@ def verify(program: Any, args: Any, kwargs: Mapping[str, Any] | None, *, rtol: f
         raise _failure(program, leaves, wrong, rows)
 
 
+def verify_runs(program: Any) -> None:
+    """Compares a program with the runs that it was recorded in, whose results are then forgotten. The report says at which sizes."""
+    recorded = None if program._live is None else program._live.exported
+    checks, found = getattr(recorded, "checks", []), program.report.verification
+    if found is None or not checks:
+        return
+    recorded.checks = []
+    found["sizes"] = []
+    names = [name for name, _ in program.report.outputs]
+    while checks:
+        sizes, arguments, expected = checks.pop(0)
+        if not sizes:
+            continue
+        got = _at(program, arguments, sizes)
+        for name, wanted, value in zip(names, (one for one in expected if one is not None), got):
+            row = compare(wanted, value, None, None)
+            if not row["ok"]:
+                where = ", ".join(f"{symbol}={size}" for symbol, size in sizes.items())
+                error = VerificationError(
+                    f"the exported model differs from PyTorch at {where}: output `{name}`: {_difference(row)}",
+                    help="leave dimensions out of `dynamic_shapes`, and report this: the file is right at the sizes of the example",
+                )
+                found["outputs"][name] = row
+                error.program, error.report = program, program.report
+                raise error
+            found["outputs"][name] = _worse(found["outputs"].get(name, row), row)
+        found["sizes"].append(dict(sizes))
+
+
+def _at(program: Any, arguments: Any, sizes: Mapping[str, int]) -> list[Any]:
+    """The results of the file at the sizes of a run."""
+    from torch.utils import _pytree as pytree
+
+    args, kwargs = pytree.tree_unflatten(arguments.at(sizes), arguments.tree)
+    return program._run(args, kwargs)
+
+
+def _worse(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Of two comparisons of an output that is equal within the tolerance, that with the larger difference."""
+    return other if other["largest_difference"] > one["largest_difference"] else one
+
+
 def compare(wanted: Any, got: Any, rtol: float | None, atol: float | None) -> dict[str, Any]:
     """Compares two tensors: dtype, whether they are equal within the tolerance, the largest difference and value, and how many
     differences there are of each size."""

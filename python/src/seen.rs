@@ -18,11 +18,12 @@ pub struct Seen {
     from_data: Vec<String>,
 }
 
-/// A size of an input: a number, or (factor, symbol, offset).
+/// A size of an input: a number, (factor, symbol, offset), or two symbols whose sum it is.
 #[derive(FromPyObject)]
 enum Size {
     Known(i64),
     Of(i64, String, i64),
+    Sum(String, String),
 }
 
 impl Seen {
@@ -30,6 +31,7 @@ impl Seen {
         let size = |size| match size {
             Size::Known(size) => Extent::Known(size),
             Size::Of(factor, symbol, offset) => Extent::Of { factor, symbol, offset },
+            Size::Sum(one, other) => Extent::Sum(one, other),
         };
         let sizes = |sizes: Vec<Size>| sizes.into_iter().map(size).collect();
         let run = |(symbols, sizes): SeenRun| Run {

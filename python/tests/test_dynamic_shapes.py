@@ -135,7 +135,7 @@ def test_conditions_on_sizes_are_told_everywhere(tmp_path) -> None:
     assert {entry.key: entry.value for entry in proto.metadata_props}["aten2onnx.conditions"] == "\n".join(CONDITIONS)
     assert "n <= 7" in proto.graph.input[0].doc_string and "h > w" in proto.graph.input[2].doc_string
     assert "Right only where" in program.report.html()
-    inspected = aten2onnx.inspect(Branch().eval(), BRANCH, dynamic_shapes=SHAPES)
+    inspected = aten2onnx.inspect(Branch().eval(), BRANCH, dynamic_shapes=SHAPES, branches="example")
     assert len(inspected.conditions) == 3 and "Right only where" in str(inspected)
     program.save(tmp_path / "branch.onnx")
     with pytest.raises(aten2onnx.Error, match="not right for all sizes of") as caught:

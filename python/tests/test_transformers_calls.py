@@ -32,7 +32,7 @@ def test_a_dynamic_cache_has_names_and_dimensions() -> None:
     program = aten2onnx.export(model, kwargs=step(model, 5, 3), dynamic_shapes="auto", verify=True)
     assert program.report.inputs[:4] == [
         ("input_ids", "int64[batch, sequence]"),
-        ("attention_mask", "int64[batch, total_sequence]"),
+        ("attention_mask", "int64[batch, past_sequence + sequence]"),
         ("past_key_values.0.key", "float32[batch, 2, past_sequence, 8]"),
         ("past_key_values.0.value", "float32[batch, 2, past_sequence, 8]"),
     ]

@@ -49,7 +49,7 @@ def test_uint8_into_a_linear_layer_is_an_error_of_pytorch() -> None:
     error = caught.value
     assert "must have the same dtype, but got Byte and Float" in str(error)
     assert "convert them to the dtype of the weights" in error.help
-    assert isinstance(error.__cause__, RuntimeError)
+    assert isinstance(error.cause, RuntimeError) and error.__cause__ is None
 
 
 @pytest.mark.parametrize("opset", OPSETS)

@@ -7,16 +7,17 @@ import logging
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.utils import _pytree as pytree
 
 from .. import _shapes
+from .._errors import InputError
 from .graph import Recorded, is_from_data, program_of
 from .keep import composites
 from .recorder import Unrecorded
-from .runs import Arguments, Axis, Run, first_sizes, recorded, sizes_apart, sizes_together
+from .runs import Arguments, Axis, Run, first_sizes, recorded, sizes_apart, sizes_together, summed
 from .same import Parted, takes_other_side, united
 from .shadows import shadows_of
 from .state import untouched
@@ -27,11 +28,29 @@ _log = logging.getLogger(__name__)
 _OTHERS = 2
 
 
+class Given(NamedTuple):
+    """The call of a model.
+
+    Attributes:
+        args: The example.
+        kwargs: The same by name.
+        dynamic_shapes: The dynamic dimensions, checked.
+        sums: Dimensions that are the sum of two others, by name.
+        examples: Other arguments, for the runs at other sizes.
+        keep_results: Whether the runs keep their results.
+    """
+
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    dynamic_shapes: Any
+    sums: Mapping[str, tuple[str, str]] = {}
+    examples: Sequence[tuple[tuple[Any, ...], dict[str, Any]]] = ()
+    keep_results: bool = False
+
+
 def capture(
     model: torch.nn.Module,
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-    dynamic_shapes: Any,
+    given: Given,
     rules: tuple[str, ...],
     decomposed: Iterable[str] = (),
     keep_side: bool = False,
@@ -40,9 +59,7 @@ def capture(
 
     Args:
         model: The module.
-        args: The example.
-        kwargs: The same by name.
-        dynamic_shapes: The dynamic dimensions, checked.
+        given: The example and its dynamic dimensions.
         rules: The operators that have a rule. Those among them that PyTorch would take apart stay whole.
         decomposed: Operators that PyTorch replaces by others.
         keep_side: Whether branches keep the side of the example. Otherwise the runs must take the same.
@@ -52,7 +69,9 @@ def capture(
         Parted: The model is not the same at other sizes.
         Exception: What the model raises at the example.
     """
-    arguments = _arguments(model, args, kwargs, dynamic_shapes)
+    arguments = _arguments(model, given.args, given.kwargs, given.dynamic_shapes)
+    arguments.sums, arguments.keep_results = dict(given.sums), given.keep_results
+    arguments.examples = [_example(model, (given.args, given.kwargs), arguments, *example) for example in given.examples]
     arguments.shadows = shadows_of(model)
     kept = _composites(rules)
     replace = _replacements(decomposed)
@@ -84,6 +103,7 @@ def _check_exits(run: Run) -> None:
 
 def is_same(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dict[str, int], rules: tuple[str, ...], decomposed: Iterable[str]) -> bool | None:
     """Whether a run at other sizes makes the same calls as the first; None if the model does not run at them."""
+    sizes = summed(arguments, {**first.sizes, **sizes})
     try:
         run = recorded(model, arguments, sizes, _composites(rules), _replacements(decomposed))
     except Exception as error:  # whatever the model raises at sizes that it does not take
@@ -136,13 +156,22 @@ def _other_runs(model: torch.nn.Module, arguments: Arguments, first: Run, kept: 
                 runs.append(run)
         return runs
 
+    if arguments.examples:
+        runs = some(sizes for sizes, _ in arguments.examples)
+        if not runs:
+            raise Unrecorded(f"the model runs at none of `examples`: {_first_line(failure) or 'they have the sizes of the example'}") from failure
+        return runs
     runs = some(sizes_apart(arguments))
     if not runs and _unite_equal(model, arguments, first, kept, replace):
         return _other_runs(model, arguments, first, kept, replace, keep_side)
     runs = runs or some(sizes_together(arguments))
     if not runs:
-        raise Unrecorded(f"the model runs at no other sizes: {str(failure).splitlines()[0] if failure else 'no other sizes take the same branches'}") from failure
+        raise Unrecorded(f"the model runs at no other sizes: {_first_line(failure) or 'no other sizes take the same branches'}") from failure
     return runs
+
+
+def _first_line(error: Exception | None) -> str:
+    return "" if error is None else (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def _unite_equal(model: torch.nn.Module, arguments: Arguments, first: Run, kept: list[Any], replace: Any) -> bool:
@@ -189,6 +218,28 @@ def _arguments(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str,
     if len(names) != len(leaves):
         raise Unrecorded("the arguments of the call have no names")
     return found
+
+
+def _example(
+    model: torch.nn.Module, base: tuple[Any, Mapping[str, Any]], arguments: Arguments, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[dict[str, int], list[Any]]:
+    """The sizes of another example, and its leaves in the order of the first."""
+    named, wanted = _named(model, args, kwargs), _named(model, *base)
+    leaves, tree = pytree.tree_flatten([named.get(name) for name in wanted])
+    if set(named) != set(wanted) or tree != pytree.tree_structure(list(wanted.values())):
+        raise InputError("examples: the inputs are not those of `args` and `kwargs`", help="pass the same arguments, with other sizes of the dynamic dimensions")
+    sizes: dict[str, int] = {}
+    for name, leaf, known, axes in zip(arguments.names, leaves, arguments.leaves, arguments.axes):
+        if type(leaf) is not type(known) or (isinstance(leaf, torch.Tensor) and (leaf.dtype != known.dtype or leaf.dim() != known.dim())):
+            raise InputError(f"examples: `{name}` has another type than in `args`", help="pass inputs of the same dtype and rank")
+        for axis, size in enumerate(leaf.shape) if isinstance(leaf, torch.Tensor) else [(-1, leaf)] if -1 in axes else ():
+            chosen = axes.get(axis)
+            if chosen is None and size != known.shape[axis]:
+                raise InputError(f"examples: the dimension {axis} of `{name}` is {size}, and {known.shape[axis]} in `args`", help="name it in `dynamic_shapes`")
+            value = (size - chosen.offset) // chosen.factor if chosen is not None else 0
+            if chosen is not None and (chosen.size({chosen.symbol: value}) != size or sizes.setdefault(chosen.symbol, value) != value):
+                raise InputError(f"examples: `{name}` has the size {size} where `{chosen.symbol}` does not allow it", help="pass sizes that `dynamic_shapes` allows")
+    return sizes, leaves
 
 
 def _named(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:

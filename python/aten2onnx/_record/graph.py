@@ -29,7 +29,7 @@ from .numbers import Number, number_of
 from .nested import BEGIN, END, Body, Mark
 from .recorder import Call, Recorder, Unrecorded
 from .references import is_kept, is_read, note_reads, note_sources, sizes_by_name, values_in
-from .runs import Arguments, Run
+from .runs import Arguments, Axis, Run
 from .scopes import Scope, lift_alike
 from .tensors import Value
 
@@ -97,13 +97,14 @@ class Recorded:
     """A recorded program, with the attributes of a `torch.export.ExportedProgram` that exports use.
 
     Attributes:
-        inputs: The sizes of the inputs that are tensors, by name: numbers, or (factor, symbol, offset). An int that is an input has one of these.
+        inputs: The sizes of the inputs that are tensors, by name: numbers, (factor, symbol, offset), or two symbols whose sum it is. An int that is an input has one of these.
         observed: For each run the values of symbols, and the sizes of all tensors by name.
         tree: How the arguments are put together.
         out_tree: How the results are put together.
         branches: The branches that were taken.
         from_data: Tensors whose sizes depend on elements of others, by name.
         example_inputs: The arguments of the example, and those by name.
+        checks: The sizes, the arguments and the results of the runs, if they are kept.
     """
 
     graph_module: Any
@@ -118,6 +119,7 @@ class Recorded:
     branches: list[Branch] = field(default_factory=list)
     from_data: list[str] = field(default_factory=list)
     example_inputs: Any = None
+    checks: list[tuple[dict[str, int], Arguments, list[Any]]] = field(default_factory=list)
 
     @property
     def call_spec(self) -> Any:
@@ -180,7 +182,7 @@ class _Builder:
         module = torch.fx.GraphModule(self.scope.root, self.graph)
         signature = ExportGraphSignature(self.specs, mutated + specs)
         observed = [(run.sizes, self._observed(run)) for run in self.runs]
-        return Recorded(module, signature, self.state, self.constants, inputs, self.arguments.bounds, observed, self.arguments.tree, self.runs[0].tree, branches, self.from_data)
+        return Recorded(module, signature, self.state, self.constants, inputs, self._bounds(), observed, self.arguments.tree, self.runs[0].tree, branches, self.from_data)
 
     def _live(self) -> list[bool]:
         """Which calls count: those that write, and those whose results are read by one that counts."""
@@ -258,6 +260,14 @@ class _Builder:
         self.names.add(node.name)
         return node
 
+    def _bounds(self) -> dict[str, tuple[int, int | None]]:
+        return {symbol: bounds for symbol, bounds in self.arguments.bounds.items() if symbol not in self.arguments.sums}
+
+    def _extent(self, axis: Axis) -> tuple[Any, ...]:
+        """A dynamic dimension as the native library takes it."""
+        parts = self.arguments.sums.get(axis.symbol)
+        return (axis.factor, axis.symbol, axis.offset) if parts is None else parts
+
     def _inputs(self) -> dict[str, list[Any]]:
         sizes: dict[str, list[Any]] = {}
         values = {value.source[1]: value for value in self.recorder.inputs}  # type: ignore[index]
@@ -265,9 +275,7 @@ class _Builder:
             if index in values:
                 node = self._placeholder(name, values[index])
                 self.specs.append(InputSpec(InputKind.USER_INPUT, TensorArgument(name=node.name), None))
-                sizes[node.name] = [
-                    (axes[axis].factor, axes[axis].symbol, axes[axis].offset) if axis in axes else size for axis, size in enumerate(values[index].shape)
-                ]
+                sizes[node.name] = [self._extent(axes[axis]) if axis in axes else size for axis, size in enumerate(values[index].shape)]
                 continue
             node = self._named_placeholder(name)
             if -1 in axes:

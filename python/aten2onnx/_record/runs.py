@@ -14,6 +14,7 @@ from torch._dispatch.python import enable_python_dispatcher
 from .. import _capture
 from .keep import kept_whole
 from .nested import intercepted
+from .numbers import plain
 from .recorder import Recorder
 from .shadows import Changes, Functions, shadowed, taken_as_plain
 from .state import restored
@@ -44,6 +45,9 @@ class Arguments:
         sizes: The values of symbols at the example.
         bounds: The least and largest value of each symbol.
         shadows: What the code of the model sees in place of Python's functions.
+        sums: Symbols that are the sum of two others.
+        examples: Sizes of symbols with the leaves that the user gave for them.
+        keep_results: Whether runs keep their results.
     """
 
     leaves: list[Any]
@@ -53,9 +57,15 @@ class Arguments:
     sizes: dict[str, int] = field(default_factory=dict)
     bounds: dict[str, tuple[int, int | None]] = field(default_factory=dict)
     shadows: Changes = field(default_factory=list)
+    sums: dict[str, tuple[str, str]] = field(default_factory=dict)
+    examples: list[tuple[dict[str, int], list[Any]]] = field(default_factory=list)
+    keep_results: bool = False
 
     def at(self, sizes: Mapping[str, int]) -> list[Any]:
-        """The leaves with other sizes: the example, repeated or cut."""
+        """The leaves with other sizes: those that the user gave, or the example, repeated or cut."""
+        for known, leaves in self.examples:
+            if known == sizes:
+                return list(leaves)
         return [_resized(leaf, axes, sizes) for leaf, axes in zip(self.leaves, self.axes)]
 
     def rename(self, symbol: str, to: str) -> None:
@@ -93,6 +103,7 @@ class Run:
         outputs: The results, flattened, as the run returns them.
         tree: How the results are put together.
         buffers: New values of buffers, by name.
+        results: Copies of the results, if they are kept.
     """
 
     sizes: dict[str, int]
@@ -101,6 +112,7 @@ class Run:
     outputs: list[Any]
     tree: Any
     buffers: dict[str, Any]
+    results: list[Any] = field(default_factory=list)
 
 
 def recorded(
@@ -134,7 +146,17 @@ def recorded(
             returned = model(*args, **kwargs)
         outputs, tree = pytree.tree_flatten(returned)
         buffers = _new_buffers(model)
-    return Run(sizes, leaves, recorder, outputs, tree, buffers)
+        results = [_copied(output) for output in outputs] if arguments.keep_results else []
+    return Run(sizes, leaves, recorder, outputs, tree, buffers, results)
+
+
+def _copied(output: Any) -> Any:
+    """A result as it is now: the model may have written it to a buffer, which gets its elements back."""
+    if isinstance(output, Tracked):
+        output = output.actual
+    elif isinstance(output, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        return plain(output)
+    return output.detach().clone() if isinstance(output, torch.Tensor) else output
 
 
 def _input(recorder: Recorder, leaf: Any, axes: dict[int, Axis], name: str, index: int) -> Any:
@@ -182,7 +204,12 @@ def sizes_together(arguments: Arguments) -> Iterator[dict[str, int]]:
 
 
 def _changed(arguments: Arguments, change: Callable[[int, int], int]) -> dict[str, int]:
-    return {symbol: _within(change(index, size), arguments.bounds[symbol], size) for index, (symbol, size) in enumerate(arguments.sizes.items())}
+    return summed(arguments, {symbol: _within(change(index, size), arguments.bounds[symbol], size) for index, (symbol, size) in enumerate(arguments.sizes.items())})
+
+
+def summed(arguments: Arguments, sizes: dict[str, int]) -> dict[str, int]:
+    """The sizes, with those that are the sum of two others."""
+    return {symbol: sum(sizes[part] for part in arguments.sums[symbol]) if symbol in arguments.sums else size for symbol, size in sizes.items()}
 
 
 def _within(wanted: int, bounds: tuple[int, int | None], size: int) -> int:
@@ -204,5 +231,5 @@ def first_sizes(arguments: Arguments) -> dict[str, int]:
         wanted = next(number for number in range(max(low, 2), 1 << 20) if number not in unused)
         sizes[symbol] = wanted if high is None or wanted <= high else high
         unused.add(sizes[symbol])
-    return sizes
+    return summed(arguments, sizes)
 

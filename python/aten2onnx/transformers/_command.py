@@ -27,6 +27,8 @@ def main(arguments: Sequence[str]) -> int:
             verify=not chosen.no_verify,
             external_data=chosen.external_data,
             trust_remote_code=chosen.trust_remote_code,
+            capture=chosen.capture,
+            branches=chosen.branches,
         )
     except (Error, OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -56,4 +58,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--no-merge", action="store_true", help="do not write decoder_model_merged.onnx for encoder-decoder models")
     parser.add_argument("--no-verify", action="store_true", help="do not compare with PyTorch in ONNX Runtime")
     parser.add_argument("--trust-remote-code", action="store_true", help="run code from the repository of the model")
+    parser.add_argument("--capture", choices=["auto", "record", "export"], default="auto", help="how the graphs are captured: recorded, by torch.export, or as it goes (auto)")
+    parser.add_argument("--branches", choices=["refuse", "example"], default="refuse", help="what becomes of branches in Python that decide by a size or by data")
     return parser

@@ -56,6 +56,8 @@ def export(
     verify: bool = True,
     external_data: bool | str = "auto",
     trust_remote_code: bool = False,
+    capture: str = "auto",
+    branches: str = "refuse",
 ) -> Exported:
     """Exports a Hugging Face model for a task, with dynamic sizes, and verifies it in ONNX Runtime.
 
@@ -72,10 +74,12 @@ def export(
         verify: Whether to compare the results with PyTorch's in ONNX Runtime, at the sizes of the export and at others.
         external_data: Where the weights go, as in `aten2onnx.export`.
         trust_remote_code: Whether to run code from the repository of the model.
+        capture: How the graphs are captured, as in `aten2onnx.export`: "auto", "record" or "export".
+        branches: What becomes of branches in Python, as in `aten2onnx.export`.
 
     Raises:
         InputError: The model has no such task, or its inputs are unknown.
-        CaptureError: torch.export cannot capture a part of the model.
+        CaptureError: A part of the model cannot be captured.
         VerificationError: The results differ from PyTorch's.
     """
     loaded, wanted = load(model, task, trust_remote_code)
@@ -85,8 +89,9 @@ def export(
         raise InputError("`genai` is for models with the task `text-generation`", help="leave it out for this task")
     folder = made.directory / "onnx"
     folder.mkdir(parents=True, exist_ok=True)
+    chosen = {"opset_version": opset_version, "target": target, "mappings": mappings, "verify": verify, "capture": capture, "branches": branches}
     for part in parts:
-        part, program = _program(part, opset_version, target, mappings, verify)
+        part, program = _program(part, chosen)
         path = folder / f"{part.name}.onnx"
         made.programs[part.name] = program
         made.files += _saved(program, path, external_data)
@@ -123,17 +128,15 @@ def _announce(made: Exported) -> None:
     path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def _program(part: Graph, opset_version: int | None, target: str | None, mappings: Any, verify: bool) -> tuple[Graph, ONNXProgram]:
-    """Exports and verifies one graph, or its alternative."""
+def _program(part: Graph, chosen: dict[str, Any]) -> tuple[Graph, ONNXProgram]:
+    """Exports and verifies one graph, or its alternative. `chosen` has arguments of `aten2onnx.export`."""
     try:
-        program = export_graph(
-            part.module, kwargs=part.inputs, dynamic_shapes=Auto(part.static), opset_version=opset_version, target=target, mappings=mappings, verify=verify
-        )
-        if verify or part.alternative is not None:
+        program = export_graph(part.module, kwargs=part.inputs, dynamic_shapes=Auto(part.static), **chosen)
+        if chosen["verify"] or part.alternative is not None:
             _verify(part, program)
     except Exception as error:  # at other sizes PyTorch and ONNX Runtime pass on whatever their operators raise
         if part.alternative is not None:
-            return _program(part.alternative, opset_version, target, mappings, verify)
+            return _program(part.alternative, chosen)
         if isinstance(error, Error):
             error.place = [f"the graph `{part.name}`", *error.place]
         raise

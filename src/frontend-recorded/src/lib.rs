@@ -48,6 +48,8 @@ pub enum Extent {
         /// What is added.
         offset: i64,
     },
+    /// The sum of two dimensions, such as that of past and new tokens.
+    Sum(String, String),
 }
 
 /// A run of the model.
@@ -233,5 +235,6 @@ fn size_of(extent: &Extent) -> SymInt {
         Extent::Of { factor, symbol, offset } => {
             SymInt::symbol(symbol.as_str()).mul(&SymInt::from(*factor)).add(&SymInt::from(*offset))
         }
+        Extent::Sum(one, other) => SymInt::symbol(one.as_str()).add(&SymInt::symbol(other.as_str())),
     }
 }

@@ -1,0 +1,150 @@
+"""Captures a module in the way that the user chose: whoever needs a program of a module asks here."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import _others, _progress
+from ._errors import CaptureError, InputError
+from ._native import Rules
+from ._report import Report
+from ._weights import Elsewhere
+
+_log = logging.getLogger(__name__)
+
+#: What `capture` may be.
+WAYS = ("auto", "record", "export", "strict", "script", "trace")
+
+
+@dataclass
+class Request:
+    """What is to be captured, and how.
+
+    Attributes:
+        arguments: The arguments of `_export.captured` without the module: args, kwargs, dynamic_shapes, dynamic_axes, input_names,
+            output_names, strict and adopt_fixes.
+        way: One of `WAYS`.
+        branches: What becomes of branches in Python.
+        examples: Other inputs, for the runs of the recorder at other sizes.
+        keep_results: Whether the results of these runs are kept, to verify the file with.
+    """
+
+    arguments: tuple[Any, ...]
+    way: str = "auto"
+    branches: str = "refuse"
+    examples: Sequence[Any] = ()
+    keep_results: bool = False
+
+
+@dataclass
+class Found:
+    """A captured module.
+
+    Attributes:
+        live: The program.
+        call: How the arguments of the module become those of the program, if they are not the same.
+        dims: The names of its symbols, if they are not the program's own.
+        notes: Notes for the user.
+        decomposed: The operators that PyTorch decomposed.
+    """
+
+    live: Any
+    call: Any = None
+    dims: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    decomposed: list[str] = field(default_factory=list)
+
+
+def way_of(capture: str, strict: bool | None) -> str:
+    """How a module is captured: `strict` is an argument of torch.export, and asks for it."""
+    _others.check_choice("capture", capture, WAYS)
+    return "export" if capture == "auto" and strict is not None else capture
+
+
+def capture(model: Any, request: Request, rules: Rules, opset: int, report: Report, shown: _progress.Progress, elsewhere: Elsewhere | None = None) -> Found:
+    """Captures a module.
+
+    Raises:
+        CaptureError: No way that can be right is possible.
+    """
+    if request.way in ("auto", "record"):
+        found = _recorded(model, request, rules, opset, report, shown, elsewhere)
+        if found is not None:
+            return found
+    return _exported(model, request, report, shown, elsewhere)
+
+
+def _recorded(
+    model: Any, request: Request, rules: Rules, opset: int, report: Report, shown: _progress.Progress, elsewhere: Elsewhere | None
+) -> Found | None:
+    """Records a module; None if that is impossible and another way may do."""
+    from . import _recorded
+    from ._export import name_of_model, prepare_call
+
+    shown.step("recording")
+    try:
+        with report.timed("record"):
+            prepared = prepare_call(model, *request.arguments[:6])
+            if prepared is None or (elsewhere is not None and (elsewhere.paths or elsewhere.tensors)):
+                raise _recorded.NotRecorded("these arguments are not recorded yet")
+            inner, call, args, kwargs, shapes = prepared
+            wanted = _recorded.Wanted(args, kwargs, shapes, request.branches, arranged(request.examples, call), request.keep_results)
+            with nullcontext() if call is None else call.traced():
+                found = _recorded.capture(inner, name_of_model(model), wanted, rules, opset)
+    except _recorded.NotRecorded as error:
+        if request.way == "record":
+            place = [] if error.line is None else [str(error.line)]
+            message = f"the model cannot be recorded: {error}"
+            raise CaptureError(message, place=place, source_line=place[0] if place else None, help='`capture="auto"` tries torch.export, too', cause=error) from None
+        _log.debug("not recorded: %s", error)
+        report.unrecorded = str(error)
+        return None
+    return Found(found.live, call, notes=found.notes, decomposed=found.decomposed)
+
+
+def arranged(examples: Sequence[Any], call: Any) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Other inputs as the arguments of a call: a tuple, a mapping of arguments by name, or both as a pair."""
+    found = []
+    for example in examples:
+        if isinstance(example, Mapping):
+            args, kwargs = (), dict(example)
+        elif isinstance(example, tuple) and len(example) == 2 and isinstance(example[0], tuple) and isinstance(example[1], Mapping):
+            args, kwargs = example[0], dict(example[1])
+        elif hasattr(example, "detach"):
+            args, kwargs = (example,), {}
+        elif isinstance(example, (tuple, list)):
+            args, kwargs = tuple(example), {}
+        else:
+            raise InputError(f"examples: found an object of type `{type(example).__name__}`", help="pass tuples of inputs, or dictionaries of inputs by name")
+        found.append((args, kwargs) if call is None else ((), call.arranged(args, kwargs)))
+    return found
+
+
+def _exported(model: Any, request: Request, report: Report, shown: _progress.Progress, elsewhere: Elsewhere | None) -> Found:
+    """Captures a module with torch.export."""
+    from ._export import captured
+    from ._live import LiveProgram
+
+    shown.step("torch.export")
+    arguments = list(request.arguments)
+    if request.way == "strict":
+        arguments[6] = True
+    with report.timed("torch.export"):
+        try:
+            found = captured(model, *arguments)
+        except CaptureError as error:
+            if report.unrecorded:
+                error.ways = [("recording it", report.unrecorded), *(error.ways or [("torch.export", error.message)])]
+            raise
+    return Found(LiveProgram(found.exported, found.name, elsewhere), found.call, found.dims, found.notes)
+
+
+def decompose(found: Found, name: str, blockers: Callable[[Any], list[dict[str, Any]]]) -> None:
+    """Decomposes the operators of a program of torch.export that have no rule. A recording has none that can be decomposed."""
+    from ._decompose import decomposed
+
+    found.live, found.decomposed = decomposed(found.live, name, blockers)
