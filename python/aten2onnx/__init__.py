@@ -10,6 +10,7 @@
 
 from ._convert import convert
 from ._errors import (
+    ArgumentError,
     CaptureError,
     Error,
     FileError,
@@ -31,6 +32,7 @@ __all__ = [
     "DEFAULT_OPSET",
     "MAX_OPSET",
     "MIN_OPSET",
+    "ArgumentError",
     "CaptureError",
     "Error",
     "FileError",

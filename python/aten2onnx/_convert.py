@@ -7,22 +7,23 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from . import _progress
-from ._errors import require
+from . import _arguments, _progress
+from ._errors import ArgumentError, require
 from ._native import ConvertedModel, chosen_opset
 from ._program import external_data_choice
-from ._support import Paths
 from ._support import rules as own_rules
+from ._types import ExternalData, OnnxModel, Paths
 
 
+@_arguments.checked
 def convert(
-    model: Any,
+    model: OnnxModel,
     f: str | os.PathLike[str] | None = None,
     *,
     opset_version: int | None = None,
     target: str | None = None,
     ir_version: int | str = "lowest",
-    external_data: bool | str = "auto",
+    external_data: ExternalData = "auto",
     dims: Mapping[str, int] | None = None,
     inline_functions: bool = False,
     follow_links: bool = False,
@@ -53,13 +54,11 @@ def convert(
     Raises:
         UnsupportedError: The opset cannot express the model. The error lists all nodes that cannot be converted.
     """
-    is_path = isinstance(model, (str, os.PathLike))
     is_proto = hasattr(model, "SerializeToString")
-    content = None if is_path else model.SerializeToString() if is_proto else bytes(model)
-    path = os.fspath(model) if is_path else "model"
+    path, content = _source(model)
     options = {
         "output": {
-            "opset": chosen_opset(target, opset_version),
+            "opset": chosen_opset(target, _arguments.opset(opset_version)),
             "target": target,
             "ir": str(ir_version),
             "external_data": external_data_choice(external_data),
@@ -77,3 +76,17 @@ def convert(
         return None
     found = converted.serialized()
     return require("onnx", "a ModelProto").load_from_string(found) if is_proto else found
+
+
+def _source(model: Any) -> tuple[str, bytes | None]:
+    """The path of a model, or a name for it and its bytes."""
+    if isinstance(model, (str, os.PathLike)):
+        return os.fspath(model), None
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        return "model", bytes(model)
+    if hasattr(model, "SerializeToString"):
+        return "model", model.SerializeToString()
+    raise ArgumentError(
+        f"model: expected a path, bytes or an `onnx.ModelProto`, found an object of the class `{type(model).__name__}`",
+        help="`aten2onnx.export` takes models of PyTorch",
+    )

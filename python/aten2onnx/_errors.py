@@ -64,8 +64,19 @@ class UnsupportedError(Error):
 
     operators: list[dict[str, Any]]
 
-    def __init__(self, message: str, *, operators: list[dict[str, Any]] | None = None, **facts: Any) -> None:
-        super().__init__(message, **facts)
+    def __init__(
+        self,
+        message: str,
+        *,
+        operators: list[dict[str, Any]] | None = None,
+        place: list[str] | tuple[str, ...] = (),
+        help: str | None = None,
+        operator: str | None = None,
+        node: str | None = None,
+        source_line: str | None = None,
+        needs_opset: int | None = None,
+    ) -> None:
+        super().__init__(message, place=place, help=help, operator=operator, node=node, source_line=source_line, needs_opset=needs_opset)
         self.operators = operators or []
 
 
@@ -115,6 +126,13 @@ class VerificationError(Error):
 
 class InputError(Error):
     """The input is damaged or has an unknown format."""
+
+
+class ArgumentError(InputError, TypeError, ValueError):
+    """An argument of a call is of the wrong kind, has no such value, or does not exist."""
+
+    def __str__(self) -> str:
+        return Error.__str__(self)
 
 
 class FileError(Error, OSError):

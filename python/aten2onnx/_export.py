@@ -8,48 +8,49 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from . import _axes, _calls, _capture, _dimensions, _ones, _others, _progress, _script, _shapes, _ways, _weights
+from . import _arguments, _axes, _calls, _capture, _dimensions, _ones, _others, _progress, _script, _shapes, _ways, _weights
 from ._calls import Call
-from ._errors import CaptureError, Error, InputError, UnsupportedError, in_python, require
+from ._errors import CaptureError, Error, FileError, InputError, UnsupportedError, in_python, require
 from ._live import LiveProgram
 from ._native import Program, Rules, chosen_opset
 from ._program import ONNXProgram, external_data_choice
 from ._report import Report
-from ._support import Paths
 from ._support import rules as own_rules
+from ._types import Args, Branches, Capture, DType, DynamicAxes, DynamicShapes, ExternalData, Functions, Model, Paths, Provenance, Weights, Writable
 from ._verify import verify_runs
-from ._weights import Elsewhere, Weights
+from ._weights import Elsewhere
 
 
 #: Of more conditions, a warning shows the first.
 _LISTED = 10
 
 
+@_arguments.checked
 def export(
-    model: Any,
-    args: Any = (),
-    f: Any = None,
+    model: Model,
+    args: Args = (),
+    f: str | os.PathLike[str] | Writable | None = None,
     *,
-    kwargs: Mapping[str, Any] | None = None,
+    kwargs: Mapping[str, object] | None = None,
     opset_version: int | None = None,
     input_names: Sequence[str] | None = None,
     output_names: Sequence[str] | None = None,
-    dynamic_shapes: Any = None,
-    dynamic_axes: Mapping[str, Any] | None = None,
+    dynamic_shapes: DynamicShapes | None = None,
+    dynamic_axes: DynamicAxes | None = None,
     model_name: str | None = None,
     weights: Weights | None = None,
     weight_names: Mapping[str, str] | None = None,
-    external_data: bool | str = "auto",
-    provenance: str = "compact",
-    functions: str = "none",
+    external_data: ExternalData = "auto",
+    provenance: Provenance = "compact",
+    functions: Functions = "none",
     adapters: str | None = None,
     target: str | None = None,
     static: bool | Mapping[str, int] = False,
     strict_shapes: bool = False,
     mappings: Paths = (),
-    fallback: str | bool | None = None,
+    fallback: Literal["none", "aten"] | bool | None = None,
     keep_mutations: bool = False,
     keep_assertions: bool = False,
     exact_nan: bool = False,
@@ -58,16 +59,16 @@ def export(
     report: bool | str | os.PathLike[str] | None = None,
     ir_version: int | str = "lowest",
     method: str | None = None,
-    default_dtype: Any = None,
-    capture: str = "auto",
-    branches: str = "refuse",
-    examples: Sequence[Any] = (),
+    default_dtype: DType | None = None,
+    capture: Capture = "auto",
+    branches: Branches = "refuse",
+    examples: Sequence[object] = (),
     strict: bool | None = None,
     adopt_fixes: bool = True,
     progress: bool | None = None,
     dump_exported_program: bool = False,
     artifacts_dir: str | os.PathLike[str] = ".",
-    **others: Any,
+    **others: object,
 ) -> ONNXProgram:
     """Exports a PyTorch model to ONNX. The arguments are those of `torch.onnx.export`.
 
@@ -140,12 +141,13 @@ def export(
         VerificationError: With `verify`, the results differ from PyTorch's.
         Error: The base class of these and all other errors.
     """
-    _others.check(others)
+    _others.check(others, export)
+    _arguments.shapes(dynamic_shapes)
+    args = _arguments.arguments("args", args)
     way = "export" if dump_exported_program and capture == "auto" else _ways.way_of(capture, strict)
-    _others.check_choice("branches", branches, ("refuse", "example"))
     options = {
         "output": {
-            "opset": chosen_opset(target, _opset(opset_version)),
+            "opset": chosen_opset(target, _arguments.opset(opset_version)),
             "target": target,
             "ir": str(ir_version),
             "external_data": external_data_choice(external_data),
@@ -190,9 +192,7 @@ def export(
                 program = _from_torch(model, request, rules, options, made, shown, elsewhere)
         program._progress = progress
         if dump_exported_program and program.exported_program is not None:
-            import torch
-
-            torch.export.save(program.exported_program, Path(artifacts_dir) / f"{made.model}.pt2")
+            _save_captured(program.exported_program, Path(artifacts_dir) / f"{made.model}.pt2")
         _warn_of_conditions(program)
         if verify:
             with made.timed("verify"):
@@ -208,6 +208,16 @@ def export(
         if report:
             made.save(_report_path(report, f, artifacts_dir, made.model))
     return program
+
+
+def _save_captured(exported: Any, path: Path) -> None:
+    """Saves a translated program for `dump_exported_program`."""
+    import torch
+
+    try:
+        torch.export.save(exported, path)
+    except (OSError, RuntimeError) as error:
+        raise FileError(f"cannot write {path}: {str(error).splitlines()[0]}", help="`artifacts_dir` is the folder") from error
 
 
 @dataclass
@@ -295,7 +305,7 @@ def _call_of(
         arguments = _shapes.named_arguments(model, args, kwargs)
         dynamic_shapes = _shapes.from_dynamic_axes(arguments, dynamic_axes, list(input_names or ()), list(output_names or ()))
     if model.training:
-        warnings.warn("the module is exported in training mode: call `model.eval()` first to export it for inference", stacklevel=6)
+        warnings.warn("the module is exported in training mode: call `model.eval()` first to export it for inference", stacklevel=7)
     return model, args, kwargs, dynamic_shapes, what
 
 
@@ -343,7 +353,7 @@ def _warn_of_conditions(program: ONNXProgram) -> None:
         warnings.warn(
             f"the model is right only where {shown}{more}: it was captured with decisions that depend on its sizes; "
             "the file states this, and `strict_shapes=True` refuses such models",
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
@@ -438,14 +448,6 @@ def _refused_by_torch(exported: Any) -> CaptureError | None:
         failure.cause = error
         return failure
     return None
-
-
-def _opset(version: Any) -> int | None:
-    if version is None:
-        return None
-    if isinstance(version, bool) or not isinstance(version, int) or not 0 <= version < 2**32:
-        raise TypeError(f"opset_version: expected an int, found {version!r}")
-    return version
 
 
 def name_of_model(model: Any) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
-from . import _progress, _script
+from . import _arguments, _progress, _script
 from ._errors import require
 from ._native import Program, Rules, chosen_opset
-from ._support import Paths, rules
+from ._support import rules
+from ._types import Args, Branches, Capture, DynamicAxes, DynamicShapes, Model, Paths
 
 
 class Inspection:
@@ -50,10 +52,12 @@ class Inspection:
         """The opsets that the model can be exported to."""
         return [verdict["opset"] for verdict in self.data["opsets"] if verdict["ok"]]
 
+    @_arguments.checked
     def reasons(self, opset: int) -> list[dict[str, Any]]:
         """Returns the problems at an opset, as dictionaries with the keys message, place, help and needs_opset."""
         return next((verdict["reasons"] for verdict in self.data["opsets"] if verdict["opset"] == opset), [])
 
+    @_arguments.checked
     def quantized(self, opset: int) -> dict[str, Any] | None:
         """Returns what the quantized weights are written as at an opset: the keys `dtypes` (tensors, weights and bytes of each), `scale_bytes`,
         `bits_per_weight` (with scales and zero points) and `all_bytes`. None if there are none, or the opset does not support the model."""
@@ -69,16 +73,25 @@ class Inspection:
     __repr__ = __str__
 
 
+@_arguments.checked
 def inspect(
-    model: Any,
-    args: Any = (),
+    model: Model,
+    args: Args = (),
     *,
-    kwargs: dict[str, Any] | None = None,
+    kwargs: Mapping[str, object] | None = None,
     opset: int | None = None,
     mappings: Paths = (),
     model_name: str | None = None,
     target: str | None = None,
-    **options: Any,
+    dynamic_shapes: DynamicShapes | None = None,
+    dynamic_axes: DynamicAxes | None = None,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+    capture: Capture = "auto",
+    branches: Branches = "refuse",
+    examples: Sequence[object] = (),
+    strict: bool | None = None,
+    adopt_fixes: bool = True,
 ) -> Inspection:
     """Shows the inputs, outputs, weights and operators of a model, and the opsets that it can be exported to.
 
@@ -90,34 +103,35 @@ def inspect(
         mappings: Mapping files or folders, as in `export`.
         model_name: The program to show, of a package that has several.
         target: A runtime, such as "tract": shows what is replaced for it, or what is impossible there.
-        options: For modules: `dynamic_shapes`, `dynamic_axes`, `input_names`, `output_names`, `capture`, `branches`,
-            `examples`, `strict` and `adopt_fixes`, as in `export`.
+        dynamic_shapes: The dynamic dimensions of a module or of a TorchScript file, as in `export`.
+        dynamic_axes: The same in the form of the older exporter.
+        input_names: Names for the inputs, as in `export`.
+        output_names: Names for the outputs of a module, as in `export`.
+        capture: How a module is captured, as in `export`.
+        branches: What becomes of branches in Python, as in `export`.
+        examples: Other inputs for a module, as in `export`.
+        strict: The mode of torch.export for a module, as in `export`.
+        adopt_fixes: Whether to follow what torch.export suggests for a module, as in `export`.
     """
+    _arguments.shapes(dynamic_shapes)
+    _arguments.opset(opset, "opset")
+    args = _arguments.arguments("args", args)
     known = rules(mappings)
     if isinstance(model, (str, os.PathLike)) or _script.is_script(model):
-        axes = [options.get(name) for name in ("dynamic_shapes", "dynamic_axes", "input_names")]
-        source = json.dumps({**_script.source(model, args, kwargs, *axes), "model": model_name})
+        described = _script.source(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names)
+        source = json.dumps({**described, "model": model_name})
         saved = _script.saved(model) if _script.is_script(model) else None
-        path = type(model).__name__ if saved is not None else os.fspath(model)
+        path = type(model).__name__ if saved is not None else os.fspath(cast("str | os.PathLike[str]", model))
         data, text = Program.inspect_file(path, known, source, opset, saved, target)
     else:
         require("torch", "inspecting a model that is not a `.pt2` file")
-        found = _captured(model, args, kwargs, known, chosen_opset(target, opset), options)
+        from . import _ways
+        from ._report import Report
+
+        arguments = (args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict, adopt_fixes)
+        request = _ways.Request(arguments, _ways.way_of(capture, strict), branches, examples)
+        with _progress.shown(False) as shown:
+            found = _ways.capture(model, request, known, chosen_opset(target, opset), Report(type(model).__name__), shown)
         data, text = found.live.native.inspect(known, opset, target)
     return Inspection(json.loads(data), text)
 
-
-def _captured(model: Any, args: Any, kwargs: Any, known: Rules, opset: int, options: dict[str, Any]) -> Any:
-    """Captures a module as `export` does, and leaves the operators as they are that have no rule."""
-    from . import _ways
-    from ._report import Report
-
-    way = _ways.way_of(options.pop("capture", "auto"), options.get("strict"))
-    branches, examples = options.pop("branches", "refuse"), options.pop("examples", ())
-    names = ("dynamic_shapes", "dynamic_axes", "input_names", "output_names", "strict", "adopt_fixes")
-    unknown = [name for name in options if name not in names]
-    if unknown:
-        raise TypeError(f"inspect() got an unexpected keyword argument '{unknown[0]}'")
-    arguments = (args, kwargs, *(options.get(name) for name in names[:-1]), options.get("adopt_fixes", True))
-    with _progress.shown(False) as shown:
-        return _ways.capture(model, _ways.Request(arguments, way, branches, examples), known, opset, Report(type(model).__name__), shown)

@@ -6,20 +6,21 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from . import _progress
-from ._errors import InputError
+from . import _arguments, _progress
+from ._errors import ArgumentError, InputError
 from ._export import export
 from ._native import save_many
 from ._program import ONNXProgram
 
 
+@_arguments.checked
 def export_many(
-    models: Mapping[str, Any],
+    models: Mapping[str, object],
     f: str | os.PathLike[str],
     *,
     merge: bool | str = False,
     progress: bool | None = None,
-    **options: Any,
+    **options: object,
 ) -> dict[str, ONNXProgram]:
     """Exports several models into a folder, with one file for the weights of all: equal weights are written once.
 
@@ -37,7 +38,10 @@ def export_many(
     """
     if not models:
         raise InputError("there is no model to export", help="pass a mapping such as `{'prefill': (module, args)}`")
-    programs = {name: export(**{"progress": progress, **options, **_arguments(name, model)}) for name, model in models.items()}
+    repeated = [name for name in ("model", "f") if name in options]
+    if repeated:
+        raise ArgumentError(f"export_many() takes no argument '{repeated[0]}'", help="pass the models in `models`, and the folder as `f`")
+    programs = {name: export(**{"progress": progress, **options, **_of_model(name, model)}) for name, model in models.items()}
     for program in programs.values():
         program._check()
     flag = merge if isinstance(merge, str) else "use_cache_branch" if merge else None
@@ -49,7 +53,7 @@ def export_many(
     return programs
 
 
-def _arguments(name: str, model: Any) -> dict[str, Any]:
+def _of_model(name: str, model: object) -> dict[str, Any]:
     """Returns the arguments of `export` for a model."""
     if isinstance(model, Mapping):
         if "model" not in model or "f" in model:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from ._errors import InputError, UnsupportedError
+from ._arguments import unknown
+from ._errors import UnsupportedError
 
 _TRAINING = "the module is exported in its current mode: call `model.eval()` or `model.train()` first"
 
@@ -31,11 +33,11 @@ REFUSED: dict[str, tuple[tuple[Any, ...], str]] = {
 }
 
 
-def check(arguments: Mapping[str, Any]) -> None:
+def check(arguments: Mapping[str, Any], function: Callable[..., Any]) -> None:
     """Warns about ignored arguments.
 
     Raises:
-        TypeError: For an argument that torch.onnx.export does not have either.
+        ArgumentError: For an argument that torch.onnx.export does not have either.
         UnsupportedError: For an argument that cannot be ignored.
     """
     for name, value in arguments.items():
@@ -46,24 +48,19 @@ def check(arguments: Mapping[str, Any]) -> None:
         elif name in IGNORED:
             harmless, reason = IGNORED[name]
             if not _is_one_of(value, harmless):
-                warnings.warn(f"`{name}` is ignored: {reason}", stacklevel=4)
+                warnings.warn(f"`{name}` is ignored: {reason}", stacklevel=5)
         else:
-            raise TypeError(f"export() got an unexpected keyword argument '{name}'")
+            known = inspect.signature(function).parameters
+            raise unknown(function.__name__, name, [known for known in known if known != "others"])
 
 
 def fallback(choice: str | bool | None) -> str | None:
     """Returns the fallback for operators without a rule. torch.onnx uses True and False to fall back to its older exporter."""
     if choice is True:
-        warnings.warn("`fallback=True` is ignored: there is no other exporter to fall back to; the only fallback is \"aten\"", stacklevel=3)
+        warnings.warn("`fallback=True` is ignored: there is no other exporter to fall back to; the only fallback is \"aten\"", stacklevel=4)
     return None if isinstance(choice, bool) else choice
 
 
 def _is_one_of(value: Any, harmless: tuple[Any, ...]) -> bool:
     # Enums of torch are compared as text, because torch may not be installed.
     return any(value is known or str(value) == known for known in harmless)
-
-
-def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    """Raises an error for an argument that is none of its choices."""
-    if value not in choices:
-        raise InputError(f"{name}: {value!r} is none of {', '.join(map(repr, choices))}")

@@ -5,11 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from tempfile import TemporaryDirectory
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
-from . import _progress
-from ._errors import Error, UnsupportedError, require
+from . import _arguments, _progress
+from ._errors import ArgumentError, InputError, UnsupportedError, require
 from ._report import Report
+from ._types import Args, ExternalData, Tensor, Writable
+
+if TYPE_CHECKING:
+    from ._calls import Call
+    from ._live import LiveProgram
+    from ._native import Model
 
 
 class ONNXProgram:
@@ -22,7 +28,7 @@ class ONNXProgram:
         exported_program: The ExportedProgram that was translated; None for a `.pt2` file, and for a module that was recorded.
     """
 
-    def __init__(self, model: Any, report: Report, live: Any = None, call: Any = None) -> None:
+    def __init__(self, model: Model, report: Report, live: LiveProgram | None = None, call: Call | None = None) -> None:
         self._model = model
         self._live = live
         self._call = call
@@ -49,14 +55,15 @@ class ONNXProgram:
         """The model as an `onnx.ModelProto`."""
         return require("onnx", "`.model_proto`").load_from_string(self.model_bytes)
 
-    def save(self, destination: str | os.PathLike[str] | BinaryIO, *, external_data: bool | str | None = None) -> None:
+    @_arguments.checked
+    def save(self, destination: str | os.PathLike[str] | Writable, *, external_data: ExternalData | None = None) -> None:
         """Writes the model.
 
         Args:
             destination: A path, or an object with `write`.
             external_data: Where the weights go, as in `export` (default: the choice made there).
         """
-        if hasattr(destination, "write"):
+        if isinstance(destination, Writable):
             destination.write(self.model_bytes)
             return
         self._check()
@@ -66,7 +73,8 @@ class ONNXProgram:
             sizes = self._model.save(os.fspath(destination), choice, progress)
         self.report.of_files(sizes)
 
-    def save_adapter(self, path: str | os.PathLike[str], weights: str | os.PathLike[str] | Mapping[str, Any] | None = None) -> None:
+    @_arguments.checked
+    def save_adapter(self, path: str | os.PathLike[str], weights: str | os.PathLike[str] | Mapping[str, Tensor] | None = None) -> None:
         """Writes a file `.onnx_adapter` for ONNX Runtime, with values for the weights that `adapters` kept as inputs.
 
         Args:
@@ -79,22 +87,28 @@ class ONNXProgram:
             self._model.save_adapter(os.fspath(path), None if weights is None else os.fspath(weights))
             return
         from ._live import facts
+        from ._weights import tensors
 
-        self._model.save_adapter(os.fspath(path), None, {name: facts(name, value) for name, value in weights.items()})
+        self._model.save_adapter(os.fspath(path), None, {name: facts(name, value) for name, value in tensors("weights", weights).items()})
 
-    def initialize_inference_session(self, providers: Sequence[Any] = ("CPUExecutionProvider",), **options: Any) -> None:
+    @_arguments.checked
+    def initialize_inference_session(self, providers: Sequence[str | tuple[str, Mapping[str, object]]] = ("CPUExecutionProvider",), **options: object) -> None:
         """Creates the ONNX Runtime session that calling this object uses, with the given providers and options."""
         runtime = require("onnxruntime", "running the model")
+        _check_providers(runtime, providers)
         self.release()
         self._folder = TemporaryDirectory(prefix="aten2onnx-")
         path = os.path.join(self._folder.name, "model.onnx")
         self._check()
         self._model.save(path, "auto", None)
         if "sess_options" not in options:
-            options["sess_options"] = runtime.SessionOptions()
-            options["sess_options"].log_severity_level = 3
+            quiet = runtime.SessionOptions()
+            quiet.log_severity_level = 3
+            options["sess_options"] = quiet
         try:
             self._session = runtime.InferenceSession(path, providers=list(providers), **options)
+        except TypeError as error:
+            raise ArgumentError(f"ONNX Runtime {runtime.__version__} does not take these options: {str(error).splitlines()[0]}") from error
         except Exception as error:  # the errors of ONNX Runtime have no common base class
             raise UnsupportedError(
                 f"ONNX Runtime {runtime.__version__} cannot run this model: {str(error).splitlines()[0]}",
@@ -108,7 +122,7 @@ class ONNXProgram:
             self._folder.cleanup()
             self._folder = None
 
-    def __call__(self, *args: Any, **kwargs: Any) -> list[Any]:
+    def __call__(self, *args: object, **kwargs: object) -> list[Any]:
         """Runs the model in ONNX Runtime.
 
         Takes the arguments of the module. Buffers that are inputs (`keep_mutations`) have their values in the module. For a `.pt2` file it
@@ -137,7 +151,7 @@ class ONNXProgram:
         else:
             values = [*args, *(kwargs[name] for name in names[len(args) :] if name in kwargs)]
         if len(values) != len(names):
-            raise Error(f"the model has the inputs {', '.join(names)}, found {len(values)} arguments")
+            raise InputError(f"the model has the inputs {', '.join(names)}, found {len(values)} arguments")
         return _runtime.run(self._session, dict(zip(names, values)), as_torch=self._live is not None)
 
     def _results(self, result: Any) -> dict[str, Any]:
@@ -146,10 +160,11 @@ class ONNXProgram:
 
         return outputs(result) if self._call is None else self._call.results(result)
 
+    @_arguments.checked
     def verify(
         self,
-        args: Any = None,
-        kwargs: Mapping[str, Any] | None = None,
+        args: Args = None,
+        kwargs: Mapping[str, object] | None = None,
         *,
         rtol: float | None = None,
         atol: float | None = None,
@@ -167,7 +182,8 @@ class ONNXProgram:
         """
         from ._verify import verify
 
-        verify(self, args, kwargs, rtol=rtol, atol=atol)
+        given = None if args is None else _arguments.arguments("args", args)
+        verify(self, given, kwargs, rtol=rtol, atol=atol)
         return self.report
 
     def _check(self) -> None:
@@ -181,8 +197,17 @@ class ONNXProgram:
         return f"ONNXProgram({report.model}, opset {report.opset}, {report.nodes} nodes: ({inputs}) -> ({outputs}))"
 
 
-def external_data_choice(choice: bool | str) -> str:
+def external_data_choice(choice: ExternalData) -> str:
     """Translates the True and False of `torch.onnx.export`."""
     if isinstance(choice, bool):
         return "always" if choice else "never"
     return choice
+
+
+def _check_providers(runtime: Any, providers: Sequence[str | tuple[str, Mapping[str, object]]]) -> None:
+    """Raises an error for a provider that ONNX Runtime does not have here."""
+    known = runtime.get_available_providers()
+    for provider in providers:
+        name = provider if isinstance(provider, str) else provider[0] if provider else None
+        if name not in known:
+            raise ArgumentError(f"providers: ONNX Runtime {runtime.__version__} has no {name!r} here", help=f"it has {', '.join(known)}")

@@ -10,10 +10,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import _native
-from ._errors import Error, in_python
+from . import _arguments, _native
+from ._errors import Error, FileError, in_python
+
+if TYPE_CHECKING:
+    from ._native import Model
 
 
 class Report:
@@ -70,7 +73,7 @@ class Report:
         finally:
             self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start
 
-    def of_model(self, model: Any) -> None:
+    def of_model(self, model: Model) -> None:
         """Adds the facts of the native model."""
         self.opset, self.ir_version = model.opset, model.ir_version
         self.inputs, self.outputs = model.inputs, model.outputs
@@ -144,6 +147,7 @@ class Report:
                 self.error = self.error or str(error)
         return _native.failed_page(self.model, self.error or "the model was not exported by this report")
 
+    @_arguments.checked
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the report: as JSON if the path ends in `.json`, as a page if it ends in `.html`, else as Markdown."""
         path = Path(path)
@@ -158,10 +162,13 @@ class Report:
 
 def _write(path: Path, text: str) -> None:
     """Writes a file, which appears when it is complete."""
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
-        whole = Path(folder) / path.name
-        whole.write_text(text, encoding="utf-8")
-        os.replace(whole, path)
+    try:
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
+            whole = Path(folder) / path.name
+            whole.write_text(text, encoding="utf-8")
+            os.replace(whole, path)
+    except (OSError, ValueError) as error:  # a ValueError for a path with a zero byte
+        raise FileError(f"cannot write the report {path}: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _for_page(found: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ._errors import Error, require
+from ._errors import InputError, require
 
 #: Element types that NumPy lacks: their numbers in ONNX, and a torch dtype of the same width that holds the bytes.
 _CARRIED = {"bfloat16": (16, "uint16"), "float8_e4m3fn": (17, "uint8"), "float8_e4m3fnuz": (18, "uint8"), "float8_e5m2": (19, "uint8"), "float8_e5m2fnuz": (20, "uint8")}
@@ -32,12 +32,12 @@ def user_inputs(exported: Any, args: Any, kwargs: Mapping[str, Any] | None) -> l
         known = spec.child(1).context if hasattr(spec, "child") else spec.children_specs[1].context
         missing = [name for name in known if name not in kwargs]
         if missing or len(kwargs) != len(known):
-            raise Error(f"expected the keyword arguments of the export ({', '.join(known)}), found {', '.join(kwargs)}")
+            raise InputError(f"expected the keyword arguments of the export ({', '.join(known)}), found {', '.join(kwargs)}")
         kwargs = {name: kwargs[name] for name in known}
     leaves = pytree.tree_flatten((tuple(args), dict(kwargs or {})))[0]
     wanted = len(input_specs(exported))
     if len(leaves) != wanted:
-        raise Error(f"expected {wanted} inputs as in the export, found {len(leaves)}")
+        raise InputError(f"expected {wanted} inputs as in the export, found {len(leaves)}")
     return leaves
 
 
@@ -49,8 +49,20 @@ def input_specs(exported: Any) -> list[Any]:
 def run(session: Any, feeds: Mapping[str, Any], as_torch: bool) -> list[Any]:
     """Runs a session and returns the outputs in order."""
     names = [value.name for value in session.get_outputs()]
-    values = session.run_with_ort_values(names, {name: _to_ort(value) for name, value in feeds.items()})
+    lent = {name: _argument(name, value) for name, value in feeds.items()}
+    try:
+        values = session.run_with_ort_values(names, lent)
+    except Exception as error:  # the errors of ONNX Runtime have no common base class
+        raise InputError(f"ONNX Runtime cannot run the model on these inputs: {str(error).splitlines()[0]}") from error
     return [_to_torch(value) if as_torch else value.numpy() for value in values]
+
+
+def _argument(name: str, value: Any) -> Any:
+    """The value of an input for ONNX Runtime."""
+    try:
+        return _to_ort(value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(f"the input `{name}` cannot be made from an object of the class `{type(value).__name__}`: {error}", help="pass a tensor") from error
 
 
 def _to_ort(value: Any) -> Any:

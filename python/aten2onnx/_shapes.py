@@ -8,6 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ._errors import ArgumentError
+
+
 def dimension_type() -> Any:
     """The class of named dimensions. `torch.export.Dim` is a function in PyTorch 2.6."""
     from torch.export import Dim, dynamic_shapes
@@ -22,7 +25,10 @@ def named_arguments(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) 
     """Returns the arguments of a call by parameter name, in the order of torch.export."""
     forward = getattr(model, "forward", model)
     signature = inspect.signature(forward)
-    bound = signature.bind(*args, **kwargs).arguments
+    try:
+        bound = signature.bind(*args, **kwargs).arguments
+    except TypeError as error:
+        raise ArgumentError(f"the model does not take these arguments: {error}", help=f"its parameters are {', '.join(signature.parameters)}") from error
     for name, parameter in signature.parameters.items():
         if parameter.kind is parameter.VAR_KEYWORD and name in bound:
             bound |= bound.pop(name)
@@ -80,7 +86,7 @@ def from_dynamic_axes(
         if name not in places:
             if name not in output_names:
                 known = ", ".join(f"`{known}`" for known in places)
-                raise ValueError(f"dynamic_axes: no input or output `{name}`; the inputs are {known}")
+                raise ArgumentError(f"dynamic_axes: no input or output `{name}`; the inputs are {known}")
             continue
         if not isinstance(axes, Mapping):
             axes = {axis: f"{name}_dynamic_axes_{count}" for count, axis in enumerate(axes, 1)}
@@ -142,9 +148,9 @@ def _name(found: dict[str, str], symbol: str, name: str, hints: Mapping[str, Any
     before = found.get(symbol)
     others = [other for other, known in found.items() if known == name]
     if before not in (None, name):
-        warnings.warn(f"the dimensions `{before}` and `{name}` are always equal: both are named `{before}`", stacklevel=5)
+        warnings.warn(f"the dimensions `{before}` and `{name}` are always equal: both are named `{before}`", stacklevel=6)
     elif before is None and any(hints[symbol] is None or hints[other] != hints[symbol] for other in others):
-        warnings.warn(f"two dimensions named `{name}` may differ: the second is named `{symbol}` instead", stacklevel=5)
+        warnings.warn(f"two dimensions named `{name}` may differ: the second is named `{symbol}` instead", stacklevel=6)
     elif before is None:
         found[symbol] = name
 

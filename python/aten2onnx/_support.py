@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import _native
-
-#: One path or several.
-Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+from . import _arguments, _native
+from ._errors import ArgumentError
+from ._types import Operator, Paths
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,8 @@ class Support:
         return self.opset in self.full
 
 
-def supported(op: Any, opset: int | None = None, *, mappings: Paths = ()) -> Support:
+@_arguments.checked
+def supported(op: Operator, opset: int | None = None, *, mappings: Paths = ()) -> Support:
     """Tells whether an operator can be exported.
 
     Args:
@@ -47,6 +46,7 @@ def supported(op: Any, opset: int | None = None, *, mappings: Paths = ()) -> Sup
         opset: An opset (default: all opsets).
         mappings: Mapping files or folders, as in `export`.
     """
+    _arguments.opset(opset, "opset")
     name = operator_name(op)
     known = rules(mappings).support(name)
     if known is None:
@@ -64,7 +64,11 @@ def operator_name(op: Any) -> str:
     """Returns the full name of an operator, such as `aten::add.Tensor`."""
     if not isinstance(op, str):
         name = getattr(op, "name", None)  # an overload
-        op = name() if callable(name) else getattr(op, "_qualified_op_name", str(op))
+        op = name() if callable(name) else getattr(op, "_qualified_op_name", op)
+    if not isinstance(op, str):
+        raise ArgumentError(
+            f"op: expected an operator of `torch.ops` or its name, found an object of the class `{type(op).__name__}`", help='write it as "aten::add.Tensor"'
+        )
     op = op.removeprefix("torch.ops.")
     if "::" not in op:
         op = op.replace(".", "::", 1)

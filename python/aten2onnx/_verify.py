@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from . import _runtime
-from ._errors import Error, UnsupportedError, VerificationError, require
+from ._errors import Error, InputError, UnsupportedError, VerificationError, require
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,12 @@ def verify(program: Any, args: Any, kwargs: Mapping[str, Any] | None, *, rtol: f
     else:
         args, kwargs = program._arranged((args,) if hasattr(args, "detach") else tuple(args), kwargs)
     leaves = _runtime.user_inputs(exported, args, kwargs)
-    expected, new_values = results(exported, leaves)
+    try:
+        expected, new_values = results(exported, leaves)
+    except Exception as error:  # whatever the model and PyTorch raise on what the user gave them
+        raise InputError(f"PyTorch cannot run the model on these inputs: {str(error).splitlines()[0] if str(error) else type(error).__name__}") from error
     if is_random(exported) and not _same(expected, expected_outputs(exported, leaves)):
-        warnings.warn("not verified: the results of the model are random", stacklevel=4)
+        warnings.warn("not verified: the results of the model are random", stacklevel=5)
         program.report.notes.append("Not verified: the results of the model are random.")
         return
     found = program._run(args, kwargs or {})

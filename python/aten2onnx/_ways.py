@@ -8,17 +8,13 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import _others, _progress
+from . import _progress
 from ._errors import CaptureError, InputError
 from ._native import Rules
 from ._report import Report
 from ._weights import Elsewhere
 
 _log = logging.getLogger(__name__)
-
-#: What `capture` may be.
-WAYS = ("auto", "record", "export", "strict", "script", "trace")
-
 
 @dataclass
 class Request:
@@ -27,7 +23,7 @@ class Request:
     Attributes:
         arguments: The arguments of `_export.captured` without the module: args, kwargs, dynamic_shapes, dynamic_axes, input_names,
             output_names, strict and adopt_fixes.
-        way: One of `WAYS`.
+        way: What `capture` may be.
         branches: What becomes of branches in Python.
         examples: Other inputs, for the runs of the recorder at other sizes.
         keep_results: Whether the results of these runs are kept, to verify the file with.
@@ -61,7 +57,6 @@ class Found:
 
 def way_of(capture: str, strict: bool | None) -> str:
     """How a module is captured: `strict` is an argument of torch.export, and asks for it."""
-    _others.check_choice("capture", capture, WAYS)
     return "export" if capture == "auto" and strict is not None else capture
 
 

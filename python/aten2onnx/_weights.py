@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
-#: A safetensors file, the index of its shards, a folder, tensors by their names in the state dict, or several of these.
-Weights: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any] | Sequence[str | os.PathLike[str] | Mapping[str, Any]]"
+from ._errors import ArgumentError
+from ._types import Weights
 
 
 @dataclass
@@ -47,11 +47,19 @@ def elsewhere(weights: Weights | None, names: Mapping[str, str] | None = None) -
         return found
     for part in [weights] if isinstance(weights, (str, os.PathLike, Mapping)) else weights:
         if isinstance(part, Mapping):
-            found.tensors.update(part)
+            found.tensors.update(tensors("weights", part))
         elif isinstance(part, (str, os.PathLike)):
             found.paths.append(os.fspath(part))
         else:
-            raise TypeError(f"weights: expected a path or a mapping of tensors, found {part!r}")
+            raise ArgumentError(f"weights: expected a path or a mapping of tensors, found {part!r}")
+    return found
+
+
+def tensors(argument: str, found: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Checks that a mapping has tensors."""
+    for name, value in found.items():
+        if not hasattr(value, "untyped_storage"):
+            raise ArgumentError(f"{argument}[{name!r}]: expected a tensor of PyTorch, found an object of the class `{type(value).__name__}`")
     return found
 
 

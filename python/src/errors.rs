@@ -9,6 +9,15 @@ pub fn exception(py: Python<'_>, error: Error) -> PyErr {
     made(py, error).unwrap_or_else(|failure| failure)
 }
 
+/// The exception for an argument that is wrong.
+pub fn argument(message: &str) -> PyErr {
+    let raised = |py: Python<'_>| {
+        let class = py.import("aten2onnx._errors")?.getattr("ArgumentError")?;
+        Ok(PyErr::from_value(class.call1((message,))?))
+    };
+    Python::attach(|py| raised(py).unwrap_or_else(|failure: PyErr| failure))
+}
+
 fn made(py: Python<'_>, error: Error) -> PyResult<PyErr> {
     let kind = match error.kind {
         Kind::Io => "file",

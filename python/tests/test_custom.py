@@ -156,7 +156,7 @@ def test_a_custom_operator_stays_as_a_node() -> None:
     assert program.report.operators == {"org.pytorch.aten::a2otest_scaled_sign": 1, "Relu": 1}
     assert any("a2otest::scaled_sign" in note for note in program.report.notes)
     onnx.checker.check_model(program.model_proto)
-    with pytest.raises(ValueError, match="fallback: unknown variant `torch`, expected `none` or `aten`"):
+    with pytest.raises(ValueError, match="fallback: expected 'none' or 'aten', a bool or None, found 'torch'"):
         aten2onnx.export(Signs().eval(), (torch.randn(3),), fallback="torch")
     with pytest.warns(UserWarning, match="no other exporter"):
         aten2onnx.export(nn.ReLU().eval(), (torch.randn(3),), fallback=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 
 import onnx
@@ -11,6 +12,7 @@ import torch
 transformers = pytest.importorskip("transformers")
 exporters = pytest.importorskip("transformers.exporters")
 
+import aten2onnx.transformers  # noqa: E402
 from aten2onnx.transformers import Aten2OnnxConfig, Aten2OnnxExporter, SavedProgram  # noqa: E402
 
 
@@ -68,3 +70,26 @@ def test_generation_gives_the_same_tokens(model, inputs) -> None:
         cache = {"past_key_values": result.past_key_values}
         found = torch.cat([found, result.logits[:, -1].argmax(-1, keepdim=True)], dim=1)
     assert torch.equal(found, expected)
+
+
+@pytest.mark.parametrize("parameter", ["opset_version", "target", "mappings", "optimize", "verify", "quantizer"])
+def test_wrong_options_are_errors_of_the_family(parameter) -> None:
+    for value in [7, "x", [], {}, [7], object(), 1.5]:
+        try:
+            Aten2OnnxConfig(**{parameter: value})
+        except aten2onnx.Error as error:
+            assert str(error).startswith(parameter)
+        except Exception as error:
+            pytest.fail(f"{parameter}={value!r}: {type(error).__name__}: {error}")
+    with pytest.raises(aten2onnx.ArgumentError, match=parameter):
+        Aten2OnnxConfig(**{parameter: object()})
+
+
+@pytest.mark.parametrize("parameter", [*inspect.signature(aten2onnx.transformers.export).parameters])
+def test_wrong_arguments_of_an_export_are_errors_of_the_family(parameter, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    (tmp_path / "empty").mkdir()
+    for value in [7, "x", "", [], {}, [7], {"x": 7}, object(), b"x"]:
+        with pytest.raises(aten2onnx.Error):
+            aten2onnx.transformers.export(**{"model": tmp_path / "empty", "directory": tmp_path / "out", parameter: value})

@@ -6,6 +6,7 @@ mod guards;
 mod hostile;
 mod live;
 mod print;
+mod recurrent;
 mod samples;
 mod zip;
 

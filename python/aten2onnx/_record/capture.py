@@ -185,7 +185,7 @@ def _unite_equal(model: torch.nn.Module, arguments: Arguments, first: Run, kept:
             both = {symbol: size * 2 if symbol in (one, other) else size for symbol, size in first.sizes.items()}
             apart = {**first.sizes, one: first.sizes[one] * 2, other: first.sizes[other] * 3}
             if _runs(model, arguments, both, kept, replace) and not _runs(model, arguments, apart, kept, replace):
-                warnings.warn(f"the dimensions `{one}` and `{other}` are always equal: both are named `{one}`", stacklevel=9)
+                warnings.warn(f"the dimensions `{one}` and `{other}` are always equal: both are named `{one}`", stacklevel=10)
                 arguments.rename(other, one)
                 first.sizes.pop(other, None)
                 united = True

@@ -13,11 +13,16 @@ from transformers.exporters.exporter_dynamo import DynamoExporter
 from transformers.exporters.metadata import ExportMetadata, record_output_structure
 from transformers.exporters.utils import disambiguate_io_names, patch_model_outputs
 
-from .._errors import InputError
+from .. import _arguments
+from .._errors import ArgumentError, InputError
 from .._export import export
 from .._program import ONNXProgram
+from .._types import Paths
 
 FORMAT = "aten2onnx"
+
+#: The types of the options that are those of `aten2onnx.export`.
+_KINDS: dict[str, Any] = {"opset_version": int | None, "target": str | None, "mappings": Paths, "optimize": bool, "verify": bool}
 
 
 @dataclass
@@ -41,6 +46,10 @@ class Aten2OnnxConfig(DynamoConfig):
     verify: bool = False
 
     def __post_init__(self) -> None:
+        for name in ("opset_version", "target", "mappings", "optimize", "verify"):
+            _arguments.check_value(name, getattr(self, name), _KINDS[name])
+        if self.quantizer is not None and not hasattr(self.quantizer, "quantizes_fx_graph"):
+            raise ArgumentError(f"quantizer: expected a quantizer of transformers, found an object of the class `{type(self.quantizer).__name__}`")
         if self.quantizer is not None and not self.quantizer.quantizes_fx_graph:
             raise InputError(
                 f"{type(self.quantizer).__name__} quantizes a model of onnx_ir, which this backend does not make",

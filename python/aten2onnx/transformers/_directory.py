@@ -9,17 +9,26 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 
+from .. import _arguments
 from .._calls import Auto
-from .._errors import Error, InputError, VerificationError
+from .._errors import ArgumentError, Error, FileError, InputError, VerificationError
 from .._export import export as export_graph
 from .._program import ONNXProgram
+from .._types import Branches, Capture, ExternalData, Paths, Tensor
 from . import _external, _genai, _merge
 from ._graphs import Graph, graphs
 from ._tasks import load
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+    HuggingFaceModel: TypeAlias = PreTrainedModel | str | os.PathLike[str]
+else:
+    HuggingFaceModel = object
 
 #: What a tokenizer or a processor consists of.
 _OTHER_FILES = ("tokenizer*", "special_tokens_map.json", "vocab.*", "merges.txt", "*.model", "added_tokens.json", "*processor_config.json", "chat_template*")
@@ -42,22 +51,23 @@ class Exported:
     notes: list[str] = field(default_factory=list)
 
 
+@_arguments.checked
 def export(
-    model: Any,
+    model: HuggingFaceModel,
     directory: str | os.PathLike[str],
     task: str | None = None,
     *,
-    inputs: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, Tensor] | None = None,
     opset_version: int | None = None,
     target: str | None = None,
-    mappings: Any = (),
+    mappings: Paths = (),
     merge: bool = True,
     genai: bool = False,
     verify: bool = True,
-    external_data: bool | str = "auto",
+    external_data: ExternalData = "auto",
     trust_remote_code: bool = False,
-    capture: str = "auto",
-    branches: str = "refuse",
+    capture: Capture = "auto",
+    branches: Branches = "refuse",
 ) -> Exported:
     """Exports a Hugging Face model for a task, with dynamic sizes, and verifies it in ONNX Runtime.
 
@@ -82,13 +92,18 @@ def export(
         CaptureError: A part of the model cannot be captured.
         VerificationError: The results differ from PyTorch's.
     """
+    _arguments.opset(opset_version)
+    _check_tensors(inputs)
     loaded, wanted = load(model, task, trust_remote_code)
     made = Exported(Path(directory))
     parts = graphs(loaded, wanted, dict(inputs) if inputs is not None else None)
     if genai and wanted.graphs != "decoder":
         raise InputError("`genai` is for models with the task `text-generation`", help="leave it out for this task")
     folder = made.directory / "onnx"
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise FileError(f"cannot make the folder {folder}: {getattr(error, 'strerror', None) or error}") from error
     chosen = {"opset_version": opset_version, "target": target, "mappings": mappings, "verify": verify, "capture": capture, "branches": branches}
     for part in parts:
         part, program = _program(part, chosen)
@@ -108,7 +123,14 @@ def export(
     return made
 
 
-def _saved(program: ONNXProgram, path: Path, external_data: bool | str) -> list[Path]:
+def _check_tensors(inputs: Mapping[str, Any] | None) -> None:
+    """Raises an error for an example input that is no tensor."""
+    for name, value in (inputs or {}).items():
+        if not isinstance(value, torch.Tensor):
+            raise ArgumentError(f"inputs[{name!r}]: expected a tensor, found an object of the class `{type(value).__name__}`")
+
+
+def _saved(program: ONNXProgram, path: Path, external_data: ExternalData) -> list[Path]:
     """Writes a graph and returns its files. Weights beside it get the name that Hugging Face's tools expect."""
     program.save(path, external_data=external_data)
     named = _external.rename(path)

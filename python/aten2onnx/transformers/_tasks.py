@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from .._errors import InputError, require
+from .._errors import ArgumentError, InputError, require
 
 
 @dataclass(frozen=True)
@@ -75,16 +75,29 @@ def load(source: Any, name: str | None, trust_remote_code: bool = False) -> tupl
     """Returns the model and its task. A path is loaded with the class that has the head of the task."""
     transformers = require("transformers", "loading a Hugging Face model")
     if not isinstance(source, (str, os.PathLike)):
+        if not isinstance(source, transformers.PreTrainedModel):
+            raise ArgumentError(
+                f"model: expected a model of transformers or what `from_pretrained` takes, found an object of the class `{type(source).__name__}`",
+                help="`aten2onnx.export` takes any module of PyTorch",
+            )
         wanted = task(name or infer(source.config, type(source).__name__))
         return source.eval(), _without_cache(source, wanted)
-    config = transformers.AutoConfig.from_pretrained(source, trust_remote_code=trust_remote_code)
+    config = _loaded(transformers.AutoConfig, source, trust_remote_code)
     wanted = task(name or infer(config, next(iter(getattr(config, "architectures", None) or ()), "")))
     for auto in wanted.auto:
         kind = getattr(transformers, auto)
         if type(config) in kind._model_mapping:
-            model = kind.from_pretrained(source, trust_remote_code=trust_remote_code)
+            model = _loaded(kind, source, trust_remote_code)
             return model.eval(), _without_cache(model, wanted)
     raise InputError(f"{type(config).__name__} has no model for the task `{name}`", help="pass another task, or the model itself instead of its path")
+
+
+def _loaded(kind: Any, source: Any, trust_remote_code: bool) -> Any:
+    """What `from_pretrained` of an auto class returns."""
+    try:
+        return kind.from_pretrained(source, trust_remote_code=trust_remote_code)
+    except (OSError, ValueError) as error:  # what it raises for all that is wrong with a name, a folder or the network
+        raise InputError(f"cannot load `{os.fspath(source)}`: {error}", help="pass the folder of a model, the name of a repository, or the model itself") from error
 
 
 def infer(config: Any, architecture: str) -> str:

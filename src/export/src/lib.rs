@@ -62,6 +62,7 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
     }
     program.notes.extend(options.output.target.iter().flat_map(|target| target.notes(&graph)));
     program.notes.extend(advice.zip(options.output.target).map(|(text, target)| format!("{}: {text}", target.name())));
+    program.notes.extend(graph.contradicted.iter().cloned());
     program.notes.extend(graph.savings.iter().map(|((opset, bits), (count, bytes))| {
         let weights = if *count == 1 { "weight" } else { "weights" };
         format!(

@@ -13,8 +13,8 @@ use aten2onnx_program::{arguments, validate};
 /// The schema version that this reader was written for.
 const SCHEMA: (i64, i64) = (8, 20);
 
-/// A file of PyTorch 2.7 or older does not say what was decided by sizes.
-const NO_GUARDS: &str = "the file does not record the conditions on sizes under which it was captured, as PyTorch 2.8 and later do: it may be right for some sizes only";
+/// A file of PyTorch 2.8 or older does not say what was decided by sizes.
+const NO_GUARDS: &str = "the file does not record the conditions on sizes under which it was captured, as newer versions of PyTorch do: it may be right for some sizes only";
 
 /// Reads the program in the entry `json` with these weights.
 pub fn program(archive: &Archive, json: &str, weights: Weights<'_>) -> Result<Program> {

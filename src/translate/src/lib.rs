@@ -11,6 +11,7 @@ mod fallback;
 mod nested;
 mod numbers;
 mod preflight;
+mod records;
 pub mod scratch;
 mod symbolic;
 
@@ -30,8 +31,9 @@ use aten2onnx_onnx::graph::{Graph, Origin, Type, Value};
 use aten2onnx_options::{Fallback, Options};
 use aten2onnx_program as program;
 use aten2onnx_program::{Arg, InputKind, Node, NodeOutput, Output, OutputKind, Program};
-use aten2onnx_rules::effects::{self, Trait};
 use aten2onnx_rules::{RuleRef, Rules};
+
+use crate::records::Doubts;
 
 /// Translates a functional program.
 ///
@@ -70,6 +72,7 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
         fallback: options.fallback,
         ranges: &program.ranges,
         renamed: Cell::new(0),
+        doubts: Doubts::default(),
     };
     let mut translation =
         Translation { builder: &mut builder, env: FxHashMap::default(), shared: &shared, symbols: None };
@@ -78,7 +81,9 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
     translation.nodes(&program.graph)?;
     translation.outputs(program)?;
     inspect(&mut builder);
-    builder.finish_after(|builder| options.output.passes(options.opt_level).run(builder))
+    let mut graph = builder.finish_after(|builder| options.output.passes(options.opt_level).run(builder))?;
+    graph.contradicted = shared.doubts.into_notes();
+    Ok(graph)
 }
 
 /// The value of a name in the program.
@@ -110,6 +115,8 @@ struct Shared<'a> {
     ranges: &'a FxHashMap<String, (Option<i64>, Option<i64>)>,
     /// The number of symbols renamed so far.
     renamed: Cell<usize>,
+    /// Where PyTorch recorded something else than there is.
+    doubts: Doubts,
 }
 
 impl Shared<'_> {
@@ -195,7 +202,7 @@ impl Translation<'_> {
     }
 
     fn node(&mut self, node: &Node, graph: &program::Graph) -> Result<()> {
-        if numbers::returns_numbers(&node.target) && self.number_node(node, graph)? {
+        if numbers::returns_numbers(&node.target) && !self.reads_doubtful(node) && self.number_node(node, graph)? {
             return Ok(());
         }
         if let Some(operator) = node.target.strip_prefix("higher_order::") {
@@ -268,9 +275,8 @@ impl Translation<'_> {
     fn bind_tensor(&mut self, node: &Node, name: &str, value: Value, graph: &program::Graph) -> Result<()> {
         if let Some(meta) = graph.tensors.get(name) {
             let recorded = self.recorded(meta);
-            let checked = self.builder.set_type(value, &recorded);
-            if !effects::is(&node.target, Trait::RecordsOtherSizes) {
-                checked?;
+            if let Err(error) = self.builder.set_type(value, &recorded) {
+                self.judge(node, (name, value), &recorded, graph, error)?;
             }
         }
         self.builder.name_value(value, name);

@@ -8,6 +8,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use super::{Known, Shared, Translation, preflight};
+use crate::records::Doubts;
 use aten2onnx_builder::{Binding, Builder, Out, Scalar};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::Result;
@@ -177,6 +178,7 @@ impl<'r> Scratch<'r> {
             fallback: Fallback::None,
             ranges: &self.ranges,
             renamed: Cell::new(0),
+            doubts: Doubts::default(),
         };
         let env = std::mem::take(&mut self.values);
         let mut translation = Translation { builder: &mut self.builder, env, shared: &shared, symbols: None };

@@ -2,7 +2,7 @@
 
     python make.py [name ..]
 
-Needs torch 2.9 or later. The samples `v27_*`, `v28_*` and `v215_*` were written by torch 2.7.1, 2.8.0 and 2.15.0 from the same models:
+Needs torch 2.9 or later. `make_recurrent.py` makes the samples of recurrent layers. The samples `v27_*`, `v28_*` and `v215_*` were written by torch 2.7.1, 2.8.0 and 2.15.0 from the same models:
 `torch.export.save(torch.export.export(model, args, strict=True), path)`.
 """
 

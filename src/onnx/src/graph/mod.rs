@@ -100,6 +100,8 @@ pub struct Graph {
     pub warned: BTreeMap<String, usize>,
     /// By a newer opset and the bits of an integer that it has: how many weights would fit, and the bytes that this would save.
     pub savings: BTreeMap<(u32, u32), (usize, u64)>,
+    /// Where the program records another type of a value than it has.
+    pub contradicted: Vec<String>,
 }
 
 impl Graph {

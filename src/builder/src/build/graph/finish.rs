@@ -55,6 +55,7 @@ impl Builder {
             replaced,
             warned,
             savings,
+            contradicted: Vec::new(),
             sharers,
         };
         names::assign(&mut graph, &hints, &self.outputs);

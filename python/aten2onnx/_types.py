@@ -1,0 +1,51 @@
+"""The types of the arguments of public functions.
+
+At run time those of PyTorch are `object`: PyTorch may not be installed, and the functions tell themselves what they were given.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
+
+if TYPE_CHECKING:
+    import onnx
+    import torch
+
+    from ._calls import Auto
+
+    #: What `export` and `inspect` take.
+    Model: TypeAlias = (
+        "torch.nn.Module | torch.export.ExportedProgram | torch.jit.ScriptFunction[Any, Any] | str | os.PathLike[str]"
+    )
+    #: What `convert` takes.
+    OnnxModel: TypeAlias = "onnx.ModelProto | str | os.PathLike[str] | bytes | bytearray | memoryview"
+    #: The arguments of a call, or the only one.
+    Args: TypeAlias = "torch.Tensor | Sequence[object] | None"
+    DType: TypeAlias = "torch.dtype | str"
+    Tensor: TypeAlias = "torch.Tensor"
+    #: The sizes of a tensor: names, dimensions of torch.export or None, by axis or in order; nested as the arguments are.
+    DynamicShapes: TypeAlias = "Mapping[str, object] | Sequence[object] | torch.export.ShapesCollection | Auto | Literal['auto']"
+    Operator: TypeAlias = "str | torch._ops.OpOverload[..., Any] | torch._ops.OpOverloadPacket[..., Any]"
+else:
+    Model = OnnxModel = Args = DType = Tensor = DynamicShapes = Operator = object
+
+#: One path or several.
+Path: TypeAlias = str | os.PathLike[str]
+Paths: TypeAlias = Path | Sequence[Path]
+#: A safetensors file, the index of its shards, a folder, tensors by their names in the state dict, or several of these.
+Weights: TypeAlias = Path | Mapping[str, Tensor] | Sequence[Path | Mapping[str, Tensor]]
+DynamicAxes: TypeAlias = Mapping[str, Mapping[int, str] | Sequence[int]]
+ExternalData: TypeAlias = bool | Literal["auto", "always", "never", "link"]
+Provenance: TypeAlias = Literal["none", "compact", "full"]
+Functions: TypeAlias = Literal["none", "modules", "repeated"]
+Capture: TypeAlias = Literal["auto", "record", "export", "strict", "script", "trace"]
+Branches: TypeAlias = Literal["refuse", "example"]
+
+
+@runtime_checkable
+class Writable(Protocol):
+    """An open binary file, or another object with `write`."""
+
+    def write(self, data: bytes, /) -> object: ...
