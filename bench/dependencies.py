@@ -121,9 +121,9 @@ def table(spent: dict[str, float]) -> str:
     lines = ["| crate | seconds | with its own | own crates | who needs it | for |", "|---|---|---|---|---|---|"]
     for whole, name, alone, count, users, use in sorted(rows, reverse=True):
         lines.append(f"| `{name}` | {alone:.1f} | {whole:.1f} | {count} | {users} | {use} |")
-    foreign = sum(time for crate, time in spent.items() if crate not in crates.own)
-    count = len(set(spent) - crates.own)
-    lines.append(f"\n{count} crates that are not of this project take {foreign:.0f} of {sum(spent.values()):.0f} seconds.\n")
+    foreign = everything - crates.own
+    part, whole = (sum(spent[crate] for crate in some) for some in (foreign, everything))
+    lines.append(f"\n{len(foreign)} crates that are not of this project take {part:.0f} of {whole:.0f} seconds.\n")
     return "\n".join(lines)
 
 
