@@ -114,8 +114,9 @@ fn copy_generated(folder: &Path, out: &Path) -> Result<(), String> {
     let failed = |e: std::io::Error| format!("ATEN2ONNX_GENERATED={}: {e}", folder.display());
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
-        if let Some(name) =
-            path.file_name().filter(|_| path.extension().is_some_and(|e| e == "rs" || e == "tsv" || e == "json"))
+        if let Some(name) = path
+            .file_name()
+            .filter(|_| path.extension().is_some_and(|e| ["rs", "tsv", "txt", "json"].iter().any(|kind| e == *kind)))
         {
             std::fs::copy(&path, out.join(name)).map_err(failed)?;
         }

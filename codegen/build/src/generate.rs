@@ -37,7 +37,7 @@ pub(crate) fn schema_files(schemas: &Schemas, only: Option<u32>) -> Vec<(String,
     vec![
         ("schemas.rs".to_owned(), emit::schema_table::emit(schemas)),
         ("facts.rs".to_owned(), emit::facts::emit(schemas, only)),
-        ("targets.rs".to_owned(), emit::targets::emit(schemas)),
+        ("targets.txt".to_owned(), emit::targets::emit(schemas)),
     ]
 }
 

@@ -5,7 +5,9 @@
 
 mod unparse;
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use aten2onnx_opmap::Checked;
 use aten2onnx_opmap::collect::{self, Items};
@@ -34,13 +36,46 @@ fn items(checked: &Checked) -> Items {
     collect::collect(&files, &mut scratch)
 }
 
+/// The rules and helpers of a program by name, with how they are written.
+fn functions(checked: &Checked) -> BTreeMap<&str, (&Function, ItemKind)> {
+    let items = items(checked);
+    let mut written: BTreeMap<String, ItemKind> = BTreeMap::new();
+    for (_, map) in items.maps {
+        written.entry(map.op.full()).or_insert(ItemKind::Map(map));
+    }
+    for (_, lower) in items.lowers {
+        written.entry(format!("{} before {}", lower.op.full(), lower.before)).or_insert(ItemKind::Lower(lower));
+    }
+    for (_, raise) in items.raises {
+        written.entry(format!("{} from {}", raise.op.full(), raise.before)).or_insert(ItemKind::Raise(raise));
+    }
+    let helpers: Vec<_> = items.fns.into_iter().map(|(_, helper)| helper).collect();
+    let program = &checked.program;
+    let maps = program.maps.iter().map(|m| &m.function);
+    let lowers = program.lowers.iter().map(|l| &l.function);
+    let raises = program.raises.iter().map(|r| &r.function);
+    let mut found = BTreeMap::new();
+    for function in maps.chain(lowers).chain(raises).chain(&program.fns) {
+        let helper = || helpers.iter().find(|helper| helper.name.span == function.span).cloned().map(ItemKind::Fn);
+        let kind = written.get(&function.name).cloned().or_else(helper);
+        if let Some(kind) = kind {
+            found.entry(function.name.as_str()).or_insert((function, kind));
+        }
+    }
+    found
+}
+
 /// Expands many rules of one program.
 pub struct Expander<'a> {
     checked: &'a Checked,
-    items: Items,
+    /// The rules and helpers by name, with how they are written.
+    functions: BTreeMap<&'a str, (&'a Function, ItemKind)>,
+    /// What was expanded already: most rules call the same helpers.
+    expanded: RefCell<BTreeMap<(&'a str, u32), Rc<Expanded>>>,
 }
 
 /// A rule at an opset.
+#[derive(Default)]
 struct Expanded {
     text: String,
     called: BTreeSet<String>,
@@ -50,7 +85,7 @@ struct Expanded {
 impl<'a> Expander<'a> {
     /// An expander for rules without errors.
     pub fn new(checked: &'a Checked) -> Self {
-        Expander { checked, items: items(checked) }
+        Expander { checked, functions: functions(checked), expanded: RefCell::default() }
     }
 
     /// As [`expand`].
@@ -120,7 +155,8 @@ impl<'a> Expander<'a> {
         let raises = self.checked.program.raises.iter().filter(|raise| raise.op == op && raise.before <= opset);
         let shown = raises.map(|raise| {
             let place = self.place(raise.function.span);
-            let text = self.function(&raise.function.name, opset).text;
+            let expanded = self.function(&raise.function.name, opset);
+            let text = &expanded.text;
             format!("\n// a call in a form before {}: {place}\n{text}", raise.before)
         });
         shown.collect()
@@ -138,10 +174,10 @@ impl<'a> Expander<'a> {
     }
 
     /// The helpers, rules and lowerings that a rule needs and that differ at the opset.
-    fn dependencies(&self, root: Expanded, opset: u32) -> String {
+    fn dependencies(&self, root: Rc<Expanded>, opset: u32) -> String {
         let mut text = String::new();
         let mut seen = BTreeSet::new();
-        let mut open: Vec<Expanded> = vec![root];
+        let mut open: Vec<Rc<Expanded>> = vec![root];
         while let Some(expanded) = open.pop() {
             for (op, before) in &expanded.typed {
                 let name = format!("{op} before {before}");
@@ -167,15 +203,20 @@ impl<'a> Expander<'a> {
     }
 
     /// A rule or helper at an opset, by its name in the checked program.
-    fn function(&self, name: &str, opset: u32) -> Expanded {
-        let program = &self.checked.program;
-        let maps = program.maps.iter().map(|m| &m.function);
-        let lowers = program.lowers.iter().map(|l| &l.function);
-        let raises = program.raises.iter().map(|r| &r.function);
-        let found = maps.chain(lowers).chain(raises).chain(&program.fns).find(|f| f.name == name);
-        let Some((function, mut kind)) = found.and_then(|f| Some((f, self.item(f)?))) else {
-            return Expanded { text: String::new(), called: BTreeSet::new(), typed: BTreeSet::new() };
+    fn function(&self, name: &str, opset: u32) -> Rc<Expanded> {
+        let Some((name, (function, kind))) = self.functions.get_key_value(name) else {
+            return Rc::default();
         };
+        if let Some(known) = self.expanded.borrow().get(&(*name, opset)) {
+            return Rc::clone(known);
+        }
+        let made = Rc::new(self.expanded(function, kind.clone(), opset));
+        self.expanded.borrow_mut().insert((*name, opset), Rc::clone(&made));
+        made
+    }
+
+    fn expanded(&self, function: &Function, mut kind: ItemKind, opset: u32) -> Expanded {
+        let program = &self.checked.program;
         let mut specializer = Specializer::new(program, &self.checked.schemas, opset);
         let body = Unparser { program }.body(&specializer.body(function));
         match &mut kind {
@@ -194,18 +235,6 @@ impl<'a> Expander<'a> {
         let item = Item { comments: Vec::new(), docs, blank_before: false, kind, span: function.span };
         let text = print_file(&File { docs: Vec::new(), items: vec![item], trailing: Vec::new() });
         Expanded { text, called: specializer.called, typed: specializer.typed }
-    }
-
-    /// The item of this name as written.
-    fn item(&self, of: &Function) -> Option<ItemKind> {
-        let (items, name) = (&self.items, of.name.as_str());
-        let map = items.maps.iter().find(|(_, m)| m.op.full() == name).map(|(_, m)| ItemKind::Map(m.clone()));
-        let lower = || items.lowers.iter().find(|(_, l)| format!("{} before {}", l.op.full(), l.before) == name);
-        let function = || items.fns.iter().find(|(_, f)| f.name.span == of.span);
-        let raise = || items.raises.iter().find(|(_, l)| format!("{} from {}", l.op.full(), l.before) == name);
-        map.or_else(|| lower().map(|(_, l)| ItemKind::Lower(l.clone())))
-            .or_else(|| raise().map(|(_, l)| ItemKind::Raise(l.clone())))
-            .or_else(|| function().map(|(_, f)| ItemKind::Fn(f.clone())))
     }
 
     fn place(&self, span: Span) -> String {

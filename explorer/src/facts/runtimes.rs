@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use aten2onnx_examples as examples;
-use aten2onnx_onnx::targets::{TARGETS, Target};
+use aten2onnx_onnx::targets::{self, Target};
 use aten2onnx_opmap::tree;
 use aten2onnx_rules::interpret::MappingFiles;
 
@@ -32,7 +32,7 @@ pub struct Use {
 /// The newest release of each runtime: those that were measured or of which kernels are known, then the others, by name.
 pub fn newest() -> Vec<&'static Target> {
     let mut seen = BTreeMap::new();
-    for target in TARGETS {
+    for target in targets::all() {
         seen.entry(target.runtime).or_insert(target);
     }
     let mut all: Vec<&Target> = seen.into_values().collect();

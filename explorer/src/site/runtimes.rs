@@ -1,7 +1,7 @@
 //! A page for each runtime: its releases, what it lacks, and what that means for PyTorch's operators.
 
 use aten2onnx_core::error::Result;
-use aten2onnx_onnx::targets::{Avoid, TARGETS, Target};
+use aten2onnx_onnx::targets::{self, Avoid, Target};
 use minijinja::Value;
 
 use super::{Head, Site, urls};
@@ -55,8 +55,7 @@ fn counts(uses: &[(&String, &Use)]) -> [usize; 4] {
 }
 
 fn one(site: &mut Site<'_>, target: &'static Target, uses: &[(&String, &Use)], counts: [usize; 4]) -> Result<()> {
-    let releases: Vec<Value> = TARGETS
-        .iter()
+    let releases: Vec<Value> = targets::all()
         .filter(|other| other.runtime == target.runtime)
         .map(|release| {
             context! {

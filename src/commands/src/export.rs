@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressStyle};
-
 use super::export_many;
 use super::mappings::Mappings;
+use super::progress::Line;
 use super::report::{self, Stop, stopped};
 use super::text;
 use aten2onnx_archive::form::Form;
@@ -24,9 +23,6 @@ use aten2onnx_options::Options;
 use aten2onnx_program::Program;
 use aten2onnx_report::{self as page, Facts};
 use aten2onnx_rules::Rules;
-
-/// Larger models get a progress bar.
-const LONG: u64 = 256 << 20;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -201,23 +197,16 @@ pub fn open(path: &Path) -> Result<Arc<MappedFile>> {
 /// Writes to the file, or to the given stream.
 pub(super) type Writing<'a> = dyn FnMut(Option<&mut dyn Write>, &mut Progress<'_>) -> Result<Written> + 'a;
 
-/// Writes a model, with a progress bar if it is large.
+/// Writes a model, and shows how far it is if it is large.
 pub(super) fn written(output: &Path, quiet: bool, write: &mut Writing<'_>) -> Result<Written, Stop> {
-    let bar = ProgressBar::hidden();
+    let mut line = Line::new(quiet);
     let mut progress = |done: u64, total: u64| {
-        if bar.length().is_none() {
-            bar.set_length(total);
-            if total >= LONG && !quiet && io::stderr().is_terminal() {
-                bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
-                bar.set_style(style());
-            }
-        }
-        bar.set_position(done);
+        line.show(done, total);
         Ok(())
     };
     if !is_stream(output) {
         let written = write(None, &mut progress);
-        bar.finish_and_clear();
+        line.clear();
         let written = written?;
         note_pieces(&written, quiet);
         return Ok(written);
@@ -228,7 +217,7 @@ pub(super) fn written(output: &Path, quiet: bool, write: &mut Writing<'_>) -> Re
     }
     let mut out = Pipe { out: io::stdout().lock(), error: None };
     let written = write(Some(&mut out), &mut progress);
-    bar.finish_and_clear();
+    line.clear();
     match out.error {
         Some(error) => Err(stopped(error)),
         None => Ok(written?),
@@ -240,11 +229,6 @@ pub(super) fn note_pieces(written: &Written, quiet: bool) {
     if let Some(advice) = written.advice().filter(|_| !quiet) {
         report::note(&advice);
     }
-}
-
-fn style() -> ProgressStyle {
-    let style = ProgressStyle::with_template("  {bar:40} {bytes} of {total_bytes}, {bytes_per_sec}");
-    style.unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
 /// Stdout, which stores its first error.

@@ -12,6 +12,7 @@ pub mod inspect;
 mod mappings;
 mod ops;
 mod pack;
+mod progress;
 mod report;
 mod targets;
 mod text;

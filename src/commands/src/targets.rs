@@ -2,7 +2,7 @@
 
 use super::report::{self, Stop};
 use super::text;
-use aten2onnx_onnx::targets::{Avoid, TARGETS, Target};
+use aten2onnx_onnx::targets::{self, Avoid, Target};
 
 /// List the runtimes for `--target`: the opsets and IR versions that they support, and what they lack
 #[derive(Debug, clap::Args)]
@@ -94,7 +94,7 @@ pub fn run(args: &Args) -> Result<(), Stop> {
         return report::print(&facts(target));
     }
     let mut text = format!("{:21} {:10} {:8} {:10}\n", "name", "opsets", "IR up to", "facts");
-    for target in TARGETS {
+    for target in targets::all() {
         let opsets = format!("{} to {}", target.oldest_opset, target.newest_opset);
         let ir = target.newest_ir.map_or_else(|| "?".to_owned(), |ir| ir.to_string());
         let mut lacks = match target.lacks.len() {

@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::schema;
-use aten2onnx_onnx::targets::{self, Avoid, Missing, ONNXRUNTIME_LACKS, Quantized, Target};
+use aten2onnx_onnx::targets::{self, Avoid, Kernels, Missing, Quantized, Target};
 
 use crate::build::Builder;
 use crate::build::node::avoided::EVERY_FORM;
@@ -136,22 +136,19 @@ impl Builder {
     pub fn avoid_missing_kernels(&mut self) {
         let newest = targets::find("onnxruntime").ok();
         newest.iter().flat_map(|target| target.forms).for_each(|form| self.avoid_form(form));
-        self.avoid_missing(ONNXRUNTIME_LACKS, |dtype, all| dtype != Dtype::Bfloat16 || all.contains(&Dtype::Float32));
+        self.avoid_missing(|dtype, all| dtype != Dtype::Bfloat16 || all.contains(&Dtype::Float32));
     }
 
     /// Avoids what ONNX Runtime's CPU provider has no kernel for, also bfloat16.
     pub fn avoid_all_missing_kernels(&mut self) {
-        self.avoid_missing(ONNXRUNTIME_LACKS, |_, _| true);
+        self.avoid_missing(|_, _| true);
     }
 
-    /// Avoids the dtypes of a list of operators by version, for the versions that are in force.
-    fn avoid_missing(
-        &mut self,
-        missing: &'static [(&'static str, u32, &'static [Dtype])],
-        is_missing: impl Fn(Dtype, &[Dtype]) -> bool,
-    ) {
+    /// Avoids the dtypes that ONNX Runtime has no kernels for, of the versions that are in force.
+    fn avoid_missing(&mut self, is_missing: impl Fn(Dtype, &[Dtype]) -> bool) {
         let opset = self.limits.opset;
-        for (op, _, dtypes) in missing.iter().filter(|(op, since, _)| is_in_force(op, *since, opset)) {
+        let in_force = |lacks: &&Kernels| is_in_force(lacks.op, lacks.since, opset);
+        for Kernels { op, dtypes, .. } in targets::onnxruntime_lacks().iter().filter(in_force) {
             let avoided: Vec<Dtype> = dtypes.iter().copied().filter(|dtype| is_missing(*dtype, dtypes)).collect();
             if avoided.len() == dtypes.len() {
                 self.avoid_dtypes(op, dtypes);

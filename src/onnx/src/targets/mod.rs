@@ -2,14 +2,15 @@
 //! `mappings/targets/`.
 
 mod checks;
+mod data;
 mod notes;
 
 use crate::facts::DEFAULT_OPSET;
 use crate::model::Ir;
-
-include!(concat!(env!("OUT_DIR"), "/targets.rs"));
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
+
+pub use data::{Kernels, all, onnxruntime_lacks};
 
 /// A release of a runtime or compiler.
 #[derive(Debug)]
@@ -231,8 +232,7 @@ impl Comparison {
 
 /// Finds a target by name: `tensorrt-8.6`, or `tensorrt` for the newest known release.
 pub fn find(name: &str) -> Result<&'static Target> {
-    let found = TARGETS.iter().find(|target| target.runtime == name || target.name() == name);
-    found.ok_or_else(|| {
+    data::find(name).ok_or_else(|| {
         let error = Error::unsupported(format!("unknown target `{name}`"));
         match nearest(name) {
             Some(near) => error.help(format!("did you mean `{near}`? `aten2onnx targets` lists all")),
@@ -307,7 +307,7 @@ impl Target {
 
 /// The known name with the smallest edit distance.
 fn nearest(name: &str) -> Option<String> {
-    let names = TARGETS.iter().flat_map(|target| [target.runtime.to_owned(), target.name()]);
+    let names = data::names().flat_map(|(runtime, release)| [runtime.to_owned(), format!("{runtime}-{release}")]);
     let best = names.map(|known| (distance(name, &known), known)).min()?;
     (best.0 <= name.chars().count().max(4) / 2).then_some(best.1)
 }
