@@ -47,10 +47,10 @@ def capture(
             except Exception as error:  # PyTorch passes on whatever the model raises.
                 failed.append(error)
         first.append(failed[-1] if len(first) == 0 else failed[0])
-    error = failure(first[0])
+    refused = failure(first[0])
     names = {(False, True): "torch.export", (True, True): "torch.export (strict)", (False, False): "torch.export (sizes from 2)", (True, False): "torch.export (strict, sizes from 2)"}
-    error.ways = [(names[mode], _one_line(why)) for mode, why in zip(modes, first)]
-    raise error from None
+    refused.ways = [(names[mode], _one_line(why)) for mode, why in zip(modes, first)]
+    raise refused from None
 
 
 def _one_line(error: Exception) -> str:
@@ -115,7 +115,7 @@ def source_line(error: BaseException) -> str | None:
 
 def _stack(error: BaseException) -> str:
     """The lines of the model that an error of the strict mode has with it."""
-    stack = getattr(error, "real_stack", None)
+    stack: Any = getattr(error, "real_stack", None)
     return "".join(stack.format()) if hasattr(stack, "format") else ""
 
 
@@ -251,7 +251,7 @@ def specialised_lines() -> Iterator[None]:
             lines.extend([] if line is None else [str(line)])
         return original(self, symbol, target, *others, **named)
 
-    ShapeEnv._set_replacement = replace  # type: ignore[method-assign]
+    ShapeEnv._set_replacement = replace  # type: ignore[method-assign,assignment]
     try:
         yield
     except Exception as error:

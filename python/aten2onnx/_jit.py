@@ -123,7 +123,7 @@ def _calls_of(traced: Any) -> list[tuple[Any, str | None]]:
         kind = node.kind()
         constant = None
         if kind == "prim::Constant":
-            value = node.output().toIValue() if node.mustBeNone() is False else None
+            value: Any = node.output().toIValue() if node.mustBeNone() is False else None
             constant = (type(value).__name__, value.tolist() if hasattr(value, "tolist") else repr(value))
         elif kind == "prim::GetAttr":
             constant = node.s("name")

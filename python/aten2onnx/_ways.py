@@ -105,6 +105,7 @@ def arranged(examples: Sequence[Any], call: Any) -> list[tuple[tuple[Any, ...], 
     """Other inputs as the arguments of a call: a tuple, a mapping of arguments by name, or both as a pair."""
     found = []
     for example in examples:
+        args: tuple[Any, ...]
         if isinstance(example, Mapping):
             args, kwargs = (), dict(example)
         elif isinstance(example, tuple) and len(example) == 2 and isinstance(example[0], tuple) and isinstance(example[1], Mapping):
