@@ -113,7 +113,7 @@ def shapes(found: object) -> None:
     if found is None or is_auto(found) or isinstance(found, (Mapping, list, tuple)) or hasattr(found, "dynamic_shapes"):
         return
     raise ArgumentError(
-        f'dynamic_shapes: expected a dictionary, a tuple or "auto", found {_shown(found)}',
+        f"dynamic_shapes: {_shown(found)} is neither a dictionary nor a sequence",
         help='write the dynamic dimensions of each argument: `{"x": {0: "batch"}}`',
     )
 
