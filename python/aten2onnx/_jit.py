@@ -106,8 +106,8 @@ def _trace(model: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
             warnings.simplefilter("ignore")
             return torch.jit.trace(model, **copy.deepcopy(inputs), check_trace=False, strict=False)
     except Exception as error:  # whatever the model raises
-        line = free.line_of(error)
-        line = None if line is None else str(line)
+        found = free.line_of(error)
+        line = None if found is None else str(found)
         text = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise CaptureError(f"torch.jit.trace cannot capture this model: {text}", place=[line] if line else [], help=_TRACE, source_line=line, cause=error) from None
 
@@ -123,8 +123,8 @@ def _calls_of(traced: Any) -> list[tuple[Any, str | None]]:
         kind = node.kind()
         constant = None
         if kind == "prim::Constant":
-            value: Any = node.output().toIValue() if node.mustBeNone() is False else None
-            constant = (type(value).__name__, value.tolist() if hasattr(value, "tolist") else repr(value))
+            held: Any = node.output().toIValue() if node.mustBeNone() is False else None
+            constant = (type(held).__name__, held.tolist() if hasattr(held, "tolist") else repr(held))
         elif kind == "prim::GetAttr":
             constant = node.s("name")
         inputs = tuple(places.get(value.debugName(), -1) for value in node.inputs())

@@ -22,7 +22,7 @@ def mended() -> Iterator[None]:
         found, states = original(inputs, hidden, *others, **named)
         return found, tuple(state.squeeze(0) if state.dim() > known.dim() else state for state, known in zip(states, hidden))
 
-    decompositions.one_layer_lstm = one_layer_lstm
+    decompositions.one_layer_lstm = one_layer_lstm  # type: ignore[assignment]
     try:
         yield
     finally:

@@ -88,7 +88,7 @@ def verify(program: Any, args: Any, kwargs: Mapping[str, Any] | None, *, rtol: f
 
 def verify_runs(program: Any) -> None:
     """Compares a program with the runs that it was recorded in, whose results are then forgotten. The report says at which sizes."""
-    recorded = None if program._live is None else program._live.exported
+    recorded: Any = None if program._live is None else program._live.exported
     checks, found = getattr(recorded, "checks", []), program.report.verification
     if found is None or not checks:
         return
