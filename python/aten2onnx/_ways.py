@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import _progress
-from ._errors import CaptureError, InputError
+from ._errors import CaptureError, Error, InputError
 from ._native import Rules
 from ._report import Report
 from ._weights import Elsewhere
@@ -136,7 +136,13 @@ def _exported(model: Any, request: Request, report: Report, shown: _progress.Pro
             if report.unrecorded:
                 error.ways = [("recording it", report.unrecorded), *(error.ways or [("torch.export", error.message)])]
             raise
-    return Found(LiveProgram(found.exported, found.name, elsewhere), found.call, found.dims, found.notes)
+    try:
+        live = LiveProgram(found.exported, found.name, elsewhere)
+    except Error as error:
+        if report.unrecorded:
+            error.message += f"\nrecording it: {report.unrecorded}"
+        raise
+    return Found(live, found.call, found.dims, found.notes)
 
 
 def decompose(found: Found, name: str, blockers: Callable[[Any], list[dict[str, Any]]]) -> None:

@@ -61,6 +61,8 @@ def same(program, function, *others) -> None:
         lambda s, x: x / (x.shape[0] - 0.5) ** 0.5,
         lambda s, x: x[: x.size(0)] + x.shape[0] // 2,
         lambda s, x: x[-3:],
+        lambda s, x: x[: round(x.shape[0] / 2)] * round(-x.shape[0] / 4),
+        lambda s, x: x[: round(x.shape[0] * 0.3)] * round(x.shape[0] ** 0.5),
         lambda s, x: x.view(x.shape[0], 2, 2).sum(-1),
         lambda s, x: torch.arange(x.shape[0] * 2)[:, None] + x[:1],
         lambda s, x: torch.full((int(x.shape[0] * 0.5) + 1, 2), 0.5) + x[:1, :2],

@@ -159,7 +159,19 @@ class Number:
     def round(self, digits: Any = None) -> Number:
         if digits is not None:
             return Number(round(self.guard_float(), plain(digits)), "", (), self.ask)
-        return self if self.is_int() else self._unary("round", round)
+        if self.is_int():
+            return self
+        if not self.function:
+            return Number(round(self.value), "", (), self.ask)
+        found = self.quotient()
+        if found is not None and type(found[1]) is int and found[1] > 0:
+            return _rounded_quotient(operand_number(found[0], self.ask), found[1])
+        # Half goes to the even neighbour.
+        down = self._unary("floor", math.floor)
+        rest = self._binary("sub", down, operator.sub)
+        is_half, is_more = rest._binary("eq", 0.5, operator.eq), rest._binary("gt", 0.5, operator.gt)
+        up = is_more.sym_ite(1, operand(is_half.sym_ite(operand(down._binary("mod", 2, operator.mod)), 0)))
+        return down._binary("add", up, operator.add)
 
     def sym_float(self) -> Number:
         return self if self.is_float() else self._unary("sym_float", float)
@@ -196,6 +208,20 @@ class Number:
 
     def is_non_overlapping_and_dense_indicator(self, sizes: Any, strides: Any) -> Number:
         return self.wrap_int(1)
+
+
+def operand_number(value: Any, ask: Asked) -> Number:
+    """An operand as a number."""
+    return value if isinstance(value, Number) else Number(value, "", (), ask)
+
+
+def _rounded_quotient(a: Number, by: int) -> Number:
+    """`round(a / by)` in integers: half goes to the even neighbour."""
+    twice = a._binary("mul", 2, operator.mul)._binary("add", by, operator.add)
+    nearest = twice._binary("floordiv", 2 * by, operator.floordiv)
+    rest = twice._binary("mod", 2 * by, operator.mod)
+    is_half = Number(1, "", (), a.ask)._binary("sub", rest.sym_min(1), operator.sub)
+    return nearest._binary("sub", is_half._binary("mul", nearest._binary("mod", 2, operator.mod), operator.mul), operator.sub)
 
 
 #: Functions of two numbers, by the name of PyTorch's method: the function that the program calls.
