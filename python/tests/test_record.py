@@ -348,3 +348,24 @@ def test_weights_of_other_classes_are_what_they_hold() -> None:
     x = torch.randn(5, 4)
     torch.testing.assert_close(program(x)[0], module(x))
     assert any(initializer.data_type == 3 for initializer in program.model_proto.graph.initializer)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda s, x: x.split(x.shape[0] // 2)[0] * 2,
+        lambda s, x: x.split(4)[0] * 2,
+        lambda s, x: x.split(2, 1)[1],
+        lambda s, x: x * len(x.split(4)),
+    ],
+    ids=["half", "first", "columns", "count"],
+)
+def test_parts_of_a_split_are_right_at_all_sizes(function) -> None:
+    program = recorded(function, torch.randn(6, 4), dynamic_shapes=(({0: "n"},),))
+    same(program, function, *[(torch.randn(n, 4),) for n in (2, 3, 7, 12, 13)])
+    assert not program.report.conditions
+
+
+def test_as_many_parts_as_sizes_ask_for_are_refused_with_their_line() -> None:
+    with pytest.raises(aten2onnx.CaptureError, match="such as the number of turns of a loop"):
+        recorded(lambda s, x: torch.cat(x.split((x.shape[0] + 1) // 2)[::-1]), torch.randn(6, 4), dynamic_shapes=(({0: "n"},),))

@@ -171,6 +171,8 @@ class _Builder:
                 self._begin(call, position)
             elif call.function is END:
                 self._end(call, position)
+            elif position in self.recorder.open_splits:
+                self._split(call)
             else:
                 self._call(call)
         outputs = [self._output(output) for output in self.runs[0].outputs]
@@ -325,6 +327,15 @@ class _Builder:
         node.meta["val"] = _symbolic(node.name, Number(arg, "input", (node.name,), lambda number, what: number.value))
         return node
 
+    def _split(self, call: Call) -> None:
+        """Parts whose number is another one at other sizes: each is a slice."""
+        tensor, size, *rest = call.args
+        dim = rest[0] if rest else call.kwargs.get("dim", 0)
+        for index, part in enumerate(call.results):
+            if part.key in self.read:
+                ends = [_times(size, count) for count in (index, index + 1)]
+                self._call(call._replace(function=aten.slice.Tensor, args=(tensor, dim, *ends), kwargs={}, results=part))
+
     def _call(self, call: Call) -> None:
         is_nested = isinstance(call.function, torch._ops.HigherOrderOperator)
         args = self._nested(call.args) if is_nested else tuple(self._argument(arg) for arg in call.args)
@@ -446,6 +457,10 @@ class _Builder:
         for mine, theirs in zip(self.recorder.calls, run.recorder.calls):
             sizes_by_name(mine.results, theirs.results, sizes)
         return sizes
+
+
+def _times(size: Any, count: int) -> Any:
+    return size._binary("mul", count, operator.mul).operand() if isinstance(size, Number) else size * count
 
 
 def _key(number: Any) -> Any:

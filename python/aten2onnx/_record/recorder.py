@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from .numbers import Number, number_of, plain, symbolic
 from .places import Line, Modules, is_asked_by_model, line_of_model
-from .tensors import QUERIES, Tracked, Value, has_foreign, named_tensors, scalar_value, symbolic_item
+from .tensors import QUERIES, Tracked, Value, has_foreign, named_tensors, scalar_value, sizes_of, symbolic_item
 
 aten = torch.ops.aten
 
@@ -87,6 +87,8 @@ class Recorder(TorchDispatchMode):
         self.bodies = 0
         #: The memory that was made in the function of a higher-order operator that is running; None outside.
         self._inner: dict[int, torch.Tensor] | None = None
+        #: The positions of splits into as many parts as sizes ask for.
+        self.open_splits: set[int] = set()
         #: Numbers that an operator asked for as plain ones, by their id: the call has them.
         self.tied: set[int] = set()
         for name, tensor in named_tensors(model):
@@ -179,6 +181,8 @@ class Recorder(TorchDispatchMode):
             return self._equal(*args)
         if function in _LIFTS:
             return self._lifted(args[0])
+        if function is aten.split.Tensor and isinstance(args[0], Tracked):
+            self._count_parts(*args, **kwargs)
         replacement = self.replace(function)
         if replacement is not None:
             with self:
@@ -198,6 +202,14 @@ class Recorder(TorchDispatchMode):
             return False
         same = self.call(aten.all.default, (self.call(aten.eq.Tensor, (one, other), {}),), {})
         return bool(self.call(_ITEMS[0], (same,), {}))
+
+    def _count_parts(self, tensor: Tracked, size: Any, dim: int = 0) -> None:
+        """Notes the number of parts of a tensor as a condition, if its sizes decide it."""
+        whole = sizes_of(tensor)[dim] if tensor.actual.dim() > 0 else 1
+        number = number_of((whole + size - 1) // size) if plain(size) > 0 else None
+        if number is not None:
+            self.questions.append(Question("int", number, number.value, line_of_model(), True, len(self.calls)))
+            self.open_splits.add(len(self.calls))
 
     def _recorded(self, function: Any, args: Any, kwargs: Any, seen: _Seen, out: Any) -> Any:
         seen.is_item = function in _ITEMS
