@@ -11,10 +11,11 @@ pub fn is_contiguous(meta: &TensorMeta) -> Option<bool> {
     if meta.sizes.iter().any(|size| *size == 0) {
         return Some(true);
     }
-    let mut expected = SymInt::from(1);
+    // PyTorch computes strides as if a size of 0 were 1: both are the same unless there are no elements.
+    let (mut expected, mut without_empty) = (SymInt::from(1), SymInt::from(1));
     let mut certain = true;
     for (size, stride) in meta.sizes.iter().zip(&meta.strides).rev() {
-        if *size != 1 && *stride != expected {
+        if *size != 1 && *stride != expected && *stride != without_empty {
             // The stride of a dimension of size 1 does not matter.
             if certainly_differ(size, &SymInt::from(1)) && certainly_differ(stride, &expected) {
                 return Some(false);
@@ -22,6 +23,7 @@ pub fn is_contiguous(meta: &TensorMeta) -> Option<bool> {
             certain = false;
         }
         expected = expected.mul(size);
+        without_empty = without_empty.mul(&size.max(&SymInt::from(1)));
     }
     certain.then_some(true)
 }
@@ -104,7 +106,7 @@ mod tests {
     fn layouts_are_told_where_they_are_certain() {
         let n = |number: i64| SymInt::from(number);
         let s = SymInt::symbol("s0");
-        let (u, noise) = (SymInt::symbol("u0"), SymInt::symbol("s0").max(&n(1)));
+        let (u, noise) = (SymInt::symbol("u0"), SymInt::symbol("s0").max(&n(3)));
         assert_eq!(is_contiguous(&tensor(&[n(2), n(3)], &[n(3), n(1)])), Some(true));
         assert_eq!(is_contiguous(&tensor(&[n(2), n(3)], &[n(1), n(2)])), Some(false));
         assert_eq!(is_contiguous(&tensor(&[n(0), n(3)], &[n(1), n(2)])), Some(true));
@@ -113,6 +115,8 @@ mod tests {
         assert_eq!(is_contiguous(&tensor(&[s.clone(), n(4)], &[n(1), s.clone()])), Some(false));
         assert_eq!(is_contiguous(&tensor(&[u.clone(), n(4)], &[n(1), u.clone()])), None);
         assert_eq!(is_contiguous(&tensor(&[n(4), s.clone()], &[noise, n(1)])), None);
+        let half = u.floor_div(&n(2));
+        assert_eq!(is_contiguous(&tensor(&[n(4), half.clone()], &[half.max(&n(1)), n(1)])), Some(true));
         let transposed = tensor(&[s.clone(), n(4)], &[n(1), s.clone()]);
         let flat = tensor(&[s.mul(&n(4))], &[n(1)]);
         assert_eq!(reshape_is_view(&transposed, &flat), Some(false));
