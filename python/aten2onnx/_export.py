@@ -318,8 +318,6 @@ def prepare_call(
     if not isinstance(model, torch.nn.Module) or isinstance(model, (torch.jit.ScriptModule, torch.export.ExportedProgram)):
         return None
     model, args, kwargs, dynamic_shapes, what = _call_of(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names)
-    if model.training:
-        return None
     is_auto = _calls.is_auto(dynamic_shapes)
     if not _calls.is_needed(model, args, kwargs):
         named = _shapes.named_arguments(model, args, kwargs)

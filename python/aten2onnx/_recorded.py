@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -28,6 +29,9 @@ _WAYS = (
     "or write both sides with torch.where or torch.cond"
 )
 
+
+#: The condition of a branch that goes the other way where a dimension is 1, and nowhere else.
+_ONLY_AT_ONE = re.compile(r"(\w+) (?:>= 2|> 1|!= 1)")
 
 _ONES = f"a dynamic dimension has the size 1 in the example: {HELP}"
 
@@ -166,7 +170,12 @@ def _capture(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, s
         raise NotRecorded(f"there is no rule for {', '.join(f'`{operator}`' for operator in lacking)}")
     try:
         turned = lambda sizes: recording.is_same(model, arguments, runs[0], sizes, known, done)  # noqa: E731
-        notes = _take_branches(live, recorded, branches, turned)
+        before = len(recorded.observed)
+        kept, notes = _take_branches(live, recorded, branches, turned, lambda symbol: _holds_at_one(recorded, model, arguments, symbol))
+        if len(recorded.observed) > before:
+            live = _live(recorded, name, rules, True)  # holds the sizes at 1 against its own
+        if kept:
+            live.native = live.native.under_conditions(kept)
     except CaptureError as error:
         if has_ones:
             error.help = _ONES
@@ -182,48 +191,19 @@ def _add_example(recorded: Any, model: Any, arguments: Any, args: tuple[Any, ...
     Raises:
         CaptureError: The program gives other results than the model.
     """
-    import copy
+    from ._record.held import Differs, sizes_seen
 
-    import torch
-
-    from ._record.state import untouched
-    from ._runtime import user_inputs
-    from ._verify import is_random, results
-
-    sizes: dict[str, list[int]] = {}
-    with torch.no_grad(), untouched(model):
-        wanted = list(outputs(model(*copy.deepcopy(args), **copy.deepcopy(kwargs))).values())
-        try:
-            found, _ = results(recorded, user_inputs(recorded, args, kwargs), lambda node, value: sizes.update({node.name: list(value.shape)}))
-        except Exception as error:  # PyTorch passes on whatever an operator raises.
-            raise CaptureError(f"the model was recorded with larger sizes in place of 1, and does not run at the example: {_reason(error)}", help=_ONES) from error
-    recorded.observed.append((dict(arguments.sizes), sizes))
-    random = is_random(recorded)
-    for number, (want, got) in enumerate(zip(wanted, found)):
-        want, got = torch.as_tensor(want), torch.as_tensor(got)
-        if want.shape != got.shape or want.dtype != got.dtype or not (random or _is_close(want, got)):
-            raise CaptureError(
-                f"the model was recorded with larger sizes in place of 1, and output {number} is {got.dtype}{list(got.shape)} at the example, where the model gives "
-                f"{want.dtype}{list(want.shape)}",
-                help=_ONES,
-            )
-
-
-def _is_close(one: Any, other: Any) -> bool:
-    import torch
-
-    wide = torch.complex128 if one.is_complex() else torch.float64
-    return torch.allclose(one.to(wide), other.to(wide), 1e-3, 1e-5, True)
+    try:
+        recorded.observed.append((dict(arguments.sizes), sizes_seen(recorded, model, args, kwargs)))
+    except Differs as error:
+        raise CaptureError(f"the model was recorded with larger sizes in place of 1, and is another one at the example: {error}", help=_ONES) from error
 
 
 def _check_tensors(model: Any) -> None:
-    """Tensors of other classes are taken apart by torch.export."""
-    import torch
+    """The model runs, so its tensors must have elements."""
+    from ._record.tensors import named_tensors
 
-    plain = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
-    for name, tensor in (*model.named_parameters(), *model.named_buffers()):
-        if type(tensor) not in plain:
-            raise NotRecorded(f"`{name}` is a tensor of the class {type(tensor).__name__}")
+    for name, tensor in named_tensors(model):
         if tensor.is_meta:
             raise NotRecorded(f"`{name}` has no data")
 
@@ -281,10 +261,14 @@ def _branch_error(message: str, line: Any) -> CaptureError:
     return CaptureError(message, place=place, help=_WAYS, source_line=place[0] if place else None)
 
 
-def _take_branches(live: RecordedProgram, recorded: Any, choice: str, turned: Callable[[dict[str, int]], bool | None]) -> list[str]:
-    """Decides what becomes of the branches that were taken: dropped if nothing else can happen, refused, or written into the file as a condition.
+def _take_branches(
+    live: RecordedProgram, recorded: Any, choice: str, turned: Callable[[dict[str, int]], bool | None], holds_at_one: Callable[[str], bool]
+) -> tuple[list[str], list[str]]:
+    """Decides what becomes of the branches that were taken: dropped if nothing else can happen, refused, or a condition of the file. Returns these conditions
+    and notes.
 
     `turned` says whether the model makes the same calls at other sizes, where a branch goes the other way: then the branch does not matter.
+    `holds_at_one` says whether the program is right where a dimension is 1: models ask for that to broadcast, and ONNX does so by itself.
     """
     from ._record.places import only_stops
 
@@ -295,6 +279,7 @@ def _take_branches(live: RecordedProgram, recorded: Any, choice: str, turned: Ca
     known: dict[tuple[tuple[str, int], ...], bool | None] = {}
     kept: list[str] = []
     notes: list[str] = []
+    singles: dict[str, bool] = {}
     for branch, condition, text, positive, other in zip(recorded.branches, conditions, told, empty, others):
         if text is None and not branch.from_data:
             notes += _empty_note(branch, positive)
@@ -313,15 +298,32 @@ def _take_branches(live: RecordedProgram, recorded: Any, choice: str, turned: Ca
             stops = key in known and known[key] is None
         if not branch.by_model and other is None:
             continue  # a check of PyTorch's own that no size fails
+        single = _ONLY_AT_ONE.fullmatch(text or "")
+        if single is not None and not stops:
+            symbol = single.group(1)
+            if symbol not in singles:
+                singles[symbol] = holds_at_one(symbol)
+            if singles[symbol]:
+                continue
         if branch.by_model and not stops and choice != "example":
             what = f"`{branch.line.text}`" if branch.line is not None else "a line of the model"
             if branch.is_plain:
                 raise _branch_error(f"a plain number is made of a size, such as the number of turns of a loop: {what}, where {text}", branch.line)
             raise _branch_error(f"a branch in Python depends on a size: {what} was taken where {text}", branch.line)
         kept.append(condition)
-    if kept:
-        live.native = live.native.under_conditions(kept)
-    return notes
+    return kept, notes
+
+
+def _holds_at_one(recorded: Any, model: Any, arguments: Any, symbol: str) -> bool:
+    """Whether the program gives the model's results where a dimension is 1. If so, the sizes of its tensors there are noted."""
+    from ._record.held import sizes_at_one
+
+    try:
+        recorded.observed += sizes_at_one(recorded, model, arguments, symbol)
+    except Exception as error:  # whatever the model raises
+        _log.debug("not the same where %s is 1: %s", symbol, error)
+        return False
+    return True
 
 
 def _empty_note(branch: Any, positive: list[str]) -> list[str]:

@@ -201,9 +201,9 @@ def test_the_message_of_auto_names_both_ways() -> None:
 
 
 def test_unknown_ways_are_errors() -> None:
-    with pytest.raises(aten2onnx.Error, match="'tape' is none of 'auto', 'record'"):
+    with pytest.raises(aten2onnx.Error, match="capture: expected 'auto', 'record', .* found 'tape'"):
         aten2onnx.export(Example(lambda s, x: x).eval(), (torch.ones(2, 4),), capture="tape")
-    with pytest.raises(aten2onnx.Error, match="branches: 'both'"):
+    with pytest.raises(aten2onnx.Error, match="branches: expected .* found 'both'"):
         aten2onnx.export(Example(lambda s, x: x).eval(), (torch.ones(2, 4),), branches="both")
 
 
@@ -230,7 +230,7 @@ def test_a_wrong_program_is_found(monkeypatch) -> None:
     """Without the conditions on plain numbers, the loops of random programs are unrolled for the example alone."""
     from aten2onnx import _recorded
 
-    monkeypatch.setattr(_recorded, "_take_branches", lambda *_: [])
+    monkeypatch.setattr(_recorded, "_take_branches", lambda *_: ([], []))
     assert "wrong" in {programs.verdict(seed, capture="record")[0] for seed in range(40)}
 
 
@@ -265,3 +265,84 @@ def test_linspace_windows_and_pools_take_sizes() -> None:
         )
 
     same(recorded(sized, torch.randn(6, 4), dynamic_shapes=(({0: "n"},),)), sized, *[(torch.randn(n, 4),) for n in (6, 2, 3, 9)])
+
+
+def at_one(other):
+    """A function with another side where a dimension is 1."""
+    return lambda model, x: other(x) if x.shape[0] == 1 else x * 2
+
+
+def test_another_side_for_a_size_of_1_is_dropped_if_the_results_are_the_same() -> None:
+    function = at_one(lambda x: x.expand(1, 4) * 2)
+    program = recorded(function, torch.rand(3, 4), dynamic_shapes=(({0: "n"},),))
+    same(program, function, (torch.randn(1, 4),), (torch.randn(5, 4),))
+    assert not program.report.conditions
+
+
+@pytest.mark.parametrize("other", [lambda x: x.abs() * 2, lambda x: x[0] * 2, lambda x: x.expand(1, 4) * 2 + 1], ids=["sign", "shape", "values"])
+def test_another_side_for_a_size_of_1_is_refused_if_the_results_differ(other) -> None:
+    """The example has no negative number, so that the sign alone shows at other data."""
+    with pytest.raises(aten2onnx.CaptureError, match="was taken where n >= 2"):
+        recorded(at_one(other), torch.rand(3, 4), dynamic_shapes=(({0: "n"},),))
+
+
+class Trained(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.BatchNorm1d(4)
+        self.drop = nn.Dropout(0.5)
+
+    def forward(self, x):
+        return self.norm(x), self.drop(torch.ones_like(x))
+
+
+def test_a_module_in_training_mode_draws_and_updates_in_the_file() -> None:
+    import copy
+
+    module = Trained().train()
+    before = copy.deepcopy(module.state_dict())
+    with pytest.warns(UserWarning, match="training mode"):
+        program = aten2onnx.export(module, (torch.randn(6, 4),), dynamic_shapes=({0: "n"},), capture="record", keep_mutations=True)
+    torch.testing.assert_close(dict(module.state_dict()), dict(before))
+    x = torch.randn(50, 4)
+    found = program(x)
+    torch.testing.assert_close(found[0], module(x)[0], rtol=1e-4, atol=1e-5)
+    assert set(found[1].unique().tolist()) == {0.0, 2.0}
+    updated = [buffer for name, buffer in module.named_buffers() if "running" in name]
+    for want in updated:
+        assert any(got.shape == want.shape and torch.allclose(got, want, 1e-4, 1e-5) for got in found[2:])
+
+
+class Scaled(torch.Tensor):
+    """A weight in int8 with a scale for each row, as libraries of quantization have it."""
+
+    @staticmethod
+    def __new__(cls, data, scale):
+        return torch.Tensor._make_wrapper_subclass(cls, data.shape, dtype=scale.dtype)
+
+    def __init__(self, data, scale) -> None:
+        self.data_int8, self.scale = data, scale
+
+    def __tensor_flatten__(self):
+        return ["data_int8", "scale"], None
+
+    @staticmethod
+    def __tensor_unflatten__(inner, context, size, stride):
+        return Scaled(inner["data_int8"], inner["scale"])
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+        if function is torch.ops.aten.detach.default:
+            return Scaled(args[0].data_int8.detach(), args[0].scale.detach())
+        plain = [arg.data_int8.to(arg.scale.dtype) * arg.scale if isinstance(arg, Scaled) else arg for arg in args]
+        return function(*plain, **(kwargs or {}))
+
+
+def test_weights_of_other_classes_are_what_they_hold() -> None:
+    module = nn.Sequential(nn.Linear(4, 3), nn.ReLU()).eval()
+    scaled = Scaled(torch.randint(-9, 9, (3, 4), dtype=torch.int8), torch.rand(3, 1))
+    module[0].weight = nn.Parameter(scaled, requires_grad=False)
+    program = aten2onnx.export(module, (torch.randn(2, 4),), dynamic_shapes=({0: "n"},), capture="record", optimize=False)
+    x = torch.randn(5, 4)
+    torch.testing.assert_close(program(x)[0], module(x))
+    assert any(initializer.data_type == 3 for initializer in program.model_proto.graph.initializer)

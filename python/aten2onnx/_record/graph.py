@@ -31,7 +31,7 @@ from .recorder import Call, Recorder, Unrecorded
 from .references import is_kept, is_read, note_reads, note_sources, sizes_by_name, values_in
 from .runs import Arguments, Axis, Run
 from .scopes import Scope, lift_alike
-from .tensors import Value
+from .tensors import Value, named_tensors
 
 aten = torch.ops.aten
 
@@ -146,7 +146,7 @@ class _Builder:
         self.specs: list[InputSpec] = []
         self.names: set[str] = set()
         self.buffers = {name for name, _ in model.named_buffers(remove_duplicate=False)}
-        self.tensors = {**dict(model.named_parameters(remove_duplicate=False)), **dict(model.named_buffers(remove_duplicate=False))}
+        self.tensors = dict(named_tensors(model))
         self.from_data: list[str] = []
         self.read_bodies: set[Body] = set()
         #: The positions of the calls in bodies that nobody reads.

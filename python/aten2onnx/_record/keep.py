@@ -11,7 +11,7 @@ from torch._C import DispatchKey
 from torch.utils._python_dispatch import _disable_current_modes
 
 from .recorder import Recorder
-from .tensors import Tracked
+from .tensors import Tracked, has_foreign
 
 _KEY = DispatchKey.CompositeImplicitAutograd
 
@@ -61,14 +61,27 @@ def kept_whole(operators: Iterable[Any]) -> Iterator[None]:
 def _kernel(operator: Any, before: Any) -> Any:
     def kernel(*args: Any, **kwargs: Any) -> Any:
         recorder = Recorder.current
-        if recorder is not None and not torch.is_grad_enabled() and _has_value((*args, *kwargs.values())):
+        if recorder is not None and not torch.is_grad_enabled() and _has_value(given := (*args, *kwargs.values())) and not has_foreign(given):
             with _disable_current_modes():
+                if operator is torch.ops.aten.batch_norm.default and args[5]:
+                    return _trained(recorder, *args)
                 return recorder.call(operator, args, kwargs)
         if before is not None:
             return before(*args, **kwargs)
         return operator._op_dk(_KEY, *args, **kwargs)
 
     return kernel
+
+
+def _trained(recorder: Recorder, x: Any, weight: Any, bias: Any, mean: Any, variance: Any, _: bool, momentum: float, eps: float, *others: Any) -> Any:
+    """Batch normalization in training mode, with the writes to the statistics as calls of their own."""
+    if mean is None:
+        return recorder.call(torch.ops.aten._native_batch_norm_legit.no_stats, (x, weight, bias, True, momentum, eps), {})[0]
+    functional = torch.ops.aten._native_batch_norm_legit_functional.default
+    result, _, _, new_mean, new_variance = recorder.call(functional, (x, weight, bias, mean, variance, True, momentum, eps), {})
+    recorder.call(torch.ops.aten.copy_.default, (mean, new_mean), {})
+    recorder.call(torch.ops.aten.copy_.default, (variance, new_variance), {})
+    return result
 
 
 def _has_value(args: Iterable[Any]) -> bool:

@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from .numbers import Number, number_of, plain, symbolic
 from .places import Line, Modules, is_asked_by_model, line_of_model
-from .tensors import QUERIES, Tracked, Value, scalar_value, symbolic_item
+from .tensors import QUERIES, Tracked, Value, has_foreign, named_tensors, scalar_value, symbolic_item
 
 aten = torch.ops.aten
 
@@ -89,7 +89,7 @@ class Recorder(TorchDispatchMode):
         self._inner: dict[int, torch.Tensor] | None = None
         #: Numbers that an operator asked for as plain ones, by their id: the call has them.
         self.tied: set[int] = set()
-        for name, tensor in (*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)):
+        for name, tensor in named_tensors(model):
             self.names.setdefault(id(tensor), name)
 
     @classmethod
@@ -169,8 +169,10 @@ class Recorder(TorchDispatchMode):
     def call(self, function: Any, args: Any, kwargs: Any) -> Any:
         """Runs an operator on the real tensors, and writes it down."""
         query = QUERIES.get(function)
-        if query is not None:
+        if query is not None and isinstance(args[0], Tracked):
             return query(*args, **kwargs)
+        if has_foreign((*args, *kwargs.values())):
+            return NotImplemented  # the class says what the call is
         if isinstance(function, torch._ops.HigherOrderOperator):
             raise Unrecorded(f"the operator `{function}` calls other functions", line_of_model())
         if function is aten.equal.default:

@@ -18,7 +18,7 @@ from .numbers import plain
 from .recorder import Recorder
 from .shadows import Changes, Functions, shadowed, taken_as_plain
 from .state import restored
-from .tensors import Tracked
+from .tensors import Tracked, named_tensors
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def recorded(
     """
     leaves = arguments.at(sizes)
     recorder = Recorder(model, dynamic=bool(arguments.sizes), replace=replace)
-    recorder.watch([*model.parameters(), *model.buffers(), *(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))])
+    recorder.watch([*(tensor for _, tensor in named_tensors(model)), *(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))])
     with ExitStack() as stack:
         stack.enter_context(restored(model))
         stack.enter_context(shadowed(arguments.shadows))

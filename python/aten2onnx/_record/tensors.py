@@ -78,6 +78,36 @@ class Tracked(torch.Tensor):
         return repr(self.actual)
 
 
+#: The classes of tensors that have their elements themselves.
+_PLAIN = frozenset({torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, torch.nn.UninitializedParameter, torch.nn.UninitializedBuffer, Tracked})
+
+
+def has_foreign(args: Any) -> bool:
+    """Whether an argument is a tensor of a class of its own, such as a quantized weight, which says what a call with it means."""
+    for arg in args:
+        if isinstance(arg, torch.Tensor):
+            if type(arg) not in _PLAIN:
+                return True
+        elif isinstance(arg, (list, tuple)) and has_foreign(arg):
+            return True
+    return False
+
+
+def named_tensors(model: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:
+    """The parameters and buffers of a model by name. Of a tensor of a class of its own these are the tensors in it."""
+    found: list[tuple[str, torch.Tensor]] = []
+    for name, tensor in (*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)):
+        found += _parts(name, tensor)
+    return found
+
+
+def _parts(name: str, tensor: Any) -> list[tuple[str, torch.Tensor]]:
+    if not isinstance(tensor, torch.Tensor) or type(tensor) in _PLAIN or not hasattr(tensor, "__tensor_flatten__"):
+        return [(name, tensor)]
+    inner, _ = tensor.__tensor_flatten__()
+    return [part for attribute in inner for part in _parts(f"{name}.{attribute}", getattr(tensor, attribute))]
+
+
 def active(args: Any, kwargs: Any) -> Any:
     """The recorder of the first value in the arguments of a call."""
     from .recorder import Recorder
