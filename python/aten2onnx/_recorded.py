@@ -33,6 +33,9 @@ _WAYS = (
 #: The condition of a branch that goes the other way where a dimension is 1, and nowhere else.
 _ONLY_AT_ONE = re.compile(r"(\w+) (?:>= 2|> 1|!= 1)")
 
+#: What becomes of branches on dimensions that are left to the model, if they cannot be dynamic otherwise: a range in which the branch is the same.
+RANGE = "range"
+
 _ONES = f"a dynamic dimension has the size 1 in the example: {HELP}"
 
 
@@ -120,11 +123,16 @@ def capture(model: Any, name: str, wanted: Wanted, rules: Rules, opset: int) -> 
     from ._record import free
 
     _check_tensors(model)
-    record = lambda shapes, sums: _capture(model, name, replace(wanted, dynamic_shapes=shapes), sums, rules, opset)  # noqa: E731
+    record = lambda shapes, sums, branches=wanted.branches: _capture(  # noqa: E731
+        model, name, replace(wanted, dynamic_shapes=shapes, branches=branches), sums, rules, opset
+    )
     if not free.is_open(wanted.dynamic_shapes):
         return record(wanted.dynamic_shapes, {})
     choice = free.choice(model, wanted.args, wanted.kwargs, wanted.dynamic_shapes)
-    found, notes = free.widest(choice, record, (CaptureError, NotRecorded, InputError))
+    has_given = any(not free._is_auto(size) for axes in choice.shapes for _, size in free._shapes.items(axes))
+    # A branch on a dimension that the user named ends the export.
+    in_range = None if has_given or wanted.branches != "refuse" else lambda shapes, sums: record(shapes, sums, RANGE)
+    found, notes = free.widest(choice, record, (CaptureError, NotRecorded, InputError), in_range)
     found.notes += notes
     return found
 
@@ -145,7 +153,7 @@ def _capture(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, s
     done: list[str] = []
     for _ in range(ROUNDS):
         try:
-            recorded, arguments, runs = recording.capture(model, given, known, done, branches == "example")
+            recorded, arguments, runs = recording.capture(model, given, known, done, branches in ("example", RANGE))
         except Parted as parted:
             raise _parted(parted) from parted
         except (CaptureError, InputError):
@@ -251,8 +259,10 @@ def _reason(error: Exception) -> str:
 def _parted(parted: Any) -> Exception:
     """The error of a model that is another one at other sizes."""
     branch = parted.branch
-    if branch is None or branch.what != "bool" or not branch.by_model:
+    if branch is None or not branch.by_model:
         return NotRecorded(_reason(parted), parted.line)
+    if branch.is_plain and branch.line is not None:
+        return _branch_error(f"a plain number is made of a size, such as the number of turns of a loop: `{branch.line.text}`", branch.line)
     return _branch_error(f"the model takes another branch at other sizes: `{branch.line.text}`" if branch.line else str(parted), branch.line)
 
 
@@ -280,6 +290,7 @@ def _take_branches(
     kept: list[str] = []
     notes: list[str] = []
     singles: dict[str, bool] = {}
+    ranges: set[str] = set()
     for branch, condition, text, positive, other in zip(recorded.branches, conditions, told, empty, others):
         if text is None and not branch.from_data:
             notes += _empty_note(branch, positive)
@@ -294,8 +305,8 @@ def _take_branches(
                 known[key] = turned(other)
             if known.get(key):
                 continue
-            # Where the model does not run, no file has to be right.
-            stops = key in known and known[key] is None
+            # Where the model does not run, no file has to be right. It may run at others where a plain number is another one.
+            stops = key in known and known[key] is None and not branch.is_plain
         if not branch.by_model and other is None:
             continue  # a check of PyTorch's own that no size fails
         single = _ONLY_AT_ONE.fullmatch(text or "")
@@ -305,13 +316,22 @@ def _take_branches(
                 singles[symbol] = holds_at_one(symbol)
             if singles[symbol]:
                 continue
-        if branch.by_model and not stops and choice != "example":
+        if branch.by_model and not stops and choice == RANGE and _is_range(text, branch):
+            if text not in ranges:  # the first line is where the model decides, others go on with it
+                notes.append(f"The file is right only where {text}: `{branch.line.text}` ({branch.line}) goes another way elsewhere.")
+            ranges.add(text)
+        elif branch.by_model and not stops and choice != "example":
             what = f"`{branch.line.text}`" if branch.line is not None else "a line of the model"
             if branch.is_plain:
                 raise _branch_error(f"a plain number is made of a size, such as the number of turns of a loop: {what}, where {text}", branch.line)
             raise _branch_error(f"a branch in Python depends on a size: {what} was taken where {text}", branch.line)
         kept.append(condition)
     return kept, notes
+
+
+def _is_range(text: str, branch: Any) -> bool:
+    """Whether a condition leaves more than one size."""
+    return not branch.is_plain and branch.line is not None and " == " not in text
 
 
 def _holds_at_one(recorded: Any, model: Any, arguments: Any, symbol: str) -> bool:

@@ -369,3 +369,71 @@ def test_parts_of_a_split_are_right_at_all_sizes(function) -> None:
 def test_as_many_parts_as_sizes_ask_for_are_refused_with_their_line() -> None:
     with pytest.raises(aten2onnx.CaptureError, match="such as the number of turns of a loop"):
         recorded(lambda s, x: torch.cat(x.split((x.shape[0] + 1) // 2)[::-1]), torch.randn(6, 4), dynamic_shapes=(({0: "n"},),))
+
+
+AUTO = {"dynamic_shapes": "auto"}
+
+
+def test_a_branch_limits_a_dimension_that_is_left_to_the_model_to_a_range() -> None:
+    function = lambda s, x: x * 2 if x.shape[0] <= 64 else x * 3  # noqa: E731
+    program = recorded(function, torch.randn(12, 4), **AUTO)
+    same(program, function, *[(torch.randn(n, 4),) for n in (2, 9, 12, 64)])
+    assert program.report.conditions
+    assert any("right only where" in note and "<= 64" in note and "test_record.py" in note for note in program.report.notes), program.report.notes
+
+
+def test_a_branch_that_the_other_runs_take_limits_the_dimension_too() -> None:
+    function = lambda s, x: x * 2 if x.shape[0] <= 13 else x.relu()  # noqa: E731
+    program = recorded(function, torch.randn(12, 4), **AUTO)
+    same(program, function, *[(torch.randn(n, 4),) for n in (2, 9, 12, 13)])
+    assert program.report.conditions
+
+
+def test_a_loop_over_a_dimension_makes_it_constant_and_is_named() -> None:
+    def turns(s, x):
+        return torch.stack([x[i] * 2 for i in range(x.shape[0])])
+
+    def rows(s, x):
+        return torch.stack([row * 2 for row in x])
+
+    def pieces(s, x):
+        # With one piece there is nothing to join: a size at which the model does not run says nothing about others.
+        found = [x[start : start + 2] for start in range(0, x.shape[0], 2)]
+        return torch.cat([*found[:-1], found[-1].relu()]) if len(found) > 1 else x.new_zeros(0).max(dim=0)[0]
+
+    for function in (turns, rows, pieces):
+        program = recorded(function, torch.randn(6, 4), **AUTO)
+        assert program.report.inputs == [("args_0", "float32[6, args_0_1]")], (function, program.report.inputs)
+        assert any("is always 6" in note and "test_record.py" in note for note in program.report.notes), program.report.notes
+
+
+@pytest.mark.parametrize("dim", [torch.export.Dim("n"), 2 * torch.export.Dim("n"), torch.export.Dim("n", max=100)])
+def test_dimensions_without_a_maximum_are_recorded(dim) -> None:
+    function = lambda s, x: x * x.shape[0]  # noqa: E731
+    program = recorded(function, torch.randn(6, 4), dynamic_shapes=(({0: dim},),))
+    same(program, function, *[(torch.randn(n, 4),) for n in (2, 6, 10)])
+
+
+def test_strides_of_sizes_are_expressions() -> None:
+    def overlapping(s, x):
+        y = x * 2
+        return y.as_strided((y.shape[0] - 1, 2, y.shape[1]), (y.stride(0), y.stride(0), y.stride(1)))
+
+    def halves(s, x):
+        y = (x * 2).view(-1, x.shape[1] // 2, 2)
+        return y.as_strided((y.shape[0], 2, y.shape[1]), (y.stride(0), 1, 2))
+
+    def transposed(s, x):
+        y = (x * 2).t()
+        return y.as_strided(tuple(y.shape), y.stride()) + 1
+
+    def chunks(s, x):
+        # As longformer makes its windows: the reshape copies.
+        x = x.view(x.shape[0], 2, -1).transpose(0, 1).reshape(2 * x.shape[0], -1)
+        x = x.view(torch.div(x.shape[0], 4, rounding_mode="trunc"), 4, x.shape[1])
+        size, stride = list(x.shape), list(x.stride())
+        return x.as_strided((size[0] * 2 - 1, *size[1:]), (stride[0] // 2, *stride[1:]))
+
+    for function in (overlapping, halves, transposed, chunks):
+        program = recorded(function, torch.randn(4, 8), dynamic_shapes=(({0: 2 * torch.export.Dim("n"), 1: 4 * torch.export.Dim("m")},),))
+        same(program, function, *[(torch.randn(n, m),) for n in (4, 6, 10) for m in (4, 8, 12)])

@@ -214,8 +214,12 @@ def _name(found: Choice, accepted: list[list[Place]], names: list[str], values: 
         found.sums[total] = (past, new)
 
 
-def widest(choice: Choice, record: Callable[[Any, Any], Any], failures: tuple[type[Exception], ...]) -> tuple[Any, list[str]]:
+def widest(
+    choice: Choice, record: Callable[[Any, Any], Any], failures: tuple[type[Exception], ...], in_range: Callable[[Any, Any], Any] | None
+) -> tuple[Any, list[str]]:
     """The recording with the most dynamic dimensions, and notes on the others.
+
+    `in_range` records the model with branches that limit a dimension to a range, which is better than a constant.
 
     Raises:
         Exception: The model cannot be recorded at the sizes of the example either.
@@ -233,12 +237,27 @@ def widest(choice: Choice, record: Callable[[Any, Any], Any], failures: tuple[ty
         if name in choice.sums:
             continue
         more = [total for total, parts in choice.sums.items() if name in parts and set(parts) <= {*kept, name}]
+        wanted = choice.with_names([*kept, name, *more])
         try:
-            best = record(*choice.with_names([*kept, name, *more]))
+            best = record(*wanted)
             kept += [name, *more]
         except failures as error:
+            limited = _limited(in_range, wanted, failures)
+            if limited is not None:
+                best, record = limited, in_range or record
+                kept += [name, *more]
+                continue
             notes.append(constant(f"The dimension `{name}`", choice.sizes[name], _reason(error), getattr(error, "source_line", None)))
     return best, notes
+
+
+def _limited(in_range: Callable[[Any, Any], Any] | None, wanted: tuple[Any, Any], failures: tuple[type[Exception], ...]) -> Any:
+    """A recording that is right in a range of the dimensions; None if there is none."""
+    try:
+        return None if in_range is None else in_range(*wanted)
+    except failures as error:
+        _log.debug("not in a range either: %s", error)
+        return None
 
 
 def constant(what: str, size: int, why: str, line: Any) -> str:

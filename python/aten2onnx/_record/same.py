@@ -35,7 +35,7 @@ def united(first: Run, others: list[Run]) -> Recorder:
         _tie(first, others)
     except Parted as parted:
         branches = (_parting_question(recorder.questions, other.recorder.questions) for other in others)
-        branch = next((branch for branch in branches if branch is not None and branch.what == "bool"), None)
+        branch = next((branch for branch in branches if branch is not None and (branch.what == "bool" or branch.by_model)), None)
         raise Parted(str(parted), parted.line, branch) from None
     _check_constants(first, others)
     return recorder
@@ -88,17 +88,35 @@ def _check_targets(first: Run, others: list[Run]) -> None:
 def _other_calls(first: Run, other: Run, mine: Call, theirs: Call) -> Parted:
     branch = _parting_question(first.recorder.questions, other.recorder.questions)
     sizes = ", ".join(f"{name}={size}" for name, size in other.sizes.items())
+    turns = _other_turns(first, other) if branch is None else None
+    if turns is not None:
+        call, many, others = turns
+        return Parted(f"`{call.function}` gives {many} tensors, and {others} at {sizes}: a loop over them is another one", call.line)
     calls = f"`{mine.function}`" if mine is theirs else f"`{theirs.function}` in place of `{mine.function}`"
     return Parted(f"the model makes other calls at {sizes}: {calls}", mine.line or theirs.line, branch)
 
 
+def _other_turns(first: Run, other: Run) -> tuple[Call, int, int] | None:
+    """The first call that gives another number of tensors, before the calls differ: Python loops over them, or takes them apart."""
+    for mine, theirs in zip(first.recorder.calls, other.recorder.calls):
+        if mine.function is not theirs.function:
+            return None
+        both = (mine.results, theirs.results)
+        if all(isinstance(results, (list, tuple)) for results in both) and len(both[0]) != len(both[1]):
+            return mine, len(both[0]), len(both[1])
+    return None
+
+
 def _parting_question(mine: list[Question], theirs: list[Question]) -> Question | None:
-    """The first question that two runs answer differently, or that only one of them asks."""
+    """The first branch that two runs take differently. Where the questions differ, it is the plain number before them, such as the number of turns of a loop."""
+    plain = None
     for a, b in zip(mine, theirs):
         if a.what != b.what or a.line != b.line:
-            return a
+            return plain or a
         if a.what == "bool" and a.answer != b.answer:
             return a
+        if a.is_plain and a.by_model and a.answer != b.answer:
+            plain = a
     return None
 
 

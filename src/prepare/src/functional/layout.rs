@@ -11,10 +11,11 @@ pub fn is_contiguous(meta: &TensorMeta) -> Option<bool> {
     if meta.sizes.iter().any(|size| *size == 0) {
         return Some(true);
     }
-    let mut expected = SymInt::from(1);
+    // PyTorch computes strides as if a size of 0 were 1: both are the same unless there are no elements.
+    let (mut expected, mut without_empty) = (SymInt::from(1), SymInt::from(1));
     let mut certain = true;
     for (size, stride) in meta.sizes.iter().zip(&meta.strides).rev() {
-        if *size != 1 && *stride != expected {
+        if *size != 1 && *stride != expected && *stride != without_empty {
             // The stride of a dimension of size 1 does not matter.
             if certainly_differ(size, &SymInt::from(1)) && certainly_differ(stride, &expected) {
                 return Some(false);
@@ -22,21 +23,39 @@ pub fn is_contiguous(meta: &TensorMeta) -> Option<bool> {
             certain = false;
         }
         expected = expected.mul(size);
+        without_empty = without_empty.mul(&size.max(&SymInt::from(1)));
     }
     certain.then_some(true)
 }
 
 /// The order of axes in which the elements are contiguous; None if they are not, or if unknown.
 pub fn memory_order(meta: &TensorMeta) -> Option<Vec<usize>> {
-    let strides = meta.strides.iter().map(SymInt::known).collect::<Option<Vec<i64>>>();
-    let mut order: Vec<usize> = (0..meta.sizes.len()).collect();
     if is_contiguous(meta) == Some(true) {
-        return Some(order);
+        return Some((0..meta.sizes.len()).collect());
     }
-    let strides = strides?;
-    order.sort_by_key(|axis| std::cmp::Reverse(strides.get(*axis).copied().unwrap_or(0)));
+    let order = by_strides(meta)?;
     let permuted = permuted(meta, &order)?;
     (is_contiguous(&permuted) == Some(true)).then_some(order)
+}
+
+/// The axes in the order of memory, if each stride is the product of the sizes of the axes inside.
+fn by_strides(meta: &TensorMeta) -> Option<Vec<usize>> {
+    let (mut expected, mut without_empty) = (SymInt::from(1), SymInt::from(1));
+    let mut left: Vec<usize> = (0..meta.sizes.len()).collect();
+    let mut order = Vec::with_capacity(left.len());
+    while !left.is_empty() {
+        let is_next = |axis: &usize| {
+            let (size, stride) = (meta.sizes.get(*axis), meta.strides.get(*axis));
+            size.is_some_and(|size| *size == 1)
+                || stride.is_some_and(|stride| *stride == expected || *stride == without_empty)
+        };
+        let axis = left.remove(left.iter().rposition(is_next)?);
+        let size = meta.sizes.get(axis)?;
+        expected = expected.mul(size);
+        without_empty = without_empty.mul(&size.max(&SymInt::from(1)));
+        order.insert(0, axis);
+    }
+    Some(order)
 }
 
 /// The same with permuted axes.
@@ -104,7 +123,7 @@ mod tests {
     fn layouts_are_told_where_they_are_certain() {
         let n = |number: i64| SymInt::from(number);
         let s = SymInt::symbol("s0");
-        let (u, noise) = (SymInt::symbol("u0"), SymInt::symbol("s0").max(&n(1)));
+        let (u, noise) = (SymInt::symbol("u0"), SymInt::symbol("s0").max(&n(3)));
         assert_eq!(is_contiguous(&tensor(&[n(2), n(3)], &[n(3), n(1)])), Some(true));
         assert_eq!(is_contiguous(&tensor(&[n(2), n(3)], &[n(1), n(2)])), Some(false));
         assert_eq!(is_contiguous(&tensor(&[n(0), n(3)], &[n(1), n(2)])), Some(true));
@@ -113,11 +132,16 @@ mod tests {
         assert_eq!(is_contiguous(&tensor(&[s.clone(), n(4)], &[n(1), s.clone()])), Some(false));
         assert_eq!(is_contiguous(&tensor(&[u.clone(), n(4)], &[n(1), u.clone()])), None);
         assert_eq!(is_contiguous(&tensor(&[n(4), s.clone()], &[noise, n(1)])), None);
+        let half = u.floor_div(&n(2));
+        assert_eq!(is_contiguous(&tensor(&[n(4), half.clone()], &[half.max(&n(1)), n(1)])), Some(true));
         let transposed = tensor(&[s.clone(), n(4)], &[n(1), s.clone()]);
         let flat = tensor(&[s.mul(&n(4))], &[n(1)]);
         assert_eq!(reshape_is_view(&transposed, &flat), Some(false));
         assert_eq!(memory_order(&tensor(&[n(2), n(3)], &[n(1), n(2)])), Some(vec![1, 0]));
         assert_eq!(memory_order(&tensor(&[n(2), n(3)], &[n(1), n(4)])), None);
+        assert_eq!(memory_order(&transposed), Some(vec![1, 0]));
+        assert_eq!(memory_order(&tensor(&[n(3), s.clone(), n(4)], &[n(4), n(12), n(1)])), Some(vec![1, 0, 2]));
+        assert_eq!(memory_order(&tensor(&[n(3), s.clone(), n(4)], &[n(4), n(16), n(1)])), None);
         assert!(is_injective(&tensor(&[n(2), n(3)], &[n(1), n(4)])));
         assert!(!is_injective(&tensor(&[n(2), n(3)], &[n(1), n(1)])));
         assert!(!is_injective(&tensor(&[n(2)], &[n(0)])));

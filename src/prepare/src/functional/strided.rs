@@ -15,8 +15,49 @@ pub fn is_strided(target: &str) -> bool {
 }
 
 impl Pass<'_> {
-    /// Applies the node to the whole memory of its argument in memory order.
+    /// Applies the node to the whole memory of its argument in memory order, or to the argument if it reads nothing else.
     pub(super) fn read_memory(&mut self, node: &mut Node) -> Result<()> {
+        match self.read_own(node) {
+            Some(()) => Ok(()),
+            None => self.read_base(node),
+        }
+    }
+
+    /// Leaves the argument as it is if it is contiguous and the node certainly reads only its elements. Where the argument comes from does not matter then.
+    fn read_own(&self, node: &mut Node) -> Option<()> {
+        let (_, Arg::Tensor(name)) = node.args.get(first_tensor_arg(node)?)? else { return None };
+        let meta = self.tensors.get(name)?;
+        let is_given = node.args.iter().any(|(name, arg)| name == "storage_offset" && !matches!(arg, Arg::None));
+        if is_given || effects::is(&node.target, Trait::GivesMemory) || layout::is_contiguous(meta) != Some(true) {
+            return None;
+        }
+        let (sizes, strides) = (self.numbers(node, "size")?, self.numbers(node, "stride")?);
+        let one = SymInt::from(1);
+        let last =
+            sizes.iter().zip(&strides).fold(SymInt::from(0), |sum, (size, stride)| sum + (size - &one).mul(stride));
+        let count = meta.sizes.iter().fold(one.clone(), |product, size| product.mul(size));
+        let is_inside = (count - last - one).is_nonnegative(&|_| true);
+        let is_forward = strides.iter().all(|stride| stride.is_nonnegative(&|_| true));
+        if !(is_inside && is_forward && sizes.len() == strides.len()) {
+            return None;
+        }
+        node.args.retain(|(name, _)| name != "storage_offset");
+        node.args.push(("storage_offset".to_owned(), Arg::Int(0)));
+        Some(())
+    }
+
+    /// The numbers of an argument, symbolic ones too.
+    fn numbers(&self, node: &Node, argument: &str) -> Option<Vec<SymInt>> {
+        let (_, Arg::Ints(found)) = node.args.iter().find(|(name, _)| name == argument)? else { return None };
+        let number = |number: &IntArg| match number {
+            IntArg::Known(known) => Some(SymInt::from(*known)),
+            IntArg::Named(name) => self.sym_ints.get(name).cloned(),
+        };
+        found.iter().map(number).collect()
+    }
+
+    /// Applies the node to the whole memory of its argument in memory order.
+    fn read_base(&mut self, node: &mut Node) -> Result<()> {
         let refused = || refusal("it reads the memory of a tensor with an unknown layout");
         let own = first_tensor_arg(node).ok_or_else(refused)?;
         let Some((_, Arg::Tensor(name))) = node.args.get(own) else { return Err(refused()) };
