@@ -316,7 +316,7 @@ def _take_branches(
                 singles[symbol] = holds_at_one(symbol)
             if singles[symbol]:
                 continue
-        if branch.by_model and not stops and choice == RANGE and _is_range(text, branch):
+        if branch.by_model and not stops and choice == RANGE and text is not None and _is_range(text, branch):
             if text not in ranges:  # the first line is where the model decides, others go on with it
                 notes.append(f"The file is right only where {text}: `{branch.line.text}` ({branch.line}) goes another way elsewhere.")
             ranges.add(text)

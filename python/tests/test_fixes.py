@@ -27,14 +27,14 @@ class AlwaysEight(nn.Module):
 
 
 def test_a_narrower_range_is_adopted() -> None:
-    program = aten2onnx.export(AtLeastThree().eval(), (torch.ones(8),), dynamic_shapes={"x": {0: Dim("h")}}, verify=True)
+    program = aten2onnx.export(AtLeastThree().eval(), (torch.ones(8),), dynamic_shapes={"x": {0: Dim("h")}}, verify=True, capture="export")
     assert program.report.notes == ["The dimension `h` is at least 3: the model allows no other sizes."]
     assert program.report.inputs == [("x", "float32[h]")]
 
 
 def test_a_relation_is_adopted() -> None:
     shapes = {"x": {0: Dim("h")}, "y": {0: Dim("g")}}
-    program = aten2onnx.export(Longer().eval(), (torch.ones(8), torch.ones(9)), dynamic_shapes=shapes, verify=True)
+    program = aten2onnx.export(Longer().eval(), (torch.ones(8), torch.ones(9)), dynamic_shapes=shapes, verify=True, capture="export")
     assert program.report.notes == ["The dimension `g` is always `h + 1`: the model allows no other sizes."]
     assert program.report.inputs == [("x", "float32[h]"), ("y", "float32[h + 1]")]
     assert program(torch.ones(4), torch.ones(5))[0].shape == (5,)
@@ -42,7 +42,7 @@ def test_a_relation_is_adopted() -> None:
 
 def test_fixes_can_be_forbidden() -> None:
     with pytest.raises(aten2onnx.CaptureError, match="3 <= "):
-        aten2onnx.export(AtLeastThree().eval(), (torch.ones(8),), dynamic_shapes={"x": {0: Dim("h")}}, adopt_fixes=False)
+        aten2onnx.export(AtLeastThree().eval(), (torch.ones(8),), dynamic_shapes={"x": {0: Dim("h")}}, adopt_fixes=False, capture="export")
 
 
 def test_a_dimension_never_becomes_constant() -> None:
