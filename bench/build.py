@@ -17,6 +17,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from pages import write_table
+
 ROOT = Path(__file__).resolve().parents[1]
 MARK = "<!-- bench/build.py -->"
 END = "<!-- bench/build.py ends -->"
@@ -87,9 +89,7 @@ def main() -> None:
     table = "\n".join("| " + " | ".join(line) + " |" for line in lines) + f"\n\nMeasured on {machine}.\n"
     print(table)
     if given.into:
-        page = given.into.read_text()
-        before, rest = page.split(MARK + "\n")
-        given.into.write_text(f"{before}{MARK}\n{table}{END}{rest.split(END)[1]}")
+        write_table(given.into, MARK, END, table)
 
 
 if __name__ == "__main__":

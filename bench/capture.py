@@ -19,6 +19,8 @@ import torch
 import torchvision.models as tv
 from transformers import CONFIG_MAPPING, AutoModel
 
+from pages import write_table
+
 MARK, END = "<!-- bench/capture.py -->", "<!-- bench/capture.py ends -->"
 
 
@@ -118,9 +120,7 @@ def main():
     table += f"- PyTorch {torch.__version__}, {os.cpu_count()} cores, {platform.machine()}, load average {os.getloadavg()[0]:.1f} at the end\n"
     print(table)
     if given.into:
-        page = given.into.read_text()
-        before, rest = page.split(MARK + "\n")
-        given.into.write_text(f"{before}{MARK}\n{table}{END}{rest.split(END)[1]}")
+        write_table(given.into, MARK, END, table)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ import subprocess
 from collections import defaultdict
 from pathlib import Path
 
+from pages import write_table
+
 ROOT = Path(__file__).resolve().parents[1]
 MARK = "<!-- bench/dependencies.py -->"
 END = "<!-- bench/dependencies.py ends -->"
@@ -135,9 +137,7 @@ def main() -> None:
     made = table(seconds(given.timing or newest()))
     print(made)
     if given.into:
-        page = given.into.read_text()
-        before, rest = page.split(MARK + "\n")
-        given.into.write_text(f"{before}{MARK}\n{made}{END}{rest.split(END)[1]}")
+        write_table(given.into, MARK, END, made)
 
 
 if __name__ == "__main__":
