@@ -166,3 +166,20 @@ def test_what_nobody_reads_leaves_no_condition() -> None:
     program = aten2onnx.export(Unread().eval(), (torch.ones(5, 4),), dynamic_shapes=({0: "n"},), capture="record")
     assert program.report.operators == {"Add": 1}
     assert not program.report.conditions
+
+
+class LoopThatWrites(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("count", torch.zeros(1))
+
+    def forward(self, x):
+        return while_loop(lambda i, v: i.sum() < 3, lambda i, v: (i + 1, v + self.count.add_(1)), (torch.zeros(1), x))
+
+
+def test_a_refused_loop_leaves_the_model_as_it_was() -> None:
+    """What a body may not do is found before its rounds run."""
+    module = LoopThatWrites().eval()
+    with pytest.raises(aten2onnx.CaptureError, match="writes to a tensor from outside"):
+        aten2onnx.export(module, (torch.ones(5, 4),), capture="record")
+    assert module.count.item() == 0

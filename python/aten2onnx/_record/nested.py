@@ -1,7 +1,8 @@
 """Higher-order operators (`torch.cond`, `while_loop`, `scan`, `map`): each function that they call is recorded on its own, as a body.
 
 The calls of a body stand between two marks in the list of all calls, before the call of the operator. So bodies of two recordings are held against each other like
-all calls. The result that the run goes on with is that of PyTorch: the side that was taken, or all rounds of a loop.
+all calls. The result that the run goes on with is that of PyTorch: the side that was taken, or all rounds of a loop. A body is recorded before its rounds run, because
+then nothing keeps it from writing to tensors of the model.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -27,11 +27,10 @@ class Mark:
     """Stands in the list of calls where a body begins or ends."""
 
     def __init__(self, name: str) -> None:
-        self._schema = SimpleNamespace(name=name, is_mutable=False, returns=(), arguments=())
-        self.tags: tuple[Any, ...] = ()
+        self.name = name
 
     def __str__(self) -> str:
-        return self._schema.name  # type: ignore[no-any-return]
+        return self.name
 
 
 BEGIN, END = Mark("the begin of a function"), Mark("the end of a function")
@@ -156,6 +155,8 @@ def _cond(recorder: Recorder, operator: Any, pred: Any, true_fn: Any, false_fn: 
 
 
 def _while_loop(recorder: Recorder, operator: Any, cond_fn: Any, body_fn: Any, carried: Any, additional: Any = ()) -> Any:
+    condition, _, _ = _body(recorder, cond_fn, _given(carried), additional)
+    body, _, tree = _body(recorder, body_fn, _given(carried), additional)
     with _paused(recorder):
         now = _actuals(carried)
         rest = _actuals(additional)
@@ -164,8 +165,6 @@ def _while_loop(recorder: Recorder, operator: Any, cond_fn: Any, body_fn: Any, c
     for before, after in zip(carried, now):
         if isinstance(before, torch.Tensor) and (before.dtype != after.dtype or _actual(before).shape != after.shape):
             raise Unrecorded("a loop that changes the type of what it carries", line_of_model())
-    condition, _, _ = _body(recorder, cond_fn, _given(carried), additional)
-    body, _, tree = _body(recorder, body_fn, _given(carried), additional)
     found = _results(recorder, operator, (condition, body, tuple(carried), ()), now, list(map(_is_ragged, carried)))
     return pytree.tree_unflatten(found, tree)
 
@@ -176,6 +175,7 @@ def _rounds(xs: Sequence[Any]) -> list[list[Any]]:
 
 
 def _scan(recorder: Recorder, operator: Any, combine_fn: Any, init: Any, xs: Any, additional_inputs: Any = ()) -> Any:
+    body, _, tree = _body(recorder, combine_fn, [*_given(init), *_first_slices(recorder, xs)], additional_inputs)
     with _paused(recorder):
         carry, rest = _actuals(init), _actuals(additional_inputs)
         rounds = _rounds(_actuals(xs))
@@ -185,7 +185,6 @@ def _scan(recorder: Recorder, operator: Any, combine_fn: Any, init: Any, xs: Any
             carry = returned[: len(carry)]
             made.append(returned[len(carry) :])
         stacked = [torch.stack(column) for column in zip(*made)]
-    body, _, tree = _body(recorder, combine_fn, [*_given(init), *_first_slices(recorder, xs)], additional_inputs)
     ragged = [*map(_is_ragged, init), *[any(map(_is_ragged, xs))] * len(stacked)]
     found = _results(recorder, operator, (body, tuple(init), tuple(xs), ()), [*carry, *stacked], ragged)
     return pytree.tree_unflatten(found, tree) if tree.num_leaves == len(found) else tuple(found)
@@ -202,16 +201,17 @@ def _given(values: Sequence[Any]) -> list[tuple[Any, bool]]:
 
 
 def _map(recorder: Recorder, operator: Any, f: Any, xs: Any, pos_args: Any = ()) -> Any:
+    body, _, tree = _body(recorder, f, _first_slices(recorder, xs), pos_args)
     with _paused(recorder):
         rest = _actuals(pos_args)
         made = [pytree.tree_leaves(f(*slices, *rest)) for slices in _rounds(_actuals(xs))]
         stacked = [torch.stack(column) for column in zip(*made)]
-    body, _, tree = _body(recorder, f, _first_slices(recorder, xs), pos_args)
     found = _results(recorder, operator, (body, tuple(xs), ()), stacked, [any(map(_is_ragged, xs))] * len(stacked))
     return pytree.tree_unflatten(found, tree)
 
 
 def _associative_scan(recorder: Recorder, operator: Any, combine_fn: Any, xs: Any, additional_inputs: Any = ()) -> Any:
+    body, _, tree = _body(recorder, combine_fn, _first_slices(recorder, xs) * 2, additional_inputs)
     with _paused(recorder):
         rest = _actuals(additional_inputs)
         rounds = _rounds(_actuals(xs))
@@ -219,7 +219,6 @@ def _associative_scan(recorder: Recorder, operator: Any, combine_fn: Any, xs: An
         for slices in rounds[1:]:
             so_far.append(pytree.tree_leaves(combine_fn(*so_far[-1], *slices, *rest)))
         stacked = [torch.stack(column) for column in zip(*so_far)]
-    body, _, tree = _body(recorder, combine_fn, _first_slices(recorder, xs) * 2, additional_inputs)
     found = _results(recorder, operator, (body, tuple(xs), ()), stacked, list(map(_is_ragged, xs)))
     return pytree.tree_unflatten(found, tree)
 
