@@ -20,12 +20,19 @@ def sizes_by_name(mine: Any, theirs: Any, into: dict[str, list[int]]) -> None:
             sizes_by_name(a, b, into)
 
 
-def values_in(results: Any) -> Iterator[Value]:
-    if isinstance(results, Value):
-        yield results
-    elif isinstance(results, (list, tuple)):
-        for item in results:
+def values_in(reference: Any) -> Iterator[Value]:
+    """The values in what a call is given or returns, those that its numbers are computed from included."""
+    if isinstance(reference, Value):
+        yield reference
+    elif isinstance(reference, Number):
+        yield from values_in(reference.operands)
+    elif isinstance(reference, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        yield from values_in(number_of(reference))
+    elif isinstance(reference, (list, tuple)):
+        for item in reference:
             yield from values_in(item)
+    elif isinstance(reference, dict):
+        yield from values_in(list(reference.values()))
 
 
 def is_kept(function: Any) -> bool:
@@ -35,38 +42,15 @@ def is_kept(function: Any) -> bool:
 
 def note_reads(reference: Any, read: set[int]) -> None:
     """Notes the values that an argument reads."""
-    if isinstance(reference, Value):
-        read.add(reference.key)
-    elif isinstance(reference, Number):
-        for operand in reference.operands:
-            note_reads(operand, read)
-    elif isinstance(reference, (torch.SymInt, torch.SymFloat, torch.SymBool)):
-        note_reads(number_of(reference), read)
-    elif isinstance(reference, (list, tuple)):
-        for item in reference:
-            note_reads(item, read)
-    elif isinstance(reference, dict):
-        for item in reference.values():
-            note_reads(item, read)
+    read.update(value.key for value in values_in(reference))
 
 
 def is_read(results: Any, read: set[int]) -> bool:
-    if isinstance(results, Value):
-        return results.key in read
-    return isinstance(results, (list, tuple)) and any(is_read(item, read) for item in results)
+    return any(value.key in read for value in values_in(results))
 
 
 def note_sources(reference: Any, seen: dict[int, Value]) -> None:
     """Finds the values that no call makes."""
-    if isinstance(reference, Value):
-        if reference.source is not None and reference.source[0] != "input":
-            seen.setdefault(reference.key, reference)
-    elif isinstance(reference, Number):
-        for operand in reference.operands:
-            note_sources(operand, seen)
-    elif isinstance(reference, (list, tuple)):
-        for item in reference:
-            note_sources(item, seen)
-    elif isinstance(reference, dict):
-        for item in reference.values():
-            note_sources(item, seen)
+    for value in values_in(reference):
+        if value.source is not None and value.source[0] != "input":
+            seen.setdefault(value.key, value)

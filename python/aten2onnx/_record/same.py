@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from .numbers import Number
 from .recorder import Call, Question, Recorder
+from .references import values_in
 from .runs import Run
 from .tensors import Value
 
@@ -139,21 +140,10 @@ def _equal(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 def _reader(recorder: Recorder, index: int) -> Any:
     for call in recorder.calls:
-        for value in _values(call.args):
+        for value in values_in(call.args):
             if value.source == ("constant", index):
                 return call.line
     return None
-
-
-def _values(args: Any) -> Iterator[Value]:
-    if isinstance(args, Value):
-        yield args
-    elif isinstance(args, (list, tuple)):
-        for item in args:
-            yield from _values(item)
-    elif isinstance(args, dict):
-        for item in args.values():
-            yield from _values(item)
 
 
 class _Tied:

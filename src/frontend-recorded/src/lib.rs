@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
-use aten2onnx_program::{Graph, Input, InputKind, Node, Program, SymNumber, TensorMeta};
+use aten2onnx_program::{Graph, Input, InputKind, Node, Program, TensorMeta};
 use aten2onnx_rules::Rules;
 use aten2onnx_translate::default_float;
 use aten2onnx_translate::scratch::Scratch;
@@ -80,8 +80,9 @@ pub fn symbolic(program: &mut Program, recording: Recording, rules: &Rules) -> R
     let Recording { inputs, runs, from_data, .. } = recording;
     let environments = runs.iter().map(|run| run.symbols.clone()).collect();
     let observed = runs.into_iter().map(|run| run.sizes).collect();
-    let graph = &mut program.graph;
+    let mut graph = std::mem::take(&mut program.graph);
     let mut nodes = std::mem::take(&mut graph.nodes);
+    let named = std::mem::take(&mut graph.inputs);
     let mut pass = Pass {
         scratch,
         environments,
@@ -89,22 +90,21 @@ pub fn symbolic(program: &mut Program, recording: Recording, rules: &Rules) -> R
         from_data,
         weights: FxHashMap::default(),
         dimensions: program.ranges.keys().cloned().collect(),
-        scope: Scope::take(graph),
+        graph,
         symbols: Vec::new(),
-        inner: Scope::default(),
+        inner: Graph::default(),
     };
     pass.weights =
         program.weights.iter().map(|bound| (bound.value.clone(), strides::of_weight(&bound.weight))).collect();
-    for input in &graph.inputs {
+    for input in &named {
         pass.input(input, &inputs)?;
     }
     for node in &mut nodes {
         pass.node(node).map_err(|error| at_node(error, node))?;
     }
-    let Pass { mut scope, inner, .. } = pass;
-    scope.add_numbers(inner);
-    graph.nodes = nodes;
-    scope.give(graph);
+    let Pass { graph, inner, .. } = pass;
+    program.graph = Graph { nodes, inputs: named, ..graph };
+    add_numbers(&mut program.graph, &inner);
     Ok(())
 }
 
@@ -128,58 +128,19 @@ struct Pass<'r> {
     weights: FxHashMap<String, TensorMeta>,
     /// The names of the dimensions of the inputs, and of all symbols.
     dimensions: FxHashSet<String>,
-    /// What the graph that is visited records of its values.
-    scope: Scope,
+    /// The graph that is visited, without its inputs and nodes: what it records of its values.
+    graph: Graph,
     /// Symbols for what only data determines, in the order in which they were made.
     symbols: Vec<String>,
     /// The numbers of nested graphs: conditions name them.
-    inner: Scope,
+    inner: Graph,
 }
 
-/// What a graph records of its values, by name.
-#[derive(Default)]
-struct Scope {
-    tensors: FxHashMap<String, TensorMeta>,
-    sym_ints: FxHashMap<String, SymInt>,
-    sym_floats: FxHashMap<String, SymNumber>,
-    sym_bools: FxHashMap<String, SymNumber>,
-}
-
-impl Scope {
-    /// Takes the records of a graph out of it.
-    fn take(graph: &mut Graph) -> Scope {
-        Scope {
-            tensors: std::mem::take(&mut graph.tensors),
-            sym_ints: std::mem::take(&mut graph.sym_ints),
-            sym_floats: std::mem::take(&mut graph.sym_floats),
-            sym_bools: std::mem::take(&mut graph.sym_bools),
-        }
-    }
-
-    /// Puts them into a graph.
-    fn give(self, graph: &mut Graph) {
-        graph.tensors = self.tensors;
-        graph.sym_ints = self.sym_ints;
-        graph.sym_floats = self.sym_floats;
-        graph.sym_bools = self.sym_bools;
-    }
-
-    /// Adds the numbers of another graph, whose names all differ.
-    fn add_numbers(&mut self, other: Scope) {
-        self.sym_ints.extend(other.sym_ints);
-        self.sym_floats.extend(other.sym_floats);
-        self.sym_bools.extend(other.sym_bools);
-    }
-
-    /// A copy of the numbers.
-    fn numbers(&self) -> Scope {
-        Scope {
-            tensors: FxHashMap::default(),
-            sym_ints: self.sym_ints.clone(),
-            sym_floats: self.sym_floats.clone(),
-            sym_bools: self.sym_bools.clone(),
-        }
-    }
+/// Adds the numbers of another graph, whose names all differ.
+fn add_numbers(graph: &mut Graph, other: &Graph) {
+    graph.sym_ints.extend(other.sym_ints.clone());
+    graph.sym_floats.extend(other.sym_floats.clone());
+    graph.sym_bools.extend(other.sym_bools.clone());
 }
 
 impl Pass<'_> {
@@ -188,7 +149,7 @@ impl Pass<'_> {
         let sizes: Option<Vec<SymInt>> = inputs.get(name).map(|sizes| sizes.iter().map(size_of).collect());
         match (&input.kind, sizes) {
             (InputKind::Tensor, sizes) => {
-                let meta = self.scope.tensors.get_mut(name);
+                let meta = self.graph.tensors.get_mut(name);
                 let meta = meta.ok_or_else(|| Error::input(format!("the input `{name}` has no recorded type")))?;
                 if let Some(sizes) = sizes {
                     if sizes.len() != meta.sizes.len() {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
-use aten2onnx_program::{Arg, Graph, IntArg, Node, NodeOutput, TensorMeta};
+use aten2onnx_program::{Arg, Graph, Input, IntArg, Node, NodeOutput, TensorMeta};
 
-use super::{Pass, Scope, at_node, strides};
+use super::{Pass, add_numbers, at_node, strides};
 
 /// The type of an operand or a result.
 #[derive(Clone)]
@@ -43,10 +43,10 @@ impl Pass<'_> {
             }
         }
         let made: Vec<Option<Operand>> = match (operator, results.as_slice()) {
-            ("cond", [yes, no]) => yes.iter().zip(no).map(|(yes, no)| self.either(yes.as_ref(), no.as_ref())).collect(),
-            ("while_loop", [_, body]) => self.carried(list(0), body)?,
+            ("cond", [yes, no]) => yes.iter().zip(no).map(|(yes, no)| either(yes.as_ref(), no.as_ref())).collect(),
+            ("while_loop", [_, body]) => carried(list(0), body)?,
             ("scan", [body]) => {
-                let states = self.carried(list(0), body)?;
+                let states = carried(list(0), body)?;
                 let count = list(1).first().and_then(first_size);
                 let rows = body.iter().skip(states.len()).map(|row| rows(row.as_ref(), count.as_ref()));
                 states.into_iter().chain(rows).collect()
@@ -56,7 +56,7 @@ impl Pass<'_> {
                 body.iter().map(|row| rows(row.as_ref(), count.as_ref())).collect()
             }
             ("associative_scan", [body]) => {
-                self.carried(list(0).into_iter().map(slice).collect(), body)?;
+                carried(list(0).into_iter().map(slice).collect(), body)?;
                 list(0).into_iter().map(Some).collect()
             }
             _ => return Err(Error::input(format!("`{operator}` has {} graphs", results.len()))),
@@ -71,31 +71,26 @@ impl Pass<'_> {
     /// Visits a graph with operands of these types, and returns the types of its results.
     fn nested(&mut self, graph: &mut Graph, given: &[Operand]) -> Result<Vec<Option<Operand>>> {
         let mut nodes = std::mem::take(&mut graph.nodes);
-        let outer = std::mem::replace(&mut self.scope, Scope::take(graph));
-        let visited = self.visit(graph, &mut nodes, given);
-        let found = graph.outputs.iter().map(|output| self.operand(&output.value).into_iter().next()).collect();
-        let numbers = self.scope.numbers();
-        std::mem::replace(&mut self.scope, outer).give(graph);
-        graph.nodes = nodes;
-        self.inner.add_numbers(numbers);
-        visited?;
-        Ok(found)
+        let inputs = std::mem::take(&mut graph.inputs);
+        let outer = std::mem::replace(&mut self.graph, std::mem::take(graph));
+        let visited = self.visit(&inputs, &mut nodes, given);
+        let outputs = self.graph.outputs.iter();
+        let found = outputs.map(|output| self.operand(&output.value).into_iter().next()).collect();
+        *graph = Graph { nodes, inputs, ..std::mem::replace(&mut self.graph, outer) };
+        add_numbers(&mut self.inner, graph);
+        visited.map(|()| found)
     }
 
-    fn visit(&mut self, graph: &Graph, nodes: &mut [Node], given: &[Operand]) -> Result<()> {
-        if graph.inputs.len() != given.len() {
-            return Err(Error::input(format!(
-                "a graph has {} inputs, and is given {}",
-                graph.inputs.len(),
-                given.len()
-            )));
+    fn visit(&mut self, inputs: &[Input], nodes: &mut [Node], given: &[Operand]) -> Result<()> {
+        if inputs.len() != given.len() {
+            return Err(Error::input(format!("a graph has {} inputs, and is given {}", inputs.len(), given.len())));
         }
-        for (input, operand) in graph.inputs.iter().zip(given) {
+        for (input, operand) in inputs.iter().zip(given) {
             let name = input.name.as_str();
             match operand {
                 Operand::Tensor(meta) => {
                     self.scratch.define(name, meta.dtype, meta.sizes.clone());
-                    self.scope.tensors.insert(name.to_owned(), meta.clone());
+                    self.graph.tensors.insert(name.to_owned(), meta.clone());
                     for (axis, size) in meta.sizes.iter().enumerate() {
                         self.check(name, axis, size)?;
                     }
@@ -141,41 +136,11 @@ impl Pass<'_> {
         if let Some(meta) = self.meta(name) {
             return Some(Operand::Tensor(meta.clone()));
         }
-        if let Some(size) = self.scope.sym_ints.get(name) {
+        if let Some(size) = self.graph.sym_ints.get(name) {
             return Some(Operand::Int(size.clone()));
         }
-        let float = self.scope.sym_floats.contains_key(name).then_some(Dtype::Float64);
-        float.or_else(|| self.scope.sym_bools.contains_key(name).then_some(Dtype::Bool)).map(Operand::Number)
-    }
-
-    /// The type of one result or the other. Sizes that differ are unknown.
-    fn either(&self, yes: Option<&Operand>, no: Option<&Operand>) -> Option<Operand> {
-        let (Some(Operand::Tensor(yes)), Some(Operand::Tensor(no))) = (yes, no) else {
-            return yes.zip(no).map(|_| Operand::Unknown);
-        };
-        let unknown = || SymInt::symbol("?");
-        let sizes = yes.sizes.iter().zip(&no.sizes);
-        let sizes = sizes.map(|(yes, no)| if yes == no { yes.clone() } else { unknown() }).collect();
-        Some(Operand::Tensor(TensorMeta { sizes, ..yes.clone() }))
-    }
-
-    /// The types of what a loop carries, which it must not change.
-    fn carried(&self, given: Vec<Operand>, body: &[Option<Operand>]) -> Result<Vec<Option<Operand>>> {
-        for (place, (before, after)) in given.iter().zip(body).enumerate() {
-            let (Operand::Tensor(before), Some(Operand::Tensor(after))) = (before, after) else { continue };
-            if before.sizes != after.sizes || before.dtype != after.dtype {
-                let text = |meta: &TensorMeta| {
-                    let sizes: Vec<String> = meta.sizes.iter().map(ToString::to_string).collect();
-                    format!("{}[{}]", meta.dtype, sizes.join(", "))
-                };
-                return Err(Error::unsupported(format!(
-                    "a loop carries value {place} as {} and makes {} of it",
-                    text(before),
-                    text(after)
-                )));
-            }
-        }
-        Ok(given.into_iter().map(changing).map(Some).collect())
+        let float = self.graph.sym_floats.contains_key(name).then_some(Dtype::Float64);
+        float.or_else(|| self.graph.sym_bools.contains_key(name).then_some(Dtype::Bool)).map(Operand::Number)
     }
 
     /// Gives a result its type. Symbols of the graphs mean nothing outside of them.
@@ -185,7 +150,7 @@ impl Pass<'_> {
             NodeOutput::None => return Ok(()),
             NodeOutput::Tensors(_) => return Err(Error::unsupported(format!("`{operator}` returns a list"))),
         };
-        let (Some(Operand::Tensor(meta)), Some(recorded)) = (made, self.scope.tensors.get(name).cloned()) else {
+        let (Some(Operand::Tensor(meta)), Some(recorded)) = (made, self.graph.tensors.get(name).cloned()) else {
             self.number(name, None);
             return Ok(());
         };
@@ -201,9 +166,39 @@ impl Pass<'_> {
         }
         self.scratch.define(name, meta.dtype, sizes.clone());
         let (strides, storage_offset) = strides::of_sizes(&recorded, &sizes);
-        self.scope.tensors.insert(name.clone(), TensorMeta { dtype: meta.dtype, sizes, strides, storage_offset });
+        self.graph.tensors.insert(name.clone(), TensorMeta { dtype: meta.dtype, sizes, strides, storage_offset });
         Ok(())
     }
+}
+
+/// The type of one result or the other. Sizes that differ are unknown.
+fn either(yes: Option<&Operand>, no: Option<&Operand>) -> Option<Operand> {
+    let (Some(Operand::Tensor(yes)), Some(Operand::Tensor(no))) = (yes, no) else {
+        return yes.zip(no).map(|_| Operand::Unknown);
+    };
+    let unknown = || SymInt::symbol("?");
+    let sizes = yes.sizes.iter().zip(&no.sizes);
+    let sizes = sizes.map(|(yes, no)| if yes == no { yes.clone() } else { unknown() }).collect();
+    Some(Operand::Tensor(TensorMeta { sizes, ..yes.clone() }))
+}
+
+/// The types of what a loop carries, which it must not change.
+fn carried(given: Vec<Operand>, body: &[Option<Operand>]) -> Result<Vec<Option<Operand>>> {
+    for (place, (before, after)) in given.iter().zip(body).enumerate() {
+        let (Operand::Tensor(before), Some(Operand::Tensor(after))) = (before, after) else { continue };
+        if before.sizes != after.sizes || before.dtype != after.dtype {
+            let text = |meta: &TensorMeta| {
+                let sizes: Vec<String> = meta.sizes.iter().map(ToString::to_string).collect();
+                format!("{}[{}]", meta.dtype, sizes.join(", "))
+            };
+            return Err(Error::unsupported(format!(
+                "a loop carries value {place} as {} and makes {} of it",
+                text(before),
+                text(after)
+            )));
+        }
+    }
+    Ok(given.into_iter().map(changing).map(Some).collect())
 }
 
 /// What a loop changes: an integer is another one in each round.

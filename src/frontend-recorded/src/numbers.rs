@@ -15,12 +15,12 @@ impl Pass<'_> {
             Some(Scalar::Sym(size)) if !size.has_anonymous() => self.define_int(name, size),
             Some(Scalar::Float(known)) => {
                 self.forget(name);
-                self.scope.sym_floats.insert(name.to_owned(), SymNumber::Float(known));
+                self.graph.sym_floats.insert(name.to_owned(), SymNumber::Float(known));
                 self.scratch.define_number(name, Scalar::Float(known));
             }
             Some(Scalar::Bool(known)) => {
                 self.forget(name);
-                self.scope.sym_bools.insert(name.to_owned(), SymNumber::Bool(known));
+                self.graph.sym_bools.insert(name.to_owned(), SymNumber::Bool(known));
                 self.scratch.define_number(name, Scalar::Bool(known));
             }
             _ => self.unknown(name),
@@ -28,13 +28,13 @@ impl Pass<'_> {
     }
 
     fn unknown(&mut self, name: &str) {
-        if self.scope.sym_ints.contains_key(name) {
+        if self.graph.sym_ints.contains_key(name) {
             self.unknown_int(name);
-        } else if self.scope.sym_bools.contains_key(name) {
-            self.scope.sym_bools.insert(name.to_owned(), SymNumber::Unknown);
+        } else if self.graph.sym_bools.contains_key(name) {
+            self.graph.sym_bools.insert(name.to_owned(), SymNumber::Unknown);
             self.scratch.define_unknown(name, Dtype::Bool);
         } else {
-            self.scope.sym_floats.insert(name.to_owned(), SymNumber::Unknown);
+            self.graph.sym_floats.insert(name.to_owned(), SymNumber::Unknown);
             self.scratch.define_unknown(name, Dtype::Float64);
         }
     }
@@ -52,12 +52,12 @@ impl Pass<'_> {
             self.scratch.define_symbol(symbol);
         }
         self.scratch.define_number(name, Scalar::from(size.clone()));
-        self.scope.sym_ints.insert(name.to_owned(), size);
+        self.graph.sym_ints.insert(name.to_owned(), size);
     }
 
     fn forget(&mut self, name: &str) {
-        self.scope.sym_ints.remove(name);
-        self.scope.sym_floats.remove(name);
-        self.scope.sym_bools.remove(name);
+        self.graph.sym_ints.remove(name);
+        self.graph.sym_floats.remove(name);
+        self.graph.sym_bools.remove(name);
     }
 }

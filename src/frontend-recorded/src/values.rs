@@ -75,7 +75,7 @@ impl Pass<'_> {
 
     /// Gives a tensor the sizes of its rule.
     fn tensor(&mut self, node: &Node, name: &str, handle: Handle) -> Result<()> {
-        let recorded = self.scope.tensors.get(name).cloned();
+        let recorded = self.graph.tensors.get(name).cloned();
         let recorded = recorded.ok_or_else(|| Error::input(format!("the tensor `{name}` has no recorded type")))?;
         let (dtype, inferred) = self.scratch.ty(handle);
         if dtype != recorded.dtype {
@@ -110,7 +110,7 @@ impl Pass<'_> {
         self.scratch.refine(handle, dtype, &sizes)?;
         self.scratch.name(name, handle);
         let (strides, storage_offset) = strides::of_sizes(&recorded, &sizes);
-        self.scope.tensors.insert(name.to_owned(), TensorMeta { dtype, sizes, strides, storage_offset });
+        self.graph.tensors.insert(name.to_owned(), TensorMeta { dtype, sizes, strides, storage_offset });
         Ok(())
     }
 
@@ -191,7 +191,7 @@ impl Pass<'_> {
     }
 
     pub(super) fn meta(&self, name: &str) -> Option<&TensorMeta> {
-        self.scope.tensors.get(name).or_else(|| self.weights.get(name))
+        self.graph.tensors.get(name).or_else(|| self.weights.get(name))
     }
 
     /// An operator that writes to its first tensor and returns it.
@@ -230,7 +230,7 @@ impl Pass<'_> {
         self.scratch.define(result, meta.dtype, meta.sizes.clone());
         // What was known of its elements is past.
         self.define_again(&written, meta.dtype, &meta.sizes);
-        self.scope.tensors.insert(result.to_owned(), meta);
+        self.graph.tensors.insert(result.to_owned(), meta);
         Ok(())
     }
 
