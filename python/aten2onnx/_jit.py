@@ -28,7 +28,7 @@ def converted(
     from ._export import prepare_call
 
     prepared = prepare_call(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names)
-    if prepared is None or prepared[1] is not None or _calls.is_auto(dynamic_shapes):
+    if prepared is None or prepared[0].training or prepared[1] is not None or _calls.is_auto(dynamic_shapes):
         raise InputError(
             f'`capture="{way}"` takes modules in evaluation mode whose arguments are tensors, numbers, lists, tuples and dictionaries, with named dimensions',
             help='use `capture="auto"`',

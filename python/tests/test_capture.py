@@ -201,3 +201,9 @@ def test_a_dimension_that_a_branch_decides_is_constant_with_its_line() -> None:
     program = aten2onnx.export(Branches().eval(), (torch.randn(6, 4),), dynamic_shapes={"x": {0: torch.export.Dim.AUTO, 1: "w"}}, verify=True, capture="record")
     assert program.report.inputs[0][1] == "float32[6, w]"
     assert any("always 6" in note and "test_capture.py" in note for note in program.report.notes)
+
+
+@pytest.mark.parametrize("way", ["script", "trace"])
+def test_torchscript_takes_no_module_in_training_mode(way) -> None:
+    with pytest.warns(UserWarning, match="training mode"), pytest.raises(aten2onnx.InputError, match="modules in evaluation mode"):
+        aten2onnx.export(torch.nn.Dropout(), (torch.ones(2),), capture=way)
