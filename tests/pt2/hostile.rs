@@ -274,6 +274,36 @@ mod json {
     }
 
     #[test]
+    fn what_pytorch_refuses_to_load() {
+        let changed = |from: &str, to: &str| {
+            let text = Json::default().text();
+            let (before, after) = text.rsplit_once(from).unwrap();
+            error(archive(&format!("{before}{to}{after}")))
+        };
+        let text = changed(r#"{"as_tensor": {"name": "y"}}"#, r#"{"as_tensor": {"name": "x"}}"#);
+        assert!(
+            text.contains("output_specs[0]: the signature says that this output is `x`, but in the graph it is `y`"),
+            "{text}"
+        );
+        let text = changed(
+            r#"{"user_input": {"arg": {"as_tensor": {"name": "x"}}}}"#,
+            r#"{"user_input": {"arg": {"as_int": 3}}}"#,
+        );
+        assert!(
+            text.contains("input_specs[0]: the signature says that this input is `3`, but in the graph it is `x`"),
+            "{text}"
+        );
+        let text = changed(r#"{"user_input": {"arg": {"as_tensor": {"name": "x"}}}}"#, r#"{"user_input": {}}"#);
+        assert!(text.contains("missing field `arg`"), "{text}");
+        let text =
+            changed(r#""range_constraints": {}"#, r#""range_constraints": {"s0": {"min_val": 3, "max_val": 2}}"#);
+        assert!(text.contains("no value is possible for `s0`: its range is from 3 to 2"), "{text}");
+        let nodes = relu("x", "y").replace("aten.relu.default", "aten.add.Tensor");
+        let text = error(Json { nodes, ..Json::default() }.archive());
+        assert!(text.contains("`aten::add.Tensor` is not given its argument `other`"), "{text}");
+    }
+
+    #[test]
     fn errors_name_the_field() {
         let nodes = relu("x", "y").replace("\"y\"}}]", "\"y\"}}, {\"as_banana\": 1}]");
         let text = error(Json { nodes, ..Json::default() }.archive());

@@ -4,6 +4,7 @@ mod control;
 mod fuzz;
 mod guards;
 mod hostile;
+mod json;
 mod live;
 mod print;
 mod recurrent;

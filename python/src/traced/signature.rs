@@ -1,6 +1,8 @@
 //! The graph signature: what each input and output of the graph is.
 
-use aten2onnx::frontend::pt2::schema::{ConstantValue, GraphSignature, InputSpec, OutputSpec, TensorArgument};
+use aten2onnx::frontend::pt2::schema::{
+    ConstantValue, Described, DescribedTensor, GraphSignature, InputSpec, OutputSpec, TensorArgument,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyString};
 use serde::de::IgnoredAny;
@@ -30,7 +32,7 @@ fn input(spec: &Bound<'_, PyAny>) -> Read<InputSpec<'static>> {
         },
         "USER_INPUT" => {
             expect(&arg, &["TensorArgument", "SymIntArgument", "SymFloatArgument"])?;
-            InputSpec::UserInput(IgnoredAny)
+            InputSpec::UserInput(Described::default())
         }
         "PARAMETER" => InputSpec::Parameter { arg: tensor()?, parameter_name: target()? },
         "BUFFER" => InputSpec::Buffer {
@@ -56,14 +58,14 @@ fn output(spec: &Bound<'_, PyAny>) -> Read<OutputSpec<'static>> {
             let classes =
                 ["TensorArgument", "SymIntArgument", "SymFloatArgument", "ConstantArgument", "SymBoolArgument"];
             expect(&arg, &classes)?;
-            OutputSpec::UserOutput(IgnoredAny)
+            OutputSpec::UserOutput(Described::default())
         }
-        "LOSS_OUTPUT" => OutputSpec::LossOutput(IgnoredAny),
-        "BUFFER_MUTATION" => OutputSpec::BufferMutation { buffer_name: target()? },
-        "PARAMETER_MUTATION" => OutputSpec::ParameterMutation { parameter_name: target()? },
-        "USER_INPUT_MUTATION" => OutputSpec::UserInputMutation { user_input_name: target()? },
-        "GRADIENT_TO_PARAMETER" => OutputSpec::GradientToParameter(IgnoredAny),
-        "GRADIENT_TO_USER_INPUT" => OutputSpec::GradientToUserInput(IgnoredAny),
+        "LOSS_OUTPUT" => OutputSpec::LossOutput(DescribedTensor::default()),
+        "BUFFER_MUTATION" => OutputSpec::BufferMutation { arg: None, buffer_name: target()? },
+        "PARAMETER_MUTATION" => OutputSpec::ParameterMutation { arg: None, parameter_name: target()? },
+        "USER_INPUT_MUTATION" => OutputSpec::UserInputMutation { arg: None, user_input_name: target()? },
+        "GRADIENT_TO_PARAMETER" => OutputSpec::GradientToParameter(DescribedTensor::default()),
+        "GRADIENT_TO_USER_INPUT" => OutputSpec::GradientToUserInput(DescribedTensor::default()),
         "TOKEN" => OutputSpec::Token(IgnoredAny),
         other => return Err(Stop::unknown(format_args!("an output of the kind {other}"))),
     })

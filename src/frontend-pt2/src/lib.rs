@@ -15,6 +15,7 @@ mod payload;
 mod read;
 #[doc(hidden)]
 pub mod schema;
+mod signature;
 mod symexpr;
 mod symfunctions;
 

@@ -5,7 +5,7 @@ use aten2onnx_archive::zip::Archive;
 use super::graph::{GraphReader, split};
 use super::payload::{Wanted, Weights};
 use super::schema::{self, Argument, ConstantValue, ExportedProgram, InputSpec, OutputSpec, VersionOnly, parse};
-use super::{guards, outputs, paths};
+use super::{guards, outputs, paths, signature};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_program::{Arg, Input, InputKind, Output, OutputKind, Program};
 use aten2onnx_program::{arguments, validate};
@@ -59,6 +59,7 @@ fn convert(exported: ExportedProgram<'_>, weights: Weights<'_>) -> Result<Progra
         program.notes.push(format!("the schema version is {major}.{minor}; additions since {known} are ignored"));
     }
     for (symbol, range) in exported.range_constraints.0 {
+        check_range(&symbol, &range)?;
         // The bounds of expressions (`s77 + 1`) follow from those of their symbols.
         if symbol.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
             program.ranges.insert(symbol.into_string(), (range.min_val, range.max_val));
@@ -87,6 +88,17 @@ fn convert(exported: ExportedProgram<'_>, weights: Weights<'_>) -> Result<Progra
     validate::names(&program).map_err(in_graph)?;
     arguments::check(&program).map_err(in_graph)?;
     Ok(program)
+}
+
+/// A range has a value, as PyTorch demands when it loads a file.
+fn check_range(symbol: &str, range: &schema::RangeConstraint) -> Result<()> {
+    match (range.min_val, range.max_val) {
+        (Some(least), Some(most)) if least > most => {
+            let message = format!("no value is possible for `{symbol}`: its range is from {least} to {most}");
+            Err(Error::input(message).at("range_constraints"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The names of the user outputs: those that are given as text, or those that the signature describes.
@@ -118,7 +130,8 @@ impl Signature {
 
     fn input(&mut self, spec: InputSpec<'_>, input: Argument<'_>, index: usize) -> Result<()> {
         let (value, name, is_state) = match spec {
-            InputSpec::UserInput(_) => {
+            InputSpec::UserInput(described) => {
+                signature::same("input", described.arg.as_ref(), &input)?;
                 let input = self.reader.input(input, index)?;
                 self.program.graph.inputs.push(input);
                 return Ok(());
@@ -151,6 +164,7 @@ impl Signature {
         let mut mutations = Vec::new();
         for (index, (spec, output)) in specs.into_iter().zip(outputs).enumerate() {
             let place = |error: Error| error.at(format!("graph_module.signature.output_specs[{index}]"));
+            signature::of_output(&spec, &output).map_err(place)?;
             let Some(kind) = output_kind(spec).map_err(place)? else { continue };
             let value = self.reader.argument(output).map_err(place)?;
             if kind == OutputKind::User {
@@ -189,10 +203,14 @@ fn output_kind(spec: OutputSpec<'_>) -> Result<Option<OutputKind>> {
         | OutputSpec::LossOutput(_)
         | OutputSpec::GradientToParameter(_)
         | OutputSpec::GradientToUserInput(_) => OutputKind::User,
-        OutputSpec::BufferMutation { buffer_name } => OutputKind::BufferMutation(buffer_name.into_string()),
+        OutputSpec::BufferMutation { buffer_name, .. } => OutputKind::BufferMutation(buffer_name.into_string()),
         // Parameters are state, like buffers.
-        OutputSpec::ParameterMutation { parameter_name } => OutputKind::BufferMutation(parameter_name.into_string()),
-        OutputSpec::UserInputMutation { user_input_name } => OutputKind::InputMutation(user_input_name.into_string()),
+        OutputSpec::ParameterMutation { parameter_name, .. } => {
+            OutputKind::BufferMutation(parameter_name.into_string())
+        }
+        OutputSpec::UserInputMutation { user_input_name, .. } => {
+            OutputKind::InputMutation(user_input_name.into_string())
+        }
         OutputSpec::Token(_) => return Ok(None),
     }))
 }

@@ -476,7 +476,7 @@ pub struct GraphSignature<'a> {
 #[serde(bound(deserialize = "'de: 'a"), rename_all = "snake_case")]
 #[allow(missing_docs)]
 pub enum InputSpec<'a> {
-    UserInput(IgnoredAny),
+    UserInput(Described<'a>),
     Parameter {
         arg: TensorArgument<'a>,
         parameter_name: Text<'a>,
@@ -520,14 +520,49 @@ pub enum ConstantValue<'a> {
 #[serde(bound(deserialize = "'de: 'a"), rename_all = "snake_case")]
 #[allow(missing_docs)]
 pub enum OutputSpec<'a> {
-    UserOutput(IgnoredAny),
-    LossOutput(IgnoredAny),
-    BufferMutation { buffer_name: Text<'a> },
-    ParameterMutation { parameter_name: Text<'a> },
-    UserInputMutation { user_input_name: Text<'a> },
-    GradientToParameter(IgnoredAny),
-    GradientToUserInput(IgnoredAny),
+    UserOutput(Described<'a>),
+    LossOutput(DescribedTensor<'a>),
+    BufferMutation {
+        #[serde(deserialize_with = "given")]
+        arg: Option<TensorArgument<'a>>,
+        buffer_name: Text<'a>,
+    },
+    ParameterMutation {
+        #[serde(deserialize_with = "given")]
+        arg: Option<TensorArgument<'a>>,
+        parameter_name: Text<'a>,
+    },
+    UserInputMutation {
+        #[serde(deserialize_with = "given")]
+        arg: Option<TensorArgument<'a>>,
+        user_input_name: Text<'a>,
+    },
+    GradientToParameter(DescribedTensor<'a>),
+    GradientToUserInput(DescribedTensor<'a>),
     Token(IgnoredAny),
+}
+
+/// What the signature says of an input or output of the graph, which must be that of the graph.
+#[derive(Debug, Default, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
+pub struct Described<'a> {
+    /// None of a program in memory, whose signature PyTorch has checked.
+    #[serde(deserialize_with = "given")]
+    pub arg: Option<Argument<'a>>,
+}
+
+/// The same of an output that is always a tensor: a loss or a gradient.
+#[derive(Debug, Default, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
+pub struct DescribedTensor<'a> {
+    /// None of a program in memory.
+    #[serde(deserialize_with = "given")]
+    pub arg: Option<TensorArgument<'a>>,
+}
+
+/// A field that a file has.
+fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
 }
 
 /// The description of the payloads in a folder.

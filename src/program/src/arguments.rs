@@ -1,5 +1,5 @@
-//! Checks that operators get only arguments that their schemas have: a rule would not see another one, and the result would be wrong in
-//! silence. Operators without a known schema are not checked.
+//! Checks that operators get the arguments that their schemas have: a rule would not see another one, and the result would be wrong in
+//! silence; and one without a default must be there. Operators without a known schema are not checked.
 
 use std::sync::OnceLock;
 
@@ -11,7 +11,7 @@ use aten2onnx_core::error::{Call, Error, Result};
 /// Checks the nodes of a program and its nested graphs.
 ///
 /// # Errors
-/// An argument that a schema lacks.
+/// An argument that a schema lacks, or a schema's argument that a node lacks.
 pub fn check(program: &Program) -> Result<()> {
     graph(&program.graph)
 }
@@ -26,7 +26,8 @@ fn node(node: &Node) -> Result<()> {
             graph(nested)?;
         }
     }
-    let Some(names) = parameters(&node.target) else { return Ok(()) };
+    let Some(known) = schema(&node.target) else { return Ok(()) };
+    let names: Vec<&str> = known.iter().map(|parameter| parameter.name).collect();
     let mut seen: Vec<&str> = Vec::with_capacity(node.args.len());
     for (name, _) in &node.args {
         if !names.contains(&name.as_str()) || seen.contains(&name.as_str()) {
@@ -34,7 +35,24 @@ fn node(node: &Node) -> Result<()> {
         }
         seen.push(name);
     }
-    Ok(())
+    match known.iter().find(|parameter| !parameter.has_default && !seen.contains(&parameter.name)) {
+        Some(missing) => Err(lacking(node, missing.name)),
+        None => Ok(()),
+    }
+}
+
+/// A node that does not have an argument without a default.
+fn lacking(node: &Node, name: &str) -> Error {
+    let error = of_node(node, format!("`{}` is not given its argument `{name}`", node.target));
+    error.help("the file is damaged, or of another version of PyTorch: save the program again")
+}
+
+fn of_node(node: &Node, message: String) -> Error {
+    let operator = node.target.clone();
+    let call = Call { operator, node: node.name.clone(), source_line: node.source_line.clone() };
+    let mut error = Error::input(message);
+    error.call = Some(Box::new(call));
+    error.at(format!("node `{}`", node.name))
 }
 
 fn refused(node: &Node, name: &str, names: &[&str]) -> Error {
@@ -45,10 +63,7 @@ fn refused(node: &Node, name: &str, names: &[&str]) -> Error {
         name => format!("`{target}` has no argument `{name}`"),
     };
     let known: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    let call = Call { operator: target.clone(), node: node.name.clone(), source_line: node.source_line.clone() };
-    let mut error = Error::input(message);
-    error.call = Some(Box::new(call));
-    error.at(format!("node `{}`", node.name)).help(format!(
+    of_node(node, message).help(format!(
         "its arguments are {}; if a newer PyTorch added or renamed it, export with an older one or use a newer aten2onnx",
         known.join(", ")
     ))
@@ -56,16 +71,28 @@ fn refused(node: &Node, name: &str, names: &[&str]) -> Error {
 
 /// The names of an operator's parameters, if its schema is known.
 pub fn parameters(target: &str) -> Option<Vec<&'static str>> {
+    Some(schema(target)?.iter().map(|parameter| parameter.name).collect())
+}
+
+/// A parameter of an operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Parameter<'a> {
+    name: &'a str,
+    has_default: bool,
+}
+
+/// An operator's parameters, if its schema is known.
+fn schema(target: &str) -> Option<Vec<Parameter<'static>>> {
     static SCHEMAS: OnceLock<FxHashMap<&str, &str>> = OnceLock::new();
     let schemas = SCHEMAS.get_or_init(|| {
         let lines = aten2onnx_mappings::TORCHSCRIPT.lines();
         lines.filter_map(|line| line.split_once('(')).filter(|(name, _)| name.starts_with("aten::")).collect()
     });
-    names(schemas.get(target)?)
+    read(schemas.get(target)?)
 }
 
-/// The names of `Tensor self, *, str approximate='none') -> Tensor`; None of a schema that takes any arguments.
-fn names(text: &str) -> Option<Vec<&str>> {
+/// The parameters of `Tensor self, *, str approximate='none') -> Tensor`; None of a schema that takes any arguments.
+fn read(text: &str) -> Option<Vec<Parameter<'_>>> {
     let (mut depth, mut quoted, mut start) = (0_u32, false, 0);
     let mut found = Vec::new();
     for (at, character) in text.char_indices() {
@@ -80,8 +107,13 @@ fn names(text: &str) -> Option<Vec<&str>> {
                 match parameter {
                     "..." => return None,
                     "" | "*" => {}
-                    _ => found
-                        .push(parameter.split_once('=').map_or(parameter, |(before, _)| before).rsplit(' ').next()?),
+                    _ => {
+                        let (declared, has_default) = match parameter.split_once('=') {
+                            Some((before, _)) => (before, true),
+                            None => (parameter, false),
+                        };
+                        found.push(Parameter { name: declared.rsplit(' ').next()?, has_default });
+                    }
                 }
                 if character == ')' {
                     return Some(found);
@@ -113,14 +145,20 @@ mod tests {
 
     #[test]
     fn names_of_parameters_are_read() {
-        let read = |text| names(text).unwrap();
+        let read = |text| -> Vec<&str> { super::read(text).unwrap().iter().map(|parameter| parameter.name).collect() };
         assert_eq!(read("Tensor self, *, str approximate='none') -> Tensor"), ["self", "approximate"]);
         assert_eq!(
             read("Tensor(a -> *) self, SymInt[2] padding=[0, 1], str a=\"x, (y\", int b=-1) -> (Tensor, Tensor)"),
             ["self", "padding", "a", "b"]
         );
         assert_eq!(read(") -> Tensor"), Vec::<&str>::new());
-        assert_eq!(names("...) -> ()"), None);
+        assert_eq!(super::read("...) -> ()"), None);
+        let defaults: Vec<bool> = super::read("Tensor a, *, int[2] b=[0, 1], int c) -> ()")
+            .unwrap()
+            .iter()
+            .map(|parameter| parameter.has_default)
+            .collect();
+        assert_eq!(defaults, [false, true, false]);
     }
 
     #[test]
@@ -130,8 +168,9 @@ mod tests {
         assert!(lines.len() > 3500, "{}", lines.len());
         let is_name = |name: &&str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         for line in lines.iter().filter(|line| !line.contains("...")) {
-            let read = names(line.split_once('(').unwrap().1);
-            assert!(read.is_some_and(|read| read.iter().all(|name| !name.is_empty() && is_name(name))), "{line}");
+            let read = read(line.split_once('(').unwrap().1);
+            let is_whole = |parameter: &Parameter<'_>| !parameter.name.is_empty() && is_name(&parameter.name);
+            assert!(read.is_some_and(|read| read.iter().all(is_whole)), "{line}");
         }
     }
 
@@ -148,5 +187,6 @@ mod tests {
         assert_eq!(error.call.clone().unwrap().operator, "aten::gelu");
         assert!(refusal(&["self", "approximate", ""]).message.contains("more arguments than it has: 3 of 2"));
         assert!(refusal(&["self", "self"]).message.contains("twice"));
+        assert_eq!(refusal(&["approximate"]).message, "`aten::gelu` is not given its argument `self`");
     }
 }

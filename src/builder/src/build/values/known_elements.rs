@@ -62,7 +62,7 @@ impl Builder {
         }
         let dtype = self.dtype(value);
         if !dtype.is_int() && dtype != Dtype::Bool {
-            return Err(self.fault(format!("a tensor of {dtype} is not a size")));
+            return Err(self.contradiction(format!("a tensor of {dtype} is not a size")));
         }
         let value = self.cast(value, Dtype::Int64)?;
         let scalar = match self.rank(value) {
