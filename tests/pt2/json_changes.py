@@ -6,10 +6,7 @@
 
 If PyTorch loads an archive and runs it, the exported model gives the same numbers. If PyTorch refuses to, the exported model has the bytes of
 that of the original, or its numbers, or none. A model with the bytes of the original where PyTorch gives other numbers (`original`) is counted
-and must be rare: of a computed size and the record of its value, the record is believed. A refusal is right in any case, but not a panic and not an internal error.
-
-Not mended: of a computed size, the record of its value (`sym_int_values`) is believed without a comparison with the nodes that compute it, so
-that a file with a changed record has other sizes. Seeds 781, 3301 and 3864 show it; 3997 shows a record that is missing.
+and must be rare: parts of the JSON that are read by PyTorch only. A refusal is right in any case, but not a panic and not an internal error.
 """
 import collections
 import copy

@@ -1,6 +1,7 @@
 //! The front end for `.pt2` files and the passes after it.
 
 mod control;
+mod evidence;
 mod fuzz;
 mod guards;
 mod hostile;

@@ -137,7 +137,9 @@ impl<'t, 'py> Reader<'t, 'py> {
         };
         let metadata = metadata(&meta)?;
         let name = Some(name(node)?.into());
-        scope.graph.nodes.push(Node { target: target.name.clone().into(), inputs, outputs, metadata, name });
+        let target = target.name.clone().into();
+        let is_hop_single_tensor_return = None;
+        scope.graph.nodes.push(Node { target, inputs, outputs, metadata, name, is_hop_single_tensor_return });
         Ok(())
     }
 
@@ -395,6 +397,7 @@ impl<'py> Scope<'py> {
             sym_int_values: Pairs::default(),
             sym_bool_values: Pairs::default(),
             sym_float_values: Pairs::default(),
+            is_single_tensor_return: false,
         };
         Scope { module: module.clone(), known: HashMap::new(), graph }
     }

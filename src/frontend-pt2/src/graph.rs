@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::returns;
 use super::schema::{self, Argument, OptionalTensorArgument, SymBoolArgument, SymFloatArgument, SymIntArgument};
 use super::symexpr::Expressions;
 use aten2onnx_core::dtype::Dtype;
@@ -42,11 +43,13 @@ impl GraphReader {
             });
             graph.nodes.push(read?);
         }
+        records(&graph)?;
         Ok(graph)
     }
 
     /// A nested graph, whose inputs are bound by position.
     fn nested(&mut self, graph: schema::Graph<'_>) -> Result<Graph> {
+        returns::of_graph(&graph)?;
         let (inputs, nodes, outputs, tables) = split(graph);
         let mut read = self.body(nodes, tables)?;
         for (index, input) in inputs.into_iter().enumerate() {
@@ -76,6 +79,7 @@ impl GraphReader {
     }
 
     fn node(&mut self, node: schema::Node<'_>, index: usize) -> Result<Node> {
+        returns::of_node(&node)?;
         let mut args = Vec::with_capacity(node.inputs.len());
         for (position, input) in node.inputs.into_iter().enumerate() {
             let place = |error: Error| error.at(format!("inputs[{position}]"));
@@ -269,6 +273,23 @@ pub fn split<'a>(
         sym_bools: graph.sym_bool_values,
     };
     (graph.inputs, graph.nodes, graph.outputs, tables)
+}
+
+/// Checks that every number which a node computes has a record, as PyTorch demands: its dtype follows from the table that it is in.
+fn records(graph: &Graph) -> Result<()> {
+    for node in &graph.nodes {
+        for output in &node.outputs {
+            let NodeOutput::Sym(name) = output else { continue };
+            let is_float_or_bool = graph.sym_floats.contains_key(name) || graph.sym_bools.contains_key(name);
+            if !is_float_or_bool && !graph.sym_ints.contains_key(name) {
+                let error = Error::input(format!("the graph has no record of the number `{name}`"));
+                return Err(error
+                    .help("the file is damaged: save the program again")
+                    .at(format!("node `{}`", node.name)));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Unwraps `with_effects(token, operator, ..)`, which returns a token and the results of the operator: tokens keep side

@@ -13,6 +13,7 @@ mod outputs;
 mod paths;
 mod payload;
 mod read;
+mod returns;
 #[doc(hidden)]
 pub mod schema;
 mod signature;

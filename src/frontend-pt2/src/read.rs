@@ -83,6 +83,7 @@ fn convert(exported: ExportedProgram<'_>, weights: Weights<'_>) -> Result<Progra
     if exported.guards_code.is_none() && !program.ranges.is_empty() {
         program.notes.push(NO_GUARDS.to_owned());
     }
+    program.has_guards = exported.guards_code.is_some();
     program.guards = guards::read(exported.guards_code.unwrap_or_default(), &program, &paths);
     program.calls = reader.calls;
     validate::names(&program).map_err(in_graph)?;

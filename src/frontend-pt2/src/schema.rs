@@ -251,6 +251,9 @@ pub struct Graph<'a> {
     pub sym_bool_values: Pairs<'a, SymBool>,
     #[serde(default, deserialize_with = "or_default")]
     pub sym_float_values: Pairs<'a, SymFloat>,
+    /// Whether it returns a tensor and no tuple.
+    #[serde(default)]
+    pub is_single_tensor_return: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -264,6 +267,9 @@ pub struct Node<'a> {
     pub metadata: NodeMetadata,
     #[serde(default)]
     pub name: Option<Text<'a>>,
+    /// Whether an operator with nested graphs returns a tensor and no tuple; None where nothing is recorded.
+    #[serde(default)]
+    pub is_hop_single_tensor_return: Option<bool>,
 }
 
 /// The metadata of a node that is kept.

@@ -36,6 +36,8 @@ pub struct Program {
     pub is_recorded: bool,
     /// Conditions on sizes and other numbers under which the program was captured: elsewhere it may compute something else than the model.
     pub guards: Vec<Guard>,
+    /// Whether `guards` are all of them: files of older versions of PyTorch have none.
+    pub has_guards: bool,
     /// The values of symbols in the example that the program was exported with.
     pub hints: FxHashMap<String, i64>,
     /// The names of the user's outputs, in order, where the model returns them under a key or in a field.

@@ -14,6 +14,7 @@ mod preflight;
 mod records;
 pub mod scratch;
 mod symbolic;
+mod witness;
 
 pub use default_dtype::default_float;
 pub use fallback::DOMAIN as ATEN_DOMAIN;
@@ -34,6 +35,7 @@ use aten2onnx_program::{Arg, InputKind, Node, NodeOutput, Output, OutputKind, Pr
 use aten2onnx_rules::{RuleRef, Rules};
 
 use crate::records::Doubts;
+use crate::witness::Witness;
 
 /// Translates a functional program.
 ///
@@ -73,6 +75,7 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
         ranges: &program.ranges,
         renamed: Cell::new(0),
         doubts: Doubts::default(),
+        witness: Witness::of(program),
     };
     let mut translation =
         Translation { builder: &mut builder, env: FxHashMap::default(), shared: &shared, symbols: None };
@@ -117,6 +120,8 @@ struct Shared<'a> {
     renamed: Cell<usize>,
     /// Where PyTorch recorded something else than there is.
     doubts: Doubts,
+    /// Sizes at which records are held against what nodes compute.
+    witness: Witness,
 }
 
 impl Shared<'_> {
@@ -275,13 +280,25 @@ impl Translation<'_> {
     fn bind_tensor(&mut self, node: &Node, name: &str, value: Value, graph: &program::Graph) -> Result<()> {
         if let Some(meta) = graph.tensors.get(name) {
             let recorded = self.recorded(meta);
-            if let Err(error) = self.builder.set_type(value, &recorded) {
+            if let Err(error) = self.accept(value, &recorded) {
                 self.judge(node, (name, value), &recorded, graph, error)?;
             }
         }
         self.builder.name_value(value, name);
         self.env.insert(name.to_owned(), Known::Tensor(value));
         Ok(())
+    }
+
+    /// Accepts the recorded type of a value, unless it contradicts the inferred one.
+    fn accept(&mut self, value: Value, recorded: &Type) -> Result<()> {
+        let inferred = self.builder.ty(value);
+        match self.shared.witness.contradiction(inferred, recorded) {
+            false => self.builder.set_type(value, recorded),
+            true => {
+                let message = format!("returns {inferred} where PyTorch recorded {recorded}");
+                Err(self.builder.contradiction(message))
+            }
+        }
     }
 
     fn outputs(&mut self, program: &Program) -> Result<()> {

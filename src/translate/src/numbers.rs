@@ -47,6 +47,7 @@ impl Translation<'_> {
             (None, Some(SymNumber::Bool(b))) => Scalar::Bool(*b),
             (None, _) => self.computed(node)?,
         };
+        self.hold_number(node, &number, graph)?;
         self.env.insert(name.clone(), Known::Number(number));
         Ok(true)
     }

@@ -78,7 +78,7 @@ impl Translation<'_> {
 }
 
 /// Whether a node or an output reads a value.
-fn is_read(name: &str, graph: &Graph) -> bool {
+pub(crate) fn is_read(name: &str, graph: &Graph) -> bool {
     let nodes = graph.nodes.iter().flat_map(|node| node.args.iter().map(|(_, arg)| arg));
     let mut found = false;
     for arg in nodes.chain(graph.outputs.iter().map(|output| &output.value)) {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::{Known, Shared, Translation, preflight};
 use crate::records::Doubts;
+use crate::witness::Witness;
 use aten2onnx_builder::{Binding, Builder, Out, Scalar};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::Result;
@@ -179,6 +180,7 @@ impl<'r> Scratch<'r> {
             ranges: &self.ranges,
             renamed: Cell::new(0),
             doubts: Doubts::default(),
+            witness: Witness::default(),
         };
         let env = std::mem::take(&mut self.values);
         let mut translation = Translation { builder: &mut self.builder, env, shared: &shared, symbols: None };

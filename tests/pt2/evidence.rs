@@ -1,0 +1,144 @@
+//! A file says some things twice: what a node computes, and the record of its value. Where the two differ, it is damaged.
+
+use std::collections::HashMap;
+
+use aten2onnx::error::Result;
+use aten2onnx::export::export_program;
+use aten2onnx::frontend::pt2;
+use aten2onnx::program::{Graph, Guard, Program};
+use aten2onnx_archive::zip::Archive;
+use aten2onnx_core::sym::{Relation, Special, SymInt};
+use aten2onnx_core::weights::MappedFile;
+use serde_json::Value;
+
+use super::sample;
+
+fn exported(mut program: Program, change: impl Fn(&mut Program)) -> Result<Vec<String>, String> {
+    change(&mut program);
+    let exported = export_program(program, &super::options());
+    exported.map(|exported| exported.notes).map_err(|error| error.to_string())
+}
+
+/// Sizes: `mul` is 6 * s77, `mul_1` is 2 * s77, `mod` is (s17 + s77) % 7; in the example s77 is 4 and s17 is 5.
+fn with_record(name: &str, record: SymInt) -> Result<Vec<String>, String> {
+    let change = |program: &mut Program| {
+        program.graph.sym_ints.insert(name.to_owned(), record.clone()).unwrap();
+    };
+    exported(pt2::read(&sample("dynamic_shapes")).unwrap(), change)
+}
+
+fn s77() -> SymInt {
+    SymInt::symbol("s77")
+}
+
+#[test]
+fn a_record_that_the_node_does_not_compute_is_damage() {
+    let error = with_record("mul", s77().mul(&5.into())).unwrap_err();
+    let wanted = "the file records `mul` as 5*s77, which is 20, but the node computes 24 at s77 = 4";
+    assert!(error.contains(wanted), "{error}");
+    let error = with_record("mul", 25.into()).unwrap_err();
+    assert!(error.contains("the file records `mul` as 25, but the node computes 24"), "{error}");
+    // The size of a tensor.
+    let error = with_record("sym_size_int_2", SymInt::symbol("s17")).unwrap_err();
+    assert!(error.contains("the file records `sym_size_int_2` as s17, which is 5, but"), "{error}");
+}
+
+#[test]
+fn a_record_that_is_true_in_the_example_only_is_damage() {
+    // 6 * 4, and 2 * 5 - 2.
+    let error = with_record("mul", 24.into()).unwrap_err();
+    assert!(error.contains("the file records `mul` as 24, but the node computes"), "{error}");
+    let error = with_record("mul_1", SymInt::symbol("s17").mul(&2.into()).add(&(-2).into())).unwrap_err();
+    assert!(error.contains("the file records `mul_1` as 2*s17 - 2, which is"), "{error}");
+}
+
+#[test]
+fn a_record_may_use_what_a_guard_says() {
+    // Under s77 % 4 == 0, s77 // 4 * 24 is 6 * s77.
+    let record = s77().floor_div(&4.into()).mul(&24.into());
+    assert!(with_record("mul", record.clone()).is_err());
+    let guarded = |program: &mut Program| {
+        let is_even = SymInt::special(Special::Relation(Relation::Equal), vec![s77().modulo(&4.into()), 0.into()]);
+        program.guards.push(Guard::Sizes(is_even));
+        program.graph.sym_ints.insert("mul".to_owned(), record.clone());
+    };
+    exported(pt2::read(&sample("dynamic_shapes")).unwrap(), guarded).unwrap();
+    // A guard that is not understood may say anything, and so may those that old files do not have.
+    for change in [
+        |program: &mut Program| program.guards.push(Guard::Unknown("f(x)".to_owned())),
+        |program: &mut Program| program.has_guards = false,
+    ] {
+        let change = |program: &mut Program| {
+            change(program);
+            program.graph.sym_ints.insert("mul".to_owned(), record.clone());
+        };
+        exported(pt2::read(&sample("dynamic_shapes")).unwrap(), change).unwrap();
+    }
+}
+
+#[test]
+fn sizes_of_a_tensor_are_held_against_its_operator() {
+    let longer = |graph: &mut Graph| {
+        let sizes = &mut graph.tensors.get_mut("cat").unwrap().sizes;
+        sizes[0] = sizes[0].mul(&2.into());
+    };
+    let error = exported(pt2::read(&sample("dynamic_shapes")).unwrap(), |program| longer(&mut program.graph));
+    let error = error.unwrap_err();
+    assert!(
+        error.contains("returns float32[s17 + s77, 6] where PyTorch recorded float32[2*s17 + 2*s77, 6]"),
+        "{error}"
+    );
+}
+
+/// The graph of a sample without weights, with a change of its JSON.
+fn read(name: &str, change: impl FnOnce(&mut Value)) -> Result<Program, String> {
+    let archive = Archive::of_file(MappedFile::open(&sample(name)).unwrap()).unwrap();
+    let mut json: Value = serde_json::from_slice(archive.bytes("models/model.json").unwrap()).unwrap();
+    change(&mut json["graph_module"]["graph"]);
+    let text = json.to_string();
+    let program = pt2::read_live(name, text.as_bytes(), HashMap::new(), HashMap::new());
+    program.map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_number_without_a_record_is_damage() {
+    read("unbacked", |_| {}).unwrap();
+    let error = read("unbacked", |graph| {
+        let table = graph["sym_float_values"].as_object_mut().unwrap();
+        let record = table.remove("mul").unwrap();
+        table.insert("alpha".to_owned(), record);
+    });
+    assert!(error.unwrap_err().contains("the graph has no record of the number `mul`"));
+}
+
+fn nested(node: &mut Value) -> Vec<&mut Value> {
+    let inputs = node["inputs"].as_array_mut().unwrap();
+    inputs.iter_mut().filter_map(|input| input["arg"].get_mut("as_graph")).map(|graph| &mut graph["graph"]).collect()
+}
+
+fn caller<'a>(graph: &'a mut Value, target: &str) -> &'a mut Value {
+    graph["nodes"].as_array_mut().unwrap().iter_mut().find(|node| node["target"] == target).unwrap()
+}
+
+#[test]
+fn a_graph_returns_what_its_node_returns() {
+    const COND: &str = "torch.ops.higher_order.cond";
+    read("cond_symclosure", |_| {}).unwrap();
+    let error = read("cond_symclosure", |graph| {
+        nested(caller(graph, COND))[1]["is_single_tensor_return"] = true.into();
+    });
+    let wanted = "`false_graph_0` is recorded to return a tensor, but its node a tuple";
+    assert!(error.as_ref().unwrap_err().contains(wanted), "{error:?}");
+    let error =
+        read("cond_symclosure", |graph| caller(graph, COND)["is_hop_single_tensor_return"] = true.into()).unwrap_err();
+    assert!(error.contains("is recorded to return a tuple, but its node a tensor"), "{error}");
+    // The condition of a loop is one tensor, and its body is a tuple.
+    read("while_loop", |_| {}).unwrap();
+    let change = |graph: &mut Value| {
+        let node = caller(graph, "torch.ops.higher_order.while_loop");
+        let mut graphs = nested(node);
+        graphs[1]["is_single_tensor_return"] = true.into();
+    };
+    let error = read("while_loop", change).unwrap_err();
+    assert!(error.contains("is recorded to return"), "{error}");
+}
