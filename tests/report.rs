@@ -42,6 +42,26 @@ fn has(page: &str, texts: &[&str]) {
     }
 }
 
+/// What stands above the inputs.
+fn top(page: &str) -> &str {
+    page.split("<h2>Inputs</h2>").next().unwrap()
+}
+
+#[test]
+fn the_files_of_weights_are_on_top() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("model.onnx");
+    let page = page(folder.path(), &["export", MODEL, "-o", text(&model), "--external-data", "always"], "--report");
+    has(top(&page), &["<code>model.onnx</code>, ", "<code>model.onnx.data</code>, "]);
+}
+
+#[test]
+fn notes_are_on_top() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = page(folder.path(), &["inspect", "tests/data/pt2/v26_lstm.pt2"], "--html");
+    has(top(&page), &["<h2>Notes</h2>", "<dt>opset</dt><dd>18</dd>", "<code>v26_lstm.pt2</code>, "]);
+}
+
 #[test]
 fn a_page_of_a_program_has_all_parts() {
     let folder = tempfile::tempdir().unwrap();
@@ -69,9 +89,14 @@ fn an_export_writes_the_model_and_a_page() {
     let model = folder.path().join("model.onnx");
     let page = page(folder.path(), &["export", MODEL, "-o", text(&model), "--opset", "13"], "--report");
     has(&page, &["The model at opset 13", "<h2>Operators</h2>"]);
-    assert!(model.exists());
+    let size = fs::metadata(&model).unwrap().len();
+    let file = format!("<code>model.onnx</code>, {:.1} MB</dd>", size as f64 / 1e6);
+    has(top(&page), &["<dt>opset</dt><dd>13</dd>", "<dt>IR version</dt><dd>4</dd>", &file, "<dt>time</dt><dd>"]);
     let page = self::page(folder.path(), &["inspect", text(&model)], "--html");
-    has(&page, &["the model is at opset 13", "<code>features</code>", "<h2>Weights</h2>"]);
+    has(&page, &["<code>features</code>", "<h2>Weights</h2>"]);
+    let own = ["<dt>opset</dt><dd>13</dd>", "<dt>IR version</dt><dd>4</dd>", &file, "<li>the model is at opset 13</li>"];
+    has(top(&page), &own);
+    assert!(!page.contains("<dt>time</dt>"), "an inspection has no time");
 }
 
 #[test]
@@ -84,6 +109,7 @@ fn a_failed_export_has_a_page_that_says_why() {
     check(&page);
     let first = said.lines().next().unwrap().trim_start_matches("error: ");
     has(&page, &["<h2>Error</h2>", &first.replace('\'', "&#39;")]);
+    assert!(!page.contains("<dt>"), "there is no model to speak of");
     assert!(!model.exists());
 }
 

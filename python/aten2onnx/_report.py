@@ -138,9 +138,15 @@ class Report:
         return "\n\n".join(part for part in parts if part) + "\n"
 
     def html(self) -> str:
-        """Returns a page about the model and its export, in one file: opsets, operators, modules, weights, passes and verification."""
+        """Returns a page about the model and its export, in one file: numbers and notes, opsets, operators, modules, weights, passes and verification."""
         if self._page is not None:
-            extras = {"notes": self.notes, "error": self.error, "verification": _for_page(self.verification)}
+            extras = {
+                "notes": self.notes,
+                "error": self.error,
+                "verification": _for_page(self.verification),
+                "files": [(Path(file["path"]).name, file["bytes"]) for file in self.files],
+                "seconds": sum(self.seconds.values()) if self.seconds else None,
+            }
             try:
                 return self._page(json.dumps(extras))
             except Error as error:

@@ -210,15 +210,21 @@ impl Program {
         shown(py, &inspection)
     }
 
-    /// A page about the program and its export. `extras` is JSON: notes, why the export failed, the comparison with PyTorch.
+    /// A page about the program and its export. `extras` is JSON: notes, why the export failed, the comparison with PyTorch, the
+    /// files and the time.
     fn page(&self, py: Python<'_>, rules: &Rules, options: &str, extras: &str) -> PyResult<String> {
         let options = options::export(options, rules.rules.clone())?;
         let extras: Extras =
             serde_json::from_str(extras).map_err(|error| PyValueError::new_err(format!("extras: {error}")))?;
         work::run(py, None, |_| {
             let mut facts = Facts::of_program(&self.program, &options)?.with_notes(&extras.notes);
+            if extras.error.is_some() {
+                facts.made = Default::default();
+            }
             facts.error = extras.error;
             facts.verification = extras.verification;
+            facts.made.files = extras.files;
+            facts.made.seconds = extras.seconds;
             Ok(report::page(&facts))
         })
     }
@@ -256,6 +262,8 @@ struct Extras {
     notes: Vec<String>,
     error: Option<String>,
     verification: Option<Verification>,
+    files: Vec<(String, u64)>,
+    seconds: Option<f64>,
 }
 
 /// A page about a model that could not be read or captured.

@@ -51,7 +51,18 @@ def test_a_page_has_the_verification_and_the_modules(tmp_path) -> None:
     assert text.startswith("<!DOCTYPE html>") and text.endswith("</html>\n")
     assert "<h2>Compared with PyTorch</h2>" in text and "Elements of relu" in text
     assert "aten/relu/" in text and "onnx/Gemm/" in text and "0.weight" in text
+    top = text.split("<h2>Inputs</h2>")[0]
+    assert "<dt>opset</dt><dd>18</dd>" in top and "<dt>IR version</dt><dd>" in top and "<dt>time</dt><dd>" in top
     assert list(tmp_path.iterdir()) == [page]
+
+
+def test_the_files_and_the_notes_are_on_top_of_a_page(tmp_path) -> None:
+    program = aten2onnx.export(NET, ARGS, tmp_path / "net.onnx", report=tmp_path / "net.html")
+    program.report.notes.append("a < b")
+    top = program.report.html().split("<h2>Inputs</h2>")[0]
+    size = (tmp_path / "net.onnx").stat().st_size
+    assert f"<dd><code>net.onnx</code>, {size} bytes</dd>" in top and "<li>a &lt; b</li>" in top
+    assert "<dt>file</dt>" in (tmp_path / "net.html").read_text()
 
 
 def test_a_page_of_a_failed_export_says_why(tmp_path) -> None:

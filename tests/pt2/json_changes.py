@@ -248,14 +248,26 @@ def leaves(tree):
     return [leaf for leaf in torch.utils._pytree.tree_leaves(tree) if leaf is not None and not isinstance(leaf, str)]
 
 
+def declared(program):
+    """Returns the example of a program, its tensors in the dtypes that the program declares: PyTorch does not compare them."""
+    import torch
+    metas = {node.name: node.meta.get("val") for node in program.graph.nodes if node.op == "placeholder"}
+    kinds = [metas.get(name) for name in program.graph_signature.user_inputs if isinstance(name, str)]
+    tensors = [leaf for leaf in torch.utils._pytree.tree_leaves(program.example_inputs) if torch.is_tensor(leaf)]
+    kinds = [kind.dtype for kind in kinds if torch.is_tensor(kind)]
+    kinds = iter(kinds if len(kinds) == len(tensors) else [tensor.dtype for tensor in tensors])
+    return torch.utils._pytree.tree_map(lambda leaf: leaf.to(next(kinds)) if torch.is_tensor(leaf) else leaf, copy.deepcopy(program.example_inputs))
+
+
 def results_of_pytorch(path):
-    """Returns the results of the archive's program for its example, or raises what PyTorch raises."""
+    """Returns the example of the archive's program and the results for it, or raises what PyTorch raises."""
     import torch
     program = torch.export.load(str(path))
-    inputs, kwargs = copy.deepcopy(program.example_inputs)
+    example = declared(program)
+    inputs, kwargs = copy.deepcopy(example)
     torch.manual_seed(0)
     with torch.no_grad():
-        return [array(leaf) for leaf in leaves(program.module()(*inputs, **kwargs))]
+        return example, [array(leaf) for leaf in leaves(program.module()(*inputs, **kwargs))]
 
 
 def results_of_model(path, example):
@@ -310,11 +322,11 @@ def verdict(originals, path, examples):
     model = path.with_suffix(".onnx")
     same = model.read_bytes() == (originals / f"{original}.onnx").read_bytes()
     try:
-        wanted = results_of_pytorch(path)
+        example, wanted = results_of_pytorch(path)
     except Exception as error:
         return unlike_pytorch(model, originals / f"{original}.pt2", examples[original], same, short(error))
     try:
-        found = results_of_model(model, examples[original])
+        found = results_of_model(model, example)
     except Exception as error:
         return "FAULT", f"the model does not run: {short(error)}"
     wrong = difference(found, wanted, original)
@@ -333,7 +345,7 @@ def unlike_pytorch(model, original, example, same, error):
         found = results_of_model(model, example)
     except Exception:
         return "no numbers, refused by PyTorch", error
-    wrong = difference(found, results_of_pytorch(original), original.stem)
+    wrong = difference(found, results_of_pytorch(original)[1], original.stem)
     return ("FAULT", f"{wrong}: PyTorch refuses it with {error}") if wrong else ("same numbers, refused by PyTorch", error)
 
 
@@ -376,7 +388,7 @@ def judge(originals, folder):
     examples = {}
     for path in sorted(originals.glob("*.pt2")):
         examples[path.stem] = torch.export.load(str(path)).example_inputs
-        wrong = difference(results_of_model(path.with_suffix(".onnx"), examples[path.stem]), results_of_pytorch(path), path.stem)
+        wrong = difference(results_of_model(path.with_suffix(".onnx"), examples[path.stem]), results_of_pytorch(path)[1], path.stem)
         if wrong:
             sys.exit(f"the original {path.stem} is wrong: {wrong}")
     counts = collections.Counter()

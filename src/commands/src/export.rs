@@ -85,22 +85,14 @@ pub fn run(args: &Args, build: &Rules) -> Result<(), Stop> {
         refuse_inputs(input)?;
     }
     let program = frontend::read_file(open(input)?, &options.source, &options.output.rules)?;
-    let exported = match &args.report {
-        Some(path) => with_page(program, &options, path)?,
-        None => export_program(program, &options)?,
-    };
-    if !args.adapter.is_empty() && is_stream(&output) {
-        return Err(Error::unsupported("adapters are written next to the model, which is a stream").into());
+    let kept = args.report.as_deref().map(|path| (path, program.clone()));
+    let made = make(args, program, &options, &output, start);
+    if let Some((path, program)) = kept {
+        page::save(&facts(&program, &options, &output, &made)?, path)?;
     }
+    let (exported, summary) = made?;
     if !args.quiet {
-        exported.notes.iter().for_each(|text| report::note(text));
-    }
-    let written = written(&output, args.quiet, &mut |out, progress| match out {
-        Some(out) => exported.write_to(out, progress),
-        None => exported.write_file(&output, progress),
-    })?;
-    if !args.quiet {
-        report::say(&summary(&exported.summary(written, start), &output));
+        report::say(&self::summary(&summary, &output));
     }
     for (name, values) in &args.adapter {
         let path = output.with_file_name(format!("{name}.onnx_adapter"));
@@ -114,13 +106,41 @@ pub fn run(args: &Args, build: &Rules) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Exports a program, and writes the page about it in any case.
-fn with_page(program: Program, options: &Options, path: &Path) -> Result<Exported> {
-    let facts = Facts::of_program(&program, options)?;
-    match export_program(program, options) {
-        Ok(exported) => page::save(&facts.with_notes(&exported.notes), path).map(|()| exported),
-        Err(error) => page::save(&facts.failed(&error), path).and(Err(error)),
+/// What was exported and written.
+type Made = (Exported, Summary);
+
+/// Exports a program and writes the model.
+fn make(args: &Args, program: Program, options: &Options, output: &Path, start: Instant) -> Result<Made, Stop> {
+    let exported = export_program(program, options)?;
+    if !args.adapter.is_empty() && is_stream(output) {
+        return Err(Error::unsupported("adapters are written next to the model, which is a stream").into());
     }
+    if !args.quiet {
+        exported.notes.iter().for_each(|text| report::note(text));
+    }
+    let written = written(output, args.quiet, &mut |out, progress| match out {
+        Some(out) => exported.write_to(out, progress),
+        None => exported.write_file(output, progress),
+    })?;
+    let summary = exported.summary(written, start);
+    Ok((exported, summary))
+}
+
+/// What the page says of a model that was made, or of why there is none.
+fn facts(program: &Program, options: &Options, output: &Path, made: &Result<Made, Stop>) -> Result<Facts> {
+    let facts = Facts::of_program(program, options)?;
+    let (exported, summary) = match made {
+        Ok(made) => made,
+        Err(Stop::Error(error)) => return Ok(facts.failed(error)),
+        Err(_) => return Ok(facts),
+    };
+    let facts = facts.with_notes(&exported.notes).with_time(summary.took.as_secs_f64());
+    let name = if is_stream(output) { "stdout".to_owned() } else { text::file_name(output) };
+    let facts = facts.with_file(&name, summary.written.model);
+    Ok(match &summary.written.data {
+        Some((path, size)) => facts.with_file(&text::file_name(path), *size),
+        None => facts,
+    })
 }
 
 /// Removes temporary files when the export is interrupted.

@@ -69,6 +69,7 @@ pub fn run(args: &Args, build: &Rules) -> Result<(), Stop> {
     let rules = args.mappings.over(build)?;
     let file = export::open(&args.input)?;
     let aim = Aim { opset: args.opset, target: args.target };
+    let (name, size) = (text::file_name(&file.path), file.size() as u64);
     let model = match is_onnx(&file) {
         true => Model::Onnx(Box::new(Source::of(file)?.with_links(Links::of(args.follow_links)))),
         false => Model::Program(Box::new(frontend::contents(file, &args.source, &rules)?)),
@@ -78,7 +79,7 @@ pub fn run(args: &Args, build: &Rules) -> Result<(), Stop> {
             Model::Onnx(source) => Facts::of_onnx(&source, &rules, aim)?,
             Model::Program(contents) => Facts::of_contents(*contents, &rules, aim)?,
         };
-        return Ok(page::save(&facts, path)?);
+        return Ok(page::save(&facts.with_file(&name, size), path)?);
     }
     let inspection = match model {
         Model::Onnx(source) => inspect_onnx(&source, &rules, aim)?.0,

@@ -19,6 +19,11 @@ pub fn duration(time: Duration) -> String {
     }
 }
 
+/// The name of a file without its folder.
+pub fn file_name(path: &std::path::Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
 /// `1 node`, `2 nodes`
 pub fn count(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 use serde::Deserialize;
 
+use super::made::Made;
 use super::modules::Module;
 use aten2onnx_convert::{Source, convert};
 use aten2onnx_core::error::{Error, Result};
@@ -35,6 +36,8 @@ pub struct Facts {
     pub error: Option<String>,
     /// The results compared with PyTorch's.
     pub verification: Option<Verification>,
+    /// The numbers on top.
+    pub made: Made,
 }
 
 /// A weight.
@@ -55,6 +58,8 @@ pub struct Weight {
 pub struct Built {
     /// The opset.
     pub opset: u32,
+    /// The IR version.
+    pub ir_version: i64,
     /// As rules build it, without the passes.
     pub before: BTreeMap<String, usize>,
     /// After the passes; None if they are off.
@@ -124,7 +129,8 @@ impl Facts {
         let (built, graph) = options.and_then(|options| built(program, options)).unzip();
         let modules = Module::of_program(program, graph.as_ref());
         let weights = listed(program.weights.iter().map(|bound| &bound.weight));
-        Facts { modules, weights, built, ..Facts::plain(inspection) }
+        let made = built.as_ref().map(Built::made).unwrap_or_default();
+        Facts { modules, weights, built, made, ..Facts::plain(inspection) }
     }
 
     /// An ONNX model.
@@ -140,12 +146,13 @@ impl Facts {
             convert(source, &options).ok()
         };
         let built = output.as_ref().and_then(|output| {
-            let (plain, passed) = (at(output, 0)?.graph, at(output, 1)?.graph);
-            Some(Built::of(&plain, Some(&passed)))
+            let (plain, passed) = (at(output, 0)?, at(output, 1)?);
+            Some(Built::of(&plain.graph, Some(&passed.graph), passed.ir_version()))
         });
-        let Some(graph) = graph else { return Ok(Facts { built, ..Facts::plain(inspection) }) };
+        let made = Made { opset: own_opset(source), ir_version: Some(source.proto.ir_version()), ..Made::default() };
+        let Some(graph) = graph else { return Ok(Facts { built, made, ..Facts::plain(inspection) }) };
         let weights = listed(graph.initializers.iter().filter_map(|value| graph.weight(*value)));
-        Ok(Facts { modules: Module::of_onnx(&graph), weights, built, ..Facts::plain(inspection) })
+        Ok(Facts { modules: Module::of_onnx(&graph), weights, built, made, ..Facts::plain(inspection) })
     }
 
     /// A model that could not be read, and why.
@@ -162,6 +169,7 @@ impl Facts {
             built: None,
             error: None,
             verification: None,
+            made: Made::default(),
         }
     }
 
@@ -172,11 +180,32 @@ impl Facts {
         self
     }
 
+    /// Adds a file of the model and its size in bytes.
+    #[must_use]
+    pub fn with_file(mut self, name: &str, bytes: u64) -> Facts {
+        self.made.files.push((name.to_owned(), bytes));
+        self
+    }
+
+    /// Adds the time of the export.
+    #[must_use]
+    pub fn with_time(mut self, seconds: f64) -> Facts {
+        self.made.seconds = Some(seconds);
+        self
+    }
+
     /// Adds why the export failed.
     #[must_use]
     pub fn failed(self, error: &Error) -> Facts {
-        Facts { error: Some(error.to_string()), ..self }
+        Facts { error: Some(error.to_string()), made: Made::default(), ..self }
     }
+}
+
+/// The opset of the default domain that an ONNX model states.
+fn own_opset(source: &Source) -> Option<u32> {
+    let is_default = |domain: &str| matches!(domain, "" | "ai.onnx");
+    let own = source.proto.opset_import.iter().find(|import| is_default(import.domain()))?;
+    u32::try_from(own.version()).ok()
 }
 
 /// The options of the model that a page of `inspect` shows: at the requested opset, the default one, or the nearest possible one.
@@ -192,20 +221,24 @@ fn built(program: &Program, options: &Options) -> Option<(Built, Graph)> {
         let mut options = options.clone();
         options.opt_level = opt_level;
         options.trace.clear();
-        export_program(program.clone(), &options).ok().map(|exported| exported.graph)
+        export_program(program.clone(), &options).ok()
     };
     let plain = at(0)?;
     if options.opt_level == 0 {
-        return Some((Built::of(&plain, None), plain));
+        return Some((Built::of(&plain.graph, None, plain.ir_version()), plain.graph));
     }
     let passed = at(options.opt_level)?;
-    Some((Built::of(&plain, Some(&passed)), passed))
+    Some((Built::of(&plain.graph, Some(&passed.graph), passed.ir_version()), passed.graph))
 }
 
 impl Built {
-    fn of(plain: &Graph, passed: Option<&Graph>) -> Built {
+    fn made(&self) -> Made {
+        Made { opset: Some(self.opset), ir_version: Some(self.ir_version), ..Made::default() }
+    }
+
+    fn of(plain: &Graph, passed: Option<&Graph>, ir_version: i64) -> Built {
         let replaced = passed.unwrap_or(plain).replaced.clone();
-        Built { opset: plain.opset, before: counts(plain), after: passed.map(counts), replaced }
+        Built { opset: plain.opset, ir_version, before: counts(plain), after: passed.map(counts), replaced }
     }
 }
 

@@ -52,6 +52,20 @@ impl Html {
         self.markup("</tbody></table></div>\n")
     }
 
+    /// Terms and what they are, as markup.
+    pub fn list_of_terms(&mut self, rows: &[Vec<String>]) -> &mut Html {
+        if rows.is_empty() {
+            return self;
+        }
+        self.markup("<dl>");
+        for row in rows {
+            if let [term, meaning] = row.as_slice() {
+                self.format(format_args!("<div><dt>{term}</dt><dd>{meaning}</dd></div>"));
+            }
+        }
+        self.markup("</dl>\n")
+    }
+
     /// The page.
     pub fn finish(self) -> String {
         self.0

@@ -2,11 +2,12 @@
 //! passes did, and how the results compare with PyTorch.
 //!
 //! `facts` collects, `page` writes. The page needs no script and nothing else: details unfold by themselves, plots
-//! are inline SVG. It depends only on the model and the options, not on time or place.
+//! are inline SVG. It depends only on the model and the options, not on place; on time only if the caller says what the export took.
 
 mod facts;
 mod html;
 mod links;
+mod made;
 mod modules;
 mod page;
 mod plots;
@@ -16,6 +17,7 @@ use std::path::Path;
 
 pub use facts::{Built, Compared, Facts, Verification, Weight};
 pub use links::{EXPLORER, page_of};
+pub use made::Made;
 pub use modules::{Leaf, Module};
 pub use page::page;
 

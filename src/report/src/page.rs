@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::facts::{Built, Facts, Verification, Weight};
 use super::html::{Html, code, escaped};
 use super::links::{EXPLORER, page_of};
+use super::made;
 use super::modules::{Leaf, Module};
 use super::plots;
 use aten2onnx_export::inspect::{Operator, Port, Reason, Verdict};
@@ -30,6 +31,7 @@ pub fn page(facts: &Facts) -> String {
     };
     html.element("p", &format!("{writer}page by aten2onnx {}", env!("CARGO_PKG_VERSION")));
     html.markup("</header>\n<main>\n");
+    made::section(&mut html, facts);
     if let Some(error) = &facts.error {
         section(&mut html, "Error", |html| {
             html.element("pre", error);
@@ -63,9 +65,6 @@ pub fn page(facts: &Facts) -> String {
     if let Some(built) = &facts.built {
         section(&mut html, &format!("The model at opset {}", built.opset), |html| passes(html, built));
     }
-    if !inspection.notes.is_empty() {
-        section(&mut html, "Notes", |html| list(html, &inspection.notes));
-    }
     html.markup("</main>\n</body>\n</html>\n");
     html.finish()
 }
@@ -76,7 +75,7 @@ fn section(html: &mut Html, title: &str, contents: impl FnOnce(&mut Html)) {
     html.markup("</section>\n");
 }
 
-fn list(html: &mut Html, texts: &[String]) {
+pub(crate) fn list(html: &mut Html, texts: &[String]) {
     html.markup("<ul>");
     for text in texts {
         html.element("li", text);
@@ -252,7 +251,7 @@ fn smallest_shown(weights: &[Weight]) -> u64 {
 }
 
 /// `1.2 MB`
-fn bytes(count: u64) -> String {
+pub(crate) fn bytes(count: u64) -> String {
     const UNITS: [(&str, f64); 3] = [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
     match UNITS.into_iter().find(|(_, size)| count as f64 >= *size) {
         Some((unit, size)) => format!("{:.1} {unit}", count as f64 / size),
