@@ -94,7 +94,8 @@ fn an_export_writes_the_model_and_a_page() {
     has(top(&page), &["<dt>opset</dt><dd>13</dd>", "<dt>IR version</dt><dd>4</dd>", &file, "<dt>time</dt><dd>"]);
     let page = self::page(folder.path(), &["inspect", text(&model)], "--html");
     has(&page, &["<code>features</code>", "<h2>Weights</h2>"]);
-    let own = ["<dt>opset</dt><dd>13</dd>", "<dt>IR version</dt><dd>4</dd>", &file, "<li>the model is at opset 13</li>"];
+    let own =
+        ["<dt>opset</dt><dd>13</dd>", "<dt>IR version</dt><dd>4</dd>", &file, "<li>the model is at opset 13</li>"];
     has(top(&page), &own);
     assert!(!page.contains("<dt>time</dt>"), "an inspection has no time");
 }

@@ -1,12 +1,14 @@
 //! A file says some things twice: what a node computes, and the record of its value. Where the two differ, it is damaged.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use aten2onnx::error::Result;
 use aten2onnx::export::export_program;
 use aten2onnx::frontend::pt2;
-use aten2onnx::program::{Graph, Guard, Program};
+use aten2onnx::program::{Arg, Graph, Guard, Node, Program};
 use aten2onnx_archive::zip::Archive;
+use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::sym::{Relation, Special, SymInt};
 use aten2onnx_core::weights::MappedFile;
 use serde_json::Value;
@@ -141,4 +143,24 @@ fn a_graph_returns_what_its_node_returns() {
     };
     let error = read("while_loop", change).unwrap_err();
     assert!(error.contains("is recorded to return"), "{error}");
+}
+
+#[test]
+fn a_body_gets_what_it_is_recorded_to_take() {
+    for (name, target) in [("scans", "scan"), ("scans", "map_impl"), ("while_loop", "while_loop")] {
+        exported(pt2::read(&sample(name)).unwrap(), |_| {}).unwrap();
+        let change = |program: &mut Program| {
+            let is_wanted = |node: &&mut Node| node.target.ends_with(&format!("::{target}"));
+            let node = program.graph.nodes.iter_mut().find(is_wanted).unwrap();
+            let graph = node.args.iter_mut().rev().find_map(|(_, arg)| match arg {
+                Arg::Graph(graph) => Some(Arc::make_mut(graph)),
+                _ => None,
+            });
+            let graph = graph.unwrap();
+            let input = graph.inputs.iter().find(|input| graph.tensors[&input.name].dtype == Dtype::Float32).unwrap();
+            graph.tensors.get_mut(&input.name).unwrap().dtype = Dtype::Uint8;
+        };
+        let error = exported(pt2::read(&sample(name)).unwrap(), change).unwrap_err();
+        assert!(error.contains("a nested graph gets float32 for"), "{name} {target}: {error}");
+    }
 }

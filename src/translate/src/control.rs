@@ -117,8 +117,10 @@ impl Translation<'_> {
         let first = self.call_for_values(condition, first)?;
         let first = self.one_flag(&first)?;
         let mut starts: Vec<In> = vec![In::None, first.into()];
-        for known in carried {
-            starts.push(self.known_value(known)?.into());
+        for (index, known) in carried.into_iter().enumerate() {
+            let value = self.known_value(known)?;
+            self.check_operand(body, index, value)?;
+            starts.push(value.into());
         }
         let attr = self.body_of(body, count, &more, Round::Loop(condition))?;
         let values = self.builder.node(declared("Loop"), starts, vec![("body", attr)], count)?;
@@ -232,8 +234,10 @@ impl Translation<'_> {
         let (carried, slices) = (states.len(), scanned.len());
         let attr = self.body_of(body, carried + slices, &more, Round::Scan)?;
         let mut inputs: Vec<In> = Vec::with_capacity(carried + slices);
-        for known in states.into_iter().chain(scanned) {
-            inputs.push(self.known_value(known)?.into());
+        for (index, known) in states.into_iter().chain(scanned).enumerate() {
+            let value = self.known_value(known)?;
+            self.check_operand(body, index, value)?;
+            inputs.push(value.into());
         }
         let attrs = vec![("body", attr), ("num_scan_inputs", Attr::Int(slices as i64))];
         let values = self.builder.node(declared("Scan"), inputs, attrs, body.outputs.len())?;
@@ -249,8 +253,10 @@ impl Translation<'_> {
         let count = scanned.len();
         let attr = self.body_of(body, 2 * count, &more, Round::Running)?;
         let (mut starts, mut rests, mut firsts) = (Vec::new(), Vec::new(), Vec::new());
-        for known in scanned {
+        for (index, known) in scanned.into_iter().enumerate() {
             let value = self.known_value(known)?;
+            self.check_operand(body, index, value)?;
+            self.check_operand(body, count + index, value)?;
             let (zero, one, end) = (vec![0_i64], vec![1_i64], vec![i64::MAX]);
             let list = |numbers: &[i64]| In::from(numbers.to_vec());
             let first = vec![value.into(), list(&zero), list(&one), list(&zero)];

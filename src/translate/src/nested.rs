@@ -135,6 +135,22 @@ impl Translation<'_> {
         }
     }
 
+    /// Checks that a nested graph gets the dtype that it is recorded to take: the parameters of a body have it.
+    pub(super) fn check_operand(&self, graph: &Graph, index: usize, value: Value) -> Result<()> {
+        let Some(input) = graph.inputs.get(index).filter(|input| matches!(input.kind, InputKind::Tensor)) else {
+            return Ok(());
+        };
+        let given = self.builder.dtype(value);
+        match graph.tensors.get(&input.name).filter(|meta| meta.dtype != given) {
+            None => Ok(()),
+            Some(meta) => {
+                let name = &input.name;
+                let message = format!("a nested graph gets {given} for `{name}`, which is recorded as {}", meta.dtype);
+                Err(Error::input(message).help("the file is damaged: save the program again"))
+            }
+        }
+    }
+
     /// The value of a nested graph's input that is bound to an input of the body.
     pub(super) fn bound_parameter(graph: &Graph, index: usize, value: Value) -> Known {
         match graph.inputs.get(index).map(|input| &input.kind) {
