@@ -164,3 +164,23 @@ fn a_body_gets_what_it_is_recorded_to_take() {
         assert!(error.contains("a nested graph gets float32 for"), "{name} {target}: {error}");
     }
 }
+
+fn drop(value: &mut Value, field: &str) {
+    value.as_object_mut().unwrap().remove(field).unwrap();
+}
+
+/// PyTorch refuses a file that lacks them, so it means nothing else.
+#[test]
+fn fields_that_pytorch_demands_are_demanded() {
+    let lacks = |change: fn(&mut Value), field: &str| {
+        let error = read("unbacked", change).unwrap_err();
+        assert!(error.contains(&format!("missing field `{field}`")), "{error}");
+    };
+    lacks(|graph| drop(&mut graph["tensor_values"]["x"], "strides"), "strides");
+    lacks(|graph| drop(&mut graph["tensor_values"]["x"], "storage_offset"), "storage_offset");
+    lacks(|graph| drop(&mut graph["tensor_values"]["x"], "layout"), "layout");
+    lacks(|graph| drop(&mut graph["tensor_values"]["x"], "device"), "device");
+    lacks(|graph| drop(&mut graph["nodes"][0], "metadata"), "metadata");
+    lacks(|graph| drop(graph, "sym_int_values"), "sym_int_values");
+    lacks(|graph| drop(graph, "sym_bool_values"), "sym_bool_values");
+}

@@ -56,7 +56,7 @@ pub fn json(guards: &[&str], ranges: &str) -> String {
             "output_specs": [{{"user_output": {{"arg": {{"as_tensor": {{"name": "y"}}}}}}}}, {{"user_output": {{"arg": {{"as_tensor": {{"name": "q"}}}}}}}}]}},
             "module_call_graph": [{{"fqn": "", "signature": {{"inputs": [], "outputs": [], "in_spec": "[1, {tree}]",
             "out_spec": "", "forward_arg_names": ["x", "d", "n"]}}}}, {{"fqn": "other", "signature": 7}}]}},
-            "range_constraints": {{{ranges}}}, "schema_version": {{"major": 8, "minor": 20}}, "torch_version": "2.13.0",
+            "range_constraints": {{{ranges}}}, "opset_version": {{"aten": 10}}, "schema_version": {{"major": 8, "minor": 20}}, "torch_version": "2.13.0",
             "guards_code": [{}]}}"#,
         relu("x", "y"),
         relu("d_z", "q"),

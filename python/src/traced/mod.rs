@@ -21,6 +21,7 @@ use aten2onnx::frontend::pt2::schema::{
 use pyo3::exceptions::{PyException, PyNotImplementedError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde::de::IgnoredAny;
 
 /// Why a program was not read.
 #[derive(Debug)]
@@ -67,6 +68,7 @@ pub fn program(
     let types = types::Types::new(exported.py())?;
     let bounded = |(symbol, (min_val, max_val)): Range| (symbol.into(), RangeConstraint { min_val, max_val });
     Ok(ExportedProgram {
+        opset_version: IgnoredAny,
         range_constraints: Pairs(ranges.into_iter().map(bounded).collect()),
         guards_code: Some(guards.0.into_iter().map(Text::from).collect()),
         input_paths: guards.1.into_iter().map(Text::from).collect(),
@@ -103,6 +105,7 @@ fn read<'py>(
             module_call_graph: WholeCall::default(),
             treespec_namedtuple_fields: Pairs::default(),
         },
+        opset_version: IgnoredAny,
         range_constraints: Pairs(Vec::new()),
         schema_version: SchemaVersion { major: version.0, minor: version.1 },
         torch_version: Some(torch.into()),

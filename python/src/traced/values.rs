@@ -40,6 +40,8 @@ impl<'t, 'py> Values<'t, 'py> {
             strides: self.sym_ints(&strides)?,
             storage_offset: self.sym_int(&tensor.call_method0(intern!(py, "storage_offset"))?)?,
             layout: STRIDED,
+            requires_grad: IgnoredAny,
+            device: IgnoredAny,
         })
     }
 

@@ -149,7 +149,8 @@ pub struct SchemaVersion {
 #[allow(missing_docs)]
 pub struct ExportedProgram<'a> {
     pub graph_module: GraphModule<'a>,
-    #[serde(default, deserialize_with = "or_default")]
+    pub opset_version: IgnoredAny,
+    #[serde(deserialize_with = "or_default")]
     pub range_constraints: Pairs<'a, RangeConstraint>,
     pub schema_version: SchemaVersion,
     #[serde(default)]
@@ -168,9 +169,9 @@ pub struct ExportedProgram<'a> {
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]
 pub struct RangeConstraint {
-    #[serde(default)]
+    #[serde(deserialize_with = "present")]
     pub min_val: Option<i64>,
-    #[serde(default)]
+    #[serde(deserialize_with = "present")]
     pub max_val: Option<i64>,
 }
 
@@ -180,7 +181,6 @@ pub struct RangeConstraint {
 pub struct GraphModule<'a> {
     pub graph: Graph<'a>,
     pub signature: GraphSignature<'a>,
-    #[serde(default)]
     pub module_call_graph: WholeCall<'a>,
     /// The fields of the named tuples in the arguments and results.
     #[serde(default, deserialize_with = "or_default")]
@@ -245,9 +245,9 @@ pub struct Graph<'a> {
     pub outputs: Vec<Argument<'a>>,
     pub nodes: Vec<Node<'a>>,
     pub tensor_values: Pairs<'a, TensorMeta<'a>>,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(deserialize_with = "or_default")]
     pub sym_int_values: Pairs<'a, SymInt<'a>>,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(deserialize_with = "or_default")]
     pub sym_bool_values: Pairs<'a, SymBool>,
     #[serde(default, deserialize_with = "or_default")]
     pub sym_float_values: Pairs<'a, SymFloat>,
@@ -263,7 +263,7 @@ pub struct Node<'a> {
     pub target: Text<'a>,
     pub inputs: Vec<NamedArgument<'a>>,
     pub outputs: Vec<Argument<'a>>,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(deserialize_with = "or_default")]
     pub metadata: NodeMetadata,
     #[serde(default)]
     pub name: Option<Text<'a>>,
@@ -296,20 +296,15 @@ pub struct NamedArgument<'a> {
 pub struct TensorMeta<'a> {
     pub dtype: i64,
     pub sizes: Vec<SymInt<'a>>,
-    #[serde(default = "Vec::new")]
     pub strides: Vec<SymInt<'a>>,
-    #[serde(default)]
     pub storage_offset: SymInt<'a>,
-    #[serde(default = "strided")]
     pub layout: i64,
+    pub requires_grad: IgnoredAny,
+    pub device: IgnoredAny,
 }
 
 /// The number of the strided layout; the others are sparse or library-specific.
 pub const STRIDED: i64 = 7;
-
-fn strided() -> i64 {
-    STRIDED
-}
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
@@ -336,12 +331,6 @@ pub enum Hint {
 pub enum SymInt<'a> {
     AsExpr(SymExpr<'a>),
     AsInt(i64),
-}
-
-impl Default for SymInt<'_> {
-    fn default() -> Self {
-        SymInt::AsInt(0)
-    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -564,6 +553,11 @@ pub struct DescribedTensor<'a> {
     /// None of a program in memory.
     #[serde(deserialize_with = "given")]
     pub arg: Option<TensorArgument<'a>>,
+}
+
+/// A field that must be there, though it may be null: PyTorch reads no file without it.
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+    T::deserialize(deserializer)
 }
 
 /// A field that a file has.
