@@ -184,3 +184,13 @@ fn fields_that_pytorch_demands_are_demanded() {
     lacks(|graph| drop(graph, "sym_int_values"), "sym_int_values");
     lacks(|graph| drop(graph, "sym_bool_values"), "sym_bool_values");
 }
+
+mod python {
+    use crate::common;
+
+    /// Programs whose sizes look different in records and rules, and whose operators refuse sizes for which PyTorch has no guard.
+    #[test]
+    fn records_that_are_true_are_accepted() {
+        common::judge("pt2/records.py", env!("CARGO_BIN_EXE_aten2onnx"), &[]);
+    }
+}

@@ -1,88 +1,72 @@
 //! Answers requests of browsers on this machine. Others are refused: pages of other sites could ask in the name of the user.
 
-use std::io::{Cursor, Read, Write};
-
-use tiny_http::{Header, Method, Request, Response};
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderName, HeaderValue, LOCATION, ORIGIN, X_CONTENT_TYPE_OPTIONS,
+};
+use hyper::{Method, Request, Response, StatusCode, Uri};
 
 use super::call;
 use super::state::State;
-use super::view::{self, Asked, escaped};
+use super::view::{self, escaped};
 use crate::site::{self, frame};
 
-/// A longer request is cut.
-const LONGEST: u64 = 64 << 10;
 const SCRIPT: &str = include_str!("live.js");
 const STYLE: &str = include_str!("live.css");
 /// The opsets that are shown first.
 const OPSETS: [u32; 2] = [13, 18];
 
-type Answer = Response<Cursor<Vec<u8>>>;
+/// An answer that is whole.
+pub type Answer = Response<Vec<u8>>;
+
+/// A request of this server's own pages, or of its user.
+#[derive(Debug)]
+pub struct Asked {
+    /// GET or POST; others are refused.
+    pub method: Method,
+    /// The address.
+    pub uri: Uri,
+    /// What is sent.
+    pub body: Vec<u8>,
+}
 
 /// Answers one request.
-pub fn answer(mut request: Request, state: &State, port: u16) {
-    // If the browser is gone, nobody needs the answer.
-    if !is_own(&request, port) {
-        let _ = request.respond(text(403, "text/plain", "Only pages of this server may ask it."));
-        return;
-    }
-    let url = request.url().to_owned();
-    let (path, query) = url.split_once('?').unwrap_or((&url, ""));
-    let query = Query(query);
-    let made = match (request.method(), path) {
-        (Method::Get, "/live/events") => return events(request, state),
-        (Method::Get, "/live/") => live(state),
-        (Method::Get, "/live/live.js") => text(200, "text/javascript", SCRIPT),
-        (Method::Get, "/live/live.css") => text(200, "text/css", &format!("{STYLE}\n{}", crate::draw::STYLE)),
-        (Method::Get, "/live/view") => html(&view::view(&state.now(), &asked(&query))),
-        (Method::Post, "/live/call" | "/live/compare") => {
-            let mut call = String::new();
-            let read = request.as_reader().take(LONGEST).read_to_string(&mut call);
-            match (read, state.now().good) {
-                (Err(_), _) => text(400, "text/plain", "The call is not text."),
-                (_, None) => html(&view::problem(&state.now())),
-                (_, Some(set)) if path == "/live/call" => html(&call::run(&set, &call, &opsets(&query))),
-                (_, Some(set)) => html(&call::compare(state, &set, &call)),
-            }
-        }
-        (Method::Get, "/") if state.now().pages.is_empty() => redirect("/live/"),
-        (Method::Get, path) => page(state, path),
+pub fn answer(asked: &Asked, state: &State) -> Answer {
+    let path = asked.uri.path();
+    let query = Query(asked.uri.query().unwrap_or_default());
+    match (&asked.method, path) {
+        (&Method::GET, "/live/") => live(state),
+        (&Method::GET, "/live/live.js") => text(200, "text/javascript", SCRIPT),
+        (&Method::GET, "/live/live.css") => text(200, "text/css", &format!("{STYLE}\n{}", crate::draw::STYLE)),
+        (&Method::GET, "/live/view") => html(&view::view(&state.now(), &shown(&query))),
+        (&Method::POST, "/live/call" | "/live/compare") => match (std::str::from_utf8(&asked.body), state.now().good) {
+            (Err(_), _) => text(400, "text/plain", "The call is not text."),
+            (_, None) => html(&view::problem(&state.now())),
+            (Ok(call), Some(set)) if path == "/live/call" => html(&call::run(&set, call, &opsets(&query))),
+            (Ok(call), Some(set)) => html(&call::compare(state, &set, call)),
+        },
+        (&Method::GET, "/") if state.now().pages.is_empty() => redirect("/live/"),
+        (&Method::GET, path) => page(state, path),
         _ => text(405, "text/plain", "This address takes no such request."),
-    };
-    let _ = request.respond(made);
+    }
 }
 
 /// Whether a request is for this server by its address, and from one of its pages or typed by the user.
-fn is_own(request: &Request, port: u16) -> bool {
-    let value = |name: &'static str| {
-        let found = request.headers().iter().find(|header| header.field.equiv(name));
-        found.map(|header| header.value.as_str())
+pub fn is_own<B>(request: &Request<B>, port: u16) -> bool {
+    let values = |name: &HeaderName| -> Vec<&[u8]> {
+        request.headers().get_all(name).iter().map(HeaderValue::as_bytes).collect()
     };
+    let value = |name: &'static str| values(&HeaderName::from_static(name)).first().copied();
     let hosts = [format!("127.0.0.1:{port}"), format!("localhost:{port}")];
-    let host = value("Host").is_some_and(|host| hosts.iter().any(|own| own == host));
-    let origin = value("Origin").is_none_or(|origin| hosts.iter().any(|own| origin == format!("http://{own}")));
+    let is_host = |host: &[u8]| hosts.iter().any(|own| own.as_bytes() == host);
+    let is_origin = |origin: &&[u8]| origin.strip_prefix(b"http://").is_some_and(is_host);
+    let host = matches!(values(&HOST).as_slice(), [host] if is_host(host));
+    // An address with a host goes before the header.
+    let address = request.uri().authority().is_none_or(|host| is_host(host.as_str().as_bytes()));
+    let origin = values(&ORIGIN).iter().all(is_origin);
     // A link on another site may lead here, but not ask for anything but a page.
-    let site = value("Sec-Fetch-Site").is_none_or(|site| matches!(site, "same-origin" | "none"));
-    let is_page = value("Sec-Fetch-Mode") == Some("navigate") && *request.method() == Method::Get;
-    host && origin && (site || is_page)
-}
-
-/// News as Server-Sent Events: each check, with the rules that changed.
-fn events(request: Request, state: &State) {
-    let mut out = request.into_writer();
-    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\nConnection: close\r\n\r\nretry: 500\n\n";
-    let mut version = state.now().version;
-    let mut sent = out.write_all(head.as_bytes()).and_then(|()| out.flush());
-    while sent.is_ok() {
-        let now = state.after(version);
-        let news = if now.version > version {
-            let data = serde_json::json!({"version": now.version, "edited": now.edited, "ok": now.problem.is_none()});
-            format!("data: {data}\n\n")
-        } else {
-            ":\n\n".to_owned()
-        };
-        version = now.version;
-        sent = out.write_all(news.as_bytes()).and_then(|()| out.flush());
-    }
+    let site = value("sec-fetch-site").is_none_or(|site| matches!(site, b"same-origin" | b"none"));
+    let is_page = value("sec-fetch-mode") == Some(b"navigate") && *request.method() == Method::GET;
+    host && address && origin && (site || is_page)
 }
 
 /// The page on which rules are seen while they are edited.
@@ -136,12 +120,9 @@ fn page(state: &State, path: &str) -> Answer {
                 "<p class=\"live\"><a href=\"/live/\">Live</a></p><script src=\"/live/live.js\"></script></body>";
             html(&String::from_utf8_lossy(bytes).replacen("</body>", link, 1))
         }
-        Some(bytes) => {
-            let response = Response::from_data(bytes.clone());
-            with_type(response, kind(&path))
-        }
+        Some(bytes) => with_type(Response::new(bytes.clone()), kind(&path)),
         None if now.pages.is_empty() && path.starts_with("assets/") => match site::assets().remove(&path) {
-            Some(bytes) => with_type(Response::from_data(bytes), kind(&path)),
+            Some(bytes) => with_type(Response::new(bytes), kind(&path)),
             // What the search knows is made with the pages.
             None => text(200, kind(&path), ""),
         },
@@ -169,24 +150,28 @@ fn html(body: &str) -> Answer {
     text(200, "text/html", body)
 }
 
-fn text(status: u16, kind: &str, body: &str) -> Answer {
-    with_type(Response::from_data(body.as_bytes()).with_status_code(status), &format!("{kind}; charset=utf-8"))
+/// An answer of text.
+pub fn text(status: u16, kind: &str, body: &str) -> Answer {
+    let mut answer = Response::new(body.as_bytes().to_vec());
+    *answer.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    with_type(answer, &format!("{kind}; charset=utf-8"))
 }
 
-fn redirect(to: &str) -> Answer {
-    let answer = text(302, "text/plain", to);
-    match Header::from_bytes("Location", to) {
-        Ok(header) => answer.with_header(header),
-        Err(()) => answer,
+fn redirect(to: &'static str) -> Answer {
+    let mut answer = text(302, "text/plain", to);
+    answer.headers_mut().insert(LOCATION, HeaderValue::from_static(to));
+    answer
+}
+
+/// Says what an answer is. Browsers keep none, and do not guess.
+pub fn with_type<B>(mut answer: Response<B>, kind: &str) -> Response<B> {
+    let headers = answer.headers_mut();
+    if let Ok(kind) = HeaderValue::from_str(kind) {
+        headers.insert(CONTENT_TYPE, kind);
     }
-}
-
-fn with_type(answer: Answer, kind: &str) -> Answer {
-    let headers = [("Content-Type", kind), ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff")];
-    headers
-        .into_iter()
-        .filter_map(|(name, value)| Header::from_bytes(name, value).ok())
-        .fold(answer, Response::with_header)
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    answer
 }
 
 /// The part of an address after `?`.
@@ -199,9 +184,13 @@ impl Query<'_> {
     }
 }
 
-fn asked(query: &Query<'_>) -> Asked {
+fn shown(query: &Query<'_>) -> view::Asked {
     let first = |name| query.all(name).into_iter().next().unwrap_or_default();
-    Asked { op: first("op").trim().to_owned(), example: first("example").parse().unwrap_or(0), opsets: opsets(query) }
+    view::Asked {
+        op: first("op").trim().to_owned(),
+        example: first("example").parse().unwrap_or(0),
+        opsets: opsets(query),
+    }
 }
 
 fn opsets(query: &Query<'_>) -> Vec<u32> {
@@ -239,7 +228,7 @@ mod tests {
     #[test]
     fn queries_are_decoded() {
         let query = Query("op=aten%3A%3Agelu&opset=13&opset=99&opset=x&example=1");
-        let asked = asked(&query);
+        let asked = shown(&query);
         assert_eq!((asked.op.as_str(), asked.example, asked.opsets), ("aten::gelu", 1, vec![13]));
         assert_eq!(opsets(&Query("")), OPSETS);
         assert_eq!(percent_decoded("a%2Fb%zz%"), "a/b%zz%");

@@ -1,14 +1,16 @@
 //! The pages on localhost while rules are edited.
 //!
 //! [`watch`] sees that a file was saved, [`state`] checks the rules and keeps the last ones without errors, [`view`] shows a rule at
-//! two opsets beside what it was before, [`call`] runs a call that was typed, and [`http`] answers browsers of this machine.
+//! two opsets beside what it was before, [`call`] runs a call that was typed, [`connections`] takes requests, and [`http`] answers those of this machine.
 
 mod call;
+mod connections;
 mod http;
 mod state;
 mod view;
 mod watch;
 
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -34,19 +36,14 @@ pub struct Options {
 pub fn run(options: &Options, started: impl FnOnce(&str)) -> Result<()> {
     let state = Arc::new(State::new(&options.rules, &options.python));
     let _watcher = watch::watch(&options.rules, Arc::clone(&state))?;
-    let address = ("127.0.0.1", options.port);
-    let server = tiny_http::Server::http(address).map_err(|error| {
+    let failed = |error: std::io::Error| {
         Error::new(aten2onnx_core::error::Kind::Io, format!("port {} cannot be used: {error}", options.port))
             .help("choose another with `--port`, or any with `--port 0`")
-    })?;
-    let port = server.server_addr().to_ip().map_or(options.port, |address| address.port());
+    };
+    let listener = TcpListener::bind(("127.0.0.1", options.port)).map_err(failed)?;
+    let port = listener.local_addr().map_err(failed)?.port();
     started(&format!("http://127.0.0.1:{port}/live/"));
     let building = Arc::clone(&state);
     std::thread::spawn(move || building.build_pages());
-    for request in server.incoming_requests() {
-        let state = Arc::clone(&state);
-        // An answer may wait for Python or for an edit, so each has its thread.
-        std::thread::spawn(move || http::answer(request, &state, port));
-    }
-    Ok(())
+    connections::listen(listener, &state, port).map_err(failed)
 }

@@ -46,7 +46,6 @@ struct Splits<'g> {
 /// The parts of a split.
 struct Parts {
     cut: String,
-    dim: i64,
     /// The sizes of the parts.
     lengths: Vec<SymInt>,
 }
@@ -69,7 +68,7 @@ impl Splits<'_> {
         };
         let [NodeOutput::Tensors(pieces)] = node.outputs.as_slice() else { return None };
         let lengths = pieces.iter().map(size).collect::<Option<Vec<SymInt>>>()?;
-        size(cut)?.known().is_none().then(|| Parts { cut: cut.clone(), dim, lengths })
+        size(cut)?.known().is_none().then(|| Parts { cut: cut.clone(), lengths })
     }
 
     /// Emits nodes for the sizes, and the node with explicit sizes.
@@ -87,14 +86,14 @@ impl Splits<'_> {
         self.done.push(node);
     }
 
-    /// A node for a size; its value is recorded for its result.
+    /// A node for a size; its value is recorded for its result. It has no `dim`, because it is not a size of the tensor that is cut.
     fn size_node(&mut self, of: &Node, length: &SymInt, found: &Parts) -> String {
         let name = self.fresh_name(&of.name);
         self.graph.sym_ints.insert(name.clone(), length.clone());
         self.done.push(Node {
             name: name.clone(),
             target: "aten::sym_size.int".to_owned(),
-            args: vec![("self".to_owned(), Arg::Tensor(found.cut.clone())), ("dim".to_owned(), Arg::Int(found.dim))],
+            args: vec![("self".to_owned(), Arg::Tensor(found.cut.clone()))],
             outputs: vec![NodeOutput::Sym(name.clone())],
             ..Node::default()
         });
