@@ -216,6 +216,27 @@ fn names_that_do_not_fit_are_refused() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
+#[test]
+fn options_that_exclude_one_another_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(folder.path(), "m.onnx");
+    let page = path(folder.path(), "page.html");
+    for (arguments, first, second) in [
+        (vec!["export", MODEL, "-o", &out, "--all", "--model", "a"], "--all", "--model"),
+        (vec!["export", MODEL, "-o", &out, "--all", "--report", &page], "--report", "--all"),
+        (vec!["export", MODEL, "-o", &out, "--all", "--adapter", "a=b"], "--adapter", "--all"),
+        (vec!["inspect", MODEL, "--json", "--html", &page], "--html", "--json"),
+        (vec!["export", MODEL, "-o", &out, "--opset", "13", "--opset", "14"], "--opset", "multiple times"),
+    ] {
+        let (code, text) = failure(&arguments);
+        assert!(code == 2 && text.contains(first) && text.contains(second), "{arguments:?} ends with {code}: {text}");
+    }
+    let twice = ["export", MODEL, "-o", &out, "--input-name", "x=a", "--input-name", "x=b"];
+    let (code, text) = failure(&twice);
+    assert!(code == 5 && text.contains("two names are given for the input `x`: `a` and `b`"), "{text}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
 /// Judged by onnx and ONNX Runtime.
 mod python {
     use super::*;
