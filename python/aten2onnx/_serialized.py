@@ -127,7 +127,8 @@ def document(exported: Any) -> bytes:
         ) from error
     conditions, paths, names = guards(exported)
     program = {
-        "graph_module": {"graph": graph, "signature": signature},
+        "graph_module": {"graph": graph, "signature": signature, "module_call_graph": []},
+        "opset_version": {},
         "range_constraints": serde.serialize_range_constraints(exported.range_constraints),
         "schema_version": {"major": SCHEMA_VERSION[0], "minor": SCHEMA_VERSION[1]},
         "torch_version": torch.__version__,

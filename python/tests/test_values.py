@@ -243,6 +243,35 @@ def test_a_dataclass_is_a_result() -> None:
     np.testing.assert_allclose(program(x)[1], x + 2)
 
 
+def test_a_quantized_layer_at_opset_10_is_told() -> None:
+    # ONNX Runtime's optimizer adds Round for the bias, which opset 10 lacks.
+    import onnxruntime
+
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv = nn.Conv2d(3, 4, 3)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            quantized = torch.fake_quantize_per_tensor_affine(x, 0.05, 0, -128, 127)
+            return torch.fake_quantize_per_tensor_affine(self.conv(quantized), 0.05, 0, -128, 127)
+
+    model, x = Model().eval(), torch.randn(1, 3, 6, 6)
+    told = lambda program: any("No Op registered for Round" in note for note in program.report.notes)  # noqa: E731
+    program = aten2onnx.export(model, (x,), opset_version=10)
+    assert told(program)
+    with pytest.raises(onnxruntime.capi.onnxruntime_pybind11_state.InvalidGraph, match="Round"):
+        onnxruntime.InferenceSession(program.model_bytes)
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(program.model_bytes, options)
+    found = session.run(None, {session.get_inputs()[0].name: x.numpy()})[0]
+    np.testing.assert_allclose(found, model(x).detach(), atol=0.051)
+    program = aten2onnx.export(model, (x,), opset_version=11)
+    assert not told(program)
+    np.testing.assert_allclose(program(x)[0], model(x).detach(), atol=0.051)
+
+
 def test_numbers_of_a_trace_are_numbers() -> None:
     # A trace has them as constant tensors of float64 and int64, which PyTorch takes as numbers; a buffer is a tensor.
     class Model(nn.Module):

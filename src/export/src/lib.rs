@@ -1,6 +1,7 @@
 //! The export pipeline, from a program to an ONNX model. The command line and the bindings are thin layers over it.
 
 pub mod adapters;
+mod bias_at_10;
 mod conditions;
 mod fixed;
 pub mod inspect;
@@ -63,6 +64,7 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
     program.notes.extend(options.output.target.iter().flat_map(|target| target.notes(&graph)));
     program.notes.extend(advice.zip(options.output.target).map(|(text, target)| format!("{}: {text}", target.name())));
     program.notes.extend(graph.contradicted.iter().cloned());
+    program.notes.extend(bias_at_10::note(&graph));
     program.notes.extend(graph.savings.iter().map(|((opset, bits), (count, bytes))| {
         let weights = if *count == 1 { "weight" } else { "weights" };
         format!(
