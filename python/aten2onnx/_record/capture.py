@@ -14,13 +14,13 @@ from torch.utils import _pytree as pytree
 
 from .. import _shapes
 from .._errors import InputError
+from .fakes import IsFake, NoElements, run_plainly, without_elements
 from .graph import Recorded, is_from_data, program_of
 from .keep import composites
 from .recorder import Unrecorded
 from .runs import Arguments, Axis, Run, first_sizes, recorded, sizes_apart, sizes_together, summed
 from .same import Parted, takes_other_side, united
 from .shadows import shadows_of
-from .state import untouched
 
 _log = logging.getLogger(__name__)
 
@@ -38,6 +38,7 @@ class Given(NamedTuple):
         sums: Dimensions that are the sum of two others, by name.
         examples: Other arguments, for the runs at other sizes.
         keep_results: Whether the runs keep their results.
+        is_fake: Whether a parameter or buffer, by its name, has no elements in the runs. By default these are those that have no data.
     """
 
     args: tuple[Any, ...]
@@ -46,6 +47,7 @@ class Given(NamedTuple):
     sums: Mapping[str, tuple[str, str]] = {}
     examples: Sequence[tuple[tuple[Any, ...], dict[str, Any]]] = ()
     keep_results: bool = False
+    is_fake: IsFake | None = None
 
 
 def capture(
@@ -70,7 +72,7 @@ def capture(
         Exception: What the model raises at the example.
     """
     arguments = _arguments(model, given.args, given.kwargs, given.dynamic_shapes)
-    arguments.sums, arguments.keep_results = dict(given.sums), given.keep_results
+    arguments.sums, arguments.keep_results, arguments.is_fake = dict(given.sums), given.keep_results, given.is_fake
     arguments.examples = [_example(model, (given.args, given.kwargs), arguments, *example) for example in given.examples]
     arguments.shadows = shadows_of(model)
     kept = _composites(rules)
@@ -123,10 +125,10 @@ def is_same(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dic
 
 def _runs_plainly(model: torch.nn.Module, arguments: Arguments, sizes: dict[str, int]) -> bool:
     """Whether PyTorch itself runs the model at these sizes."""
-    args, kwargs = pytree.tree_unflatten(arguments.at(sizes), arguments.tree)
     try:
-        with torch.no_grad(), untouched(model):
-            model(*args, **kwargs)
+        run_plainly(model, arguments.at(sizes), arguments.tree, arguments.is_fake)
+    except NoElements:
+        return True  # it may run: nobody knows
     except Exception:  # whatever the model raises at sizes that it does not take
         return False
     return True
@@ -203,6 +205,7 @@ def _runs(model: torch.nn.Module, arguments: Arguments, sizes: dict[str, int], k
 def _arguments(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], dynamic_shapes: Any) -> Arguments:
     named = _named(model, args, kwargs)
     leaves, tree = pytree.tree_flatten((tuple(args), dict(kwargs)))
+    leaves = list(map(without_elements, leaves))
     names: list[str] = []
     axes: list[dict[int, Axis]] = []
     found = Arguments(leaves, tree, names, axes)

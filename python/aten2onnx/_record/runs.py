@@ -12,6 +12,7 @@ from torch.utils import _pytree as pytree
 from torch._dispatch.python import enable_python_dispatcher
 
 from .. import _capture
+from .fakes import IsFake, lent
 from .keep import kept_whole
 from .nested import intercepted
 from .numbers import plain
@@ -48,6 +49,7 @@ class Arguments:
         sums: Symbols that are the sum of two others.
         examples: Sizes of symbols with the leaves that the user gave for them.
         keep_results: Whether runs keep their results.
+        is_fake: Whether a parameter or buffer, by its name, has no elements in the runs.
     """
 
     leaves: list[Any]
@@ -60,6 +62,11 @@ class Arguments:
     sums: dict[str, tuple[str, str]] = field(default_factory=dict)
     examples: list[tuple[dict[str, int], list[Any]]] = field(default_factory=list)
     keep_results: bool = False
+    is_fake: IsFake | None = None
+    #: The size that the last run made up where unknown elements decide one.
+    count: int = 1
+    #: Whether something in the last run had no elements.
+    has_fakes: bool = False
 
     def at(self, sizes: Mapping[str, int]) -> list[Any]:
         """The leaves with other sizes: those that the user gave, or the example, repeated or cut."""
@@ -125,10 +132,13 @@ def recorded(
         Exception: What the model raises.
     """
     leaves = arguments.at(sizes)
-    recorder = Recorder(model, dynamic=bool(arguments.sizes), replace=replace)
-    recorder.watch([*(tensor for _, tensor in named_tensors(model)), *(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))])
     with ExitStack() as stack:
         stack.enter_context(restored(model))
+        arguments.count += 2
+        fakes, leaves = lent(model, leaves, arguments.is_fake, arguments.count)
+        arguments.has_fakes = fakes is not None
+        recorder = Recorder(model, dynamic=bool(arguments.sizes), replace=replace, fakes=fakes)
+        recorder.watch([*(tensor for _, tensor in named_tensors(model)), *(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))])
         stack.enter_context(shadowed(arguments.shadows))
         stack.enter_context(taken_as_plain())
         stack.enter_context(_capture.onnx_export_flag())
