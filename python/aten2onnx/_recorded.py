@@ -184,7 +184,7 @@ def _capture(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, s
     try:
         turned = lambda sizes: recording.is_same(model, arguments, runs[0], sizes, known, done)  # noqa: E731
         before = len(recorded.observed)
-        kept, notes = _take_branches(live, recorded, branches, turned, lambda symbol: _holds_at_one(recorded, model, arguments, symbol))
+        kept, notes = _take_branches(live, recorded, branches, turned, lambda symbol: _holds_at_one(recorded, model, arguments, runs[0], symbol))
         if len(recorded.observed) > before:
             live = _live(recorded, name, rules, True, wanted.elsewhere)  # holds the sizes at 1 against its own
         if kept:
@@ -343,12 +343,12 @@ def _is_range(text: str, branch: Any) -> bool:
     return not branch.is_plain and branch.line is not None and " == " not in text
 
 
-def _holds_at_one(recorded: Any, model: Any, arguments: Any, symbol: str) -> bool:
+def _holds_at_one(recorded: Any, model: Any, arguments: Any, first: Any, symbol: str) -> bool:
     """Whether the program gives the model's results where a dimension is 1. If so, the sizes of its tensors there are noted."""
     from ._record.held import sizes_at_one
 
     try:
-        recorded.observed += sizes_at_one(recorded, model, arguments, symbol)
+        recorded.observed += sizes_at_one(recorded, model, arguments, first, symbol)
     except Exception as error:  # whatever the model raises
         _log.debug("not the same where %s is 1: %s", symbol, error)
         return False

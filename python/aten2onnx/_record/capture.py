@@ -21,6 +21,7 @@ from .recorder import Unrecorded
 from .runs import Arguments, Axis, Run, first_sizes, recorded, sizes_apart, sizes_together, summed
 from .same import Parted, takes_other_side, united
 from .shadows import shadows_of
+from .work import is_long
 
 _log = logging.getLogger(__name__)
 
@@ -79,9 +80,37 @@ def capture(
     replace = _replacements(decomposed)
     first = recorded(model, arguments, first_sizes(arguments), kept, replace)
     _check_exits(first)
-    others = _other_runs(model, arguments, first, kept, replace, keep_side) if arguments.sizes else []
-    united(first, others)
+    others = _united(model, arguments, first, kept, replace, keep_side) if arguments.sizes else []
+    if not arguments.sizes:
+        united(first, [])
     return program_of(model, arguments, [first, *others]), arguments, [first, *others]
+
+
+def _united(model: torch.nn.Module, arguments: Arguments, first: Run, kept: list[Any], replace: Any, keep_side: bool) -> list[Run]:
+    """Other runs, whose numbers are those of the first. Runs without elements are made again with them if they are not the same."""
+    others = _other_runs(model, arguments, first, kept, replace, keep_side)
+    calls, tied = list(first.recorder.calls), first.recorder.tied
+    try:
+        united(first, others)
+    except Parted as parted:
+        if not any(run.is_light for run in others):
+            raise
+        _log.debug("runs without elements part: %s", parted)
+        first.recorder.calls, first.recorder.tied = calls, tied
+        arguments.may_be_light = False
+        others = _other_runs(model, arguments, first, kept, replace, keep_side)
+        united(first, others)
+    return others
+
+
+def _another(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dict[str, int], kept: list[Any], replace: Any) -> Run:
+    """A run at other sizes, without elements if it would take long and does not need them."""
+    if arguments.may_be_light and not arguments.keep_results and is_long(first, sizes):
+        try:
+            return recorded(model, arguments, sizes, kept, replace, is_light=True)
+        except Exception as error:  # whatever the model raises
+            _log.debug("not recorded without elements at %s: %s", sizes, error)
+    return recorded(model, arguments, sizes, kept, replace)
 
 
 @lru_cache(maxsize=4)
@@ -107,7 +136,7 @@ def is_same(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dic
     """Whether a run at other sizes makes the same calls as the first; None if the model does not run at them."""
     sizes = summed(arguments, {**first.sizes, **sizes})
     try:
-        run = recorded(model, arguments, sizes, _composites(rules), _replacements(decomposed))
+        run = _another(model, arguments, first, sizes, _composites(rules), _replacements(decomposed))
     except Exception as error:  # whatever the model raises at sizes that it does not take
         _log.debug("not recorded at %s: %s", sizes, error)
         return False if _runs_plainly(model, arguments, sizes) else None
@@ -118,7 +147,11 @@ def is_same(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dic
         return all(before is now for before, now in zip(calls, first.recorder.calls))
     except Parted as parted:
         _log.debug("at %s %s", sizes, parted)
-        return False
+        if not run.is_light:
+            return False
+        arguments.may_be_light = False
+        first.recorder.calls, first.recorder.tied = calls, tied
+        return is_same(model, arguments, first, sizes, rules, decomposed)
     finally:
         first.recorder.calls, first.recorder.tied = calls, tied
 
@@ -147,7 +180,7 @@ def _other_runs(model: torch.nn.Module, arguments: Arguments, first: Run, kept: 
                 continue
             tried.append(sizes)
             try:
-                run = recorded(model, arguments, sizes, kept, replace)
+                run = _another(model, arguments, first, sizes, kept, replace)
             except Unrecorded:
                 raise
             except Exception as error:  # whatever the model raises at sizes that it does not take
@@ -186,7 +219,7 @@ def _unite_equal(model: torch.nn.Module, arguments: Arguments, first: Run, kept:
                 continue
             both = {symbol: size * 2 if symbol in (one, other) else size for symbol, size in first.sizes.items()}
             apart = {**first.sizes, one: first.sizes[one] * 2, other: first.sizes[other] * 3}
-            if _runs(model, arguments, both, kept, replace) and not _runs(model, arguments, apart, kept, replace):
+            if _runs(model, arguments, first, both, kept, replace) and not _runs(model, arguments, first, apart, kept, replace):
                 warnings.warn(f"the dimensions `{one}` and `{other}` are always equal: both are named `{one}`", stacklevel=10)
                 arguments.rename(other, one)
                 first.sizes.pop(other, None)
@@ -194,9 +227,9 @@ def _unite_equal(model: torch.nn.Module, arguments: Arguments, first: Run, kept:
     return united
 
 
-def _runs(model: torch.nn.Module, arguments: Arguments, sizes: dict[str, int], kept: list[Any], replace: Any) -> bool:
+def _runs(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dict[str, int], kept: list[Any], replace: Any) -> bool:
     try:
-        recorded(model, arguments, sizes, kept, replace)
+        _another(model, arguments, first, sizes, kept, replace)
     except Exception:  # whatever the model raises at sizes that it does not take
         return False
     return True

@@ -173,6 +173,16 @@ class _Plain(TorchDispatchMode):
         return self.fakes.call(function, args, kwargs)
 
 
+def is_computed_with(_: str, tensor: Any) -> bool:
+    """Whether a parameter or buffer takes part in what makes a run long: models read small buffers of numbers, and compute with parameters."""
+    return isinstance(tensor, torch.nn.Parameter) or is_unknown(tensor) or tensor.numel() >= SMALL
+
+
+def without_floats(leaf: Any) -> Any:
+    """An input without its elements, if these are not ids or masks."""
+    return leaf.detach().to("meta") if isinstance(leaf, torch.Tensor) and (leaf.is_floating_point() or leaf.is_complex()) else leaf
+
+
 def lent(model: torch.nn.Module, leaves: list[Any], is_fake: IsFake | None, count: int = 3) -> tuple[Fakes | None, list[Any]]:
     """Gives a model fake tensors in place of those that have no elements. Returns what makes them, and the leaves of the call."""
     tensors = [tensor for _, tensor in named_tensors(model)]
@@ -184,7 +194,12 @@ def lent(model: torch.nn.Module, leaves: list[Any], is_fake: IsFake | None, coun
 
 
 def run_plainly(model: torch.nn.Module, leaves: list[Any], tree: Any, is_fake: IsFake | None) -> Any:
-    """Runs a model without recording it. It is afterwards as before."""
+    """Runs a model without recording it. It is afterwards as before.
+
+    Raises:
+        NoElements: It needs elements that are unknown.
+        Exception: What the model raises.
+    """
     with torch.no_grad(), untouched(model):
         fakes, leaves = lent(model, leaves, is_fake)
         args, kwargs = pytree.tree_unflatten(leaves, tree)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,9 +13,12 @@ from torch.utils import _pytree as pytree
 from .._calls import outputs
 from .._runtime import user_inputs
 from .._verify import is_random, results
-from .fakes import NoElements, sizes_of_program, without_elements
-from .runs import Arguments
+from .fakes import NoElements, is_computed_with, sizes_of_program, without_elements, without_floats
+from .runs import Arguments, Run
 from .state import untouched
+from .work import is_long
+
+_log = logging.getLogger(__name__)
 
 
 class Differs(Exception):
@@ -53,6 +57,17 @@ def _check_types(wanted: list[Any], found: list[Any]) -> None:
             raise Differs(f"output {number} is {got.dtype}{list(got.shape)}, and {want.dtype}{list(want.shape)} in the model")
 
 
+def _light_sizes(recorded: Any, model: torch.nn.Module, leaves: list[Any]) -> dict[str, list[int]] | None:
+    """The sizes of all tensors of a program without the elements of floats; None if these are needed."""
+    try:
+        wanted, found, sizes = sizes_of_program(recorded, model, list(map(without_floats, leaves)), is_computed_with)
+    except Exception as error:  # whatever the model raises
+        _log.debug("sizes without elements: %s", error)
+        return None
+    _check_types(wanted, found)
+    return sizes
+
+
 def _fake_sizes(recorded: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], arguments: Arguments) -> dict[str, list[int]]:
     leaves = list(map(without_elements, user_inputs(recorded, args, kwargs)))
     try:
@@ -68,8 +83,9 @@ def _is_close(one: torch.Tensor, other: torch.Tensor) -> bool:
     return torch.allclose(one.to(wide), other.to(wide), 1e-3, 1e-5, True)
 
 
-def sizes_at_one(recorded: Any, model: torch.nn.Module, arguments: Arguments, symbol: str) -> list[tuple[dict[str, int], dict[str, list[int]]]]:
-    """The sizes of all tensors where a dimension is 1, at the sizes of the other dimensions in each run, and for three choices of data.
+def sizes_at_one(recorded: Any, model: torch.nn.Module, arguments: Arguments, first: Run, symbol: str) -> list[tuple[dict[str, int], dict[str, list[int]]]]:
+    """The sizes of all tensors where a dimension is 1, at the sizes of the other dimensions in each run, and for three choices of data. Where that would take long,
+    the elements of the results are compared at the sizes of the first run.
 
     Raises:
         Differs: The program is not right there.
@@ -81,6 +97,11 @@ def sizes_at_one(recorded: Any, model: torch.nn.Module, arguments: Arguments, sy
     for sizes, _ in list(recorded.observed):
         chosen = {**sizes, symbol: 1}
         leaves = arguments.at(chosen)
+        if sizes != first.sizes and is_long(first, sizes):
+            light = _light_sizes(recorded, model, leaves)
+            if light is not None:
+                found.append((chosen, light))
+                continue
         for data in (leaves, [_other_data(leaf, 1) for leaf in leaves], [_other_data(leaf, -1) for leaf in leaves]):
             args, kwargs = pytree.tree_unflatten(data, arguments.tree)
             found.append((chosen, sizes_seen(recorded, model, args, kwargs, arguments)))

@@ -207,7 +207,7 @@ class Recorder(TorchDispatchMode):
         if function is aten.equal.default:
             return self._equal(*args)
         if function in _LIFTS:
-            return self._lifted(args[0])
+            return self.lifted(args[0])
         if function is aten.split.Tensor and isinstance(args[0], Tracked):
             self._count_parts(*args, **kwargs)
         replacement = self.replace(function)
@@ -320,7 +320,8 @@ class Recorder(TorchDispatchMode):
                 raise Unrecorded("the model has kept a value of an earlier call that depends on its inputs", line_of_model())
             tensor.recorder, tensor.value = self, self.plain_value(tensor.actual)
 
-    def _lifted(self, tensor: Any) -> Any:
+    def lifted(self, tensor: Any) -> Any:
+        """A tensor as a value of the recording."""
         if isinstance(tensor, Tracked):
             return tensor
         return Tracked(tensor, self.plain_value(tensor), self)
