@@ -19,7 +19,7 @@ from .graph import Recorded, is_from_data, program_of
 from .keep import composites
 from .recorder import Unrecorded
 from .runs import Arguments, Axis, Run, first_sizes, recorded, sizes_apart, sizes_together, summed
-from .same import Parted, takes_other_side, united
+from .same import Parted, same_but_for_copies, takes_other_side, united
 from .shadows import shadows_of
 from .work import is_long
 
@@ -93,7 +93,7 @@ def _united(model: torch.nn.Module, arguments: Arguments, first: Run, kept: list
     try:
         united(first, others)
     except Parted as parted:
-        if not any(run.is_light for run in others):
+        if not any(_is_in_doubt(run, parted) for run in others):
             raise
         _log.debug("runs without elements part: %s", parted)
         first.recorder.calls, first.recorder.tied = calls, tied
@@ -101,6 +101,11 @@ def _united(model: torch.nn.Module, arguments: Arguments, first: Run, kept: list
         others = _other_runs(model, arguments, first, kept, replace, keep_side)
         united(first, others)
     return others
+
+
+def _is_in_doubt(run: Run, parted: Parted) -> bool:
+    """Whether a run parts from the first perhaps only because it is without elements: PyTorch may take other ways then. The model's own branches are on sizes."""
+    return run.is_light and not (parted.branch is not None and parted.branch.by_model)
 
 
 def _another(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dict[str, int], kept: list[Any], replace: Any) -> Run:
@@ -147,10 +152,12 @@ def is_same(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dic
         return all(before is now for before, now in zip(calls, first.recorder.calls))
     except Parted as parted:
         _log.debug("at %s %s", sizes, parted)
-        if not run.is_light:
+        first.recorder.calls, first.recorder.tied = calls, tied
+        if same_but_for_copies(first, run):
+            return True
+        if not _is_in_doubt(run, parted):
             return False
         arguments.may_be_light = False
-        first.recorder.calls, first.recorder.tied = calls, tied
         return is_same(model, arguments, first, sizes, rules, decomposed)
     finally:
         first.recorder.calls, first.recorder.tied = calls, tied
