@@ -87,7 +87,7 @@ def export(
         dynamic_axes: The same in the form of the older exporter, by input name: `{"x": {0: "batch"}}` or `{"x": [0]}`.
         model_name: The program to export, of a `.pt2` package that has several.
         weights: Where the weights are, if not in the program: a safetensors file, the index of its shards, a folder of them, a mapping of
-            tensors by their names in the state dict, or a list of these. The module may be on the meta device.
+            tensors by their names in the state dict, or a list of these. The module may be on the meta device, or of fake tensors.
         weight_names: Weights with another name in these files: `{"lm_head.weight": "embed.weight"}`, or prefixes: `{"model.": ""}`.
         external_data: Where the weights go: "auto" (into the model up to protobuf's limit of 2 GiB, else beside it), "always" or True (beside
             it, in `f` + ".data"), "never" or False (into the model), or "link" (for weights in `.pt2` or safetensors files: the model refers to these).
@@ -117,7 +117,7 @@ def export(
         method: The method of a TorchScript model (default: forward).
         default_dtype: What `torch.get_default_dtype()` was when a TorchScript model was written, if it was not float32: its file does not
             say it. For live models it is that of now.
-        capture: How a module is captured: "record" runs it and records its calls, "export" is torch.export in its non-strict mode, then in its
+        capture: How a module is captured: "record" runs it and records its calls, "fake" does so with sizes alone, "export" is torch.export in its non-strict mode, then in its
             strict one, "strict" only in that one, "script" is torch.jit.script, "trace" is torch.jit.trace at several sizes, and "auto" (the
             default) records, and asks torch.export if that is impossible.
         branches: What becomes of a branch in Python (`if`, `while`, `and`) that depends on a size or on data: "refuse" (the default) ends the export with

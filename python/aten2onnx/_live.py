@@ -53,7 +53,7 @@ class LiveProgram:
                 continue  # an object of a custom class, which the graph signature describes
             given = self.elsewhere.tensor(name, value)
             if given is None:
-                described[name] = _absent(value)
+                described[name] = absent(value)
                 continue
             described[name] = facts(name, given)
             tensor = described[name]["owner"]
@@ -77,7 +77,7 @@ def facts(name: str, tensor: Any) -> dict[str, Any]:
     }
 
 
-def _absent(tensor: Any) -> dict[str, Any]:
+def absent(tensor: Any) -> dict[str, Any]:
     """Describes a tensor without data. Tied tensors have the same storage, which stands for its address."""
     return {
         "dtype": str(tensor.dtype).removeprefix("torch."),

@@ -10,7 +10,7 @@ from typing import Any
 
 from ._calls import outputs
 from ._errors import CaptureError, Error, InputError
-from ._live import LiveProgram
+from ._live import LiveProgram, absent
 from ._native import Program, Rules
 from ._ones import HELP
 from ._serialized import output_names
@@ -56,16 +56,18 @@ class RecordedProgram(LiveProgram):
 
     is_recorded = True
 
-    def __init__(self, recorded: Any, name: str, rules: Rules) -> None:
+    def __init__(self, recorded: Any, name: str, rules: Rules, elsewhere: Elsewhere | None = None) -> None:
         self.exported = recorded
-        self.elsewhere = Elsewhere()
+        self.elsewhere = elsewhere or Elsewhere()
         self._tensors = []
         state = self._lent(recorded.state_dict)
+        if self.elsewhere.paths:  # files have tensors of them, which is no reason for a note
+            state |= {name: absent(tensor) for name, tensor in recorded.unread.items()}
         constants = self._lent(recorded.constants)
-        self.native = _native(name, recorded, state, constants, rules)
+        self.native = _native(name, recorded, state, constants, rules, self.elsewhere.source())
 
 
-def _native(name: str, recorded: Any, state: Any, constants: Any, rules: Rules) -> Program:
+def _native(name: str, recorded: Any, state: Any, constants: Any, rules: Rules, source: str) -> Program:
     from torch._export.serde.schema import SCHEMA_VERSION
 
     major, minor = SCHEMA_VERSION
@@ -75,7 +77,7 @@ def _native(name: str, recorded: Any, state: Any, constants: Any, rules: Rules) 
         "runs": recorded.observed,
         "from_data": recorded.from_data,
     }
-    return Program.recorded(name, recorded, seen, output_names(recorded), (major, minor), state, constants, rules)
+    return Program.recorded(name, recorded, seen, output_names(recorded), (major, minor), state, constants, rules, source)
 
 
 @dataclass
@@ -103,6 +105,8 @@ class Wanted:
         branches: What becomes of branches in Python.
         examples: Other arguments, for the runs at other sizes.
         keep_results: Whether the results of the runs are kept.
+        is_fake: Whether the user asks for runs without elements.
+        elsewhere: Where the weights are, if not in the module.
     """
 
     args: tuple[Any, ...]
@@ -111,6 +115,8 @@ class Wanted:
     branches: str = "refuse"
     examples: list[tuple[tuple[Any, ...], dict[str, Any]]] = field(default_factory=list)
     keep_results: bool = False
+    is_fake: bool = False
+    elsewhere: Elsewhere = field(default_factory=Elsewhere)
 
 
 def capture(model: Any, name: str, wanted: Wanted, rules: Rules, opset: int) -> Captured:
@@ -122,13 +128,12 @@ def capture(model: Any, name: str, wanted: Wanted, rules: Rules, opset: int) -> 
     """
     from ._record import free
 
-    _check_tensors(model)
     record = lambda shapes, sums, branches=wanted.branches: _capture(  # noqa: E731
         model, name, replace(wanted, dynamic_shapes=shapes, branches=branches), sums, rules, opset
     )
     if not free.is_open(wanted.dynamic_shapes):
         return record(wanted.dynamic_shapes, {})
-    choice = free.choice(model, wanted.args, wanted.kwargs, wanted.dynamic_shapes)
+    choice = free.choice(model, wanted.args, wanted.kwargs, wanted.dynamic_shapes, _fakes(model, wanted))
     has_given = any(not free._is_auto(size) for axes in choice.shapes for _, size in free._shapes.items(axes))
     # A branch on a dimension that the user named ends the export.
     in_range = None if has_given or wanted.branches != "refuse" else lambda shapes, sums: record(shapes, sums, RANGE)
@@ -148,7 +153,7 @@ def _capture(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, s
     from ._record.same import Parted
 
     args, kwargs, branches = wanted.args, wanted.kwargs, wanted.branches
-    given = recording.Given(args, kwargs, wanted.dynamic_shapes, sums, wanted.examples, wanted.keep_results)
+    given = recording.Given(args, kwargs, wanted.dynamic_shapes, sums, wanted.examples, wanted.keep_results, _fakes(model, wanted))
     known = tuple(rules.names())
     done: list[str] = []
     for _ in range(ROUNDS):
@@ -168,7 +173,7 @@ def _capture(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, s
         if has_ones:
             _add_example(recorded, model, arguments, args, kwargs)
         if not lacking:
-            live = _live(recorded, name, rules, has_ones)
+            live = _live(recorded, name, rules, has_ones, wanted.elsewhere)
             lacking = [blocker["operator"] for blocker in live.native.blockers(rules, opset)]
         new = [operator for operator in lacking if operator not in done and _is_replaced(operator)]
         if not new:
@@ -179,16 +184,16 @@ def _capture(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, s
     try:
         turned = lambda sizes: recording.is_same(model, arguments, runs[0], sizes, known, done)  # noqa: E731
         before = len(recorded.observed)
-        kept, notes = _take_branches(live, recorded, branches, turned, lambda symbol: _holds_at_one(recorded, model, arguments, symbol))
+        kept, notes = _take_branches(live, recorded, branches, turned, lambda symbol: _holds_at_one(recorded, model, arguments, runs[0], symbol))
         if len(recorded.observed) > before:
-            live = _live(recorded, name, rules, True)  # holds the sizes at 1 against its own
+            live = _live(recorded, name, rules, True, wanted.elsewhere)  # holds the sizes at 1 against its own
         if kept:
             live.native = live.native.under_conditions(kept)
     except CaptureError as error:
         if has_ones:
             error.help = _ONES
         raise
-    if wanted.keep_results:
+    if wanted.keep_results and not arguments.has_fakes:
         recorded.checks = [(run.sizes, arguments, run.results) for run in runs]
     return Captured(live, notes, done)
 
@@ -202,23 +207,27 @@ def _add_example(recorded: Any, model: Any, arguments: Any, args: tuple[Any, ...
     from ._record.held import Differs, sizes_seen
 
     try:
-        recorded.observed.append((dict(arguments.sizes), sizes_seen(recorded, model, args, kwargs)))
+        recorded.observed.append((dict(arguments.sizes), sizes_seen(recorded, model, args, kwargs, arguments)))
     except Differs as error:
         raise CaptureError(f"the model was recorded with larger sizes in place of 1, and is another one at the example: {error}", help=_ONES) from error
 
 
-def _check_tensors(model: Any) -> None:
-    """The model runs, so its tensors must have elements."""
-    from ._record.tensors import named_tensors
+def _fakes(model: Any, wanted: Wanted) -> Callable[[str, Any], bool] | None:
+    """Which parameters and buffers have no elements in the runs: those that come from elsewhere, or all, if the user asks for it. By default those without data."""
+    from ._record.fakes import SMALL, is_unknown
 
-    for name, tensor in named_tensors(model):
-        if tensor.is_meta:
-            raise NotRecorded(f"`{name}` has no data")
+    elsewhere = wanted.elsewhere
+    if wanted.is_fake:
+        return lambda name, tensor: is_unknown(tensor) or name in elsewhere.tensors or tensor.numel() >= SMALL
+    if elsewhere.paths:
+        saved = set(model.state_dict())
+        return lambda name, tensor: is_unknown(tensor) or name in saved or name in elsewhere.tensors
+    return (lambda name, tensor: is_unknown(tensor) or name in elsewhere.tensors) if elsewhere.tensors else None
 
 
-def _live(recorded: Any, name: str, rules: Rules, has_ones: bool) -> RecordedProgram:
+def _live(recorded: Any, name: str, rules: Rules, has_ones: bool, elsewhere: Elsewhere) -> RecordedProgram:
     try:
-        return RecordedProgram(recorded, name, rules)
+        return RecordedProgram(recorded, name, rules, elsewhere)
     except (Error, NotImplementedError, RuntimeError) as error:
         if has_ones and "in a run that had" in str(error) or "in one run and" in str(error):
             raise CaptureError(f"the model treats a size of 1 in another way: {error}", help=_ONES) from error
@@ -334,12 +343,12 @@ def _is_range(text: str, branch: Any) -> bool:
     return not branch.is_plain and branch.line is not None and " == " not in text
 
 
-def _holds_at_one(recorded: Any, model: Any, arguments: Any, symbol: str) -> bool:
+def _holds_at_one(recorded: Any, model: Any, arguments: Any, first: Any, symbol: str) -> bool:
     """Whether the program gives the model's results where a dimension is 1. If so, the sizes of its tensors there are noted."""
     from ._record.held import sizes_at_one
 
     try:
-        recorded.observed += sizes_at_one(recorded, model, arguments, symbol)
+        recorded.observed += sizes_at_one(recorded, model, arguments, first, symbol)
     except Exception as error:  # whatever the model raises
         _log.debug("not the same where %s is 1: %s", symbol, error)
         return False

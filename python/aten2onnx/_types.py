@@ -40,7 +40,7 @@ DynamicAxes: TypeAlias = Mapping[str, Mapping[int, str] | Sequence[int]]
 ExternalData: TypeAlias = bool | Literal["auto", "always", "never", "link"]
 Provenance: TypeAlias = Literal["none", "compact", "full"]
 Functions: TypeAlias = Literal["none", "modules", "repeated"]
-Capture: TypeAlias = Literal["auto", "record", "export", "strict", "script", "trace"]
+Capture: TypeAlias = Literal["auto", "record", "fake", "export", "strict", "script", "trace"]
 Branches: TypeAlias = Literal["refuse", "example"]
 
 

@@ -66,7 +66,7 @@ def capture(model: Any, request: Request, rules: Rules, opset: int, report: Repo
     Raises:
         CaptureError: No way that can be right is possible.
     """
-    if request.way in ("auto", "record"):
+    if request.way in ("auto", "record", "fake"):
         found = _recorded(model, request, rules, opset, report, shown, elsewhere)
         if found is not None:
             return found
@@ -84,14 +84,14 @@ def _recorded(
     try:
         with report.timed("record"):
             prepared = prepare_call(model, *request.arguments[:6])
-            if prepared is None or (elsewhere is not None and (elsewhere.paths or elsewhere.tensors)):
+            if prepared is None:
                 raise _recorded.NotRecorded("these arguments are not recorded yet")
             inner, call, args, kwargs, shapes = prepared
-            wanted = _recorded.Wanted(args, kwargs, shapes, request.branches, arranged(request.examples, call), request.keep_results)
+            wanted = _recorded.Wanted(args, kwargs, shapes, request.branches, arranged(request.examples, call), request.keep_results, request.way == "fake", elsewhere or Elsewhere())
             with nullcontext() if call is None else call.traced():
                 found = _recorded.capture(inner, name_of_model(model), wanted, rules, opset)
     except _recorded.NotRecorded as error:
-        if request.way == "record":
+        if request.way in ("record", "fake"):
             place = [] if error.line is None else [str(error.line)]
             message = f"the model cannot be recorded: {error}"
             raise CaptureError(message, place=place, source_line=place[0] if place else None, help='`capture="auto"` tries torch.export, too', cause=error) from None

@@ -6,9 +6,10 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 
-from ._errors import ArgumentError
+from ._errors import ArgumentError, InputError
 from ._types import Weights
 
 
@@ -35,9 +36,29 @@ class Elsewhere:
         return json.dumps(self.options())
 
     def tensor(self, name: str, value: Any) -> Any:
-        """Returns the tensor of the program, or the one that is given in its place; None if a file has to have it."""
-        value = self.tensors.get(name, value)
+        """Returns the tensor of the program, or the one that is given in its place; None if a file has to have it.
+
+        Raises:
+            InputError: The one that is given has another type than the program's, or the program has no data and none is given.
+        """
+        given = self.tensors.get(name)
+        if given is not None and (given.shape != value.shape or given.dtype != value.dtype):
+            raise InputError(
+                f"weights: `{name}` is {_type(given)}, and {_type(value)} in the program",
+                help="pass the weights that the module was made for, or make it with the dtype of the weights",
+            )
+        if given is None and self.tensors and not self.paths and is_absent(value):
+            near = get_close_matches(name, self.tensors, 1)
+            raise InputError(
+                f"weights: `{name}` is missing, and has no data in the module" + (f"; the mapping has `{near[0]}`" if near else ""),
+                help="pass all weights of the module by their names in its state dict, and buffers that are not in it by their names in the module",
+            )
+        value = value if given is None else given
         return None if self.paths and is_absent(value) else value
+
+
+def _type(tensor: Any) -> str:
+    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
 
 
 def elsewhere(weights: Weights | None, names: Mapping[str, str] | None = None) -> Elsewhere:

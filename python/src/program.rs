@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use aten2onnx::export::inspect::{self, Aim};
 use aten2onnx::export::{export_program, told_condition};
 use aten2onnx::frontend::{self, pt2};
-use aten2onnx::options::SourceOptions;
 use aten2onnx::weights::MappedFile;
 use aten2onnx::{program, targets};
 use aten2onnx_prepare::{Keep, prepare};
@@ -122,7 +121,7 @@ impl Program {
 
     /// Takes a program that was recorded while a model ran, as `traced` takes one, and gives it symbolic sizes.
     #[staticmethod]
-    #[pyo3(signature = (name, recorded, seen, output_names, version, state, constants, rules))]
+    #[pyo3(signature = (name, recorded, seen, output_names, version, state, constants, rules, source="{}"))]
     #[allow(clippy::too_many_arguments)] // those of Python
     fn recorded(
         py: Python<'_>,
@@ -134,11 +133,13 @@ impl Program {
         state: HashMap<String, Tensor>,
         constants: HashMap<String, Tensor>,
         rules: &Rules,
+        source: &str,
     ) -> PyResult<Program> {
+        let source = options::source(source)?;
         let read = traced::recording(recorded, output_names, version).map_err(|stop| stop.into_error(py))?;
         let program = work::run(py, None, |_| {
             let (state, constants) = (lent::weights(state)?, lent::weights(constants)?);
-            let mut program = pt2::read_exported(name, read, state, constants, &SourceOptions::default())?;
+            let mut program = pt2::read_exported(name, read, state, constants, &source)?;
             aten2onnx_frontend_recorded::symbolic(&mut program, seen.into_recording(), &rules.rules)?;
             Ok(program)
         })?;

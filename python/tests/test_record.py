@@ -437,3 +437,52 @@ def test_strides_of_sizes_are_expressions() -> None:
     for function in (overlapping, halves, transposed, chunks):
         program = recorded(function, torch.randn(4, 8), dynamic_shapes=(({0: 2 * torch.export.Dim("n"), 1: 4 * torch.export.Dim("m")},),))
         same(program, function, *[(torch.randn(n, m),) for n in (4, 6, 10) for m in (4, 8, 12)])
+
+
+class Positions(nn.Module):
+    """Adds a part of a table, as long as the input is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("table", torch.arange(12.0).reshape(1, 12))
+
+    def forward(self, x):
+        return x + self.table[:, : x.shape[1]]
+
+
+def test_a_slice_of_a_weight_may_take_everything_in_a_run() -> None:
+    """At 4 columns the other runs have 8 and 12: one takes the whole table."""
+    module = Positions().eval()
+    program = aten2onnx.export(module, (torch.ones(2, 4),), dynamic_shapes=({1: torch.export.Dim("n", max=12)},), capture="record")
+    for n in (4, 7, 12):
+        assert torch.equal(program(torch.ones(2, n))[0], module(torch.ones(2, n)))
+
+
+def copied(_, x):
+    if x.shape[0] >= 64:
+        x = x.contiguous()
+    return x.transpose(0, 1) * 2
+
+
+def copied_otherwise(_, x):
+    y = x.contiguous() if x.shape[0] < 64 else x * 2
+    return y.transpose(0, 1) * 2
+
+
+def copied_and_written(_, x):
+    y = x * 1
+    if x.shape[0] >= 64:
+        z = y.contiguous().clone()
+    else:
+        z = y
+    z += 1
+    return y + z
+
+
+def test_a_branch_that_only_copies_a_tensor_is_dropped() -> None:
+    program = recorded(copied, torch.ones(6, 4), dynamic_shapes=[[{0: "n"}]])
+    same(program, copied, (torch.rand(6, 4),), (torch.rand(70, 4),))
+    assert not program.report.conditions
+    for function in (copied_otherwise, copied_and_written):
+        with pytest.raises(aten2onnx.CaptureError, match="n <= 63"):
+            recorded(function, torch.ones(6, 4), dynamic_shapes=[[{0: "n"}]])

@@ -14,13 +14,14 @@ from torch.utils import _pytree as pytree
 
 from .. import _shapes
 from .._errors import InputError
+from .fakes import IsFake, NoElements, run_plainly, without_elements
 from .graph import Recorded, is_from_data, program_of
 from .keep import composites
 from .recorder import Unrecorded
 from .runs import Arguments, Axis, Run, first_sizes, recorded, sizes_apart, sizes_together, summed
-from .same import Parted, takes_other_side, united
+from .same import Parted, same_but_for_copies, takes_other_side, united
 from .shadows import shadows_of
-from .state import untouched
+from .work import is_long
 
 _log = logging.getLogger(__name__)
 
@@ -38,6 +39,7 @@ class Given(NamedTuple):
         sums: Dimensions that are the sum of two others, by name.
         examples: Other arguments, for the runs at other sizes.
         keep_results: Whether the runs keep their results.
+        is_fake: Whether a parameter or buffer, by its name, has no elements in the runs. By default these are those that have no data.
     """
 
     args: tuple[Any, ...]
@@ -46,6 +48,7 @@ class Given(NamedTuple):
     sums: Mapping[str, tuple[str, str]] = {}
     examples: Sequence[tuple[tuple[Any, ...], dict[str, Any]]] = ()
     keep_results: bool = False
+    is_fake: IsFake | None = None
 
 
 def capture(
@@ -70,16 +73,49 @@ def capture(
         Exception: What the model raises at the example.
     """
     arguments = _arguments(model, given.args, given.kwargs, given.dynamic_shapes)
-    arguments.sums, arguments.keep_results = dict(given.sums), given.keep_results
+    arguments.sums, arguments.keep_results, arguments.is_fake = dict(given.sums), given.keep_results, given.is_fake
     arguments.examples = [_example(model, (given.args, given.kwargs), arguments, *example) for example in given.examples]
     arguments.shadows = shadows_of(model)
     kept = _composites(rules)
     replace = _replacements(decomposed)
     first = recorded(model, arguments, first_sizes(arguments), kept, replace)
     _check_exits(first)
-    others = _other_runs(model, arguments, first, kept, replace, keep_side) if arguments.sizes else []
-    united(first, others)
+    others = _united(model, arguments, first, kept, replace, keep_side) if arguments.sizes else []
+    if not arguments.sizes:
+        united(first, [])
     return program_of(model, arguments, [first, *others]), arguments, [first, *others]
+
+
+def _united(model: torch.nn.Module, arguments: Arguments, first: Run, kept: list[Any], replace: Any, keep_side: bool) -> list[Run]:
+    """Other runs, whose numbers are those of the first. Runs without elements are made again with them if they are not the same."""
+    others = _other_runs(model, arguments, first, kept, replace, keep_side)
+    calls, tied = list(first.recorder.calls), first.recorder.tied
+    try:
+        united(first, others)
+    except Parted as parted:
+        if not any(_is_in_doubt(run, parted) for run in others):
+            raise
+        _log.debug("runs without elements part: %s", parted)
+        first.recorder.calls, first.recorder.tied = calls, tied
+        arguments.may_be_light = False
+        others = _other_runs(model, arguments, first, kept, replace, keep_side)
+        united(first, others)
+    return others
+
+
+def _is_in_doubt(run: Run, parted: Parted) -> bool:
+    """Whether a run parts from the first perhaps only because it is without elements: PyTorch may take other ways then. The model's own branches are on sizes."""
+    return run.is_light and not (parted.branch is not None and parted.branch.by_model)
+
+
+def _another(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dict[str, int], kept: list[Any], replace: Any) -> Run:
+    """A run at other sizes, without elements if it would take long and does not need them."""
+    if arguments.may_be_light and not arguments.keep_results and is_long(first, sizes):
+        try:
+            return recorded(model, arguments, sizes, kept, replace, is_light=True)
+        except Exception as error:  # whatever the model raises
+            _log.debug("not recorded without elements at %s: %s", sizes, error)
+    return recorded(model, arguments, sizes, kept, replace)
 
 
 @lru_cache(maxsize=4)
@@ -105,7 +141,7 @@ def is_same(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dic
     """Whether a run at other sizes makes the same calls as the first; None if the model does not run at them."""
     sizes = summed(arguments, {**first.sizes, **sizes})
     try:
-        run = recorded(model, arguments, sizes, _composites(rules), _replacements(decomposed))
+        run = _another(model, arguments, first, sizes, _composites(rules), _replacements(decomposed))
     except Exception as error:  # whatever the model raises at sizes that it does not take
         _log.debug("not recorded at %s: %s", sizes, error)
         return False if _runs_plainly(model, arguments, sizes) else None
@@ -116,17 +152,23 @@ def is_same(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dic
         return all(before is now for before, now in zip(calls, first.recorder.calls))
     except Parted as parted:
         _log.debug("at %s %s", sizes, parted)
-        return False
+        first.recorder.calls, first.recorder.tied = calls, tied
+        if same_but_for_copies(first, run):
+            return True
+        if not _is_in_doubt(run, parted):
+            return False
+        arguments.may_be_light = False
+        return is_same(model, arguments, first, sizes, rules, decomposed)
     finally:
         first.recorder.calls, first.recorder.tied = calls, tied
 
 
 def _runs_plainly(model: torch.nn.Module, arguments: Arguments, sizes: dict[str, int]) -> bool:
     """Whether PyTorch itself runs the model at these sizes."""
-    args, kwargs = pytree.tree_unflatten(arguments.at(sizes), arguments.tree)
     try:
-        with torch.no_grad(), untouched(model):
-            model(*args, **kwargs)
+        run_plainly(model, arguments.at(sizes), arguments.tree, arguments.is_fake)
+    except NoElements:
+        return True  # it may run: nobody knows
     except Exception:  # whatever the model raises at sizes that it does not take
         return False
     return True
@@ -145,7 +187,7 @@ def _other_runs(model: torch.nn.Module, arguments: Arguments, first: Run, kept: 
                 continue
             tried.append(sizes)
             try:
-                run = recorded(model, arguments, sizes, kept, replace)
+                run = _another(model, arguments, first, sizes, kept, replace)
             except Unrecorded:
                 raise
             except Exception as error:  # whatever the model raises at sizes that it does not take
@@ -184,7 +226,7 @@ def _unite_equal(model: torch.nn.Module, arguments: Arguments, first: Run, kept:
                 continue
             both = {symbol: size * 2 if symbol in (one, other) else size for symbol, size in first.sizes.items()}
             apart = {**first.sizes, one: first.sizes[one] * 2, other: first.sizes[other] * 3}
-            if _runs(model, arguments, both, kept, replace) and not _runs(model, arguments, apart, kept, replace):
+            if _runs(model, arguments, first, both, kept, replace) and not _runs(model, arguments, first, apart, kept, replace):
                 warnings.warn(f"the dimensions `{one}` and `{other}` are always equal: both are named `{one}`", stacklevel=10)
                 arguments.rename(other, one)
                 first.sizes.pop(other, None)
@@ -192,9 +234,9 @@ def _unite_equal(model: torch.nn.Module, arguments: Arguments, first: Run, kept:
     return united
 
 
-def _runs(model: torch.nn.Module, arguments: Arguments, sizes: dict[str, int], kept: list[Any], replace: Any) -> bool:
+def _runs(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dict[str, int], kept: list[Any], replace: Any) -> bool:
     try:
-        recorded(model, arguments, sizes, kept, replace)
+        _another(model, arguments, first, sizes, kept, replace)
     except Exception:  # whatever the model raises at sizes that it does not take
         return False
     return True
@@ -203,6 +245,7 @@ def _runs(model: torch.nn.Module, arguments: Arguments, sizes: dict[str, int], k
 def _arguments(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], dynamic_shapes: Any) -> Arguments:
     named = _named(model, args, kwargs)
     leaves, tree = pytree.tree_flatten((tuple(args), dict(kwargs)))
+    leaves = list(map(without_elements, leaves))
     names: list[str] = []
     axes: list[dict[int, Axis]] = []
     found = Arguments(leaves, tree, names, axes)

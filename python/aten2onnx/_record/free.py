@@ -13,9 +13,9 @@ import torch
 from torch.utils import _pytree as pytree
 
 from .. import _capture, _dimensions, _shapes
+from .fakes import IsFake, run_plainly, without_elements
 from .places import Line, kind_of_file
 from .runs import Axis, _exporting, _resized
-from .state import untouched
 
 _log = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ def is_open(dynamic_shapes: Any) -> bool:
     return any(_is_auto(size) for axes in _shapes.axes_of(dynamic_shapes) for _, size in _shapes.items(axes))
 
 
-def choice(model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], dynamic_shapes: Any) -> Choice:
+def choice(model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], dynamic_shapes: Any, is_fake: IsFake | None = None) -> Choice:
     """Runs a model at other sizes of each dimension that is left to it."""
     leaves, tree = pytree.tree_flatten((tuple(args), dict(kwargs)))
     named = _shapes.named_arguments(model, args, kwargs)
@@ -75,7 +75,7 @@ def choice(model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, A
         raise ValueError("the dynamic dimensions are not in the form of the arguments")
     # The leaves of a call are in the order of the call, and these in the order of the parameters.
     order = [next(index for index, leaf in enumerate(leaves) if leaf is value) for value in values]
-    probe = _Probe(model, leaves, tree, order)
+    probe = _Probe(model, list(map(without_elements, leaves)), tree, order, is_fake)
     groups = _groups(names, values, shapes)
     found = Choice(shapes, shape_tree, {}, {})
     accepted = _accepted(probe, values, groups, found.notes, names)
@@ -117,7 +117,8 @@ def _groups(names: list[str], values: list[Any], shapes: list[Any]) -> list[list
 class _Probe:
     """Runs a model at other sizes, without recording it."""
 
-    def __init__(self, model: torch.nn.Module, leaves: list[Any], tree: Any, order: list[int]) -> None:
+    def __init__(self, model: torch.nn.Module, leaves: list[Any], tree: Any, order: list[int], is_fake: IsFake | None) -> None:
+        self.is_fake = is_fake
         self.model, self.leaves, self.tree, self.order = model, leaves, tree, order
         self.error: Exception | None = None
 
@@ -127,10 +128,9 @@ class _Probe:
         for (leaf, axis), size in sizes.items():
             place = self.order[leaf]
             leaves[place] = _resized(leaves[place], {axis: Axis("n")}, {"n": size})
-        args, kwargs = pytree.tree_unflatten(leaves, self.tree)
         try:
-            with torch.no_grad(), untouched(self.model), _exporting(), _capture.onnx_export_flag(), _capture.quiet():
-                self.model(*args, **kwargs)
+            with _exporting(), _capture.onnx_export_flag(), _capture.quiet():
+                run_plainly(self.model, leaves, self.tree, self.is_fake)
         except Exception as error:  # whatever the model raises at sizes that it does not take
             self.error = error
             return False

@@ -5,6 +5,7 @@ The sizes in it are those of the run. The native library replaces them by expres
 
 from __future__ import annotations
 
+import copy
 import math
 import operator
 import re
@@ -25,6 +26,7 @@ from torch.export.graph_signature import (
     TensorArgument,
 )
 
+from .fakes import is_unknown
 from .numbers import Number, number_of
 from .nested import BEGIN, END, Body, Mark
 from .recorder import Call, Recorder, Unrecorded
@@ -105,6 +107,7 @@ class Recorded:
         from_data: Tensors whose sizes depend on elements of others, by name.
         example_inputs: The arguments of the example, and those by name.
         checks: The sizes, the arguments and the results of the runs, if they are kept.
+        unread: Parameters and buffers that the program does not read.
     """
 
     graph_module: Any
@@ -120,6 +123,7 @@ class Recorded:
     from_data: list[str] = field(default_factory=list)
     example_inputs: Any = None
     checks: list[tuple[dict[str, int], Arguments, list[Any]]] = field(default_factory=list)
+    unread: dict[str, Any] = field(default_factory=dict)
 
     @property
     def call_spec(self) -> Any:
@@ -146,6 +150,8 @@ class _Builder:
         self.specs: list[InputSpec] = []
         self.names: set[str] = set()
         self.buffers = {name for name, _ in model.named_buffers(remove_duplicate=False)}
+        #: Buffers that are not in the state dict.
+        self.passing = {f"{path}.{name}" if path else name for path, module in model.named_modules(remove_duplicate=False) for name in module._non_persistent_buffers_set}
         self.tensors = dict(named_tensors(model))
         self.from_data: list[str] = []
         self.read_bodies: set[Body] = set()
@@ -184,7 +190,10 @@ class _Builder:
         module = torch.fx.GraphModule(self.scope.root, self.graph)
         signature = ExportGraphSignature(self.specs, mutated + specs)
         observed = [(run.sizes, self._observed(run)) for run in self.runs]
-        return Recorded(module, signature, self.state, self.constants, inputs, self._bounds(), observed, self.arguments.tree, self.runs[0].tree, branches, self.from_data)
+        unread = {name: tensor for name, tensor in self.tensors.items() if name not in self.state and tensor.layout is torch.strided}
+        return Recorded(
+            module, signature, self.state, self.constants, inputs, self._bounds(), observed, self.arguments.tree, self.runs[0].tree, branches, self.from_data, unread=unread
+        )
 
     def _live(self) -> list[bool]:
         """Which calls count: those that write, and those whose results are read by one that counts."""
@@ -240,7 +249,15 @@ class _Builder:
         node = self._placeholder(("b_" if is_buffer else "p_") + re.sub(r"\W", "_", name), value)
         self.state[name] = self.tensors[name]
         kind = InputKind.BUFFER if is_buffer else InputKind.PARAMETER
-        self.specs.append(InputSpec(kind, TensorArgument(name=node.name), name, True if is_buffer else None))
+        self.specs.append(InputSpec(kind, TensorArgument(name=node.name), name, name not in self.passing if is_buffer else None))
+        if is_unknown(self.tensors[name]):
+            self._weights_tied_to(value, name)
+
+    def _weights_tied_to(self, value: Value, name: str) -> None:
+        """The other names of a weight without data: files may have it under one of them."""
+        for other, tensor in self.tensors.items():
+            if tensor is self.tensors[name] and other not in self.state:
+                self._weight(copy.copy(value), other)
 
     def _constant(self, value: Value, index: int) -> None:
         name = f"lifted_tensor_{len(self.constants)}"

@@ -17,6 +17,7 @@ import torch
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
 
+from .fakes import is_unknown
 from .numbers import plain
 from .places import line_of_model
 from .recorder import Call, Recorder, Unrecorded
@@ -133,13 +134,18 @@ def _results(recorder: Recorder, operator: Any, args: tuple[Any, ...], actuals: 
     return found
 
 
+def _is_true(value: Any, unknown: bool) -> bool:
+    """Whether a condition holds; `unknown` if it has no element. The types of what follows are the same."""
+    return unknown if is_unknown(value) else bool(value)
+
+
 def _is_ragged(value: Any) -> bool:
     return isinstance(value, Tracked) and value.value.ragged
 
 
 def _cond(recorder: Recorder, operator: Any, pred: Any, true_fn: Any, false_fn: Any, operands: Any = ()) -> Any:
     is_known = type(pred) is bool or (isinstance(pred, torch.Tensor) and (not isinstance(pred, Tracked) or recorder.is_fixed(pred)))
-    taken = bool(_actual(pred))
+    taken = _is_true(_actual(pred), True)
     if is_known:
         return (true_fn if taken else false_fn)(*operands)
     yes, when_true, tree = _body(recorder, true_fn, (), operands)
@@ -160,7 +166,7 @@ def _while_loop(recorder: Recorder, operator: Any, cond_fn: Any, body_fn: Any, c
     with _paused(recorder):
         now = _actuals(carried)
         rest = _actuals(additional)
-        while bool(cond_fn(*now, *rest)):
+        while _is_true(cond_fn(*now, *rest), False):
             now = pytree.tree_leaves(body_fn(*now, *rest))
     for before, after in zip(carried, now):
         if isinstance(before, torch.Tensor) and (before.dtype != after.dtype or _actual(before).shape != after.shape):

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from .fakes import Fakes, NoElements, is_unknown
 from .numbers import Number, number_of, plain, symbolic
-from .places import Line, Modules, is_asked_by_model, line_of_model
+from .places import Line, Modules, is_asked_by_model, line_of_model, only_stops
 from .tensors import QUERIES, Tracked, Value, has_foreign, named_tensors, scalar_value, sizes_of, symbolic_item
 
 aten = torch.ops.aten
@@ -65,12 +66,14 @@ class Recorder(TorchDispatchMode):
     Attributes:
         dynamic: Whether sizes may differ at other inputs. Otherwise they are plain numbers, but for those that elements of tensors decide.
         decomposed: Operators that are replaced by what PyTorch makes of them.
+        fakes: What makes fake tensors, if the weights have no elements.
     """
 
     current: Recorder | None = None
 
-    def __init__(self, model: torch.nn.Module, *, dynamic: bool, replace: Callable[[Any], Callable[..., Any] | None]) -> None:
+    def __init__(self, model: torch.nn.Module, *, dynamic: bool, replace: Callable[[Any], Callable[..., Any] | None], fakes: Fakes | None = None) -> None:
         super().__init__()
+        self.fakes = fakes
         self.dynamic = dynamic
         self.replace = replace
         self.calls: list[Call] = []
@@ -82,6 +85,8 @@ class Recorder(TorchDispatchMode):
         self._kept: list[Any] = []
         self._written: dict[int, tuple[Any, Any]] = {}
         self._dirty: set[int] = set()
+        #: The memory of real tensors that unknown elements were written to.
+        self._unknown: set[int] = set()
         self._count = 0
         #: The number of functions that higher-order operators have called.
         self.bodies = 0
@@ -127,8 +132,21 @@ class Recorder(TorchDispatchMode):
 
     def ask(self, number: Number, what: str) -> Any:
         """Answers with the value of a number, and writes the question down."""
-        self.questions.append(Question(what, number, number.value, line_of_model(), is_asked_by_model(), len(self.calls)))
-        return number.value
+        answer = number.value
+        line, by_model = line_of_model(), is_asked_by_model()
+        if self.fakes is not None and _reads(number, self.fakes.made_up):
+            answer = self._answer(what, line, by_model)
+        self.questions.append(Question(what, number, answer, line, by_model, len(self.calls)))
+        return answer
+
+    def _answer(self, what: str, line: Line | None, by_model: bool) -> bool:
+        """The answer to a branch on an element that is unknown, if the other side only raises an error or warns."""
+        if what == "bool" and by_model and line is not None:
+            for answer in (True, False):
+                if only_stops(line.file, line.number, answer):
+                    return answer
+        text = f": `{line.text}`" if line is not None else ""
+        raise Unrecorded(f"the model needs an element of a tensor that has none, because weights have no data{text}", line)
 
     def next_key(self) -> int:
         """A key that no value has."""
@@ -150,13 +168,20 @@ class Recorder(TorchDispatchMode):
 
     def is_fixed(self, tensor: Tracked) -> bool:
         """Whether the elements of a value are the same at all inputs."""
-        return tensor.value.fixed and _memory(tensor.actual) not in self._dirty
+        return tensor.value.fixed and self._memory(tensor.actual) not in self._dirty
+
+    def _memory(self, tensor: torch.Tensor) -> int:
+        """What tensors with the same memory have in common, and fake tensors that stand for them."""
+        found = _memory(tensor)
+        return found if self.fakes is None else self.fakes.memory.get(found, found)
 
     def plain_value(self, tensor: torch.Tensor) -> Value:
         """The value of a tensor that no call has made: a weight of the model, or a constant."""
         found = self._known.get(id(tensor))
         if found is None:
             name = self.names.get(id(tensor))
+            if name is None and is_unknown(tensor):
+                raise Unrecorded("the model reads a tensor that has no data, and is no parameter or buffer of it", line_of_model())
             source = ("constant", len(self._kept)) if name is None else ("weight", name)
             found = self._known[id(tensor)] = self.new_value(tensor, True, source)
             self._kept.append(tensor)  # so that no other tensor gets its id
@@ -173,6 +198,8 @@ class Recorder(TorchDispatchMode):
         query = QUERIES.get(function)
         if query is not None and isinstance(args[0], Tracked):
             return query(*args, **kwargs)
+        if query is not None and is_unknown(args[0]):
+            return function(*args, **kwargs)
         if has_foreign((*args, *kwargs.values())):
             return NotImplemented  # the class says what the call is
         if isinstance(function, torch._ops.HigherOrderOperator):
@@ -180,7 +207,7 @@ class Recorder(TorchDispatchMode):
         if function is aten.equal.default:
             return self._equal(*args)
         if function in _LIFTS:
-            return self._lifted(args[0])
+            return self.lifted(args[0])
         if function is aten.split.Tensor and isinstance(args[0], Tracked):
             self._count_parts(*args, **kwargs)
         replacement = self.replace(function)
@@ -190,11 +217,22 @@ class Recorder(TorchDispatchMode):
         seen = _Seen(self)
         real_args = [seen.argument(arg) for arg in args]
         real_kwargs = {name: seen.argument(arg) for name, arg in kwargs.items()}
+        if seen.is_unknown:
+            real_args, real_kwargs = [seen.faked(arg) for arg in real_args], {name: seen.faked(arg) for name, arg in real_kwargs.items()}
         if function._schema.is_mutable:
             self._back_up(function, real_args, real_kwargs, seen.fixed)
         with torch._C._DisablePythonDispatcher(), torch._C.DisableTorchFunction():  # type: ignore[attr-defined]
-            out = function(*real_args, **real_kwargs)
+            out = function(*real_args, **real_kwargs) if not seen.is_unknown else self._faked(function, real_args, real_kwargs)
         return self._recorded(function, args, kwargs, seen, out)
+
+    def _faked(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """The result of a call with tensors that have no elements."""
+        if self.fakes is None:
+            raise Unrecorded("the model reads a tensor that has no data, and is no parameter or buffer of it", line_of_model())
+        try:
+            return self.fakes.call(function, args, kwargs)
+        except NoElements as error:
+            raise Unrecorded(str(error), line_of_model()) from error
 
     def _equal(self, one: torch.Tensor, other: torch.Tensor) -> bool:
         """Whether two tensors are equal, as a branch on their elements."""
@@ -219,8 +257,12 @@ class Recorder(TorchDispatchMode):
             raise Unrecorded(f"`{function}` makes a plain number of a tensor", line_of_model())
         fixed = seen.fixed and torch.Tag.nondeterministic_seeded not in function.tags
         if seen.is_item and fixed:
+            if seen.is_unknown:
+                raise Unrecorded("the model reads an element of a weight that has no data", line_of_model())
             return out
-        seen.is_ragged = seen.is_ragged or torch.Tag.dynamic_output_shape in function.tags
+        decides_sizes = torch.Tag.dynamic_output_shape in function.tags
+        fixed = fixed and not (decides_sizes and seen.is_unknown)
+        seen.is_ragged = seen.is_ragged or decides_sizes
         found, results = self._results(out, fixed, seen)
         references = tuple(self.reference(arg) for arg in args)
         named = {name: self.reference(arg) for name, arg in kwargs.items()}
@@ -235,8 +277,8 @@ class Recorder(TorchDispatchMode):
                 return known, self._again(known)
             value = self.new_value(out, fixed)
             value.ragged = seen.is_ragged
-            if self._inner is not None and all(_memory(out) != _memory(_actual(tensor)) for tensor in seen.tensors.values()):
-                self._inner[_memory(out)] = out
+            if self._inner is not None and all(self._memory(out) != self._memory(_actual(tensor)) for tensor in seen.tensors.values()):
+                self._inner[self._memory(out)] = out
             return Tracked(out, value, self), value
         if isinstance(out, (list, tuple)):
             both = [self._results(item, fixed, seen) for item in out]
@@ -244,6 +286,8 @@ class Recorder(TorchDispatchMode):
             return kind(found for found, _ in both), kind(reference for _, reference in both)
         if type(out) in (int, float, bool) and seen.is_item:
             value = scalar_value(self.next_key(), type(out), fixed=fixed)
+            if seen.is_unknown and self.fakes is not None:
+                self.fakes.made_up.add(value.key)
             return symbolic_item(out, value, self.ask), value
         return out, None
 
@@ -276,7 +320,8 @@ class Recorder(TorchDispatchMode):
                 raise Unrecorded("the model has kept a value of an earlier call that depends on its inputs", line_of_model())
             tensor.recorder, tensor.value = self, self.plain_value(tensor.actual)
 
-    def _lifted(self, tensor: Any) -> Any:
+    def lifted(self, tensor: Any) -> Any:
+        """A tensor as a value of the recording."""
         if isinstance(tensor, Tracked):
             return tensor
         return Tracked(tensor, self.plain_value(tensor), self)
@@ -290,7 +335,9 @@ class Recorder(TorchDispatchMode):
             for tensor in given if isinstance(given, (list, tuple)) else [given]:
                 if not isinstance(tensor, torch.Tensor):
                     continue
-                memory = _memory(tensor)
+                memory = self._memory(tensor)
+                if is_unknown(tensor):
+                    self._unknown.add(memory)
                 if self._inner is not None and memory not in self._inner:
                     raise Unrecorded("a function of a higher-order operator writes to a tensor from outside of it", line_of_model())
                 if not fixed:
@@ -303,7 +350,7 @@ class Recorder(TorchDispatchMode):
 
     def watch(self, tensors: list[torch.Tensor]) -> None:
         """Tensors from outside the run, whose elements come back afterwards."""
-        self._outside = {_memory(tensor): tensor for tensor in tensors if tensor.layout is torch.strided and not tensor.is_meta}
+        self._outside = {_memory(tensor): tensor for tensor in tensors if tensor.layout is torch.strided and not is_unknown(tensor)}
 
     def restore(self) -> None:
         """Gives tensors from outside the run their elements back."""
@@ -316,13 +363,15 @@ class Recorder(TorchDispatchMode):
 class _Seen:
     """The arguments of a call as real tensors and plain numbers."""
 
-    __slots__ = ("fixed", "is_item", "is_ragged", "recorder", "tensors")
+    __slots__ = ("fixed", "is_item", "is_ragged", "is_unknown", "recorder", "tensors")
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
         self.fixed = True
         self.is_item = False
         self.is_ragged = False
+        #: Whether a tensor among them has no elements: then all are fake.
+        self.is_unknown = False
         self.tensors: dict[int, torch.Tensor] = {}
 
     def argument(self, arg: Any) -> Any:
@@ -330,10 +379,12 @@ class _Seen:
             self.fixed = self.fixed and self.recorder.is_fixed(arg)
             self.is_ragged = self.is_ragged or arg.value.ragged
             self.tensors[id(arg.actual)] = arg
+            self._note_unknown(arg.actual)
             return arg.actual
         if isinstance(arg, torch.Tensor):
-            self.fixed = self.fixed and _memory(arg) not in self.recorder._dirty
+            self.fixed = self.fixed and self.recorder._memory(arg) not in self.recorder._dirty
             self.tensors[id(arg)] = arg
+            self._note_unknown(arg)
             return arg
         if isinstance(arg, (torch.SymInt, torch.SymFloat, torch.SymBool)):
             self.fixed = False
@@ -343,6 +394,29 @@ class _Seen:
             made = [self.argument(item) for item in arg]
             return made if isinstance(arg, list) else tuple(made)
         return arg
+
+    def _note_unknown(self, tensor: torch.Tensor) -> None:
+        self.is_unknown = self.is_unknown or is_unknown(tensor) or bool(self.recorder._unknown) and self.recorder._memory(tensor) in self.recorder._unknown
+
+    def faked(self, arg: Any) -> Any:
+        """An argument with fake tensors in place of real ones."""
+        if isinstance(arg, torch.Tensor):
+            fakes = self.recorder.fakes
+            made = arg if fakes is None else fakes.of(arg)
+            self.tensors[id(made)] = self.tensors[id(arg)]
+            return made
+        if isinstance(arg, (list, tuple)):
+            return type(arg)(self.faked(item) for item in arg) if type(arg) in (list, tuple) else tuple(self.faked(item) for item in arg)
+        return arg
+
+
+def _reads(number: Any, keys: set[int]) -> bool:
+    """Whether an element with one of these keys is in a number."""
+    if not isinstance(number, Number):
+        return False
+    if number.function == "item":
+        return number.operands[0].key in keys
+    return any(_reads(operand, keys) for operand in number.operands)
 
 
 def _actual(tensor: torch.Tensor) -> torch.Tensor:

@@ -12,6 +12,7 @@ from torch.utils import _pytree as pytree
 from torch._dispatch.python import enable_python_dispatcher
 
 from .. import _capture
+from .fakes import IsFake, is_computed_with, lent, without_floats
 from .keep import kept_whole
 from .nested import intercepted
 from .numbers import plain
@@ -48,6 +49,7 @@ class Arguments:
         sums: Symbols that are the sum of two others.
         examples: Sizes of symbols with the leaves that the user gave for them.
         keep_results: Whether runs keep their results.
+        is_fake: Whether a parameter or buffer, by its name, has no elements in the runs.
     """
 
     leaves: list[Any]
@@ -60,6 +62,13 @@ class Arguments:
     sums: dict[str, tuple[str, str]] = field(default_factory=dict)
     examples: list[tuple[dict[str, int], list[Any]]] = field(default_factory=list)
     keep_results: bool = False
+    is_fake: IsFake | None = None
+    #: The size that the last run made up where unknown elements decide one.
+    count: int = 1
+    #: Whether runs that would take long may be without elements.
+    may_be_light: bool = True
+    #: Whether something has no elements.
+    has_fakes: bool = False
 
     def at(self, sizes: Mapping[str, int]) -> list[Any]:
         """The leaves with other sizes: those that the user gave, or the example, repeated or cut."""
@@ -104,6 +113,7 @@ class Run:
         tree: How the results are put together.
         buffers: New values of buffers, by name.
         results: Copies of the results, if they are kept.
+        is_light: Whether it was without elements, because it would have taken long.
     """
 
     sizes: dict[str, int]
@@ -113,22 +123,37 @@ class Run:
     tree: Any
     buffers: dict[str, Any]
     results: list[Any] = field(default_factory=list)
+    is_light: bool = False
 
 
 def recorded(
-    model: torch.nn.Module, arguments: Arguments, sizes: dict[str, int], composites: list[Any], replace: Callable[[Any], Callable[..., Any] | None]
+    model: torch.nn.Module,
+    arguments: Arguments,
+    sizes: dict[str, int],
+    composites: list[Any],
+    replace: Callable[[Any], Callable[..., Any] | None],
+    is_light: bool = False,
 ) -> Run:
     """Runs a model at these sizes. The model is afterwards as it was before.
+
+    Args:
+        is_light: Whether the run is without the elements of floats.
 
     Raises:
         Unrecorded: The recorder cannot follow the model.
         Exception: What the model raises.
     """
     leaves = arguments.at(sizes)
-    recorder = Recorder(model, dynamic=bool(arguments.sizes), replace=replace)
-    recorder.watch([*(tensor for _, tensor in named_tensors(model)), *(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))])
     with ExitStack() as stack:
         stack.enter_context(restored(model))
+        arguments.count += 2
+        if is_light:
+            fakes, leaves = lent(model, list(map(without_floats, leaves)), is_computed_with, arguments.count)
+        else:
+            fakes, leaves = lent(model, leaves, arguments.is_fake, arguments.count)
+            arguments.has_fakes = fakes is not None
+        recorder = Recorder(model, dynamic=bool(arguments.sizes), replace=replace, fakes=fakes)
+        recorder.watch([*(tensor for _, tensor in named_tensors(model)), *(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))])
         stack.enter_context(shadowed(arguments.shadows))
         stack.enter_context(taken_as_plain())
         stack.enter_context(_capture.onnx_export_flag())
@@ -147,7 +172,7 @@ def recorded(
         outputs, tree = pytree.tree_flatten(returned)
         buffers = _new_buffers(model)
         results = [_copied(output) for output in outputs] if arguments.keep_results else []
-    return Run(sizes, leaves, recorder, outputs, tree, buffers, results)
+    return Run(sizes, leaves, recorder, outputs, tree, buffers, results, is_light)
 
 
 def _copied(output: Any) -> Any:

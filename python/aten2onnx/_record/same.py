@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from .fakes import is_unknown
 from .numbers import Number
 from .recorder import Call, Question, Recorder
 from .references import values_in
@@ -42,15 +43,60 @@ def united(first: Run, others: list[Run]) -> Recorder:
     return recorder
 
 
+#: Calls that give a tensor with the elements of their argument.
+_COPIES = (torch.ops.aten.contiguous.default, torch.ops.aten.clone.default, torch.ops.aten.alias.default, torch.ops.aten.lift_fresh_copy.default)
+
+#: The value that one is a copy of, by its key.
+_Copies = dict[int, Value]
+
+
+def same_but_for_copies(first: Run, other: Run) -> bool:
+    """Whether two runs make the same calls but for those that copy a tensor, as `contiguous` does. If a call writes or asks for strides, copies are not the same."""
+    functions = {call.function for run in (first, other) for call in run.recorder.calls if isinstance(call.function, torch._ops.OpOverload)}
+    if any(function._schema.is_mutable or function is torch.ops.aten.as_strided.default for function in functions):
+        return False
+    before = [(run.recorder, run.recorder.calls, run.recorder.questions, run.recorder.tied) for run in (first, other)]
+    try:
+        copies = [_leave_copies_out(first.recorder), _leave_copies_out(other.recorder)]
+        calls = list(first.recorder.calls)
+        _check_targets(first, [other])
+        _tie(first, [other], copies)
+        _check_constants(first, [other])
+        # A number that only this run shows to depend on sizes is a constant in the program.
+        return all(old is now for old, now in zip(calls, first.recorder.calls))
+    except Parted:
+        return False
+    finally:
+        for recorder, old_calls, questions, tied in before:
+            recorder.calls, recorder.questions, recorder.tied = old_calls, questions, tied
+
+
+def _leave_copies_out(recorder: Recorder) -> _Copies:
+    """Leaves the calls that copy out of a recording. Returns what they copied."""
+    copies: _Copies = {}
+    calls: list[Call] = []
+    places = [0]
+    for call in recorder.calls:
+        if call.function in _COPIES:
+            copied = call.args[0]
+            copies[call.results.key] = copies.get(copied.key, copied)
+        else:
+            calls.append(call)
+        places.append(len(calls))
+    recorder.calls = calls
+    recorder.questions = [question._replace(calls=places[question.calls]) for question in recorder.questions]
+    return copies
+
+
 def takes_other_side(first: Run, other: Run) -> bool:
     """Whether two runs part at a branch of the model's own code."""
     branch = _parting_question(first.recorder.questions, other.recorder.questions)
     return branch is not None and branch.by_model
 
 
-def _tie(first: Run, others: list[Run]) -> None:
+def _tie(first: Run, others: list[Run], copies: list[_Copies] | None = None) -> None:
     recorder = first.recorder
-    numbers = _Tied([recorder.questions, *(other.recorder.questions for other in others)], recorder.ask)
+    numbers = _Tied([recorder.questions, *(other.recorder.questions for other in others)], recorder.ask, copies)
     for position, call in enumerate(recorder.calls):
         same = [other.recorder.calls[position] for other in others]
         where = f"an argument of `{call.function}`"
@@ -133,7 +179,7 @@ def _check_constants(first: Run, others: list[Run]) -> None:
 
 
 def _equal(a: torch.Tensor, b: torch.Tensor) -> bool:
-    if a.is_meta or b.is_meta:
+    if is_unknown(a) or is_unknown(b):
         return True
     return torch.equal(a, b) or bool(a.is_floating_point() and torch.allclose(a, b, rtol=0, atol=0, equal_nan=True))
 
@@ -149,8 +195,9 @@ def _reader(recorder: Recorder, index: int) -> Any:
 class _Tied:
     """Ties plain numbers that differ between runs to numbers that were asked for before."""
 
-    def __init__(self, questions: list[list[Question]], ask: Callable[..., Any]) -> None:
+    def __init__(self, questions: list[list[Question]], ask: Callable[..., Any], copies: list[_Copies] | None = None) -> None:
         self.ask = ask
+        self.copies = copies
         self.questions = [[q for q in one if q.is_plain] for one in questions]
         self.calls = [q.calls for q in self.questions[0]]
         self.before: dict[int, list[int]] = {}
@@ -204,8 +251,9 @@ class _Tied:
             for index, item in enumerate(mine):
                 self.relate(item, [other[index] if isinstance(other, (list, tuple)) and index < len(other) else None for other in theirs])
 
-    @staticmethod
-    def _is_related(mine: Value, other: Value, keys: dict[int, set[int | None]]) -> bool:
+    def _is_related(self, mine: Value, other: Value, keys: dict[int, set[int | None]]) -> bool:
+        if self.copies is not None:
+            mine, other = self.copies[0].get(mine.key, mine), self.copies[1].get(other.key, other)
         if mine.source is not None and mine.source == other.source:
             return True
         return other.key in keys.get(mine.key, ())

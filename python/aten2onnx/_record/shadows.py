@@ -23,7 +23,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from .numbers import Number, number_of, symbolic
 from .places import kind_of_file, line_of_model
 from .recorder import Recorder, Unrecorded
-from .tensors import Tracked, sizes_of
+from .tensors import Tracked, has_foreign, sizes_of
 
 aten = torch.ops.aten
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
@@ -299,12 +299,11 @@ class Functions(TorchFunctionMode):
 
 
 def _getitem(tensor: Any, index: Any) -> Any:
-    """A slice that takes everything in this run is a slice in another one."""
-    if not isinstance(tensor, Tracked):
+    """A slice that takes everything in this run is a slice in another one, also of a weight."""
+    parts = _parts_with_cuts(index) if isinstance(tensor, Tracked) or _has_symbolic_bound(index) else None
+    if parts is None or has_foreign((tensor,)) or Recorder.current is None or torch._C._functorch.is_functorch_wrapped_tensor(tensor):  # type: ignore[attr-defined]
         return NotImplemented
-    parts = _parts_with_cuts(index)
-    if parts is None:
-        return NotImplemented
+    tensor = Recorder.current.lifted(tensor)
     found, rest = _cut(tensor, parts)
     return found if all(isinstance(part, slice) for part in rest) else found[tuple(rest)]
 
@@ -325,6 +324,11 @@ def _parts_with_cuts(index: Any) -> tuple[Any, ...] | None:
     """The parts of an index; None if none of them is a slice that takes less than everything in some run."""
     parts = tuple(map(_of_numbers, index if isinstance(index, tuple) else (index,)))
     return parts if any(isinstance(part, slice) and _is_cut(part) for part in parts) else None
+
+
+def _has_symbolic_bound(index: Any) -> bool:
+    parts = index if isinstance(index, tuple) else (index,)
+    return any(isinstance(part, slice) and any(isinstance(bound, torch.SymInt) for bound in (part.start, part.stop, part.step)) for part in parts)
 
 
 def _of_numbers(part: Any) -> Any:

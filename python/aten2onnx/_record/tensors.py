@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 
 from .numbers import Number, plain, symbolic
 
@@ -79,7 +80,7 @@ class Tracked(torch.Tensor):
 
 
 #: The classes of tensors that have their elements themselves.
-_PLAIN = frozenset({torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, torch.nn.UninitializedParameter, torch.nn.UninitializedBuffer, Tracked})
+_PLAIN = frozenset({torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, torch.nn.UninitializedParameter, torch.nn.UninitializedBuffer, Tracked, FakeTensor})
 
 
 def has_foreign(args: Any) -> bool:

@@ -140,6 +140,9 @@ impl<'a> Weights<'a> {
             }
             identities.push(found);
         }
+        if let Payloads::Lent(state) = &self.state {
+            state.keys().for_each(|name| elsewhere.know(name));
+        }
         let mut bound = Vec::with_capacity(wanted.len());
         for (wanted, identity) in wanted.into_iter().zip(identities) {
             let meta = tensors.get(&wanted.value);

@@ -8,7 +8,7 @@ mod nearest;
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_core::weights::Weight;
@@ -26,6 +26,8 @@ pub struct Elsewhere {
     names: Vec<WeightName>,
     /// The tensors that are bound, under their first name in the state dict.
     bound: FxHashMap<String, Arc<Weight>>,
+    /// Names in the files of weights that a module has.
+    unread: FxHashSet<String>,
     /// Names without a tensor, and types of tensors that do not fit.
     missing: Vec<Missing>,
     wrong: Vec<String>,
@@ -71,7 +73,8 @@ impl Elsewhere {
             files::read(path, &mut tensors).map_err(|error| error.at(path.display().to_string()))?;
         }
         let (names, bound) = (options.weight_names.clone(), FxHashMap::default());
-        Ok(Some(Elsewhere { tensors, names, bound, missing: Vec::new(), wrong: Vec::new(), own: Vec::new() }))
+        let unread = FxHashSet::default();
+        Ok(Some(Elsewhere { tensors, names, bound, unread, missing: Vec::new(), wrong: Vec::new(), own: Vec::new() }))
     }
 
     /// The name in the files of a name in the state dict. The last option that is about the weight counts.
@@ -97,6 +100,11 @@ impl Elsewhere {
     pub fn miss(&mut self, name: &str, meta: Option<&TensorMeta>) {
         let wanted = self.wanted(name);
         self.missing.push(Missing { name: name.to_owned(), wanted, sizes: meta.and_then(sizes) });
+    }
+
+    /// Notes that the module has a weight of this name, which the program may not read.
+    pub fn know(&mut self, name: &str) {
+        self.unread.insert(self.wanted(name));
     }
 
     /// Notes that a name of the state dict has no tensor, but data in the package.
@@ -139,7 +147,7 @@ impl Elsewhere {
     /// The names of the files that are not bound, sorted.
     fn unused(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.tensors.keys().map(String::as_str).collect();
-        names.retain(|name| !self.bound.contains_key(*name));
+        names.retain(|name| !self.bound.contains_key(*name) && !self.unread.contains(*name));
         names.sort_unstable();
         names
     }
