@@ -56,8 +56,9 @@ def test_an_export_runs_saves_and_loads(model, inputs, tmp_path) -> None:
     torch.testing.assert_close(exporters.ExportedModel.from_pretrained(tmp_path / "again")(**inputs).logits, expected.logits)
 
 
-def test_generation_gives_the_same_tokens(model, inputs) -> None:
-    config = Aten2OnnxConfig(dynamic=True)
+@pytest.mark.parametrize("capture", ["record", "export"])
+def test_generation_gives_the_same_tokens(model, inputs, capture) -> None:
+    config = Aten2OnnxConfig(dynamic=True, capture=capture)
     exported = exporters.AutoHfExporter.from_config(config).export_for_generation(model, dict(inputs), config)
     expected = model.generate(**inputs, max_new_tokens=20, do_sample=False)
     found, cache = inputs["input_ids"], {}
@@ -72,7 +73,35 @@ def test_generation_gives_the_same_tokens(model, inputs) -> None:
     assert torch.equal(found, expected)
 
 
-@pytest.mark.parametrize("parameter", ["opset_version", "target", "mappings", "optimize", "verify", "quantizer"])
+def test_both_captures_have_the_same_names_and_description(model, inputs, tmp_path) -> None:
+    found = {}
+    for capture in ("record", "export"):
+        config = Aten2OnnxConfig(dynamic=True, capture=capture)
+        exported = exporters.AutoHfExporter.from_config(config).export(model, dict(inputs), config)
+        exported.save_pretrained(tmp_path / capture)
+        graph = onnx.load(tmp_path / capture / "model.onnx").graph
+        described = json.loads((tmp_path / capture / "export.json").read_text())
+        found[capture] = [value.name for value in graph.input], [value.name for value in graph.output], {k: v for k, v in described.items() if k != "config"}
+    names, described = found["record"][:2], found["record"][2]
+    assert names == found["export"][:2]
+    assert json.dumps(described).replace("record", "export") == json.dumps(found["export"][2])
+
+
+def test_the_recorder_is_asked_first(model, inputs, monkeypatch) -> None:
+    monkeypatch.setattr(torch.export, "export", lambda *_, **__: pytest.fail("torch.export is asked"))
+    config = Aten2OnnxConfig(dynamic=True)
+    exported = exporters.AutoHfExporter.from_config(config).export(model, dict(inputs), config)
+    with torch.no_grad():
+        torch.testing.assert_close(exported(**inputs).logits, model(**inputs).logits)
+
+
+def test_a_capture_that_excludes_an_option_is_refused(model, inputs) -> None:
+    config = Aten2OnnxConfig(strict=True, capture="record")
+    with pytest.raises(aten2onnx.Error, match="strict=True"):
+        exporters.AutoHfExporter.from_config(config).export(model, dict(inputs), config)
+
+
+@pytest.mark.parametrize("parameter", ["opset_version", "target", "mappings", "optimize", "verify", "quantizer", "capture"])
 def test_wrong_options_are_errors_of_the_family(parameter) -> None:
     for value in [7, "x", [], {}, [7], object(), 1.5]:
         try:
