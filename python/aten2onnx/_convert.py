@@ -12,7 +12,7 @@ from ._errors import ArgumentError, require
 from ._native import ConvertedModel, chosen_opset
 from ._program import external_data_choice
 from ._support import rules as own_rules
-from ._types import ExternalData, OnnxModel, Paths
+from ._types import Converted, ExternalData, OnnxModel, Paths
 
 
 @_arguments.checked
@@ -30,7 +30,7 @@ def convert(
     mappings: Paths = (),
     optimize: bool = False,
     progress: bool | None = None,
-) -> Any:
+) -> Converted:
     """Converts an ONNX model to another opset. Weights are not changed.
 
     Args:

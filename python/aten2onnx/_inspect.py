@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 from . import _arguments, _progress, _script
 from ._errors import require
+from ._facts import Inspected, Method, Port, Quantized, Reason
 from ._native import Program, Rules, chosen_opset
 from ._support import rules
 from ._types import Args, Branches, Capture, DynamicAxes, DynamicShapes, Model, Paths
@@ -17,23 +18,23 @@ from ._types import Args, Branches, Capture, DynamicAxes, DynamicShapes, Model, 
 class Inspection:
     """The contents of a model. `print` shows them as text; `data` has them as dictionaries and lists."""
 
-    def __init__(self, data: dict[str, Any], text: str) -> None:
+    def __init__(self, data: Inspected, text: str) -> None:
         self.data = data
         self._text = text
 
     @property
-    def methods(self) -> list[dict[str, Any]]:
+    def methods(self) -> list[Method]:
         """The methods of a TorchScript model: name, signature, parameters, returns. A parameter has a type, and what was recorded of it, its
         default, or the text that describes it."""
-        return self.data.get("torchscript", {}).get("methods", [])
+        return self.data["torchscript"]["methods"] if "torchscript" in self.data else []
 
     @property
-    def inputs(self) -> list[dict[str, Any]]:
+    def inputs(self) -> list[Port]:
         """Inputs in order: name, kind, dtype, shape."""
         return self.data["inputs"]
 
     @property
-    def outputs(self) -> list[dict[str, Any]]:
+    def outputs(self) -> list[Port]:
         """Outputs in order: name, kind, dtype, shape."""
         return self.data["outputs"]
 
@@ -53,12 +54,12 @@ class Inspection:
         return [verdict["opset"] for verdict in self.data["opsets"] if verdict["ok"]]
 
     @_arguments.checked
-    def reasons(self, opset: int) -> list[dict[str, Any]]:
+    def reasons(self, opset: int) -> list[Reason]:
         """Returns the problems at an opset, as dictionaries with the keys message, place, help and needs_opset."""
         return next((verdict["reasons"] for verdict in self.data["opsets"] if verdict["opset"] == opset), [])
 
     @_arguments.checked
-    def quantized(self, opset: int) -> dict[str, Any] | None:
+    def quantized(self, opset: int) -> Quantized | None:
         """Returns what the quantized weights are written as at an opset: the keys `dtypes` (tensors, weights and bytes of each), `scale_bytes`,
         `bits_per_weight` (with scales and zero points) and `all_bytes`. None if there are none, or the opset does not support the model."""
         return next((verdict.get("quantized") for verdict in self.data["opsets"] if verdict["opset"] == opset), None)

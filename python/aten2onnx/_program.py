@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import _arguments, _progress
 from ._errors import ArgumentError, InputError, UnsupportedError, require
 from ._report import Report
-from ._types import Args, ExternalData, Tensor, Writable
+from ._types import Args, Exported, ExternalData, Proto, Results, Tensor, Writable
 
 if TYPE_CHECKING:
     from ._calls import Call
@@ -38,7 +38,7 @@ class ONNXProgram:
         self.report = report
 
     @property
-    def exported_program(self) -> Any:
+    def exported_program(self) -> Exported:
         """The ExportedProgram that was translated; None for a `.pt2` file, and for a module that was recorded."""
         return None if self._live is None or self._live.is_recorded else self._live.exported
 
@@ -51,7 +51,7 @@ class ONNXProgram:
             return self._model.serialized(progress)
 
     @property
-    def model_proto(self) -> Any:
+    def model_proto(self) -> Proto:
         """The model as an `onnx.ModelProto`."""
         return require("onnx", "`.model_proto`").load_from_string(self.model_bytes)
 
@@ -122,7 +122,7 @@ class ONNXProgram:
             self._folder.cleanup()
             self._folder = None
 
-    def __call__(self, *args: object, **kwargs: object) -> list[Any]:
+    def __call__(self, *args: object, **kwargs: object) -> Results:
         """Runs the model in ONNX Runtime.
 
         Takes the arguments of the module. Buffers that are inputs (`keep_mutations`) have their values in the module. For a `.pt2` file it

@@ -7,13 +7,14 @@ import math
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import _arguments, _native
 from ._errors import Error, FileError, in_python
+from ._facts import File, NamedType, Reported, Verification, Written
 
 if TYPE_CHECKING:
     from ._native import Model
@@ -52,8 +53,8 @@ class Report:
         self.decomposed: list[str] = []
         self.notes: list[str] = []
         self.conditions: list[str] = []
-        self.verification: dict[str, Any] | None = None
-        self.files: list[dict[str, Any]] = []
+        self.verification: Verification | None = None
+        self.files: list[File] = []
         self.seconds: dict[str, float] = {}
         self.error: str | None = None
         self._page: Callable[[str], str] | None = None
@@ -81,25 +82,24 @@ class Report:
         self.conditions = model.conditions
         self.notes += [note for note in map(in_python, model.notes) if note not in self.notes]
 
-    def of_files(self, sizes: dict[str, Any]) -> None:
+    def of_files(self, sizes: Written) -> None:
         """Adds the files that were written."""
         self.files.append({"path": str(sizes["path"]), "bytes": sizes["bytes"]})
-        if sizes["data_path"] is not None:
+        if sizes["data_bytes"] is not None:
             self.files.append({"path": str(sizes["data_path"]), "bytes": sizes["data_bytes"]})
         if sizes["advice"] is not None:
             self.notes.append(sizes["advice"])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Reported:
         """Returns the report as a dictionary."""
-        named = lambda ports: [{"name": name, "type": kind} for name, kind in ports]  # noqa: E731
         return {
             "model": self.model,
             "aten2onnx": _native.__version__,
             "torch": self.torch_version,
             "opset": self.opset,
             "ir_version": self.ir_version,
-            "inputs": named(self.inputs),
-            "outputs": named(self.outputs),
+            "inputs": _named(self.inputs),
+            "outputs": _named(self.outputs),
             "nodes": self.nodes,
             "operators": self.operators,
             "weights": {"tensors": self.weights[0], "bytes": self.weights[1]},
@@ -177,7 +177,7 @@ def _write(path: Path, text: str) -> None:
         raise FileError(f"cannot write the report {path}: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _for_page(found: dict[str, Any] | None) -> dict[str, Any] | None:
+def _for_page(found: Verification | None) -> dict[str, object] | None:
     """Returns the results of `verify` without the numbers that JSON lacks."""
     if found is None:
         return None
@@ -186,17 +186,21 @@ def _for_page(found: dict[str, Any] | None) -> dict[str, Any] | None:
     return {"onnxruntime": found["onnxruntime"] + _sizes(found), "outputs": rows}
 
 
-def _sizes(found: dict[str, Any]) -> str:
+def _sizes(found: Verification) -> str:
     """At which sizes a file was compared, besides those of the example."""
     sizes = [" ".join(f"{symbol}={size}" for symbol, size in one.items()) for one in found.get("sizes", ())]
     return f", at {', '.join(sizes)}" if sizes else ""
+
+
+def _named(ports: list[tuple[str, str]]) -> list[NamedType]:
+    return [{"name": name, "type": kind} for name, kind in ports]
 
 
 def _by_count(operators: dict[str, int]) -> list[tuple[str, int]]:
     return sorted(operators.items(), key=lambda item: (-item[1], item[0]))
 
 
-def _table(title: str, head: tuple[str, ...], rows: Any) -> str:
+def _table(title: str, head: tuple[str, ...], rows: Sequence[tuple[object, ...]]) -> str:
     if not rows:
         return ""
     line = lambda cells: "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"  # noqa: E731
@@ -207,7 +211,7 @@ def _list(title: str, lines: list[str]) -> str:
     return "\n".join([f"## {title}", "", *(f"- {line}" for line in lines)]) if lines else ""
 
 
-def _verification(found: dict[str, Any] | None) -> str:
+def _verification(found: Verification | None) -> str:
     if found is None:
         return ""
     rows = [

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
+    import numpy
     import onnx
     import torch
 
@@ -27,9 +28,14 @@ if TYPE_CHECKING:
     Tensor: TypeAlias = "torch.Tensor"
     #: The sizes of a tensor: names, dimensions of torch.export or None, by axis or in order; nested as the arguments are.
     DynamicShapes: TypeAlias = "Mapping[str, object] | Sequence[object] | torch.export.ShapesCollection | Auto | Literal['auto']"
+    #: What a model in ONNX Runtime gives: arrays for a model of a file, else tensors.
+    Results: TypeAlias = "list[torch.Tensor] | list[numpy.ndarray]"
+    Exported: TypeAlias = "torch.export.ExportedProgram | None"
+    Proto: TypeAlias = "onnx.ModelProto"
+    Converted: TypeAlias = "onnx.ModelProto | bytes | None"
     Operator: TypeAlias = "str | torch._ops.OpOverload[..., Any] | torch._ops.OpOverloadPacket[..., Any]"
 else:
-    Model = OnnxModel = Args = DType = Tensor = DynamicShapes = Operator = object
+    Model = OnnxModel = Args = DType = Tensor = DynamicShapes = Results = Exported = Proto = Converted = Operator = object
 
 #: One path or several.
 Path: TypeAlias = str | os.PathLike[str]

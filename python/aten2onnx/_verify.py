@@ -12,6 +12,7 @@ from typing import Any
 
 from . import _runtime
 from ._errors import Error, InputError, UnsupportedError, VerificationError, require
+from ._facts import Compared
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def verify(program: Any, args: Any, kwargs: Mapping[str, Any] | None, *, rtol: f
         program.report.notes.append("Not verified: the results of the model are random.")
         return
     found = program._run(args, kwargs or {})
-    rows = {}
+    rows: dict[str, Compared] = {}
     names = [name for name, _ in program.report.outputs]
     # The outputs of `keep_mutations` follow those of the user.
     expected += [new_values.get(name) for name in names[len(expected) :]]
@@ -123,12 +124,12 @@ def _at(program: Any, arguments: Any, sizes: Mapping[str, int]) -> list[Any]:
     return program._run(args, kwargs)
 
 
-def _worse(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+def _worse(one: Compared, other: Compared) -> Compared:
     """Of two comparisons of an output that is equal within the tolerance, that with the larger difference."""
     return other if other["largest_difference"] > one["largest_difference"] else one
 
 
-def compare(wanted: Any, got: Any, rtol: float | None, atol: float | None) -> dict[str, Any]:
+def compare(wanted: Any, got: Any, rtol: float | None, atol: float | None) -> Compared:
     """Compares two tensors: dtype, whether they are equal within the tolerance, the largest difference and value, and how many
     differences there are of each size."""
     import torch
@@ -137,7 +138,7 @@ def compare(wanted: Any, got: Any, rtol: float | None, atol: float | None) -> di
     if wanted.is_complex():
         wanted = torch.view_as_real(wanted.resolve_conj())
     dtype = str(wanted.dtype).removeprefix("torch.")
-    row = {"dtype": dtype, "ok": False, "largest_difference": float("nan"), "largest_value": float("nan")}
+    row: Compared = {"dtype": dtype, "ok": False, "largest_difference": float("nan"), "largest_value": float("nan")}
     if wanted.dtype != got.dtype or wanted.shape != got.shape:
         row["problem"] = f"expected {_described(wanted)}, found {_described(got)}"
         return row
@@ -236,7 +237,7 @@ def _bound(exported: Any, leaves: list[Any]) -> list[Any]:
     return bound
 
 
-def _failure(program: Any, leaves: list[Any], wrong: list[str], rows: dict[str, dict[str, Any]]) -> VerificationError:
+def _failure(program: Any, leaves: list[Any], wrong: list[str], rows: dict[str, Compared]) -> VerificationError:
     what = "; ".join(f"output `{name}`: {_difference(rows[name])}" for name in wrong)
     message = f"the exported model differs from PyTorch: {what}"
     first = _first_difference(program, leaves)
@@ -252,7 +253,7 @@ def _failure(program: Any, leaves: list[Any], wrong: list[str], rows: dict[str, 
     return error
 
 
-def _difference(row: dict[str, Any]) -> str:
+def _difference(row: Compared) -> str:
     return row.get("problem") or f"differs by up to {row['largest_difference']:.3g}; the largest value is {row['largest_value']:.3g} ({row['dtype']})"
 
 
@@ -265,13 +266,13 @@ def source_line(node: Any) -> str | None:
     return 'File "{}", line {}, in {}'.format(*lines[-1]) if lines else None
 
 
-def _first_difference(program: Any, leaves: list[Any]) -> tuple[Any, dict[str, Any]] | None:
+def _first_difference(program: Any, leaves: list[Any]) -> tuple[Any, Compared] | None:
     """Returns the first node of the PyTorch graph whose result differs from the value of the same name in the ONNX model."""
     try:
         inner = _inner_values(program, leaves)
     except (Error, ImportError):
         return None  # the model cannot be changed without onnx
-    found: list[tuple[Any, dict[str, Any]]] = []
+    found: list[tuple[Any, Compared]] = []
 
     def see(node: Any, result: Any) -> None:
         if not found and node.op == "call_function" and node.name in inner:
