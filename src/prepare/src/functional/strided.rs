@@ -17,20 +17,38 @@ pub fn is_strided(target: &str) -> bool {
 impl Pass<'_> {
     /// Applies the node to the whole memory of its argument in memory order, or to the argument if it reads nothing else.
     pub(super) fn read_memory(&mut self, node: &mut Node) -> Result<()> {
-        match self.read_own(node) {
-            Some(()) => Ok(()),
+        match self.own_order(node) {
+            Some(order) => self.read_own(node, &order),
             None => self.read_base(node),
         }
     }
 
-    /// Leaves the argument as it is if it is contiguous and the node certainly reads only its elements. Where the argument comes from does not matter then.
-    fn read_own(&self, node: &mut Node) -> Option<()> {
+    /// Applies the node to its argument in memory order. Where the argument comes from does not matter.
+    fn read_own(&mut self, node: &mut Node, order: &[usize]) -> Result<()> {
+        let own = first_tensor_arg(node);
+        if let Some((at, (_, Arg::Tensor(name)))) = own.and_then(|at| Some((at, node.args.get(at)?)))
+            && order.iter().enumerate().any(|(at, axis)| at != *axis)
+            && let (Some(cell), Some(meta)) = (self.aliases.cell(name), self.tensors.get(name).cloned())
+        {
+            let in_order = self.in_memory_order(cell, &meta, order, node)?;
+            if let Some((_, arg)) = node.args.get_mut(at) {
+                *arg = Arg::Tensor(in_order);
+            }
+        }
+        node.args.retain(|(name, _)| name != "storage_offset");
+        node.args.push(("storage_offset".to_owned(), Arg::Int(0)));
+        Ok(())
+    }
+
+    /// The axes of the argument in memory order, if its elements have no gaps and the node certainly reads only these.
+    fn own_order(&self, node: &Node) -> Option<Vec<usize>> {
         let (_, Arg::Tensor(name)) = node.args.get(first_tensor_arg(node)?)? else { return None };
         let meta = self.tensors.get(name)?;
         let is_given = node.args.iter().any(|(name, arg)| name == "storage_offset" && !matches!(arg, Arg::None));
-        if is_given || effects::is(&node.target, Trait::GivesMemory) || layout::is_contiguous(meta) != Some(true) {
+        if is_given || effects::is(&node.target, Trait::GivesMemory) {
             return None;
         }
+        let order = layout::memory_order(meta)?;
         let (sizes, strides) = (self.numbers(node, "size")?, self.numbers(node, "stride")?);
         let one = SymInt::from(1);
         let last =
@@ -38,12 +56,7 @@ impl Pass<'_> {
         let count = meta.sizes.iter().fold(one.clone(), |product, size| product.mul(size));
         let is_inside = (count - last - one).is_nonnegative(&|_| true);
         let is_forward = strides.iter().all(|stride| stride.is_nonnegative(&|_| true));
-        if !(is_inside && is_forward && sizes.len() == strides.len()) {
-            return None;
-        }
-        node.args.retain(|(name, _)| name != "storage_offset");
-        node.args.push(("storage_offset".to_owned(), Arg::Int(0)));
-        Some(())
+        (is_inside && is_forward && sizes.len() == strides.len()).then_some(order)
     }
 
     /// The numbers of an argument, symbolic ones too.
