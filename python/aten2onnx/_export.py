@@ -61,7 +61,7 @@ def export(
     method: str | None = None,
     default_dtype: DType | None = None,
     capture: Capture = "auto",
-    branches: Branches = "refuse",
+    branches: Branches = "both",
     examples: Sequence[object] = (),
     strict: bool | None = None,
     adopt_fixes: bool = True,

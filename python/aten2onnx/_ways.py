@@ -31,7 +31,7 @@ class Request:
 
     arguments: tuple[Any, ...]
     way: str = "auto"
-    branches: str = "refuse"
+    branches: str = "both"
     examples: Sequence[Any] = ()
     keep_results: bool = False
 

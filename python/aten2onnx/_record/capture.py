@@ -17,7 +17,8 @@ from .._errors import InputError
 from .graph import Recorded, is_from_data, program_of
 from .keep import composites
 from .recorder import Unrecorded
-from .runs import Arguments, Axis, Run, first_sizes, recorded, sizes_apart, sizes_together, summed
+from .paths import Both, recorded_both
+from .runs import Arguments, Axis, Run, first_sizes, recorded as run_once, sizes_apart, sizes_to_try, sizes_together, summed
 from .same import Parted, takes_other_side, united
 from .shadows import shadows_of
 from .state import untouched
@@ -38,6 +39,7 @@ class Given(NamedTuple):
         sums: Dimensions that are the sum of two others, by name.
         examples: Other arguments, for the runs at other sizes.
         keep_results: Whether the runs keep their results.
+        both: The branches that are recorded on both sides.
     """
 
     args: tuple[Any, ...]
@@ -46,6 +48,7 @@ class Given(NamedTuple):
     sums: Mapping[str, tuple[str, str]] = {}
     examples: Sequence[tuple[tuple[Any, ...], dict[str, Any]]] = ()
     keep_results: bool = False
+    both: Both | None = None
 
 
 def capture(
@@ -70,16 +73,47 @@ def capture(
         Exception: What the model raises at the example.
     """
     arguments = _arguments(model, given.args, given.kwargs, given.dynamic_shapes)
+    arguments.both = given.both
     arguments.sums, arguments.keep_results = dict(given.sums), given.keep_results
     arguments.examples = [_example(model, (given.args, given.kwargs), arguments, *example) for example in given.examples]
     arguments.shadows = shadows_of(model)
     kept = _composites(rules)
     replace = _replacements(decomposed)
-    first = recorded(model, arguments, first_sizes(arguments), kept, replace)
+    first = _first_run(model, arguments, kept, replace)
     _check_exits(first)
+    known = None if given.both is None else (given.both.made, given.both.failures)
     others = _other_runs(model, arguments, first, kept, replace, keep_side) if arguments.sizes else []
+    if given.both is not None and known is not None:
+        given.both.made, given.both.failures = known  # not those of the last run
     united(first, others)
     return program_of(model, arguments, [first, *others]), arguments, [first, *others]
+
+
+def recorded(model: torch.nn.Module, arguments: Arguments, sizes: dict[str, int], kept: list[Any], replace: Any) -> Run:
+    """Runs a model at these sizes: once, or once for each way through the branches that are recorded on both sides."""
+    if arguments.both is None or not arguments.both.lines:
+        return run_once(model, arguments, sizes, kept, replace)
+    arguments.both.is_static = lambda value, axis: value.source is not None and value.source[0] == "input" and axis not in arguments.axes[value.source[1]]
+    return recorded_both(lambda turns: run_once(model, arguments, sizes, kept, replace, turns), arguments.both)
+
+
+def _first_run(model: torch.nn.Module, arguments: Arguments, kept: list[Any], replace: Any) -> Run:
+    """The run that the program is made of: at the example, or at sizes at which both sides of all branches can be run, if there are any."""
+    first = recorded(model, arguments, first_sizes(arguments), kept, replace)
+    both = arguments.both
+    if both is None or not both.lines or not both.has_gaps or not arguments.sizes:
+        return first
+    failures, made = both.failures, both.made
+    for sizes in sizes_to_try(arguments):
+        try:
+            run = recorded(model, arguments, sizes, kept, replace)
+        except Exception as error:  # whatever the model raises at sizes that it does not take
+            _log.debug("the model does not run at %s: %s", sizes, error)
+            continue
+        if not both.has_gaps:
+            return run
+    both.failures, both.made = failures, made
+    return first
 
 
 @lru_cache(maxsize=4)
@@ -104,11 +138,18 @@ def _check_exits(run: Run) -> None:
 def is_same(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dict[str, int], rules: tuple[str, ...], decomposed: Iterable[str]) -> bool | None:
     """Whether a run at other sizes makes the same calls as the first; None if the model does not run at them."""
     sizes = summed(arguments, {**first.sizes, **sizes})
+    both = arguments.both
+    known = None if both is None else (both.made, both.failures)
     try:
         run = recorded(model, arguments, sizes, _composites(rules), _replacements(decomposed))
+        if both is not None and both.has_gaps:
+            return False
     except Exception as error:  # whatever the model raises at sizes that it does not take
         _log.debug("not recorded at %s: %s", sizes, error)
         return False if _runs_plainly(model, arguments, sizes) else None
+    finally:
+        if both is not None and known is not None:
+            both.made, both.failures = known
     calls, tied = list(first.recorder.calls), first.recorder.tied
     try:
         united(first, [run])
@@ -137,7 +178,7 @@ def _other_runs(model: torch.nn.Module, arguments: Arguments, first: Run, kept: 
     failure: Exception | None = None
     tried = [first.sizes]
 
-    def some(proposals: Iterable[dict[str, int]]) -> list[Run]:
+    def some(proposals: Iterable[dict[str, int]], whole: bool = False) -> list[Run]:
         nonlocal failure
         runs: list[Run] = []
         for sizes in proposals:
@@ -152,6 +193,8 @@ def _other_runs(model: torch.nn.Module, arguments: Arguments, first: Run, kept: 
                 _log.debug("the model does not run at %s: %s", sizes, error)
                 failure = failure or error
                 continue
+            if whole and arguments.both.has_gaps:
+                continue
             if not (keep_side and takes_other_side(first, run)):
                 runs.append(run)
         return runs
@@ -161,6 +204,10 @@ def _other_runs(model: torch.nn.Module, arguments: Arguments, first: Run, kept: 
         if not runs:
             raise Unrecorded(f"the model runs at none of `examples`: {_first_line(failure) or 'they have the sizes of the example'}") from failure
         return runs
+    if arguments.both is not None and arguments.both.lines and not arguments.both.has_gaps:
+        runs = some(sizes_to_try(arguments), whole=True)
+        if runs:
+            return runs
     runs = some(sizes_apart(arguments))
     if not runs and _unite_equal(model, arguments, first, kept, replace):
         return _other_runs(model, arguments, first, kept, replace, keep_side)

@@ -12,6 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from .numbers import Number, number_of, plain, symbolic
 from .places import Line, Modules, is_asked_by_model, line_of_model
 from .tensors import QUERIES, Tracked, Value, has_foreign, named_tensors, scalar_value, sizes_of, symbolic_item
+from .turns import Turns
 
 aten = torch.ops.aten
 
@@ -91,6 +92,8 @@ class Recorder(TorchDispatchMode):
         self.open_splits: set[int] = set()
         #: Numbers that an operator asked for as plain ones, by their id: the call has them.
         self.tied: set[int] = set()
+        #: Branches that are answered as this says; None if each has the answer of its number.
+        self.turns: Turns | None = None
         for name, tensor in named_tensors(model):
             self.names.setdefault(id(tensor), name)
 
@@ -127,8 +130,14 @@ class Recorder(TorchDispatchMode):
 
     def ask(self, number: Number, what: str) -> Any:
         """Answers with the value of a number, and writes the question down."""
-        self.questions.append(Question(what, number, number.value, line_of_model(), is_asked_by_model(), len(self.calls)))
-        return number.value
+        question = Question(what, number, number.value, line_of_model(), is_asked_by_model(), len(self.calls))
+        if self.turns is not None and self._inner is None:
+            turned = self.turns.turned(question, len(self.questions))
+            if turned is None:
+                return self.turns.known(number)
+            question = turned
+        self.questions.append(question)
+        return question.answer
 
     def next_key(self) -> int:
         """A key that no value has."""
@@ -235,6 +244,7 @@ class Recorder(TorchDispatchMode):
                 return known, self._again(known)
             value = self.new_value(out, fixed)
             value.ragged = seen.is_ragged
+            value.base = seen.base_of(out)
             if self._inner is not None and all(_memory(out) != _memory(_actual(tensor)) for tensor in seen.tensors.values()):
                 self._inner[_memory(out)] = out
             return Tracked(out, value, self), value
@@ -324,6 +334,15 @@ class _Seen:
         self.is_item = False
         self.is_ragged = False
         self.tensors: dict[int, torch.Tensor] = {}
+
+    def base_of(self, out: torch.Tensor) -> Value | None:
+        """The value among the arguments that a result shares its memory with."""
+        memory = _memory(out)
+        for tensor in self.tensors.values():
+            if _memory(_actual(tensor)) == memory:
+                value = tensor.value if isinstance(tensor, Tracked) else self.recorder.plain_value(tensor)
+                return value.base or value
+        return None
 
     def argument(self, arg: Any) -> Any:
         if isinstance(arg, Tracked):

@@ -19,6 +19,7 @@ from .recorder import Recorder
 from .shadows import Changes, Functions, shadowed, taken_as_plain
 from .state import restored
 from .tensors import Tracked, named_tensors
+from .turns import Turns
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class Arguments:
         sums: Symbols that are the sum of two others.
         examples: Sizes of symbols with the leaves that the user gave for them.
         keep_results: Whether runs keep their results.
+        both: The branches that are recorded on both sides.
     """
 
     leaves: list[Any]
@@ -60,6 +62,7 @@ class Arguments:
     sums: dict[str, tuple[str, str]] = field(default_factory=dict)
     examples: list[tuple[dict[str, int], list[Any]]] = field(default_factory=list)
     keep_results: bool = False
+    both: Any = None
 
     def at(self, sizes: Mapping[str, int]) -> list[Any]:
         """The leaves with other sizes: those that the user gave, or the example, repeated or cut."""
@@ -116,9 +119,14 @@ class Run:
 
 
 def recorded(
-    model: torch.nn.Module, arguments: Arguments, sizes: dict[str, int], composites: list[Any], replace: Callable[[Any], Callable[..., Any] | None]
+    model: torch.nn.Module,
+    arguments: Arguments,
+    sizes: dict[str, int],
+    composites: list[Any],
+    replace: Callable[[Any], Callable[..., Any] | None],
+    turns: Turns | None = None,
 ) -> Run:
-    """Runs a model at these sizes. The model is afterwards as it was before.
+    """Runs a model at these sizes, with branches answered as `turns` says. The model is afterwards as it was before.
 
     Raises:
         Unrecorded: The recorder cannot follow the model.
@@ -126,6 +134,7 @@ def recorded(
     """
     leaves = arguments.at(sizes)
     recorder = Recorder(model, dynamic=bool(arguments.sizes), replace=replace)
+    recorder.turns = turns
     recorder.watch([*(tensor for _, tensor in named_tensors(model)), *(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))])
     with ExitStack() as stack:
         stack.enter_context(restored(model))
@@ -201,6 +210,16 @@ def sizes_together(arguments: Arguments) -> Iterator[dict[str, int]]:
         yield _changed(arguments, lambda _, size: size * scale)
     for step in (1, 2, -1, -2):
         yield _changed(arguments, lambda _, size: max(2, size + step))
+
+
+def sizes_to_try(arguments: Arguments) -> Iterator[dict[str, int]]:
+    """Other sizes to try where a branch goes the other way at some: larger and smaller ones, and those that are divided by many numbers."""
+    yield from sizes_apart(arguments)
+    yield from sizes_together(arguments)
+    for scale in (4, 8, 12):
+        yield _changed(arguments, lambda _, size: size * scale)
+    for small in (2, 3, 4, 5, 6, 8, 12, 16, 24):
+        yield _changed(arguments, lambda _, __: small)
 
 
 def _changed(arguments: Arguments, change: Callable[[int, int], int]) -> dict[str, int]:
