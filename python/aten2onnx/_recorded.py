@@ -171,7 +171,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         NotRecorded: Another way of capture may do.
     """
     from ._record import capture as recording
-    from ._record.paths import TooMany
+    from ._record.turns import NoBothSides
     from ._record.same import Parted
 
     args, kwargs, branches = wanted.args, wanted.kwargs, wanted.branches
@@ -185,7 +185,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
             raise _parted(parted) from parted
         except (CaptureError, InputError):
             raise
-        except TooMany as error:
+        except NoBothSides as error:
             raise _branch_error(str(error), error.line, ()) from error
         except Exception as error:  # PyTorch passes on whatever the model raises.
             _log.debug("not recorded: %s", error, exc_info=True)
@@ -345,7 +345,7 @@ def _take_branches(
                 continue
             # Where the model does not run, no file has to be right. It may run at others where a plain number is another one.
             stops = key in known and known[key] is None and not branch.is_plain
-            if stops and choice == "both" and is_new(branch, both):
+            if stops and choice == "both" and _ONLY_AT_ONE.fullmatch(text or "") is None and is_new(branch, both):
                 refused.append(_branch_error("a branch in Python depends on a size", branch.line))
                 continue
         if not branch.by_model and other is None:

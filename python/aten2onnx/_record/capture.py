@@ -22,6 +22,7 @@ from .runs import Arguments, Axis, Run, first_sizes, recorded as run_once, sizes
 from .same import Parted, takes_other_side, united
 from .shadows import shadows_of
 from .state import untouched
+from .turns import NoBothSides
 
 _log = logging.getLogger(__name__)
 
@@ -187,7 +188,7 @@ def _other_runs(model: torch.nn.Module, arguments: Arguments, first: Run, kept: 
             tried.append(sizes)
             try:
                 run = recorded(model, arguments, sizes, kept, replace)
-            except Unrecorded:
+            except (Unrecorded, NoBothSides):
                 raise
             except Exception as error:  # whatever the model raises at sizes that it does not take
                 _log.debug("the model does not run at %s: %s", sizes, error)

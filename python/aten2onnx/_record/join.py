@@ -12,6 +12,7 @@ from .numbers import Number
 from .recorder import Call, Question, Recorder, Unrecorded
 from .references import values_in
 from .tensors import Value, scalar_value
+from .turns import NoBothSides
 
 aten = torch.ops.aten
 
@@ -122,7 +123,7 @@ class Merger:
         at_yes, at_no = _place(yes, index), _place(no, index)
         question: Question = yes.items[at_yes].question  # type: ignore[union-attr]
         if yes.tree != no.tree:
-            raise Unrecorded("the sides of a branch return results of another form", question.line)
+            raise NoBothSides("the sides of a branch in Python return results of another form", question.line)
         self._unite_before(yes.items[:at_yes], no.items[:at_no], question)
         (first, second), names = self._all_outputs(yes, no, question)
         tails = yes.items[at_yes + 1 :], no.items[at_no + 1 :]
@@ -132,7 +133,7 @@ class Merger:
         try:
             alignment = Alignment(*tails, outputs, self)
         except Unlike:
-            raise Unrecorded("the sides of a branch return results of another type or rank", question.line) from None
+            raise NoBothSides("the sides of a branch in Python return results of another type or rank", question.line) from None
         return _Join(self, alignment, question, tails).path(yes.items[:at_yes], outputs, names, yes.tree)
 
     def _unite_before(self, yes: list[Item], no: list[Item], question: Question) -> None:
@@ -156,7 +157,7 @@ class Merger:
             new = dict(zip(path.buffers, path.outputs[count:]))
             old = {name: self.weight_of(name) for name in names}
             if any(name not in new and old[name] is None for name in names):
-                raise Unrecorded("a buffer that only one side of a branch replaces, and nothing reads", question.line)
+                raise NoBothSides("a buffer that only one side of a branch replaces, and nothing reads", question.line)
             found.append([*path.outputs[:count], *(new.get(name, old[name]) for name in names)])
         return (found[0], found[1]), names
 
@@ -314,7 +315,7 @@ class _Private:
         """A view of the copy in place of one of the memory from outside."""
         maker = self.merger.makers.get(id(value))
         if maker is None or written_by(maker.call):
-            raise Unrecorded("a side of a branch writes to a view that cannot be made again", self.question.line)
+            raise NoBothSides("a side of a branch in Python writes to a view that cannot be made again", self.question.line)
         call = maker.call._replace(args=replaced(maker.call.args, self._value), kwargs=replaced(maker.call.kwargs, self._value))
 
         def fresh(old: Value) -> Value:

@@ -18,20 +18,12 @@ from .places import kind_of_file
 from .recorder import Call, Question, Recorder, Unrecorded
 from .runs import Run
 from .tensors import Tracked, Value, scalar_value
-from .turns import Endless, Turns, raises
+from .turns import NoBothSides, Turns, raises
 
 _log = logging.getLogger(__name__)
 
 
 _ITEM = torch.ops.aten._local_scalar_dense.default
-
-
-class TooMany(Exception):
-    """More branches or runs than are allowed: which limit was reached, and the line of the branch."""
-
-    def __init__(self, message: str, line: Any) -> None:
-        super().__init__(message)
-        self.line = line
 
 
 class Turned(NamedTuple):
@@ -82,7 +74,7 @@ def recorded_both(record: Record, both: Both) -> Run:
     """A recording of all paths.
 
     Raises:
-        TooMany: There are more branches or runs than are allowed.
+        NoBothSides: There are more branches or runs than are allowed.
         Unrecorded: The sides of a branch do not go together.
         Exception: What the model raises on the way that its inputs take.
     """
@@ -110,12 +102,9 @@ class _Explorer:
 
     def _recorded(self, forced: tuple[bool, ...], line: Any = None) -> Run:
         if self.runs >= self.both.max_runs:
-            raise TooMany(f"the model has to run more than {self.both.max_runs} times to take both sides of its branches (`max_runs`)", line)
+            raise NoBothSides(f"the model has to run more than {self.both.max_runs} times to take both sides of its branches (`max_runs`)", line)
         self.runs += 1
-        try:
-            return self.record(Turns(self.both.lines, forced, self.both.is_static))
-        except Endless as error:
-            raise TooMany(str(error), error.line) from error
+        return self.record(Turns(self.both.lines, forced, self.both.is_static))
 
     def _path(self, forced: tuple[bool, ...], run: Run) -> Path:
         """The program of all paths that begin with these answers, one of which a run has taken."""
@@ -127,7 +116,7 @@ class _Explorer:
         mine = self._path((*forced, question.answer), run)
         try:
             other_run = self._recorded((*forced, not question.answer), question.line)
-        except (TooMany, Unrecorded):
+        except (NoBothSides, Unrecorded):
             raise
         except Exception as error:  # whatever the model raises on a side that its inputs do not take
             _log.debug("the other side of %s: %s", question.line, error)
@@ -156,7 +145,7 @@ class _Explorer:
                 continue
             line = item.question.line
             if len(self.made) >= self.both.max_branches:
-                raise TooMany(f"the model has more than {self.both.max_branches} branches (`max_branches`)", line)
+                raise NoBothSides(f"the model has more than {self.both.max_branches} branches with both sides (`max_branches`)", line)
             self.made.append(Turned(line, (count_of_calls(item.yes), count_of_calls(item.no)), item.question.number))
             self._note(item.yes)
             self._note(item.no)
@@ -310,4 +299,4 @@ class _Writer:
         self.calls.append(Call(torch.ops.higher_order.cond, (number, *bodies, ()), {}, results, question.line, {}))
 
 
-__all__ = ["Both", "TooMany", "Turned", "is_refusal", "recorded_both"]
+__all__ = ["Both", "NoBothSides", "Turned", "is_refusal", "recorded_both"]

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 _MOST = 200
 
 
-class Endless(Exception):
-    """A run asks the same branches again and again."""
+class NoBothSides(Exception):
+    """A branch whose sides cannot both be in a file: why, and its line."""
 
-    def __init__(self, line: Any) -> None:
-        super().__init__(f"the branch is asked more than {_MOST} times in a run")
+    def __init__(self, message: str, line: Any) -> None:
+        text = f": `{line.text}`" if line is not None else ""
+        super().__init__(message + text)
         self.line = line
 
 
@@ -46,14 +47,14 @@ class Turns:
         line = question.line
         if question.what != "bool" or not question.by_model or line is None or (line.file, line.number) not in self.lines:
             return question
-        if self._is_static(question.number):
+        if self._is_static(question.number) or _is_about_one(question.number):
             return question
         key = key_of(question.number)
         if key in self._answers:
             return None
         index = len(self.asked)
         if index >= _MOST:
-            raise Endless(line)
+            raise NoBothSides(f"a branch in Python is asked more than {_MOST} times in a run", line)
         if index < len(self.forced):
             question = question._replace(answer=self.forced[index])
         self.asked[place] = question
@@ -71,6 +72,18 @@ class Turns:
     def known(self, number: Number) -> bool:
         """The answer that a branch had before."""
         return self._answers[key_of(number)]
+
+
+#: Comparisons with a number that tell 1 from all larger sizes.
+_ONE = {("eq", 1), ("ne", 1), ("gt", 1), ("le", 1), ("lt", 2), ("ge", 2)}
+
+
+def _is_about_one(number: Number) -> bool:
+    """Whether a branch goes another way only where a size is 1. PyTorch treats that in another way, so no run at another size has the calls of that side."""
+    if len(number.operands) != 2:
+        return False
+    a, b = number.operands
+    return isinstance(a, Number) and a.function == "size" and (number.function, b) in _ONE
 
 
 def key_of(number: Any) -> Any:
