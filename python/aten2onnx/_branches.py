@@ -56,5 +56,7 @@ def branch_notes(both: Any) -> list[str]:
     notes = {}
     for made in both.made:
         yes, no = made.calls
-        notes[f"Both sides of `{made.line.text}` ({made.line}) are in the file, as an If: {yes} calls where it holds, {no} where it does not."] = None
+        untaken = [what for answer, what in ((True, "holds"), (False, "does not hold")) if (made.line.file, made.line.number, answer) not in both.taken]
+        told = f"; no input that was tried takes the side where it {untaken[0]}" if untaken else ""
+        notes[f"Both sides of `{made.line.text}` ({made.line}) are in the file, as an If: {yes} calls where it holds, {no} where it does not{told}."] = None
     return list(notes)

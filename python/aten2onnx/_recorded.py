@@ -213,13 +213,14 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
             live = _live(recorded, name, rules, True)  # holds the sizes at 1 against its own
         if kept:
             live.native = live.native.under_conditions(kept)
-        notes += branch_notes(both)
     except CaptureError as error:
         if has_ones and not isinstance(error, OpenBranch):
             error.help = _ONES
         raise
     if wanted.keep_results:
         recorded.checks = [(run.sizes, arguments, run.results) for run in runs]
+        recorded.checks += recording.checks_of_sides(model, arguments, known, done) if both.made else []
+    notes += branch_notes(both)
     return Captured(live, notes, done)
 
 

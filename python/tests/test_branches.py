@@ -279,3 +279,131 @@ def test_both_sides_are_right(kind, opset):
     model = kind().eval()
     program = aten2onnx.export(model, (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record", opset_version=opset, verify=True)
     check(program, model)
+
+
+N = {"x": {0: "n"}}
+X = torch.linspace(-1, 2, 24).reshape(6, 4)
+
+
+def export(kind, **options):
+    return aten2onnx.export(kind().eval(), (X,), dynamic_shapes=N, capture="record", **options)
+
+
+@pytest.mark.parametrize("opset", [9, 10])
+def test_old_opsets_have_both_sides_too(opset) -> None:
+    for kind in (OnData, OnSize, Nested, Early):
+        torch.manual_seed(3)
+        model = kind().eval()
+        program = aten2onnx.export(model, (X,), dynamic_shapes=N, capture="record", opset_version=opset)
+        assert program.report.operators["If"] >= 1
+        check(program, model)
+
+
+def test_the_report_has_the_line_the_calls_and_the_sides_that_no_input_took() -> None:
+    class Rare(nn.Module):
+        def forward(self, x):
+            if (x == 12345.0).all():
+                return x.sin().cos()
+            return x * 2
+
+    program = export(Rare, verify=True)
+    (note,) = [note for note in program.report.notes if "Both sides" in note]
+    assert "if (x == 12345.0).all():" in note and "test_branches.py" in note
+    assert "2 calls where it holds, 1 where it does not; no input that was tried takes the side where it holds" in note
+    (note,) = [note for note in export(OnData, verify=True).report.notes if "Both sides" in note]
+    assert "no input" not in note
+
+
+def test_verification_takes_both_sides(monkeypatch) -> None:
+    """A side that is wrong is found, though the example takes the other one."""
+    from aten2onnx._record import paths
+
+    written = paths._Writer._if
+
+    def swapped(self, item):
+        item.no[:] = [step for step in item.no if not isinstance(step, paths.Step)]
+        item.results[:] = [(value, yes, self.first.recorder.inputs[0]) for value, yes, _ in item.results]
+        written(self, item)
+
+    monkeypatch.setattr(paths._Writer, "_if", swapped)
+    assert X.sum() > 0
+    with pytest.raises(aten2onnx.VerificationError):
+        export(OnData, verify=True)
+
+
+class Many(nn.Module):
+    def forward(self, x):
+        for i in range(40):
+            if x.sum() > i:
+                return x + i
+        return x
+
+
+def test_limits_say_which_was_reached() -> None:
+    for limits, message in (({"max_branches": 5}, "more than 5 branches .*max_branches"), ({"max_runs": 6}, "more than 6 times .*max_runs")):
+        with pytest.raises(aten2onnx.CaptureError, match=message) as caught:
+            export(Many, **limits)
+        assert "test_branches.py" in str(caught.value)
+    assert export(Many, max_branches=40).report.operators["If"] == 40
+
+
+def test_a_branch_can_be_refused_or_kept_as_in_the_example() -> None:
+    with pytest.raises(aten2onnx.CaptureError, match="depends on the elements of a tensor: .*if x.sum"):
+        export(OnData, branches="refuse")
+    program = export(OnData, branches="example")
+    assert "If" not in program.report.operators and any("right only where the branch" in note for note in program.report.notes)
+
+
+class Lists(nn.Module):
+    def forward(self, x):
+        return (x, x * 2) if x.sum() > 0 else (x,)
+
+
+class Ranks(nn.Module):
+    def forward(self, x):
+        return x.sum(0) if x.sum() > 0 else x
+
+
+class Fails(nn.Module):
+    """A side that no other inputs of the export can take."""
+
+    def forward(self, x):
+        if x.sum() > 1e6:
+            return x @ torch.ones(5, 2)
+        return x
+
+
+class While(nn.Module):
+    def forward(self, x):
+        while x.sum() > 1:
+            x = x / 2
+        return x
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [(Lists, "results of another form"), (Ranks, "another type or rank"), (Fails, "its other side fails at the inputs that were tried"), (While, "branch .*: `while x.sum")],
+)
+def test_sides_that_do_not_go_together_are_refused_with_their_line(kind, message) -> None:
+    with pytest.raises(aten2onnx.CaptureError, match=message) as caught:
+        export(kind)
+    assert "test_branches.py" in str(caught.value) and 'branches="example"' in caught.value.help
+
+
+def test_the_model_is_as_before_after_its_sides_were_taken() -> None:
+    model = Buffer().eval()
+    aten2onnx.export(model, (X,), dynamic_shapes=N, capture="record")
+    assert torch.equal(model.count, torch.ones(4))
+
+
+def test_the_sides_of_a_branch_change_a_buffer() -> None:
+    import onnxruntime
+
+    program = export(Buffer, keep_mutations=True)
+    session = onnxruntime.InferenceSession(program.model_bytes)
+    names = [value.name for value in session.get_inputs()]
+    for x in (X, -X):
+        result, count = session.run(None, dict(zip(names, (x.numpy(), torch.ones(4).numpy()), strict=True)))
+        wanted = torch.ones(4) + x[0] if x.sum() > 0 else torch.ones(4)
+        torch.testing.assert_close(torch.from_numpy(count), wanted)
+        torch.testing.assert_close(torch.from_numpy(result), x * wanted)

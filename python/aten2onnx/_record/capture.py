@@ -98,6 +98,14 @@ def recorded(model: torch.nn.Module, arguments: Arguments, sizes: dict[str, int]
     return recorded_both(lambda turns: run_once(model, arguments, sizes, kept, replace, turns), arguments.both)
 
 
+def checks_of_sides(model: torch.nn.Module, arguments: Arguments, rules: tuple[str, ...], decomposed: Iterable[str]) -> list[Any]:
+    """Sizes, arguments and results for inputs that take the sides of branches by themselves."""
+    from .sides import checks_of_sides as found
+
+    kept, replace = _composites(rules), _replacements(decomposed)
+    return found(lambda given, sizes, turns: run_once(model, given, sizes, kept, replace, turns), arguments, arguments.both)
+
+
 def _first_run(model: torch.nn.Module, arguments: Arguments, kept: list[Any], replace: Any) -> Run:
     """The run that the program is made of: at the example, or at sizes at which both sides of all branches can be run, if there are any."""
     first = recorded(model, arguments, first_sizes(arguments), kept, replace)

@@ -50,6 +50,7 @@ class Both:
         max_runs: So many runs may be made for one choice of sizes.
         made: The branches of the last recording.
         failures: The errors of sides that could not be run, by the file and the number of their lines.
+        taken: The sides that inputs have taken by themselves: the file and number of the line, and the answer.
         is_static: Whether a dimension of a value is the same at all inputs.
     """
 
@@ -58,6 +59,7 @@ class Both:
     max_runs: int = 64
     made: list[Turned] = field(default_factory=list)
     failures: dict[tuple[str, int], BaseException] = field(default_factory=dict)
+    taken: set[tuple[str, int, bool]] = field(default_factory=set)
     is_static: Callable[[Value, int], bool] = lambda value, axis: False
 
     @property
@@ -93,6 +95,8 @@ class _Explorer:
 
     def run(self) -> Run:
         first = self._recorded(())
+        asked = first.recorder.turns.asked.values()  # type: ignore[union-attr]
+        self.both.taken |= {(question.line.file, question.line.number, question.answer) for question in asked if question.line is not None}
         path = self._path((), first)
         if not self.runs > 1 and not first.recorder.turns.asked:  # type: ignore[union-attr]
             return first
