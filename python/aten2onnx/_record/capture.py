@@ -159,6 +159,8 @@ def is_same(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dic
     finally:
         if both is not None and known is not None:
             both.made, both.failures = known
+    if _asked_by_model(run) != _asked_by_model(first):
+        return False  # as in `a or b`: where `a` does not hold, `b` decides, and the first run did not ask it
     calls, tied = list(first.recorder.calls), first.recorder.tied
     try:
         united(first, [run])
@@ -169,6 +171,11 @@ def is_same(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dic
         return False
     finally:
         first.recorder.calls, first.recorder.tied = calls, tied
+
+
+def _asked_by_model(run: Run) -> list[tuple[Any, str]]:
+    """The lines of the branches that the model's own code took, in order."""
+    return [(question.line, question.what) for question in run.recorder.questions if question.by_model]
 
 
 def _runs_plainly(model: torch.nn.Module, arguments: Arguments, sizes: dict[str, int]) -> bool:
