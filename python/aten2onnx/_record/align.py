@@ -93,8 +93,8 @@ class Alignment:
 
     def __init__(self, yes: list[Item], no: list[Item], results: tuple[list[Any], list[Any]], merger: Any) -> None:
         self.merger = merger
-        self.yes = _with_asks(yes)
-        self.no = _with_asks(no)
+        self.yes = _entries(yes)
+        self.no = _entries(no)
         self.far = _distances(self.yes), _distances(self.no)
         #: For each distance from the end what is read there; at 0 the results.
         self.pairs: list[list[Pair]] = [[]]
@@ -128,10 +128,9 @@ class Alignment:
             length = shorter
         return length
 
-    def both(self, one: tuple[Item, list[Ask]], other: tuple[Item, list[Ask]], leaf: Leaf) -> tuple[Item, list[Ask]]:
-        """Two items with the questions after them as one."""
-        asks = _both_asks(one[1], other[1], leaf)
-        return _both_items(one[0], other[0], leaf), asks
+    def both(self, one: Entry, other: Entry, leaf: Leaf) -> Entry:
+        """Two items with their questions as one."""
+        return Entry(_both_items(one.item, other.item, leaf), _both_asks(one.before, other.before, leaf), _both_asks(one.after, other.after, leaf))
 
     def _fault(self, length: int) -> int:
         """The length of a common end without the first fault of one of this length."""
@@ -153,7 +152,7 @@ class Alignment:
         results = {(merger.name(pair.yes), merger.name(pair.no)): pair for pairs in self.pairs[: length + 1] for pair in pairs if pair.far_yes > length and not merger.is_same(pair.yes, pair.no)}
         shared = [(merger.root(pair.yes), merger.root(pair.no)) for pair in results.values() if isinstance(pair.yes, Value) and isinstance(pair.no, Value)]
         for distance in range(1, length + 1):
-            item, other = self.yes[-distance][0], self.no[-distance][0]
+            item, other = self.yes[-distance].item, self.no[-distance].item
             if not isinstance(item, Step) or not isinstance(other, Step):
                 continue
             for a, b in zip(roots(written_by(item.call)), roots(written_by(other.call))):
@@ -167,22 +166,38 @@ class Alignment:
         return length
 
 
-def _with_asks(items: list[Item]) -> list[tuple[Item, list[Ask]]]:
-    """Items with the questions after each. Those before the first stay with nothing."""
-    found: list[tuple[Item, list[Ask]]] = []
+class Entry(NamedTuple):
+    """An item with the questions that PyTorch asks for it, and those that are asked after it."""
+
+    item: Item
+    before: list[Ask]
+    after: list[Ask]
+
+
+def _entries(items: list[Item]) -> list[Entry]:
+    """Items with their questions. Those of the model before the first item stay with none."""
+    found: list[Entry] = []
+    pending: list[Ask] = []
     for item in items:
         if not isinstance(item, Ask):
-            found.append((item, []))
-        elif found:
-            found[-1][1].append(item)
+            found.append(Entry(item, pending, []))
+            pending = []
+        elif not item.question.by_model:
+            pending.append(item)
+        else:
+            if found:
+                found[-1].after.extend([*pending, item])
+            pending = []
+    if found:
+        found[-1].after.extend(pending)
     return found
 
 
-def _distances(items: list[tuple[Item, list[Ask]]]) -> dict[int, tuple[int, int]]:
+def _distances(items: list[Entry]) -> dict[int, tuple[int, int]]:
     """For each value the distance of the item that makes it from the end, and which of its results it is."""
     found = {}
-    for distance, (item, _) in enumerate(reversed(items), 1):
-        for place, value in enumerate(made_by(item)):
+    for distance, entry in enumerate(reversed(items), 1):
+        for place, value in enumerate(made_by(entry.item)):
             found[id(value)] = (distance, place)
     return found
 

@@ -183,7 +183,7 @@ class _Join:
         self.question = question
         length = alignment.length
         self.common = [(one, other) for one, other in zip(alignment.yes[len(alignment.yes) - length :], alignment.no[len(alignment.no) - length :])]
-        first = [self.common[0][side][0] if self.common else None for side in (0, 1)]
+        first = [[*self.common[0][side].before, self.common[0][side].item][0] if self.common else None for side in (0, 1)]
         self.sides = [tail if start is None else tail[: next(i for i, item in enumerate(tail) if item is start)] for tail, start in zip(tails, first)]
         self.results: dict[Any, tuple[Value, Any, Any]] = {}
 
@@ -192,11 +192,11 @@ class _Join:
 
         after: list[Item] = []
         for one, other in self.common:
-            item, asks = self.alignment.both(one, other, self._leaf)
-            self._follow(one[0], item)
-            for x, y in zip(made_by(one[0]), made_by(other[0])):
+            entry = self.alignment.both(one, other, self._leaf)
+            self._follow(one.item, entry.item)
+            for x, y in zip(made_by(one.item), made_by(other.item)):
                 self.merger.unite(y, x)
-            after += [item, *asks]
+            after += [*entry.before, entry.item, *entry.after]
         found = zipped(*outputs, self._leaf, True)
         branch, writes = self._branch()
         asks = [item for side in self.sides for item in side if isinstance(item, Ask)]
