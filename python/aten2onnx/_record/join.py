@@ -199,8 +199,9 @@ class _Join:
             after += [*entry.before, entry.item, *entry.after]
         found = zipped(*outputs, self._leaf, True)
         branch, writes = self._branch()
-        asks = [item for side in self.sides for item in side if isinstance(item, Ask)]
-        middle: list[Item] = [*asks] if branch is None else [branch, *writes]
+        # Questions count although their side has no results.
+        asked = [side for side in self.sides if any(isinstance(item, Ask) and item.question.by_model for item in side)]
+        middle: list[Item] = [item for side in asked for item in side] if branch is None else [branch, *writes]
         return Path([*before, *middle, *after], found, names, tree)
 
     def _leaf(self, a: Any, b: Any, in_results: bool) -> Any:
@@ -253,7 +254,7 @@ class _Join:
             private = _Private(self.merger, self.question, side, own, written)
             sides.append(private)
             copies.append(private.copies)
-        results = [(value, sides[0].reference(yes), sides[1].reference(no)) for value, yes, no in self.results.values()]
+        results = [(value, sides[0].result(yes, written), sides[1].result(no, written)) for value, yes, no in self.results.values()]
         writes: list[Item] = []
         for key, root in written.items():
             pair = [one.get(key, root) for one in copies]
@@ -298,6 +299,14 @@ class _Private:
 
     def reference(self, reference: Any) -> Any:
         return replaced(reference, self._value) if self.copies else reference
+
+    def result(self, reference: Any, written: dict[int, Value]) -> Any:
+        """A result, which shares no memory with what the branch writes to."""
+        if isinstance(reference, Value) and reference.device is not None and id(self.merger.root(reference)) in written:
+            copy = like(reference)
+            self.items.append(Step(_call(self.question, aten.clone.default, (self.reference(reference),), copy)))
+            return copy
+        return self.reference(reference)
 
     def _value(self, value: Value) -> Value:
         value = self.merger.canon(value)
