@@ -69,6 +69,11 @@ class Merger:
         self.unite(b, a)
         return True
 
+    def begin(self, recorder: Recorder) -> None:
+        """Takes the inputs of a run as those of all, also of runs that read others."""
+        for value in recorder.inputs:
+            self._note_source(recorder, value)
+
     # Paths.
     def path(self, run: Any) -> Path:
         """The program of a run."""

@@ -95,6 +95,7 @@ class _Explorer:
 
     def run(self) -> Run:
         first = self._recorded(())
+        self.merger.begin(first.recorder)
         asked = first.recorder.turns.asked.values()  # type: ignore[union-attr]
         self.both.taken |= {(question.line.file, question.line.number, question.answer) for question in asked if question.line is not None}
         path = self._path((), first)
