@@ -61,7 +61,9 @@ def export(
     method: str | None = None,
     default_dtype: DType | None = None,
     capture: Capture = "auto",
-    branches: Branches = "refuse",
+    branches: Branches = "both",
+    max_branches: int = 32,
+    max_runs: int = 64,
     examples: Sequence[object] = (),
     strict: bool | None = None,
     adopt_fixes: bool = True,
@@ -120,8 +122,11 @@ def export(
         capture: How a module is captured: "record" runs it and records its calls, "fake" does so with sizes alone, "export" is torch.export in its non-strict mode, then in its
             strict one, "strict" only in that one, "script" is torch.jit.script, "trace" is torch.jit.trace at several sizes, and "auto" (the
             default) records, and asks torch.export if that is impossible.
-        branches: What becomes of a branch in Python (`if`, `while`, `and`) that depends on a size or on data: "refuse" (the default) ends the export with
-            its line, "example" keeps the side that the example takes; the report and the file say so.
+        branches: What becomes of a branch in Python (`if`, `and`) that depends on a size or on data: "both" (the default) records the model on both sides
+            and makes an If of them, "refuse" ends the export with its line, "example" keeps the side that the example takes; the report and the
+            file say so.
+        max_branches: With "both", so many branches may become an If.
+        max_runs: With "both", so many times the module may run at one choice of sizes.
         examples: Other inputs of the module, `[(x,), ..]` or `[{"x": x}, ..]`, with other sizes of the dynamic dimensions: the recorder holds these runs
             against that of `args`, in place of inputs that it makes by repeating and cutting `args`.
         strict: The mode of torch.export (default: non-strict, then strict if that fails). If it is given, "auto" does not record.
@@ -188,7 +193,7 @@ def export(
             else:
                 fixes = adopt_fixes and not strict_shapes  # a narrower range is a condition, too
                 arguments = (args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict, fixes)
-                request = _ways.Request(arguments, way, branches, examples, verify)
+                request = _ways.Request(arguments, way, branches, examples, verify, max_branches, max_runs)
                 program = _from_torch(model, request, rules, options, made, shown, elsewhere)
         program._progress = progress
         if dump_exported_program and program.exported_program is not None:

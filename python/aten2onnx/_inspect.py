@@ -89,7 +89,7 @@ def inspect(
     input_names: Sequence[str] | None = None,
     output_names: Sequence[str] | None = None,
     capture: Capture = "auto",
-    branches: Branches = "refuse",
+    branches: Branches = "both",
     examples: Sequence[object] = (),
     strict: bool | None = None,
     adopt_fixes: bool = True,

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ._branches import OpenBranch, branch_notes, both_sides_of, explain, is_new, refuses
 from ._calls import outputs
 from ._errors import CaptureError, Error, InputError
 from ._live import LiveProgram, absent
@@ -107,16 +108,20 @@ class Wanted:
         keep_results: Whether the results of the runs are kept.
         is_fake: Whether the user asks for runs without elements.
         elsewhere: Where the weights are, if not in the module.
+        max_branches: So many branches may become an If.
+        max_runs: So many runs may be made at one choice of sizes, to take both sides of branches.
     """
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     dynamic_shapes: Any
-    branches: str = "refuse"
+    branches: str = "both"
     examples: list[tuple[tuple[Any, ...], dict[str, Any]]] = field(default_factory=list)
     keep_results: bool = False
     is_fake: bool = False
     elsewhere: Elsewhere = field(default_factory=Elsewhere)
+    max_branches: int = 32
+    max_runs: int = 64
 
 
 def capture(model: Any, name: str, wanted: Wanted, rules: Rules, opset: int) -> Captured:
@@ -136,24 +141,46 @@ def capture(model: Any, name: str, wanted: Wanted, rules: Rules, opset: int) -> 
     choice = free.choice(model, wanted.args, wanted.kwargs, wanted.dynamic_shapes, _fakes(model, wanted))
     has_given = any(not free._is_auto(size) for axes in choice.shapes for _, size in free._shapes.items(axes))
     # A branch on a dimension that the user named ends the export.
-    in_range = None if has_given or wanted.branches != "refuse" else lambda shapes, sums: record(shapes, sums, RANGE)
+    in_range = None if has_given or wanted.branches == "example" else lambda shapes, sums: record(shapes, sums, RANGE)
     found, notes = free.widest(choice, record, (CaptureError, NotRecorded, InputError), in_range)
     found.notes += notes
     return found
 
 
 def _capture(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, str]], rules: Rules, opset: int) -> Captured:
-    """Records a module whose dynamic dimensions are known.
+    """Records a module whose dynamic dimensions are known. Branches that matter are found one after the other, and recorded on both sides.
+
+    Raises:
+        CaptureError: The model takes a branch that depends on a size or on data, and nothing decides it.
+        NotRecorded: Another way of capture may do.
+    """
+    from ._record.paths import Both
+
+    both = Both(frozenset(), wanted.max_branches, wanted.max_runs)
+    while True:
+        try:
+            return _capture_once(model, name, wanted, sums, rules, opset, both)
+        except OpenBranch as error:
+            new = both_sides_of(error.lines) - both.lines
+            if wanted.branches != "both" or not new:
+                explain(error, both)
+                raise
+            both.lines |= new
+
+
+def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, str]], rules: Rules, opset: int, both: Any) -> Captured:
+    """Records a module, with both sides of some branches.
 
     Raises:
         CaptureError: The model takes a branch that depends on a size or on data, and nothing decides it.
         NotRecorded: Another way of capture may do.
     """
     from ._record import capture as recording
+    from ._record.turns import NoBothSides
     from ._record.same import Parted
 
     args, kwargs, branches = wanted.args, wanted.kwargs, wanted.branches
-    given = recording.Given(args, kwargs, wanted.dynamic_shapes, sums, wanted.examples, wanted.keep_results, _fakes(model, wanted))
+    given = recording.Given(args, kwargs, wanted.dynamic_shapes, sums, wanted.examples, wanted.keep_results, _fakes(model, wanted), both)
     known = tuple(rules.names())
     done: list[str] = []
     for _ in range(ROUNDS):
@@ -163,6 +190,8 @@ def _capture(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, s
             raise _parted(parted) from parted
         except (CaptureError, InputError):
             raise
+        except NoBothSides as error:
+            raise _branch_error(str(error), error.line, ()) from error
         except Exception as error:  # PyTorch passes on whatever the model raises.
             _log.debug("not recorded: %s", error, exc_info=True)
             raise NotRecorded(_reason(error), _line(error)) from error
@@ -170,7 +199,7 @@ def _capture(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, s
         live = None
         recorded.example_inputs = (args, kwargs)
         has_ones = any(size <= 1 for size in arguments.sizes.values())
-        if has_ones:
+        if has_ones or runs[0].sizes != arguments.sizes:
             _add_example(recorded, model, arguments, args, kwargs)
         if not lacking:
             live = _live(recorded, name, rules, has_ones, wanted.elsewhere)
@@ -184,17 +213,19 @@ def _capture(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, s
     try:
         turned = lambda sizes: recording.is_same(model, arguments, runs[0], sizes, known, done)  # noqa: E731
         before = len(recorded.observed)
-        kept, notes = _take_branches(live, recorded, branches, turned, lambda symbol: _holds_at_one(recorded, model, arguments, runs[0], symbol))
+        kept, notes = _take_branches(live, recorded, branches, turned, lambda symbol: _holds_at_one(recorded, model, arguments, runs[0], symbol), both)
         if len(recorded.observed) > before:
             live = _live(recorded, name, rules, True, wanted.elsewhere)  # holds the sizes at 1 against its own
         if kept:
             live.native = live.native.under_conditions(kept)
     except CaptureError as error:
-        if has_ones:
+        if has_ones and not isinstance(error, OpenBranch):
             error.help = _ONES
         raise
     if wanted.keep_results and not arguments.has_fakes:
         recorded.checks = [(run.sizes, arguments, run.results) for run in runs]
+        recorded.checks += recording.checks_of_sides(model, arguments, known, done) if both.made else []
+    notes += branch_notes(both)
     return Captured(live, notes, done)
 
 
@@ -271,22 +302,26 @@ def _parted(parted: Any) -> Exception:
     if branch is None or not branch.by_model:
         return NotRecorded(_reason(parted), parted.line)
     if branch.is_plain and branch.line is not None:
-        return _branch_error(f"a plain number is made of a size, such as the number of turns of a loop: `{branch.line.text}`", branch.line)
+        return _branch_error(f"a plain number is made of a size, such as the number of turns of a loop: `{branch.line.text}`", branch.line, ())
     return _branch_error(f"the model takes another branch at other sizes: `{branch.line.text}`" if branch.line else str(parted), branch.line)
 
 
-def _branch_error(message: str, line: Any) -> CaptureError:
+def _branch_error(message: str, line: Any, lines: Any = None) -> OpenBranch:
+    """The error of a branch. `lines` are those of all branches that both sides may be recorded of."""
     place = [str(line)] if line is not None else []
-    return CaptureError(message, place=place, help=_WAYS, source_line=place[0] if place else None)
+    error = OpenBranch(message, place=place, help=_WAYS, source_line=place[0] if place else None)
+    error.lines = ([] if line is None else [line]) if lines is None else list(lines)
+    return error
 
 
 def _take_branches(
-    live: RecordedProgram, recorded: Any, choice: str, turned: Callable[[dict[str, int]], bool | None], holds_at_one: Callable[[str], bool]
+    live: RecordedProgram, recorded: Any, choice: str, turned: Callable[[dict[str, int]], bool | None], holds_at_one: Callable[[str], bool], both: Any = None
 ) -> tuple[list[str], list[str]]:
     """Decides what becomes of the branches that were taken: dropped if nothing else can happen, refused, or a condition of the file. Returns these conditions
     and notes.
 
     `turned` says whether the model makes the same calls at other sizes, where a branch goes the other way: then the branch does not matter.
+    `both` has the errors of sides that could not be run.
     `holds_at_one` says whether the program is right where a dimension is 1: models ask for that to broadcast, and ONNX does so by itself.
     """
     from ._record.places import only_stops
@@ -300,13 +335,17 @@ def _take_branches(
     notes: list[str] = []
     singles: dict[str, bool] = {}
     ranges: set[str] = set()
+    refused: list[OpenBranch] = []
     for branch, condition, text, positive, other in zip(recorded.branches, conditions, told, empty, others):
         if text is None and not branch.from_data:
             notes += _empty_note(branch, positive)
             continue
-        stops = branch.line is not None and only_stops(branch.line.file, branch.line.number, branch.answer)
+        stops = branch.line is not None and (only_stops(branch.line.file, branch.line.number, branch.answer) or refuses(both, branch.line))
         if branch.from_data:
-            notes += _data_branch(branch, stops, choice)
+            try:
+                notes += _data_branch(branch, stops, choice)
+            except OpenBranch as error:
+                refused.append(error)
             continue
         if other is not None and not stops:
             key = tuple(sorted(other.items()))
@@ -316,6 +355,9 @@ def _take_branches(
                 continue
             # Where the model does not run, no file has to be right. It may run at others where a plain number is another one.
             stops = key in known and known[key] is None and not branch.is_plain
+            if stops and choice == "both" and _ONLY_AT_ONE.fullmatch(text or "") is None and is_new(branch, both):
+                refused.append(_branch_error("a branch in Python depends on a size", branch.line))
+                continue
         if not branch.by_model and other is None:
             continue  # a check of PyTorch's own that no size fails
         single = _ONLY_AT_ONE.fullmatch(text or "")
@@ -332,9 +374,14 @@ def _take_branches(
         elif branch.by_model and not stops and choice != "example":
             what = f"`{branch.line.text}`" if branch.line is not None else "a line of the model"
             if branch.is_plain:
-                raise _branch_error(f"a plain number is made of a size, such as the number of turns of a loop: {what}, where {text}", branch.line)
-            raise _branch_error(f"a branch in Python depends on a size: {what} was taken where {text}", branch.line)
+                refused.append(_branch_error(f"a plain number is made of a size, such as the number of turns of a loop: {what}, where {text}", branch.line, ()))
+            else:
+                refused.append(_branch_error(f"a branch in Python depends on a size: {what} was taken where {text}", branch.line))
+            continue
         kept.append(condition)
+    if refused:
+        refused[0].lines = [line for error in refused for line in error.lines]
+        raise refused[0]
     return kept, notes
 
 

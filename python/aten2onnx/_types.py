@@ -47,7 +47,7 @@ ExternalData: TypeAlias = bool | Literal["auto", "always", "never", "link"]
 Provenance: TypeAlias = Literal["none", "compact", "full"]
 Functions: TypeAlias = Literal["none", "modules", "repeated"]
 Capture: TypeAlias = Literal["auto", "record", "fake", "export", "strict", "script", "trace"]
-Branches: TypeAlias = Literal["refuse", "example"]
+Branches: TypeAlias = Literal["refuse", "example", "both"]
 
 
 @runtime_checkable

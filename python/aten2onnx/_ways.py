@@ -27,13 +27,17 @@ class Request:
         branches: What becomes of branches in Python.
         examples: Other inputs, for the runs of the recorder at other sizes.
         keep_results: Whether the results of these runs are kept, to verify the file with.
+        max_branches: So many branches may have both sides.
+        max_runs: So many runs may be made at one choice of sizes.
     """
 
     arguments: tuple[Any, ...]
     way: str = "auto"
-    branches: str = "refuse"
+    branches: str = "both"
     examples: Sequence[Any] = ()
     keep_results: bool = False
+    max_branches: int = 32
+    max_runs: int = 64
 
 
 @dataclass
@@ -87,7 +91,18 @@ def _recorded(
             if prepared is None:
                 raise _recorded.NotRecorded("these arguments are not recorded yet")
             inner, call, args, kwargs, shapes = prepared
-            wanted = _recorded.Wanted(args, kwargs, shapes, request.branches, arranged(request.examples, call), request.keep_results, request.way == "fake", elsewhere or Elsewhere())
+            wanted = _recorded.Wanted(
+                args,
+                kwargs,
+                shapes,
+                request.branches,
+                arranged(request.examples, call),
+                request.keep_results,
+                request.way == "fake",
+                elsewhere or Elsewhere(),
+                request.max_branches,
+                request.max_runs,
+            )
             with nullcontext() if call is None else call.traced():
                 found = _recorded.capture(inner, name_of_model(model), wanted, rules, opset)
     except _recorded.NotRecorded as error:

@@ -41,6 +41,8 @@ class _Writer:
         self.lines: list[str] = []
         self.numbers = ["n", "m"]
         self.count = 0
+        #: What every `return` returns.
+        self.returned: str | None = None
 
     def add(self, line: str, depth: int = 2) -> None:
         self.lines.append("    " * depth + line)
@@ -126,6 +128,31 @@ class _Writer:
             f"x.new_tensor([{k}])[None] + x",
         ])
 
+    def branch(self, depth: int) -> None:
+        """An `if` with sides that may have branches, writes, and returns in them."""
+        joint = self.random.choice(["", "", f" and {self.condition()}", f" or {self.condition()}"])
+        self.add(f"if {self.condition()}{joint}:", depth)
+        self.side(depth + 1)
+        if self.random.random() < 0.3:
+            self.add(f"elif {self.condition()}:", depth)
+            self.side(depth + 1)
+        if self.random.random() < 0.5:
+            self.add("else:", depth)
+            self.side(depth + 1)
+
+    def side(self, depth: int) -> None:
+        kind = self.random.random()
+        if kind < 0.15 and depth < 5:
+            self.branch(depth)
+        if 0.15 < kind < 0.3:
+            k = self.random.choice(self.numbers)
+            self.add("x = x.clone()" if kind < 0.25 else "keep = x", depth)
+            self.add(self.random.choice([f"x[:{k}] = 0.5", f"x[0] = x[-1] + {k}", "x *= 2", "x.view(-1)[:2].add_(1)"]), depth)
+        elif kind > 0.93 and self.returned is not None:
+            self.add(self.returned, depth)
+            return
+        self.add(f"x = {self.tensor()}", depth)
+
     def statement(self) -> None:
         kind = self.random.random()
         if kind < 0.35:
@@ -139,11 +166,7 @@ class _Writer:
             k = self.random.choice(self.numbers)
             self.add(self.random.choice([f"x[:{k}] = 0.5", f"x[{k}:] += 1", f"x[:, ::2] *= 2", f"x[0] = x[-1] + {k}", f"x[x > {self.random.randint(0, 2)}] = 0.25", f"x.view(-1)[:{k}].add_(1)", f"x.t()[0].mul_({k})"]))
         elif kind < 0.9:
-            self.add(f"if {self.condition()}:")
-            self.add(f"x = {self.tensor()}", 3)
-            if self.random.random() < 0.5:
-                self.add("else:")
-                self.add(f"x = {self.tensor()}", 3)
+            self.branch(2)
         elif kind < 0.95:
             k = self.random.choice(self.numbers)
             self.add("parts = []")
@@ -154,12 +177,20 @@ class _Writer:
             self.add(f"assert x.shape[0] >= 1, 'empty'")
 
 
-def source(seed: int) -> str:
-    """The code of a module."""
+def source(seed: int, branches: bool = False) -> str:
+    """The code of a module; with `branches`, one with several that matter."""
     writer = _Writer(seed)
+    ends = ["return x", "return x, y * n", "return x.sum(0), x.shape[0] * y", "return {'x': x, 'y': y[:x.shape[0]]}"]
+    if branches:
+        writer.returned = writer.random.choice(ends)
+        for _ in range(writer.random.randint(1, 3)):
+            writer.statement()
+            writer.branch(2)
+        writer.add(writer.returned)
+        return _HEAD + "\n".join(writer.lines) + "\n"
     for _ in range(writer.random.randint(2, 7)):
         writer.statement()
-    writer.add(writer.random.choice(["return x", f"return x, y * {writer.random.choice(writer.numbers)}", "return x.sum(0), x.shape[0] * y", "return {'x': x, 'y': y[:x.shape[0]]}"]))
+    writer.add(writer.random.choice([*ends, f"return x, y * {writer.random.choice(writer.numbers)}"]))
     return _HEAD + "\n".join(writer.lines) + "\n"
 
 
@@ -174,14 +205,14 @@ def module(code: str, folder: Path, name: str) -> Any:
     return loaded.Model().eval()
 
 
-def verdict(seed: int, **options: Any) -> tuple[str, str]:
+def verdict(seed: int, branches: bool = False, **options: Any) -> tuple[str, str]:
     """Exports a random module: "right", "refused" with the message, "wrong" with what differs, or "invalid" if PyTorch does not run it at the example."""
     import aten2onnx
     import torch
 
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = module(source(seed), Path(folder), f"program_{seed}")
+        model = module(source(seed, branches), Path(folder), f"program_{seed}")
         torch.manual_seed(seed)
         try:
             model(*_inputs(*EXAMPLE))
@@ -234,7 +265,7 @@ if __name__ == "__main__":
     first, last = int(sys.argv[1]), int(sys.argv[2])
     counts: collections.Counter[str] = collections.Counter()
     for number in range(first, last):
-        found, text = verdict(number)
+        found, text = verdict(number, "--branches" in sys.argv)
         counts[found] += 1
         if found in ("wrong", "conditional") or "-v" in sys.argv:
             print(number, found, text, flush=True)

@@ -174,7 +174,8 @@ def test_inspect_captures_as_export_does() -> None:
     found = aten2onnx.inspect(Half().eval(), (torch.randn(6, 4),), dynamic_shapes=N)
     assert found.opsets and not found.conditions
     with pytest.raises(aten2onnx.CaptureError, match="elements of a tensor"):
-        aten2onnx.inspect(OnData().eval(), (torch.ones(6, 4),), dynamic_shapes=N)
+        aten2onnx.inspect(OnData().eval(), (torch.ones(6, 4),), dynamic_shapes=N, branches="refuse")
+    assert not aten2onnx.inspect(OnData().eval(), (torch.ones(6, 4),), dynamic_shapes=N).conditions
     assert aten2onnx.inspect(OnData().eval(), (torch.ones(6, 4),), dynamic_shapes=N, branches="example").opsets
 
 
@@ -198,7 +199,7 @@ def test_a_dimension_that_a_branch_decides_is_constant_with_its_line() -> None:
         def forward(self, x):
             return x + 1 if x.shape[0] > 4 else x - 1
 
-    program = aten2onnx.export(Branches().eval(), (torch.randn(6, 4),), dynamic_shapes={"x": {0: torch.export.Dim.AUTO, 1: "w"}}, verify=True, capture="record")
+    program = aten2onnx.export(Branches().eval(), (torch.randn(6, 4),), dynamic_shapes={"x": {0: torch.export.Dim.AUTO, 1: "w"}}, verify=True, capture="record", branches="refuse")
     assert program.report.inputs[0][1] == "float32[6, w]"
     assert any("always 6" in note and "test_capture.py" in note for note in program.report.notes)
 

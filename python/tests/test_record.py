@@ -108,7 +108,7 @@ def test_elements_of_constants_are_plain_numbers() -> None:
 )
 def test_what_cannot_be_followed_is_refused_with_its_line(function, message) -> None:
     with pytest.raises(aten2onnx.CaptureError, match=message) as caught:
-        recorded(function, torch.randn(6, 4), dynamic_shapes=(({0: "n"},),))
+        recorded(function, torch.randn(6, 4), dynamic_shapes=(({0: "n"},),), branches="refuse")
     assert "test_record.py" in str(caught.value) and len(str(caught.value).splitlines()) <= 20
 
 
@@ -205,8 +205,8 @@ def test_the_message_of_auto_names_both_ways() -> None:
 def test_unknown_ways_are_errors() -> None:
     with pytest.raises(aten2onnx.Error, match="capture: expected 'auto', 'record', .* found 'tape'"):
         aten2onnx.export(Example(lambda s, x: x).eval(), (torch.ones(2, 4),), capture="tape")
-    with pytest.raises(aten2onnx.Error, match="branches: expected .* found 'both'"):
-        aten2onnx.export(Example(lambda s, x: x).eval(), (torch.ones(2, 4),), branches="both")
+    with pytest.raises(aten2onnx.Error, match="branches: expected .* found 'all'"):
+        aten2onnx.export(Example(lambda s, x: x).eval(), (torch.ones(2, 4),), branches="all")
 
 
 def test_structured_arguments_and_results_keep_their_names() -> None:
@@ -376,7 +376,7 @@ AUTO = {"dynamic_shapes": "auto"}
 
 def test_a_branch_limits_a_dimension_that_is_left_to_the_model_to_a_range() -> None:
     function = lambda s, x: x * 2 if x.shape[0] <= 64 else x * 3  # noqa: E731
-    program = recorded(function, torch.randn(12, 4), **AUTO)
+    program = recorded(function, torch.randn(12, 4), **AUTO, branches="refuse")
     same(program, function, *[(torch.randn(n, 4),) for n in (2, 9, 12, 64)])
     assert program.report.conditions
     assert any("right only where" in note and "<= 64" in note and "test_record.py" in note for note in program.report.notes), program.report.notes
@@ -384,7 +384,7 @@ def test_a_branch_limits_a_dimension_that_is_left_to_the_model_to_a_range() -> N
 
 def test_a_branch_that_the_other_runs_take_limits_the_dimension_too() -> None:
     function = lambda s, x: x * 2 if x.shape[0] <= 13 else x.relu()  # noqa: E731
-    program = recorded(function, torch.randn(12, 4), **AUTO)
+    program = recorded(function, torch.randn(12, 4), **AUTO, branches="refuse")
     same(program, function, *[(torch.randn(n, 4),) for n in (2, 9, 12, 13)])
     assert program.report.conditions
 

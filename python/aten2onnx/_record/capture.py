@@ -17,10 +17,12 @@ from .._errors import InputError
 from .fakes import IsFake, NoElements, run_plainly, without_elements
 from .graph import Recorded, is_from_data, program_of
 from .keep import composites
+from .paths import Both, recorded_both
 from .recorder import Unrecorded
-from .runs import Arguments, Axis, Run, first_sizes, recorded, sizes_apart, sizes_together, summed
+from .runs import Arguments, Axis, Run, first_sizes, recorded as run_once, sizes_apart, sizes_to_try, sizes_together, summed
 from .same import Parted, same_but_for_copies, takes_other_side, united
 from .shadows import shadows_of
+from .turns import NoBothSides
 from .work import is_long
 
 _log = logging.getLogger(__name__)
@@ -40,6 +42,7 @@ class Given(NamedTuple):
         examples: Other arguments, for the runs at other sizes.
         keep_results: Whether the runs keep their results.
         is_fake: Whether a parameter or buffer, by its name, has no elements in the runs. By default these are those that have no data.
+        both: The branches that are recorded on both sides.
     """
 
     args: tuple[Any, ...]
@@ -49,6 +52,7 @@ class Given(NamedTuple):
     examples: Sequence[tuple[tuple[Any, ...], dict[str, Any]]] = ()
     keep_results: bool = False
     is_fake: IsFake | None = None
+    both: Both | None = None
 
 
 def capture(
@@ -73,14 +77,19 @@ def capture(
         Exception: What the model raises at the example.
     """
     arguments = _arguments(model, given.args, given.kwargs, given.dynamic_shapes)
+    arguments.both = given.both
     arguments.sums, arguments.keep_results, arguments.is_fake = dict(given.sums), given.keep_results, given.is_fake
     arguments.examples = [_example(model, (given.args, given.kwargs), arguments, *example) for example in given.examples]
     arguments.shadows = shadows_of(model)
     kept = _composites(rules)
     replace = _replacements(decomposed)
-    first = recorded(model, arguments, first_sizes(arguments), kept, replace)
+    first = _first_run(model, arguments, kept, replace)
     _check_exits(first)
+    both = given.both
+    known = None if both is None else (both.made, both.failures)
     others = _united(model, arguments, first, kept, replace, keep_side) if arguments.sizes else []
+    if both is not None and known is not None:
+        both.made, both.failures = known  # not those of the last run
     if not arguments.sizes:
         united(first, [])
     return program_of(model, arguments, [first, *others]), arguments, [first, *others]
@@ -110,12 +119,52 @@ def _is_in_doubt(run: Run, parted: Parted) -> bool:
 
 def _another(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dict[str, int], kept: list[Any], replace: Any) -> Run:
     """A run at other sizes, without elements if it would take long and does not need them."""
-    if arguments.may_be_light and not arguments.keep_results and is_long(first, sizes):
+    if arguments.may_be_light and not _has_both(arguments) and not arguments.keep_results and is_long(first, sizes):
         try:
-            return recorded(model, arguments, sizes, kept, replace, is_light=True)
+            return run_once(model, arguments, sizes, kept, replace, is_light=True)
         except Exception as error:  # whatever the model raises
             _log.debug("not recorded without elements at %s: %s", sizes, error)
     return recorded(model, arguments, sizes, kept, replace)
+
+
+def _has_both(arguments: Arguments) -> bool:
+    """Whether branches are recorded on both sides."""
+    return arguments.both is not None and bool(arguments.both.lines)
+
+
+def recorded(model: torch.nn.Module, arguments: Arguments, sizes: dict[str, int], kept: list[Any], replace: Any) -> Run:
+    """Runs a model at these sizes: once, or once for each way through the branches that are recorded on both sides."""
+    if not _has_both(arguments):
+        return run_once(model, arguments, sizes, kept, replace)
+    arguments.both.is_static = lambda value, axis: value.source is not None and value.source[0] == "input" and axis not in arguments.axes[value.source[1]]
+    return recorded_both(lambda turns: run_once(model, arguments, sizes, kept, replace, turns=turns), arguments.both)
+
+
+def checks_of_sides(model: torch.nn.Module, arguments: Arguments, rules: tuple[str, ...], decomposed: Iterable[str]) -> list[Any]:
+    """Sizes, arguments and results for inputs that take the sides of branches by themselves."""
+    from .sides import checks_of_sides as found
+
+    kept, replace = _composites(rules), _replacements(decomposed)
+    return found(lambda given, sizes, turns: run_once(model, given, sizes, kept, replace, turns=turns), arguments, arguments.both)
+
+
+def _first_run(model: torch.nn.Module, arguments: Arguments, kept: list[Any], replace: Any) -> Run:
+    """The run that the program is made of: at the example, or at sizes at which both sides of all branches can be run, if there are any."""
+    first = recorded(model, arguments, first_sizes(arguments), kept, replace)
+    both = arguments.both
+    if both is None or not both.lines or not both.has_gaps or not arguments.sizes:
+        return first
+    failures, made = both.failures, both.made
+    for sizes in sizes_to_try(arguments):
+        try:
+            run = recorded(model, arguments, sizes, kept, replace)
+        except Exception as error:  # whatever the model raises at sizes that it does not take
+            _log.debug("the model does not run at %s: %s", sizes, error)
+            continue
+        if not both.has_gaps:
+            return run
+    both.failures, both.made = failures, made
+    return first
 
 
 @lru_cache(maxsize=4)
@@ -140,11 +189,20 @@ def _check_exits(run: Run) -> None:
 def is_same(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dict[str, int], rules: tuple[str, ...], decomposed: Iterable[str]) -> bool | None:
     """Whether a run at other sizes makes the same calls as the first; None if the model does not run at them."""
     sizes = summed(arguments, {**first.sizes, **sizes})
+    both = arguments.both
+    known = None if both is None else (both.made, both.failures)
     try:
         run = _another(model, arguments, first, sizes, _composites(rules), _replacements(decomposed))
+        if both is not None and both.has_gaps:
+            return False
     except Exception as error:  # whatever the model raises at sizes that it does not take
         _log.debug("not recorded at %s: %s", sizes, error)
         return False if _runs_plainly(model, arguments, sizes) else None
+    finally:
+        if both is not None and known is not None:
+            both.made, both.failures = known
+    if _asked_by_model(run) != _asked_by_model(first):
+        return False  # as in `a or b`: where `a` does not hold, `b` decides, and the first run did not ask it
     calls, tied = list(first.recorder.calls), first.recorder.tied
     try:
         united(first, [run])
@@ -163,6 +221,11 @@ def is_same(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dic
         first.recorder.calls, first.recorder.tied = calls, tied
 
 
+def _asked_by_model(run: Run) -> list[tuple[Any, str]]:
+    """The lines of the branches that the model's own code took, in order."""
+    return [(question.line, question.what) for question in run.recorder.questions if question.by_model]
+
+
 def _runs_plainly(model: torch.nn.Module, arguments: Arguments, sizes: dict[str, int]) -> bool:
     """Whether PyTorch itself runs the model at these sizes."""
     try:
@@ -179,7 +242,7 @@ def _other_runs(model: torch.nn.Module, arguments: Arguments, first: Run, kept: 
     failure: Exception | None = None
     tried = [first.sizes]
 
-    def some(proposals: Iterable[dict[str, int]]) -> list[Run]:
+    def some(proposals: Iterable[dict[str, int]], whole: bool = False) -> list[Run]:
         nonlocal failure
         runs: list[Run] = []
         for sizes in proposals:
@@ -188,11 +251,13 @@ def _other_runs(model: torch.nn.Module, arguments: Arguments, first: Run, kept: 
             tried.append(sizes)
             try:
                 run = _another(model, arguments, first, sizes, kept, replace)
-            except Unrecorded:
+            except (Unrecorded, NoBothSides):
                 raise
             except Exception as error:  # whatever the model raises at sizes that it does not take
                 _log.debug("the model does not run at %s: %s", sizes, error)
                 failure = failure or error
+                continue
+            if whole and arguments.both.has_gaps:
                 continue
             if not (keep_side and takes_other_side(first, run)):
                 runs.append(run)
@@ -203,6 +268,10 @@ def _other_runs(model: torch.nn.Module, arguments: Arguments, first: Run, kept: 
         if not runs:
             raise Unrecorded(f"the model runs at none of `examples`: {_first_line(failure) or 'they have the sizes of the example'}") from failure
         return runs
+    if arguments.both is not None and arguments.both.lines and not arguments.both.has_gaps:
+        runs = some(sizes_to_try(arguments), whole=True)
+        if runs:
+            return runs
     runs = some(sizes_apart(arguments))
     if not runs and _unite_equal(model, arguments, first, kept, replace):
         return _other_runs(model, arguments, first, kept, replace, keep_side)

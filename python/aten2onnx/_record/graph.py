@@ -321,8 +321,9 @@ class _Builder:
         """Closes the graph of a body."""
         body, results = call.args
         for question in self.recorder.questions:
-            if self.scope.position < question.calls <= position:
-                self.texts.setdefault(id(question.number), self._text(question.number))
+            # Those of a body in this one have their texts.
+            if self.scope.position < question.calls <= position and id(question.number) not in self.texts:
+                self.texts[id(question.number)] = self._text(question.number)
         self.graph.output(tuple(self._argument(result) for result in results))
         self.bodies[body.number] = self.scope
         self.scope = self.outer.pop()

@@ -13,6 +13,7 @@ from .fakes import Fakes, NoElements, is_unknown
 from .numbers import Number, number_of, plain, symbolic
 from .places import Line, Modules, is_asked_by_model, line_of_model, only_stops
 from .tensors import QUERIES, Tracked, Value, has_foreign, named_tensors, scalar_value, sizes_of, symbolic_item
+from .turns import Turns
 
 aten = torch.ops.aten
 
@@ -96,6 +97,8 @@ class Recorder(TorchDispatchMode):
         self.open_splits: set[int] = set()
         #: Numbers that an operator asked for as plain ones, by their id: the call has them.
         self.tied: set[int] = set()
+        #: Branches that are answered as this says; None if each has the answer of its number.
+        self.turns: Turns | None = None
         for name, tensor in named_tensors(model):
             self.names.setdefault(id(tensor), name)
 
@@ -132,12 +135,17 @@ class Recorder(TorchDispatchMode):
 
     def ask(self, number: Number, what: str) -> Any:
         """Answers with the value of a number, and writes the question down."""
-        answer = number.value
         line, by_model = line_of_model(), is_asked_by_model()
+        question = Question(what, number, number.value, line, by_model, len(self.calls))
         if self.fakes is not None and _reads(number, self.fakes.made_up):
-            answer = self._answer(what, line, by_model)
-        self.questions.append(Question(what, number, answer, line, by_model, len(self.calls)))
-        return answer
+            question = question._replace(answer=self._answer(what, line, by_model))
+        elif self.turns is not None and self._inner is None:
+            turned = self.turns.turned(question, len(self.questions))
+            if turned is None:
+                return self.turns.known(number)
+            question = turned
+        self.questions.append(question)
+        return question.answer
 
     def _answer(self, what: str, line: Line | None, by_model: bool) -> bool:
         """The answer to a branch on an element that is unknown, if the other side only raises an error or warns."""
@@ -277,6 +285,7 @@ class Recorder(TorchDispatchMode):
                 return known, self._again(known)
             value = self.new_value(out, fixed)
             value.ragged = seen.is_ragged
+            value.base = seen.base_of(out)
             if self._inner is not None and all(self._memory(out) != self._memory(_actual(tensor)) for tensor in seen.tensors.values()):
                 self._inner[self._memory(out)] = out
             return Tracked(out, value, self), value
@@ -373,6 +382,15 @@ class _Seen:
         #: Whether a tensor among them has no elements: then all are fake.
         self.is_unknown = False
         self.tensors: dict[int, torch.Tensor] = {}
+
+    def base_of(self, out: torch.Tensor) -> Value | None:
+        """The value among the arguments that a result shares its memory with."""
+        memory = self.recorder._memory(out)
+        for tensor in self.tensors.values():
+            if self.recorder._memory(_actual(tensor)) == memory:
+                value = tensor.value if isinstance(tensor, Tracked) else self.recorder.plain_value(tensor)
+                return value.base or value
+        return None
 
     def argument(self, arg: Any) -> Any:
         if isinstance(arg, Tracked):

@@ -20,6 +20,7 @@ from .recorder import Recorder
 from .shadows import Changes, Functions, shadowed, taken_as_plain
 from .state import restored
 from .tensors import Tracked, named_tensors
+from .turns import Turns
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Arguments:
         examples: Sizes of symbols with the leaves that the user gave for them.
         keep_results: Whether runs keep their results.
         is_fake: Whether a parameter or buffer, by its name, has no elements in the runs.
+        both: The branches that are recorded on both sides.
     """
 
     leaves: list[Any]
@@ -69,6 +71,7 @@ class Arguments:
     may_be_light: bool = True
     #: Whether something has no elements.
     has_fakes: bool = False
+    both: Any = None
 
     def at(self, sizes: Mapping[str, int]) -> list[Any]:
         """The leaves with other sizes: those that the user gave, or the example, repeated or cut."""
@@ -133,8 +136,9 @@ def recorded(
     composites: list[Any],
     replace: Callable[[Any], Callable[..., Any] | None],
     is_light: bool = False,
+    turns: Turns | None = None,
 ) -> Run:
-    """Runs a model at these sizes. The model is afterwards as it was before.
+    """Runs a model at these sizes, with branches answered as `turns` says. The model is afterwards as it was before.
 
     Args:
         is_light: Whether the run is without the elements of floats.
@@ -153,6 +157,7 @@ def recorded(
             fakes, leaves = lent(model, leaves, arguments.is_fake, arguments.count)
             arguments.has_fakes = fakes is not None
         recorder = Recorder(model, dynamic=bool(arguments.sizes), replace=replace, fakes=fakes)
+        recorder.turns = turns
         recorder.watch([*(tensor for _, tensor in named_tensors(model)), *(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))])
         stack.enter_context(shadowed(arguments.shadows))
         stack.enter_context(taken_as_plain())
@@ -226,6 +231,16 @@ def sizes_together(arguments: Arguments) -> Iterator[dict[str, int]]:
         yield _changed(arguments, lambda _, size: size * scale)
     for step in (1, 2, -1, -2):
         yield _changed(arguments, lambda _, size: max(2, size + step))
+
+
+def sizes_to_try(arguments: Arguments) -> Iterator[dict[str, int]]:
+    """Other sizes to try where a branch goes the other way at some: larger and smaller ones, and those that are divided by many numbers."""
+    yield from sizes_apart(arguments)
+    yield from sizes_together(arguments)
+    for scale in (4, 8, 12):
+        yield _changed(arguments, lambda _, size: size * scale)
+    for small in (2, 3, 4, 5, 6, 8, 12, 16, 24):
+        yield _changed(arguments, lambda _, __: small)
 
 
 def _changed(arguments: Arguments, change: Callable[[int, int], int]) -> dict[str, int]:

@@ -22,11 +22,12 @@ class Value:
     Attributes:
         fixed: Whether it is the same at all inputs: it follows from weights and constants alone.
         again: The key of the value that a call was given, if it returned that.
+        base: The value whose memory it shares, which was there before it; None if it has its own.
         ragged: Whether elements of tensors may decide its sizes, so that they differ at other inputs of the same sizes.
         source: Where it comes from, if no call makes it: ("input", number), ("weight", name) or ("constant", number).
     """
 
-    __slots__ = ("again", "device", "dtype", "fixed", "key", "node", "ragged", "shape", "sizes", "source", "stride")
+    __slots__ = ("again", "base", "device", "dtype", "fixed", "key", "node", "ragged", "shape", "sizes", "source", "stride")
 
     def __init__(self, key: int, tensor: torch.Tensor, fixed: bool, source: tuple[str, Any] | None = None) -> None:
         self.key = key
@@ -39,6 +40,7 @@ class Value:
         self.sizes: list[Any] | None = None
         self.node: Any = None
         self.again: int | None = None
+        self.base: Value | None = None
         self.ragged = False
 
 
@@ -248,7 +250,7 @@ def scalar_value(key: int, kind: type, source: tuple[str, Any] | None = None, fi
     """A number that an operator returns: an int, float or bool."""
     value = Value.__new__(Value)
     value.key, value.fixed, value.source, value.node, value.sizes, value.again = key, fixed, source, None, None, None
-    value.ragged = False
+    value.ragged, value.base = False, None
     value.shape, value.stride, value.dtype, value.device = (), (), kind, None
     return value
 

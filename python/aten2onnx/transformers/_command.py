@@ -59,5 +59,5 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--no-verify", action="store_true", help="do not compare with PyTorch in ONNX Runtime")
     parser.add_argument("--trust-remote-code", action="store_true", help="run code from the repository of the model")
     parser.add_argument("--capture", choices=["auto", "record", "export"], default="auto", help="how the graphs are captured: recorded, by torch.export, or as it goes (auto)")
-    parser.add_argument("--branches", choices=["refuse", "example"], default="refuse", help="what becomes of branches in Python that decide by a size or by data")
+    parser.add_argument("--branches", choices=["refuse", "example", "both"], default="both", help="what becomes of branches in Python that decide by a size or by data")
     return parser

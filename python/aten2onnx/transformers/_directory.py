@@ -67,7 +67,7 @@ def export(
     external_data: ExternalData = "auto",
     trust_remote_code: bool = False,
     capture: Capture = "auto",
-    branches: Branches = "refuse",
+    branches: Branches = "both",
 ) -> Exported:
     """Exports a Hugging Face model for a task, with dynamic sizes, and verifies it in ONNX Runtime.
 

@@ -1,0 +1,62 @@
+"""Branches of a model in Python: which of them both sides are recorded of, and what the user is told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ._errors import CaptureError
+
+
+class OpenBranch(CaptureError):
+    """A branch that nothing decides, in the code of the model.
+
+    Attributes:
+        lines: The lines of branches that may be recorded on both sides.
+    """
+
+    lines: list[Any]
+
+
+def both_sides_of(lines: Iterable[Any]) -> frozenset[tuple[str, int]]:
+    """The files and numbers of lines whose branches can have both sides. A loop has no second side: it has any number of turns."""
+    from ._record.turns import is_loop
+
+    return frozenset((line.file, line.number) for line in lines if line is not None and not is_loop(line.file, line.number))
+
+
+def is_new(branch: Any, both: Any) -> bool:
+    """Whether both sides of a branch of the model could be recorded, and it was not tried."""
+    return branch.by_model and not branch.is_plain and branch.line is not None and bool(both_sides_of([branch.line]) - both.lines)
+
+
+def refuses(both: Any, line: Any) -> bool:
+    """Whether the model raises an error of its own on the other side of a branch."""
+    from ._record.paths import is_refusal
+
+    error = None if both is None else both.failures.get((line.file, line.number))
+    return error is not None and is_refusal(error)
+
+
+def explain(error: OpenBranch, both: Any) -> None:
+    """Says in an error why the other side of a branch was not recorded, if it was tried."""
+    for line in error.lines:
+        failure = both.failures.get((line.file, line.number))
+        if failure is not None:
+            error.message += f"; its other side fails at the inputs that were tried: {(str(failure).splitlines() or [type(failure).__name__])[0]}"
+            error.help = (
+                "give inputs that take the other side (`examples=[(x2,)]`), a range in which the branch is always the same (`Dim(\"n\", min=8)`), "
+                "or keep the side of the example with `branches=\"example\"`"
+            )
+            return
+
+
+def branch_notes(both: Any) -> list[str]:
+    """A note on each branch that has both sides in the file."""
+    notes = {}
+    for made in both.made:
+        yes, no = made.calls
+        untaken = [what for answer, what in ((True, "holds"), (False, "does not hold")) if (made.line.file, made.line.number, answer) not in both.taken]
+        told = f"; no input that was tried takes the side where it {untaken[0]}" if untaken else ""
+        notes[f"Both sides of `{made.line.text}` ({made.line}) are in the file, as an If: {yes} calls where it holds, {no} where it does not{told}."] = None
+    return list(notes)

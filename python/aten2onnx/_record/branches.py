@@ -1,0 +1,129 @@
+"""Programs of paths: the calls that a model makes if its branches are answered in one way, and those in which a branch has both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Union
+
+import torch
+
+from .numbers import Number
+from .recorder import Call, Question
+from .references import values_in
+from .tensors import Value
+
+
+@dataclass
+class Step:
+    """A call. `is_split` says that it has as many parts as sizes ask for."""
+
+    call: Call
+    is_split: bool = False
+
+
+@dataclass
+class Ask:
+    """A question that stays one. `failure` is the error of the other side, which could not be run."""
+
+    question: Question
+    failure: BaseException | None = None
+
+
+@dataclass
+class Turn:
+    """A branch whose other side is to be found: the number of the branch on its path."""
+
+    index: int
+    question: Question
+
+
+@dataclass
+class If:
+    """A branch with both sides. Each result is a value, with what it is on either side."""
+
+    question: Question
+    yes: list[Item]
+    no: list[Item]
+    results: list[tuple[Value, Any, Any]] = field(default_factory=list)
+
+
+Item = Union[Step, Ask, Turn, If]
+
+
+@dataclass
+class Path:
+    """The program of a path, or of several that were joined.
+
+    Attributes:
+        items: Its calls, in order.
+        outputs: References to its results, and after them to new values of buffers.
+        buffers: The names of these buffers.
+        tree: How the results are put together.
+    """
+
+    items: list[Item]
+    outputs: list[Any]
+    buffers: list[str]
+    tree: Any
+
+
+def made_by(item: Item) -> list[Value]:
+    """The values that an item gives to those after it."""
+    if isinstance(item, Step):
+        return list(values_in(item.call.results))
+    return [value for value, _, _ in item.results] if isinstance(item, If) else []
+
+
+def made_in(items: list[Item]) -> Iterator[Value]:
+    """The values that items and the sides in them make."""
+    for item in items:
+        yield from made_by(item)
+        if isinstance(item, If):
+            yield from made_in(item.yes)
+            yield from made_in(item.no)
+
+
+def count_of_calls(items: list[Item]) -> int:
+    """The number of calls of items and of the sides in them."""
+    return sum(1 if isinstance(item, Step) else count_of_calls(item.yes) + count_of_calls(item.no) if isinstance(item, If) else 0 for item in items)
+
+
+def written_by(call: Call) -> list[Value]:
+    """The values that a call writes to."""
+    if not isinstance(call.function, torch._ops.OpOverload) or not call.function._schema.is_mutable:
+        return []
+    found: list[Value] = []
+    for index, parameter in enumerate(call.function._schema.arguments):
+        if parameter.alias_info is not None and parameter.alias_info.is_write:
+            found += values_in(call.args[index] if index < len(call.args) else call.kwargs.get(parameter.name))
+    return found
+
+
+def replaced(reference: Any, change: Any) -> Any:
+    """A reference with `change(value)` in place of each value."""
+    if isinstance(reference, Value):
+        return change(reference)
+    if isinstance(reference, Number):
+        operands = tuple(replaced(operand, change) for operand in reference.operands)
+        same = all(a is b for a, b in zip(operands, reference.operands))
+        return reference if same else Number(reference.value, reference.function, operands, reference.ask)
+    if isinstance(reference, (list, tuple)):
+        return type(reference)(replaced(item, change) for item in reference)
+    if isinstance(reference, dict):
+        return {name: replaced(item, change) for name, item in reference.items()}
+    return reference
+
+
+def with_values(item: Item, change: Any) -> Item:
+    """An item that reads other values."""
+    if isinstance(item, Step):
+        call = item.call
+        return Step(call._replace(args=replaced(call.args, change), kwargs=replaced(call.kwargs, change)), item.is_split)
+    question = item.question._replace(number=replaced(item.question.number, change))
+    if isinstance(item, Ask):
+        return Ask(question, item.failure)
+    if isinstance(item, Turn):
+        return Turn(item.index, question)
+    sides = ([with_values(inner, change) for inner in side] for side in (item.yes, item.no))
+    return If(question, *sides, [(value, replaced(yes, change), replaced(no, change)) for value, yes, no in item.results])

@@ -1,0 +1,363 @@
+"""Joins the paths on both sides of a branch: what lies between the branch and their common end becomes the sides of an If."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .align import Alignment, Unlike, kind_of
+from .branches import Ask, If, Item, Path, Step, Turn, made_by, made_in, replaced, with_values, written_by
+from .numbers import Number
+from .recorder import Call, Question, Recorder, Unrecorded
+from .references import values_in
+from .tensors import Value, scalar_value
+from .turns import NoBothSides
+
+aten = torch.ops.aten
+
+
+class Merger:
+    """Joins paths, whose values are made one where they are the same."""
+
+    def __init__(self) -> None:
+        self._same: dict[int, Value] = {}
+        self._kept: list[Any] = []
+        self._sources: dict[Any, Value] = {}
+        #: The tensors of constants, and the calls that make values.
+        self.constants: dict[int, torch.Tensor] = {}
+        self.makers: dict[int, Step] = {}
+        #: The value that a call was given and returns, for those that do.
+        self.again: dict[int, Value] = {}
+
+    # Values.
+    def canon(self, value: Value) -> Value:
+        """The value that stands for all that are the same."""
+        while id(value) in self._same:
+            value = self._same[id(value)]
+        return value
+
+    def unite(self, one: Value, other: Value) -> None:
+        """Notes that two values are the same: the second stands for both."""
+        one, other = self.canon(one), self.canon(other)
+        if one is not other:
+            self._same[id(one)] = other
+            self._kept.append(one)
+
+    def root(self, value: Value) -> Value:
+        """The value whose memory a value shares."""
+        value = self.canon(value)
+        while value.base is not None:
+            value = self.canon(value.base)
+        return value
+
+    def name(self, reference: Any) -> Any:
+        """What references to the same have in common."""
+        if isinstance(reference, Value):
+            return id(self.canon(reference))
+        if isinstance(reference, Number):
+            return (reference.function, *map(self.name, reference.operands))
+        return (type(reference), repr(reference))
+
+    def is_same(self, a: Any, b: Any) -> bool:
+        """Whether two references are to the same. Constants of equal elements are."""
+        if self.name(a) == self.name(b):
+            return True
+        one, other = (self.constants.get(id(self.canon(value))) if isinstance(value, Value) else None for value in (a, b))
+        if one is None or other is None or one.dtype != other.dtype or one.shape != other.shape or not torch.equal(one, other):
+            return False
+        self.unite(b, a)
+        return True
+
+    def begin(self, recorder: Recorder) -> None:
+        """Takes the inputs of a run as those of all, also of runs that read others."""
+        for value in recorder.inputs:
+            self._note_source(recorder, value)
+
+    # Paths.
+    def path(self, run: Any) -> Path:
+        """The program of a run."""
+        recorder: Recorder = run.recorder
+        items: list[Item] = []
+        questions = list(enumerate(recorder.questions))
+        for position, call in enumerate(recorder.calls):
+            while questions and questions[0][1].calls <= position:
+                items.append(_question(recorder, *questions.pop(0)))
+            items.append(Step(call, position in recorder.open_splits))
+            for value in values_in(call.results):
+                self.makers[id(value)] = items[-1]
+        items += [_question(recorder, *question) for question in questions]
+        self._note_values(recorder)
+        names = sorted(run.buffers)
+        outputs = [recorder.reference(output) for output in (*run.outputs, *(run.buffers[name] for name in names))]
+        for value in values_in(outputs):
+            self._note_source(recorder, value)
+        return Path(items, outputs, names, run.tree)
+
+    def _note_values(self, recorder: Recorder) -> None:
+        by_key: dict[int, Value] = {}
+        for call in recorder.calls:
+            for value in (*values_in(call.args), *values_in(call.kwargs), *values_in(call.results)):
+                by_key[value.key] = value
+                self._note_source(recorder, value)
+            for value in values_in(call.results):
+                if value.again in by_key:
+                    self.again[id(value)] = by_key[value.again]
+        for question in recorder.questions:
+            for value in values_in(question.number):
+                self._note_source(recorder, value)
+
+    def _note_source(self, recorder: Recorder, value: Value) -> None:
+        if value.base is not None and value.base is not value:
+            self._note_source(recorder, value.base)
+        if value.source is None:
+            return
+        if value.source[0] == "constant":
+            self.constants.setdefault(id(value), recorder.constants[value.source[1]])
+            self._kept.append(value)
+        elif value.source[0] in ("input", "weight"):
+            known = self._sources.setdefault(value.source, value)
+            if known is not self.canon(value):
+                self.unite(value, known)
+
+    def weight_of(self, name: str) -> Value | None:
+        return self._sources.get(("weight", name))
+
+    def joined(self, index: int, yes: Path, no: Path) -> Path:
+        """Two paths as one, which part at a branch."""
+        at_yes, at_no = _place(yes, index), _place(no, index)
+        question: Question = yes.items[at_yes].question  # type: ignore[union-attr]
+        if yes.tree != no.tree:
+            raise NoBothSides("the sides of a branch in Python return results of another form", question.line)
+        self._unite_before(yes.items[:at_yes], no.items[:at_no], question)
+        (first, second), names = self._all_outputs(yes, no, question)
+        tails = yes.items[at_yes + 1 :], no.items[at_no + 1 :]
+        # What both have in common has the sizes of the side that the inputs take.
+        outputs = (first, second) if question.number.value else (second, first)
+        tails = tails if question.number.value else (tails[1], tails[0])
+        try:
+            alignment = Alignment(*tails, outputs, self)
+        except Unlike:
+            raise NoBothSides("the sides of a branch in Python return results of another type or rank", question.line) from None
+        return _Join(self, alignment, question, tails).path(yes.items[:at_yes], outputs, names, yes.tree)
+
+    def _unite_before(self, yes: list[Item], no: list[Item], question: Question) -> None:
+        calls = [[item for item in items if not isinstance(item, Ask)] for items in (yes, no)]
+        if len(calls[0]) != len(calls[1]) or any(len(made_by(a)) != len(made_by(b)) for a, b in zip(*calls)):
+            raise Unrecorded("the model makes other calls when it runs again", question.line)
+        for a, b in zip(*calls):
+            for x, y in zip(made_by(a), made_by(b)):
+                self.unite(y, x)
+            if isinstance(a, Step) and isinstance(b, Step):
+                for x, y in zip((v for v in values_in((a.call.args, a.call.kwargs)) if v.source), (v for v in values_in((b.call.args, b.call.kwargs)) if v.source)):
+                    if x.source[0] == y.source[0] == "constant":  # type: ignore[index]
+                        self.is_same(x, y)
+
+    def _all_outputs(self, yes: Path, no: Path, question: Question) -> tuple[tuple[list[Any], list[Any]], list[str]]:
+        """The results of both paths, with the buffers that only one of them replaces."""
+        names = sorted({*yes.buffers, *no.buffers})
+        found = []
+        for path in (yes, no):
+            count = len(path.outputs) - len(path.buffers)
+            new = dict(zip(path.buffers, path.outputs[count:]))
+            old = {name: self.weight_of(name) for name in names}
+            if any(name not in new and old[name] is None for name in names):
+                raise NoBothSides("a buffer that only one side of a branch replaces, and nothing reads", question.line)
+            found.append([*path.outputs[:count], *(new.get(name, old[name]) for name in names)])
+        return (found[0], found[1]), names
+
+
+def _question(recorder: Recorder, place: int, question: Question) -> Item:
+    turned = recorder.turns.asked.get(place) if recorder.turns is not None else None
+    if turned is None or recorder.turns is None:
+        return Ask(question)
+    return Turn(list(recorder.turns.asked).index(place), question)
+
+
+def _place(path: Path, index: int) -> int:
+    return next(place for place, item in enumerate(path.items) if isinstance(item, Turn) and item.index == index)
+
+
+class _Join:
+    """Makes the joined path of an alignment."""
+
+    def __init__(self, merger: Merger, alignment: Alignment, question: Question, tails: tuple[list[Item], list[Item]]) -> None:
+        #: The first side is the one that the inputs take.
+        self.merger = merger
+        self.alignment = alignment
+        self.question = question
+        length = alignment.length
+        self.common = [(one, other) for one, other in zip(alignment.yes[len(alignment.yes) - length :], alignment.no[len(alignment.no) - length :])]
+        first = [[*self.common[0][side].before, self.common[0][side].item][0] if self.common else None for side in (0, 1)]
+        self.sides = [tail if start is None else tail[: next(i for i, item in enumerate(tail) if item is start)] for tail, start in zip(tails, first)]
+        self.results: dict[Any, tuple[Value, Any, Any]] = {}
+
+    def path(self, before: list[Item], outputs: tuple[list[Any], list[Any]], names: list[str], tree: Any) -> Path:
+        from .align import zipped
+
+        after: list[Item] = []
+        for one, other in self.common:
+            entry = self.alignment.both(one, other, self._leaf)
+            self._follow(one.item, entry.item)
+            for x, y in zip(made_by(one.item), made_by(other.item)):
+                self.merger.unite(y, x)
+            after += [*entry.before, entry.item, *entry.after]
+        found = zipped(*outputs, self._leaf, True)
+        branch, writes = self._branch()
+        # Questions count although their side has no results.
+        asked = [side for side in self.sides if any(isinstance(item, Ask) and item.question.by_model for item in side)]
+        middle: list[Item] = [item for side in asked for item in side] if branch is None else [branch, *writes]
+        return Path([*before, *middle, *after], found, names, tree)
+
+    def _leaf(self, a: Any, b: Any, in_results: bool) -> Any:
+        """The value that stands for what both sides have in one place."""
+        merger = self.merger
+        if isinstance(a, Value) and isinstance(b, Value):
+            a, b = merger.canon(a), merger.canon(b)
+            if self.alignment.far[0].get(id(a), (1 << 60, 0))[0] <= self.alignment.length:
+                return a
+        if merger.is_same(a, b):
+            return a
+        key = (merger.name(a), merger.name(b))
+        if key not in self.results:
+            self.results[key] = (self._new_result(a), a, b)
+        value = self.results[key][0]
+        return value if isinstance(a, Value) else Number(_known(a), "item", (value,), _no_question)
+
+    def _new_result(self, a: Any) -> Value:
+        if not isinstance(a, Value) or a.device is None:
+            return scalar_value(0, kind_of(a))
+        value = Value.__new__(Value)
+        value.key, value.fixed, value.source, value.node, value.sizes, value.again, value.base = 0, False, None, None, None, None, None
+        value.shape, value.stride, value.dtype, value.device, value.ragged = a.shape, a.stride, a.dtype, a.device, True
+        return value
+
+    def _follow(self, before: Item, now: Item) -> None:
+        """A view of a result shares the memory of that."""
+        if not isinstance(before, Step) or not isinstance(now, Step):
+            return
+        merger = self.merger
+        read = list(zip(values_in((before.call.args, before.call.kwargs)), values_in((now.call.args, now.call.kwargs))))
+        for value in made_by(now):
+            merger.makers[id(value)] = now
+            if value.base is not None:
+                root = merger.root(value)
+                value.base = next((merger.root(new) for old, new in read if merger.root(old) is root), root)
+
+    def _branch(self) -> tuple[If | None, list[Item]]:
+        """The branch, and what gives the memory that its sides write to the new elements."""
+        made = [{id(value) for value in made_in(side)} for side in self.sides]
+        written: dict[int, Value] = {}
+        for side, own in zip(self.sides, made):
+            for item in side:
+                for value in written_by(item.call) if isinstance(item, Step) else ():
+                    root = self.merger.root(value)
+                    if id(root) not in own:
+                        written[id(root)] = root
+        sides, copies = [], []
+        for side, own in zip(self.sides, made):
+            private = _Private(self.merger, self.question, side, own, written)
+            sides.append(private)
+            copies.append(private.copies)
+        results = [(value, sides[0].result(yes, written), sides[1].result(no, written)) for value, yes, no in self.results.values()]
+        writes: list[Item] = []
+        for key, root in written.items():
+            pair = [one.get(key, root) for one in copies]
+            value = self._new_result(root)
+            results.append((value, *pair))
+            writes.append(Step(_call(self.question, aten.copy_.default, (root, value), self._new_result(root))))
+        if not results:
+            return None, []
+        if not self.question.number.value:
+            sides.reverse()
+            results = [(value, second, first) for value, first, second in results]
+        return If(self.question, sides[0].items, sides[1].items, results), writes
+
+
+class _Private:
+    """A side that writes to copies of the memory from outside of it. `copies` are these, as they are in the end."""
+
+    def __init__(self, merger: Merger, question: Question, items: list[Item], own: set[int], written: dict[int, Value]) -> None:
+        self.merger = merger
+        self.own = own
+        self.items: list[Item] = []
+        self.copies: dict[int, Value] = {}
+        self.question = question
+        writes = {id(merger.root(value)) for item in items if isinstance(item, Step) for value in written_by(item.call)}
+        for key, root in written.items():
+            if key in writes:
+                copy = like(root)
+                self.items.append(Step(_call(question, aten.clone.default, (root,), copy)))
+                self.copies[key] = copy
+        self.views: dict[int, Value] = {}
+        if not self.copies:
+            self.items += items
+            return
+        for item in items:
+            # What must be viewed again stands before the item.
+            made = with_values(item, self._value)
+            for value in made_by(made):
+                base = self.copies.get(id(merger.root(value))) if value.base is not None else None
+                if base is not None:
+                    value.base = base
+            self.items.append(made)
+
+    def reference(self, reference: Any) -> Any:
+        return replaced(reference, self._value) if self.copies else reference
+
+    def result(self, reference: Any, written: dict[int, Value]) -> Any:
+        """A result, which shares no memory with what the branch writes to."""
+        if isinstance(reference, Value) and reference.device is not None and id(self.merger.root(reference)) in written:
+            copy = like(reference)
+            self.items.append(Step(_call(self.question, aten.clone.default, (self.reference(reference),), copy)))
+            return copy
+        return self.reference(reference)
+
+    def _value(self, value: Value) -> Value:
+        value = self.merger.canon(value)
+        if id(value) in self.own:
+            return value
+        root = self.merger.root(value)
+        copy = self.copies.get(id(root))
+        if copy is None:
+            return value
+        if value is root:
+            return copy
+        return self.views.get(id(value)) or self._view(value, copy)
+
+    def _view(self, value: Value, copy: Value) -> Value:
+        """A view of the copy in place of one of the memory from outside."""
+        maker = self.merger.makers.get(id(value))
+        if maker is None or written_by(maker.call):
+            raise NoBothSides("a side of a branch in Python writes to a view that cannot be made again", self.question.line)
+        call = maker.call._replace(args=replaced(maker.call.args, self._value), kwargs=replaced(maker.call.kwargs, self._value))
+
+        def fresh(old: Value) -> Value:
+            new = like(old)
+            new.base = copy
+            self.views[id(self.merger.canon(old))] = new
+            return new
+
+        self.items.append(Step(call._replace(results=replaced(call.results, fresh)), maker.is_split))
+        return self.views[id(value)]
+
+
+def like(value: Value) -> Value:
+    """A new value of the same type."""
+    made = Value.__new__(Value)
+    for name in Value.__slots__:
+        setattr(made, name, getattr(value, name))
+    made.source, made.node, made.again, made.base, made.fixed, made.sizes = None, None, None, None, False, None
+    return made
+
+
+def _call(question: Question, function: Any, args: tuple[Any, ...], results: Any) -> Call:
+    return Call(function, args, {}, results, question.line, {})
+
+
+def _known(reference: Any) -> Any:
+    return reference.value if isinstance(reference, Number) else reference
+
+
+def _no_question(number: Number, what: str) -> Any:
+    return number.value

@@ -1,0 +1,307 @@
+"""Records a model on both sides of its branches, and makes one recording of all paths: a branch becomes a call of `torch.cond`'s operator with two bodies."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import torch
+
+from .branches import Ask, If, Item, Path, Step, Turn, count_of_calls, replaced
+from .join import Merger, like
+from .nested import BEGIN, END, Body
+from .numbers import Number, symbolic
+from .places import kind_of_file
+from .recorder import Call, Question, Recorder, Unrecorded
+from .runs import Run
+from .tensors import Tracked, Value, scalar_value
+from .turns import NoBothSides, Turns, raises
+
+_log = logging.getLogger(__name__)
+
+
+_ITEM = torch.ops.aten._local_scalar_dense.default
+
+
+class Turned(NamedTuple):
+    """A branch with both sides.
+
+    Attributes:
+        line: Its line.
+        calls: The numbers of calls where it holds, and where not.
+        number: The condition.
+    """
+
+    line: Any
+    calls: tuple[int, int]
+    number: Any
+
+
+@dataclass
+class Both:
+    """What is recorded on both sides.
+
+    Attributes:
+        lines: The lines of the branches.
+        max_branches: So many branches may become an If.
+        max_runs: So many runs may be made for one choice of sizes.
+        made: The branches of the last recording.
+        failures: The errors of sides that could not be run, by the file and the number of their lines.
+        taken: The sides that inputs have taken by themselves: the file and number of the line, and the answer.
+        is_static: Whether a dimension of a value is the same at all inputs.
+    """
+
+    lines: frozenset[tuple[str, int]] = frozenset()
+    max_branches: int = 32
+    max_runs: int = 64
+    made: list[Turned] = field(default_factory=list)
+    failures: dict[tuple[str, int], BaseException] = field(default_factory=dict)
+    taken: set[tuple[str, int, bool]] = field(default_factory=set)
+    is_static: Callable[[Value, int], bool] = lambda value, axis: False
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether a side could not be run in the last recording, though the model does not forbid it."""
+        return not all(map(is_refusal, self.failures.values()))
+
+
+#: Runs the model with these answers.
+Record = Callable[[Turns], Run]
+
+
+def recorded_both(record: Record, both: Both) -> Run:
+    """A recording of all paths.
+
+    Raises:
+        NoBothSides: There are more branches or runs than are allowed.
+        Unrecorded: The sides of a branch do not go together.
+        Exception: What the model raises on the way that its inputs take.
+    """
+    explorer = _Explorer(record, both)
+    return explorer.run()
+
+
+class _Explorer:
+    def __init__(self, record: Record, both: Both) -> None:
+        self.record = record
+        self.both = both
+        self.merger = Merger()
+        self.runs = 0
+        self.made: list[Turned] = []
+        self.failures: dict[tuple[str, int], BaseException] = {}
+
+    def run(self) -> Run:
+        first = self._recorded(())
+        self.merger.begin(first.recorder)
+        asked = first.recorder.turns.asked.values()  # type: ignore[union-attr]
+        self.both.taken |= {(question.line.file, question.line.number, question.answer) for question in asked if question.line is not None}
+        path = self._path((), first)
+        if not self.runs > 1 and not first.recorder.turns.asked:  # type: ignore[union-attr]
+            return first
+        self._note(path.items)
+        self.both.made, self.both.failures = self.made, self.failures
+        return _Writer(self.merger, first).run(path)
+
+    def _recorded(self, forced: tuple[bool, ...], line: Any = None) -> Run:
+        if self.runs >= self.both.max_runs:
+            raise NoBothSides(f"the model has to run more than {self.both.max_runs} times to take both sides of its branches (`max_runs`)", line)
+        self.runs += 1
+        return self.record(Turns(self.both.lines, forced, self.both.is_static))
+
+    def _path(self, forced: tuple[bool, ...], run: Run) -> Path:
+        """The program of all paths that begin with these answers, one of which a run has taken."""
+        asked = list(run.recorder.turns.asked.values())  # type: ignore[union-attr]
+        index = len(forced)
+        if index >= len(asked):
+            return self.merger.path(run)
+        question = asked[index]
+        mine = self._path((*forced, question.answer), run)
+        try:
+            other_run = self._recorded((*forced, not question.answer), question.line)
+        except (NoBothSides, Unrecorded):
+            raise
+        except Exception as error:  # whatever the model raises on a side that its inputs do not take
+            _log.debug("the other side of %s: %s", question.line, error)
+            return self._one_side(mine, index, error)
+        other = self._path((*forced, not question.answer), other_run)
+        yes, no = (mine, other) if question.answer else (other, mine)
+        return self.merger.joined(index, yes, no)
+
+    def _one_side(self, path: Path, index: int, error: Exception) -> Path:
+        """A path with a branch that stays a question."""
+        items: list[Item] = []
+        for item in path.items:
+            if isinstance(item, Turn) and item.index == index:
+                key = (item.question.line.file, item.question.line.number)
+                known = self.failures.get(key)
+                if known is None or is_refusal(known):
+                    self.failures[key] = error
+                item = Ask(item.question, error)
+            items.append(item)
+        return Path(items, path.outputs, path.buffers, path.tree)
+
+    def _note(self, items: list[Item]) -> None:
+        """Notes the branches that have both sides."""
+        for item in items:
+            if not isinstance(item, If):
+                continue
+            line = item.question.line
+            if len(self.made) >= self.both.max_branches:
+                raise NoBothSides(f"the model has more than {self.both.max_branches} branches with both sides (`max_branches`)", line)
+            self.made.append(Turned(line, (count_of_calls(item.yes), count_of_calls(item.no)), item.question.number))
+            self._note(item.yes)
+            self._note(item.no)
+
+
+def is_refusal(error: BaseException | None) -> bool:
+    """Whether a model raises an error itself, with `raise` or `assert`."""
+    frames = traceback.extract_tb(error.__traceback__) if error is not None else []
+    if not frames or kind_of_file(frames[-1].filename) != "model":
+        return False
+    return raises(frames[-1].filename, frames[-1].lineno or 0)
+
+
+class _Writer:
+    """Writes the program of all paths into the recorder of one run."""
+
+    def __init__(self, merger: Merger, run: Run) -> None:
+        self.merger = merger
+        self.first = run
+        self.recorder: Recorder = run.recorder
+        self.calls: list[Call] = []
+        self.questions: list[Question] = []
+        self.splits: set[int] = set()
+        self.bodies: dict[int, Body] = {}
+        self.kept: list[Body] = []
+        #: The body that is being written, and the numbers that are known in it, besides integers.
+        self.own: dict[int, Value] = {}
+        #: Copies of the tensors that numbers are read from.
+        self.tensors: dict[int, Value] = {}
+        self.constants: list[torch.Tensor] = []
+        self.seen: dict[int, Value] = {}
+        self.count = 0
+
+    def run(self, path: Path) -> Run:
+        for value in self.recorder.inputs:
+            self._value(value)
+        self._items(path.items)
+        outputs = [self._reference(output) for output in path.outputs]
+        recorder = self.recorder
+        for value in self.seen.values():
+            again = self.merger.again.get(id(value))
+            again = None if again is None else self.seen.get(id(self.merger.canon(again)))
+            value.again = None if again is None else again.key
+        recorder.calls, recorder.questions, recorder.open_splits, recorder.bodies = self.calls, self.questions, self.splits, len(self.bodies)
+        recorder._kept, recorder._count, recorder.turns = self.constants, self.count, None
+        first = self.first
+        before = [*first.outputs, *(first.buffers.get(name) for name in path.buffers)]
+        made = [self._output(output, known) for output, known in zip(outputs, before)]
+        count = len(made) - len(path.buffers)
+        return Run(first.sizes, first.leaves, recorder, made[:count], path.tree, dict(zip(path.buffers, made[count:])), first.results)
+
+    def _output(self, reference: Any, known: Any) -> Any:
+        """A result as a run returns it."""
+        if isinstance(reference, Value):
+            actual = known.actual if isinstance(known, Tracked) else known
+            if not isinstance(actual, torch.Tensor):
+                actual = torch.empty(reference.shape, dtype=reference.dtype, device=reference.device)
+            return Tracked(actual.detach(), reference, self.recorder)
+        return symbolic(reference) if isinstance(reference, Number) else reference
+
+    def _value(self, value: Value) -> Value:
+        value = self.merger.canon(value)
+        if value.device is None and value.dtype is not int and id(value) in self.seen:
+            return self._number_here(value)
+        return self._numbered(value)
+
+    def _number_here(self, value: Value) -> Value:
+        """A float or bool in the body that reads it: bodies are given tensors and integers, so it is read from its tensor again."""
+        known = self.own.get(id(value))
+        if known is None:
+            tensor = self.tensors.get(id(value))
+            if tensor is None:
+                raise Unrecorded("a side of a branch reads a float that another branch has made")
+            known = self.own[id(value)] = self._numbered(scalar_value(0, value.dtype))
+            self.merger._kept.append(known)
+            self.calls.append(Call(_ITEM, (tensor,), {}, known, None, {}))
+        return known
+
+    def _numbered(self, value: Value) -> Value:
+        """A value with a key of its own."""
+        if value.device is None and id(value) not in self.seen:
+            self.own[id(value)] = value
+        if id(value) not in self.seen:
+            self.count += 1
+            self.seen[id(value)] = value
+            value.key = self.count
+            tensor = self.merger.constants.get(id(value))
+            if tensor is not None:
+                value.source = ("constant", len(self.constants))
+                self.constants.append(tensor)
+        return value
+
+    def _reference(self, reference: Any) -> Any:
+        return replaced(reference, self._value)
+
+    def _items(self, items: list[Item]) -> None:
+        for item in items:
+            if isinstance(item, Step):
+                self._step(item)
+            elif isinstance(item, If):
+                self._if(item)
+            else:
+                self._ask(item.question)
+
+    def _ask(self, question: Question) -> None:
+        self.questions.append(question._replace(number=self._reference(question.number), calls=len(self.calls)))
+
+    def _step(self, item: Step) -> None:
+        call = item.call
+        if call.function in (_ITEM, torch.ops.aten.item.default):
+            self._copy(call)
+        if item.is_split:
+            self.splits.add(len(self.calls))
+        if call.function in (BEGIN, END) or isinstance(call.function, torch._ops.HigherOrderOperator):
+            call = call._replace(args=tuple(self._body(arg) if isinstance(arg, Body) else arg for arg in call.args))
+        if call.function is BEGIN:
+            for place, value in enumerate(call.results):
+                value.source = ("param", (call.args[0].number, place))
+        self.calls.append(call._replace(args=self._reference(call.args), kwargs=self._reference(call.kwargs), results=self._reference(call.results)))
+
+    def _copy(self, call: Call) -> None:
+        """Keeps the tensor that a float or bool is read from as it is now."""
+        value = self.merger.canon(call.results)
+        source = self.merger.canon(call.args[0])
+        if value.dtype is not int:
+            copy = self.tensors[id(value)] = self._numbered(like(source))
+            self.merger._kept.append(copy)
+            self.calls.append(Call(torch.ops.aten.clone.default, (self._reference(source),), {}, copy, call.line, call.modules))
+
+    def _body(self, body: Body) -> Body:
+        """A body with a number that no other has."""
+        if id(body) not in self.bodies:
+            self.kept.append(body)
+            self.bodies[id(body)] = Body(len(self.bodies))
+        return self.bodies[id(body)]
+
+    def _if(self, item: If) -> None:
+        question = item.question
+        number = self._reference(question.number)
+        bodies = []
+        for place, side in ((1, item.yes), (2, item.no)):
+            body = self._body(Body(-1))
+            bodies.append(body)
+            self.calls.append(Call(BEGIN, (body,), {}, (), question.line, {}))
+            outer, self.own = self.own, {}
+            self._items(side)
+            results = [self._reference(result[place]) for result in item.results]
+            self.own = outer
+            self.calls.append(Call(END, (body, results), {}, None, question.line, {}))
+        results = tuple(self._value(value) for value, _, _ in item.results)
+        self.calls.append(Call(torch.ops.higher_order.cond, (number, *bodies, ()), {}, results, question.line, {}))
+
+
+__all__ = ["Both", "NoBothSides", "Turned", "is_refusal", "recorded_both"]

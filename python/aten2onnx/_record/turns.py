@@ -1,0 +1,114 @@
+"""Answers branches of a model in a chosen way while it is recorded, so that a run takes a side that its inputs do not take."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from .numbers import Number
+from .places import _tree
+
+if TYPE_CHECKING:
+    from .recorder import Question
+
+#: So many branches are answered in one run: more are a loop.
+_MOST = 200
+
+
+class NoBothSides(Exception):
+    """A branch whose sides cannot both be in a file: why, and its line."""
+
+    def __init__(self, message: str, line: Any) -> None:
+        text = f": `{line.text}`" if line is not None else ""
+        super().__init__(message + text)
+        self.line = line
+
+
+class Turns:
+    """The answers of one run.
+
+    Attributes:
+        lines: The lines, each a file and a number, whose branches are answered.
+        forced: The answers to the first of them. Those after them have the answers of their numbers.
+        asked: The questions that were answered, by their place among all questions of the run.
+    """
+
+    def __init__(self, lines: frozenset[tuple[str, int]], forced: tuple[bool, ...] = (), is_static: Callable[[Any, int], bool] = lambda value, axis: False) -> None:
+        self.is_static = is_static
+        self.lines = lines
+        self.forced = forced
+        self.asked: dict[int, Question] = {}
+        self._answers: dict[Any, bool] = {}
+
+    def turned(self, question: Question, place: int) -> Question | None:
+        """The question with the answer of this run; None if the same was asked before."""
+        line = question.line
+        if question.what != "bool" or not question.by_model or line is None or (line.file, line.number) not in self.lines:
+            return question
+        if self._is_static(question.number) or _is_about_one(question.number):
+            return question
+        key = key_of(question.number)
+        if key in self._answers:
+            return None
+        index = len(self.asked)
+        if index >= _MOST:
+            raise NoBothSides(f"a branch in Python is asked more than {_MOST} times in a run", line)
+        if index < len(self.forced):
+            question = question._replace(answer=self.forced[index])
+        self.asked[place] = question
+        self._answers[key] = question.answer
+        return question
+
+    def _is_static(self, number: Any) -> bool:
+        """Whether a number is the same at all inputs, because it is of dimensions of inputs that are."""
+        if not isinstance(number, Number):
+            return True
+        if number.function == "size":
+            return self.is_static(*number.operands)
+        return number.function not in ("item", "input") and all(map(self._is_static, number.operands))
+
+    def known(self, number: Number) -> bool:
+        """The answer that a branch had before."""
+        return self._answers[key_of(number)]
+
+
+#: Comparisons with a number that tell 1 from all larger sizes.
+_ONE = {("eq", 1), ("ne", 1), ("gt", 1), ("le", 1), ("lt", 2), ("ge", 2)}
+
+
+def _is_about_one(number: Number) -> bool:
+    """Whether a branch goes another way only where a size is 1. PyTorch treats that in another way, so no run at another size has the calls of that side."""
+    if len(number.operands) != 2:
+        return False
+    a, b = number.operands
+    return isinstance(a, Number) and a.function == "size" and (number.function, b) in _ONE
+
+
+def key_of(number: Any) -> Any:
+    """What equal expressions of the same values have in common."""
+    if isinstance(number, Number):
+        return (number.function, *map(key_of, number.operands))
+    key = getattr(number, "key", None)
+    return (type(number), number) if key is None else ("value", key)
+
+
+@lru_cache(maxsize=1024)
+def is_loop(file: str, number: int) -> bool:
+    """Whether a line is in the condition of a `while`."""
+    tree = _tree(file)
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.While) and node.test.lineno <= number <= (node.test.end_lineno or node.test.lineno):
+            return True
+    return False
+
+
+@lru_cache(maxsize=1024)
+def raises(file: str, number: int) -> bool:
+    """Whether a line is in a `raise` or `assert`."""
+    tree = _tree(file)
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, (ast.Raise, ast.Assert)) and node.lineno <= number <= (node.end_lineno or node.lineno):
+            return True
+    return False

@@ -1,0 +1,409 @@
+"""Branches in Python: both sides are in the file, and are right at inputs that take them."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.utils import _pytree as pytree
+
+import aten2onnx
+
+
+class OnData(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            y = x * 2
+        else:
+            y = x - 1
+        return y + 1
+
+
+class OnItem(nn.Module):
+    def forward(self, x):
+        n = x.sum().item()
+        return x * n if n > 1.5 else x - n
+
+
+class OnTensor(nn.Module):
+    def forward(self, x):
+        if (x > 0.5).any():
+            return x.relu()
+        return x.sigmoid()
+
+
+class OnSize(nn.Module):
+    def forward(self, x):
+        if x.shape[0] > 5:
+            x = x[:5] * 2
+        return x + 1
+
+
+class Ternary(nn.Module):
+    def forward(self, x):
+        k = 3 if x.shape[0] > 6 else 2
+        return x[:k] * (x.shape[0] if x.shape[0] % 2 == 0 else 7)
+
+
+class Nested(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            if x.shape[0] > 4:
+                x = x + 10
+            else:
+                x = x.exp()
+            x = x * 3
+        else:
+            if x.min() < -2:
+                return x - 100
+        return x.sin()
+
+
+class Early(nn.Module):
+    """Layers with exits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
+        self.heads = nn.ModuleList(nn.Linear(4, 2) for _ in range(3))
+
+    def forward(self, x):
+        for layer, head in zip(self.layers, self.heads):
+            x = layer(x).tanh()
+            y = head(x).softmax(-1)
+            if y.max() > 0.7:
+                return y
+        return y * 2
+
+
+class Chain(nn.Module):
+    def forward(self, x):
+        n = x.shape[0]
+        if n < 3:
+            y = x + 1
+        elif n < 6:
+            y = x * 2
+        elif n < 9:
+            y = x[:2]
+        else:
+            y = x.flip(0)
+        return y.abs()
+
+
+class AndOr(nn.Module):
+    def forward(self, x):
+        n, m = x.shape
+        if n > 4 and x.sum() > 0:
+            x = x * 2
+        if n > 7 or m == 4 and x.min() < -1.5:
+            x = x - 1
+        if 3 < n < 8:
+            x = x.cos()
+        return x
+
+
+class Sizes(nn.Module):
+    """The sides have results of other sizes, which later sizes are computed from."""
+
+    def forward(self, x):
+        y = x[1:] if x.mean() > 0 else torch.cat([x, x])
+        return y * y.shape[0], y.sum(0), y[: y.shape[0] // 2]
+
+
+class Written(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("count", torch.zeros(4))
+
+    def forward(self, x):
+        x = x.clone()
+        top = x[0]
+        if x.sum() > 0:
+            x[1:] = 0.5
+            top.mul_(3)
+        y = x * 2
+        if x.shape[0] > 4:
+            x.add_(1)
+        return x, y, top + 1
+
+
+class Buffer(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("count", torch.ones(4))
+
+    def forward(self, x):
+        if x.sum() > 0:
+            self.count.add_(x[0])
+        return x * self.count
+
+
+class Aliased(nn.Module):
+    """A side returns a value itself, and it is written to afterwards."""
+
+    def forward(self, x):
+        x = x * 1
+        y = x if x.sum() > 0 else x * 2
+        y += 1
+        z = x[0] if x.shape[0] > 4 else x[1] * 1
+        x.mul_(5)
+        return x, y, z
+
+
+class Residual(nn.Module):
+    """The same value is read as it was before the branch, and as it is after it."""
+
+    def forward(self, x):
+        y = x
+        if x.sum() > 0:
+            y = y * 2
+        if x.shape[0] > 4:
+            y = y + x
+        return y + x
+
+
+class Raises(nn.Module):
+    def forward(self, x):
+        if x.shape[0] > 100:
+            raise ValueError("too long")
+        return self.checked(x)
+
+    def checked(self, x):
+        if x.isnan().any():
+            message = "not a number"
+            raise ValueError(message)
+        if x.sum() > 0:
+            return x * 2
+        return x
+
+
+class Same(nn.Module):
+    """The same condition twice: what the first makes the second reads."""
+
+    def forward(self, x):
+        n = x.shape[0]
+        if n > 4:
+            extra = x * 2
+        y = x.exp()
+        if n > 4:
+            y = y + extra
+        return y.log()
+
+
+class Flags(nn.Module):
+    """A flag of Python's carries the decision."""
+
+    def forward(self, x):
+        flag, scale = False, 1
+        if x.sum() > 0:
+            flag, scale = True, 3
+        x = x.sin() * scale
+        if flag:
+            x = x + 5
+        return x
+
+
+class Padded(nn.Module):
+    def forward(self, x):
+        n = x.shape[0]
+        if n % 4 != 0:
+            x = F.pad(x, (0, 0, 0, 4 - n % 4))
+        return x.reshape(-1, 4, x.shape[1]).sum(1)
+
+
+class Parts(nn.Module):
+    """Views that are made before the branch, and written on a side."""
+
+    def forward(self, x):
+        x = x + 0
+        a, b = x[:, :2], x[:, 2:]
+        if a.sum() > b.sum():
+            a.copy_(b)
+        else:
+            b[0] = a[1]
+        return x, a * 2, b
+
+
+class Draws(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            x = x + torch.rand_like(x) * 0
+        return x * 2
+
+
+class Number(nn.Module):
+    """A number is a result of the branch."""
+
+    def forward(self, x):
+        k = x.shape[0] // 2 if x.sum() > 0 else x.shape[0] - 1
+        return x[:k], k
+
+
+class Breaks(nn.Module):
+    def forward(self, x):
+        for i in range(4):
+            x = x * 1.5
+            if x.abs().max() > 3:
+                break
+        return x + i
+
+
+MODELS = [OnData, OnItem, OnTensor, OnSize, Ternary, Nested, Early, Chain, AndOr, Sizes, Written, Buffer, Aliased, Residual, Raises, Same, Flags, Padded, Parts, Draws, Number, Breaks]
+
+
+def inputs():
+    torch.manual_seed(0)
+    for n in (2, 3, 4, 5, 6, 7, 8, 9, 12):
+        for scale in (0.3, 1.0, 4.0):
+            x = torch.randn(n, 4) * scale
+            yield x
+            yield x.abs()
+            yield -x.abs()
+
+
+def check(program, model) -> None:
+    import copy
+
+    for x in inputs():
+        wanted = [torch.as_tensor(value) for value in pytree.tree_leaves(copy.deepcopy(model)(x.clone()))]
+        for got, want in zip(program(x), wanted, strict=True):
+            assert got.dtype == want.dtype and got.shape == want.shape, (x.shape, got.shape, want.shape)
+            torch.testing.assert_close(got, want, atol=1e-5, rtol=1e-4, equal_nan=True)
+
+
+@pytest.mark.parametrize("kind", MODELS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("opset", [18, 11])
+def test_both_sides_are_right(kind, opset):
+    torch.manual_seed(3)
+    model = kind().eval()
+    program = aten2onnx.export(model, (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record", opset_version=opset, verify=True)
+    check(program, model)
+
+
+N = {"x": {0: "n"}}
+X = torch.linspace(-1, 2, 24).reshape(6, 4)
+
+
+def export(kind, **options):
+    return aten2onnx.export(kind().eval(), (X,), dynamic_shapes=N, capture="record", **options)
+
+
+@pytest.mark.parametrize("opset", [9, 10])
+def test_old_opsets_have_both_sides_too(opset) -> None:
+    for kind in (OnData, OnSize, Nested, Early):
+        torch.manual_seed(3)
+        model = kind().eval()
+        program = aten2onnx.export(model, (X,), dynamic_shapes=N, capture="record", opset_version=opset)
+        assert program.report.operators["If"] >= 1
+        check(program, model)
+
+
+def test_the_report_has_the_line_the_calls_and_the_sides_that_no_input_took() -> None:
+    class Rare(nn.Module):
+        def forward(self, x):
+            if (x == 12345.0).all():
+                return x.sin().cos()
+            return x * 2
+
+    program = export(Rare, verify=True)
+    (note,) = [note for note in program.report.notes if "Both sides" in note]
+    assert "if (x == 12345.0).all():" in note and "test_branches.py" in note
+    assert "2 calls where it holds, 1 where it does not; no input that was tried takes the side where it holds" in note
+    (note,) = [note for note in export(OnData, verify=True).report.notes if "Both sides" in note]
+    assert "no input" not in note
+
+
+def test_verification_takes_both_sides(monkeypatch) -> None:
+    """A side that is wrong is found, though the example takes the other one."""
+    from aten2onnx._record import paths
+
+    written = paths._Writer._if
+
+    def swapped(self, item):
+        item.no[:] = [step for step in item.no if not isinstance(step, paths.Step)]
+        item.results[:] = [(value, yes, self.first.recorder.inputs[0]) for value, yes, _ in item.results]
+        written(self, item)
+
+    monkeypatch.setattr(paths._Writer, "_if", swapped)
+    assert X.sum() > 0
+    with pytest.raises(aten2onnx.VerificationError):
+        export(OnData, verify=True)
+
+
+class Many(nn.Module):
+    def forward(self, x):
+        for i in range(40):
+            if x.sum() > i:
+                return x + i
+        return x
+
+
+def test_limits_say_which_was_reached() -> None:
+    for limits, message in (({"max_branches": 5}, "more than 5 branches .*max_branches"), ({"max_runs": 6}, "more than 6 times .*max_runs")):
+        with pytest.raises(aten2onnx.CaptureError, match=message) as caught:
+            export(Many, **limits)
+        assert "test_branches.py" in str(caught.value)
+    assert export(Many, max_branches=40).report.operators["If"] == 40
+
+
+def test_a_branch_can_be_refused_or_kept_as_in_the_example() -> None:
+    with pytest.raises(aten2onnx.CaptureError, match="depends on the elements of a tensor: .*if x.sum"):
+        export(OnData, branches="refuse")
+    program = export(OnData, branches="example")
+    assert "If" not in program.report.operators and any("right only where the branch" in note for note in program.report.notes)
+
+
+class Lists(nn.Module):
+    def forward(self, x):
+        return (x, x * 2) if x.sum() > 0 else (x,)
+
+
+class Ranks(nn.Module):
+    def forward(self, x):
+        return x.sum(0) if x.sum() > 0 else x
+
+
+class Fails(nn.Module):
+    """A side that no other inputs of the export can take."""
+
+    def forward(self, x):
+        if x.sum() > 1e6:
+            return x @ torch.ones(5, 2)
+        return x
+
+
+class While(nn.Module):
+    def forward(self, x):
+        while x.sum() > 1:
+            x = x / 2
+        return x
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [(Lists, "results of another form"), (Ranks, "another type or rank"), (Fails, "its other side fails at the inputs that were tried"), (While, "branch .*: `while x.sum")],
+)
+def test_sides_that_do_not_go_together_are_refused_with_their_line(kind, message) -> None:
+    with pytest.raises(aten2onnx.CaptureError, match=message) as caught:
+        export(kind)
+    assert "test_branches.py" in str(caught.value) and 'branches="example"' in caught.value.help
+
+
+def test_the_model_is_as_before_after_its_sides_were_taken() -> None:
+    model = Buffer().eval()
+    aten2onnx.export(model, (X,), dynamic_shapes=N, capture="record")
+    assert torch.equal(model.count, torch.ones(4))
+
+
+def test_the_sides_of_a_branch_change_a_buffer() -> None:
+    import onnxruntime
+
+    program = export(Buffer, keep_mutations=True)
+    session = onnxruntime.InferenceSession(program.model_bytes)
+    names = [value.name for value in session.get_inputs()]
+    for x in (X, -X):
+        result, count = session.run(None, dict(zip(names, (x.numpy(), torch.ones(4).numpy()), strict=True)))
+        wanted = torch.ones(4) + x[0] if x.sum() > 0 else torch.ones(4)
+        torch.testing.assert_close(torch.from_numpy(count), wanted)
+        torch.testing.assert_close(torch.from_numpy(result), x * wanted)
