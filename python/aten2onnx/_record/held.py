@@ -12,7 +12,7 @@ from torch.utils import _pytree as pytree
 from .._calls import outputs
 from .._runtime import user_inputs
 from .._verify import is_random, results
-from .runs import Arguments
+from .runs import Arguments, summed
 from .state import untouched
 
 
@@ -58,7 +58,7 @@ def sizes_at_one(recorded: Any, model: torch.nn.Module, arguments: Arguments, sy
     """
     found = []
     for sizes, _ in list(recorded.observed):
-        chosen = {**sizes, symbol: 1}
+        chosen = summed(arguments, {**sizes, symbol: 1})
         leaves = arguments.at(chosen)
         for data in (leaves, [_other_data(leaf, 1) for leaf in leaves], [_other_data(leaf, -1) for leaf in leaves]):
             args, kwargs = pytree.tree_unflatten(data, arguments.tree)
