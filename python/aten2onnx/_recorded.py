@@ -199,7 +199,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         live = None
         recorded.example_inputs = (args, kwargs)
         has_ones = any(size <= 1 for size in arguments.sizes.values())
-        if has_ones or runs[0].sizes != arguments.sizes:
+        if has_ones or (both.lines and runs[0].sizes != arguments.sizes):
             _add_example(recorded, model, arguments, args, kwargs)
         if not lacking:
             live = _live(recorded, name, rules, has_ones, wanted.elsewhere)

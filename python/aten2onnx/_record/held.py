@@ -14,7 +14,7 @@ from .._calls import outputs
 from .._runtime import user_inputs
 from .._verify import is_random, results
 from .fakes import NoElements, is_computed_with, sizes_of_program, without_elements, without_floats
-from .runs import Arguments, Run
+from .runs import Arguments, Run, summed
 from .state import untouched
 from .work import is_long
 
@@ -95,7 +95,7 @@ def sizes_at_one(recorded: Any, model: torch.nn.Module, arguments: Arguments, fi
         raise Differs("the elements of the results are unknown")
     found = []
     for sizes, _ in list(recorded.observed):
-        chosen = {**sizes, symbol: 1}
+        chosen = summed(arguments, {**sizes, symbol: 1})
         leaves = arguments.at(chosen)
         if sizes != first.sizes and is_long(first, sizes):
             light = _light_sizes(recorded, model, leaves)
