@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -10,6 +13,7 @@ from torch.utils import _pytree as pytree
 
 import aten2onnx
 
+sys.path.insert(0, os.path.dirname(__file__))
 import programs  # noqa: E402
 
 
