@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -9,6 +12,9 @@ from torch import nn
 from torch.utils import _pytree as pytree
 
 import aten2onnx
+
+sys.path.insert(0, os.path.dirname(__file__))
+import programs  # noqa: E402
 
 
 class OnData(nn.Module):
@@ -407,3 +413,9 @@ def test_the_sides_of_a_branch_change_a_buffer() -> None:
         wanted = torch.ones(4) + x[0] if x.sum() > 0 else torch.ones(4)
         torch.testing.assert_close(torch.from_numpy(count), wanted)
         torch.testing.assert_close(torch.from_numpy(result), x * wanted)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_programs_with_branches_are_right_or_refused(seed) -> None:
+    found, text = programs.verdict(seed, branches=True, capture="record")
+    assert found != "wrong", f"{text}\n{programs.source(seed, True)}"
