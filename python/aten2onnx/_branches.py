@@ -53,7 +53,7 @@ def explain(error: OpenBranch, both: Any) -> None:
 
 def branch_notes(both: Any) -> list[str]:
     """A note on each branch that has both sides in the file."""
-    notes = {}
+    notes: dict[str, None] = {}
     for made in both.made:
         yes, no = made.calls
         untaken = [what for answer, what in ((True, "holds"), (False, "does not hold")) if (made.line.file, made.line.number, answer) not in both.taken]

@@ -125,5 +125,5 @@ def with_values(item: Item, change: Any) -> Item:
         return Ask(question, item.failure)
     if isinstance(item, Turn):
         return Turn(item.index, question)
-    sides = ([with_values(inner, change) for inner in side] for side in (item.yes, item.no))
-    return If(question, *sides, [(value, replaced(yes, change), replaced(no, change)) for value, yes, no in item.results])
+    yes, no = ([with_values(inner, change) for inner in side] for side in (item.yes, item.no))
+    return If(question, yes, no, [(value, replaced(one, change), replaced(other, change)) for value, one, other in item.results])

@@ -83,9 +83,10 @@ class Merger:
         for position, call in enumerate(recorder.calls):
             while questions and questions[0][1].calls <= position:
                 items.append(_question(recorder, *questions.pop(0)))
-            items.append(Step(call, position in recorder.open_splits))
+            step = Step(call, position in recorder.open_splits)
+            items.append(step)
             for value in values_in(call.results):
-                self.makers[id(value)] = items[-1]
+                self.makers[id(value)] = step
         items += [_question(recorder, *question) for question in questions]
         self._note_values(recorder)
         names = sorted(run.buffers)
@@ -262,9 +263,8 @@ class _Join:
         results = [(value, sides[0].result(yes, written), sides[1].result(no, written)) for value, yes, no in self.results.values()]
         writes: list[Item] = []
         for key, root in written.items():
-            pair = [one.get(key, root) for one in copies]
             value = self._new_result(root)
-            results.append((value, *pair))
+            results.append((value, copies[0].get(key, root), copies[1].get(key, root)))
             writes.append(Step(_call(self.question, aten.copy_.default, (root, value), self._new_result(root))))
         if not results:
             return None, []

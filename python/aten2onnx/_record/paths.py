@@ -134,7 +134,7 @@ class _Explorer:
         """A path with a branch that stays a question."""
         items: list[Item] = []
         for item in path.items:
-            if isinstance(item, Turn) and item.index == index:
+            if isinstance(item, Turn) and item.index == index and item.question.line is not None:
                 key = (item.question.line.file, item.question.line.number)
                 known = self.failures.get(key)
                 if known is None or is_refusal(known):
@@ -300,8 +300,8 @@ class _Writer:
             results = [self._reference(result[place]) for result in item.results]
             self.own = outer
             self.calls.append(Call(END, (body, results), {}, None, question.line, {}))
-        results = tuple(self._value(value) for value, _, _ in item.results)
-        self.calls.append(Call(torch.ops.higher_order.cond, (number, *bodies, ()), {}, results, question.line, {}))
+        made = tuple(self._value(value) for value, _, _ in item.results)
+        self.calls.append(Call(torch.ops.higher_order.cond, (number, *bodies, ()), {}, made, question.line, {}))
 
 
 __all__ = ["Both", "NoBothSides", "Turned", "is_refusal", "recorded_both"]
