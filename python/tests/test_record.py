@@ -446,6 +446,30 @@ def test_strides_of_sizes_are_expressions() -> None:
         same(program, function, *[(torch.randn(n, m),) for n in (4, 6, 10) for m in (4, 8, 12)])
 
 
+def test_a_write_to_a_part_of_an_expanded_tensor_changes_all_that_it_repeats() -> None:
+    def one(s, x):
+        y = x * 1
+        z = y[:1].expand(y.shape[0], y.shape[1])
+        z[0, 0] = 5
+        return y, z
+
+    def last(s, x):
+        y = x * 1
+        z = y[:1].expand(y.shape[0], y.shape[1])
+        z[-1:].add_(1)
+        return y, z
+
+    def repeated(s, x):
+        y = x * 1
+        z = y.unsqueeze(0).expand(3, *y.shape)
+        z[0].mul_(2)
+        return y, z
+
+    for function in (one, last, repeated):
+        program = recorded(function, torch.randn(4, 3), dynamic_shapes=(({0: "n"},),))
+        same(program, function, *[(torch.randn(n, 3),) for n in (2, 4, 7)])
+
+
 class Positions(nn.Module):
     """Adds a part of a table, as long as the input is."""
 

@@ -66,6 +66,9 @@ pub fn permuted(meta: &TensorMeta, order: &[usize]) -> Option<TensorMeta> {
 
 /// Whether all elements certainly have distinct addresses.
 pub fn is_injective(meta: &TensorMeta) -> bool {
+    if meta.sizes.len() != meta.strides.len() {
+        return false; // the strides are unknown
+    }
     let numbers = meta.sizes.iter().zip(&meta.strides).map(|(size, stride)| Some((size.known()?, stride.known()?)));
     let Some(mut axes) = numbers.collect::<Option<Vec<(i64, i64)>>>() else {
         return is_contiguous(meta) == Some(true);
@@ -145,5 +148,6 @@ mod tests {
         assert!(is_injective(&tensor(&[n(2), n(3)], &[n(1), n(4)])));
         assert!(!is_injective(&tensor(&[n(2), n(3)], &[n(1), n(1)])));
         assert!(!is_injective(&tensor(&[n(2)], &[n(0)])));
+        assert!(!is_injective(&tensor(&[n(2), n(3)], &[])));
     }
 }
