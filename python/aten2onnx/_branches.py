@@ -22,7 +22,7 @@ def both_sides_of(lines: Iterable[Any]) -> frozenset[tuple[str, int]]:
     """The files and numbers of lines whose branches can have both sides. A loop has no second side: it has any number of turns."""
     from ._record.turns import is_loop
 
-    return frozenset((line.file, line.number) for line in lines if line is not None and not is_loop(line.file, line.number))
+    return frozenset(line.place for line in lines if line is not None and not is_loop(*line.place))
 
 
 def is_new(branch: Any, both: Any) -> bool:
@@ -34,14 +34,14 @@ def refuses(both: Any, line: Any) -> bool:
     """Whether the model raises an error of its own on the other side of a branch."""
     from ._record.paths import is_refusal
 
-    error = None if both is None else both.failures.get((line.file, line.number))
+    error = None if both is None else both.failures.get(line.place)
     return error is not None and is_refusal(error)
 
 
 def explain(error: OpenBranch, both: Any) -> None:
     """Says in an error why the other side of a branch was not recorded, if it was tried."""
     for line in error.lines:
-        failure = both.failures.get((line.file, line.number))
+        failure = both.failures.get(line.place)
         if failure is not None:
             error.message += f"; its other side fails at the inputs that were tried: {(str(failure).splitlines() or [type(failure).__name__])[0]}"
             error.help = (
@@ -56,7 +56,7 @@ def branch_notes(both: Any) -> list[str]:
     notes: dict[str, None] = {}
     for made in both.made:
         yes, no = made.calls
-        untaken = [what for answer, what in ((True, "holds"), (False, "does not hold")) if (made.line.file, made.line.number, answer) not in both.taken]
+        untaken = [what for answer, what in ((True, "holds"), (False, "does not hold")) if (*made.line.place, answer) not in both.taken]
         told = f"; no input that was tried takes the side where it {untaken[0]}" if untaken else ""
         notes[f"Both sides of `{made.line.text}` ({made.line}) are in the file, as an If: {yes} calls where it holds, {no} where it does not{told}."] = None
     return list(notes)

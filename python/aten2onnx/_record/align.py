@@ -11,7 +11,8 @@ from .numbers import Number
 from .references import values_in
 from .tensors import Value
 
-_FAR = 1 << 60
+#: The distance of what no common item makes.
+FAR = 1 << 60
 
 
 class Unlike(Exception):
@@ -105,13 +106,13 @@ class Alignment:
         canon = self.merger.canon
         if isinstance(a, Value) and isinstance(b, Value):
             a, b = canon(a), canon(b)
-            (far_yes, place), (far_no, other) = self.far[0].get(id(a), (_FAR, 0)), self.far[1].get(id(b), (_FAR, 0))
+            (far_yes, place), (far_no, other) = self.far[0].get(id(a), (FAR, 0)), self.far[1].get(id(b), (FAR, 0))
             self.pairs[-1].append(Pair(a, b, far_yes, far_no, place == other))
             return a
         if not can_differ(a, b, in_results):
             raise Unlike
         # A number that differs is computed on both sides, so nothing that it reads is in common.
-        far = [min((self.far[side].get(id(canon(value)), (_FAR, 0))[0] for value in values_in(one)), default=_FAR) for side, one in enumerate((a, b))]
+        far = [min((self.far[side].get(id(canon(value)), (FAR, 0))[0] for value in values_in(one)), default=FAR) for side, one in enumerate((a, b))]
         self.pairs[-1].append(Pair(a, b, far[0], far[1], False))
         return a
 
@@ -156,7 +157,7 @@ class Alignment:
             if not isinstance(item, Step) or not isinstance(other, Step):
                 continue
             for a, b in zip(roots(written_by(item.call)), roots(written_by(other.call))):
-                if self.far[0].get(id(a), (_FAR, 0))[0] <= length:
+                if self.far[0].get(id(a), (FAR, 0))[0] <= length:
                     continue
                 touched = [(one, two) for one, two in shared if one is a or two is b]
                 is_outer = id(a) not in self.far[0] and id(b) not in self.far[1]

@@ -6,6 +6,7 @@ import inspect
 import logging
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -85,11 +86,8 @@ def capture(
     replace = _replacements(decomposed)
     first = _first_run(model, arguments, kept, replace)
     _check_exits(first)
-    both = given.both
-    known = None if both is None else (both.made, both.failures)
-    others = _united(model, arguments, first, kept, replace, keep_side) if arguments.sizes else []
-    if both is not None and known is not None:
-        both.made, both.failures = known  # not those of the last run
+    with nullcontext() if given.both is None else given.both.kept():
+        others = _united(model, arguments, first, kept, replace, keep_side) if arguments.sizes else []
     if not arguments.sizes:
         united(first, [])
     return program_of(model, arguments, [first, *others]), arguments, [first, *others]
@@ -152,7 +150,7 @@ def _first_run(model: torch.nn.Module, arguments: Arguments, kept: list[Any], re
     """The run that the program is made of: at the example, or at sizes at which both sides of all branches can be run, if there are any."""
     first = recorded(model, arguments, first_sizes(arguments), kept, replace)
     both = arguments.both
-    if both is None or not both.lines or not both.has_gaps or not arguments.sizes:
+    if not _has_both(arguments) or not both.has_gaps or not arguments.sizes:
         return first
     failures, made = both.failures, both.made
     for sizes in sizes_to_try(arguments):
@@ -190,18 +188,16 @@ def is_same(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dic
     """Whether a run at other sizes makes the same calls as the first; None if the model does not run at them."""
     sizes = summed(arguments, {**first.sizes, **sizes})
     both = arguments.both
-    known = None if both is None else (both.made, both.failures)
     try:
-        run = _another(model, arguments, first, sizes, _composites(rules), _replacements(decomposed))
-        if both is not None and both.has_gaps:
-            return False
+        with nullcontext() if both is None else both.kept():
+            run = _another(model, arguments, first, sizes, _composites(rules), _replacements(decomposed))
+            if both is not None and both.has_gaps:
+                return False
     except Exception as error:  # whatever the model raises at sizes that it does not take
         _log.debug("not recorded at %s: %s", sizes, error)
         return False if _runs_plainly(model, arguments, sizes) else None
-    finally:
-        if both is not None and known is not None:
-            both.made, both.failures = known
-    if _asked_by_model(run) != _asked_by_model(first) and not (arguments.has_fakes and _is_steady(model, arguments, run, rules, decomposed)):
+    asked, before = ([(line, what) for line, what, _ in _asked_by_model(one)] for one in (run, first))
+    if asked != before and not (arguments.has_fakes and _is_steady(model, arguments, run, rules, decomposed)):
         return False  # as in `a or b`: where `a` does not hold, `b` decides, and the first run did not ask it
     calls, tied = list(first.recorder.calls), first.recorder.tied
     try:
@@ -221,9 +217,9 @@ def is_same(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dic
         first.recorder.calls, first.recorder.tied = calls, tied
 
 
-def _asked_by_model(run: Run) -> list[tuple[Any, str]]:
-    """The lines of the branches that the model's own code took, in order."""
-    return [(question.line, question.what) for question in run.recorder.questions if question.by_model]
+def _asked_by_model(run: Run) -> list[tuple[Any, str, Any]]:
+    """What the model's own code asked, in order: the lines, the kinds of the questions, and the answers."""
+    return [(question.line, question.what, question.answer) for question in run.recorder.questions if question.by_model]
 
 
 def _is_steady(model: torch.nn.Module, arguments: Arguments, run: Run, rules: tuple[str, ...], decomposed: Iterable[str]) -> bool:
@@ -234,8 +230,7 @@ def _is_steady(model: torch.nn.Module, arguments: Arguments, run: Run, rules: tu
     except Exception as error:  # whatever the model raises at sizes that it does not take
         _log.debug("not recorded at %s: %s", larger, error)
         return False
-    answers = lambda one: [(question.line, question.what, question.answer) for question in one.recorder.questions if question.by_model]  # noqa: E731
-    return answers(run) == answers(other)
+    return _asked_by_model(run) == _asked_by_model(other)
 
 
 def _runs_plainly(model: torch.nn.Module, arguments: Arguments, sizes: dict[str, int]) -> bool:
@@ -280,7 +275,7 @@ def _other_runs(model: torch.nn.Module, arguments: Arguments, first: Run, kept: 
         if not runs:
             raise Unrecorded(f"the model runs at none of `examples`: {_first_line(failure) or 'they have the sizes of the example'}") from failure
         return runs
-    if arguments.both is not None and arguments.both.lines and not arguments.both.has_gaps:
+    if _has_both(arguments) and not arguments.both.has_gaps:
         runs = some(sizes_to_try(arguments), whole=True)
         if runs:
             return runs

@@ -102,13 +102,13 @@ def sizes_at_one(recorded: Any, model: torch.nn.Module, arguments: Arguments, fi
             if light is not None:
                 found.append((chosen, light))
                 continue
-        for data in (leaves, [_other_data(leaf, 1) for leaf in leaves], [_other_data(leaf, -1) for leaf in leaves]):
+        for data in (leaves, [other_data(leaf, 1) for leaf in leaves], [other_data(leaf, -1) for leaf in leaves]):
             args, kwargs = pytree.tree_unflatten(data, arguments.tree)
             found.append((chosen, sizes_seen(recorded, model, args, kwargs, arguments)))
     return found
 
 
-def _other_data(leaf: Any, sign: int) -> Any:
+def other_data(leaf: Any, sign: int) -> Any:
     """A tensor of floats of this sign, by turns with the other. Integers may be ids, and keep their values."""
     if not isinstance(leaf, torch.Tensor) or not leaf.is_floating_point():
         return leaf

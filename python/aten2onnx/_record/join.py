@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from .align import Alignment, Unlike, kind_of
+from .align import FAR, Alignment, Unlike, kind_of, zipped
 from .branches import Ask, If, Item, Path, Step, Turn, made_by, made_in, replaced, with_values, written_by
 from .numbers import Number
 from .recorder import Call, Question, Recorder, Unrecorded
@@ -194,8 +194,6 @@ class _Join:
         self.results: dict[Any, tuple[Value, Any, Any]] = {}
 
     def path(self, before: list[Item], outputs: tuple[list[Any], list[Any]], names: list[str], tree: Any) -> Path:
-        from .align import zipped
-
         after: list[Item] = []
         for one, other in self.common:
             entry = self.alignment.both(one, other, self._leaf)
@@ -215,7 +213,7 @@ class _Join:
         merger = self.merger
         if isinstance(a, Value) and isinstance(b, Value):
             a, b = merger.canon(a), merger.canon(b)
-            if self.alignment.far[0].get(id(a), (1 << 60, 0))[0] <= self.alignment.length:
+            if self.alignment.far[0].get(id(a), (FAR, 0))[0] <= self.alignment.length:
                 return a
         if merger.is_same(a, b):
             return a

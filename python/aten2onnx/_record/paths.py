@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -67,6 +68,15 @@ class Both:
         """Whether a side could not be run in the last recording, though the model does not forbid it."""
         return not all(map(is_refusal, self.failures.values()))
 
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """What is noted of the last recording stays as it is, whatever is recorded inside."""
+        made, failures = self.made, self.failures
+        try:
+            yield
+        finally:
+            self.made, self.failures = made, failures
+
 
 #: Runs the model with these answers.
 Record = Callable[[Turns], Run]
@@ -97,7 +107,7 @@ class _Explorer:
         first = self._recorded(())
         self.merger.begin(first.recorder)
         asked = first.recorder.turns.asked.values()  # type: ignore[union-attr]
-        self.both.taken |= {(question.line.file, question.line.number, question.answer) for question in asked if question.line is not None}
+        self.both.taken |= {(*question.line.place, question.answer) for question in asked if question.line is not None}
         path = self._path((), first)
         if not self.runs > 1 and not first.recorder.turns.asked:  # type: ignore[union-attr]
             return first
@@ -135,7 +145,7 @@ class _Explorer:
         items: list[Item] = []
         for item in path.items:
             if isinstance(item, Turn) and item.index == index and item.question.line is not None:
-                key = (item.question.line.file, item.question.line.number)
+                key = item.question.line.place
                 known = self.failures.get(key)
                 if known is None or is_refusal(known):
                     self.failures[key] = error

@@ -29,6 +29,11 @@ class Line(NamedTuple):
         return f'File "{self.file}", line {self.number}, in {self.function}'
 
     @property
+    def place(self) -> tuple[str, int]:
+        """The file and the number."""
+        return self.file, self.number
+
+    @property
     def text(self) -> str:
         return linecache.getline(self.file, self.number).strip()
 
@@ -101,7 +106,8 @@ def _stops(statement: ast.stmt) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _tree(file: str) -> ast.Module | None:
+def tree_of(file: str) -> ast.Module | None:
+    """What a file of Python says; None if it cannot be read."""
     try:
         return ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError):
@@ -110,7 +116,7 @@ def _tree(file: str) -> ast.Module | None:
 
 def _statement(file: str, number: int) -> Any:
     """The innermost `if` or `assert` whose condition is on a line."""
-    tree = _tree(file)
+    tree = tree_of(file)
     best: Any = None
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, (ast.If, ast.Assert)):

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from .held import _other_data
+from .held import other_data
 from .paths import Both
 from .runs import Arguments, Run, sizes_to_try
 from .turns import Turns
@@ -25,7 +25,7 @@ Side = tuple[str, int, bool]
 
 def wanted(both: Both) -> set[Side]:
     """The sides that are in the program."""
-    return {(made.line.file, made.line.number, answer) for made in both.made for answer in (True, False)}
+    return {(*made.line.place, answer) for made in both.made for answer in (True, False)}
 
 
 def checks_of_sides(record: Callable[[Arguments, dict[str, int], Turns], Run], arguments: Arguments, both: Both) -> list[tuple[dict[str, int], Arguments, list[Any]]]:
@@ -52,14 +52,14 @@ def sides_taken(run: Run) -> set[Side]:
     """The sides that a run took."""
     turns = run.recorder.turns
     asked = turns.asked.values() if turns is not None else ()
-    return {(question.line.file, question.line.number, question.answer) for question in asked if question.line is not None}
+    return {(*question.line.place, question.answer) for question in asked if question.line is not None}
 
 
 def _inputs(arguments: Arguments) -> Iterator[tuple[dict[str, int], list[Any]]]:
     """Sizes with inputs of all kinds of data, by turns."""
     base = dict(arguments.sizes)
     others = list(sizes_to_try(arguments)) if base else []
-    changes = (lambda leaf: _other_data(leaf, 1), _positive, _negative, _scaled(10), _scaled(0))
+    changes = (lambda leaf: other_data(leaf, 1), _positive, _negative, _scaled(10), _scaled(0))
     for sizes, some in ((sizes, some) for all_sizes, some in (([base], (_same,)), ([base], changes), (others, (_same,)), (others, changes)) for sizes in all_sizes):
         for change in some:
             yield sizes, [change(leaf) for leaf in arguments.at(sizes)]

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from .numbers import Number
-from .places import _tree
+from .places import tree_of
 
 if TYPE_CHECKING:
     from .recorder import Question
@@ -45,7 +45,7 @@ class Turns:
     def turned(self, question: Question, place: int) -> Question | None:
         """The question with the answer of this run; None if the same was asked before."""
         line = question.line
-        if question.what != "bool" or not question.by_model or line is None or (line.file, line.number) not in self.lines:
+        if question.what != "bool" or not question.by_model or line is None or line.place not in self.lines:
             return question
         if self._is_static(question.number) or _is_about_one(question.number):
             return question
@@ -97,18 +97,20 @@ def key_of(number: Any) -> Any:
 @lru_cache(maxsize=1024)
 def is_loop(file: str, number: int) -> bool:
     """Whether a line is in the condition of a `while`."""
-    tree = _tree(file)
-    for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, ast.While) and node.test.lineno <= number <= (node.test.end_lineno or node.test.lineno):
-            return True
-    return False
+    return any(_has_line(node.test, number) for node in _nodes(file, ast.While))
 
 
 @lru_cache(maxsize=1024)
 def raises(file: str, number: int) -> bool:
     """Whether a line is in a `raise` or `assert`."""
-    tree = _tree(file)
-    for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, (ast.Raise, ast.Assert)) and node.lineno <= number <= (node.end_lineno or node.lineno):
-            return True
-    return False
+    return any(_has_line(node, number) for node in _nodes(file, ast.Raise, ast.Assert))
+
+
+def _nodes(file: str, *kinds: type[ast.AST]) -> list[Any]:
+    """The statements of these kinds in a file."""
+    tree = tree_of(file)
+    return [node for node in ast.walk(tree) if isinstance(node, kinds)] if tree is not None else []
+
+
+def _has_line(node: Any, number: int) -> bool:
+    return node.lineno <= number <= (node.end_lineno or node.lineno)

@@ -108,8 +108,10 @@ class Aten2OnnxExporter(DynamoExporter):
         with ExitStack() as stack:
             stack.enter_context(reset_model_state(model))
             stack.enter_context(patch_model_config(model, flags))
-            names, outputs, results = _names(model, inputs)
-            stack.enter_context(patch_model_outputs(model))
+            names, outputs, results = stack.enter_context(patch_model_outputs(model))
+            with torch.no_grad():
+                model(**copy.deepcopy(dict(inputs)))
+            names, outputs = disambiguate_io_names(list(names), list(outputs))
             stack.enter_context(patch_forward_signature(model, dict(inputs)))
             shapes = config.dynamic_shapes if config.dynamic_shapes is not None else "auto" if config.dynamic else None
             capture = "record" if config.capture == "auto" else config.capture
@@ -117,7 +119,7 @@ class Aten2OnnxExporter(DynamoExporter):
         spec = pytree.tree_structure(((), dict(inputs)))
         described = SimpleNamespace(call_spec=SimpleNamespace(in_spec=spec, out_spec=spec))  # those of the outputs follow
         metadata = build_export_metadata(model, inputs, described, self.required_packages)
-        record_output_structure(metadata, results)
+        record_output_structure(metadata, results[0])  # those of the runs that were recorded follow
         return program, metadata
 
     def _exported(self, model: Any, sample_inputs: MutableMapping[str, Any], config: Aten2OnnxConfig) -> tuple[ONNXProgram, ExportMetadata]:
@@ -146,13 +148,6 @@ class Aten2OnnxExporter(DynamoExporter):
     def load_program(cls, path: str | Path) -> SavedProgram:  # type: ignore[override]
         """The program in a file."""
         return SavedProgram(Path(path))
-
-
-def _names(model: Any, inputs: MutableMapping[str, Any]) -> tuple[list[str], list[str], Any]:
-    """The names of inputs and outputs, and what the model returns."""
-    with torch.no_grad(), patch_model_outputs(model) as (names, outputs, results):
-        model(**copy.deepcopy(dict(inputs)))
-    return *disambiguate_io_names(list(names), list(outputs)), results[-1]
 
 
 def _program(model: Any, config: Aten2OnnxConfig, inputs: list[str], outputs: list[str], **capture: Any) -> ONNXProgram:
