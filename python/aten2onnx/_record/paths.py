@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +10,9 @@ from typing import Any, NamedTuple
 
 import torch
 
-from .branches import Ask, If, Item, Path, Step, Turn, count_of_calls, replaced
+from .branches import If, Item, Path, Step, count_of_calls, replaced
+from .explorer import Care, Explorer, Record
+from .follow import holds
 from .join import Merger, like
 from .nested import BEGIN, END, Body
 from .numbers import Number, symbolic
@@ -20,9 +21,6 @@ from .recorder import Call, Question, Recorder, Unrecorded
 from .runs import Run
 from .tensors import Tracked, Value, scalar_value
 from .turns import NoBothSides, Turns, raises
-
-_log = logging.getLogger(__name__)
-
 
 _ITEM = torch.ops.aten._local_scalar_dense.default
 
@@ -52,6 +50,7 @@ class Both:
         made: The branches of the last recording.
         failures: The errors of sides that could not be run, by the file and the number of their lines.
         taken: The sides that inputs have taken by themselves: the file and number of the line, and the answer.
+        held: The lines with which the program was held against runs with other answers, and the care that it took.
         is_static: Whether a dimension of a value is the same at all inputs.
     """
 
@@ -61,6 +60,8 @@ class Both:
     made: list[Turned] = field(default_factory=list)
     failures: dict[tuple[str, int], BaseException] = field(default_factory=dict)
     taken: set[tuple[str, int, bool]] = field(default_factory=set)
+    held: frozenset[tuple[str, int]] = frozenset()
+    care: Care = Care.LEAST
     is_static: Callable[[Value, int], bool] = lambda value, axis: False
 
     @property
@@ -78,10 +79,6 @@ class Both:
             self.made, self.failures = made, failures
 
 
-#: Runs the model with these answers.
-Record = Callable[[Turns], Run]
-
-
 def recorded_both(record: Record, both: Both) -> Run:
     """A recording of all paths.
 
@@ -90,80 +87,51 @@ def recorded_both(record: Record, both: Both) -> Run:
         Unrecorded: The sides of a branch do not go together.
         Exception: What the model raises on the way that its inputs take.
     """
-    explorer = _Explorer(record, both)
-    return explorer.run()
-
-
-class _Explorer:
-    def __init__(self, record: Record, both: Both) -> None:
-        self.record = record
-        self.both = both
-        self.merger = Merger()
-        self.runs = 0
-        self.made: list[Turned] = []
-        self.failures: dict[tuple[str, int], BaseException] = {}
-
-    def run(self) -> Run:
-        first = self._recorded(())
-        self.merger.begin(first.recorder)
+    turns = lambda forced, wanted=None: Turns(both.lines, forced, both.is_static, wanted)  # noqa: E731
+    is_held = both.held == both.lines
+    for care in [both.care] if is_held else Care:
+        explorer = Explorer(record, turns, both.max_runs, care)
+        first = explorer.recorded(turns(()))
         asked = first.recorder.turns.asked.values()  # type: ignore[union-attr]
-        self.both.taken |= {(*question.line.place, question.answer) for question in asked if question.line is not None}
-        path = self._path((), first)
-        if not self.runs > 1 and not first.recorder.turns.asked:  # type: ignore[union-attr]
+        both.taken |= {(*question.line.place, question.answer) for question in asked if question.line is not None}
+        if not asked:
             return first
-        self._note(path.items)
-        self.both.made, self.both.failures = self.made, self.failures
-        return _Writer(self.merger, first).run(path)
+        explorer.merger.begin(first.recorder)
+        path = explorer.path(first)
+        if is_held or not explorer.is_shortened or holds(path, explorer):
+            break
+    both.made, both.failures = _made(path.items, both.max_branches), _worst(explorer.failures)
+    both.held, both.care = both.lines, care
+    return _Writer(explorer.merger, first).run(path)
 
-    def _recorded(self, forced: tuple[bool, ...], line: Any = None) -> Run:
-        if self.runs >= self.both.max_runs:
-            raise NoBothSides(f"the model has to run more than {self.both.max_runs} times to take both sides of its branches (`max_runs`)", line)
-        self.runs += 1
-        return self.record(Turns(self.both.lines, forced, self.both.is_static))
 
-    def _path(self, forced: tuple[bool, ...], run: Run) -> Path:
-        """The program of all paths that begin with these answers, one of which a run has taken."""
-        asked = list(run.recorder.turns.asked.values())  # type: ignore[union-attr]
-        index = len(forced)
-        if index >= len(asked):
-            return self.merger.path(run)
-        question = asked[index]
-        mine = self._path((*forced, question.answer), run)
-        try:
-            other_run = self._recorded((*forced, not question.answer), question.line)
-        except (NoBothSides, Unrecorded):
-            raise
-        except Exception as error:  # whatever the model raises on a side that its inputs do not take
-            _log.debug("the other side of %s: %s", question.line, error)
-            return self._one_side(mine, index, error)
-        other = self._path((*forced, not question.answer), other_run)
-        yes, no = (mine, other) if question.answer else (other, mine)
-        return self.merger.joined(index, yes, no)
+def _made(items: list[Item], most: int) -> list[Turned]:
+    """The branches that have both sides.
 
-    def _one_side(self, path: Path, index: int, error: Exception) -> Path:
-        """A path with a branch that stays a question."""
-        items: list[Item] = []
-        for item in path.items:
-            if isinstance(item, Turn) and item.index == index and item.question.line is not None:
-                key = item.question.line.place
-                known = self.failures.get(key)
-                if known is None or is_refusal(known):
-                    self.failures[key] = error
-                item = Ask(item.question, error)
-            items.append(item)
-        return Path(items, path.outputs, path.buffers, path.tree)
+    Raises:
+        NoBothSides: There are more than are allowed.
+    """
+    found = list(_branches(items))
+    if len(found) > most:
+        raise NoBothSides(f"the model has more than {most} branches with both sides (`max_branches`)", found[most].line)
+    return found
 
-    def _note(self, items: list[Item]) -> None:
-        """Notes the branches that have both sides."""
-        for item in items:
-            if not isinstance(item, If):
-                continue
-            line = item.question.line
-            if len(self.made) >= self.both.max_branches:
-                raise NoBothSides(f"the model has more than {self.both.max_branches} branches with both sides (`max_branches`)", line)
-            self.made.append(Turned(line, (count_of_calls(item.yes), count_of_calls(item.no)), item.question.number))
-            self._note(item.yes)
-            self._note(item.no)
+
+def _branches(items: list[Item]) -> Iterator[Turned]:
+    for item in items:
+        if isinstance(item, If):
+            yield Turned(item.question.line, (count_of_calls(item.yes), count_of_calls(item.no)), item.question.number)
+            yield from _branches(item.yes)
+            yield from _branches(item.no)
+
+
+def _worst(failures: list[tuple[Any, Exception]]) -> dict[tuple[str, int], BaseException]:
+    """The errors of sides by their line, those that are no refusal of the model before others."""
+    found: dict[tuple[str, int], BaseException] = {}
+    for line, error in failures:
+        if is_refusal(found.get(line.place)) or line.place not in found:
+            found[line.place] = error
+    return found
 
 
 def is_refusal(error: BaseException | None) -> bool:
