@@ -299,7 +299,7 @@ class Functions(TorchFunctionMode):
 
 
 def _getitem(tensor: Any, index: Any) -> Any:
-    """A slice that takes everything in this run is a slice in another one, also of a weight."""
+    """A slice that takes everything in this run is a slice in another one, also of a weight. A row that a number chooses is another one in another run."""
     parts = _parts_with_cuts(index) if isinstance(tensor, Tracked) or _has_symbolic_bound(index) else None
     if parts is None or has_foreign((tensor,)) or Recorder.current is None or torch._C._functorch.is_functorch_wrapped_tensor(tensor):  # type: ignore[attr-defined]
         return NotImplemented
@@ -309,7 +309,7 @@ def _getitem(tensor: Any, index: Any) -> Any:
 
 
 def _setitem(tensor: Any, index: Any, value: Any) -> Any:
-    """A write to a slice that takes everything in this run."""
+    """A write to a slice that takes everything in this run, or to a row that a number chooses."""
     if not isinstance(tensor, Tracked):
         return NotImplemented
     parts = _parts_with_cuts(index)
@@ -321,30 +321,36 @@ def _setitem(tensor: Any, index: Any, value: Any) -> Any:
 
 
 def _parts_with_cuts(index: Any) -> tuple[Any, ...] | None:
-    """The parts of an index; None if none of them is a slice that takes less than everything in some run."""
+    """The parts of an index; None if none of them is a slice that takes less than everything in some run, or a number that remembers."""
     parts = tuple(map(_of_numbers, index if isinstance(index, tuple) else (index,)))
-    return parts if any(isinstance(part, slice) and _is_cut(part) for part in parts) else None
+    return parts if any(isinstance(part, torch.SymInt) or (isinstance(part, slice) and _is_cut(part)) for part in parts) else None
 
 
 def _has_symbolic_bound(index: Any) -> bool:
     parts = index if isinstance(index, tuple) else (index,)
-    return any(isinstance(part, slice) and any(isinstance(bound, torch.SymInt) for bound in (part.start, part.stop, part.step)) for part in parts)
+    bounds = [bound for part in parts for bound in ((part.start, part.stop, part.step) if isinstance(part, slice) else (part,))]
+    return any(isinstance(bound, torch.SymInt) for bound in bounds)
 
 
 def _of_numbers(part: Any) -> Any:
-    """A slice whose bounds are tensors, with the numbers in them."""
+    """A part of an index, with the numbers that are in tensors: of a slice its bounds, and one that chooses a row."""
+    if isinstance(part, Tracked) and part.actual.dim() == 0 and part.dtype in (torch.int64, torch.int32, torch.int16, torch.int8):
+        return part.item()
     if not isinstance(part, slice):
         return part
     return slice(_item(part.start), _item(part.stop), _item(part.step))
 
 
 def _cut(tensor: Any, parts: Any) -> tuple[Any, list[Any]]:
-    """A tensor with the slices of an index taken, and the rest of the index."""
+    """A tensor with the slices of an index taken, and the rows that numbers choose, and the rest of the index."""
     used = sum(_axes_of(part) for part in parts)
     axis, found, rest = 0, tensor, []
     for part in parts:
         if part is Ellipsis:
             axis += tensor.actual.dim() - used
+        if isinstance(part, torch.SymInt):
+            found = aten.select.int(found, axis, part)
+            continue
         if isinstance(part, slice) and _is_cut(part):
             found = aten.slice.Tensor(found, axis, part.start, part.stop, 1 if part.step is None else part.step)
             part = slice(None)
