@@ -20,6 +20,7 @@ from .graph import Recorded, is_from_data, program_of
 from .keep import composites
 from .paths import Both, recorded_both
 from .recorder import Unrecorded
+from .roll import FewTurns
 from .runs import Arguments, Axis, Run, first_sizes, recorded as run_once, sizes_apart, sizes_to_try, sizes_together, summed
 from .same import Parted, same_but_for_copies, takes_other_side, united
 from .shadows import shadows_of
@@ -127,7 +128,7 @@ def _another(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: di
 
 def _has_both(arguments: Arguments) -> bool:
     """Whether branches are recorded on both sides."""
-    return arguments.both is not None and bool(arguments.both.lines)
+    return arguments.both is not None and bool(arguments.both.lines or arguments.both.loops)
 
 
 def recorded(model: torch.nn.Module, arguments: Arguments, sizes: dict[str, int], kept: list[Any], replace: Any) -> Run:
@@ -148,7 +149,7 @@ def checks_of_sides(model: torch.nn.Module, arguments: Arguments, rules: tuple[s
 
 def _first_run(model: torch.nn.Module, arguments: Arguments, kept: list[Any], replace: Any) -> Run:
     """The run that the program is made of: at the example, or at sizes at which both sides of all branches can be run, if there are any."""
-    first = recorded(model, arguments, first_sizes(arguments), kept, replace)
+    first = _with_turns(model, arguments, kept, replace)
     both = arguments.both
     if not _has_both(arguments) or not both.has_gaps or not arguments.sizes:
         return first
@@ -163,6 +164,22 @@ def _first_run(model: torch.nn.Module, arguments: Arguments, kept: list[Any], re
             return run
     both.failures, both.made = failures, made
     return first
+
+
+def _with_turns(model: torch.nn.Module, arguments: Arguments, kept: list[Any], replace: Any) -> Run:
+    """The run at the example, or at sizes at which its loops make enough turns."""
+    try:
+        return recorded(model, arguments, first_sizes(arguments), kept, replace)
+    except FewTurns as error:
+        few = error
+    for sizes in sizes_to_try(arguments) if arguments.sizes else ():
+        try:
+            return recorded(model, arguments, sizes, kept, replace)
+        except (Unrecorded, NoBothSides):
+            raise
+        except Exception as error:  # whatever the model raises at sizes that it does not take
+            _log.debug("the model does not run at %s: %s", sizes, error)
+    raise NoBothSides("a loop makes too few turns at all sizes that were tried to compare them", few.line)
 
 
 @lru_cache(maxsize=4)

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import torch
 
-from .branches import Ask, If, Item, Path, Step, Turn, count_of_calls, replaced
+from .branches import Ask, If, Item, Path, Rolled, Step, Turn, count_of_calls, replaced
 from .join import Merger, like
-from .nested import BEGIN, END, Body
+from .nested import BEGIN, END, LOOP_OPERATOR, Body
 from .numbers import Number, symbolic
 from .places import kind_of_file
 from .recorder import Call, Question, Recorder, Unrecorded
@@ -41,24 +41,36 @@ class Turned(NamedTuple):
     number: Any
 
 
+class RolledLoop(NamedTuple):
+    """A loop that is in the program: its line, the number of calls of a turn, and what it carries."""
+
+    line: Any
+    calls: int
+    carried: str
+
+
 @dataclass
 class Both:
     """What is recorded on both sides.
 
     Attributes:
         lines: The lines of the branches.
+        loops: The lines of the loops.
         max_branches: So many branches may become an If.
         max_runs: So many runs may be made for one choice of sizes.
         made: The branches of the last recording.
+        rolled: Its loops.
         failures: The errors of sides that could not be run, by the file and the number of their lines.
         taken: The sides that inputs have taken by themselves: the file and number of the line, and the answer.
         is_static: Whether a dimension of a value is the same at all inputs.
     """
 
     lines: frozenset[tuple[str, int]] = frozenset()
+    loops: frozenset[tuple[str, int]] = frozenset()
     max_branches: int = 32
     max_runs: int = 64
     made: list[Turned] = field(default_factory=list)
+    rolled: list[RolledLoop] = field(default_factory=list)
     failures: dict[tuple[str, int], BaseException] = field(default_factory=dict)
     taken: set[tuple[str, int, bool]] = field(default_factory=set)
     is_static: Callable[[Value, int], bool] = lambda value, axis: False
@@ -71,11 +83,11 @@ class Both:
     @contextmanager
     def kept(self) -> Iterator[None]:
         """What is noted of the last recording stays as it is, whatever is recorded inside."""
-        made, failures = self.made, self.failures
+        made, failures, rolled = self.made, self.failures, self.rolled
         try:
             yield
         finally:
-            self.made, self.failures = made, failures
+            self.made, self.failures, self.rolled = made, failures, rolled
 
 
 #: Runs the model with these answers.
@@ -102,6 +114,7 @@ class _Explorer:
         self.runs = 0
         self.made: list[Turned] = []
         self.failures: dict[tuple[str, int], BaseException] = {}
+        self.rolled: list[RolledLoop] = []
 
     def run(self) -> Run:
         first = self._recorded(())
@@ -109,17 +122,18 @@ class _Explorer:
         asked = first.recorder.turns.asked.values()  # type: ignore[union-attr]
         self.both.taken |= {(*question.line.place, question.answer) for question in asked if question.line is not None}
         path = self._path((), first)
-        if not self.runs > 1 and not first.recorder.turns.asked:  # type: ignore[union-attr]
+        has_loops = first.recorder.loops is not None and bool(first.recorder.loops.found)
+        if not self.runs > 1 and not first.recorder.turns.asked and not has_loops:  # type: ignore[union-attr]
             return first
         self._note(path.items)
-        self.both.made, self.both.failures = self.made, self.failures
+        self.both.made, self.both.failures, self.both.rolled = self.made, self.failures, self.rolled
         return _Writer(self.merger, first).run(path)
 
     def _recorded(self, forced: tuple[bool, ...], line: Any = None) -> Run:
         if self.runs >= self.both.max_runs:
             raise NoBothSides(f"the model has to run more than {self.both.max_runs} times to take both sides of its branches (`max_runs`)", line)
         self.runs += 1
-        return self.record(Turns(self.both.lines, forced, self.both.is_static))
+        return self.record(Turns(self.both.lines, forced, self.both.is_static, self.both.loops))
 
     def _path(self, forced: tuple[bool, ...], run: Run) -> Path:
         """The program of all paths that begin with these answers, one of which a run has taken."""
@@ -156,6 +170,9 @@ class _Explorer:
     def _note(self, items: list[Item]) -> None:
         """Notes the branches that have both sides."""
         for item in items:
+            if isinstance(item, Rolled):
+                self.rolled.append(RolledLoop(item.line, count_of_calls(item.items), _described(item)))
+                self._note(item.items)
             if not isinstance(item, If):
                 continue
             line = item.question.line
@@ -164,6 +181,16 @@ class _Explorer:
             self.made.append(Turned(line, (count_of_calls(item.yes), count_of_calls(item.no)), item.question.number))
             self._note(item.yes)
             self._note(item.no)
+
+
+def _described(loop: Rolled) -> str:
+    """What a loop carries, by its kind."""
+    values = [one.param for one in loop.carried]
+    kinds = {value.device is None: 0 for value in values}
+    for value in values:
+        kinds[value.device is None] += 1
+    names = {False: "tensor", True: "number"}
+    return " and ".join(f"{count} {names[kind]}{'s' if count > 1 else ''}" for kind, count in sorted(kinds.items()))
 
 
 def is_refusal(error: BaseException | None) -> bool:
@@ -262,6 +289,8 @@ class _Writer:
                 self._step(item)
             elif isinstance(item, If):
                 self._if(item)
+            elif isinstance(item, Rolled):
+                self._loop(item)
             else:
                 self._ask(item.question)
 
@@ -312,6 +341,23 @@ class _Writer:
             self.calls.append(Call(END, (body, results), {}, None, question.line, {}))
         made = tuple(self._value(value) for value, _, _ in item.results)
         self.calls.append(Call(torch.ops.higher_order.cond, (number, *bodies, ()), {}, made, question.line, {}))
+
+    def _loop(self, item: Rolled) -> None:
+        count, first = self._reference(item.count), self._reference(item.first)
+        inits = [self._reference(one.init) for one in item.carried]
+        body = self._body(Body(-1))
+        params = [item.index, *(one.param for one in item.carried)]
+        for place, value in enumerate(params):
+            self._numbered(value).source = ("param", (body.number, place))
+        self.calls.append(Call(BEGIN, (body,), {}, tuple(params), item.line, {}))
+        outer, self.own = self.own, {id(value): value for value in params if value.device is None}
+        self._items(item.items)
+        results = [*(() if item.first is None else (item.again,)), *(one.next for one in item.carried), *(reference for reference, _ in item.slices)]
+        results = [self._reference(result) for result in results]
+        self.own = outer
+        self.calls.append(Call(END, (body, results), {}, None, item.line, {}))
+        made = tuple(self._value(value) for value in (*(one.result for one in item.carried), *(value for _, value in item.slices)))
+        self.calls.append(Call(LOOP_OPERATOR, (body, count, first, inits, ()), {}, made, item.line, {}))
 
 
 __all__ = ["Both", "NoBothSides", "Turned", "is_refusal", "recorded_both"]

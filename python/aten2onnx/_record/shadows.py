@@ -24,6 +24,8 @@ from .numbers import Number, number_of, symbolic
 from .places import kind_of_file, line_of_model
 from .recorder import Recorder, Unrecorded
 from .tensors import Tracked, has_foreign, sizes_of
+from .loops import Walkable
+from .walks import FUNCTIONS, WALKS, numbers_of
 
 aten = torch.ops.aten
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
@@ -87,6 +89,8 @@ class float_(metaclass=_Kind):
 def _len(value: Any) -> int:
     if isinstance(value, Tracked) and value.actual.dim() > 0:
         return sizes_of(value)[0]  # type: ignore[no-any-return]
+    if isinstance(value, Walkable):
+        return value.count  # type: ignore[no-any-return]
     return builtins.len(value)
 
 
@@ -173,7 +177,7 @@ def _shadow_of(name: str, value: Any) -> Any:
 
 #: The classes of what may have a shadow: modules, and functions of math and NumPy.
 _SHADOWED = (ModuleType, type(math.sqrt), type(sys.modules["numpy"].sqrt)) if "numpy" in sys.modules else (ModuleType, type(math.sqrt))
-_BUILTINS = {"int": int_, "float": float_, "len": _len, "min": _extreme("min"), "max": _extreme("max"), "round": _round}
+_BUILTINS = {"int": int_, "float": float_, "len": _len, "min": _extreme("min"), "max": _extreme("max"), "round": _round, **WALKS}
 #: Code that asks for the class of a number would not know the one above.
 _IDENTITY = re.compile(r"\btype\([^()]*\) (is|is not|in|not in) |dtype\s*=\s*(int|float)\b|\b(to|view|astype|type)\((int|float)\)")
 
@@ -321,14 +325,14 @@ def _setitem(tensor: Any, index: Any, value: Any) -> Any:
 
 
 def _parts_with_cuts(index: Any) -> tuple[Any, ...] | None:
-    """The parts of an index; None if none of them is a slice that takes less than everything in some run."""
+    """The parts of an index; None if none of them is a number that remembers, or a slice that takes less than everything in some run."""
     parts = tuple(map(_of_numbers, index if isinstance(index, tuple) else (index,)))
-    return parts if any(isinstance(part, slice) and _is_cut(part) for part in parts) else None
+    return parts if any(isinstance(part, torch.SymInt) or (isinstance(part, slice) and _is_cut(part)) for part in parts) else None
 
 
 def _has_symbolic_bound(index: Any) -> bool:
     parts = index if isinstance(index, tuple) else (index,)
-    return any(isinstance(part, slice) and any(isinstance(bound, torch.SymInt) for bound in (part.start, part.stop, part.step)) for part in parts)
+    return any(isinstance(part, torch.SymInt) or (isinstance(part, slice) and any(isinstance(bound, torch.SymInt) for bound in (part.start, part.stop, part.step))) for part in parts)
 
 
 def _of_numbers(part: Any) -> Any:
@@ -345,6 +349,9 @@ def _cut(tensor: Any, parts: Any) -> tuple[Any, list[Any]]:
     for part in parts:
         if part is Ellipsis:
             axis += tensor.actual.dim() - used
+        if isinstance(part, torch.SymInt):
+            found = aten.select.int(found, axis, part)
+            continue
         if isinstance(part, slice) and _is_cut(part):
             found = aten.slice.Tensor(found, axis, part.start, part.stop, 1 if part.step is None else part.step)
             part = slice(None)
@@ -417,7 +424,8 @@ def _tolist(tensor: Any) -> Any:
         return tensor.actual.tolist()
     if tensor.actual.dim() == 0:
         return tensor.item()
-    return [row.tolist() for row in tensor.unbind(0)]
+    numbers = numbers_of(tensor)
+    return [row.tolist() for row in tensor.unbind(0)] if numbers is None else numbers
 
 
 def _numpy(tensor: Any, *args: Any, **kwargs: Any) -> Any:
@@ -444,6 +452,7 @@ def _contiguous(tensor: Any, *, memory_format: Any = torch.contiguous_format) ->
 
 
 _FUNCTIONS: dict[Any, Any] = {
+    **FUNCTIONS,
     torch.Tensor.contiguous: _contiguous,
     torch.Tensor.__getitem__: _getitem,
     torch.Tensor.__setitem__: _setitem,

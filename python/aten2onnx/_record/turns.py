@@ -32,13 +32,24 @@ class Turns:
     Attributes:
         lines: The lines, each a file and a number, whose branches are answered.
         forced: The answers to the first of them. Those after them have the answers of their numbers.
+        loops: The lines whose loops are noted turn by turn.
+        without: The number of a loop that makes no turn.
         asked: The questions that were answered, by their place among all questions of the run.
     """
 
-    def __init__(self, lines: frozenset[tuple[str, int]], forced: tuple[bool, ...] = (), is_static: Callable[[Any, int], bool] = lambda value, axis: False) -> None:
+    def __init__(
+        self,
+        lines: frozenset[tuple[str, int]],
+        forced: tuple[bool, ...] = (),
+        is_static: Callable[[Any, int], bool] = lambda value, axis: False,
+        loops: frozenset[tuple[str, int]] = frozenset(),
+        without: int | None = None,
+    ) -> None:
         self.is_static = is_static
         self.lines = lines
         self.forced = forced
+        self.loops = loops
+        self.without = without
         self.asked: dict[int, Question] = {}
         self._answers: dict[Any, bool] = {}
 
