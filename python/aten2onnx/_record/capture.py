@@ -90,7 +90,8 @@ def capture(
     with nullcontext() if given.both is None else given.both.kept():
         others = _united(model, arguments, first, kept, replace, keep_side) if arguments.sizes else []
     if not arguments.sizes:
-        united(first, [])
+        others = _runs_with_more_turns(model, arguments, first, kept, replace)
+        united(first, others)
     return program_of(model, arguments, [first, *others]), arguments, [first, *others]
 
 
@@ -124,6 +125,36 @@ def _another(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: di
         except Exception as error:  # whatever the model raises
             _log.debug("not recorded without elements at %s: %s", sizes, error)
     return recorded(model, arguments, sizes, kept, replace)
+
+
+def _with_more_turns(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dict[str, int], kept: list[Any], replace: Any, more: int) -> Run:
+    """A run at other sizes. Each `while` on data makes more turns, if the model runs then: so what depends on their number is another one."""
+    both = arguments.both
+    if both is None or not both.loops:
+        return _another(model, arguments, first, sizes, kept, replace)
+    try:
+        both.more = more
+        run = _another(model, arguments, first, sizes, kept, replace)
+        if arguments.keep_results:
+            both.more = 0
+            run.results = _another(model, arguments, first, sizes, kept, replace).results
+        return run
+    except (Unrecorded, NoBothSides):
+        raise
+    except Exception as error:  # whatever the model raises in more turns
+        _log.debug("no more turns at %s: %s", sizes, error)
+    finally:
+        both.more = 0
+    return _another(model, arguments, first, sizes, kept, replace)
+
+
+def _runs_with_more_turns(model: torch.nn.Module, arguments: Arguments, first: Run, kept: list[Any], replace: Any) -> list[Run]:
+    """A run of a model without dynamic dimensions in which each `while` on data makes more turns."""
+    both = arguments.both
+    if both is None or not both.rolled:
+        return []
+    with both.kept():
+        return [_with_more_turns(model, arguments, first, first.sizes, kept, replace, 1)]
 
 
 def _has_both(arguments: Arguments) -> bool:
@@ -274,7 +305,7 @@ def _other_runs(model: torch.nn.Module, arguments: Arguments, first: Run, kept: 
                 continue
             tried.append(sizes)
             try:
-                run = _another(model, arguments, first, sizes, kept, replace)
+                run = _with_more_turns(model, arguments, first, sizes, kept, replace, len(runs) + 1)
             except (Unrecorded, NoBothSides):
                 raise
             except Exception as error:  # whatever the model raises at sizes that it does not take

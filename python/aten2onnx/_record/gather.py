@@ -26,7 +26,7 @@ class Part(NamedTuple):
 def gathered(roller: Roller, call: Call) -> Item:
     """The call of `stack` or `cat` with the results of loops in place of what their turns have made."""
     is_stack = call.function is aten.stack.default
-    values = list(call.args[0])
+    values = [_outermost(roller, value) for value in call.args[0]]
     given = call.args[1] if len(call.args) > 1 else call.kwargs.get("dim", 0)
     rank = len(call.results.shape)
     dim = given + rank if given < 0 else given
@@ -45,6 +45,17 @@ def _parts(roller: Roller, values: list[Any]) -> list[Part]:
         found.append(Part(values[position]) if part is None else part)
         position += length
     return found
+
+
+def _outermost(roller: Roller, value: Any) -> Any:
+    """A value of a loop in a turn as that turn has it."""
+    while isinstance(value, Value):
+        value = roller.merger.canon(value)
+        owner = roller.owner.get(id(value))
+        if owner is None or owner[0].depth == roller.depth:
+            break
+        value = roller.reference(value)
+    return value
 
 
 def _of_turns(roller: Roller, values: list[Any], rolling: Rolling) -> tuple[Part | None, int]:

@@ -101,7 +101,7 @@ class Merger:
 
     def _rolled(self, recorder: Recorder, items: list[Item], outputs: list[Any]) -> tuple[list[Item], list[Any]]:
         """The items and results with loops in place of their turns."""
-        from .roll import Roller, Unalike
+        from .roll import Roller, Unalike, without_unread
 
         roller = Roller(self, recorder)
         try:
@@ -112,7 +112,7 @@ class Merger:
             raise NoBothSides(f"a loop: {error}", error.line) from None
         self.rolled = roller.rolled
         self._kept.append(roller)
-        return [*found, *roller.new], outputs
+        return without_unread([*found, *roller.new], outputs), outputs
 
     def _note_values(self, recorder: Recorder) -> None:
         by_key: dict[int, Value] = {}

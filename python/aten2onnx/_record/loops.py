@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import ctypes
 import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -47,6 +48,7 @@ class Loop:
         count: The number of its turns, if it is known before them.
         number: The number of this loop among those of the run.
         states: What names stand for at the begin of each turn, and last after the loop.
+        raw: The same before numbers were replaced by those that the loop carries.
         asked: For a `while`, its conditions with their answers.
         is_left: Whether it was left before its last turn was over.
     """
@@ -58,8 +60,10 @@ class Loop:
         self.number = number
         self.turns = 0
         self.states: list[dict[Name, Any]] = []
+        self.raw: list[dict[Name, Any]] = []
         self.asked: list[Question] = []
         self.is_left = False
+        self.more = 0
 
 
 class Loops:
@@ -68,13 +72,17 @@ class Loops:
     Attributes:
         lines: The files and numbers of lines whose loops are noted turn by turn.
         without: The number of a loop that makes no turn in this run, whatever its condition says.
+        more: So many turns does each `while` on data make when its condition holds no longer: runs with other numbers of turns show what depends on them.
     """
 
-    def __init__(self, lines: frozenset[tuple[str, int]], without: int | None = None) -> None:
+    def __init__(self, lines: frozenset[tuple[str, int]], without: int | None = None, more: int = 0) -> None:
         self.lines = lines
+        self.more = more
         self.without = without
         self.found: list[Loop] = []
         self.running: list[Loop] = []
+        #: Lists that turns have changed, with their lengths when a turn began or the loop ended: as a number that remembers, and as it was.
+        self.lengths: dict[int, tuple[list[Any], Any, int]] = {}
 
     def begin(self, recorder: Recorder, line: Any, frame: FrameType, count: Any) -> Loop:
         loop = Loop(line, frame, count, len(self.found))
@@ -86,7 +94,7 @@ class Loops:
     def turn(self, recorder: Recorder, loop: Loop, frame: FrameType) -> Number:
         """Begins a turn. Returns its number, counted from 0."""
         self._leave_inner(recorder, loop)
-        loop.states.append(names_of(frame, recorder))
+        self._note(recorder, loop, frame)
         counter = scalar_value(recorder.next_key(), int)
         _mark(recorder, TURN, loop, counter)
         loop.turns += 1
@@ -97,10 +105,33 @@ class Loops:
         if loop not in self.running:
             return
         self._leave_inner(recorder, loop)
-        loop.states.append(names_of(frame, recorder))
+        self._note(recorder, loop, frame)
         loop.is_left, loop.frame = is_left, None
         self.running.remove(loop)
         _mark(recorder, LEAVE, loop, None)
+
+    def _note(self, recorder: Recorder, loop: Loop, frame: FrameType) -> None:
+        """Notes what names stand for. A number of Python's that a turn has changed becomes one that remembers: the loop carries it."""
+        lists: dict[Name, list[Any]] = {}
+        raw = names_of(frame, recorder, lists)
+        given = dict(raw)
+        before = loop.states[-1] if loop.states else {}
+        for name, value in raw.items():
+            if not _is_number(value) or name not in before or not _is_number(before[name]) or _is_equal(before[name], value):
+                continue
+            made = Number(plain(value), "item", (scalar_value(recorder.next_key(), type(plain(value))),), recorder.ask)
+            if name in lists:
+                self.lengths[id(lists[name])] = (lists[name], symbolic(made), len(lists[name]))
+            elif len(name) != 2 or not _set_local(frame, name, symbolic(made)):
+                continue
+            given[name] = made
+        loop.raw.append(raw)
+        loop.states.append(given)
+
+    def length(self, values: list[Any]) -> Any:
+        """The length of a list that turns of loops have changed; None of others."""
+        known = self.lengths.get(id(values))
+        return None if known is None else known[1] + (len(values) - known[2])
 
     def _leave_inner(self, recorder: Recorder, loop: Loop) -> None:
         while self.running and self.running[-1] is not loop:
@@ -118,7 +149,11 @@ class Loops:
             loop = self.begin(recorder, question.line, frame, None)
         else:
             self._leave_inner(recorder, loop)
-        goes_on = bool(question.answer) and self.without != loop.number
+        goes_on = bool(question.answer)
+        if not goes_on and loop.turns > 0 and loop.more < self.more and _is_from_data(question.number):
+            goes_on = True
+            loop.more += 1
+        goes_on = goes_on and self.without != loop.number
         loop.asked.append(question._replace(answer=goes_on, calls=len(recorder.calls)))
         if goes_on:
             self.turn(recorder, loop, frame)
@@ -167,20 +202,53 @@ def frame_of_model() -> FrameType | None:
 
 
 # What names stand for.
-def names_of(frame: FrameType, recorder: Recorder) -> dict[Name, Any]:
-    """What the names stand for that the code in a frame can reach: tensors, numbers, and what is in lists and attributes."""
+def names_of(frame: FrameType, recorder: Recorder, lists: dict[Name, list[Any]]) -> dict[Name, Any]:
+    """What the names stand for that the code in a frame can reach: tensors, numbers, and what is in lists and attributes. Notes lists by the names of their lengths."""
     found: dict[Name, Any] = {}
     seen: set[int] = set()
+    for depth, current in enumerate(_frames(frame)):
+        for name, value in current.f_locals.items():
+            if not name.startswith("."):
+                _note((depth, name), value, found, seen, recorder, 0)
+                if type(value) is list:
+                    found[(depth, name, "length")] = len(value)
+                    lists[(depth, name, "length")] = value
+    return found
+
+
+def _frames(frame: FrameType) -> list[FrameType]:
+    """A frame and those that called it, of the model's code."""
+    found: list[FrameType] = []
     current: FrameType | None = frame
-    depth = 0
-    while current is not None and depth < 3:
+    while current is not None and len(found) < 3:
         if kind_of_file(current.f_code.co_filename) == "model":
-            for name, value in current.f_locals.items():
-                if not name.startswith("."):
-                    _note((depth, name), value, found, seen, recorder, 0)
-            depth += 1
+            found.append(current)
         current = current.f_back
     return found
+
+
+def _set_local(frame: FrameType, name: Name, value: Any) -> bool:
+    """Gives a local name another value, as debuggers do."""
+    owner = _frames(frame)[name[0]]
+    names = owner.f_locals
+    if owner.f_code.co_name == "<module>" or name[1] not in names:
+        return False
+    names[name[1]] = value
+    if sys.version_info < (3, 13):
+        ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(owner), ctypes.c_int(0))
+    return True
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Number) or type(value) in (bool, int, float)
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    return one is other or (not isinstance(one, Number) and type(one) is type(other) and (one == other or (one != one and other != other)))
+
+
+def _is_from_data(number: Any) -> bool:
+    return isinstance(number, Number) and (number.function == "item" or any(map(_is_from_data, number.operands)))
 
 
 def _note(name: Name, value: Any, found: dict[Name, Any], seen: set[int], recorder: Recorder, steps: int) -> None:

@@ -63,6 +63,7 @@ class Both:
         failures: The errors of sides that could not be run, by the file and the number of their lines.
         taken: The sides that inputs have taken by themselves: the file and number of the line, and the answer.
         is_static: Whether a dimension of a value is the same at all inputs.
+        more: So many turns are added to each `while` on data.
     """
 
     lines: frozenset[tuple[str, int]] = frozenset()
@@ -74,6 +75,7 @@ class Both:
     failures: dict[tuple[str, int], BaseException] = field(default_factory=dict)
     taken: set[tuple[str, int, bool]] = field(default_factory=set)
     is_static: Callable[[Value, int], bool] = lambda value, axis: False
+    more: int = 0
 
     @property
     def has_gaps(self) -> bool:
@@ -129,11 +131,11 @@ class _Explorer:
         self.both.made, self.both.failures, self.both.rolled = self.made, self.failures, self.rolled
         return _Writer(self.merger, first).run(path)
 
-    def _recorded(self, forced: tuple[bool, ...], line: Any = None) -> Run:
+    def _recorded(self, forced: tuple[bool, ...], line: Any = None, without: int | None = None) -> Run:
         if self.runs >= self.both.max_runs:
             raise NoBothSides(f"the model has to run more than {self.both.max_runs} times to take both sides of its branches (`max_runs`)", line)
         self.runs += 1
-        return self.record(Turns(self.both.lines, forced, self.both.is_static, self.both.loops))
+        return self.record(Turns(self.both.lines, forced, self.both.is_static, self.both.loops, without, self.both.more))
 
     def _path(self, forced: tuple[bool, ...], run: Run) -> Path:
         """The program of all paths that begin with these answers, one of which a run has taken."""

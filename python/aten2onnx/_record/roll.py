@@ -6,15 +6,17 @@ same place, or a name of the model's code stands for it at the begin of every tu
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 
 from .align import kind_of
-from .branches import Ask, Carried, Item, Rolled, Step, made_by, made_in, written_by
+from .branches import Ask, Carried, If, Item, Rolled, Step, made_by, made_in, written_by
 from .join import Merger, _Private, like
 from .loops import LEAVE, LOOP, TURN, Loop
-from .numbers import Number
+from .numbers import Number, FUNCTIONS
 from .recorder import Call, Question, Recorder
 from .references import values_in
 from .tensors import Value, scalar_value
@@ -46,13 +48,13 @@ class Unalike(Exception):
 
 
 class TurnOfItems:
-    """A turn: its calls, what names stand for at its begin and after it, and where its values are made."""
+    """A turn: its calls, what names stand for at its begin, and where its values are made."""
 
-    def __init__(self, counter: Value, items: list[Item], before: dict[Any, Any], after: dict[Any, Any]) -> None:
+    def __init__(self, counter: Value, items: list[Item], before: dict[Any, Any]) -> None:
         self.counter = counter
         self.items = items
         self.before = before
-        self.after = after
+        self.number = 0
         self.solid = [item for item in items if not isinstance(item, Ask) or item.question.by_model]
         self.at: dict[Any, Value] = {(-1, 0): counter}
         for number, item in enumerate(self.solid):
@@ -79,6 +81,19 @@ class Roller:
         self.new: list[Item] = []
         self.kept: list[Any] = []
         self.rolled: list[Rolling] = []
+        #: The loop whose values are not looked at from after it.
+        self.skipped: Rolling | None = None
+        #: So many loops are around what is rolled.
+        self.depth = 0
+
+    @contextmanager
+    def inside(self, rolling: Rolling) -> Iterator[None]:
+        """While the block runs, references are those of the turns of a loop."""
+        before, self.skipped = self.skipped, rolling
+        try:
+            yield
+        finally:
+            self.skipped = before
 
     def items(self, items: list[Item]) -> list[Item]:
         """The items with loops in place of turns."""
@@ -110,7 +125,7 @@ class Roller:
         return Step(call._replace(args=self.reference(call.args), kwargs=self.reference(call.kwargs)), item.is_split)
 
     def _has_turns(self, values: Any) -> bool:
-        return isinstance(values, (list, tuple)) and sum(isinstance(value, Value) and id(self.merger.canon(value)) in self.owner for value in values) > 1
+        return isinstance(values, (list, tuple)) and sum(isinstance(value, Value) and id(self.merger.canon(value)) in self.owner for value in values) > 0
 
     def add(self, function: Any, *args: Any, results: Value | None = None, line: Any = None) -> Value:
         """Adds a call before the item that is being written."""
@@ -147,15 +162,19 @@ class Roller:
         if known is not None:
             return known  # type: ignore[no-any-return]
         owner = self.owner.get(id(value))
-        if owner is None:
+        if owner is None or owner[0] is self.skipped:
             return value
         found = self.after[id(value)] = owner[0].after(value, owner[1], owner[2])
         return found
 
     def number(self, number: Number) -> Any:
+        if id(number) in self.after:
+            return self.after[id(number)]
         known = self.numbers.get(id(number))
-        if known is not None:
-            return known[0].number_after(known[1], number)
+        if known is not None and known[0] is not self.skipped:
+            found = self.after[id(number)] = known[0].number_after(known[1], number)
+            self.kept.append(number)
+            return found
         if number.function == "item" and id(number.operands[0]) in self.plain:
             return self.plain[id(number.operands[0])]
         operands = tuple(self.reference(operand) for operand in number.operands)
@@ -170,7 +189,7 @@ class Roller:
         if isinstance(reference, Value):
             value = self.merger.canon(reference)
             return self.after.get(id(value), value)
-        return reference
+        return self.after.get(id(reference), reference) if isinstance(reference, Number) else reference
 
     # Loops.
     def loop(self, loop: Loop, items: list[Item]) -> list[Item]:
@@ -187,6 +206,8 @@ class Roller:
         except Unalike as error:
             raise NoBothSides(f"the turns of a loop are not the same: {error}", error.line or loop.line) from None
         self.rolled.append(rolling)
+        if self.depth:
+            rolling.note_finals()
         return found
 
     def _turns(self, loop: Loop, items: list[Item]) -> list[TurnOfItems]:
@@ -194,8 +215,10 @@ class Roller:
         begins = [place for place, item in enumerate(items) if isinstance(item, Step) and item.call.function is TURN and item.call.args[0] is loop]
         for number, begin in enumerate(begins):
             end = begins[number + 1] if number + 1 < len(begins) else len(items)
+            self.depth += 1
             made = self.items(items[begin + 1 : end])
-            found.append(TurnOfItems(items[begin].call.results, made, loop.states[number], loop.states[number + 1]))  # type: ignore[union-attr]
+            self.depth -= 1
+            found.append(TurnOfItems(items[begin].call.results, made, loop.states[number]))  # type: ignore[union-attr]
         return found
 
 
@@ -320,9 +343,29 @@ class Held:
             for number, (x, y) in enumerate(zip(a.operands, b.operands)):
                 self.reference(x, y, (*path, number))
             return
-        if not isinstance(b, Number) and self.rolling.is_size(a, b, self):
+        if not isinstance(b, Number) and self.rolling.is_equal(self.value_of(a), b):
             return
         raise Unalike("a number is computed in another way")
+
+    def value_of(self, a: Any) -> Any:
+        """The value of a number of the chosen turn in this one, if only sizes and what is carried are in it."""
+        if not isinstance(a, Number):
+            return a
+        name = self.rolling.states.get(id(a))
+        if name is not None:
+            self._slot(("number", id(a)), a, self.rolling._state(self.turn.number, name))
+        found = self.slots.get(("number", id(a)))
+        if found is not None:
+            return found[1].value if isinstance(found[1], Number) else found[1]
+        if a.function == "size":
+            value = self.rolling.merger.canon(a.operands[0])
+            made = self.made.get(id(value)) or self.slots.get(("value", id(value)), (None, None))[1]
+            return made.shape[a.operands[1]] if isinstance(made, Value) else _MISSING
+        if a.function == "item" and self.made.get(id(a.operands[0])) is self.turn.counter:
+            return self.turn.number
+        function = FUNCTIONS.get(a.function)
+        operands = [self.value_of(operand) for operand in a.operands]
+        return _MISSING if function is None or any(operand is _MISSING for operand in operands) else function(*operands)
 
     def _slot(self, key: Any, a: Any, b: Any) -> None:
         known = self.slots.setdefault(key, (a, b))
@@ -346,10 +389,16 @@ class Rolling:
             for name, number in self.chosen.before.items()
             if isinstance(number, Number) and turns[0].before.get(name) is not number and not _is_counter(number, turns)
         }
+        for number, turn in enumerate(turns):
+            turn.number = number
         self.first = 0
+        self.depth = roller.depth
         self.held: dict[int, Held] = {}
         #: What is carried, by what the chosen turn reads.
         self.carried: dict[Any, Carried] = {}
+        self.solved: set[Any] = set()
+        #: Where the numbers of what they become stand.
+        self.paths: dict[int, Any] = {}
         self.finals: dict[Any, Any] = {}
         self.stacks: dict[Any, Value] = {}
         self.item: Any = None
@@ -360,13 +409,8 @@ class Rolling:
             return a is b or (type(a) is type(b) and self.merger.is_same(a, b))
         return type(a) is type(b) and (a == b or (a != a and b != b))
 
-    def is_size(self, a: Number, b: Any, held: Held) -> bool:
-        """Whether a size in the chosen turn is a known number in another one, because it is one of a weight or a constant there."""
-        if a.function != "size" or type(b) is not int:
-            return False
-        key = ("value", id(self.merger.canon(a.operands[0])))
-        found = held.slots.get(key)
-        return found is not None and isinstance(found[1], Value) and found[1].shape[a.operands[1]] == b
+    def is_equal(self, a: Any, b: Any) -> bool:
+        return type(a) is type(b) and bool(a == b)
 
     # All turns as one.
     def roll(self) -> list[Item]:
@@ -392,20 +436,19 @@ class Rolling:
         if self.loop.asked:
             raise Unalike("the first is another one", self.loop.line)
         self.first = 1
-        self.carried = {}
+        self.carried, self.solved = {}, set()
         if len(self.turns) < FEWEST + 1:
             raise FewTurns(self.loop.line)
         self._solve()
 
     def _solve(self) -> None:
         """Finds what is carried: for each value that the chosen turn reads and does not make, what it is in the other turns."""
-        done: set[Any] = set()
         while True:
-            new = [key for key in self.held[_CHOSEN].slots if key not in done]
+            new = [key for key in self.held[_CHOSEN].slots if key not in self.solved]
             if not new:
                 break
             for key in new:
-                done.add(key)
+                self.solved.add(key)
                 self._solve_slot(key)
 
     def _solve_slot(self, key: Any) -> None:
@@ -413,12 +456,14 @@ class Rolling:
         sequence = {number: held.slots[key][1] for number, held in self.held.items() if key in held.slots}
         if all(self.is_same(mine, other) for other in sequence.values()):
             return
+        path: Any = ()
         after = self._at_place(mine, sequence)
         if after is None:
-            after = self._by_name(mine, sequence)
-        if after is None:
+            after, path = self._by_name(mine, sequence)
+        if after is _MISSING:
             raise Unalike("a value comes neither from before the loop nor from the turn before", self.loop.line)
-        self.carried[key] = self._new(mine, sequence[self.first], after)
+        one = self.carried[key] = self._new(mine, sequence[self.first], after)
+        self.paths[id(one)] = path
 
     def _new(self, mine: Any, init: Any, after: Any) -> Carried:
         if kind_of(mine) != kind_of(init) or kind_of(mine) != kind_of(after):
@@ -436,27 +481,30 @@ class Rolling:
             return None
         return self.chosen.at.get(place)
 
-    def _by_name(self, mine: Any, sequence: dict[int, Any]) -> Any:
+    def _by_name(self, mine: Any, sequence: dict[int, Any]) -> tuple[Any, Any]:
         """What a name stands for after the chosen turn, if it stands for what the turns read at the begin of each."""
         for name in self.chosen.before:
             if not all(self.is_same(self._state(number, name), other) for number, other in sequence.items()):
                 continue
-            after = self._state(_CHOSEN + 1, name)
+            after = self._raw(_CHOSEN + 1, name)
             before = {number: (dict(held.slots), dict(held.numbers)) for number, held in self.held.items()}
             try:
                 for number, held in self.held.items():
-                    held.reference(self.roller.reference(after), self.roller.reference(self._state(number + 1, name)), ("name", name))
+                    held.reference(self.roller.reference(after), self.roller.reference(self._raw(number + 1, name)), ("name", name))
             except Unalike:
                 for number, (slots, numbers) in before.items():
                     self.held[number].slots, self.held[number].numbers = slots, numbers
                 continue
-            return self.roller.reference(after)
-        return None
+            return self.roller.reference(after), ("name", name)
+        return _MISSING, ()
 
     def _state(self, number: int, name: Any) -> Any:
         """What a name stands for at the begin of a turn."""
-        states = self.turns[number].before if number < len(self.turns) else self.turns[-1].after
-        return self.roller.now(states.get(name, _MISSING))
+        return self.roller.now(self.loop.states[number].get(name, _MISSING))
+
+    def _raw(self, number: int, name: Any) -> Any:
+        """The same as the turn before has made it."""
+        return self.loop.raw[number].get(name, _MISSING)
 
     # The loop.
     def _made(self) -> list[Item]:
@@ -473,7 +521,7 @@ class Rolling:
             first = self.roller.reference(self.loop.asked[0].number)
             again = self._reference(self.roller.reference(self.loop.asked[_CHOSEN + 1].number), ("again",))
         for one in self.carried.values():
-            one.next = self._reference(one.next, ())
+            one.next = self._reference(one.next, self.paths.get(id(one), ()))
         items, writes = self._own_memory(items)
         before: list[Item] = []
         if self.first:
@@ -485,8 +533,8 @@ class Rolling:
                 continue
             for place, value in turn.at.items():
                 self.roller.owner[id(value)] = (self, number, place)
-        for name, number in self.turns[-1].after.items():
-            if isinstance(number, Number) and self.turns[0].before.get(name) is not number:
+        for name, number in self.loop.states[-1].items():
+            if isinstance(number, Number) and self.loop.states[0].get(name) is not number and not _is_counter(number, self.turns):
                 self.roller.numbers.setdefault(id(number), (self, name))
         return [*before, self.item, *writes]
 
@@ -627,13 +675,45 @@ class Rolling:
         """What a value of a turn is after the loop."""
         if number == len(self.turns) - 1:
             return self._final(value, place)
+        named = self._named(value)
+        if named is not None:
+            return named
         stack = self.stack(place)
         start = number - self.first
         return self.roller.add(aten.select.int, stack, 0, start if start < 2 else number - len(self.turns), line=self.loop.line)
 
+    def note_finals(self) -> None:
+        """Makes what local names stand for after the loop a result of it: the turns of a loop around it must all have it."""
+        for name, reference in self.loop.states[-1].items():
+            if len(name) > 2 or not isinstance(reference, (Value, Number)):
+                continue
+            key = id(self.merger.canon(reference)) if isinstance(reference, Value) else id(reference)
+            if key not in self.roller.owner and key not in self.roller.numbers:
+                continue
+            try:
+                self.roller.new = []
+                self.roller.reference(reference)
+            except Unalike:
+                continue
+
+    def _named(self, value: Value) -> Value | None:
+        """What a name stands for after the loop, if it stands for a value of a turn before the last; None if no name does, or several that differ."""
+        found: list[Carried] = []
+        for name in self.loop.states[-1]:
+            if self._state(len(self.turns), name) is not value:
+                continue
+            try:
+                one = self._final_of(name, None)
+            except Unalike:
+                continue
+            if one is not None:
+                found.append(one)
+        same = [one for one in found if one.next is found[0].next and self.is_same(one.init, found[0].init)]
+        return same[0].result if found and len(same) == len(found) else None
+
     def _final(self, value: Value, place: Any) -> Value:
         mine = self.chosen.at[place]
-        names = [name for name in self.turns[-1].after if self._state(len(self.turns), name) is value]
+        names = [name for name in self.loop.states[-1] if self._state(len(self.turns), name) is value]
         inits: list[Any] = []
         for name in names:
             init = self.roller.reference(self._state(self.first, name))
@@ -652,23 +732,41 @@ class Rolling:
 
     def number_after(self, name: Any, number: Number) -> Any:
         """A number that a name stands for after the loop."""
-        key = ("number", name)
-        if key not in self.finals:
-            mine = self._state(_CHOSEN + 1, name)
-            if not isinstance(mine, Number):
-                raise Unalike("a number is computed in another way", self.loop.line)
-            for turn, held in self.held.items():
-                held.reference(mine, self._state(turn + 1, name), ("name", name))
-            for slot in self.held[_CHOSEN].slots:
-                if slot not in self.carried and not all(self.is_same(held.slots[slot][0], held.slots[slot][1]) for held in self.held.values() if slot in held.slots):
-                    raise Unalike("a number after the loop is computed from values of two turns", self.loop.line)
-            init = self.roller.reference(self._state(self.first, name))
-            if init is _MISSING or kind_of(init) != kind_of(mine):
-                init = type(mine.value)(0)
-            one = self._new(mine, init, self._reference(mine, ("name", name)))
-            self.item.carried.append(one)
-            self.finals[key] = one.result
-        return Number(number.value, "item", (self.finals[key],), self.chosen_ask)
+        one = self._final_of(name, type(number.value)(0))
+        assert one is not None  # noqa: S101
+        return Number(number.value, "item", (one.result,), self.chosen_ask)
+
+    def _final_of(self, name: Any, default: Any) -> Carried | None:
+        """What is carried for a name that is read after the loop.
+
+        Raises:
+            Unalike: The turns do not make the same of it.
+        """
+        if name in self.finals:
+            return self.finals[name]  # type: ignore[no-any-return]
+        with self.roller.inside(self):
+            mine = self.roller.reference(self._raw(_CHOSEN + 1, name))
+            for number, held in self.held.items():
+                held.reference(mine, self.roller.reference(self._raw(number + 1, name)), ("name", name))
+            self._solve_more()
+        init = self.roller.reference(self._state(self.first, name))
+        if init is _MISSING or kind_of(init) != kind_of(mine):
+            if default is None:
+                return None
+            init = default
+        one = self._new(mine, init, self._reference(mine, ("name", name)))
+        self.item.carried.append(one)
+        self.finals[name] = one
+        return one
+
+    def _solve_more(self) -> None:
+        """Finds what else is carried for what is read after the loop."""
+        known = set(self.carried)
+        self._solve()
+        for key, one in self.carried.items():
+            if key not in known:
+                one.next = self._reference(one.next, self.paths.get(id(one), ()))
+                self.item.carried.append(one)
 
     def stack(self, place: Any, of: Value | None = None) -> Value:
         """What all turns make at a place, stacked."""
@@ -718,4 +816,36 @@ def _line_of(item: Item) -> Any:
     return item.question.line if isinstance(item, Ask) else getattr(item, "line", None)
 
 
-__all__ = ["FewTurns", "Roller", "Unalike"]
+def without_unread(items: list[Item], outputs: list[Any]) -> list[Item]:
+    """The items without results of loops that nobody reads."""
+    while True:
+        read: set[int] = {id(value) for value in values_in(outputs)}
+        loops: list[Rolled] = []
+        _note_reads(items, read, loops)
+        gone = False
+        for loop in loops:
+            carried = [one for one in loop.carried if id(one.result) in read or id(one.param) in read]
+            slices = [one for one in loop.slices if id(one[1]) in read]
+            gone = gone or len(carried) < len(loop.carried) or len(slices) < len(loop.slices)
+            loop.carried, loop.slices = carried, slices
+        if not gone:
+            return items
+
+
+def _note_reads(items: list[Item], read: set[int], loops: list[Rolled]) -> None:
+    for item in items:
+        if isinstance(item, Step):
+            read.update(id(value) for value in values_in((item.call.args, item.call.kwargs)))
+        elif isinstance(item, Rolled):
+            loops.append(item)
+            own = [(one.init, one.next) for one in item.carried]
+            read.update(id(value) for value in values_in((item.count, item.first, item.again, own, [reference for reference, _ in item.slices])))
+            _note_reads(item.items, read, loops)
+        elif isinstance(item, If):
+            read.update(id(value) for value in values_in((item.question.number, [(yes, no) for _, yes, no in item.results])))
+            _note_reads([*item.yes, *item.no], read, loops)
+        else:
+            read.update(id(value) for value in values_in(item.question.number))
+
+
+__all__ = ["FewTurns", "Roller", "Unalike", "without_unread"]

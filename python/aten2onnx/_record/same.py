@@ -179,8 +179,9 @@ def _parting_question(mine: list[Question], theirs: list[Question]) -> Question 
 def _last_plain(mine: list[Question], theirs: list[Question]) -> Question | None:
     """The last plain number that differs in two runs, as that of the turns of a loop."""
     found = None
-    for a, b in zip(mine, theirs):
-        if a.is_plain and a.by_model and a.answer != b.answer and a.line is not None and a.line == b.line:
+    numbers = [[question for question in one if question.is_plain and question.by_model] for one in (mine, theirs)]
+    for a, b in zip(*numbers):
+        if a.answer != b.answer and a.line is not None and a.line == b.line:
             found = a
     return found
 

@@ -91,6 +91,10 @@ def _len(value: Any) -> int:
         return sizes_of(value)[0]  # type: ignore[no-any-return]
     if isinstance(value, Walkable):
         return value.count  # type: ignore[no-any-return]
+    if type(value) is list and Recorder.current is not None and Recorder.current.loops is not None:
+        found = Recorder.current.loops.length(value)
+        if found is not None:
+            return found  # type: ignore[no-any-return]
     return builtins.len(value)
 
 
@@ -337,6 +341,8 @@ def _has_symbolic_bound(index: Any) -> bool:
 
 def _of_numbers(part: Any) -> Any:
     """A slice whose bounds are tensors, with the numbers in them."""
+    if isinstance(part, Tracked) and part.actual.dim() == 0 and not part.actual.is_floating_point() and part.actual.dtype is not torch.bool:
+        return part.item()
     if not isinstance(part, slice):
         return part
     return slice(_item(part.start), _item(part.stop), _item(part.step))

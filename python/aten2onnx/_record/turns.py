@@ -34,6 +34,7 @@ class Turns:
         forced: The answers to the first of them. Those after them have the answers of their numbers.
         loops: The lines whose loops are noted turn by turn.
         without: The number of a loop that makes no turn.
+        more: So many turns are added to each `while` on data.
         asked: The questions that were answered, by their place among all questions of the run.
     """
 
@@ -44,12 +45,14 @@ class Turns:
         is_static: Callable[[Any, int], bool] = lambda value, axis: False,
         loops: frozenset[tuple[str, int]] = frozenset(),
         without: int | None = None,
+        more: int = 0,
     ) -> None:
         self.is_static = is_static
         self.lines = lines
         self.forced = forced
         self.loops = loops
         self.without = without
+        self.more = more
         self.asked: dict[int, Question] = {}
         self._answers: dict[Any, bool] = {}
 
