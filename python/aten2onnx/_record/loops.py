@@ -117,7 +117,7 @@ class Loops:
         given = dict(raw)
         before = loop.states[-1] if loop.states else {}
         for name, value in raw.items():
-            if not _is_number(value) or name not in before or not _is_number(before[name]) or _is_equal(before[name], value):
+            if not loop.states or not _is_number(value) or not self._is_changed(before, name, value):
                 continue
             made = Number(plain(value), "item", (scalar_value(recorder.next_key(), type(plain(value))),), recorder.ask)
             if name in lists:
@@ -127,6 +127,13 @@ class Loops:
             given[name] = made
         loop.raw.append(raw)
         loop.states.append(given)
+
+    @staticmethod
+    def _is_changed(before: dict[Name, Any], name: Name, value: Any) -> bool:
+        """Whether a turn has changed a number. Of Python's own that were not there before, the next turn tells."""
+        if not _is_number(before.get(name)):
+            return isinstance(value, Number)
+        return not _is_equal(before[name], value)
 
     def length(self, values: list[Any]) -> Any:
         """The length of a list that turns of loops have changed; None of others."""

@@ -690,6 +690,9 @@ class Rolling:
             key = id(self.merger.canon(reference)) if isinstance(reference, Value) else id(reference)
             if key not in self.roller.owner and key not in self.roller.numbers:
                 continue
+            raw, init = self._raw(len(self.turns), name), self._state(self.first, name)
+            if kind_of(init) != kind_of(reference) or (isinstance(raw, Number) and _is_counter(raw, self.turns)):
+                continue  # what nothing reads after the loop, such as its own variable
             try:
                 self.roller.new = []
                 self.roller.reference(reference)
