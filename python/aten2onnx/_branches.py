@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,9 +14,11 @@ class OpenBranch(CaptureError):
 
     Attributes:
         lines: The lines of branches that may be recorded on both sides.
+        loops: The lines of loops that may be recorded turn by turn.
     """
 
     lines: list[Any]
+    loops: list[Any]
 
 
 def both_sides_of(lines: Iterable[Any]) -> frozenset[tuple[str, int]]:
@@ -23,6 +26,18 @@ def both_sides_of(lines: Iterable[Any]) -> frozenset[tuple[str, int]]:
     from ._record.turns import is_loop
 
     return frozenset(line.place for line in lines if line is not None and not is_loop(*line.place))
+
+
+#: What a line has that makes a loop of a size.
+_LOOPS = re.compile(r"\bfor\b|\bwhile\b|\b(range|unbind|split|tolist|chunk|zip|enumerate|reversed|list|tuple)\(")
+
+
+def loops_of(error: OpenBranch) -> frozenset[tuple[str, int]]:
+    """The files and numbers of the lines of loops."""
+    from ._record.turns import is_loop
+
+    conditions = [line for line in error.lines if line is not None and is_loop(*line.place)]
+    return frozenset(line.place for line in conditions + [line for line in error.loops if _LOOPS.search(line.text)])
 
 
 def is_new(branch: Any, both: Any) -> bool:
@@ -59,4 +74,6 @@ def branch_notes(both: Any) -> list[str]:
         untaken = [what for answer, what in ((True, "holds"), (False, "does not hold")) if (*made.line.place, answer) not in both.taken]
         told = f"; no input that was tried takes the side where it {untaken[0]}" if untaken else ""
         notes[f"Both sides of `{made.line.text}` ({made.line}) are in the file, as an If: {yes} calls where it holds, {no} where it does not{told}."] = None
+    for loop in both.rolled:
+        notes[f"The loop `{loop.line.text}` ({loop.line}) is in the file, as a Loop: {loop.calls} calls in a turn; it carries {loop.carried or 'nothing'}."] = None
     return list(notes)

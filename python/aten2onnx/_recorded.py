@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ._branches import OpenBranch, branch_notes, both_sides_of, explain, is_new, refuses
+from ._branches import OpenBranch, branch_notes, both_sides_of, explain, is_new, loops_of, refuses
 from ._calls import outputs
 from ._errors import CaptureError, Error, InputError
 from ._live import LiveProgram, absent
@@ -156,16 +156,17 @@ def _capture(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, s
     """
     from ._record.paths import Both
 
-    both = Both(frozenset(), wanted.max_branches, wanted.max_runs)
+    both = Both(frozenset(), frozenset(), wanted.max_branches, wanted.max_runs)
     while True:
         try:
             return _capture_once(model, name, wanted, sums, rules, opset, both)
         except OpenBranch as error:
-            new = both_sides_of(error.lines) - both.lines
-            if wanted.branches != "both" or not new:
+            new, loops = both_sides_of(error.lines) - both.lines, loops_of(error) - both.loops
+            if wanted.branches != "both" or not (new or loops):
                 explain(error, both)
                 raise
             both.lines |= new
+            both.loops |= loops
 
 
 def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, str]], rules: Rules, opset: int, both: Any) -> Captured:
@@ -187,7 +188,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         try:
             recorded, arguments, runs = recording.capture(model, given, known, done, branches in ("example", RANGE))
         except Parted as parted:
-            raise _parted(parted) from parted
+            raise _parted(parted, both if branches == "both" else None) from parted
         except (CaptureError, InputError):
             raise
         except NoBothSides as error:
@@ -199,7 +200,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         live = None
         recorded.example_inputs = (args, kwargs)
         has_ones = any(size <= 1 for size in arguments.sizes.values())
-        if has_ones or (both.lines and runs[0].sizes != arguments.sizes):
+        if has_ones or ((both.lines or both.loops) and runs[0].sizes != arguments.sizes):
             _add_example(recorded, model, arguments, args, kwargs)
         if not lacking:
             live = _live(recorded, name, rules, has_ones, wanted.elsewhere)
@@ -296,21 +297,24 @@ def _reason(error: Exception) -> str:
     return text if line is None else f"{text} ({line})"
 
 
-def _parted(parted: Any) -> Exception:
-    """The error of a model that is another one at other sizes."""
+def _parted(parted: Any, both: Any) -> Exception:
+    """The error of a model that is another one at other sizes. `both` has the loops that are noted turn by turn."""
     branch = parted.branch
+    if branch is None and parted.is_loop and both is not None and parted.line is not None and parted.line.place not in both.loops:
+        return _branch_error(str(parted), parted.line, (), [parted.line])
     if branch is None or not branch.by_model:
         return NotRecorded(_reason(parted), parted.line)
     if branch.is_plain and branch.line is not None:
-        return _branch_error(f"a plain number is made of a size, such as the number of turns of a loop: `{branch.line.text}`", branch.line, ())
+        return _branch_error(f"a plain number is made of a size, such as the number of turns of a loop: `{branch.line.text}`", branch.line, (), [branch.line])
     return _branch_error(f"the model takes another branch at other sizes: `{branch.line.text}`" if branch.line else str(parted), branch.line)
 
 
-def _branch_error(message: str, line: Any, lines: Any = None) -> OpenBranch:
-    """The error of a branch. `lines` are those of all branches that both sides may be recorded of."""
+def _branch_error(message: str, line: Any, lines: Any = None, loops: Any = ()) -> OpenBranch:
+    """The error of a branch. `lines` are those of all branches that both sides may be recorded of, `loops` those of loops that may be recorded turn by turn."""
     place = [str(line)] if line is not None else []
     error = OpenBranch(message, place=place, help=_WAYS, source_line=place[0] if place else None)
     error.lines = ([] if line is None else [line]) if lines is None else list(lines)
+    error.loops = [line for line in loops if line is not None]
     return error
 
 
@@ -374,13 +378,14 @@ def _take_branches(
         elif branch.by_model and not stops and choice != "example":
             what = f"`{branch.line.text}`" if branch.line is not None else "a line of the model"
             if branch.is_plain:
-                refused.append(_branch_error(f"a plain number is made of a size, such as the number of turns of a loop: {what}, where {text}", branch.line, ()))
+                refused.append(_branch_error(f"a plain number is made of a size, such as the number of turns of a loop: {what}, where {text}", branch.line, (), [branch.line]))
             else:
                 refused.append(_branch_error(f"a branch in Python depends on a size: {what} was taken where {text}", branch.line))
             continue
         kept.append(condition)
     if refused:
         refused[0].lines = [line for error in refused for line in error.lines]
+        refused[0].loops = [line for error in refused for line in error.loops]
         raise refused[0]
     return kept, notes
 

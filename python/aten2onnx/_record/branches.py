@@ -1,4 +1,4 @@
-"""Programs of paths: the calls that a model makes if its branches are answered in one way, and those in which a branch has both sides."""
+"""Programs of paths: the calls that a model makes if its branches are answered in one way, those in which a branch has both sides, and loops."""
 
 from __future__ import annotations
 
@@ -54,7 +54,42 @@ class If:
     results: list[tuple[Value, Any, Any]] = field(default_factory=list)
 
 
-Item = Union[Step, Ask, Turn, If]
+@dataclass
+class Carried:
+    """A value that a loop carries from turn to turn: what a turn is given, what it is before the first, what a turn makes of it, and what it is after the last."""
+
+    param: Value
+    init: Any
+    next: Any
+    result: Value
+
+
+@dataclass
+class Rolled:
+    """A loop.
+
+    Attributes:
+        line: Its line.
+        index: The number of a turn, counted from 0, as the turn is given it.
+        count: The number of turns; None if only the condition tells.
+        first: The condition before the first turn; None if there is none.
+        again: The condition after a turn.
+        carried: What it carries.
+        slices: What each turn makes, with the value of all of them, stacked.
+        items: The calls of a turn.
+    """
+
+    line: Any
+    index: Value
+    count: Any
+    first: Any
+    again: Any
+    carried: list[Carried]
+    slices: list[tuple[Any, Value]]
+    items: list[Item]
+
+
+Item = Union[Step, Ask, Turn, If, Rolled]
 
 
 @dataclass
@@ -78,7 +113,16 @@ def made_by(item: Item) -> list[Value]:
     """The values that an item gives to those after it."""
     if isinstance(item, Step):
         return list(values_in(item.call.results))
+    if isinstance(item, Rolled):
+        return [*(one.result for one in item.carried), *(value for _, value in item.slices)]
     return [value for value, _, _ in item.results] if isinstance(item, If) else []
+
+
+def parts_of(item: Item) -> list[list[Item]]:
+    """The items in an item: those of the sides of a branch, and of a turn of a loop."""
+    if isinstance(item, If):
+        return [item.yes, item.no]
+    return [item.items] if isinstance(item, Rolled) else []
 
 
 def made_in(items: list[Item]) -> Iterator[Value]:
@@ -88,11 +132,21 @@ def made_in(items: list[Item]) -> Iterator[Value]:
         if isinstance(item, If):
             yield from made_in(item.yes)
             yield from made_in(item.no)
+        elif isinstance(item, Rolled):
+            yield item.index
+            yield from (one.param for one in item.carried)
+            yield from made_in(item.items)
 
 
 def count_of_calls(items: list[Item]) -> int:
     """The number of calls of items and of the sides in them."""
-    return sum(1 if isinstance(item, Step) else count_of_calls(item.yes) + count_of_calls(item.no) if isinstance(item, If) else 0 for item in items)
+    return sum(map(_count, items))
+
+
+def _count(item: Item) -> int:
+    if isinstance(item, If):
+        return count_of_calls(item.yes) + count_of_calls(item.no)
+    return count_of_calls(item.items) if isinstance(item, Rolled) else int(isinstance(item, Step))
 
 
 def written_by(call: Call) -> list[Value]:
@@ -126,6 +180,8 @@ def with_values(item: Item, change: Any) -> Item:
     if isinstance(item, Step):
         call = item.call
         return Step(call._replace(args=replaced(call.args, change), kwargs=replaced(call.kwargs, change)), item.is_split, replaced(item.stands_for, change))
+    if isinstance(item, Rolled):
+        return _loop_with_values(item, change)
     question = item.question._replace(number=replaced(item.question.number, change))
     if isinstance(item, Ask):
         return Ask(question, item.failure)
@@ -133,3 +189,10 @@ def with_values(item: Item, change: Any) -> Item:
         return Turn(item.index, question)
     yes, no = ([with_values(inner, change) for inner in side] for side in (item.yes, item.no))
     return If(question, yes, no, [(value, replaced(one, change), replaced(other, change)) for value, one, other in item.results])
+
+
+def _loop_with_values(item: Rolled, change: Any) -> Rolled:
+    carried = [Carried(one.param, replaced(one.init, change), replaced(one.next, change), one.result) for one in item.carried]
+    slices = [(replaced(reference, change), value) for reference, value in item.slices]
+    items = [with_values(inner, change) for inner in item.items]
+    return Rolled(item.line, item.index, replaced(item.count, change), replaced(item.first, change), replaced(item.again, change), carried, slices, items)

@@ -20,6 +20,7 @@ from .graph import Recorded, is_from_data, program_of
 from .keep import composites
 from .paths import Both, recorded_both
 from .recorder import Unrecorded
+from .roll import FewTurns
 from .runs import Arguments, Axis, Run, first_sizes, recorded as run_once, sizes_apart, sizes_to_try, sizes_together, summed
 from .same import Parted, same_but_for_copies, takes_other_side, united
 from .shadows import shadows_of
@@ -89,7 +90,8 @@ def capture(
     with nullcontext() if given.both is None else given.both.kept():
         others = _united(model, arguments, first, kept, replace, keep_side) if arguments.sizes else []
     if not arguments.sizes:
-        united(first, [])
+        others = _runs_with_more_turns(model, arguments, first, kept, replace)
+        united(first, others)
     return program_of(model, arguments, [first, *others]), arguments, [first, *others]
 
 
@@ -125,9 +127,39 @@ def _another(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: di
     return recorded(model, arguments, sizes, kept, replace)
 
 
+def _with_more_turns(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dict[str, int], kept: list[Any], replace: Any, more: int) -> Run:
+    """A run at other sizes. Each `while` on data makes more turns, if the model runs then: so what depends on their number is another one."""
+    both = arguments.both
+    if both is None or not both.loops:
+        return _another(model, arguments, first, sizes, kept, replace)
+    try:
+        both.more = more
+        run = _another(model, arguments, first, sizes, kept, replace)
+        if arguments.keep_results:
+            both.more = 0
+            run.results = _another(model, arguments, first, sizes, kept, replace).results
+        return run
+    except (Unrecorded, NoBothSides):
+        raise
+    except Exception as error:  # whatever the model raises in more turns
+        _log.debug("no more turns at %s: %s", sizes, error)
+    finally:
+        both.more = 0
+    return _another(model, arguments, first, sizes, kept, replace)
+
+
+def _runs_with_more_turns(model: torch.nn.Module, arguments: Arguments, first: Run, kept: list[Any], replace: Any) -> list[Run]:
+    """A run of a model without dynamic dimensions in which each `while` on data makes more turns."""
+    both = arguments.both
+    if both is None or not both.rolled:
+        return []
+    with both.kept():
+        return [_with_more_turns(model, arguments, first, first.sizes, kept, replace, 1)]
+
+
 def _has_both(arguments: Arguments) -> bool:
     """Whether branches are recorded on both sides."""
-    return arguments.both is not None and bool(arguments.both.lines)
+    return arguments.both is not None and bool(arguments.both.lines or arguments.both.loops)
 
 
 def recorded(model: torch.nn.Module, arguments: Arguments, sizes: dict[str, int], kept: list[Any], replace: Any) -> Run:
@@ -148,7 +180,7 @@ def checks_of_sides(model: torch.nn.Module, arguments: Arguments, rules: tuple[s
 
 def _first_run(model: torch.nn.Module, arguments: Arguments, kept: list[Any], replace: Any) -> Run:
     """The run that the program is made of: at the example, or at sizes at which both sides of all branches can be run, if there are any."""
-    first = recorded(model, arguments, first_sizes(arguments), kept, replace)
+    first = _with_turns(model, arguments, kept, replace)
     both = arguments.both
     if not _has_both(arguments) or not both.has_gaps or not arguments.sizes:
         return first
@@ -163,6 +195,22 @@ def _first_run(model: torch.nn.Module, arguments: Arguments, kept: list[Any], re
             return run
     both.failures, both.made = failures, made
     return first
+
+
+def _with_turns(model: torch.nn.Module, arguments: Arguments, kept: list[Any], replace: Any) -> Run:
+    """The run at the example, or at sizes at which its loops make enough turns."""
+    try:
+        return recorded(model, arguments, first_sizes(arguments), kept, replace)
+    except FewTurns as error:
+        few = error
+    for sizes in sizes_to_try(arguments) if arguments.sizes else ():
+        try:
+            return recorded(model, arguments, sizes, kept, replace)
+        except (Unrecorded, NoBothSides):
+            raise
+        except Exception as error:  # whatever the model raises at sizes that it does not take
+            _log.debug("the model does not run at %s: %s", sizes, error)
+    raise NoBothSides("a loop makes too few turns at all sizes that were tried to compare them", few.line)
 
 
 @lru_cache(maxsize=4)
@@ -257,7 +305,7 @@ def _other_runs(model: torch.nn.Module, arguments: Arguments, first: Run, kept: 
                 continue
             tried.append(sizes)
             try:
-                run = _another(model, arguments, first, sizes, kept, replace)
+                run = _with_more_turns(model, arguments, first, sizes, kept, replace, len(runs) + 1)
             except (Unrecorded, NoBothSides):
                 raise
             except Exception as error:  # whatever the model raises at sizes that it does not take

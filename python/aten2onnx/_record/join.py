@@ -29,6 +29,8 @@ class Merger:
         self.makers: dict[int, Step] = {}
         #: The value that a call was given and returns, for those that do.
         self.again: dict[int, Value] = {}
+        #: The loops of the last path.
+        self.rolled: list[Any] = []
 
     # Values.
     def canon(self, value: Value) -> Value:
@@ -91,9 +93,26 @@ class Merger:
         self._note_values(recorder)
         names = sorted(run.buffers)
         outputs = [recorder.reference(output) for output in (*run.outputs, *(run.buffers[name] for name in names))]
+        if recorder.loops is not None and recorder.loops.found:
+            items, outputs = self._rolled(recorder, items, outputs)
         for value in values_in(outputs):
             self._note_source(recorder, value)
         return Path(items, outputs, names, run.tree)
+
+    def _rolled(self, recorder: Recorder, items: list[Item], outputs: list[Any]) -> tuple[list[Item], list[Any]]:
+        """The items and results with loops in place of their turns."""
+        from .roll import Roller, Unalike, without_unread
+
+        roller = Roller(self, recorder)
+        try:
+            found = roller.items(items)
+            roller.new = []
+            outputs = [roller.reference(output) for output in outputs]
+        except Unalike as error:
+            raise NoBothSides(f"a loop: {error}", error.line) from None
+        self.rolled = roller.rolled
+        self._kept.append(roller)
+        return without_unread([*found, *roller.new], outputs), outputs
 
     def _note_values(self, recorder: Recorder) -> None:
         by_key: dict[int, Value] = {}

@@ -18,23 +18,37 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
 
 from .fakes import is_unknown
+from .loops import Mark
 from .numbers import plain
 from .places import line_of_model
 from .recorder import Call, Recorder, Unrecorded
 from .tensors import Tracked, Value, scalar_value, symbolic_item
 
 
-class Mark:
-    """Stands in the list of calls where a body begins or ends."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __str__(self) -> str:
-        return self.name
-
-
 BEGIN, END = Mark("the begin of a function"), Mark("the end of a function")
+
+
+class _Loop(torch._ops.HigherOrderOperator):
+    """ONNX's Loop: `loop(body, count, condition, carried, more)`, where `body(index, *carried, *more)` returns the condition, if there is one, what is carried,
+    and what is stacked."""
+
+    def __init__(self) -> None:
+        super().__init__("loop")
+
+    def __call__(self, body: Any, count: Any, condition: Any, carried: Any, more: Any) -> Any:  # type: ignore[override]
+        states, made, index = list(carried), [], 0
+        goes_on = True if condition is None else bool(condition)
+        while goes_on and (count is None or index < count):
+            results = list(body(index, *states, *more))
+            if condition is not None:
+                goes_on = bool(results.pop(0))
+            states, stacked = results[: len(states)], results[len(states) :]
+            made.append([torch.as_tensor(item) for item in stacked])
+            index += 1
+        return (*states, *(torch.stack(list(column)) for column in zip(*made)))
+
+
+LOOP_OPERATOR = _Loop()
 
 
 class Body:
@@ -309,4 +323,4 @@ def intercepted() -> Iterator[None]:
             _SCANS.generic_associative_scan = _GENERIC
 
 
-__all__ = ["BEGIN", "END", "Body", "intercepted"]
+__all__ = ["BEGIN", "END", "LOOP_OPERATOR", "Body", "Mark", "intercepted"]

@@ -250,6 +250,14 @@ def _method_of_one(function: str, apply: Callable[[Any], Any]) -> Any:
     return lambda self, *rest: self._unary(function, apply)
 
 
+#: What functions compute, by their names in expressions.
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{function: apply for function, apply in _BINARY.values()},
+    **{function: apply for function, apply in _UNARY.values()},
+    **{"floor": math.floor, "ceil": math.ceil, "trunc": math.trunc, "sym_float": float, "sym_max": max, "sym_min": min, "sym_not": operator.not_},
+    "sym_ite": lambda condition, yes, no: yes if condition else no,
+}
+
 setattr(Number, "str", Number.__str__)  # PyTorch's name for it
 for _name, (_function, _apply) in _BINARY.items():
     setattr(Number, _name, _method_of_two(_function, _apply))

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import torch
 
-from .branches import If, Item, Path, Step, count_of_calls, replaced
+from .branches import If, Item, Path, Rolled, Step, count_of_calls, parts_of, replaced
 from .explorer import Care, Explorer, Record
 from .follow import holds
 from .join import Merger, like
-from .nested import BEGIN, END, Body
+from .nested import BEGIN, END, LOOP_OPERATOR, Body
 from .numbers import Number, symbolic
 from .places import kind_of_file
 from .recorder import Call, Question, Recorder, Unrecorded
@@ -39,30 +39,44 @@ class Turned(NamedTuple):
     number: Any
 
 
+class RolledLoop(NamedTuple):
+    """A loop that is in the program: its line, the number of calls of a turn, and what it carries."""
+
+    line: Any
+    calls: int
+    carried: str
+
+
 @dataclass
 class Both:
     """What is recorded on both sides.
 
     Attributes:
         lines: The lines of the branches.
+        loops: The lines of the loops.
         max_branches: So many branches may become an If.
         max_runs: So many runs may be made for one choice of sizes.
         made: The branches of the last recording.
+        rolled: Its loops.
         failures: The errors of sides that could not be run, by the file and the number of their lines.
         taken: The sides that inputs have taken by themselves: the file and number of the line, and the answer.
         held: The lines with which the program was held against runs with other answers, and the care that it took.
         is_static: Whether a dimension of a value is the same at all inputs.
+        more: So many turns are added to each `while` on data.
     """
 
     lines: frozenset[tuple[str, int]] = frozenset()
+    loops: frozenset[tuple[str, int]] = frozenset()
     max_branches: int = 32
     max_runs: int = 64
     made: list[Turned] = field(default_factory=list)
+    rolled: list[RolledLoop] = field(default_factory=list)
     failures: dict[tuple[str, int], BaseException] = field(default_factory=dict)
     taken: set[tuple[str, int, bool]] = field(default_factory=set)
     held: frozenset[tuple[str, int]] = frozenset()
     care: Care = Care.LEAST
     is_static: Callable[[Value, int], bool] = lambda value, axis: False
+    more: int = 0
 
     @property
     def has_gaps(self) -> bool:
@@ -72,11 +86,11 @@ class Both:
     @contextmanager
     def kept(self) -> Iterator[None]:
         """What is noted of the last recording stays as it is, whatever is recorded inside."""
-        made, failures = self.made, self.failures
+        made, failures, rolled = self.made, self.failures, self.rolled
         try:
             yield
         finally:
-            self.made, self.failures = made, failures
+            self.made, self.failures, self.rolled = made, failures, rolled
 
 
 def recorded_both(record: Record, both: Both) -> Run:
@@ -87,20 +101,20 @@ def recorded_both(record: Record, both: Both) -> Run:
         Unrecorded: The sides of a branch do not go together.
         Exception: What the model raises on the way that its inputs take.
     """
-    turns = lambda forced, wanted=None: Turns(both.lines, forced, both.is_static, wanted)  # noqa: E731
+    turns = lambda forced, wanted=None: Turns(both.lines, forced, both.is_static, both.loops, None, both.more, wanted)  # noqa: E731
     is_held = both.held == both.lines
     for care in [both.care] if is_held else Care:
         explorer = Explorer(record, turns, both.max_runs, care)
         first = explorer.recorded(turns(()))
         asked = first.recorder.turns.asked.values()  # type: ignore[union-attr]
         both.taken |= {(*question.line.place, question.answer) for question in asked if question.line is not None}
-        if not asked:
+        if not asked and not (first.recorder.loops is not None and first.recorder.loops.found):
             return first
         explorer.merger.begin(first.recorder)
         path = explorer.path(first)
         if is_held or not explorer.is_shortened or holds(path, explorer):
             break
-    both.made, both.failures = _made(path.items, both.max_branches), _worst(explorer.failures)
+    both.made, both.failures, both.rolled = _made(path.items, both.max_branches), _worst(explorer.failures), list(_loops(path.items))
     both.held, both.care = both.lines, care
     return _Writer(explorer.merger, first).run(path)
 
@@ -121,8 +135,16 @@ def _branches(items: list[Item]) -> Iterator[Turned]:
     for item in items:
         if isinstance(item, If):
             yield Turned(item.question.line, (count_of_calls(item.yes), count_of_calls(item.no)), item.question.number)
-            yield from _branches(item.yes)
-            yield from _branches(item.no)
+        for part in parts_of(item):
+            yield from _branches(part)
+
+
+def _loops(items: list[Item]) -> Iterator[RolledLoop]:
+    for item in items:
+        if isinstance(item, Rolled):
+            yield RolledLoop(item.line, count_of_calls(item.items), _described(item))
+        for part in parts_of(item):
+            yield from _loops(part)
 
 
 def _worst(failures: list[tuple[Any, Exception]]) -> dict[tuple[str, int], BaseException]:
@@ -132,6 +154,16 @@ def _worst(failures: list[tuple[Any, Exception]]) -> dict[tuple[str, int], BaseE
         if is_refusal(found.get(line.place)) or line.place not in found:
             found[line.place] = error
     return found
+
+
+def _described(loop: Rolled) -> str:
+    """What a loop carries, by its kind."""
+    values = [one.param for one in loop.carried]
+    kinds = {value.device is None: 0 for value in values}
+    for value in values:
+        kinds[value.device is None] += 1
+    names = {False: "tensor", True: "number"}
+    return " and ".join(f"{count} {names[kind]}{'s' if count > 1 else ''}" for kind, count in sorted(kinds.items()))
 
 
 def is_refusal(error: BaseException | None) -> bool:
@@ -230,6 +262,8 @@ class _Writer:
                 self._step(item)
             elif isinstance(item, If):
                 self._if(item)
+            elif isinstance(item, Rolled):
+                self._loop(item)
             else:
                 self._ask(item.question)
 
@@ -280,6 +314,23 @@ class _Writer:
             self.calls.append(Call(END, (body, results), {}, None, question.line, {}))
         made = tuple(self._value(value) for value, _, _ in item.results)
         self.calls.append(Call(torch.ops.higher_order.cond, (number, *bodies, ()), {}, made, question.line, {}))
+
+    def _loop(self, item: Rolled) -> None:
+        count, first = self._reference(item.count), self._reference(item.first)
+        inits = [self._reference(one.init) for one in item.carried]
+        body = self._body(Body(-1))
+        params = [item.index, *(one.param for one in item.carried)]
+        for place, value in enumerate(params):
+            self._numbered(value).source = ("param", (body.number, place))
+        self.calls.append(Call(BEGIN, (body,), {}, tuple(params), item.line, {}))
+        outer, self.own = self.own, {id(value): value for value in params if value.device is None}
+        self._items(item.items)
+        results = [*(() if item.first is None else (item.again,)), *(one.next for one in item.carried), *(reference for reference, _ in item.slices)]
+        results = [self._reference(result) for result in results]
+        self.own = outer
+        self.calls.append(Call(END, (body, results), {}, None, item.line, {}))
+        made = tuple(self._value(value) for value in (*(one.result for one in item.carried), *(value for _, value in item.slices)))
+        self.calls.append(Call(LOOP_OPERATOR, (body, count, first, inits, ()), {}, made, item.line, {}))
 
 
 __all__ = ["Both", "NoBothSides", "Turned", "is_refusal", "recorded_both"]

@@ -10,10 +10,11 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .fakes import Fakes, NoElements, is_unknown
+from .loops import Loops, frame_of_model
 from .numbers import Number, number_of, plain, symbolic
 from .places import Line, Modules, is_asked_by_model, line_of_model, only_stops
 from .tensors import QUERIES, Tracked, Value, has_foreign, named_tensors, scalar_value, sizes_of, symbolic_item
-from .turns import Turns
+from .turns import Turns, is_loop
 
 aten = torch.ops.aten
 
@@ -99,6 +100,8 @@ class Recorder(TorchDispatchMode):
         self.tied: set[int] = set()
         #: Branches that are answered as this says; None if each has the answer of its number.
         self.turns: Turns | None = None
+        #: Loops that are noted turn by turn; None if none are.
+        self.loops: Loops | None = None
         for name, tensor in named_tensors(model):
             self.names.setdefault(id(tensor), name)
 
@@ -139,13 +142,21 @@ class Recorder(TorchDispatchMode):
         question = Question(what, number, number.value, line, by_model, len(self.calls))
         if self.fakes is not None and _reads(number, self.fakes.made_up):
             question = question._replace(answer=self._answer(what, line, by_model))
-        elif self.turns is not None and self._inner is None:
+        elif self.loops is not None and self._inner is None and self._is_of_while(question):
+            frame = frame_of_model()
+            return question.answer if frame is None else self.loops.condition(self, question, frame)
+        elif self.turns is not None and self._inner is None and not (self.loops is not None and self.loops.running):
             turned = self.turns.turned(question, len(self.questions))
             if turned is None:
                 return self.turns.known(number)
             question = turned
         self.questions.append(question)
         return question.answer
+
+    def _is_of_while(self, question: Question) -> bool:
+        """Whether a question is the condition of a `while` whose turns are noted."""
+        line = question.line
+        return question.what == "bool" and question.by_model and line is not None and self.loops is not None and line.place in self.loops.lines and is_loop(*line.place)
 
     def _answer(self, what: str, line: Line | None, by_model: bool) -> bool:
         """The answer to a branch on an element that is unknown, if the other side only raises an error or warns."""
@@ -203,6 +214,8 @@ class Recorder(TorchDispatchMode):
     # Calls.
     def call(self, function: Any, args: Any, kwargs: Any) -> Any:
         """Runs an operator on the real tensors, and writes it down."""
+        if self.loops is not None and self.loops.running:
+            self.loops.check_left(self)
         query = QUERIES.get(function)
         if query is not None and isinstance(args[0], Tracked):
             return query(*args, **kwargs)

@@ -14,6 +14,7 @@ from torch._dispatch.python import enable_python_dispatcher
 from .. import _capture
 from .fakes import IsFake, is_computed_with, lent, without_floats
 from .keep import kept_whole
+from .loops import Loops
 from .nested import intercepted
 from .numbers import plain
 from .recorder import Recorder
@@ -158,6 +159,8 @@ def recorded(
             arguments.has_fakes = fakes is not None
         recorder = Recorder(model, dynamic=bool(arguments.sizes), replace=replace, fakes=fakes)
         recorder.turns = turns
+        if turns is not None and turns.loops:
+            recorder.loops = Loops(turns.loops, turns.without, turns.more)
         recorder.watch([*(tensor for _, tensor in named_tensors(model)), *(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))])
         stack.enter_context(shadowed(arguments.shadows))
         stack.enter_context(taken_as_plain())

@@ -23,6 +23,8 @@ class Parted(Exception):
         super().__init__(message)
         self.line = line if branch is None or branch.line is None else branch.line
         self.branch = branch
+        #: Whether a loop makes another number of turns.
+        self.is_loop = False
 
 
 def united(first: Run, others: list[Run]) -> Recorder:
@@ -138,7 +140,14 @@ def _other_calls(first: Run, other: Run, mine: Call, theirs: Call) -> Parted:
     turns = _other_turns(first, other) if branch is None else None
     if turns is not None:
         call, many, others = turns
-        return Parted(f"`{call.function}` gives {many} tensors, and {others} at {sizes}: a loop over them is another one", call.line)
+        parted = Parted(f"`{call.function}` gives {many} tensors, and {others} at {sizes}: a loop over them is another one", call.line)
+        parted.is_loop = True
+        return parted
+    number = None if branch is not None else _last_plain(first.recorder.questions, other.recorder.questions)
+    if number is not None:
+        parted = Parted(f"a plain number is made of a size, such as the number of turns of a loop: `{number.line.text}`", number.line)
+        parted.is_loop = True
+        return parted
     calls = f"`{mine.function}`" if mine is theirs else f"`{theirs.function}` in place of `{mine.function}`"
     return Parted(f"the model makes other calls at {sizes}: {calls}", mine.line or theirs.line, branch)
 
@@ -165,6 +174,16 @@ def _parting_question(mine: list[Question], theirs: list[Question]) -> Question 
         if a.is_plain and a.by_model and a.answer != b.answer:
             plain = a
     return None
+
+
+def _last_plain(mine: list[Question], theirs: list[Question]) -> Question | None:
+    """The last plain number that differs in two runs, as that of the turns of a loop."""
+    found = None
+    numbers = [[question for question in one if question.is_plain and question.by_model] for one in (mine, theirs)]
+    for a, b in zip(*numbers):
+        if a.answer != b.answer and a.line is not None and a.line == b.line:
+            found = a
+    return found
 
 
 def _check_constants(first: Run, others: list[Run]) -> None:

@@ -24,6 +24,8 @@ from .numbers import Number, number_of, symbolic
 from .places import kind_of_file, line_of_model
 from .recorder import Recorder, Unrecorded
 from .tensors import Tracked, has_foreign, sizes_of
+from .loops import Walkable
+from .walks import FUNCTIONS, WALKS, numbers_of
 
 aten = torch.ops.aten
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
@@ -87,6 +89,12 @@ class float_(metaclass=_Kind):
 def _len(value: Any) -> int:
     if isinstance(value, Tracked) and value.actual.dim() > 0:
         return sizes_of(value)[0]  # type: ignore[no-any-return]
+    if isinstance(value, Walkable):
+        return value.count  # type: ignore[no-any-return]
+    if type(value) is list and Recorder.current is not None and Recorder.current.loops is not None:
+        found = Recorder.current.loops.length(value)
+        if found is not None:
+            return found  # type: ignore[no-any-return]
     return builtins.len(value)
 
 
@@ -173,7 +181,7 @@ def _shadow_of(name: str, value: Any) -> Any:
 
 #: The classes of what may have a shadow: modules, and functions of math and NumPy.
 _SHADOWED = (ModuleType, type(math.sqrt), type(sys.modules["numpy"].sqrt)) if "numpy" in sys.modules else (ModuleType, type(math.sqrt))
-_BUILTINS = {"int": int_, "float": float_, "len": _len, "min": _extreme("min"), "max": _extreme("max"), "round": _round}
+_BUILTINS = {"int": int_, "float": float_, "len": _len, "min": _extreme("min"), "max": _extreme("max"), "round": _round, **WALKS}
 #: Code that asks for the class of a number would not know the one above.
 _IDENTITY = re.compile(r"\btype\([^()]*\) (is|is not|in|not in) |dtype\s*=\s*(int|float)\b|\b(to|view|astype|type)\((int|float)\)")
 
@@ -423,7 +431,8 @@ def _tolist(tensor: Any) -> Any:
         return tensor.actual.tolist()
     if tensor.actual.dim() == 0:
         return tensor.item()
-    return [row.tolist() for row in tensor.unbind(0)]
+    numbers = numbers_of(tensor)
+    return [row.tolist() for row in tensor.unbind(0)] if numbers is None else numbers
 
 
 def _numpy(tensor: Any, *args: Any, **kwargs: Any) -> Any:
@@ -450,6 +459,7 @@ def _contiguous(tensor: Any, *, memory_format: Any = torch.contiguous_format) ->
 
 
 _FUNCTIONS: dict[Any, Any] = {
+    **FUNCTIONS,
     torch.Tensor.contiguous: _contiguous,
     torch.Tensor.__getitem__: _getitem,
     torch.Tensor.__setitem__: _setitem,

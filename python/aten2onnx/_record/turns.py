@@ -36,17 +36,32 @@ class Turns:
         lines: The lines, each a file and a number, whose branches are answered.
         forced: The answers to the first of them.
         wanted: Answers to those after them, by their line and how many times it has asked before. All others have the answers of their numbers.
+        loops: The lines whose loops are noted turn by turn.
+        without: The number of a loop that makes no turn.
+        more: So many turns are added to each `while` on data.
         asked: The questions that were answered, by their place among all questions of the run.
         given: Their answers, by their line.
     """
 
-    def __init__(self, lines: frozenset[tuple[str, int]], forced: tuple[bool, ...] = (), is_static: Callable[[Any, int], bool] = lambda value, axis: False, wanted: Mapping[Place, bool] | None = None) -> None:
+    def __init__(
+        self,
+        lines: frozenset[tuple[str, int]],
+        forced: tuple[bool, ...] = (),
+        is_static: Callable[[Any, int], bool] = lambda value, axis: False,
+        loops: frozenset[tuple[str, int]] = frozenset(),
+        without: int | None = None,
+        more: int = 0,
+        wanted: Mapping[Place, bool] | None = None,
+    ) -> None:
         self.is_static = is_static
         self.wanted = dict(wanted or {})
         self._times: dict[tuple[str, int], int] = {}
         self.given: dict[Place, bool] = {}
         self.lines = lines
         self.forced = forced
+        self.loops = loops
+        self.without = without
+        self.more = more
         self.asked: dict[int, Question] = {}
         self._answers: dict[Any, bool] = {}
 

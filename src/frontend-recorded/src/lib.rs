@@ -4,6 +4,7 @@
 //! order, and gives its results symbolic sizes in the dimensions of the inputs. These are held against the sizes that each run observed, so that no
 //! size is believed that is wrong at one of them. A size that only data determines becomes a symbol.
 
+mod loops;
 mod nested;
 mod numbers;
 mod strides;

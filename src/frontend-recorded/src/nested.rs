@@ -11,7 +11,7 @@ use super::{Pass, add_numbers, at_node, strides};
 
 /// The type of an operand or a result.
 #[derive(Clone)]
-enum Operand {
+pub(super) enum Operand {
     Tensor(TensorMeta),
     Int(SymInt),
     /// An integer that each round of a loop changes.
@@ -21,6 +21,9 @@ enum Operand {
 
 impl Pass<'_> {
     pub(super) fn higher_order(&mut self, operator: &str, node: &mut Node) -> Result<()> {
+        if operator == "loop" {
+            return self.counted_loop(node);
+        }
         let lists = self.operands_after_graphs(node)?;
         let list = |at: usize| lists.get(at).cloned().unwrap_or_default();
         let rest = |from: usize| lists.iter().skip(from).flatten().cloned();
@@ -69,7 +72,7 @@ impl Pass<'_> {
     }
 
     /// Visits a graph with operands of these types, and returns the types of its results.
-    fn nested(&mut self, graph: &mut Graph, given: &[Operand]) -> Result<Vec<Option<Operand>>> {
+    pub(super) fn nested(&mut self, graph: &mut Graph, given: &[Operand]) -> Result<Vec<Option<Operand>>> {
         let mut nodes = std::mem::take(&mut graph.nodes);
         let inputs = std::mem::take(&mut graph.inputs);
         let outer = std::mem::replace(&mut self.graph, std::mem::take(graph));
@@ -107,7 +110,7 @@ impl Pass<'_> {
     }
 
     /// The types of the operands after the graphs of a node, by argument.
-    fn operands_after_graphs(&self, node: &Node) -> Result<Vec<Vec<Operand>>> {
+    pub(super) fn operands_after_graphs(&self, node: &Node) -> Result<Vec<Vec<Operand>>> {
         let last = node.args.iter().rposition(|(_, arg)| matches!(arg, Arg::Graph(_)));
         let last = last.ok_or_else(|| Error::input("it has no graph"))?;
         Ok(node.args.iter().skip(last + 1).map(|(_, arg)| self.operand(arg)).collect())
@@ -144,7 +147,7 @@ impl Pass<'_> {
     }
 
     /// Gives a result its type. Symbols of the graphs mean nothing outside of them.
-    fn result(&mut self, operator: &str, output: &NodeOutput, made: Option<Operand>, inner: &[String]) -> Result<()> {
+    pub(super) fn result(&mut self, operator: &str, output: &NodeOutput, made: Option<Operand>, inner: &[String]) -> Result<()> {
         let name = match output {
             NodeOutput::Tensor(name) | NodeOutput::Sym(name) => name,
             NodeOutput::None => return Ok(()),
@@ -202,7 +205,7 @@ fn carried(given: Vec<Operand>, body: &[Option<Operand>]) -> Result<Vec<Option<O
 }
 
 /// What a loop changes: an integer is another one in each round.
-fn changing(operand: Operand) -> Operand {
+pub(super) fn changing(operand: Operand) -> Operand {
     match operand {
         Operand::Int(_) => Operand::Unknown,
         other => other,
@@ -228,7 +231,7 @@ fn first_size(operand: &Operand) -> Option<SymInt> {
 }
 
 /// The type of the results of all rounds together.
-fn rows(row: Option<&Operand>, count: Option<&SymInt>) -> Option<Operand> {
+pub(super) fn rows(row: Option<&Operand>, count: Option<&SymInt>) -> Option<Operand> {
     let (Some(Operand::Tensor(meta)), Some(count)) = (row, count) else { return None };
     let sizes = std::iter::once(count.clone()).chain(meta.sizes.iter().cloned()).collect();
     Some(Operand::Tensor(TensorMeta { dtype: meta.dtype, sizes, strides: Vec::new(), ..meta.clone() }))

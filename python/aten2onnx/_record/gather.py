@@ -1,0 +1,122 @@
+"""Lists of what each turn of a loop has made, which `torch.stack` and `torch.cat` read: they are the stacked results of the loop."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+
+from .branches import Item, Step
+from .recorder import Call
+from .roll import Roller, Rolling, Unalike
+from .tensors import Value
+
+aten = torch.ops.aten
+
+
+class Part(NamedTuple):
+    """Elements of a list: one value, or what the turns of a loop from one to another have made at some places."""
+
+    value: Value | None
+    rolling: Rolling | None = None
+    places: tuple[Any, ...] = ()
+    turns: tuple[int, int] = (0, 0)
+
+
+def gathered(roller: Roller, call: Call) -> Item:
+    """The call of `stack` or `cat` with the results of loops in place of what their turns have made."""
+    is_stack = call.function is aten.stack.default
+    values = [_outermost(roller, value) for value in call.args[0]]
+    given = call.args[1] if len(call.args) > 1 else call.kwargs.get("dim", 0)
+    rank = len(call.results.shape)
+    dim = given + rank if given < 0 else given
+    parts = [_tensor(roller, part, dim, is_stack, call) for part in _parts(roller, values)]
+    if len(parts) == 1:
+        return Step(call._replace(function=aten.clone.default, args=(parts[0],), kwargs={}))
+    return Step(call._replace(function=aten.cat.default, args=(parts, dim), kwargs={}))
+
+
+def _parts(roller: Roller, values: list[Any]) -> list[Part]:
+    found: list[Part] = []
+    position = 0
+    while position < len(values):
+        owner = roller.owner.get(id(roller.merger.canon(values[position])))
+        part, length = (None, 1) if owner is None else _of_turns(roller, values[position:], owner[0])
+        found.append(Part(values[position]) if part is None else part)
+        position += length
+    return found
+
+
+def _outermost(roller: Roller, value: Any) -> Any:
+    """A value of a loop in a turn as that turn has it."""
+    while isinstance(value, Value):
+        value = roller.merger.canon(value)
+        owner = roller.owner.get(id(value))
+        if owner is None or owner[0].depth == roller.depth:
+            break
+        value = roller.reference(value)
+    return value
+
+
+def _of_turns(roller: Roller, values: list[Any], rolling: Rolling) -> tuple[Part | None, int]:
+    """The elements at the begin of a list that turns of a loop have made one after the other."""
+    owners = []
+    for value in values:
+        owner = roller.owner.get(id(roller.merger.canon(value)))
+        if owner is None or owner[0] is not rolling:
+            break
+        owners.append(owner)
+    first = owners[0][1]
+    width = next((index for index, owner in enumerate(owners) if owner[1] != first), len(owners))
+    groups = [owners[start : start + width] for start in range(0, len(owners) - width + 1, width)]
+    places = tuple(owner[2] for owner in groups[0])
+    step = groups[1][0][1] - first if len(groups) > 1 else 0
+    count = 0
+    for number, group in enumerate(groups):
+        if any(owner[1] != first + step * number for owner in group) or tuple(owner[2] for owner in group) != places:
+            break
+        count += 1
+    if count < 2 or step not in (1, -1):
+        return None, 1
+    return Part(None, rolling, places, (first, first + step * (count - 1))), count * width
+
+
+def _tensor(roller: Roller, part: Part, dim: int, is_stack: bool, call: Call) -> Value:
+    """A part as a tensor that the others are joined with along a dimension."""
+    if part.rolling is None:
+        value = roller.reference(part.value)
+        return roller.add(aten.unsqueeze.default, value, dim, line=call.line) if is_stack else value
+    stack = _stack(roller, part, dim, is_stack)
+    first, last = part.turns
+    rolling = part.rolling
+    low, high = min(first, last) - rolling.first, len(rolling.turns) - 1 - max(first, last)
+    if low or high:
+        stack = roller.add(aten.slice.Tensor, stack, 0, low, -high if high else (1 << 63) - 1, line=call.line)
+    if last < first:
+        stack = roller.add(aten.flip.default, stack, [0], line=call.line)
+    rank = len(stack.shape)
+    if is_stack and len(part.places) > 1:
+        stack = roller.add(aten.flatten.using_ints, stack, 0, 1, line=call.line)
+        rank -= 1
+    order = [*range(1, dim + 1), 0, *range(dim + 1, rank)]
+    if dim:
+        stack = roller.add(aten.permute.default, stack, order, line=call.line)
+    return stack if is_stack else roller.add(aten.flatten.using_ints, stack, dim, dim + 1, line=call.line)
+
+
+def _stack(roller: Roller, part: Part, dim: int, is_stack: bool) -> Value:
+    rolling = part.rolling
+    assert rolling is not None  # noqa: S101
+    if len(part.places) == 1:
+        return rolling.stack(part.places[0])
+    key = ("together", part.places, dim, is_stack)
+    if key in rolling.stacks:
+        return rolling.stacks[key]
+    values = [rolling.chosen.at[place] for place in part.places]
+    for place, value in zip(part.places, values):
+        if any(turn.at[place].shape != value.shape for turn in rolling.turns[rolling.first :]):
+            raise Unalike("what the turns make has other sizes in each of them", rolling.loop.line)
+    function, args = (aten.stack.default, (values, 0)) if is_stack else (aten.cat.default, (values, dim))
+    made = roller.value_of(function, args)
+    rolling.item.items.append(Step(Call(function, args, {}, made, rolling.loop.line, {})))
+    return rolling.stack(key, made)

@@ -1,0 +1,370 @@
+"""Notes the turns of loops while a model runs: where each begins, and what the names of the model's code stand for there."""
+
+from __future__ import annotations
+
+import ast
+import ctypes
+import sys
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from .numbers import Number, number_of, plain, symbolic
+from .places import kind_of_file, line_of_model, tree_of
+from .tensors import Tracked, scalar_value
+
+if TYPE_CHECKING:
+    from .recorder import Question, Recorder
+
+#: The name of something that the code of a model reaches: a local name or an attribute of a module, and the steps from there.
+Name = tuple[Any, ...]
+
+#: So many elements of a list, and so many steps from a name, are looked at.
+_ELEMENTS, _STEPS = 400, 4
+
+
+class Mark:
+    """Stands in the list of calls where a loop begins, a turn begins, or a loop ends."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __str__(self) -> str:
+        return self.name
+
+
+LOOP, TURN, LEAVE = Mark("the begin of a loop"), Mark("the begin of a turn"), Mark("the end of a loop")
+
+
+class Loop:
+    """A loop that a run has made.
+
+    Attributes:
+        line: Its line.
+        frame: The frame that it runs in, while it does.
+        count: The number of its turns, if it is known before them.
+        number: The number of this loop among those of the run.
+        states: What names stand for at the begin of each turn, and last after the loop.
+        raw: The same before numbers were replaced by those that the loop carries.
+        asked: For a `while`, its conditions with their answers.
+        is_left: Whether it was left before its last turn was over.
+    """
+
+    def __init__(self, line: Any, frame: FrameType | None, count: Any, number: int) -> None:
+        self.line = line
+        self.frame = frame
+        self.count = count
+        self.number = number
+        self.turns = 0
+        self.states: list[dict[Name, Any]] = []
+        self.raw: list[dict[Name, Any]] = []
+        self.asked: list[Question] = []
+        self.is_left = False
+        self.more = 0
+
+
+class Loops:
+    """The loops of a run, and those that are running.
+
+    Attributes:
+        lines: The files and numbers of lines whose loops are noted turn by turn.
+        without: The number of a loop that makes no turn in this run, whatever its condition says.
+        more: So many turns does each `while` on data make when its condition holds no longer: runs with other numbers of turns show what depends on them.
+    """
+
+    def __init__(self, lines: frozenset[tuple[str, int]], without: int | None = None, more: int = 0) -> None:
+        self.lines = lines
+        self.more = more
+        self.without = without
+        self.found: list[Loop] = []
+        self.running: list[Loop] = []
+        #: Lists that turns have changed, with their lengths when a turn began or the loop ended: as a number that remembers, and as it was.
+        self.lengths: dict[int, tuple[list[Any], Any, int]] = {}
+
+    def begin(self, recorder: Recorder, line: Any, frame: FrameType, count: Any) -> Loop:
+        loop = Loop(line, frame, count, len(self.found))
+        self.found.append(loop)
+        self.running.append(loop)
+        _mark(recorder, LOOP, loop, None)
+        return loop
+
+    def turn(self, recorder: Recorder, loop: Loop, frame: FrameType) -> Number:
+        """Begins a turn. Returns its number, counted from 0."""
+        self._leave_inner(recorder, loop)
+        self._note(recorder, loop, frame)
+        counter = scalar_value(recorder.next_key(), int)
+        _mark(recorder, TURN, loop, counter)
+        loop.turns += 1
+        return Number(loop.turns - 1, "item", (counter,), recorder.ask)
+
+    def leave(self, recorder: Recorder, loop: Loop, frame: FrameType, is_left: bool = False) -> None:
+        """Ends a loop."""
+        if loop not in self.running:
+            return
+        self._leave_inner(recorder, loop)
+        self._note(recorder, loop, frame)
+        loop.is_left, loop.frame = is_left, None
+        self.running.remove(loop)
+        _mark(recorder, LEAVE, loop, None)
+
+    def _note(self, recorder: Recorder, loop: Loop, frame: FrameType) -> None:
+        """Notes what names stand for. A number of Python's that a turn has changed becomes one that remembers: the loop carries it."""
+        lists: dict[Name, list[Any]] = {}
+        raw = names_of(frame, recorder, lists)
+        given = dict(raw)
+        before = loop.states[-1] if loop.states else {}
+        for name, value in raw.items():
+            if not loop.states or not _is_number(value) or not self._is_changed(before, name, value):
+                continue
+            made = Number(plain(value), "item", (scalar_value(recorder.next_key(), type(plain(value))),), recorder.ask)
+            if name in lists:
+                self.lengths[id(lists[name])] = (lists[name], symbolic(made), len(lists[name]))
+            elif len(name) != 2 or not _set_local(frame, name, symbolic(made)):
+                continue
+            given[name] = made
+        loop.raw.append(raw)
+        loop.states.append(given)
+
+    @staticmethod
+    def _is_changed(before: dict[Name, Any], name: Name, value: Any) -> bool:
+        """Whether a turn has changed a number. Of Python's own that were not there before, the next turn tells."""
+        if not _is_number(before.get(name)):
+            return isinstance(value, Number)
+        return not _is_equal(before[name], value)
+
+    def length(self, values: list[Any]) -> Any:
+        """The length of a list that turns of loops have changed; None of others."""
+        known = self.lengths.get(id(values))
+        return None if known is None else known[1] + (len(values) - known[2])
+
+    def _leave_inner(self, recorder: Recorder, loop: Loop) -> None:
+        while self.running and self.running[-1] is not loop:
+            inner = self.running[-1]
+            if inner.frame is None:
+                self.running.pop()
+            else:
+                self.leave(recorder, inner, inner.frame, is_left=True)
+
+    def condition(self, recorder: Recorder, question: Question, frame: FrameType) -> bool:
+        """Whether a `while` goes on: its condition was asked."""
+        place = question.line.place  # type: ignore[union-attr]
+        loop = next((one for one in reversed(self.running) if one.frame is frame and one.count is None and one.line.place == place), None)
+        if loop is None:
+            loop = self.begin(recorder, question.line, frame, None)
+        else:
+            self._leave_inner(recorder, loop)
+        goes_on = bool(question.answer)
+        if not goes_on and loop.turns > 0 and loop.more < self.more and _is_from_data(question.number):
+            goes_on = True
+            loop.more += 1
+        goes_on = goes_on and self.without != loop.number
+        loop.asked.append(question._replace(answer=goes_on, calls=len(recorder.calls)))
+        if goes_on:
+            self.turn(recorder, loop, frame)
+        else:
+            self.leave(recorder, loop, frame)
+        return goes_on
+
+    def check_left(self, recorder: Recorder) -> None:
+        """Ends each `while` that the code of the model has left without asking its condition again."""
+        frames: list[FrameType] = []
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            frames.append(frame)
+            frame = frame.f_back
+        for loop in [one for one in self.running if one.count is None]:
+            if loop.frame is None or loop not in self.running:
+                continue
+            first, last = _extent(*loop.line.place)
+            if loop.frame not in frames or not first <= loop.frame.f_lineno <= last:
+                self.leave(recorder, loop, loop.frame, is_left=True)
+
+
+def _mark(recorder: Recorder, mark: Mark, loop: Loop, result: Any) -> None:
+    from .recorder import Call
+
+    recorder.calls.append(Call(mark, (loop,), {}, result, loop.line, recorder.modules.current))
+
+
+@lru_cache(maxsize=1024)
+def _extent(file: str, number: int) -> tuple[int, int]:
+    """The first and the last line of the innermost `while` whose condition has a line."""
+    tree = tree_of(file)
+    found = (number, number)
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.While) and node.test.lineno <= number <= (node.test.end_lineno or number):
+            found = (node.lineno, node.end_lineno or number)
+    return found
+
+
+def frame_of_model() -> FrameType | None:
+    """The innermost frame of the model that is running."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and kind_of_file(frame.f_code.co_filename) != "model":
+        frame = frame.f_back
+    return frame
+
+
+# What names stand for.
+def names_of(frame: FrameType, recorder: Recorder, lists: dict[Name, list[Any]]) -> dict[Name, Any]:
+    """What the names stand for that the code in a frame can reach: tensors, numbers, and what is in lists and attributes. Notes lists by the names of their lengths."""
+    found: dict[Name, Any] = {}
+    seen: set[int] = set()
+    for depth, current in enumerate(_frames(frame)):
+        for name, value in current.f_locals.items():
+            if not name.startswith("."):
+                _note((depth, name), value, found, seen, recorder, 0)
+                if type(value) is list:
+                    found[(depth, name, "length")] = len(value)
+                    lists[(depth, name, "length")] = value
+    return found
+
+
+def _frames(frame: FrameType) -> list[FrameType]:
+    """A frame and those that called it, of the model's code."""
+    found: list[FrameType] = []
+    current: FrameType | None = frame
+    while current is not None and len(found) < 3:
+        if kind_of_file(current.f_code.co_filename) == "model":
+            found.append(current)
+        current = current.f_back
+    return found
+
+
+def _set_local(frame: FrameType, name: Name, value: Any) -> bool:
+    """Gives a local name another value, as debuggers do."""
+    owner = _frames(frame)[name[0]]
+    names = owner.f_locals
+    if owner.f_code.co_name == "<module>" or name[1] not in names:
+        return False
+    names[name[1]] = value
+    if sys.version_info < (3, 13):
+        ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(owner), ctypes.c_int(0))
+    return True
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Number) or type(value) in (bool, int, float)
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    return one is other or (not isinstance(one, Number) and type(one) is type(other) and (one == other or (one != one and other != other)))
+
+
+def _is_from_data(number: Any) -> bool:
+    return isinstance(number, Number) and (number.function == "item" or any(map(_is_from_data, number.operands)))
+
+
+def _note(name: Name, value: Any, found: dict[Name, Any], seen: set[int], recorder: Recorder, steps: int) -> None:
+    if isinstance(value, Tracked):
+        found[name] = value.value
+    elif isinstance(value, torch.Tensor):
+        known = recorder._known.get(id(value))
+        if known is not None:
+            found[name] = known
+    elif value is None or type(value) in (bool, int, float):
+        found[name] = value
+    elif number_of(value) is not None:
+        found[name] = number_of(value)
+    elif steps < _STEPS and id(value) not in seen:
+        _note_parts(name, value, found, seen, recorder, steps + 1)
+
+
+def _note_parts(name: Name, value: Any, found: dict[Name, Any], seen: set[int], recorder: Recorder, steps: int) -> None:
+    seen.add(id(value))
+    if isinstance(value, (list, tuple)) and len(value) <= _ELEMENTS:
+        for index, item in enumerate(value):
+            _note((*name, index), item, found, seen, recorder, steps)
+        for index in range(1, min(3, len(value) + 1)):
+            _note((*name, -index), value[-index], found, set(seen), recorder, steps)
+    elif isinstance(value, dict) and len(value) <= _ELEMENTS:
+        for key, item in value.items():
+            if isinstance(key, (str, int)):
+                _note((*name, key), item, found, seen, recorder, steps)
+    elif isinstance(value, torch.nn.Module):
+        for path, module in value.named_modules():
+            seen.add(id(module))
+            for key, item in (*vars(module).items(), *module._buffers.items()):
+                if not key.startswith("_") and key != "training":
+                    _note((*name, path, key), item, found, seen, recorder, steps)
+    elif hasattr(value, "__dict__") and kind_of_file(str(getattr(sys.modules.get(type(value).__module__), "__file__", "<"))) == "model":
+        for key, item in vars(value).items():
+            _note((*name, key), item, found, seen, recorder, steps)
+
+
+# What loops walk over.
+class Walk:
+    """Walks over something of as many elements as a size says, and notes each turn."""
+
+    def __init__(self, recorder: Recorder, count: Any, make: Callable[[Any], Any]) -> None:
+        self.recorder = recorder
+        self.count = count
+        self.make = make
+        self.loop: Loop | None = None
+        self.turn = 0
+        self.is_over = False
+
+    def __iter__(self) -> Walk:
+        return self
+
+    def __next__(self) -> Any:
+        from .recorder import Recorder
+
+        recorder, frame = self.recorder, sys._getframe(1)
+        if self.is_over or Recorder.current is not recorder or recorder.loops is None:
+            raise StopIteration
+        loops = recorder.loops
+        if self.loop is None:
+            self.loop = loops.begin(recorder, line_of_model(), frame, self.count)
+        if self.turn >= plain(self.count) or loops.without == self.loop.number:
+            self.is_over = True
+            loops.leave(recorder, self.loop, frame)
+            raise StopIteration
+        self.turn += 1
+        return self.make(symbolic(loops.turn(recorder, self.loop, frame)))
+
+    def __del__(self) -> None:
+        from .recorder import Recorder
+
+        recorder, loop = self.recorder, self.loop
+        if not self.is_over and loop is not None and loop.frame is not None and Recorder.current is recorder and recorder.loops is not None:
+            recorder.loops.leave(recorder, loop, loop.frame, is_left=True)
+
+
+class Walkable:
+    """Something of as many elements as a size says: a range, the rows of a tensor, or several of these side by side."""
+
+    def __init__(self, recorder: Recorder, count: Any, make: Callable[[Any], Any]) -> None:
+        self.recorder = recorder
+        self.count = count
+        self.make = make
+
+    def __iter__(self) -> Iterator[Any]:
+        return Walk(self.recorder, self.count, self.make)
+
+    def __len__(self) -> int:
+        return int(self.count)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return self._cut(index)
+        is_negative = index < 0
+        return self.make(self.count + index if is_negative else index)
+
+    def _cut(self, index: slice) -> Walkable:
+        start, stop, step = index.start or 0, index.stop, 1 if index.step is None else index.step
+        if step == -1 and index.start is None and stop is None:
+            return Walkable(self.recorder, self.count, lambda turn: self.make(self.count - 1 - turn))
+        if step != 1 or start < 0:
+            raise TypeError("a slice of a list that is as long as a size")
+        end = self.count if stop is None else self.count + stop if stop < 0 else torch.sym_min(stop, self.count)
+        return Walkable(self.recorder, torch.sym_max(end - start, 0), lambda turn: self.make(turn + start))
+
+    def __reversed__(self) -> Iterator[Any]:
+        return iter(Walkable(self.recorder, self.count, lambda turn: self.make(self.count - 1 - turn)))
+
+
+__all__ = ["LEAVE", "LOOP", "TURN", "Loop", "Loops", "Mark", "Walk", "Walkable", "frame_of_model", "names_of"]

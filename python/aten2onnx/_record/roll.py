@@ -1,0 +1,854 @@
+"""Makes one turn of all turns of a loop: they must be the same calls on values that correspond.
+
+The second turn stands for all. A value that it reads and does not make is the same in all turns, or carried from turn to turn: it was made by the turn before at the
+same place, or a name of the model's code stands for it at the begin of every turn. If the first turn differs, it stays before the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from .align import kind_of
+from .branches import Ask, Carried, If, Item, Rolled, Step, made_by, made_in, written_by
+from .join import Merger, _Private, like
+from .loops import LEAVE, LOOP, TURN, Loop
+from .numbers import Number, FUNCTIONS
+from .recorder import Call, Question, Recorder
+from .references import values_in
+from .tensors import Value, scalar_value
+from .turns import NoBothSides
+
+aten = torch.ops.aten
+
+#: The turn that stands for all.
+_CHOSEN = 1
+#: So many turns are compared at least.
+FEWEST = 3
+_MISSING = object()
+
+
+class FewTurns(Exception):
+    """A loop that makes too few turns in a run to compare them."""
+
+    def __init__(self, line: Any) -> None:
+        super().__init__(f"a loop makes less than {FEWEST} turns")
+        self.line = line
+
+
+class Unalike(Exception):
+    """Two turns that are not the same: what differs, and the line."""
+
+    def __init__(self, message: str, line: Any = None) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+class TurnOfItems:
+    """A turn: its calls, what names stand for at its begin, and where its values are made."""
+
+    def __init__(self, counter: Value, items: list[Item], before: dict[Any, Any]) -> None:
+        self.counter = counter
+        self.items = items
+        self.before = before
+        self.number = 0
+        self.solid = [item for item in items if not isinstance(item, Ask) or item.question.by_model]
+        self.at: dict[Any, Value] = {(-1, 0): counter}
+        for number, item in enumerate(self.solid):
+            for place, value in enumerate(made_by(item)):
+                self.at[(number, place)] = value
+        self.places = {id(value): place for place, value in self.at.items()}
+
+
+class Roller:
+    """Rolls the loops of a run, one after the other."""
+
+    def __init__(self, merger: Merger, recorder: Recorder) -> None:
+        self.merger = merger
+        self.recorder = recorder
+        #: The loop, the turn and the place that made a value.
+        self.owner: dict[int, tuple[Rolling, int, Any]] = {}
+        #: The loop after which a name stands for a number.
+        self.numbers: dict[int, tuple[Rolling, Any]] = {}
+        #: What values of turns are after their loops.
+        self.after: dict[Any, Any] = {}
+        #: Numbers of turns that stay before their loops.
+        self.plain: dict[int, int] = {}
+        #: Calls that must stand before the item that is being written.
+        self.new: list[Item] = []
+        self.kept: list[Any] = []
+        self.rolled: list[Rolling] = []
+        #: The loop whose values are not looked at from after it.
+        self.skipped: Rolling | None = None
+        #: So many loops are around what is rolled.
+        self.depth = 0
+
+    @contextmanager
+    def inside(self, rolling: Rolling) -> Iterator[None]:
+        """While the block runs, references are those of the turns of a loop."""
+        before, self.skipped = self.skipped, rolling
+        try:
+            yield
+        finally:
+            self.skipped = before
+
+    def items(self, items: list[Item]) -> list[Item]:
+        """The items with loops in place of turns."""
+        found: list[Item] = []
+        position = 0
+        while position < len(items):
+            item = items[position]
+            if isinstance(item, Step) and item.call.function is LOOP:
+                end = _end_of(items, position)
+                found += self.loop(item.call.args[0], items[position + 1 : end])
+                position = end + 1
+                continue
+            self.new = []
+            made = self.item(item)
+            found += [*self.new, made]
+            position += 1
+        return found
+
+    def item(self, item: Item) -> Item:
+        if isinstance(item, Ask):
+            return Ask(item.question._replace(number=self.reference(item.question.number)), item.failure)
+        if not isinstance(item, Step):
+            raise Unalike("a branch on both sides in a loop")
+        call = item.call
+        if call.function in (aten.stack.default, aten.cat.default) and self._has_turns(call.args[0]):
+            from .gather import gathered
+
+            return gathered(self, call)
+        return Step(call._replace(args=self.reference(call.args), kwargs=self.reference(call.kwargs)), item.is_split)
+
+    def _has_turns(self, values: Any) -> bool:
+        return isinstance(values, (list, tuple)) and sum(isinstance(value, Value) and id(self.merger.canon(value)) in self.owner for value in values) > 0
+
+    def add(self, function: Any, *args: Any, results: Value | None = None, line: Any = None) -> Value:
+        """Adds a call before the item that is being written."""
+        made = results if results is not None else self.value_of(function, args)
+        self.new.append(Step(Call(function, args, {}, made, line, {})))
+        self.merger.makers[id(made)] = self.new[-1]  # type: ignore[assignment]
+        return made
+
+    def value_of(self, function: Any, args: Any) -> Value:
+        """A value of the type that a function returns."""
+        return self.new_value(function(*_described(args)))
+
+    def new_value(self, like_this: torch.Tensor) -> Value:
+        made = Value(0, like_this, False)
+        made.device = torch.device("cpu")
+        self.kept.append(made)
+        return made
+
+    # What values are after their loops.
+    def reference(self, reference: Any) -> Any:
+        if isinstance(reference, Value):
+            return self.value(reference)
+        if isinstance(reference, Number):
+            return self.number(reference)
+        if isinstance(reference, (list, tuple)):
+            return type(reference)(self.reference(item) for item in reference)
+        if isinstance(reference, dict):
+            return {name: self.reference(item) for name, item in reference.items()}
+        return reference
+
+    def value(self, value: Value) -> Value:
+        value = self.merger.canon(value)
+        known = self.after.get(id(value))
+        if known is not None:
+            return known  # type: ignore[no-any-return]
+        owner = self.owner.get(id(value))
+        if owner is None or owner[0] is self.skipped:
+            return value
+        found = self.after[id(value)] = owner[0].after(value, owner[1], owner[2])
+        return found
+
+    def number(self, number: Number) -> Any:
+        if id(number) in self.after:
+            return self.after[id(number)]
+        known = self.numbers.get(id(number))
+        if known is not None and known[0] is not self.skipped:
+            found = self.after[id(number)] = known[0].number_after(known[1], number)
+            self.kept.append(number)
+            return found
+        if number.function == "item" and id(number.operands[0]) in self.plain:
+            return self.plain[id(number.operands[0])]
+        operands = tuple(self.reference(operand) for operand in number.operands)
+        if all(a is b for a, b in zip(operands, number.operands)):
+            return number
+        made = Number(number.value, number.function, operands, number.ask)
+        self.kept.append(made)
+        return made
+
+    def now(self, reference: Any) -> Any:
+        """What a name stands for, in the values that items have now."""
+        if isinstance(reference, Value):
+            value = self.merger.canon(reference)
+            return self.after.get(id(value), value)
+        return self.after.get(id(reference), reference) if isinstance(reference, Number) else reference
+
+    # Loops.
+    def loop(self, loop: Loop, items: list[Item]) -> list[Item]:
+        turns = self._turns(loop, items)
+        if not turns:
+            return []
+        if loop.is_left:
+            raise NoBothSides("a loop that is left before its last turn is over, by `break` or `return`,", loop.line)
+        if len(turns) < FEWEST:
+            raise FewTurns(loop.line)
+        rolling = Rolling(self, loop, turns)
+        try:
+            found = rolling.roll()
+        except Unalike as error:
+            raise NoBothSides(f"the turns of a loop are not the same: {error}", error.line or loop.line) from None
+        self.rolled.append(rolling)
+        if self.depth:
+            rolling.note_finals()
+        return found
+
+    def _turns(self, loop: Loop, items: list[Item]) -> list[TurnOfItems]:
+        found: list[TurnOfItems] = []
+        begins = [place for place, item in enumerate(items) if isinstance(item, Step) and item.call.function is TURN and item.call.args[0] is loop]
+        for number, begin in enumerate(begins):
+            end = begins[number + 1] if number + 1 < len(begins) else len(items)
+            self.depth += 1
+            made = self.items(items[begin + 1 : end])
+            self.depth -= 1
+            found.append(TurnOfItems(items[begin].call.results, made, loop.states[number]))  # type: ignore[union-attr]
+        return found
+
+
+def _end_of(items: list[Item], begin: int) -> int:
+    loop = items[begin].call.args[0]  # type: ignore[union-attr]
+    for place in range(begin + 1, len(items)):
+        item = items[place]
+        if isinstance(item, Step) and item.call.function is LEAVE and item.call.args[0] is loop:
+            return place
+    raise NoBothSides("a loop that does not end", loop.line)
+
+
+def _described(arg: Any) -> Any:
+    """Arguments as tensors without elements."""
+    if isinstance(arg, Value):
+        return torch.empty_strided(arg.shape, arg.stride, dtype=arg.dtype, device="meta")
+    if isinstance(arg, Number):
+        return arg.value
+    return type(arg)(map(_described, arg)) if isinstance(arg, (list, tuple)) else arg
+
+
+class Held:
+    """A turn held against the one that stands for all: what corresponds to what."""
+
+    def __init__(self, rolling: Rolling, turn: TurnOfItems) -> None:
+        self.rolling = rolling
+        self.turn = turn
+        self.made: dict[int, Value] = {id(rolling.chosen.counter): turn.counter}
+        self.slots: dict[Any, tuple[Any, Any]] = {}
+        self.numbers: dict[Any, tuple[int, int]] = {}
+        self.pairs: list[tuple[Rolled, Rolled]] = []
+
+    def items(self, mine: list[Item], theirs: list[Item], path: Any = ()) -> None:
+        for number, (a, b) in enumerate(zip(mine, theirs)):
+            self.item(a, b, (*path, number))
+        if len(mine) != len(theirs):
+            longer = max(mine, theirs, key=len)[min(len(mine), len(theirs))]
+            raise Unalike(f"one of them makes more calls: {_name_of(longer)}", _line_of(longer))
+
+    def item(self, a: Item, b: Item, path: Any) -> None:
+        line = _line_of(a) or _line_of(b)
+        try:
+            self._item(a, b, path)
+        except Unalike as error:
+            raise Unalike(str(error), error.line or line) from None
+
+    def _item(self, a: Item, b: Item, path: Any) -> None:
+        if isinstance(a, Ask) and isinstance(b, Ask):
+            if a.question.what != b.question.what or (a.question.what == "bool" and a.question.answer != b.question.answer):
+                raise Unalike("a branch goes another way")
+            return self.reference(a.question.number, b.question.number, (*path, "asked"))
+        if isinstance(a, Step) and isinstance(b, Step):
+            if a.call.function is not b.call.function or len(made_by(a)) != len(made_by(b)):
+                raise Unalike(f"{_name_of(b)} in place of {_name_of(a)}")
+            self.reference(a.call.args, b.call.args, (*path, "args"))
+            self.reference(a.call.kwargs, b.call.kwargs, (*path, "kwargs"))
+        elif isinstance(a, Rolled) and isinstance(b, Rolled):
+            self._loop(a, b, path)
+        else:
+            raise Unalike(f"{_name_of(b)} in place of {_name_of(a)}")
+        for x, y in zip(made_by(a), made_by(b)):
+            if kind_of(x) != kind_of(y):
+                raise Unalike(f"the result of {_name_of(a)} has another type or rank")
+            self.made[id(x)] = y
+
+    def _loop(self, a: Rolled, b: Rolled, path: Any) -> None:
+        if a.line != b.line or len(a.carried) != len(b.carried) or (a.first is None) != (b.first is None):
+            raise Unalike("a loop in them is another one")
+        self.reference(a.count, b.count, (*path, "count"))
+        self.reference(a.first, b.first, (*path, "first"))
+        self.made[id(a.index)] = b.index
+        for number, (one, other) in enumerate(zip(a.carried, b.carried)):
+            self.reference(one.init, other.init, (*path, "init", number))
+            self.made[id(one.param)] = other.param
+        solid = [[item for item in items if not isinstance(item, Ask) or item.question.by_model] for items in (a.items, b.items)]
+        self.items(*solid, (*path, "items"))
+        self.reference(a.again, b.again, (*path, "again"))
+        for number, (one, other) in enumerate(zip(a.carried, b.carried)):
+            self.reference(one.next, other.next, (*path, "next", number))
+        for number, ((ref, _), (other_ref, _)) in enumerate(zip(a.slices, b.slices)):
+            self.reference(ref, other_ref, (*path, "slice", number))
+        if len(a.slices) != len(b.slices):
+            raise Unalike("a loop in them is another one")
+
+    def reference(self, a: Any, b: Any, path: Any) -> None:
+        if isinstance(a, Value):
+            return self._value(a, b)
+        if isinstance(a, Number):
+            return self._number(a, b, path)
+        if isinstance(a, (list, tuple)):
+            if type(a) is not type(b) or len(a) != len(b):
+                raise Unalike("a list of another length")
+            for number, (x, y) in enumerate(zip(a, b)):
+                self.reference(x, y, (*path, number))
+        elif isinstance(a, dict):
+            if not isinstance(b, dict) or list(a) != list(b):
+                raise Unalike("another argument")
+            for name in a:
+                self.reference(a[name], b[name], (*path, name))
+        elif type(a) is int and type(b) is int:
+            self.numbers[path] = (a, b)
+        elif type(a) is not type(b) or not (a == b or a != a and b != b):
+            raise Unalike(f"{a!r} is {b!r} in another turn")
+
+    def _value(self, a: Value, b: Any) -> None:
+        merger = self.rolling.merger
+        a = merger.canon(a)
+        if not isinstance(b, Value):
+            raise Unalike("a value is a number in another turn")
+        b = merger.canon(b)
+        known = self.made.get(id(a))
+        if known is not None or id(a) in self.rolling.own:
+            if known is None or merger.canon(known) is not b:
+                raise Unalike("a call reads another value")
+            return
+        self._slot(("value", id(a)), a, b)
+
+    def _number(self, a: Number, b: Any, path: Any) -> None:
+        if id(a) in self.rolling.states:
+            return self._slot(("number", id(a)), a, b)
+        if isinstance(b, Number) and a.function == b.function and len(a.operands) == len(b.operands):
+            for number, (x, y) in enumerate(zip(a.operands, b.operands)):
+                self.reference(x, y, (*path, number))
+            return
+        if not isinstance(b, Number) and self.rolling.is_equal(self.value_of(a), b):
+            return
+        raise Unalike("a number is computed in another way")
+
+    def value_of(self, a: Any) -> Any:
+        """The value of a number of the chosen turn in this one, if only sizes and what is carried are in it."""
+        if not isinstance(a, Number):
+            return a
+        name = self.rolling.states.get(id(a))
+        if name is not None:
+            self._slot(("number", id(a)), a, self.rolling._state(self.turn.number, name))
+        found = self.slots.get(("number", id(a)))
+        if found is not None:
+            return found[1].value if isinstance(found[1], Number) else found[1]
+        if a.function == "size":
+            value = self.rolling.merger.canon(a.operands[0])
+            made = self.made.get(id(value)) or self.slots.get(("value", id(value)), (None, None))[1]
+            return made.shape[a.operands[1]] if isinstance(made, Value) else _MISSING
+        if a.function == "item" and self.made.get(id(a.operands[0])) is self.turn.counter:
+            return self.turn.number
+        function = FUNCTIONS.get(a.function)
+        operands = [self.value_of(operand) for operand in a.operands]
+        return _MISSING if function is None or any(operand is _MISSING for operand in operands) else function(*operands)
+
+    def _slot(self, key: Any, a: Any, b: Any) -> None:
+        known = self.slots.setdefault(key, (a, b))
+        if not self.rolling.is_same(known[1], b):
+            raise Unalike("a call reads another value")
+
+
+class Rolling:
+    """Makes a loop of turns."""
+
+    def __init__(self, roller: Roller, loop: Loop, turns: list[TurnOfItems]) -> None:
+        self.roller = roller
+        self.merger = roller.merger
+        self.loop = loop
+        self.turns = turns
+        self.chosen = turns[_CHOSEN]
+        self.own = {id(value) for value in made_in(self.chosen.items)} | {id(self.chosen.counter)}
+        #: Numbers that names stand for at the begin of the turn that stands for all, unless all turns have them.
+        self.states = {
+            id(number): name
+            for name, number in self.chosen.before.items()
+            if isinstance(number, Number) and turns[0].before.get(name) is not number and not _is_counter(number, turns)
+        }
+        for number, turn in enumerate(turns):
+            turn.number = number
+        self.first = 0
+        self.depth = roller.depth
+        self.held: dict[int, Held] = {}
+        #: What is carried, by what the chosen turn reads.
+        self.carried: dict[Any, Carried] = {}
+        self.solved: set[Any] = set()
+        #: Where the numbers of what they become stand.
+        self.paths: dict[int, Any] = {}
+        self.finals: dict[Any, Any] = {}
+        self.stacks: dict[Any, Value] = {}
+        self.item: Any = None
+        self.written: dict[int, Value] = {}
+
+    def is_same(self, a: Any, b: Any) -> bool:
+        if isinstance(a, (Value, Number)) or isinstance(b, (Value, Number)):
+            return a is b or (type(a) is type(b) and self.merger.is_same(a, b))
+        return type(a) is type(b) and (a == b or (a != a and b != b))
+
+    def is_equal(self, a: Any, b: Any) -> bool:
+        return type(a) is type(b) and bool(a == b)
+
+    # All turns as one.
+    def roll(self) -> list[Item]:
+        for number in range(1, len(self.turns)):
+            self.held[number] = self._hold(number)
+        try:
+            self.held[0] = self._hold(0)
+            self._solve()
+        except Unalike:
+            self.held.pop(0, None)
+            self._peel()
+        return self._made()
+
+    def _hold(self, number: int) -> Held:
+        held = Held(self, self.turns[number])
+        held.items(self.chosen.solid, self.turns[number].solid)
+        if self.loop.asked:
+            held.reference(self.roller.reference(self.loop.asked[_CHOSEN + 1].number), self.roller.reference(self.loop.asked[number + 1].number), ("again",))
+        return held
+
+    def _peel(self) -> None:
+        """Leaves the first turn before the loop."""
+        if self.loop.asked:
+            raise Unalike("the first is another one", self.loop.line)
+        self.first = 1
+        self.carried, self.solved = {}, set()
+        if len(self.turns) < FEWEST + 1:
+            raise FewTurns(self.loop.line)
+        self._solve()
+
+    def _solve(self) -> None:
+        """Finds what is carried: for each value that the chosen turn reads and does not make, what it is in the other turns."""
+        while True:
+            new = [key for key in self.held[_CHOSEN].slots if key not in self.solved]
+            if not new:
+                break
+            for key in new:
+                self.solved.add(key)
+                self._solve_slot(key)
+
+    def _solve_slot(self, key: Any) -> None:
+        mine = self.held[_CHOSEN].slots[key][0]
+        sequence = {number: held.slots[key][1] for number, held in self.held.items() if key in held.slots}
+        if all(self.is_same(mine, other) for other in sequence.values()):
+            return
+        path: Any = ()
+        after = self._at_place(mine, sequence)
+        if after is None:
+            after, path = self._by_name(mine, sequence)
+        if after is _MISSING:
+            raise Unalike("a value comes neither from before the loop nor from the turn before", self.loop.line)
+        one = self.carried[key] = self._new(mine, sequence[self.first], after)
+        self.paths[id(one)] = path
+
+    def _new(self, mine: Any, init: Any, after: Any) -> Carried:
+        if kind_of(mine) != kind_of(init) or kind_of(mine) != kind_of(after):
+            raise Unalike("a value changes its type or rank", self.loop.line)
+        param, result = ((like(mine), like(mine)) if isinstance(mine, Value) and mine.device is not None else (scalar_value(0, kind_of(mine)), scalar_value(0, kind_of(mine))))
+        if isinstance(init, Value) and init.device is not None and isinstance(after, Value):
+            param.ragged = result.ragged = True
+        self.roller.kept += [param, result]
+        return Carried(param, init, after, result)
+
+    def _at_place(self, mine: Any, sequence: dict[int, Any]) -> Any:
+        """What the chosen turn makes at the place where the turn before made what it reads."""
+        place = self.turns[_CHOSEN - 1].places.get(id(mine))
+        if place is None or not all(self.turns[number - 1].at.get(place) is other for number, other in sequence.items() if number > self.first):
+            return None
+        return self.chosen.at.get(place)
+
+    def _by_name(self, mine: Any, sequence: dict[int, Any]) -> tuple[Any, Any]:
+        """What a name stands for after the chosen turn, if it stands for what the turns read at the begin of each."""
+        for name in self.chosen.before:
+            if not all(self.is_same(self._state(number, name), other) for number, other in sequence.items()):
+                continue
+            after = self._raw(_CHOSEN + 1, name)
+            before = {number: (dict(held.slots), dict(held.numbers)) for number, held in self.held.items()}
+            try:
+                for number, held in self.held.items():
+                    held.reference(self.roller.reference(after), self.roller.reference(self._raw(number + 1, name)), ("name", name))
+            except Unalike:
+                for number, (slots, numbers) in before.items():
+                    self.held[number].slots, self.held[number].numbers = slots, numbers
+                continue
+            return self.roller.reference(after), ("name", name)
+        return _MISSING, ()
+
+    def _state(self, number: int, name: Any) -> Any:
+        """What a name stands for at the begin of a turn."""
+        return self.roller.now(self.loop.states[number].get(name, _MISSING))
+
+    def _raw(self, number: int, name: Any) -> Any:
+        """The same as the turn before has made it."""
+        return self.loop.raw[number].get(name, _MISSING)
+
+    # The loop.
+    def _made(self) -> list[Item]:
+        index = scalar_value(0, int)
+        self.roller.kept.append(index)
+        self.index = index
+        self.counter: Any = Number(_CHOSEN - self.first, "item", (index,), self.chosen_ask)
+        if self.first:
+            self.counter = self.counter._binary("add", self.first, lambda a, b: a + b)
+        items = [self._item(item) for item in self._with_paths() if not self._is_told(item[0])]
+        count = self.roller.reference(_number(self.loop.count))
+        first = again = None
+        if self.loop.asked:
+            first = self.roller.reference(self.loop.asked[0].number)
+            again = self._reference(self.roller.reference(self.loop.asked[_CHOSEN + 1].number), ("again",))
+        for one in self.carried.values():
+            one.next = self._reference(one.next, self.paths.get(id(one), ()))
+        items, writes = self._own_memory(items)
+        before: list[Item] = []
+        if self.first:
+            before = self._first_turn(count)
+            count = count._binary("sub", self.first, lambda a, b: a - b) if isinstance(count, Number) else count - self.first
+        self.item = Rolled(self.loop.line, index, count, first, again, list(self.carried.values()) + self.writes, [], items)
+        for number, turn in enumerate(self.turns):
+            if number < self.first:
+                continue
+            for place, value in turn.at.items():
+                self.roller.owner[id(value)] = (self, number, place)
+        for name, number in self.loop.states[-1].items():
+            if isinstance(number, Number) and self.loop.states[0].get(name) is not number and not _is_counter(number, self.turns):
+                self.roller.numbers.setdefault(id(number), (self, name))
+        return [*before, self.item, *writes]
+
+    def chosen_ask(self, number: Number, what: str) -> Any:
+        return number.value
+
+    def _with_paths(self) -> list[tuple[Item, Any]]:
+        found, number = [], 0
+        for item in self.chosen.items:
+            is_solid = not isinstance(item, Ask) or item.question.by_model
+            found.append((item, (number,) if is_solid else None))
+            number += is_solid
+        return found
+
+    def _is_told(self, item: Item) -> bool:
+        """Whether an item is a question of PyTorch's for the plain number of a turn: the calls have it, and were compared."""
+        return isinstance(item, Ask) and item.question.is_plain and not item.question.by_model and self._is_of_turn(item.question.number)
+
+    def _is_of_turn(self, number: Any) -> bool:
+        if not isinstance(number, Number):
+            return True
+        return number.operands[0] is self.chosen.counter if number.function == "item" else number.function != "size" and all(map(self._is_of_turn, number.operands))
+
+    def _item(self, item_and_path: tuple[Item, Any]) -> Item:
+        item, path = item_and_path
+        path = () if path is None else path
+        if isinstance(item, Ask):
+            return Ask(item.question._replace(number=self._reference(item.question.number, (*path, "asked"))), item.failure)
+        if isinstance(item, Step):
+            call = item.call
+            return Step(call._replace(args=self._reference(call.args, (*path, "args")), kwargs=self._reference(call.kwargs, (*path, "kwargs"))), item.is_split)
+        assert isinstance(item, Rolled)  # noqa: S101
+        item.count, item.first = self._reference(item.count, (*path, "count")), self._reference(item.first, (*path, "first"))
+        item.again = self._reference(item.again, (*path, "again"))
+        for number, one in enumerate(item.carried):
+            one.init, one.next = self._reference(one.init, (*path, "init", number)), self._reference(one.next, (*path, "next", number))
+        item.slices = [(self._reference(reference, (*path, "slice", number)), value) for number, (reference, value) in enumerate(item.slices)]
+        found, number = [], 0
+        for inner in item.items:
+            is_solid = not isinstance(inner, Ask) or inner.question.by_model
+            found.append(self._item((inner, (*path, "items", number) if is_solid else None)))
+            number += is_solid
+        item.items = found
+        return item
+
+    def _reference(self, reference: Any, path: Any) -> Any:
+        """A reference in the chosen turn, with what the loop gives it."""
+        if isinstance(reference, Value):
+            one = self.carried.get(("value", id(self.merger.canon(reference))))
+            return one.param if one is not None else reference
+        if isinstance(reference, Number):
+            return self._number(reference, path)
+        if isinstance(reference, (list, tuple)):
+            return type(reference)(self._reference(item, (*path, number)) for number, item in enumerate(reference))
+        if isinstance(reference, dict):
+            return {name: self._reference(item, (*path, name)) for name, item in reference.items()}
+        return self._constant(reference, path) if type(reference) is int else reference
+
+    def _number(self, number: Number, path: Any) -> Any:
+        one = self.carried.get(("number", id(number)))
+        if one is not None:
+            return Number(number.value, "item", (one.param,), self.chosen_ask)
+        if number.function == "item" and number.operands[0] is self.chosen.counter:
+            return self.counter
+        operands = tuple(self._reference(operand, (*path, place)) for place, operand in enumerate(number.operands))
+        return number if all(a is b for a, b in zip(operands, number.operands)) else Number(number.value, number.function, operands, self.chosen_ask)
+
+    def _constant(self, known: int, path: Any) -> Any:
+        """A number of Python's that grows by the same amount in each turn."""
+        found = {number: held.numbers[path][1] for number, held in self.held.items() if path in held.numbers}
+        if all(other == known for other in found.values()):
+            return known
+        step = found[_CHOSEN + 1] - known
+        if any(other != known + step * (number - _CHOSEN) for number, other in found.items()):
+            raise Unalike(f"a number of Python's is {', '.join(str(found[number]) for number in sorted(found))} in the turns")
+        turn = Number(_CHOSEN, "mul", (self.counter, step), self.chosen_ask) if step != 1 else self.counter
+        rest = known - step * _CHOSEN
+        return Number(known, "add", (turn, rest), self.chosen_ask) if rest else turn
+
+    def _first_turn(self, count: Any) -> list[Item]:
+        self.roller.plain[id(self.turns[0].counter)] = 0
+        items: list[Item] = []
+        for item in self.turns[0].items:
+            if not isinstance(item, (Ask, Step)):
+                items.append(item)
+                continue
+            made = self.roller.item(item)
+            # A branch on the number of the turn is decided.
+            if not isinstance(made, Ask) or isinstance(made.question.number, Number):
+                items.append(made)
+        for one in self.carried.values():
+            one.init = self.roller.reference(one.init)
+        if isinstance(count, Number):
+            at_least = Number(True, "ge", (count, self.first), count.ask)
+            question = Question("bool", at_least, True, self.loop.line, False, 0)
+            items.insert(0, Ask(question))
+        return items
+
+    # Writes.
+    def _own_memory(self, items: list[Item]) -> tuple[list[Item], list[Item]]:
+        """A loop that writes to memory from before it carries a copy of that, which is written back after it."""
+        merger = self.merger
+        own = {id(value) for value in made_in(items)}
+        params = {id(one.param): one for one in self.carried.values()}
+        roots: dict[int, Value] = {}
+        for item in items:
+            for value in written_by(item.call) if isinstance(item, Step) else ():
+                root = merger.root(value)
+                if id(root) not in own:
+                    roots[id(root)] = root
+        self.writes: list[Carried] = []
+        self.written = {}
+        if not roots:
+            return items, []
+        question = Question("bool", Number(True, "", (), self.chosen_ask), True, self.loop.line, True, 0)
+        for key, root in roots.items():
+            if key in params and not self.first:
+                raise Unalike("a loop writes to what it carries", self.loop.line)
+        private = _Private(merger, question, items, own, roots)
+        found, writes = private.items, []
+        for key, root in roots.items():
+            if key in params:
+                if params[key].next is root:
+                    params[key].next = private.copies[key]
+                continue
+            self.written[key] = root
+            one = Carried(like(root), root, private.copies[key], like(root))
+            self.roller.kept += [one.param, one.result]
+            found = [_with(item, root, one.param) for item in found]
+            self.writes.append(one)
+            writes.append(Step(Call(aten.copy_.default, (root, one.result), {}, like(root), self.loop.line, {})))
+        for one in self.carried.values():
+            one.next = private.reference(one.next)
+        return found, writes
+
+    # After the loop.
+    def after(self, value: Value, number: int, place: Any) -> Value:
+        """What a value of a turn is after the loop."""
+        if number == len(self.turns) - 1:
+            return self._final(value, place)
+        named = self._named(value)
+        if named is not None:
+            return named
+        stack = self.stack(place)
+        start = number - self.first
+        return self.roller.add(aten.select.int, stack, 0, start if start < 2 else number - len(self.turns), line=self.loop.line)
+
+    def note_finals(self) -> None:
+        """Makes what local names stand for after the loop a result of it: the turns of a loop around it must all have it."""
+        for name, reference in self.loop.states[-1].items():
+            if len(name) > 2 or not isinstance(reference, (Value, Number)):
+                continue
+            key = id(self.merger.canon(reference)) if isinstance(reference, Value) else id(reference)
+            if key not in self.roller.owner and key not in self.roller.numbers:
+                continue
+            raw, init = self._raw(len(self.turns), name), self._state(self.first, name)
+            if kind_of(init) != kind_of(reference) or (isinstance(raw, Number) and _is_counter(raw, self.turns)):
+                continue  # what nothing reads after the loop, such as its own variable
+            try:
+                self.roller.new = []
+                self.roller.reference(reference)
+            except Unalike:
+                continue
+
+    def _named(self, value: Value) -> Value | None:
+        """What a name stands for after the loop, if it stands for a value of a turn before the last; None if no name does, or several that differ."""
+        found: list[Carried] = []
+        for name in self.loop.states[-1]:
+            if self._state(len(self.turns), name) is not value:
+                continue
+            try:
+                one = self._final_of(name, None)
+            except Unalike:
+                continue
+            if one is not None:
+                found.append(one)
+        same = [one for one in found if one.next is found[0].next and self.is_same(one.init, found[0].init)]
+        return same[0].result if found and len(same) == len(found) else None
+
+    def _final(self, value: Value, place: Any) -> Value:
+        mine = self.chosen.at[place]
+        names = [name for name in self.loop.states[-1] if self._state(len(self.turns), name) is value]
+        inits: list[Any] = []
+        for name in names:
+            init = self.roller.reference(self._state(self.first, name))
+            if init is not _MISSING and kind_of(init) == kind_of(mine) and not any(self.is_same(init, one) for one in inits):
+                inits.append(init)
+        if mine.device is None and not inits:
+            inits = [{int: 0, float: 0.0, bool: False}[mine.dtype]]
+        if len(inits) != 1:
+            return self.roller.add(aten.select.int, self.stack(place), 0, -1, line=self.loop.line)
+        known = next((one for one in self.item.carried if one.next is mine and self.is_same(one.init, inits[0])), None)
+        if known is None:
+            after = self.counter if mine is self.chosen.counter else mine
+            known = self._new(mine, inits[0], after)
+            self.item.carried.append(known)
+        return known.result
+
+    def number_after(self, name: Any, number: Number) -> Any:
+        """A number that a name stands for after the loop."""
+        one = self._final_of(name, type(number.value)(0))
+        assert one is not None  # noqa: S101
+        return Number(number.value, "item", (one.result,), self.chosen_ask)
+
+    def _final_of(self, name: Any, default: Any) -> Carried | None:
+        """What is carried for a name that is read after the loop.
+
+        Raises:
+            Unalike: The turns do not make the same of it.
+        """
+        if name in self.finals:
+            return self.finals[name]  # type: ignore[no-any-return]
+        with self.roller.inside(self):
+            mine = self.roller.reference(self._raw(_CHOSEN + 1, name))
+            for number, held in self.held.items():
+                held.reference(mine, self.roller.reference(self._raw(number + 1, name)), ("name", name))
+            self._solve_more()
+        init = self.roller.reference(self._state(self.first, name))
+        if init is _MISSING or kind_of(init) != kind_of(mine):
+            if default is None:
+                return None
+            init = default
+        one = self._new(mine, init, self._reference(mine, ("name", name)))
+        self.item.carried.append(one)
+        self.finals[name] = one
+        return one
+
+    def _solve_more(self) -> None:
+        """Finds what else is carried for what is read after the loop."""
+        known = set(self.carried)
+        self._solve()
+        for key, one in self.carried.items():
+            if key not in known:
+                one.next = self._reference(one.next, self.paths.get(id(one), ()))
+                self.item.carried.append(one)
+
+    def stack(self, place: Any, of: Value | None = None) -> Value:
+        """What all turns make at a place, stacked."""
+        if place not in self.stacks:
+            mine = self.chosen.at[place] if of is None else of
+            made = [turn.at[place] for turn in self.turns[self.first :]] if of is None else [mine]
+            if any(value.shape != mine.shape for value in made):
+                raise Unalike("what the turns make has other sizes in each of them", self.loop.line)
+            if mine.device is None:
+                raise Unalike("numbers of all turns are read after the loop", self.loop.line)
+            if id(self.merger.root(mine)) in self.written:
+                raise Unalike("a list has views of a tensor that the loop writes to", self.loop.line)
+            count = len(self.turns) - self.first
+            stacked = self.roller.new_value(torch.empty((count, *mine.shape), dtype=mine.dtype, device="meta"))
+            self.stacks[place] = stacked
+            self.item.slices.append((mine, stacked))
+        return self.stacks[place]
+
+
+def _is_counter(number: Number, turns: list[TurnOfItems]) -> bool:
+    """Whether a number is that of a turn."""
+    return number.function == "item" and any(number.operands[0] is turn.counter for turn in turns)
+
+
+def _with(item: Item, old: Value, new: Value) -> Item:
+    from .branches import with_values
+
+    return with_values(item, lambda value: new if value is old else value)
+
+
+def _number(count: Any) -> Any:
+    from .numbers import number_of
+
+    found = number_of(count)
+    return count if found is None else found
+
+
+def _name_of(item: Item) -> str:
+    if isinstance(item, Step):
+        return f"`{item.call.function}`"
+    return "a branch" if isinstance(item, Ask) else "a loop"
+
+
+def _line_of(item: Item) -> Any:
+    if isinstance(item, Step):
+        return item.call.line
+    return item.question.line if isinstance(item, Ask) else getattr(item, "line", None)
+
+
+def without_unread(items: list[Item], outputs: list[Any]) -> list[Item]:
+    """The items without results of loops that nobody reads."""
+    while True:
+        read: set[int] = {id(value) for value in values_in(outputs)}
+        loops: list[Rolled] = []
+        _note_reads(items, read, loops)
+        gone = False
+        for loop in loops:
+            carried = [one for one in loop.carried if id(one.result) in read or id(one.param) in read]
+            slices = [one for one in loop.slices if id(one[1]) in read]
+            gone = gone or len(carried) < len(loop.carried) or len(slices) < len(loop.slices)
+            loop.carried, loop.slices = carried, slices
+        if not gone:
+            return items
+
+
+def _note_reads(items: list[Item], read: set[int], loops: list[Rolled]) -> None:
+    for item in items:
+        if isinstance(item, Step):
+            read.update(id(value) for value in values_in((item.call.args, item.call.kwargs)))
+        elif isinstance(item, Rolled):
+            loops.append(item)
+            own = [(one.init, one.next) for one in item.carried]
+            read.update(id(value) for value in values_in((item.count, item.first, item.again, own, [reference for reference, _ in item.slices])))
+            _note_reads(item.items, read, loops)
+        elif isinstance(item, If):
+            read.update(id(value) for value in values_in((item.question.number, [(yes, no) for _, yes, no in item.results])))
+            _note_reads([*item.yes, *item.no], read, loops)
+        else:
+            read.update(id(value) for value in values_in(item.question.number))
+
+
+__all__ = ["FewTurns", "Roller", "Unalike", "without_unread"]

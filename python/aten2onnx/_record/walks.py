@@ -1,0 +1,154 @@
+"""Python's functions that loops walk with: `range`, `enumerate`, `zip` and `reversed`, over as many elements as a size says, and the rows of tensors."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import torch
+
+from .loops import Walkable
+from .numbers import number_of, plain
+from .places import line_of_model
+from .recorder import Recorder
+from .tensors import Tracked, sizes_of
+
+aten = torch.ops.aten
+
+
+def _is_rolled() -> bool:
+    """Whether the loop on the line that is running is noted turn by turn."""
+    recorder = Recorder.current
+    if recorder is None or recorder.loops is None or not recorder.loops.lines:
+        return False
+    line = line_of_model()
+    return line is not None and line.place in recorder.loops.lines
+
+
+class _Range(type):
+    """The class `range` as a model sees it."""
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, builtins.range)
+
+    def __eq__(cls, other: Any) -> bool:
+        return other is builtins.range or other is cls
+
+    def __hash__(cls) -> int:
+        return hash(builtins.range)
+
+    def __call__(cls, *args: Any) -> Any:
+        if not any(isinstance(arg, torch.SymInt) for arg in args) or not _is_rolled():
+            return builtins.range(*args)
+        start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1) if len(args) == 2 else args
+        if isinstance(step, torch.SymInt):
+            return builtins.range(*args)
+        return Walkable(_recorder(), _count(start, stop, step), lambda turn: start + turn * step if step != 1 else turn if isinstance(start, int) and start == 0 else start + turn)
+
+
+class range_(metaclass=_Range):
+    pass
+
+
+def _recorder() -> Recorder:
+    assert Recorder.current is not None  # noqa: S101
+    return Recorder.current
+
+
+def _count(start: Any, stop: Any, step: int) -> Any:
+    whole = stop - start if step > 0 else start - stop
+    step = abs(step)
+    count = whole if step == 1 else (whole + step - 1) // step
+    number = number_of(count)
+    return count if number is not None and number.function == "size" else torch.sym_max(count, 0)
+
+
+def rows_of(value: Any) -> Any:
+    """Something that a loop walks over turn by turn; None if it is walked over as always."""
+    if isinstance(value, Walkable):
+        return value
+    if isinstance(value, Tracked) and value.actual.dim() > 0 and isinstance(sizes_of(value)[0], torch.SymInt) and _is_rolled():
+        return rows(value, 0)
+    return None
+
+
+def rows(tensor: Tracked, axis: int) -> Walkable:
+    """The slices of a tensor along an axis."""
+    return Walkable(_recorder(), sizes_of(tensor)[axis], lambda turn: tensor.select(axis, turn))
+
+
+def _enumerate(values: Any, start: Any = 0) -> Any:
+    walked = rows_of(values)
+    if walked is None:
+        return builtins.enumerate(values, start)
+    return Walkable(walked.recorder, walked.count, lambda turn: (turn + start if isinstance(start, torch.SymInt) or start != 0 else turn, walked.make(turn)))
+
+
+def _zip(*values: Any, strict: bool = False) -> Any:
+    walked = [rows_of(value) for value in values]
+    if all(one is None for one in walked) or not all(one is not None or isinstance(value, (list, tuple)) for one, value in builtins.zip(walked, values)):
+        return builtins.zip(*values, strict=strict)
+    counts = [len(value) if one is None else one.count for one, value in builtins.zip(walked, values)]
+    count = next(count for count in counts if isinstance(count, torch.SymInt))
+    for other in counts:
+        if other is not count and not _is_same(other, count):
+            count = torch.sym_min(count, other)
+    makes = [(lambda turn, value=value: value[plain(turn)]) if one is None else one.make for one, value in builtins.zip(walked, values)]
+    return Walkable(_recorder(), count, lambda turn: tuple(make(turn) for make in makes))
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    a, b = number_of(one), number_of(other)
+    return a is not None and b is not None and a.function == b.function == "size" and a.operands == b.operands
+
+
+def _reversed(values: Any) -> Any:
+    if isinstance(values, Walkable):
+        return Walkable(values.recorder, values.count, lambda turn: values.make(values.count - 1 - turn))
+    return builtins.reversed(values)
+
+
+#: What a model sees under these names while it is recorded.
+WALKS = {"range": range_, "enumerate": _enumerate, "zip": _zip, "reversed": _reversed}
+
+
+# Functions of PyTorch.
+def _iter(tensor: Any) -> Any:
+    if not isinstance(tensor, Tracked) or tensor.actual.dim() == 0:
+        return NotImplemented
+    walked = rows_of(tensor)
+    return NotImplemented if walked is None else iter(walked)
+
+
+def _unbind(tensor: Any, dim: int = 0) -> Any:
+    if not isinstance(tensor, Tracked) or tensor.actual.dim() == 0 or not isinstance(sizes_of(tensor)[dim], torch.SymInt) or not _is_rolled():
+        return NotImplemented
+    return rows(tensor, dim)
+
+
+def _split(tensor: Any, size: Any, dim: int = 0) -> Any:
+    if not isinstance(tensor, Tracked) or isinstance(size, (list, tuple)) or tensor.actual.dim() == 0 or not _is_rolled():
+        return NotImplemented
+    whole = sizes_of(tensor)[dim]
+    count = (whole + size - 1) // size
+    if not isinstance(count, torch.SymInt):
+        return NotImplemented
+    return Walkable(_recorder(), count, lambda turn: aten.slice.Tensor(tensor, dim, turn * size, torch.sym_min((turn + 1) * size, whole)))
+
+
+def numbers_of(tensor: Tracked) -> Any:
+    """The elements of a tensor of one dimension, as `tolist` gives them; None if it is to make a list."""
+    if tensor.actual.dim() != 1 or not isinstance(sizes_of(tensor)[0], torch.SymInt) or not _is_rolled():
+        return None
+    return Walkable(_recorder(), sizes_of(tensor)[0], lambda turn: tensor.select(0, turn).item())
+
+
+FUNCTIONS: dict[Any, Any] = {
+    torch.Tensor.__iter__: _iter,
+    torch.Tensor.unbind: _unbind,
+    torch.unbind: _unbind,
+    torch.Tensor.split: _split,
+    torch.split: _split,
+}
+
+__all__ = ["FUNCTIONS", "WALKS", "numbers_of", "rows_of"]

@@ -1,0 +1,272 @@
+"""Loops in Python over sizes and data: they are a Loop in the file, which is right at sizes and data that it was not recorded at."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.utils import _pytree as pytree
+
+import aten2onnx
+
+
+class Recurrence(nn.Module):
+    def forward(self, x):
+        h = x.new_zeros(4)
+        for i in range(x.shape[0]):
+            h = torch.tanh(h * 0.5 + x[i])
+        return h
+
+
+class Stacked(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.cell = nn.RNNCell(4, 3)
+
+    def forward(self, x):
+        h = torch.zeros(1, 3)
+        out = []
+        for i in range(x.shape[0]):
+            h = self.cell(x[i : i + 1], h)
+            out.append(h)
+        return torch.stack(out), torch.cat(out, 1), h, out[-1] * 2, out[0]
+
+
+class Written(nn.Module):
+    """Rows are written to a tensor."""
+
+    def forward(self, x):
+        out = torch.zeros(x.shape[0], 4)
+        for i in range(x.shape[0]):
+            out[i] = x[i].sin() * i
+        return out + 1
+
+
+class Rows(nn.Module):
+    def forward(self, x):
+        return torch.stack([row.cos() for row in x])
+
+
+class Unbound(nn.Module):
+    def forward(self, x):
+        total = 0
+        for row in x.unbind(0):
+            total = total + row
+        return total
+
+
+class Comprehension(nn.Module):
+    def forward(self, x):
+        return torch.cat([x[i : i + 1] * (i + 1) for i in range(len(x))])
+
+
+class Zipped(nn.Module):
+    def forward(self, x):
+        y = x * 2
+        out = []
+        for a, b in zip(x, y):
+            out.append(a * b)
+        return torch.stack(out, 1)
+
+
+class Enumerated(nn.Module):
+    def forward(self, x):
+        s = torch.zeros(4)
+        for i, row in enumerate(x):
+            s = s * 0.5 + row * i
+        return s
+
+
+class Offset(nn.Module):
+    """There is a turn less than there are rows."""
+
+    def forward(self, x):
+        x = x.clone()
+        for i in range(x.shape[0] - 1):
+            x[i + 1] = x[i + 1] + x[i] * 0.5
+        return x
+
+
+class Steps(nn.Module):
+    def forward(self, x):
+        s = x[0]
+        for i in range(1, x.shape[0], 2):
+            s = torch.maximum(s, x[i])
+        return s
+
+
+class Backwards(nn.Module):
+    def forward(self, x):
+        h = torch.zeros(4)
+        out = []
+        for i in reversed(range(x.shape[0])):
+            h = (h + x[i]).sin()
+            out.append(h)
+        return torch.stack(out[::-1])
+
+
+class Fibonacci(nn.Module):
+    def forward(self, x):
+        a, b = x[0], x[0] * 2
+        for i in range(x.shape[0]):
+            a, b = b, a * 0.3 + x[i]
+        return a, b
+
+
+class Counted(nn.Module):
+    """Python counts by itself."""
+
+    def forward(self, x):
+        k = 0
+        s = torch.zeros(4)
+        for row in x:
+            s = s + row * k
+            k += 2
+        return s
+
+
+class FirstDiffers(nn.Module):
+    def forward(self, x):
+        state = None
+        out = []
+        for row in x:
+            state = row if state is None else (state + row) * 0.5
+            out.append(state)
+        return torch.stack(out)
+
+
+class Halved(nn.Module):
+    def forward(self, x):
+        while x.abs().sum() > 1:
+            x = x / 2
+        return x
+
+
+class HalvedAndCounted(nn.Module):
+    def forward(self, x):
+        i = 0
+        while x.abs().max() > 0.1 :
+            x = x * 0.5 - 0.01
+            i += 1
+        return x, x * i
+
+
+class OnSize(nn.Module):
+    """A `while` on a size that Python halves."""
+
+    def forward(self, x):
+        n = x.shape[0]
+        while n > 1:
+            n = n // 2
+            x = x * 1.5 + n
+        return x
+
+
+class Scan(nn.Module):
+    """The sequential scan of Mamba."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a = nn.Parameter(-torch.rand(4, 3))
+
+    def forward(self, x):
+        u = x[None]
+        delta = F.softplus(u)
+        b = u[..., :3]
+        da = torch.exp(delta[..., None] * self.a)
+        dbu = delta[..., None] * b[:, :, None] * u[..., None]
+        state = torch.zeros(1, 4, 3)
+        ys = []
+        for i in range(u.shape[1]):
+            state = da[:, i] * state + dbu[:, i]
+            ys.append((state * b[:, i, None]).sum(-1))
+        return torch.stack(ys, dim=1)
+
+
+class Farthest(nn.Module):
+    """Farthest-point sampling of half of the points."""
+
+    def forward(self, x):
+        n = x.shape[0]
+        k = n // 2 + 1
+        chosen = torch.zeros(k, dtype=torch.long)
+        distance = torch.full((n,), 1e10)
+        farthest = torch.zeros((), dtype=torch.long)
+        for i in range(k):
+            chosen[i] = farthest
+            d = ((x - x[farthest]) ** 2).sum(-1)
+            distance = torch.minimum(distance, d)
+            farthest = distance.argmax()
+        return chosen, x[chosen]
+
+
+class Nested(nn.Module):
+    def forward(self, x):
+        out = []
+        for i in range(x.shape[0]):
+            s = torch.zeros(())
+            for j in range(x.shape[0]):
+                s = s + (x[i] * x[j]).sum() * j
+            out.append(s)
+        return torch.stack(out)
+
+
+class Cache(nn.Module):
+    """What is carried grows."""
+
+    def forward(self, x):
+        keys = x[:1]
+        out = []
+        for i in range(x.shape[0]):
+            keys = torch.cat([keys, x[i : i + 1]])
+            out.append((keys @ x[i]).softmax(0) @ keys)
+        return torch.stack(out), keys
+
+
+class Numbers(nn.Module):
+    def forward(self, x):
+        return x * torch.tensor([float(i) for i in range(x.shape[0])])[:, None]
+
+
+MODELS = [
+    *(Recurrence, Stacked, Written, Rows, Unbound, Comprehension, Zipped, Enumerated, Offset, Steps, Backwards, Fibonacci, Counted, FirstDiffers),
+    *(Halved, HalvedAndCounted, OnSize, Scan, Farthest, Nested, Cache, Numbers),
+]
+
+
+def inputs():
+    torch.manual_seed(0)
+    for n in (1, 2, 3, 4, 5, 6, 7, 9, 13, 20):
+        for scale in (0.02, 1.0, 4.0):
+            yield torch.randn(n, 4) * scale
+
+
+def check(program, model) -> None:
+    for x in inputs():
+        try:
+            wanted = [torch.as_tensor(value) for value in pytree.tree_leaves(copy.deepcopy(model)(x.clone()))]
+        except Exception:
+            continue
+        for got, want in zip(program(x), wanted, strict=True):
+            assert got.dtype == want.dtype and got.shape == want.shape, (x.shape, got.shape, want.shape)
+            torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-4, equal_nan=True)
+
+
+N = {"x": {0: "n"}}
+X = torch.linspace(-1, 2, 24).reshape(6, 4)
+
+
+def export(kind, **options):
+    torch.manual_seed(3)
+    model = kind().eval()
+    return aten2onnx.export(model, (X,), dynamic_shapes=N, capture="record", **options), model
+
+
+@pytest.mark.parametrize("kind", MODELS, ids=lambda kind: kind.__name__)
+def test_loops_are_right(kind) -> None:
+    program, model = export(kind, verify=True)
+    assert program.report.operators["Loop"] >= 1
+    check(program, model)
