@@ -371,6 +371,9 @@ def _take_branches(
                 singles[symbol] = holds_at_one(symbol)
             if singles[symbol]:
                 continue
+            if choice == "both":
+                kept.append(condition)  # no run at another size has the calls of that side
+                continue
         if branch.by_model and not stops and choice == RANGE and text is not None and _is_range(text, branch):
             if text not in ranges:  # the first line is where the model decides, others go on with it
                 notes.append(f"The file is right only where {text}: `{branch.line.text}` ({branch.line}) goes another way elsewhere.")
