@@ -200,7 +200,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         live = None
         recorded.example_inputs = (args, kwargs)
         has_ones = any(size <= 1 for size in arguments.sizes.values())
-        if has_ones or ((both.lines or both.loops) and runs[0].sizes != arguments.sizes):
+        if has_ones or arguments.is_changed or ((both.lines or both.loops) and runs[0].sizes != arguments.sizes):
             _add_example(recorded, model, arguments, args, kwargs)
         if not lacking:
             live = _live(recorded, name, rules, has_ones, wanted.elsewhere)

@@ -361,6 +361,26 @@ def test_a_branch_can_be_refused_or_kept_as_in_the_example() -> None:
     assert "If" not in program.report.operators and any("right only where the branch" in note for note in program.report.notes)
 
 
+class Empty(nn.Module):
+    """The side of the example has no elements, with which the other one cannot run."""
+
+    def forward(self, x):
+        found = x[x[:, 0] > 0.5]
+        if found.numel() == 0:
+            return torch.zeros(1, 4)
+        return found / found.max()
+
+
+@pytest.mark.parametrize("shapes", [N, None], ids=["dynamic", "static"])
+def test_a_side_that_the_data_of_the_example_cannot_take_is_recorded_with_other_data(shapes) -> None:
+    model = Empty().eval()
+    program = aten2onnx.export(model, (torch.full((6, 4), 0.2),), dynamic_shapes=shapes, capture="record")
+    assert program.report.operators["If"] == 1 and not program.report.conditions
+    for size in (6,) if shapes is None else (2, 6, 9):
+        for x in (torch.rand(size, 4) + 0.2, torch.zeros(size, 4), torch.randn(size, 4)):
+            torch.testing.assert_close(program(x)[0], model(x))
+
+
 class Row(nn.Module):
     """Branches one after the other."""
 

@@ -70,6 +70,8 @@ class Arguments:
     count: int = 1
     #: Whether runs that would take long may be without elements.
     may_be_light: bool = True
+    #: Whether the leaves have other data than the example.
+    is_changed: bool = False
     #: Whether something has no elements.
     has_fakes: bool = False
     both: Any = None

@@ -59,8 +59,7 @@ def _inputs(arguments: Arguments) -> Iterator[tuple[dict[str, int], list[Any]]]:
     """Sizes with inputs of all kinds of data, by turns."""
     base = dict(arguments.sizes)
     others = list(sizes_to_try(arguments)) if base else []
-    changes = (lambda leaf: other_data(leaf, 1), _positive, _negative, _scaled(10), _scaled(0))
-    for sizes, some in ((sizes, some) for all_sizes, some in (([base], (_same,)), ([base], changes), (others, (_same,)), (others, changes)) for sizes in all_sizes):
+    for sizes, some in ((sizes, some) for all_sizes, some in (([base], (_same,)), ([base], CHANGES), (others, (_same,)), (others, CHANGES)) for sizes in all_sizes):
         for change in some:
             yield sizes, [change(leaf) for leaf in arguments.at(sizes)]
 
@@ -83,3 +82,7 @@ def _negative(leaf: Any) -> Any:
 
 def _scaled(by: float) -> Callable[[Any], Any]:
     return lambda leaf: leaf.detach() * by if _is_float(leaf) else leaf
+
+
+#: Other data of inputs: floats of both signs, of one, large ones, and zeros.
+CHANGES = (lambda leaf: other_data(leaf, 1), _positive, _negative, _scaled(10), _scaled(0))
