@@ -381,6 +381,53 @@ def test_a_side_that_the_data_of_the_example_cannot_take_is_recorded_with_other_
             torch.testing.assert_close(program(x)[0], model(x))
 
 
+class Product(nn.Module):
+    """A write to what a side has made of several tensors: `einsum` of one would be a view of it."""
+
+    def forward(self, x):
+        y = x * 1
+        if x.sum() > 0:
+            z = torch.einsum("ij,kj->ik", (x, x)).transpose(0, 1)
+            z[0] = -5.0
+            y = y + z.sum(-1, keepdim=True)
+        return y
+
+
+class Window(nn.Module):
+    """Padding to a multiple, where the model checks the side that the example does not take."""
+
+    def forward(self, x):
+        padding = (4 - x.shape[0] % 4) % 4
+        if padding > 0:
+            x = torch.nn.functional.pad(x, (0, 0, 0, padding))
+        if x.shape[0] % 4:
+            raise ValueError("no multiple of 4")
+        return x.view(x.shape[0] // 4, 4, 4).sum(1)
+
+
+class Positions(nn.Module):
+    """A table that is used as it is at one size, and resized at others, as DINOv2 has it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.linspace(-1, 1, 16).reshape(4, 4))
+
+    def forward(self, x):
+        if x.shape[0] == self.table.shape[0]:
+            return x + self.table
+        return x + torch.nn.functional.interpolate(self.table.T[None], size=x.shape[0], mode="linear")[0].T
+
+
+@pytest.mark.parametrize("kind", [Product, Window, Positions], ids=lambda kind: kind.__name__)
+def test_sides_as_models_have_them(kind) -> None:
+    model = kind().eval()
+    program = export(kind)
+    for size in (2, 3, 4, 5, 6, 8, 9, 12):
+        for sign in (1, -1):
+            x = torch.randn(size, 4).abs() * sign
+            torch.testing.assert_close(program(x)[0], model(x), atol=1e-5, rtol=1e-4)
+
+
 class Row(nn.Module):
     """Branches one after the other."""
 

@@ -204,8 +204,14 @@ def _inputs_to_try(arguments: Arguments) -> Iterator[tuple[list[Any], dict[str, 
     from .sides import CHANGES
 
     yield from ((arguments.leaves, sizes) for sizes, _ in arguments.examples)
+    yield from ((arguments.leaves, sizes) for sizes in _sizes_of_sides(arguments))
     yield from ((arguments.leaves, sizes) for sizes in (sizes_to_try(arguments) if arguments.sizes else ()))
     yield from (([change(leaf) for leaf in arguments.leaves], first_sizes(arguments)) for change in CHANGES)
+
+
+def _sizes_of_sides(arguments: Arguments) -> list[dict[str, int]]:
+    """Sizes at which branches go the other way by themselves."""
+    return [summed(arguments, {**first_sizes(arguments), **sizes}) for sizes in arguments.both.sizes]
 
 
 def _with_turns(model: torch.nn.Module, arguments: Arguments, kept: list[Any], replace: Any) -> Run:
@@ -335,7 +341,7 @@ def _other_runs(model: torch.nn.Module, arguments: Arguments, first: Run, kept: 
             raise Unrecorded(f"the model runs at none of `examples`: {_first_line(failure) or 'they have the sizes of the example'}") from failure
         return runs
     if _has_both(arguments) and not arguments.both.has_gaps:
-        runs = some(sizes_to_try(arguments), whole=True)
+        runs = some((*_sizes_of_sides(arguments), *sizes_to_try(arguments)), whole=True)
         if runs:
             return runs
     runs = some(sizes_apart(arguments))

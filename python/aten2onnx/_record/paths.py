@@ -62,6 +62,8 @@ class Both:
         taken: The sides that inputs have taken by themselves: the file and number of the line, and the answer.
         held: The lines with which the program was held against runs with other answers, and the care that it took.
         is_static: Whether a dimension of a value is the same at all inputs.
+        sizes: Sizes at which branches go the other way by themselves.
+        natural: The lines of branches that do so, though the model raises an error where they are turned at the example.
         more: So many turns are added to each `while` on data.
     """
 
@@ -76,12 +78,14 @@ class Both:
     held: frozenset[tuple[str, int]] = frozenset()
     care: Care = Care.LEAST
     is_static: Callable[[Value, int], bool] = lambda value, axis: False
+    sizes: list[dict[str, int]] = field(default_factory=list)
+    natural: frozenset[tuple[str, int]] = frozenset()
     more: int = 0
 
     @property
     def has_gaps(self) -> bool:
         """Whether a side could not be run in the last recording, though the model does not forbid it."""
-        return not all(map(is_refusal, self.failures.values()))
+        return not all(is_refusal(error) and place not in self.natural for place, error in self.failures.items())
 
     @contextmanager
     def kept(self) -> Iterator[None]:

@@ -17,12 +17,13 @@ from .tensors import Value
 
 
 class Parted(Exception):
-    """Two recordings that are not the same: what differs, the line of the model, and the branch that they part at, if one is known."""
+    """Two recordings that are not the same: what differs, the line of the model, and the branch that they part at with the sizes of the other one, if it is known."""
 
-    def __init__(self, message: str, line: Any, branch: Question | None = None) -> None:
+    def __init__(self, message: str, line: Any, branch: Question | None = None, sizes: dict[str, int] | None = None) -> None:
         super().__init__(message)
         self.line = line if branch is None or branch.line is None else branch.line
         self.branch = branch
+        self.sizes = sizes
         #: Whether a loop makes another number of turns.
         self.is_loop = False
 
@@ -38,9 +39,9 @@ def united(first: Run, others: list[Run]) -> Recorder:
     try:
         _tie(first, others)
     except Parted as parted:
-        branches = (_parting_question(recorder.questions, other.recorder.questions) for other in others)
-        branch = next((branch for branch in branches if branch is not None and (branch.what == "bool" or branch.by_model)), None)
-        raise Parted(str(parted), parted.line, branch) from None
+        branches = ((_parting_question(recorder.questions, other.recorder.questions), other.sizes) for other in others)
+        branch, sizes = next(((branch, sizes) for branch, sizes in branches if branch is not None and (branch.what == "bool" or branch.by_model)), (None, None))
+        raise Parted(str(parted), parted.line, branch, sizes) from None
     _check_constants(first, others)
     return recorder
 
@@ -149,7 +150,7 @@ def _other_calls(first: Run, other: Run, mine: Call, theirs: Call) -> Parted:
         parted.is_loop = True
         return parted
     calls = f"`{mine.function}`" if mine is theirs else f"`{theirs.function}` in place of `{mine.function}`"
-    return Parted(f"the model makes other calls at {sizes}: {calls}", mine.line or theirs.line, branch)
+    return Parted(f"the model makes other calls at {sizes}: {calls}", mine.line or theirs.line, branch, other.sizes)
 
 
 def _other_turns(first: Run, other: Run) -> tuple[Call, int, int] | None:
