@@ -423,10 +423,17 @@ def _holds_at_one(recorded: Any, model: Any, arguments: Any, first: Any, symbol:
     from ._record.held import sizes_at_one
 
     try:
-        recorded.observed += sizes_at_one(recorded, model, arguments, first, symbol)
+        found = sizes_at_one(recorded, model, arguments, first, symbol)
     except Exception as error:  # whatever the model raises
         _log.debug("not the same where %s is 1: %s", symbol, error)
         return False
+    known = recorded.observed[0][1] if recorded.observed else {}
+    for _, sizes in found:
+        # The program has the same calls there, and `squeeze` drops a dimension, which no file can do by size.
+        if any(name in known and len(known[name]) != len(shape) for name, shape in sizes.items()):
+            _log.debug("another number of dimensions where %s is 1", symbol)
+            return False
+    recorded.observed += found
     return True
 
 

@@ -107,9 +107,18 @@ def _tie(first: Run, others: list[Run], copies: list[_Copies] | None = None) -> 
         kwargs = numbers.tied(call.kwargs, [one.kwargs for one in same], call, position, where)
         if args is not call.args or kwargs is not call.kwargs:
             recorder.calls[position] = call._replace(args=args, kwargs=kwargs)
+        _check_ranks(call, same)
         numbers.relate(call.results, [one.results for one in same])
     _check_outputs(first, others, numbers)
     recorder.tied = {id(numbers.questions[0][index].number) for index in numbers.used}
+
+
+def _check_ranks(call: Call, same: list[Call]) -> None:
+    """A result must have as many dimensions in all runs: `squeeze` drops those of size 1."""
+    for one in same:
+        for mine, theirs in zip(values_in(call.results), values_in(one.results)):
+            if len(mine.shape) != len(theirs.shape):
+                raise Parted(f"`{call.function}` gives {len(mine.shape)} dimensions, and {len(theirs.shape)} at other sizes", call.line)
 
 
 def _check_outputs(first: Run, others: list[Run], numbers: _Tied) -> None:
