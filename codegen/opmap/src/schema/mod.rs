@@ -10,6 +10,7 @@ pub mod onnx;
 pub mod onnx_diff;
 mod onnx_parse;
 mod onnx_print;
+pub mod operators;
 pub mod targets;
 mod text;
 pub mod writes;
@@ -48,6 +49,8 @@ pub struct Schemas {
     pub aten: aten::AtenSchemas,
     /// `opsets.toml`
     pub opsets: facts::Opsets,
+    /// `operators.toml`
+    pub operators: operators::Operators,
     /// `dtypes.toml`
     pub dtypes: facts::Dtypes,
     /// `ignored_arguments.toml`
@@ -104,6 +107,7 @@ impl Schemas {
             onnx,
             aten: aten::AtenSchemas::index(aten.iter().map(String::as_str))?,
             opsets: parse(read, "opsets.toml", facts::Opsets::parse)?,
+            operators: parse(read, "operators.toml", operators::Operators::parse)?,
             dtypes: parse(read, "dtypes.toml", facts::Dtypes::parse)?,
             ignored: parse(read, "ignored_arguments.toml", facts::IgnoredArguments::parse)?,
             promotion: parse(read, "schemas/promotion.txt", facts::Promotion::parse)?,
@@ -117,6 +121,7 @@ impl Schemas {
             return Err(format!("targets: there is no operator `{op}`"));
         }
         schemas.opsets.check(&schemas.onnx).map_err(|e| format!("opsets.toml: {e}"))?;
+        schemas.operators.check(&schemas.onnx).map_err(|e| format!("operators.toml: {e}"))?;
         Ok(schemas)
     }
 
