@@ -1,5 +1,6 @@
 //! ONNX's schemas at run time: static tables generated from `mappings/schemas/onnx.txt`.
 
+pub use aten2onnx_operators::plan;
 pub use aten2onnx_operators::{Facts, Function, Linear, Ports, Shape, Shared};
 
 use crate::graph::Attr;

@@ -1,8 +1,9 @@
 //! The words in which `mappings/operators.toml` says what an ONNX operator does. The rule compiler reads the table, and proves rules with
 //! it; the exporter has it as static data beside the schemas, for inference, complex numbers, folding and passes; `verify` asks it too.
-//! Nothing here names an operator.
+//! [`plan`] decides what becomes of a call whose form is newer than its opset. Nothing here names an operator.
 
 mod function;
+pub mod plan;
 mod ports;
 mod shape;
 mod words;

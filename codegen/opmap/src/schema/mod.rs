@@ -17,6 +17,7 @@ pub mod writes;
 
 use std::path::Path;
 
+use aten2onnx_operators::plan::Difference;
 pub use onnx_print::short_types;
 
 /// The snapshots of PyTorch's operators and their namespaces.
@@ -129,6 +130,16 @@ impl Schemas {
     /// `opsets.toml` count as changes of shape.
     pub fn change(&self, op: &str, since: u32) -> Option<onnx::Change> {
         self.opsets.change(&self.onnx, op, since)
+    }
+
+    /// How a version differs from the one before. `is_same`: whether a `same` states that calls mean the same.
+    pub fn difference(&self, op: &str, since: u32, is_same: bool) -> Difference {
+        match self.change(op, since) {
+            None | Some(onnx::Change::Appeared) => Difference::Appeared,
+            Some(onnx::Change::Types) => Difference::Types,
+            Some(onnx::Change::Shape) if is_same => Difference::Same,
+            Some(onnx::Change::Shape) => Difference::Changed,
+        }
     }
 
     /// Whether calls in the form of the previous version mean the same in this version: it only adds values, types, optional
