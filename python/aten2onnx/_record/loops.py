@@ -157,7 +157,7 @@ class Loops:
         else:
             self._leave_inner(recorder, loop)
         goes_on = bool(question.answer)
-        if not goes_on and loop.turns > 0 and loop.more < self.more and _is_from_data(question.number):
+        if not goes_on and loop.turns > 0 and loop.more < self.more and is_from_data(question.number):
             goes_on = True
             loop.more += 1
         goes_on = goes_on and self.without != loop.number
@@ -254,8 +254,8 @@ def _is_equal(one: Any, other: Any) -> bool:
     return one is other or (not isinstance(one, Number) and type(one) is type(other) and (one == other or (one != one and other != other)))
 
 
-def _is_from_data(number: Any) -> bool:
-    return isinstance(number, Number) and (number.function == "item" or any(map(_is_from_data, number.operands)))
+def is_from_data(number: Any) -> bool:
+    return isinstance(number, Number) and (number.function == "item" or any(map(is_from_data, number.operands)))
 
 
 def _note(name: Name, value: Any, found: dict[Name, Any], seen: set[int], recorder: Recorder, steps: int) -> None:
@@ -367,4 +367,4 @@ class Walkable:
         return iter(Walkable(self.recorder, self.count, lambda turn: self.make(self.count - 1 - turn)))
 
 
-__all__ = ["LEAVE", "LOOP", "TURN", "Loop", "Loops", "Mark", "Walk", "Walkable", "frame_of_model", "names_of"]
+__all__ = ["LEAVE", "LOOP", "TURN", "Loop", "Loops", "Mark", "Walk", "Walkable", "frame_of_model", "is_from_data", "names_of"]

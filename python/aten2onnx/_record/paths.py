@@ -13,10 +13,12 @@ import torch
 
 from .branches import Ask, If, Item, Path, Rolled, Step, Turn, count_of_calls, replaced
 from .join import Merger, like
+from .loops import is_from_data
 from .nested import BEGIN, END, LOOP_OPERATOR, Body
 from .numbers import Number, symbolic
 from .places import kind_of_file
 from .recorder import Call, Question, Recorder, Unrecorded
+from .roll import FewTurns
 from .runs import Run
 from .tensors import Tracked, Value, scalar_value
 from .turns import NoBothSides, Turns, raises
@@ -64,6 +66,7 @@ class Both:
         taken: The sides that inputs have taken by themselves: the file and number of the line, and the answer.
         is_static: Whether a dimension of a value is the same at all inputs.
         more: So many turns are added to each `while` on data.
+        is_another: Whether a run is only held against another one.
     """
 
     lines: frozenset[tuple[str, int]] = frozenset()
@@ -76,6 +79,7 @@ class Both:
     taken: set[tuple[str, int, bool]] = field(default_factory=set)
     is_static: Callable[[Value, int], bool] = lambda value, axis: False
     more: int = 0
+    is_another: bool = False
 
     @property
     def has_gaps(self) -> bool:
@@ -86,9 +90,11 @@ class Both:
     def kept(self) -> Iterator[None]:
         """What is noted of the last recording stays as it is, whatever is recorded inside."""
         made, failures, rolled = self.made, self.failures, self.rolled
+        before, self.is_another = self.is_another, True
         try:
             yield
         finally:
+            self.is_another = before
             self.made, self.failures, self.rolled = made, failures, rolled
 
 
@@ -117,6 +123,8 @@ class _Explorer:
         self.made: list[Turned] = []
         self.failures: dict[tuple[str, int], BaseException] = {}
         self.rolled: list[RolledLoop] = []
+        #: Lines of loops that were compared with a run without their turns.
+        self.compared: set[tuple[str, int]] = set()
 
     def run(self) -> Run:
         first = self._recorded(())
@@ -142,7 +150,7 @@ class _Explorer:
         asked = list(run.recorder.turns.asked.values())  # type: ignore[union-attr]
         index = len(forced)
         if index >= len(asked):
-            return self.merger.path(run)
+            return self._without_turns(forced, self.merger.path(run))
         question = asked[index]
         mine = self._path((*forced, question.answer), run)
         try:
@@ -155,6 +163,40 @@ class _Explorer:
         other = self._path((*forced, not question.answer), other_run)
         yes, no = (mine, other) if question.answer else (other, mine)
         return self.merger.joined(index, yes, no)
+
+    def _without_turns(self, forced: tuple[bool, ...], path: Path) -> Path:
+        """A path whose loops were compared with what the model does without their turns. Where that is something else, the path has a condition.
+
+        Raises:
+            NoBothSides: Data decide whether there is a turn.
+        """
+        from .without import is_same_without
+
+        if self.both.is_another:
+            return path
+        for rolling in self.merger.rolled:
+            loop = rolling.loop
+            if rolling.depth or rolling.first or loop.line.place in self.compared:
+                continue
+            self.compared.add(loop.line.place)
+            try:
+                run = self._recorded(forced, loop.line, loop.number)
+                other = self.merger.path(run)
+            except NoBothSides:
+                raise
+            except FewTurns:
+                continue
+            except Exception as error:  # whatever the model raises without a turn
+                _log.debug("without a turn of %s: %s", loop.line, error)
+                continue
+            if is_same_without(rolling, path, other):
+                continue
+            count = rolling.item.count
+            if not isinstance(count, Number) or is_from_data(count):
+                raise NoBothSides("the model does something else if a loop makes no turn", loop.line)
+            question = Question("bool", Number(True, "ge", (count, 1), count.ask), True, loop.line, False, 0)
+            path.items.insert(path.items.index(rolling.item), Ask(question))
+        return path
 
     def _one_side(self, path: Path, index: int, error: Exception) -> Path:
         """A path with a branch that stays a question."""

@@ -402,6 +402,8 @@ class Rolling:
         self.finals: dict[Any, Any] = {}
         self.stacks: dict[Any, Value] = {}
         self.item: Any = None
+        #: The calls that write to memory from before the loop.
+        self.written_back: list[Item] = []
         self.written: dict[int, Value] = {}
 
     def is_same(self, a: Any, b: Any) -> bool:
@@ -536,6 +538,7 @@ class Rolling:
         for name, number in self.loop.states[-1].items():
             if isinstance(number, Number) and self.loop.states[0].get(name) is not number and not _is_counter(number, self.turns):
                 self.roller.numbers.setdefault(id(number), (self, name))
+        self.written_back = writes
         return [*before, self.item, *writes]
 
     def chosen_ask(self, number: Number, what: str) -> Any:
