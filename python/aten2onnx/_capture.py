@@ -264,14 +264,9 @@ def specialised_lines() -> Iterator[None]:
 
 def _running_line() -> Any:
     """The innermost line of the model that is running; None in the strict mode, which does not run it."""
-    from ._record.places import Line, kind_of_file
+    from ._record.places import line_of_frame
 
-    frame = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename != __file__:
-        if kind_of_file(frame.f_code.co_filename) == "model":
-            return Line(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
-        frame = frame.f_back  # type: ignore[assignment]
-    return None
+    return line_of_frame(sys._getframe(2), __file__)
 
 
 def _line_in_dynamo() -> Any:

@@ -251,11 +251,24 @@ def _difference(program: Any, model: Any) -> str | None:
                 found = program(*given)
             except Exception as error:
                 return f"at {sizes}: {str(error).splitlines()[0]}"
-            for got, want in zip(found, wanted):
+            for index, (got, want) in enumerate(zip(found, wanted)):
                 want = torch.as_tensor(want)
+                if got.shape == want.shape and got.dtype == want.dtype and _is_noise(model, given, index, got, want):
+                    continue
                 if got.shape != want.shape or got.dtype != want.dtype or not torch.allclose(got.double(), want.double(), 1e-4, 1e-4, True):
                     return f"at {sizes}: found {got.dtype}{list(got.shape)}, expected {want.dtype}{list(want.shape)}"
     return None
+
+
+def _is_noise(model: Any, given: tuple[Any, ...], index: int, got: Any, want: Any) -> bool:
+    """Whether PyTorch's own result differs as much if its inputs change by a rounding: what is left of `x - x.mean()` where all elements are equal."""
+    import torch
+    from torch.utils import _pytree as pytree
+
+    if not want.is_floating_point() or torch.allclose(got, want, 1e-4, 1e-4, True):
+        return False
+    changed = [torch.as_tensor(pytree.tree_leaves(model(*(value * factor for value in given)))[index]) for factor in (1 + 2e-7, 1 - 2e-7, 1 + 5e-7)]
+    return any(other.shape != want.shape or bool(((got - want).abs().max() <= 4 * (other - want).abs().max())) for other in changed)
 
 
 if __name__ == "__main__":

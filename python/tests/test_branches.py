@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 
@@ -358,6 +359,162 @@ def test_a_branch_can_be_refused_or_kept_as_in_the_example() -> None:
         export(OnData, branches="refuse")
     program = export(OnData, branches="example")
     assert "If" not in program.report.operators and any("right only where the branch" in note for note in program.report.notes)
+
+
+class Row(nn.Module):
+    """Branches one after the other."""
+
+    def forward(self, x, c):
+        for i in range(len(c)):
+            if c[i] > 0:
+                x = x * 2 + i
+            else:
+                x = (x - i).tanh()
+        return x
+
+
+class Modified(nn.Module):
+    """Sides that change nothing, and one that reads what an earlier one has made of the same tensor."""
+
+    def forward(self, x, c):
+        y = x
+        if c[0] > 0:
+            y = x + 1
+        if c[1] > 0:
+            x = x.relu()
+        if c[2] > 0:
+            x = x - y
+        else:
+            x = x * y * 3
+        if c[3] > 0:
+            x = x + y
+        return x
+
+
+class Flag(nn.Module):
+    """What a branch leaves behind is a plain value of Python, which a later one reads."""
+
+    def forward(self, x, c):
+        k = 1
+        for i in range(3):
+            if c[i] > 0:
+                k = k + i
+                x = x + 1
+            else:
+                x = x - 1
+        return x * k if c[3] > 0 else x
+
+
+class Unread(nn.Module):
+    """A value that a side has made, and only one side of a later branch reads."""
+
+    def forward(self, x, c):
+        y = x + 1 if c[0] > 0 else x * 2
+        if c[1] > 0:
+            x = x + y
+        if c[2] > 0:
+            x = x.relu()
+        return x
+
+
+class Written(nn.Module):
+    def forward(self, x, c):
+        x = x.clone()
+        if c[0] > 0:
+            x[:, 0] = 1
+        if c[1] > 0:
+            x[:, 1] += x[:, 0]
+        else:
+            x[0] = c[1]
+        if c[2] > 0:
+            x.mul_(3)
+        return x + 1
+
+
+class Gathered(nn.Module):
+    """Lists of other lengths."""
+
+    def forward(self, x, c):
+        found = [x * i for i in range(len(c)) if c[i] > 0]
+        return torch.stack(found).sum(0) if found else x
+
+
+@pytest.fixture
+def runs(monkeypatch) -> list[int]:
+    """The numbers of runs of each recording of both sides."""
+    from aten2onnx._record.explorer import Explorer
+
+    counts: list[int] = []
+    path = Explorer.path
+    monkeypatch.setattr(Explorer, "path", lambda self, run: [path(self, run), counts.append(self.runs)][0])
+    return counts
+
+
+def at_all_answers(program, model, count: int) -> None:
+    """Holds a file against its model at all answers to its branches."""
+    for number, answers in enumerate(itertools.product((1.0, -1.0), repeat=count)):
+        x, c = torch.randn(2 + number % 4, 4), torch.tensor(answers)
+        torch.testing.assert_close(program(x, c)[0], model(x, c), atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("kind", "count", "most"), [(Row, 8, 9), (Modified, 4, 16), (Flag, 4, 16), (Unread, 3, 5), (Written, 3, 8), (Gathered, 4, 16)])
+@pytest.mark.parametrize("start", [1.0, -1.0])
+def test_branches_in_a_row(kind, count, most, start, runs) -> None:
+    model = kind().eval()
+    program = aten2onnx.export(model, (torch.randn(3, 4), torch.full((count,), start)), dynamic_shapes={"x": {0: "n"}, "c": {}}, capture="record")
+    at_all_answers(program, model, count)
+    assert 1 < max(runs) <= most, runs
+
+
+def test_branches_that_depend_on_one_another_are_found(monkeypatch) -> None:
+    """Without the runs that hold the program, what `Flag` leaves behind is lost."""
+    from aten2onnx._record import paths
+
+    monkeypatch.setattr(paths, "holds", lambda path, explorer: True)
+    model = Flag().eval()
+    program = aten2onnx.export(model, (torch.randn(3, 4), -torch.ones(4)), dynamic_shapes={"x": {0: "n"}, "c": {}}, capture="record")
+    with pytest.raises(AssertionError):
+        at_all_answers(program, model, 4)
+
+
+def test_combinations_have_any_answers_of_any_three() -> None:
+    from aten2onnx._record.follow import combinations
+
+    places = [("a.py", number, 0) for number in range(7)]
+    rows = [dict.fromkeys(places, True), *combinations(places, [dict.fromkeys(places, True)])]
+    for chosen in itertools.combinations(places, 3):
+        assert len({tuple(row[place] for place in chosen) for row in rows}) == 8
+    assert len(rows) <= 20
+
+
+def test_a_long_row_takes_a_run_for_each_branch(runs) -> None:
+    program = aten2onnx.export(Row().eval(), (torch.randn(3, 4), torch.ones(20)), dynamic_shapes={"x": {0: "n"}, "c": {}}, capture="record")
+    assert program.report.operators["If"] == 20 and set(runs) <= {1, 21}
+
+
+@pytest.mark.parametrize("names", [{}, {"__name__": "__main__"}, {"__name__": "some.module"}])
+@pytest.mark.parametrize("file", ["<string>", "<stdin>"])
+def test_code_without_a_file_is_the_model_s(names, file) -> None:
+    """`python -c`, `exec` and a prompt have branches, too."""
+    names = dict(names)
+    text = """
+import torch
+class Prompted(torch.nn.Module):
+    def forward(self, x):
+        y = x * 2 if x.shape[0] > 4 else x + 1
+        if x.sum() > 0:
+            y = y.relu()
+        return y[:int(x.shape[0] / 2)]
+"""
+    exec(compile(text, file, "exec"), names)
+    model = names["Prompted"]().eval()
+    program = aten2onnx.export(model, (X,), dynamic_shapes=N, capture="record")
+    for size in (2, 4, 5, 9):
+        for sign in (1, -1):
+            x = torch.randn(size, 4).abs() * sign
+            torch.testing.assert_close(program(x)[0], model(x))
+    with pytest.raises(aten2onnx.CaptureError, match="depends on"):
+        aten2onnx.export(model, (X,), dynamic_shapes=N, branches="refuse")
 
 
 class Lists(nn.Module):

@@ -76,6 +76,29 @@ def test_arithmetic_on_sizes_is_exact_at_all_sizes(function) -> None:
     assert not program.report.conditions
 
 
+def written(s, x):
+    x = x.clone()
+    x[x.shape[0] // 2] = 1.0
+    x[x.shape[0] // 3, 1:] += 3
+    return x
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda s, x: torch.stack([x[i % x.shape[0]] * i for i in range(4)]),
+        lambda s, x: x[x.shape[0] // 2] + x[-(x.shape[0] // 2)],
+        lambda s, x: torch.arange(90.0).view(30, 3)[x.shape[0]] + s.seen[x.shape[0] % 4] + x[..., :3],
+        lambda s, x: (x[int(x.sum(1).argmax())], x[:, None, x.argmax() % 3], x[[0, 1], x.argmax() % 3], x[x[:, 0] > -9, x.shape[0] % 2]),
+        lambda s, x: x[int(x[0, 0].abs() * 0), ..., x.shape[0] % 3],
+        written,
+    ],
+)
+def test_a_row_that_a_number_chooses(function) -> None:
+    program = recorded(function, torch.randn(6, 4), dynamic_shapes=(({0: "n"},),))
+    same(program, function, *[(torch.randn(n, 4),) for n in (2, 3, 4, 6, 9, 17)])
+
+
 def test_numbers_out_of_tensors_are_values_of_the_file() -> None:
     function = lambda s, x, n: x[:n] * int(n)  # noqa: E731
     program = recorded(function, torch.randn(6, 4), torch.tensor(3))
@@ -98,7 +121,6 @@ def test_elements_of_constants_are_plain_numbers() -> None:
         (lambda s, x: x * 2 if x.shape[0] < 8 else x * 3, "takes another branch at other sizes"),
         (lambda s, x: x * 2 if x.shape[0] % 5 else x * 3, "a branch in Python depends on a size"),
         (lambda s, x: sum(x[i] for i in range(min(x.shape[0], 3))), "the number of turns of a loop"),
-        (lambda s, x: torch.stack([x[i % x.shape[0]] for i in range(4)]), "a plain number is made of a size"),
         (lambda s, x: x * 2 if x.sum() > 0 else x * 3, "depends on the elements of a tensor"),
         (lambda s, x: torch.where(x > 0, x, x * (2 if torch.equal(x, x * 1) else 3)), "depends on the elements of a tensor"),
         (lambda s, x: x * torch.tensor([float(i) for i in range(x.shape[0])])[:, None], "another one at other sizes"),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .branches import Ask, If, Item, Step, made_by, written_by
+from .branches import Ask, If, Item, Step, Turn, made_by, written_by
 from .numbers import Number
 from .references import values_in
 from .tensors import Value
@@ -30,6 +30,8 @@ class Pair(NamedTuple):
 
 
 Leaf = Callable[[Any, Any, bool], Any]
+#: The value that stands for all that are the same.
+Canon = Callable[[Value], Value]
 
 
 def zipped(a: Any, b: Any, leaf: Leaf, in_results: bool = False) -> Any:
@@ -96,7 +98,7 @@ class Alignment:
         self.merger = merger
         self.yes = _entries(yes)
         self.no = _entries(no)
-        self.far = _distances(self.yes), _distances(self.no)
+        self.far = _distances(self.yes, merger.canon), _distances(self.no, merger.canon)
         #: For each distance from the end what is read there; at 0 the results.
         self.pairs: list[list[Pair]] = [[]]
         zipped(*results, self._noted, True)
@@ -129,9 +131,19 @@ class Alignment:
             length = shorter
         return length
 
+    def common(self) -> list[tuple[Entry, Entry]]:
+        """The items of the common end, in order."""
+        return list(zip(self.yes[len(self.yes) - self.length :], self.no[len(self.no) - self.length :]))
+
+    def corresponding(self) -> list[tuple[Value, Value]]:
+        """Values of both lists that stand in the same places of the common end: what it computes, and what it reads."""
+        made = [pair for one, other in self.common() for pair in zip(made_by(one.item), made_by(other.item))]
+        read = [(pair.yes, pair.no) for pairs in self.pairs[: self.length + 1] for pair in pairs if isinstance(pair.yes, Value) and isinstance(pair.no, Value)]
+        return made + read
+
     def both(self, one: Entry, other: Entry, leaf: Leaf) -> Entry:
         """Two items with their questions as one."""
-        return Entry(_both_items(one.item, other.item, leaf), _both_asks(one.before, other.before, leaf), _both_asks(one.after, other.after, leaf))
+        return Entry(_both_items(one.item, other.item, leaf, self.merger.canon), _both_asks(one.before, other.before, leaf), _both_asks(one.after, other.after, leaf))
 
     def _fault(self, length: int) -> int:
         """The length of a common end without the first fault of one of this length."""
@@ -194,12 +206,12 @@ def _entries(items: list[Item]) -> list[Entry]:
     return found
 
 
-def _distances(items: list[Entry]) -> dict[int, tuple[int, int]]:
+def _distances(items: list[Entry], canon: Canon) -> dict[int, tuple[int, int]]:
     """For each value the distance of the item that makes it from the end, and which of its results it is."""
     found = {}
     for distance, entry in enumerate(reversed(items), 1):
         for place, value in enumerate(made_by(entry.item)):
-            found[id(value)] = (distance, place)
+            found[id(canon(value))] = (distance, place)
     return found
 
 
@@ -229,42 +241,44 @@ def _both_asks(mine: list[Ask], theirs: list[Ask], leaf: Leaf) -> list[Ask]:
     return found
 
 
-def _both_items(one: Item, other: Item, leaf: Leaf) -> Item:
+def _both_items(one: Item, other: Item, leaf: Leaf, canon: Canon) -> Item:
     if isinstance(one, Step) and isinstance(other, Step):
         a, b = one.call, other.call
         if a.function is not b.function or one.is_split != other.is_split or len(made_by(one)) != len(made_by(other)):
             raise Unlike
-        return Step(a._replace(args=zipped(a.args, b.args, leaf), kwargs=zipped(a.kwargs, b.kwargs, leaf)), one.is_split)
+        return Step(a._replace(args=zipped(a.args, b.args, leaf), kwargs=zipped(a.kwargs, b.kwargs, leaf)), one.is_split, one.stands_for)
+    if isinstance(one, Turn) and isinstance(other, Turn) and (one.question.line, one.question.answer) == (other.question.line, other.question.answer):
+        return Turn(one.index, one.question._replace(number=zipped(one.question.number, other.question.number, _only_values(leaf))))
     if isinstance(one, If) and isinstance(other, If) and one.question.line == other.question.line:
-        return _both_branches(one, other, leaf)
+        return _both_branches(one, other, leaf, canon)
     raise Unlike
 
 
-def _both_branches(one: If, other: If, leaf: Leaf) -> If:
+def _both_branches(one: If, other: If, leaf: Leaf, canon: Canon) -> If:
     """Two branches of the same calls on both sides."""
     if len(one.results) != len(other.results):
         raise Unlike
     number = zipped(one.question.number, other.question.number, _only_values(leaf))
     sides, leaves = [], []
     for mine, theirs in ((one.yes, other.yes), (one.no, other.no)):
-        made, inner = _both_sides(mine, theirs, leaf)
+        made, inner = _both_sides(mine, theirs, leaf, canon)
         sides.append(made)
         leaves.append(inner)
     results = [(a[0], zipped(a[1], b[1], leaves[0]), zipped(a[2], b[2], leaves[1])) for a, b in zip(one.results, other.results)]
     return If(one.question._replace(number=number), sides[0], sides[1], results)
 
 
-def _both_sides(mine: list[Item], theirs: list[Item], leaf: Leaf) -> tuple[list[Item], Leaf]:
+def _both_sides(mine: list[Item], theirs: list[Item], leaf: Leaf, canon: Canon) -> tuple[list[Item], Leaf]:
     if len(mine) != len(theirs):
         raise Unlike
     known: dict[int, Any] = {}
     others: set[int] = set()
 
     def inner(a: Any, b: Any, in_results: bool) -> Any:
-        inside = [value for value in values_in((a, b)) if id(value) in known or id(value) in others]
+        inside = [value for value in map(canon, values_in((a, b))) if id(value) in known or id(value) in others]
         if not inside:
             return leaf(a, b, in_results)
-        if isinstance(a, Value) and known.get(id(a)) is b:
+        if isinstance(a, Value) and isinstance(b, Value) and known.get(id(canon(a))) is canon(b):
             return a
         raise Unlike
 
@@ -273,8 +287,8 @@ def _both_sides(mine: list[Item], theirs: list[Item], leaf: Leaf) -> tuple[list[
         if isinstance(a, Ask) and isinstance(b, Ask):
             made += _both_asks([a], [b], inner)
             continue
-        made.append(_both_items(a, b, inner))
-        for x, y in zip(made_by(a), made_by(b)):
+        made.append(_both_items(a, b, inner, canon))
+        for x, y in zip(map(canon, made_by(a)), map(canon, made_by(b))):
             known[id(x)] = y
             others.add(id(y))
     return made, inner

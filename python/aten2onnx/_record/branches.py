@@ -16,10 +16,16 @@ from .tensors import Value
 
 @dataclass
 class Step:
-    """A call. `is_split` says that it has as many parts as sizes ask for."""
+    """A call.
+
+    Attributes:
+        is_split: Whether it has as many parts as sizes ask for.
+        stands_for: For a call that the model does not make, what its results stand for in the model: a side writes to a copy in place of the tensor.
+    """
 
     call: Call
     is_split: bool = False
+    stands_for: Any = None
 
 
 @dataclass
@@ -147,26 +153,26 @@ def written_by(call: Call) -> list[Value]:
     return found
 
 
-def replaced(reference: Any, change: Any) -> Any:
-    """A reference with `change(value)` in place of each value."""
+def replaced(reference: Any, change: Any, change_other: Any = None) -> Any:
+    """A reference with `change(value)` in place of each value, and `change_other(x)` in place of all that is no value, number or container."""
     if isinstance(reference, Value):
         return change(reference)
     if isinstance(reference, Number):
-        operands = tuple(replaced(operand, change) for operand in reference.operands)
+        operands = tuple(replaced(operand, change, change_other) for operand in reference.operands)
         same = all(a is b for a, b in zip(operands, reference.operands))
         return reference if same else Number(reference.value, reference.function, operands, reference.ask)
     if isinstance(reference, (list, tuple)):
-        return type(reference)(replaced(item, change) for item in reference)
+        return type(reference)(replaced(item, change, change_other) for item in reference)
     if isinstance(reference, dict):
-        return {name: replaced(item, change) for name, item in reference.items()}
-    return reference
+        return {name: replaced(item, change, change_other) for name, item in reference.items()}
+    return reference if change_other is None else change_other(reference)
 
 
 def with_values(item: Item, change: Any) -> Item:
     """An item that reads other values."""
     if isinstance(item, Step):
         call = item.call
-        return Step(call._replace(args=replaced(call.args, change), kwargs=replaced(call.kwargs, change)), item.is_split)
+        return Step(call._replace(args=replaced(call.args, change), kwargs=replaced(call.kwargs, change)), item.is_split, replaced(item.stands_for, change))
     if isinstance(item, Rolled):
         return _loop_with_values(item, change)
     question = item.question._replace(number=replaced(item.question.number, change))

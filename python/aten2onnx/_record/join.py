@@ -143,26 +143,29 @@ class Merger:
     def weight_of(self, name: str) -> Value | None:
         return self._sources.get(("weight", name))
 
-    def joined(self, index: int, yes: Path, no: Path) -> Path:
-        """Two paths as one, which part at a branch."""
-        at_yes, at_no = _place(yes, index), _place(no, index)
-        question: Question = yes.items[at_yes].question  # type: ignore[union-attr]
-        if yes.tree != no.tree:
+    def joined(self, index: int, mine: Path, other: Path) -> Path:
+        """Two paths as one, which part at a branch. What they have in common has the sizes of the first."""
+        at_mine, at_other = place_of(mine, index), place_of(other, index)
+        question: Question = mine.items[at_mine].question  # type: ignore[union-attr]
+        if mine.tree != other.tree:
             raise NoBothSides("the sides of a branch in Python return results of another form", question.line)
-        self._unite_before(yes.items[:at_yes], no.items[:at_no], question)
-        (first, second), names = self._all_outputs(yes, no, question)
-        tails = yes.items[at_yes + 1 :], no.items[at_no + 1 :]
-        # What both have in common has the sizes of the side that the inputs take.
-        outputs = (first, second) if question.number.value else (second, first)
-        tails = tails if question.number.value else (tails[1], tails[0])
+        self.unite_before(index, mine, other)
+        found = self.all_outputs(mine, other)
+        if found is None:
+            raise NoBothSides("a buffer that only one side of a branch replaces, and nothing reads", question.line)
+        outputs, names = found
+        tails = mine.items[at_mine + 1 :], other.items[at_other + 1 :]
         try:
             alignment = Alignment(*tails, outputs, self)
         except Unlike:
             raise NoBothSides("the sides of a branch in Python return results of another type or rank", question.line) from None
-        return _Join(self, alignment, question, tails).path(yes.items[:at_yes], outputs, names, yes.tree)
+        return _Join(self, alignment, question, tails).path(mine.items[:at_mine], outputs, names, mine.tree)
 
-    def _unite_before(self, yes: list[Item], no: list[Item], question: Question) -> None:
-        calls = [[item for item in items if not isinstance(item, Ask)] for items in (yes, no)]
+    def unite_before(self, index: int, mine: Path, other: Path) -> None:
+        """Notes that what two paths compute before a branch is the same."""
+        before, others = mine.items[: place_of(mine, index)], other.items[: place_of(other, index)]
+        question: Question = mine.items[len(before)].question  # type: ignore[union-attr]
+        calls = [[item for item in items if not isinstance(item, Ask)] for items in (before, others)]
         if len(calls[0]) != len(calls[1]) or any(len(made_by(a)) != len(made_by(b)) for a, b in zip(*calls)):
             raise Unrecorded("the model makes other calls when it runs again", question.line)
         for a, b in zip(*calls):
@@ -173,16 +176,16 @@ class Merger:
                     if x.source[0] == y.source[0] == "constant":  # type: ignore[index]
                         self.is_same(x, y)
 
-    def _all_outputs(self, yes: Path, no: Path, question: Question) -> tuple[tuple[list[Any], list[Any]], list[str]]:
-        """The results of both paths, with the buffers that only one of them replaces."""
-        names = sorted({*yes.buffers, *no.buffers})
+    def all_outputs(self, one: Path, other: Path) -> tuple[tuple[list[Any], list[Any]], list[str]] | None:
+        """The results of both paths, with the buffers that only one of them replaces; None if it replaces one that nothing reads."""
+        names = sorted({*one.buffers, *other.buffers})
+        old = {name: self.weight_of(name) for name in names}
         found = []
-        for path in (yes, no):
+        for path in (one, other):
             count = len(path.outputs) - len(path.buffers)
             new = dict(zip(path.buffers, path.outputs[count:]))
-            old = {name: self.weight_of(name) for name in names}
             if any(name not in new and old[name] is None for name in names):
-                raise NoBothSides("a buffer that only one side of a branch replaces, and nothing reads", question.line)
+                return None
             found.append([*path.outputs[:count], *(new.get(name, old[name]) for name in names)])
         return (found[0], found[1]), names
 
@@ -194,7 +197,8 @@ def _question(recorder: Recorder, place: int, question: Question) -> Item:
     return Turn(list(recorder.turns.asked).index(place), question)
 
 
-def _place(path: Path, index: int) -> int:
+def place_of(path: Path, index: int) -> int:
+    """Where a branch is in the items of a path."""
     return next(place for place, item in enumerate(path.items) if isinstance(item, Turn) and item.index == index)
 
 
@@ -202,12 +206,11 @@ class _Join:
     """Makes the joined path of an alignment."""
 
     def __init__(self, merger: Merger, alignment: Alignment, question: Question, tails: tuple[list[Item], list[Item]]) -> None:
-        #: The first side is the one that the inputs take.
+        #: The first side is the one that the question has the answer of.
         self.merger = merger
         self.alignment = alignment
         self.question = question
-        length = alignment.length
-        self.common = [(one, other) for one, other in zip(alignment.yes[len(alignment.yes) - length :], alignment.no[len(alignment.no) - length :])]
+        self.common = alignment.common()
         first = [[*self.common[0][side].before, self.common[0][side].item][0] if self.common else None for side in (0, 1)]
         self.sides = [tail if start is None else tail[: next(i for i, item in enumerate(tail) if item is start)] for tail, start in zip(tails, first)]
         self.results: dict[Any, tuple[Value, Any, Any]] = {}
@@ -282,10 +285,11 @@ class _Join:
         for key, root in written.items():
             value = self._new_result(root)
             results.append((value, copies[0].get(key, root), copies[1].get(key, root)))
-            writes.append(Step(_call(self.question, aten.copy_.default, (root, value), self._new_result(root))))
+            written_back = self._new_result(root)
+            writes.append(Step(_call(self.question, aten.copy_.default, (root, value), written_back), stands_for=((written_back, root),)))
         if not results:
             return None, []
-        if not self.question.number.value:
+        if not self.question.answer:
             sides.reverse()
             results = [(value, second, first) for value, first, second in results]
         return If(self.question, sides[0].items, sides[1].items, results), writes
@@ -304,7 +308,7 @@ class _Private:
         for key, root in written.items():
             if key in writes:
                 copy = like(root)
-                self.items.append(Step(_call(question, aten.clone.default, (root,), copy)))
+                self.items.append(Step(_call(question, aten.clone.default, (root,), copy), stands_for=((copy, root),)))
                 self.copies[key] = copy
         self.views: dict[int, Value] = {}
         if not self.copies:
@@ -326,7 +330,7 @@ class _Private:
         """A result, which shares no memory with what the branch writes to."""
         if isinstance(reference, Value) and reference.device is not None and id(self.merger.root(reference)) in written:
             copy = like(reference)
-            self.items.append(Step(_call(self.question, aten.clone.default, (self.reference(reference),), copy)))
+            self.items.append(Step(_call(self.question, aten.clone.default, (self.reference(reference),), copy), stands_for=((copy, reference),)))
             return copy
         return self.reference(reference)
 
@@ -355,7 +359,9 @@ class _Private:
             self.views[id(self.merger.canon(old))] = new
             return new
 
-        self.items.append(Step(call._replace(results=replaced(call.results, fresh)), maker.is_split))
+        results = replaced(call.results, fresh)
+        stands_for = tuple(zip(values_in(results), values_in(call.results)))
+        self.items.append(Step(call._replace(results=results), maker.is_split, stands_for))
         return self.views[id(value)]
 
 

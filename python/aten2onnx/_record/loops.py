@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 import ctypes
+import os
 import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from .numbers import Number, number_of, plain, symbolic
-from .places import kind_of_file, line_of_model, tree_of
+from .places import kind_of_file, kind_of_frame, line_of_model, tree_of
 from .tensors import Tracked, scalar_value
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 #: The name of something that the code of a model reaches: a local name or an attribute of a module, and the steps from there.
 Name = tuple[Any, ...]
+
+#: The file whose code calls the model.
+_RUNS = os.path.join(os.path.dirname(__file__), "runs.py")
 
 #: So many elements of a list, and so many steps from a name, are looked at.
 _ELEMENTS, _STEPS = 400, 4
@@ -203,7 +207,7 @@ def _extent(file: str, number: int) -> tuple[int, int]:
 def frame_of_model() -> FrameType | None:
     """The innermost frame of the model that is running."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and kind_of_file(frame.f_code.co_filename) != "model":
+    while frame is not None and kind_of_frame(frame) != "model":
         frame = frame.f_back
     return frame
 
@@ -227,8 +231,8 @@ def _frames(frame: FrameType) -> list[FrameType]:
     """A frame and those that called it, of the model's code."""
     found: list[FrameType] = []
     current: FrameType | None = frame
-    while current is not None and len(found) < 3:
-        if kind_of_file(current.f_code.co_filename) == "model":
+    while current is not None and len(found) < 3 and current.f_code.co_filename != _RUNS:
+        if kind_of_frame(current) == "model":
             found.append(current)
         current = current.f_back
     return found
@@ -269,7 +273,7 @@ def _note(name: Name, value: Any, found: dict[Name, Any], seen: set[int], record
         found[name] = value
     elif number_of(value) is not None:
         found[name] = number_of(value)
-    elif steps < _STEPS and id(value) not in seen:
+    elif steps < _STEPS and id(value) not in seen and not isinstance(value, (ModuleType, type)):
         _note_parts(name, value, found, seen, recorder, steps + 1)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,20 +10,17 @@ from typing import Any, NamedTuple
 
 import torch
 
-from .branches import Ask, If, Item, Path, Rolled, Step, Turn, count_of_calls, replaced
+from .branches import If, Item, Path, Rolled, Step, count_of_calls, replaced
+from .explorer import Care, Explorer, Record
+from .follow import holds
 from .join import Merger, like
-from .loops import is_from_data
 from .nested import BEGIN, END, LOOP_OPERATOR, Body
 from .numbers import Number, symbolic
 from .places import kind_of_file
 from .recorder import Call, Question, Recorder, Unrecorded
-from .roll import FewTurns
 from .runs import Run
 from .tensors import Tracked, Value, scalar_value
 from .turns import NoBothSides, Turns, raises
-
-_log = logging.getLogger(__name__)
-
 
 _ITEM = torch.ops.aten._local_scalar_dense.default
 
@@ -64,6 +60,7 @@ class Both:
         rolled: Its loops.
         failures: The errors of sides that could not be run, by the file and the number of their lines.
         taken: The sides that inputs have taken by themselves: the file and number of the line, and the answer.
+        held: The lines with which the program was held against runs with other answers, and the care that it took.
         is_static: Whether a dimension of a value is the same at all inputs.
         more: So many turns are added to each `while` on data.
         is_another: Whether a run is only held against another one.
@@ -77,6 +74,8 @@ class Both:
     rolled: list[RolledLoop] = field(default_factory=list)
     failures: dict[tuple[str, int], BaseException] = field(default_factory=dict)
     taken: set[tuple[str, int, bool]] = field(default_factory=set)
+    held: frozenset[tuple[str, int]] = frozenset()
+    care: Care = Care.LEAST
     is_static: Callable[[Value, int], bool] = lambda value, axis: False
     more: int = 0
     is_another: bool = False
@@ -98,10 +97,6 @@ class Both:
             self.made, self.failures, self.rolled = made, failures, rolled
 
 
-#: Runs the model with these answers.
-Record = Callable[[Turns], Run]
-
-
 def recorded_both(record: Record, both: Both) -> Run:
     """A recording of all paths.
 
@@ -110,121 +105,64 @@ def recorded_both(record: Record, both: Both) -> Run:
         Unrecorded: The sides of a branch do not go together.
         Exception: What the model raises on the way that its inputs take.
     """
-    explorer = _Explorer(record, both)
-    return explorer.run()
-
-
-class _Explorer:
-    def __init__(self, record: Record, both: Both) -> None:
-        self.record = record
-        self.both = both
-        self.merger = Merger()
-        self.runs = 0
-        self.made: list[Turned] = []
-        self.failures: dict[tuple[str, int], BaseException] = {}
-        self.rolled: list[RolledLoop] = []
-        #: Lines of loops that were compared with a run without their turns.
-        self.compared: set[tuple[str, int]] = set()
-
-    def run(self) -> Run:
-        first = self._recorded(())
-        self.merger.begin(first.recorder)
+    turns = lambda forced, wanted=None, without=None: Turns(both.lines, forced, both.is_static, wanted, both.loops, without, both.more)  # noqa: E731
+    is_held = both.held == both.lines or bool(both.loops)
+    for care in [Care.MOST if both.loops else both.care] if is_held else Care:
+        explorer = Explorer(record, turns, both.max_runs, care, not both.is_another)
+        first = explorer.recorded(turns(()))
         asked = first.recorder.turns.asked.values()  # type: ignore[union-attr]
-        self.both.taken |= {(*question.line.place, question.answer) for question in asked if question.line is not None}
-        path = self._path((), first)
-        has_loops = first.recorder.loops is not None and bool(first.recorder.loops.found)
-        if not self.runs > 1 and not first.recorder.turns.asked and not has_loops:  # type: ignore[union-attr]
+        both.taken |= {(*question.line.place, question.answer) for question in asked if question.line is not None}
+        if not asked and not (first.recorder.loops is not None and first.recorder.loops.found):
             return first
-        self._note(path.items)
-        self.both.made, self.both.failures, self.both.rolled = self.made, self.failures, self.rolled
-        return _Writer(self.merger, first).run(path)
+        explorer.merger.begin(first.recorder)
+        path = explorer.path(first)
+        if is_held or not explorer.is_shortened or holds(path, explorer):
+            break
+    both.made, both.failures = _made(path.items, both.max_branches), _worst(explorer.failures)
+    both.rolled = list(_loops(path.items))
+    both.held, both.care = both.lines, care
+    return _Writer(explorer.merger, first).run(path)
 
-    def _recorded(self, forced: tuple[bool, ...], line: Any = None, without: int | None = None) -> Run:
-        if self.runs >= self.both.max_runs:
-            raise NoBothSides(f"the model has to run more than {self.both.max_runs} times to take both sides of its branches (`max_runs`)", line)
-        self.runs += 1
-        return self.record(Turns(self.both.lines, forced, self.both.is_static, self.both.loops, without, self.both.more))
 
-    def _path(self, forced: tuple[bool, ...], run: Run) -> Path:
-        """The program of all paths that begin with these answers, one of which a run has taken."""
-        asked = list(run.recorder.turns.asked.values())  # type: ignore[union-attr]
-        index = len(forced)
-        if index >= len(asked):
-            return self._without_turns(forced, self.merger.path(run))
-        question = asked[index]
-        mine = self._path((*forced, question.answer), run)
-        try:
-            other_run = self._recorded((*forced, not question.answer), question.line)
-        except (NoBothSides, Unrecorded):
-            raise
-        except Exception as error:  # whatever the model raises on a side that its inputs do not take
-            _log.debug("the other side of %s: %s", question.line, error)
-            return self._one_side(mine, index, error)
-        other = self._path((*forced, not question.answer), other_run)
-        yes, no = (mine, other) if question.answer else (other, mine)
-        return self.merger.joined(index, yes, no)
+def _made(items: list[Item], most: int) -> list[Turned]:
+    """The branches that have both sides.
 
-    def _without_turns(self, forced: tuple[bool, ...], path: Path) -> Path:
-        """A path whose loops were compared with what the model does without their turns. Where that is something else, the path has a condition.
+    Raises:
+        NoBothSides: There are more than are allowed.
+    """
+    found = list(_branches(items))
+    if len(found) > most:
+        raise NoBothSides(f"the model has more than {most} branches with both sides (`max_branches`)", found[most].line)
+    return found
 
-        Raises:
-            NoBothSides: Data decide whether there is a turn.
-        """
-        from .without import is_same_without
 
-        if self.both.is_another:
-            return path
-        for rolling in self.merger.rolled:
-            loop = rolling.loop
-            if rolling.depth or rolling.first or loop.line.place in self.compared:
-                continue
-            self.compared.add(loop.line.place)
-            try:
-                run = self._recorded(forced, loop.line, loop.number)
-                other = self.merger.path(run)
-            except NoBothSides:
-                raise
-            except FewTurns:
-                continue
-            except Exception as error:  # whatever the model raises without a turn
-                _log.debug("without a turn of %s: %s", loop.line, error)
-                continue
-            if is_same_without(rolling, path, other):
-                continue
-            count = rolling.item.count
-            if not isinstance(count, Number) or is_from_data(count):
-                raise NoBothSides("the model does something else if a loop makes no turn", loop.line)
-            question = Question("bool", Number(True, "ge", (count, 1), count.ask), True, loop.line, False, 0)
-            path.items.insert(path.items.index(rolling.item), Ask(question))
-        return path
+def _branches(items: list[Item]) -> Iterator[Turned]:
+    for item in items:
+        if isinstance(item, If):
+            yield Turned(item.question.line, (count_of_calls(item.yes), count_of_calls(item.no)), item.question.number)
+            yield from _branches(item.yes)
+            yield from _branches(item.no)
+        elif isinstance(item, Rolled):
+            yield from _branches(item.items)
 
-    def _one_side(self, path: Path, index: int, error: Exception) -> Path:
-        """A path with a branch that stays a question."""
-        items: list[Item] = []
-        for item in path.items:
-            if isinstance(item, Turn) and item.index == index and item.question.line is not None:
-                key = item.question.line.place
-                known = self.failures.get(key)
-                if known is None or is_refusal(known):
-                    self.failures[key] = error
-                item = Ask(item.question, error)
-            items.append(item)
-        return Path(items, path.outputs, path.buffers, path.tree)
 
-    def _note(self, items: list[Item]) -> None:
-        """Notes the branches that have both sides."""
-        for item in items:
-            if isinstance(item, Rolled):
-                self.rolled.append(RolledLoop(item.line, count_of_calls(item.items), _described(item)))
-                self._note(item.items)
-            if not isinstance(item, If):
-                continue
-            line = item.question.line
-            if len(self.made) >= self.both.max_branches:
-                raise NoBothSides(f"the model has more than {self.both.max_branches} branches with both sides (`max_branches`)", line)
-            self.made.append(Turned(line, (count_of_calls(item.yes), count_of_calls(item.no)), item.question.number))
-            self._note(item.yes)
-            self._note(item.no)
+def _loops(items: list[Item]) -> Iterator[RolledLoop]:
+    """The loops of a program."""
+    for item in items:
+        if isinstance(item, Rolled):
+            yield RolledLoop(item.line, count_of_calls(item.items), _described(item))
+            yield from _loops(item.items)
+        elif isinstance(item, If):
+            yield from _loops([*item.yes, *item.no])
+
+
+def _worst(failures: list[tuple[Any, Exception]]) -> dict[tuple[str, int], BaseException]:
+    """The errors of sides by their line, those that are no refusal of the model before others."""
+    found: dict[tuple[str, int], BaseException] = {}
+    for line, error in failures:
+        if is_refusal(found.get(line.place)) or line.place not in found:
+            found[line.place] = error
+    return found
 
 
 def _described(loop: Rolled) -> str:

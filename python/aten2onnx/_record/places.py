@@ -8,6 +8,7 @@ import os
 import sys
 import sysconfig
 from functools import lru_cache
+from types import FrameType
 from typing import Any, NamedTuple
 
 import torch
@@ -40,24 +41,41 @@ class Line(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def kind_of_file(name: str) -> str:
-    """Whose code a file is: "own" (this package), "torch", "python" or "model"."""
+    """Whose code a file is: "own" (this package), "torch", "python" or "model". Code without a file, such as that of `python -c` and `exec`, is the model's."""
     if name.startswith(_OWN):
         return "own"
     if name.startswith(_TORCH):
         return "torch"
-    if name.startswith("<") or (name.startswith(_STDLIB) and not name.startswith(_SITE)):
+    if name.startswith("<frozen ") or (name.startswith(_STDLIB) and not name.startswith(_SITE)):
         return "python"
     return "model"
 
 
+def kind_of_frame(frame: FrameType) -> str:
+    """Whose code is running. Code that a library has made, such as the methods of a dataclass, is the library's."""
+    name = frame.f_code.co_filename
+    return _kind_of_module(str(frame.f_globals.get("__name__", ""))) if name.startswith("<") else kind_of_file(name)
+
+
+@lru_cache(maxsize=1024)
+def _kind_of_module(name: str) -> str:
+    top = name.partition(".")[0]
+    if top in ("torch", "aten2onnx"):
+        return "own" if top == "aten2onnx" else "torch"
+    return "python" if top in sys.stdlib_module_names and top != "__main__" else "model"
+
+
 def line_of_model() -> Line | None:
     """The innermost line of the model that is running."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        code = frame.f_code
-        if kind_of_file(code.co_filename) == "model":
-            return Line(code.co_filename, frame.f_lineno, code.co_name)
-        frame = frame.f_back  # type: ignore[assignment]
+    return line_of_frame(sys._getframe(1))
+
+
+def line_of_frame(frame: FrameType | None, end: str = "") -> Line | None:
+    """The innermost line of the model in a frame and those that it was called from, up to one of the file `end`."""
+    while frame is not None and frame.f_code.co_filename != end:
+        if kind_of_frame(frame) == "model":
+            return Line(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+        frame = frame.f_back
     return None
 
 
@@ -73,7 +91,7 @@ def is_asked_by_model() -> bool:
     through = False
     while frame is not None:
         name = frame.f_code.co_filename
-        kind = kind_of_file(name)
+        kind = kind_of_frame(frame)
         if kind == "model":
             return through
         if name.startswith(_NUMBERS) or (name == _BRANCHES and frame.f_code.co_name == "_is_nonzero"):

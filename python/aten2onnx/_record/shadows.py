@@ -307,7 +307,7 @@ class Functions(TorchFunctionMode):
 
 
 def _getitem(tensor: Any, index: Any) -> Any:
-    """A slice that takes everything in this run is a slice in another one, also of a weight."""
+    """A slice that takes everything in this run is a slice in another one, also of a weight. A row that a number chooses is another one in another run."""
     parts = _parts_with_cuts(index) if isinstance(tensor, Tracked) or _has_symbolic_bound(index) else None
     if parts is None or has_foreign((tensor,)) or Recorder.current is None or torch._C._functorch.is_functorch_wrapped_tensor(tensor):  # type: ignore[attr-defined]
         return NotImplemented
@@ -317,7 +317,7 @@ def _getitem(tensor: Any, index: Any) -> Any:
 
 
 def _setitem(tensor: Any, index: Any, value: Any) -> Any:
-    """A write to a slice that takes everything in this run."""
+    """A write to a slice that takes everything in this run, or to a row that a number chooses."""
     if not isinstance(tensor, Tracked):
         return NotImplemented
     parts = _parts_with_cuts(index)
@@ -329,19 +329,20 @@ def _setitem(tensor: Any, index: Any, value: Any) -> Any:
 
 
 def _parts_with_cuts(index: Any) -> tuple[Any, ...] | None:
-    """The parts of an index; None if none of them is a number that remembers, or a slice that takes less than everything in some run."""
+    """The parts of an index; None if none of them is a slice that takes less than everything in some run, or a number that remembers."""
     parts = tuple(map(_of_numbers, index if isinstance(index, tuple) else (index,)))
     return parts if any(isinstance(part, torch.SymInt) or (isinstance(part, slice) and _is_cut(part)) for part in parts) else None
 
 
 def _has_symbolic_bound(index: Any) -> bool:
     parts = index if isinstance(index, tuple) else (index,)
-    return any(isinstance(part, torch.SymInt) or (isinstance(part, slice) and any(isinstance(bound, torch.SymInt) for bound in (part.start, part.stop, part.step))) for part in parts)
+    bounds = [bound for part in parts for bound in ((part.start, part.stop, part.step) if isinstance(part, slice) else (part,))]
+    return any(isinstance(bound, torch.SymInt) for bound in bounds)
 
 
 def _of_numbers(part: Any) -> Any:
-    """A slice whose bounds are tensors, with the numbers in them."""
-    if isinstance(part, Tracked) and part.actual.dim() == 0 and not part.actual.is_floating_point() and part.actual.dtype is not torch.bool:
+    """A part of an index, with the numbers that are in tensors: of a slice its bounds, and one that chooses a row."""
+    if isinstance(part, Tracked) and part.actual.dim() == 0 and part.dtype in (torch.int64, torch.int32, torch.int16, torch.int8):
         return part.item()
     if not isinstance(part, slice):
         return part
@@ -349,7 +350,7 @@ def _of_numbers(part: Any) -> Any:
 
 
 def _cut(tensor: Any, parts: Any) -> tuple[Any, list[Any]]:
-    """A tensor with the slices of an index taken, and the rest of the index."""
+    """A tensor with the slices of an index taken, and the rows that numbers choose, and the rest of the index."""
     used = sum(_axes_of(part) for part in parts)
     axis, found, rest = 0, tensor, []
     for part in parts:

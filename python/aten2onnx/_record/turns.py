@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,9 @@ from .places import tree_of
 
 if TYPE_CHECKING:
     from .recorder import Question
+
+#: A branch of a run: the file and the number of its line, and how many times it was asked before.
+Place = tuple[str, int, int]
 
 #: So many branches are answered in one run: more are a loop.
 _MOST = 200
@@ -31,11 +34,13 @@ class Turns:
 
     Attributes:
         lines: The lines, each a file and a number, whose branches are answered.
-        forced: The answers to the first of them. Those after them have the answers of their numbers.
+        forced: The answers to the first of them.
+        wanted: Answers to those after them, by their line and how many times it has asked before. All others have the answers of their numbers.
         loops: The lines whose loops are noted turn by turn.
         without: The number of a loop that makes no turn.
         more: So many turns are added to each `while` on data.
         asked: The questions that were answered, by their place among all questions of the run.
+        given: Their answers, by their line.
     """
 
     def __init__(
@@ -43,11 +48,15 @@ class Turns:
         lines: frozenset[tuple[str, int]],
         forced: tuple[bool, ...] = (),
         is_static: Callable[[Any, int], bool] = lambda value, axis: False,
+        wanted: Mapping[Place, bool] | None = None,
         loops: frozenset[tuple[str, int]] = frozenset(),
         without: int | None = None,
         more: int = 0,
     ) -> None:
         self.is_static = is_static
+        self.wanted = dict(wanted or {})
+        self._times: dict[tuple[str, int], int] = {}
+        self.given: dict[Place, bool] = {}
         self.lines = lines
         self.forced = forced
         self.loops = loops
@@ -69,11 +78,21 @@ class Turns:
         index = len(self.asked)
         if index >= _MOST:
             raise NoBothSides(f"a branch in Python is asked more than {_MOST} times in a run", line)
-        if index < len(self.forced):
-            question = question._replace(answer=self.forced[index])
+        at = self._place(line)
+        answer = self.forced[index] if index < len(self.forced) else self.wanted.get(at, question.answer)
+        question = question._replace(answer=answer)
         self.asked[place] = question
-        self._answers[key] = question.answer
+        self._answers[key] = self.given[at] = answer
         return question
+
+    def _place(self, line: Any) -> Place:
+        count = self._times.get(line.place, 0)
+        self._times[line.place] = count + 1
+        return (*line.place, count)
+
+    def all_wanted(self) -> dict[Place, bool]:
+        """The answers of this run, and those that were wanted and not asked for."""
+        return {**self.wanted, **self.given}
 
     def _is_static(self, number: Any) -> bool:
         """Whether a number is the same at all inputs, because it is of dimensions of inputs that are."""

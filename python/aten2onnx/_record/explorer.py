@@ -1,0 +1,235 @@
+"""Runs a model on both sides of its branches, and joins the paths. A branch that comes after the sides of another have met again is turned once, and not
+once for each of them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from enum import Enum
+from typing import Any, NamedTuple
+
+from .align import Alignment, Unlike
+from .branches import Ask, Item, Path, Turn, made_by
+from .copies import Copy, OnOneSide
+from .join import Merger, place_of
+from .loops import is_from_data
+from .numbers import Number
+from .recorder import Question, Unrecorded
+from .roll import Rolling
+from .runs import Run
+from .turns import NoBothSides, Place, Turns
+from .without import is_same_without
+
+_log = logging.getLogger(__name__)
+
+#: Runs the model with these answers.
+Record = Callable[[Turns], Run]
+
+
+class _Other(NamedTuple):
+    """The other side of a branch: the program of all paths that take it, or the error that the model ends with."""
+
+    path: Path | None
+    error: Exception | None = None
+
+
+class _Common(NamedTuple):
+    """What two runs have in common after a branch that they answer differently.
+
+    Attributes:
+        values: For values of the first run those of the second that correspond to them.
+        branches: For branches of the second run the same of the first, by number.
+    """
+
+    values: list[tuple[Any, Any]]
+    branches: dict[int, int]
+
+
+class Care(Enum):
+    """When a side of a branch is taken over from a run that answered an earlier branch otherwise. What is taken over wrongly is found later."""
+
+    #: If what it reads has one counterpart each in the other run.
+    LEAST = 0
+    #: And if it reads nothing from before the earlier branch that has another counterpart: `y = x` on one side of that.
+    SOME = 1
+    #: Never: each way through the branches is a run.
+    MOST = 2
+
+
+class Explorer:
+    """Finds the paths of a model.
+
+    Attributes:
+        runs: The number of runs that were made.
+        is_shortened: Whether a side of a branch was taken over from a run that had answered an earlier branch otherwise.
+    """
+
+    def __init__(self, record: Record, turns: Callable[..., Turns], max_runs: int, care: Care, compares: bool = True) -> None:
+        self.compares = compares
+        #: Lines of loops that were compared with a run without their turns.
+        self.compared: set[tuple[str, int]] = set()
+        self.record = record
+        self.turns = turns
+        self.max_runs = max_runs
+        self.merger = Merger()
+        self.care = care
+        self.runs = 0
+        self.is_shortened = False
+        #: The answers of the runs.
+        self.answers: list[dict[Place, bool]] = []
+        #: The errors of sides, with their lines.
+        self.failures: list[tuple[Any, Exception]] = []
+
+    def recorded(self, turns: Turns, line: Any = None) -> Run:
+        """A run.
+
+        Raises:
+            NoBothSides: There are more than are allowed.
+            Exception: What the model raises.
+        """
+        if self.runs >= self.max_runs:
+            raise NoBothSides(f"the model has to run more than {self.max_runs} times to take both sides of its branches (`max_runs`)", line)
+        self.runs += 1
+        run = self.record(turns)
+        self.answers.append(run.recorder.turns.given)  # type: ignore[union-attr]
+        return run
+
+    def path(self, run: Run) -> Path:
+        """The program of all paths, one of which is that of a run.
+
+        Raises:
+            NoBothSides: The sides of a branch do not go together, or there are more runs than are allowed.
+            Unrecorded: A side cannot be recorded.
+        """
+        return self._path(run, self._raw(run), 0, lambda index: None)
+
+    def _raw(self, run: Run) -> Path:
+        """The path of a run. Its loops are compared with what the model does without their turns. Where that is something else, the path has a condition.
+
+        Raises:
+            NoBothSides: Data decide whether there is a turn.
+        """
+        path = self.merger.path(run)
+        turns: Turns = run.recorder.turns  # type: ignore[assignment]
+        answers = tuple(question.answer for question in turns.asked.values())
+        for rolling in self.merger.rolled if self.compares else []:
+            loop = rolling.loop
+            if rolling.depth or rolling.first or loop.line.place in self.compared:
+                continue
+            self.compared.add(loop.line.place)
+            if self._is_same_without(rolling, path, answers):
+                continue
+            count = rolling.item.count
+            if not isinstance(count, Number) or is_from_data(count):
+                raise NoBothSides("the model does something else if a loop makes no turn", loop.line)
+            question = Question("bool", Number(True, "ge", (count, 1), count.ask), True, loop.line, False, 0)
+            path.items.insert(path.items.index(rolling.item), Ask(question))
+        return path
+
+    def _is_same_without(self, rolling: Rolling, path: Path, answers: tuple[bool, ...]) -> bool:
+        """Whether the program does what the model does if a loop makes no turn. A model that raises an error then does nothing."""
+        try:
+            run = self.recorded(self.turns(answers, None, rolling.loop.number), rolling.loop.line)
+            other = self.merger.path(run)
+        except NoBothSides:
+            raise
+        except Exception as error:  # whatever the model raises without a turn
+            _log.debug("without a turn of %s: %s", rolling.loop.line, error)
+            return True
+        return is_same_without(rolling, path, other)
+
+    def _path(self, run: Run, raw: Path, first: int, known: Callable[[int], _Other | None]) -> Path:
+        """The program of all paths that have the answers of a run to its first branches. `known` gives other sides for which no run is needed."""
+        others: dict[int, _Other] = {}
+        count = len(run.recorder.turns.asked)  # type: ignore[union-attr]
+        for index in reversed(range(first, count)):
+            others[index] = known(index) or self._other(run, raw, index, others)
+        path = raw
+        for index in reversed(range(first, count)):
+            other = others[index]
+            path = self._one_side(path, index, other.error) if other.path is None else self.merger.joined(index, path, other.path)  # type: ignore[arg-type]
+        return path
+
+    def _other(self, run: Run, raw: Path, index: int, later: dict[int, _Other]) -> _Other:
+        """The other side of a branch. `later` has the other sides of the branches after it."""
+        try:
+            other = self._turned(run, index)
+        except (NoBothSides, Unrecorded):
+            raise
+        except Exception as error:  # whatever the model raises on a side that its inputs do not take
+            _log.debug("the other side of %s: %s", _question(run, index).line, error)
+            return _Other(None, error)
+        path = self._raw(other)
+        self.merger.unite_before(index, raw, path)
+        common = _Common([], {}) if self.care is Care.MOST else self._common(raw, path, index)
+
+        def known(place: int) -> _Other | None:
+            return self._taken_over(raw, path, common, place, index, later)
+
+        return _Other(self._path(other, path, index + 1, known))
+
+    def _turned(self, run: Run, index: int) -> Run:
+        """A run with another answer to one branch. Those before it have the same answers, and those after it as far as possible."""
+        turns: Turns = run.recorder.turns  # type: ignore[assignment]
+        question = _question(run, index)
+        answers = [question.answer for question in turns.asked.values()]
+        forced = (*answers[:index], not question.answer)
+        if self.care is Care.MOST:
+            return self.recorded(self.turns(forced), question.line)
+        try:
+            return self.recorded(self.turns(forced, turns.all_wanted()), question.line)
+        except (NoBothSides, Unrecorded):
+            raise
+        except Exception as error:  # whatever the model raises: perhaps because of these answers
+            _log.debug("with the same answers as before: %s", error)
+            return self.recorded(self.turns(forced), question.line)
+
+    def _common(self, raw: Path, other: Path, index: int) -> _Common:
+        """What two runs have in common after a branch."""
+        tails = [path.items[place_of(path, index) + 1 :] for path in (raw, other)]
+        found = self.merger.all_outputs(raw, other)
+        if found is None or raw.tree != other.tree:
+            return _Common([], {})
+        try:
+            alignment = Alignment(tails[0], tails[1], found[0], self.merger)
+        except Unlike:
+            return _Common([], {})
+        turns = [(one.item, two.item) for one, two in alignment.common()]
+        branches = {two.index: one.index for one, two in turns if isinstance(one, Turn) and isinstance(two, Turn)}
+        return _Common(alignment.corresponding(), branches)
+
+    def _taken_over(self, raw: Path, path: Path, common: _Common, place: int, index: int, later: dict[int, _Other]) -> _Other | None:
+        """The other side of a branch after the sides of an earlier one have met again: that of the first run, with the values of the second."""
+        other = later.get(common.branches.get(place, -1))
+        if other is None:
+            return None
+        if other.path is None:
+            return other
+        private = [value for item in raw.items[place_of(raw, index) :] for value in made_by(item)]
+        copy = Copy(self.merger, common.values, private, self.care is Care.SOME)
+        tail = other.path.items[place_of(other.path, common.branches[place]) + 1 :]
+        try:
+            items = copy.items(tail)
+            outputs = copy.reference(other.path.outputs)
+        except OnOneSide:
+            return None
+        self.is_shortened = True
+        before = path.items[: place_of(path, place) + 1]
+        return _Other(Path([*before, *items], outputs, other.path.buffers, other.path.tree))
+
+    def _one_side(self, path: Path, index: int, error: Exception) -> Path:
+        """A path with a branch that stays a question."""
+        items: list[Item] = []
+        for item in path.items:
+            if isinstance(item, Turn) and item.index == index and item.question.line is not None:
+                self.failures.append((item.question.line, error))
+                item = Ask(item.question, error)
+            items.append(item)
+        return Path(items, path.outputs, path.buffers, path.tree)
+
+
+def _question(run: Run, index: int) -> Any:
+    return list(run.recorder.turns.asked.values())[index]  # type: ignore[union-attr]
+
+
+__all__ = ["Care", "Explorer", "Record"]
