@@ -192,7 +192,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         except (CaptureError, InputError):
             raise
         except NoBothSides as error:
-            raise _branch_error(str(error), error.line, ()) from error
+            raise _branch_error(str(error), error.line, [error.branch] if error.branch is not None else ()) from error
         except Exception as error:  # PyTorch passes on whatever the model raises.
             _log.debug("not recorded: %s", error, exc_info=True)
             raise NotRecorded(_reason(error), _line(error)) from error
@@ -224,7 +224,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
             error.help = _ONES
         raise
     if wanted.keep_results and not arguments.has_fakes:
-        recorded.checks = [(run.sizes, arguments, run.results) for run in runs]
+        recorded.checks = [(run.sizes, arguments, run.results) for run in runs if run.results]
         recorded.checks += recording.checks_of_sides(model, arguments, known, done) if both.made else []
     notes += branch_notes(both)
     return Captured(live, notes, done)

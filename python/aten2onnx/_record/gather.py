@@ -66,6 +66,8 @@ def _of_turns(roller: Roller, values: list[Any], rolling: Rolling) -> tuple[Part
         if owner is None or owner[0] is not rolling:
             break
         owners.append(owner)
+    if rolling.is_branched:
+        return _of_branched_turns(roller, values[: len(owners)], owners, rolling)
     first = owners[0][1]
     width = next((index for index, owner in enumerate(owners) if owner[1] != first), len(owners))
     groups = [owners[start : start + width] for start in range(0, len(owners) - width + 1, width)]
@@ -79,6 +81,20 @@ def _of_turns(roller: Roller, values: list[Any], rolling: Rolling) -> tuple[Part
     if count < 2 or step not in (1, -1):
         return None, 1
     return Part(None, rolling, places, (first, first + step * (count - 1))), count * width
+
+
+def _of_branched_turns(roller: Roller, values: list[Any], owners: list[Any], rolling: Rolling) -> tuple[Part | None, int]:
+    """The same where turns have branches: a name stands for what each turn has made. All turns must have made as many."""
+    turns = [owner[1] for owner in owners]
+    if len(values) == 1:
+        return None, 1
+    first, step = turns[0], 1 if turns[-1] >= turns[0] else -1
+    width = turns.count(first)
+    expected = [first + step * (index // width) for index in range(len(turns))]
+    if turns != expected:
+        raise Unalike("a list has what only some turns have made", rolling.loop.line)
+    places = tuple(rolling.name_of([(turns[index], values[index]) for index in range(column, len(turns), width)]) for column in range(width))
+    return Part(None, rolling, places, (first, turns[-1])), len(values)
 
 
 def _tensor(roller: Roller, part: Part, dim: int, is_stack: bool, call: Call) -> Value:
@@ -112,9 +128,9 @@ def _stack(roller: Roller, part: Part, dim: int, is_stack: bool) -> Value:
     key = ("together", part.places, dim, is_stack)
     if key in rolling.stacks:
         return rolling.stacks[key]
-    values = [rolling.chosen.at[place] for place in part.places]
+    values = [rolling.made_at(place)[0] for place in part.places]
     for place, value in zip(part.places, values):
-        if any(turn.at[place].shape != value.shape for turn in rolling.turns[rolling.first :]):
+        if any(other.shape != value.shape for other in rolling.made_at(place)[1]):
             raise Unalike("what the turns make has other sizes in each of them", rolling.loop.line)
     function, args = (aten.stack.default, (values, 0)) if is_stack else (aten.cat.default, (values, dim))
     made = roller.value_of(function, args)

@@ -40,7 +40,11 @@ class Mark:
         return self.name
 
 
-LOOP, TURN, LEAVE = Mark("the begin of a loop"), Mark("the begin of a turn"), Mark("the end of a loop")
+LOOP, TURN, LEAVE, NUMBER = Mark("the begin of a loop"), Mark("the begin of a turn"), Mark("the end of a loop"), Mark("a number that a loop carries")
+
+
+#: The number of the turn that stands for all.
+CHOSEN = 1
 
 
 class Loop:
@@ -65,9 +69,20 @@ class Loop:
         self.turns = 0
         self.states: list[dict[Name, Any]] = []
         self.raw: list[dict[Name, Any]] = []
+        self.counters: list[Any] = []
         self.asked: list[Question] = []
         self.is_left = False
+        self.is_returned = False
         self.more = 0
+        #: The answers of branches in the turn that is running.
+        self.answers: dict[Any, bool] = {}
+
+    @property
+    def has_else(self) -> bool:
+        """Whether it has an `else`, which runs if it is not left."""
+        tree = tree_of(self.line.file)
+        kinds = (ast.For, ast.While)
+        return any(isinstance(node, kinds) and node.orelse and node.lineno <= self.line.number <= node.body[0].lineno for node in (ast.walk(tree) if tree is not None else ()))
 
 
 class Loops:
@@ -76,11 +91,17 @@ class Loops:
     Attributes:
         lines: The files and numbers of lines whose loops are noted turn by turn.
         without: The number of a loop that makes no turn in this run, whatever its condition says.
+        changing: For the line of each loop the names of numbers that a turn has changed in some run: they are numbers that remember in all runs.
+        least: So many turns does a loop make at least, if data decide.
         more: So many turns does each `while` on data make when its condition holds no longer: runs with other numbers of turns show what depends on them.
     """
 
-    def __init__(self, lines: frozenset[tuple[str, int]], without: int | None = None, more: int = 0) -> None:
+    def __init__(self, lines: frozenset[tuple[str, int]], without: int | None = None, more: int = 0, changing: dict[Any, set[Name]] | None = None, least: int = 0) -> None:
         self.lines = lines
+        self.changing = {} if changing is None else changing
+        self.least = least
+        #: Whether a branch or condition has another answer than its data give it.
+        self.is_forced = False
         self.more = more
         self.without = without
         self.found: list[Loop] = []
@@ -100,6 +121,7 @@ class Loops:
         self._leave_inner(recorder, loop)
         self._note(recorder, loop, frame)
         counter = scalar_value(recorder.next_key(), int)
+        loop.counters.append(counter)
         _mark(recorder, TURN, loop, counter)
         loop.turns += 1
         return Number(loop.turns - 1, "item", (counter,), recorder.ask)
@@ -111,6 +133,7 @@ class Loops:
         self._leave_inner(recorder, loop)
         self._note(recorder, loop, frame)
         loop.is_left, loop.frame = is_left, None
+        loop.is_returned = is_left and _is_return(frame.f_code.co_filename, frame.f_lineno)
         self.running.remove(loop)
         _mark(recorder, LEAVE, loop, None)
 
@@ -120,14 +143,20 @@ class Loops:
         raw = names_of(frame, recorder, lists)
         given = dict(raw)
         before = loop.states[-1] if loop.states else {}
+        known = self.changing.setdefault(loop.line.place, set())
+        loop.answers = {}
         for name, value in raw.items():
-            if not loop.states or not _is_number(value) or not self._is_changed(before, name, value):
+            if not _is_number(value) or not (name in known or (loop.states and self._is_changed(before, name, value))):
                 continue
             made = Number(plain(value), "item", (scalar_value(recorder.next_key(), type(plain(value))),), recorder.ask)
+            if name not in lists and (len(name) != 2 or not _can_set(frame, name)):
+                continue
+            known.add(name)
+            _mark(recorder, NUMBER, loop, made.operands[0])
             if name in lists:
                 self.lengths[id(lists[name])] = (lists[name], symbolic(made), len(lists[name]))
-            elif len(name) != 2 or not _set_local(frame, name, symbolic(made)):
-                continue
+            else:
+                _set_local(frame, name, symbolic(made))
             given[name] = made
         loop.raw.append(raw)
         loop.states.append(given)
@@ -161,8 +190,10 @@ class Loops:
         else:
             self._leave_inner(recorder, loop)
         goes_on = bool(question.answer)
+        if not goes_on and loop.turns < self.least and is_from_data(question.number):
+            goes_on = self.is_forced = True
         if not goes_on and loop.turns > 0 and loop.more < self.more and is_from_data(question.number):
-            goes_on = True
+            goes_on = self.is_forced = True
             loop.more += 1
         goes_on = goes_on and self.without != loop.number
         loop.asked.append(question._replace(answer=goes_on, calls=len(recorder.calls)))
@@ -171,6 +202,26 @@ class Loops:
         else:
             self.leave(recorder, loop, frame)
         return goes_on
+
+    def is_chosen(self, turn: int) -> bool:
+        """Whether in each loop that is running the turn with a number is."""
+        return all(loop.turns == turn + 1 for loop in self.running)
+
+    def answered(self, question: Question, key: Any, known: dict[Any, bool]) -> Question | None:
+        """A branch in a turn that does not stand for all; None if the same was asked before in it. It does not leave the loop before enough turns are made."""
+        loop = self.running[-1]
+        if key in known or key in loop.answers:
+            return None
+        leaving = self.leaving(question)
+        if leaving is not None and question.answer == leaving and loop.turns <= self.least:
+            self.is_forced = True
+            question = question._replace(answer=not leaving)
+        loop.answers[key] = question.answer
+        return question
+
+    @staticmethod
+    def leaving(question: Question) -> bool | None:
+        return None if question.line is None else leaving_answer(*question.line.place)
 
     def check_left(self, recorder: Recorder) -> None:
         """Ends each `while` that the code of the model has left without asking its condition again."""
@@ -202,6 +253,25 @@ def _extent(file: str, number: int) -> tuple[int, int]:
         if isinstance(node, ast.While) and node.test.lineno <= number <= (node.test.end_lineno or number):
             found = (node.lineno, node.end_lineno or number)
     return found
+
+
+@lru_cache(maxsize=1024)
+def _is_return(file: str, number: int) -> bool:
+    """Whether a line is in a `return`."""
+    tree = tree_of(file)
+    return any(isinstance(node, ast.Return) and node.lineno <= number <= (node.end_lineno or number) for node in (ast.walk(tree) if tree is not None else ()))
+
+
+@lru_cache(maxsize=1024)
+def leaving_answer(file: str, number: int) -> bool | None:
+    """The answer with which a branch on a line leaves a loop, by `break` or `return`; None if it does not."""
+    tree = tree_of(file)
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.If) and node.test.lineno <= number <= (node.test.end_lineno or number):
+            for answer, body in ((True, node.body), (False, node.orelse)):
+                if body and isinstance(body[-1], (ast.Break, ast.Return)):
+                    return answer
+    return None
 
 
 def frame_of_model() -> FrameType | None:
@@ -238,16 +308,18 @@ def _frames(frame: FrameType) -> list[FrameType]:
     return found
 
 
-def _set_local(frame: FrameType, name: Name, value: Any) -> bool:
+def _can_set(frame: FrameType, name: Name) -> bool:
+    owner = _frames(frame)[name[0]]
+    return owner.f_code.co_name != "<module>" and name[1] in owner.f_locals
+
+
+def _set_local(frame: FrameType, name: Name, value: Any) -> None:
     """Gives a local name another value, as debuggers do."""
     owner = _frames(frame)[name[0]]
     names = owner.f_locals
-    if owner.f_code.co_name == "<module>" or name[1] not in names:
-        return False
     names[name[1]] = value
     if sys.version_info < (3, 13):
         ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(owner), ctypes.c_int(0))
-    return True
 
 
 def _is_number(value: Any) -> bool:
@@ -371,4 +443,4 @@ class Walkable:
         return iter(Walkable(self.recorder, self.count, lambda turn: self.make(self.count - 1 - turn)))
 
 
-__all__ = ["LEAVE", "LOOP", "TURN", "Loop", "Loops", "Mark", "Walk", "Walkable", "frame_of_model", "is_from_data", "names_of"]
+__all__ = ["CHOSEN", "LEAVE", "LOOP", "NUMBER", "TURN", "Loop", "Loops", "Mark", "Walk", "Walkable", "frame_of_model", "is_from_data", "names_of"]

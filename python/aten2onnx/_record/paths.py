@@ -64,6 +64,8 @@ class Both:
         is_static: Whether a dimension of a value is the same at all inputs.
         more: So many turns are added to each `while` on data.
         is_another: Whether a run is only held against another one.
+        changing: For the lines of loops the names of numbers that turns change.
+        least: So many turns does a loop make at least, if data decide.
     """
 
     lines: frozenset[tuple[str, int]] = frozenset()
@@ -79,6 +81,8 @@ class Both:
     is_static: Callable[[Value, int], bool] = lambda value, axis: False
     more: int = 0
     is_another: bool = False
+    changing: dict[Any, Any] = field(default_factory=dict)
+    least: int = 3
 
     @property
     def has_gaps(self) -> bool:
@@ -98,6 +102,30 @@ class Both:
 
 
 def recorded_both(record: Record, both: Both) -> Run:
+    """A recording of all paths. It is made again if a turn of a loop has changed a number of Python's that was thought to stay.
+
+    Raises:
+        NoBothSides: There are more branches or runs than are allowed.
+        Unrecorded: The sides of a branch do not go together.
+        Exception: What the model raises on the way that its inputs take.
+    """
+    while True:
+        before = sum(map(len, both.changing.values()))
+        failure: NoBothSides | None = None
+        run = None
+        try:
+            run = _recorded_once(record, both)
+        except NoBothSides as error:
+            failure = error
+        if sum(map(len, both.changing.values())) > before:
+            continue
+        if failure is not None:
+            raise failure
+        assert run is not None  # noqa: S101
+        return run
+
+
+def _recorded_once(record: Record, both: Both) -> Run:
     """A recording of all paths.
 
     Raises:
@@ -105,7 +133,7 @@ def recorded_both(record: Record, both: Both) -> Run:
         Unrecorded: The sides of a branch do not go together.
         Exception: What the model raises on the way that its inputs take.
     """
-    turns = lambda forced, wanted=None, without=None: Turns(both.lines, forced, both.is_static, wanted, both.loops, without, both.more)  # noqa: E731
+    turns = lambda forced, wanted=None, without=None: Turns(both.lines, forced, both.is_static, wanted, both.loops, without, both.more, both.changing, both.least)  # noqa: E731
     is_held = both.held == both.lines or bool(both.loops)
     for care in [Care.MOST if both.loops else both.care] if is_held else Care:
         explorer = Explorer(record, turns, both.max_runs, care, not both.is_another)

@@ -10,11 +10,11 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .fakes import Fakes, NoElements, is_unknown
-from .loops import Loops, frame_of_model
+from .loops import CHOSEN, Loops, frame_of_model
 from .numbers import Number, number_of, plain, symbolic
 from .places import Line, Modules, is_asked_by_model, line_of_model, only_stops
 from .tensors import QUERIES, Tracked, Value, has_foreign, named_tensors, scalar_value, sizes_of, symbolic_item
-from .turns import Turns, is_loop
+from .turns import Turns, is_loop, key_of
 
 aten = torch.ops.aten
 
@@ -145,13 +145,31 @@ class Recorder(TorchDispatchMode):
         elif self.loops is not None and self._inner is None and self._is_of_while(question):
             frame = frame_of_model()
             return question.answer if frame is None else self.loops.condition(self, question, frame)
-        elif self.turns is not None and self._inner is None and not (self.loops is not None and self.loops.running):
-            turned = self.turns.turned(question, len(self.questions))
-            if turned is None:
-                return self.turns.known(number)
+        elif self.turns is not None and self._inner is None:
+            turned = self._turned(question, self.turns)
+            if type(turned) is bool:
+                return turned
             question = turned
         self.questions.append(question)
         return question.answer
+
+    def _turned(self, question: Question, turns: Turns) -> Any:
+        """A question with the answer of this run, or its answer if the same was asked before."""
+        loops = self.loops
+        if loops is None or not loops.running:
+            found = turns.turned(question, len(self.questions))
+            return turns.known(question.number) if found is None else found
+        if not turns.is_turned(question):
+            return question
+        if not loops.is_chosen(CHOSEN):
+            found = loops.answered(question, key_of(question.number), turns.answers)
+            if found is None:
+                key = key_of(question.number)
+                return loops.running[-1].answers[key] if key in loops.running[-1].answers else turns.answers[key]
+            return found
+        leaving = loops.leaving(question)
+        found = turns.turned(question, len(self.questions), loops.running[0].number, None if leaving is None else not leaving)
+        return turns.known(question.number) if found is None else found
 
     def _is_of_while(self, question: Question) -> bool:
         """Whether a question is the condition of a `while` whose turns are noted."""

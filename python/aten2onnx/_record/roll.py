@@ -13,9 +13,9 @@ from typing import Any
 import torch
 
 from .align import kind_of
-from .branches import Ask, Carried, If, Item, Rolled, Step, made_by, made_in, written_by
+from .branches import Ask, Carried, If, Item, Rolled, Step, Turn, made_by, made_in, written_by
 from .join import Merger, _Private, like
-from .loops import LEAVE, LOOP, TURN, Loop
+from .loops import CHOSEN, LEAVE, LOOP, NUMBER, TURN, Loop
 from .numbers import Number, FUNCTIONS
 from .recorder import Call, Question, Recorder
 from .references import values_in
@@ -24,8 +24,6 @@ from .turns import NoBothSides
 
 aten = torch.ops.aten
 
-#: The turn that stands for all.
-_CHOSEN = 1
 #: So many turns are compared at least.
 FEWEST = 3
 _MISSING = object()
@@ -40,11 +38,17 @@ class FewTurns(Exception):
 
 
 class Unalike(Exception):
-    """Two turns that are not the same: what differs, and the line."""
+    """Two turns that are not the same: what differs, the line, and that of a branch that may have both sides."""
 
-    def __init__(self, message: str, line: Any = None) -> None:
+    def __init__(self, message: str, line: Any = None, branch: Any = None) -> None:
         super().__init__(message)
         self.line = line
+        self.branch = branch
+
+
+def is_solid(item: Item) -> bool:
+    """Whether an item is none of PyTorch's questions."""
+    return not isinstance(item, Ask) or item.question.by_model
 
 
 class TurnOfItems:
@@ -55,7 +59,7 @@ class TurnOfItems:
         self.items = items
         self.before = before
         self.number = 0
-        self.solid = [item for item in items if not isinstance(item, Ask) or item.question.by_model]
+        self.solid = [item for item in items if is_solid(item)]
         self.at: dict[Any, Value] = {(-1, 0): counter}
         for number, item in enumerate(self.solid):
             for place, value in enumerate(made_by(item)):
@@ -66,7 +70,9 @@ class TurnOfItems:
 class Roller:
     """Rolls the loops of a run, one after the other."""
 
-    def __init__(self, merger: Merger, recorder: Recorder) -> None:
+    def __init__(self, merger: Merger, recorder: Recorder, trees: dict[int, Any] | None = None) -> None:
+        #: Turns with all ways through their branches, by the number of the loop.
+        self.trees = trees or {}
         self.merger = merger
         self.recorder = recorder
         #: The loop, the turn and the place that made a value.
@@ -101,6 +107,9 @@ class Roller:
         position = 0
         while position < len(items):
             item = items[position]
+            if isinstance(item, Step) and item.call.function is NUMBER:
+                position += 1
+                continue
             if isinstance(item, Step) and item.call.function is LOOP:
                 end = _end_of(items, position)
                 found += self.loop(item.call.args[0], items[position + 1 : end])
@@ -115,6 +124,8 @@ class Roller:
     def item(self, item: Item) -> Item:
         if isinstance(item, Ask):
             return Ask(item.question._replace(number=self.reference(item.question.number)), item.failure)
+        if isinstance(item, Turn):
+            return Turn(item.index, item.question._replace(number=self.reference(item.question.number)))
         if not isinstance(item, Step):
             raise Unalike("a branch on both sides in a loop")
         call = item.call
@@ -195,16 +206,28 @@ class Roller:
     def loop(self, loop: Loop, items: list[Item]) -> list[Item]:
         turns = self._turns(loop, items)
         if not turns:
+            for name, number in loop.states[-1].items():
+                raw = loop.raw[-1][name]
+                if isinstance(number, Number) and number is not raw:
+                    self.after[id(number)] = self.reference(raw)
+                    self.kept.append(number)
             return []
-        if loop.is_left:
-            raise NoBothSides("a loop that is left before its last turn is over, by `break` or `return`,", loop.line)
+        if loop.is_returned:
+            raise NoBothSides("a loop that is left by `return` in some turn", loop.line)
         if len(turns) < FEWEST:
             raise FewTurns(loop.line)
-        rolling = Rolling(self, loop, turns)
+        tree = self.trees.get(loop.number)
+        if tree is None and loop.is_left:
+            raise NoBothSides("a loop that is left before its last turn is over, and no branch tells when,", loop.line)
+        from .branched import Branched
+
+        rolling = Rolling(self, loop, turns) if tree is None else Branched(self, loop, turns, tree)
         try:
             found = rolling.roll()
         except Unalike as error:
-            raise NoBothSides(f"the turns of a loop are not the same: {error}", error.line or loop.line) from None
+            refusal = NoBothSides(f"the turns of a loop are not the same: {error}", error.line or loop.line)
+            refusal.branch = error.branch
+            raise refusal from None
         self.rolled.append(rolling)
         if self.depth:
             rolling.note_finals()
@@ -243,9 +266,10 @@ def _described(arg: Any) -> Any:
 class Held:
     """A turn held against the one that stands for all: what corresponds to what."""
 
-    def __init__(self, rolling: Rolling, turn: TurnOfItems) -> None:
+    def __init__(self, rolling: Rolling, turn: Any, own: set[int] | None = None) -> None:
         self.rolling = rolling
         self.turn = turn
+        self.own = rolling.own if own is None else own
         self.made: dict[int, Value] = {id(rolling.chosen.counter): turn.counter}
         self.slots: dict[Any, tuple[Any, Any]] = {}
         self.numbers: dict[Any, tuple[int, int]] = {}
@@ -263,12 +287,12 @@ class Held:
         try:
             self._item(a, b, path)
         except Unalike as error:
-            raise Unalike(str(error), error.line or line) from None
+            raise Unalike(str(error), error.line or line, error.branch) from None
 
     def _item(self, a: Item, b: Item, path: Any) -> None:
-        if isinstance(a, Ask) and isinstance(b, Ask):
+        if isinstance(a, (Ask, Turn)) and isinstance(b, (Ask, Turn)):
             if a.question.what != b.question.what or (a.question.what == "bool" and a.question.answer != b.question.answer):
-                raise Unalike("a branch goes another way")
+                raise Unalike("a branch goes another way", None, a.question.line)
             return self.reference(a.question.number, b.question.number, (*path, "asked"))
         if isinstance(a, Step) and isinstance(b, Step):
             if a.call.function is not b.call.function or len(made_by(a)) != len(made_by(b)):
@@ -330,15 +354,16 @@ class Held:
             raise Unalike("a value is a number in another turn")
         b = merger.canon(b)
         known = self.made.get(id(a))
-        if known is not None or id(a) in self.rolling.own:
+        if known is not None or id(a) in self.own:
             if known is None or merger.canon(known) is not b:
                 raise Unalike("a call reads another value")
             return
         self._slot(("value", id(a)), a, b)
 
     def _number(self, a: Number, b: Any, path: Any) -> None:
-        if id(a) in self.rolling.states:
-            return self._slot(("number", id(a)), a, b)
+        name = self.rolling.merger.name(a)
+        if name in self.rolling.states:
+            return self._slot(("number", name), a, b)
         if isinstance(b, Number) and a.function == b.function and len(a.operands) == len(b.operands):
             for number, (x, y) in enumerate(zip(a.operands, b.operands)):
                 self.reference(x, y, (*path, number))
@@ -351,10 +376,11 @@ class Held:
         """The value of a number of the chosen turn in this one, if only sizes and what is carried are in it."""
         if not isinstance(a, Number):
             return a
-        name = self.rolling.states.get(id(a))
+        key = self.rolling.merger.name(a)
+        name = self.rolling.states.get(key)
         if name is not None:
-            self._slot(("number", id(a)), a, self.rolling._state(self.turn.number, name))
-        found = self.slots.get(("number", id(a)))
+            self._slot(("number", key), a, self.rolling._state(self.turn.number, name))
+        found = self.slots.get(("number", key))
         if found is not None:
             return found[1].value if isinstance(found[1], Number) else found[1]
         if a.function == "size":
@@ -376,16 +402,18 @@ class Held:
 class Rolling:
     """Makes a loop of turns."""
 
+    is_branched = False
+
     def __init__(self, roller: Roller, loop: Loop, turns: list[TurnOfItems]) -> None:
         self.roller = roller
         self.merger = roller.merger
         self.loop = loop
         self.turns = turns
-        self.chosen = turns[_CHOSEN]
+        self.chosen = turns[CHOSEN]
         self.own = {id(value) for value in made_in(self.chosen.items)} | {id(self.chosen.counter)}
         #: Numbers that names stand for at the begin of the turn that stands for all, unless all turns have them.
         self.states = {
-            id(number): name
+            self.merger.name(number): name
             for name, number in self.chosen.before.items()
             if isinstance(number, Number) and turns[0].before.get(name) is not number and not _is_counter(number, turns)
         }
@@ -430,7 +458,7 @@ class Rolling:
         held = Held(self, self.turns[number])
         held.items(self.chosen.solid, self.turns[number].solid)
         if self.loop.asked:
-            held.reference(self.roller.reference(self.loop.asked[_CHOSEN + 1].number), self.roller.reference(self.loop.asked[number + 1].number), ("again",))
+            held.reference(self.roller.reference(self.loop.asked[CHOSEN + 1].number), self.roller.reference(self.loop.asked[number + 1].number), ("again",))
         return held
 
     def _peel(self) -> None:
@@ -446,15 +474,15 @@ class Rolling:
     def _solve(self) -> None:
         """Finds what is carried: for each value that the chosen turn reads and does not make, what it is in the other turns."""
         while True:
-            new = [key for key in self.held[_CHOSEN].slots if key not in self.solved]
+            new = [key for key in self.held[CHOSEN].slots if key not in self.solved]
             if not new:
                 break
             for key in new:
                 self.solved.add(key)
                 self._solve_slot(key)
 
-    def _solve_slot(self, key: Any) -> None:
-        mine = self.held[_CHOSEN].slots[key][0]
+    def _solve_slot(self, key: Any, mine: Any = None) -> None:
+        mine = self.held[CHOSEN].slots[key][0]
         sequence = {number: held.slots[key][1] for number, held in self.held.items() if key in held.slots}
         if all(self.is_same(mine, other) for other in sequence.values()):
             return
@@ -464,7 +492,10 @@ class Rolling:
             after, path = self._by_name(mine, sequence)
         if after is _MISSING:
             raise Unalike("a value comes neither from before the loop nor from the turn before", self.loop.line)
-        one = self.carried[key] = self._new(mine, sequence[self.first], after)
+        init = sequence[self.first]
+        if path:
+            init = self.roller.reference(self._raw(self.first, path[1]))
+        one = self.carried[key] = self._new(mine, init, after)
         self.paths[id(one)] = path
 
     def _new(self, mine: Any, init: Any, after: Any) -> Carried:
@@ -478,7 +509,7 @@ class Rolling:
 
     def _at_place(self, mine: Any, sequence: dict[int, Any]) -> Any:
         """What the chosen turn makes at the place where the turn before made what it reads."""
-        place = self.turns[_CHOSEN - 1].places.get(id(mine))
+        place = self.turns[CHOSEN - 1].places.get(id(mine))
         if place is None or not all(self.turns[number - 1].at.get(place) is other for number, other in sequence.items() if number > self.first):
             return None
         return self.chosen.at.get(place)
@@ -488,7 +519,7 @@ class Rolling:
         for name in self.chosen.before:
             if not all(self.is_same(self._state(number, name), other) for number, other in sequence.items()):
                 continue
-            after = self._raw(_CHOSEN + 1, name)
+            after = self._raw(CHOSEN + 1, name)
             before = {number: (dict(held.slots), dict(held.numbers)) for number, held in self.held.items()}
             try:
                 for number, held in self.held.items():
@@ -513,15 +544,12 @@ class Rolling:
         index = scalar_value(0, int)
         self.roller.kept.append(index)
         self.index = index
-        self.counter: Any = Number(_CHOSEN - self.first, "item", (index,), self.chosen_ask)
+        self.counter: Any = Number(CHOSEN - self.first, "item", (index,), self.chosen_ask)
         if self.first:
             self.counter = self.counter._binary("add", self.first, lambda a, b: a + b)
         items = [self._item(item) for item in self._with_paths() if not self._is_told(item[0])]
         count = self.roller.reference(_number(self.loop.count))
-        first = again = None
-        if self.loop.asked:
-            first = self.roller.reference(self.loop.asked[0].number)
-            again = self._reference(self.roller.reference(self.loop.asked[_CHOSEN + 1].number), ("again",))
+        first, again = self._conditions()
         for one in self.carried.values():
             one.next = self._reference(one.next, self.paths.get(id(one), ()))
         items, writes = self._own_memory(items)
@@ -534,12 +562,18 @@ class Rolling:
             if number < self.first:
                 continue
             for place, value in turn.at.items():
-                self.roller.owner[id(value)] = (self, number, place)
+                self.roller.owner[id(self.merger.canon(value))] = (self, number, place)
         for name, number in self.loop.states[-1].items():
             if isinstance(number, Number) and self.loop.states[0].get(name) is not number and not _is_counter(number, self.turns):
                 self.roller.numbers.setdefault(id(number), (self, name))
         self.written_back = writes
         return [*before, self.item, *writes]
+
+    def _conditions(self) -> tuple[Any, Any]:
+        """The conditions before the first turn, and after each."""
+        if not self.loop.asked:
+            return None, None
+        return self.roller.reference(self.loop.asked[0].number), self._reference(self.roller.reference(self.loop.asked[CHOSEN + 1].number), ("again",))
 
     def chosen_ask(self, number: Number, what: str) -> Any:
         return number.value
@@ -597,7 +631,7 @@ class Rolling:
         return self._constant(reference, path) if type(reference) is int else reference
 
     def _number(self, number: Number, path: Any) -> Any:
-        one = self.carried.get(("number", id(number)))
+        one = self.carried.get(("number", self.merger.name(number)))
         if one is not None:
             return Number(number.value, "item", (one.param,), self.chosen_ask)
         if number.function == "item" and number.operands[0] is self.chosen.counter:
@@ -610,11 +644,11 @@ class Rolling:
         found = {number: held.numbers[path][1] for number, held in self.held.items() if path in held.numbers}
         if all(other == known for other in found.values()):
             return known
-        step = found[_CHOSEN + 1] - known
-        if any(other != known + step * (number - _CHOSEN) for number, other in found.items()):
+        step = found[CHOSEN + 1] - known
+        if any(other != known + step * (number - CHOSEN) for number, other in found.items()):
             raise Unalike(f"a number of Python's is {', '.join(str(found[number]) for number in sorted(found))} in the turns")
-        turn = Number(_CHOSEN, "mul", (self.counter, step), self.chosen_ask) if step != 1 else self.counter
-        rest = known - step * _CHOSEN
+        turn = Number(CHOSEN, "mul", (self.counter, step), self.chosen_ask) if step != 1 else self.counter
+        rest = known - step * CHOSEN
         return Number(known, "add", (turn, rest), self.chosen_ask) if rest else turn
 
     def _first_turn(self, count: Any) -> list[Item]:
@@ -658,6 +692,7 @@ class Rolling:
                 raise Unalike("a loop writes to what it carries", self.loop.line)
         private = _Private(merger, question, items, own, roots)
         found, writes = private.items, []
+        self.private = private
         for key, root in roots.items():
             if key in params:
                 if params[key].next is root:
@@ -722,7 +757,7 @@ class Rolling:
         names = [name for name in self.loop.states[-1] if self._state(len(self.turns), name) is value]
         inits: list[Any] = []
         for name in names:
-            init = self.roller.reference(self._state(self.first, name))
+            init = self.roller.reference(self._raw(self.first, name))
             if init is not _MISSING and kind_of(init) == kind_of(mine) and not any(self.is_same(init, one) for one in inits):
                 inits.append(init)
         if mine.device is None and not inits:
@@ -751,11 +786,11 @@ class Rolling:
         if name in self.finals:
             return self.finals[name]  # type: ignore[no-any-return]
         with self.roller.inside(self):
-            mine = self.roller.reference(self._raw(_CHOSEN + 1, name))
+            mine = self.roller.reference(self._raw(CHOSEN + 1, name))
             for number, held in self.held.items():
                 held.reference(mine, self.roller.reference(self._raw(number + 1, name)), ("name", name))
             self._solve_more()
-        init = self.roller.reference(self._state(self.first, name))
+        init = self.roller.reference(self._raw(self.first, name))
         if init is _MISSING or kind_of(init) != kind_of(mine):
             if default is None:
                 return None
@@ -774,12 +809,15 @@ class Rolling:
                 one.next = self._reference(one.next, self.paths.get(id(one), ()))
                 self.item.carried.append(one)
 
+    def made_at(self, place: Any) -> tuple[Value, list[Value]]:
+        """What the chosen turn makes at a place, and all turns."""
+        return self.chosen.at[place], [turn.at[place] for turn in self.turns[self.first :]]
+
     def stack(self, place: Any, of: Value | None = None) -> Value:
         """What all turns make at a place, stacked."""
         if place not in self.stacks:
-            mine = self.chosen.at[place] if of is None else of
-            made = [turn.at[place] for turn in self.turns[self.first :]] if of is None else [mine]
-            if any(value.shape != mine.shape for value in made):
+            mine, made = self.made_at(place) if of is None else (of, [of])
+            if any(not isinstance(value, Value) or value.shape != mine.shape for value in made):
                 raise Unalike("what the turns make has other sizes in each of them", self.loop.line)
             if mine.device is None:
                 raise Unalike("numbers of all turns are read after the loop", self.loop.line)
@@ -826,10 +864,15 @@ def without_unread(items: list[Item], outputs: list[Any]) -> list[Item]:
     """The items without results of loops that nobody reads."""
     while True:
         read: set[int] = {id(value) for value in values_in(outputs)}
-        loops: list[Rolled] = []
+        loops: list[Any] = []
         _note_reads(items, read, loops)
         gone = False
         for loop in loops:
+            if isinstance(loop, If):
+                results = [one for one in loop.results if id(one[0]) in read]
+                gone = gone or len(results) < len(loop.results)
+                loop.results = results
+                continue
             carried = [one for one in loop.carried if id(one.result) in read or id(one.param) in read]
             slices = [one for one in loop.slices if id(one[1]) in read]
             gone = gone or len(carried) < len(loop.carried) or len(slices) < len(loop.slices)
@@ -838,7 +881,7 @@ def without_unread(items: list[Item], outputs: list[Any]) -> list[Item]:
             return items
 
 
-def _note_reads(items: list[Item], read: set[int], loops: list[Rolled]) -> None:
+def _note_reads(items: list[Item], read: set[int], loops: list[Any], is_inner: bool = False) -> None:
     for item in items:
         if isinstance(item, Step):
             read.update(id(value) for value in values_in((item.call.args, item.call.kwargs)))
@@ -846,12 +889,14 @@ def _note_reads(items: list[Item], read: set[int], loops: list[Rolled]) -> None:
             loops.append(item)
             own = [(one.init, one.next) for one in item.carried]
             read.update(id(value) for value in values_in((item.count, item.first, item.again, own, [reference for reference, _ in item.slices])))
-            _note_reads(item.items, read, loops)
+            _note_reads(item.items, read, loops, True)
         elif isinstance(item, If):
+            if is_inner:
+                loops.append(item)
             read.update(id(value) for value in values_in((item.question.number, [(yes, no) for _, yes, no in item.results])))
-            _note_reads([*item.yes, *item.no], read, loops)
+            _note_reads([*item.yes, *item.no], read, loops, is_inner)
         else:
             read.update(id(value) for value in values_in(item.question.number))
 
 
-__all__ = ["FewTurns", "Roller", "Unalike", "without_unread"]
+__all__ = ["CHOSEN", "FEWEST", "FewTurns", "Held", "Roller", "Rolling", "TurnOfItems", "Unalike", "is_solid", "without_unread"]
