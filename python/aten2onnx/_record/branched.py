@@ -110,7 +110,7 @@ class HeldWay(Held):
     """A turn held against the way that has its answers."""
 
     def __init__(self, rolling: Branched, way: Way, turn: WayTurn) -> None:
-        super().__init__(rolling, turn, {id(rolling.merger.canon(value)) for value in made_in(way.items)})
+        super().__init__(rolling, turn, {id(rolling.merger.canon(value)) for value in (rolling.chosen.counter, *made_in(way.items))})
         self.way = way
 
     def reference(self, a: Any, b: Any, path: Any) -> None:

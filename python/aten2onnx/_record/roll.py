@@ -6,7 +6,7 @@ same place, or a name of the model's code stands for it at the begin of every tu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -54,7 +54,7 @@ def is_solid(item: Item) -> bool:
 class TurnOfItems:
     """A turn: its calls, what names stand for at its begin, and where its values are made."""
 
-    def __init__(self, counter: Value, items: list[Item], before: dict[Any, Any]) -> None:
+    def __init__(self, counter: Value, items: list[Item], before: dict[Any, Any], canon: Callable[[Value], Value]) -> None:
         self.counter = counter
         self.items = items
         self.before = before
@@ -63,7 +63,7 @@ class TurnOfItems:
         self.at: dict[Any, Value] = {(-1, 0): counter}
         for number, item in enumerate(self.solid):
             for place, value in enumerate(made_by(item)):
-                self.at[(number, place)] = value
+                self.at[(number, place)] = canon(value)
         self.places = {id(value): place for place, value in self.at.items()}
 
 
@@ -241,7 +241,7 @@ class Roller:
             self.depth += 1
             made = self.items(items[begin + 1 : end])
             self.depth -= 1
-            found.append(TurnOfItems(items[begin].call.results, made, loop.states[number]))  # type: ignore[union-attr]
+            found.append(TurnOfItems(items[begin].call.results, made, loop.states[number], self.merger.canon))  # type: ignore[union-attr]
         return found
 
 
@@ -270,7 +270,8 @@ class Held:
         self.rolling = rolling
         self.turn = turn
         self.own = rolling.own if own is None else own
-        self.made: dict[int, Value] = {id(rolling.chosen.counter): turn.counter}
+        self.canon = rolling.merger.canon
+        self.made: dict[int, Value] = {id(self.canon(rolling.chosen.counter)): turn.counter}
         self.slots: dict[Any, tuple[Any, Any]] = {}
         self.numbers: dict[Any, tuple[int, int]] = {}
         self.pairs: list[tuple[Rolled, Rolled]] = []
@@ -306,17 +307,17 @@ class Held:
         for x, y in zip(made_by(a), made_by(b)):
             if kind_of(x) != kind_of(y):
                 raise Unalike(f"the result of {_name_of(a)} has another type or rank")
-            self.made[id(x)] = y
+            self.made[id(self.canon(x))] = y
 
     def _loop(self, a: Rolled, b: Rolled, path: Any) -> None:
         if a.line != b.line or len(a.carried) != len(b.carried) or (a.first is None) != (b.first is None):
             raise Unalike("a loop in them is another one")
         self.reference(a.count, b.count, (*path, "count"))
         self.reference(a.first, b.first, (*path, "first"))
-        self.made[id(a.index)] = b.index
+        self.made[id(self.canon(a.index))] = b.index
         for number, (one, other) in enumerate(zip(a.carried, b.carried)):
             self.reference(one.init, other.init, (*path, "init", number))
-            self.made[id(one.param)] = other.param
+            self.made[id(self.canon(one.param))] = other.param
         solid = [[item for item in items if not isinstance(item, Ask) or item.question.by_model] for items in (a.items, b.items)]
         self.items(*solid, (*path, "items"))
         self.reference(a.again, b.again, (*path, "again"))
@@ -385,9 +386,9 @@ class Held:
             return found[1].value if isinstance(found[1], Number) else found[1]
         if a.function == "size":
             value = self.rolling.merger.canon(a.operands[0])
-            made = self.made.get(id(value)) or self.slots.get(("value", id(value)), (None, None))[1]
+            made = self.made.get(id(self.canon(value))) or self.slots.get(("value", id(value)), (None, None))[1]
             return made.shape[a.operands[1]] if isinstance(made, Value) else _MISSING
-        if a.function == "item" and self.made.get(id(a.operands[0])) is self.turn.counter:
+        if a.function == "item" and self.made.get(id(self.canon(a.operands[0]))) is self.turn.counter:
             return self.turn.number
         function = FUNCTIONS.get(a.function)
         operands = [self.value_of(operand) for operand in a.operands]
@@ -410,7 +411,7 @@ class Rolling:
         self.loop = loop
         self.turns = turns
         self.chosen = turns[CHOSEN]
-        self.own = {id(value) for value in made_in(self.chosen.items)} | {id(self.chosen.counter)}
+        self.own = {id(self.merger.canon(value)) for value in made_in(self.chosen.items)} | {id(self.chosen.counter)}
         #: Numbers that names stand for at the begin of the turn that stands for all, unless all turns have them.
         self.states = {
             self.merger.name(number): name
@@ -634,7 +635,7 @@ class Rolling:
         one = self.carried.get(("number", self.merger.name(number)))
         if one is not None:
             return Number(number.value, "item", (one.param,), self.chosen_ask)
-        if number.function == "item" and number.operands[0] is self.chosen.counter:
+        if number.function == "item" and self.merger.canon(number.operands[0]) is self.merger.canon(self.chosen.counter):
             return self.counter
         operands = tuple(self._reference(operand, (*path, place)) for place, operand in enumerate(number.operands))
         return number if all(a is b for a, b in zip(operands, number.operands)) else Number(number.value, number.function, operands, self.chosen_ask)
