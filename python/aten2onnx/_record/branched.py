@@ -77,9 +77,19 @@ def turns_of(roller: Roller, loop: Loop, turns: list[TurnOfItems]) -> list[WayTu
     """The turns of a run with what names stand for after each."""
     found = []
     for number, turn in enumerate(turns):
-        after = dict(loop.raw[number + 1])
-        after[GOES_ON] = goes_on(loop, number)
-        found.append(WayTurn(turn.counter, turn.items, loop.states[number], {name: roller.reference(value) for name, value in after.items()}, number))
+        found.append(WayTurn(turn.counter, turn.items, loop.states[number], after_of(roller, loop, number), number))
+    return found
+
+
+def after_of(roller: Roller, loop: Loop, number: int) -> dict[Any, Any]:
+    """What names stand for after a turn. Of a list to which a turn adds nothing before it leaves the loop, nobody reads what it would have added."""
+    found = {name: roller.reference(value) for name, value in loop.raw[number + 1].items()}
+    found[GOES_ON] = roller.reference(goes_on(loop, number))
+    if found[GOES_ON] is False:
+        for name, value in list(found.items()):
+            if name[2:] == (-1,) and isinstance(value, Value) and found.get((*name[:2], "length")) is loop.states[number].get((*name[:2], "length")):
+                same = (other for key, other in found.items() if len(key) == 2 and isinstance(other, Value) and (other.dtype, other.shape) == (value.dtype, value.shape))
+                found[name] = next(same, value)
     return found
 
 
@@ -265,16 +275,44 @@ class Branched(Rolling):
         self.finals[name] = one
         return one
 
-    def name_of(self, values: list[tuple[int, Value]]) -> Any:
-        """A name that stands for these values of turns after their turns."""
+    def name_of(self, values: list[tuple[int, Value]], from_end: int) -> Any:
+        """The name of an element at the end of a list, if it stands for these values of turns after their turns."""
         turns = {turn.number: turn for turn in self.evidence[: len(self.turns)]}
         for name, mine in self.tree_after.items():
-            if isinstance(mine, Value) and all(self.is_same(turns[number].after.get(name), value) for number, value in values):
+            if name[2:] != (-from_end,) or not isinstance(mine, Value):
+                continue
+            if all(self.is_same(turns[number].after.get(name), value) for number, value in values):
                 with self.roller.inside(self):
                     self._conform(name)
                     self._solve_more()
                 return ("name", name)
         raise Unalike("a list has what only some turns have made", self.loop.line)
+
+    def rows_of(self, place: Any, width: int) -> Any:
+        """The number of turns that have added to a list, if a turn that leaves the loop may add nothing; None if all turns do.
+
+        Raises:
+            Unalike: A turn that does not leave the loop adds another number of elements.
+        """
+        length = (*place[1][:2], "length")
+        before = self.loop.states[CHOSEN].get(length)
+        start = before.value if isinstance(before, Number) else before
+        is_whole = True
+        for way in self.ways.values():
+            after = way.after.get(length)
+            growth = (after.value if isinstance(after, Number) else after) - start
+            if growth != width and (growth != 0 or way.after[GOES_ON] is not False):
+                raise Unalike("a list has what only some turns have made", self.loop.line)
+            is_whole = is_whole and growth == width
+        if is_whole:
+            return None
+        number = self.loop.states[-1].get(length)
+        begin = self.loop.raw[self.first].get(length)
+        if not isinstance(number, Number) or width != 1:
+            raise Unalike("a list has what only some turns have made", self.loop.line)
+        begin = begin.value if isinstance(begin, Number) else begin
+        found = self.roller.reference(number)
+        return found._binary("sub", begin, lambda a, b: a - b) if begin else found
 
     def made_at(self, place: Any) -> tuple[Any, list[Value]]:
         name = place[1]
@@ -285,4 +323,4 @@ class Branched(Rolling):
 
 from .roll import aten  # noqa: E402
 
-__all__ = ["Branched", "Tree", "Way", "answers_of", "turns_of", "FewTurns"]
+__all__ = ["Branched", "Tree", "Way", "after_of", "answers_of", "turns_of", "FewTurns"]

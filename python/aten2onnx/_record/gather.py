@@ -21,6 +21,8 @@ class Part(NamedTuple):
     rolling: Rolling | None = None
     places: tuple[Any, ...] = ()
     turns: tuple[int, int] = (0, 0)
+    rows: Any = None
+    is_backwards: bool = False
 
 
 def gathered(roller: Roller, call: Call) -> Item:
@@ -93,7 +95,13 @@ def _of_branched_turns(roller: Roller, values: list[Any], owners: list[Any], rol
     expected = [first + step * (index // width) for index in range(len(turns))]
     if turns != expected:
         raise Unalike("a list has what only some turns have made", rolling.loop.line)
-    places = tuple(rolling.name_of([(turns[index], values[index]) for index in range(column, len(turns), width)]) for column in range(width))
+    places = tuple(rolling.name_of([(turns[index], values[index]) for index in range(column, len(turns), width)], width - column) for column in range(width))
+    low, high = min(first, turns[-1]), max(first, turns[-1])
+    rows = rolling.rows_of(places[0], width)
+    if rows is not None and low > rolling.first:
+        raise Unalike("a list has what only some turns have made", rolling.loop.line)
+    if rows is not None:
+        return Part(None, rolling, places, (low, high), rows, step < 0), len(values)
     return Part(None, rolling, places, (first, turns[-1])), len(values)
 
 
@@ -106,9 +114,13 @@ def _tensor(roller: Roller, part: Part, dim: int, is_stack: bool, call: Call) ->
     first, last = part.turns
     rolling = part.rolling
     low, high = min(first, last) - rolling.first, len(rolling.turns) - 1 - max(first, last)
-    if low or high:
+    if part.rows is not None:
+        missing = part.rows.value - 1 - (max(first, last) - rolling.first)
+        end = part.rows._binary("sub", missing, lambda a, b: a - b) if missing else part.rows
+        stack = roller.add(aten.slice.Tensor, stack, 0, 0, end, line=call.line)
+    elif low or high:
         stack = roller.add(aten.slice.Tensor, stack, 0, low, -high if high else (1 << 63) - 1, line=call.line)
-    if last < first:
+    if last < first or part.is_backwards:
         stack = roller.add(aten.flip.default, stack, [0], line=call.line)
     rank = len(stack.shape)
     if is_stack and len(part.places) > 1:

@@ -93,7 +93,7 @@ class Merger:
     def turn(self, run: Any, number: int) -> tuple[Path, Any]:
         """The program of a run up to the end of the turn that stands for all of a loop, whose results are what names stand for then. And that turn, as a way through
         its branches."""
-        from .branched import GOES_ON, Way, goes_on, turns_of
+        from .branched import Way, after_of, turns_of
         from .roll import CHOSEN, FewTurns, Roller, Unalike
 
         recorder: Recorder = run.recorder
@@ -106,7 +106,7 @@ class Merger:
         roller.depth = 1
         try:
             flat = roller.items(items[marks[CHOSEN] + 1 : marks[CHOSEN + 1]])
-            after = {name: roller.reference(value) for name, value in {**loop.raw[CHOSEN + 1], GOES_ON: goes_on(loop, CHOSEN)}.items()}
+            after = after_of(roller, loop, CHOSEN)
             begin = next(place for place, item in enumerate(items) if isinstance(item, Step) and item.call.function is LOOP and item.call.args[0] is loop)
             way = Way(flat, after, loop, turns_of(roller, loop, roller._turns(loop, items[begin + 1 : marks[-1]])))
         except Unalike as error:

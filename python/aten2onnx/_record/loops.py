@@ -74,6 +74,8 @@ class Loop:
         self.is_left = False
         self.is_returned = False
         self.more = 0
+        #: The answers of branches before it.
+        self.known: dict[Any, bool] = {}
         #: The answers of branches in the turn that is running.
         self.answers: dict[Any, bool] = {}
 
@@ -111,6 +113,7 @@ class Loops:
 
     def begin(self, recorder: Recorder, line: Any, frame: FrameType, count: Any) -> Loop:
         loop = Loop(line, frame, count, len(self.found))
+        loop.known = self.running[0].known if self.running else dict(recorder.turns.answers) if recorder.turns is not None else {}
         self.found.append(loop)
         self.running.append(loop)
         _mark(recorder, LOOP, loop, None)
@@ -141,8 +144,13 @@ class Loops:
         """Notes what names stand for. A number of Python's that a turn has changed becomes one that remembers: the loop carries it."""
         lists: dict[Name, list[Any]] = {}
         raw = names_of(frame, recorder, lists)
-        given = dict(raw)
         before = loop.states[-1] if loop.states else {}
+        for name, values in lists.items():
+            length = before.get(name)
+            if isinstance(length, Number):
+                growth = len(values) - length.value
+                raw[name] = Number(len(values), "add", (length, growth), length.ask) if growth else length
+        given = dict(raw)
         known = self.changing.setdefault(loop.line.place, set())
         loop.answers = {}
         for name, value in raw.items():
@@ -207,10 +215,10 @@ class Loops:
         """Whether in each loop that is running the turn with a number is."""
         return all(loop.turns == turn + 1 for loop in self.running)
 
-    def answered(self, question: Question, key: Any, known: dict[Any, bool]) -> Question | None:
+    def answered(self, question: Question, key: Any) -> Question | None:
         """A branch in a turn that does not stand for all; None if the same was asked before in it. It does not leave the loop before enough turns are made."""
         loop = self.running[-1]
-        if key in known or key in loop.answers:
+        if key in loop.known or key in loop.answers:
             return None
         leaving = self.leaving(question)
         if leaving is not None and question.answer == leaving and loop.turns <= self.least:

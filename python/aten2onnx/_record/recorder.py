@@ -14,7 +14,7 @@ from .loops import CHOSEN, Loops, frame_of_model
 from .numbers import Number, number_of, plain, symbolic
 from .places import Line, Modules, is_asked_by_model, line_of_model, only_stops
 from .tensors import QUERIES, Tracked, Value, has_foreign, named_tensors, scalar_value, sizes_of, symbolic_item
-from .turns import Turns, is_loop, key_of
+from .turns import NoBothSides, Turns, is_loop, key_of
 
 aten = torch.ops.aten
 
@@ -162,11 +162,13 @@ class Recorder(TorchDispatchMode):
         if not turns.is_turned(question):
             return question
         if not loops.is_chosen(CHOSEN):
-            found = loops.answered(question, key_of(question.number), turns.answers)
+            found = loops.answered(question, key_of(question.number))
             if found is None:
                 key = key_of(question.number)
-                return loops.running[-1].answers[key] if key in loops.running[-1].answers else turns.answers[key]
+                return loops.running[-1].answers[key] if key in loops.running[-1].answers else loops.running[-1].known[key]
             return found
+        if len(loops.running) > 1:
+            raise NoBothSides("a branch in a loop that is in another loop", question.line)
         leaving = loops.leaving(question)
         found = turns.turned(question, len(self.questions), loops.running[0].number, None if leaving is None else not leaving)
         return turns.known(question.number) if found is None else found

@@ -604,7 +604,10 @@ class Rolling:
         if isinstance(item, Step):
             call = item.call
             return Step(call._replace(args=self._reference(call.args, (*path, "args")), kwargs=self._reference(call.kwargs, (*path, "kwargs"))), item.is_split)
-        assert isinstance(item, Rolled)  # noqa: S101
+        if isinstance(item, Turn):
+            return Ask(item.question._replace(number=self._reference(item.question.number, (*path, "asked"))))
+        if not isinstance(item, Rolled):
+            raise Unalike("a branch on both sides in a loop")
         item.count, item.first = self._reference(item.count, (*path, "count")), self._reference(item.first, (*path, "first"))
         item.again = self._reference(item.again, (*path, "again"))
         for number, one in enumerate(item.carried):
