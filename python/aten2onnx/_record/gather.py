@@ -28,7 +28,10 @@ class Part(NamedTuple):
 def gathered(roller: Roller, call: Call) -> Item:
     """The call of `stack` or `cat` with the results of loops in place of what their turns have made."""
     is_stack = call.function is aten.stack.default
-    values = [_outermost(roller, value) for value in call.args[0]]
+    values = _with_scalars(roller, list(call.args[0])) if is_stack else list(call.args[0])
+    if isinstance(values, Value):
+        return Step(call._replace(function=aten.clone.default, args=(values,), kwargs={}))
+    values = [_outermost(roller, value) for value in values]
     given = call.args[1] if len(call.args) > 1 else call.kwargs.get("dim", 0)
     rank = len(call.results.shape)
     dim = given + rank if given < 0 else given
@@ -47,6 +50,21 @@ def _parts(roller: Roller, values: list[Any]) -> list[Part]:
         found.append(Part(values[position]) if part is None else part)
         position += length
     return found
+
+
+def _with_scalars(roller: Roller, values: list[Any]) -> Any:
+    """A list of values, or the result of a loop if it has a number of each turn of one."""
+    steps = [roller.scalars.get(id(value)) for value in values]
+    turns = [None if step is None else roller.turn_of(step.call.args[0]) for step in steps]
+    first = turns[0]
+    if first is None or len(values) < 2 or first[0].is_branched:
+        return values
+    rolling = first[0]
+    if turns != [(rolling, number) for number in range(rolling.first, len(rolling.turns))]:
+        return values
+    for value in values:
+        del roller.scalars[id(value)]
+    return rolling.scalars([step.call for step in steps if step is not None])
 
 
 def _outermost(roller: Roller, value: Any) -> Any:

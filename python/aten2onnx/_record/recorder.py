@@ -100,6 +100,8 @@ class Recorder(TorchDispatchMode):
         self.tied: set[int] = set()
         #: Branches that are answered as this says; None if each has the answer of its number.
         self.turns: Turns | None = None
+        #: The lines that take a tensor apart along a dimension that may have another size.
+        self.walked: list[Line] = []
         #: Loops that are noted turn by turn; None if none are.
         self.loops: Loops | None = None
         for name, tensor in named_tensors(model):

@@ -83,6 +83,8 @@ class Roller:
         self.after: dict[Any, Any] = {}
         #: Numbers of turns that stay before their loops.
         self.plain: dict[int, int] = {}
+        #: Calls that make tensors of numbers of turns, by their results: a list of all of them is a result of the loop.
+        self.scalars: dict[int, Step] = {}
         #: Calls that must stand before the item that is being written.
         self.new: list[Item] = []
         self.kept: list[Any] = []
@@ -117,11 +119,16 @@ class Roller:
                 continue
             self.new = []
             made = self.item(item)
-            found += [*self.new, made]
+            found += self.new if made is None else [*self.new, made]
             position += 1
         return found
 
-    def item(self, item: Item) -> Item:
+    def turn_of(self, number: Any) -> tuple[Rolling, int] | None:
+        """The turn whose values alone a number is computed of; None if there is none, or several."""
+        owners = {self.owner[id(self.merger.canon(value))][:2] for value in values_in(number) if id(self.merger.canon(value)) in self.owner}
+        return owners.pop() if len(owners) == 1 else None
+
+    def item(self, item: Item) -> Item | None:
         if isinstance(item, Ask):
             return Ask(item.question._replace(number=self.reference(item.question.number)), item.failure)
         if isinstance(item, Turn):
@@ -129,6 +136,9 @@ class Roller:
         if not isinstance(item, Step):
             raise Unalike("a branch on both sides in a loop")
         call = item.call
+        if call.function is aten.scalar_tensor.default and isinstance(call.args[0], Number) and self.turn_of(call.args[0]) is not None:
+            self.scalars[id(call.results)] = item
+            return None
         if call.function in (aten.stack.default, aten.cat.default) and self._has_turns(call.args[0]):
             from .gather import gathered
 
@@ -136,7 +146,8 @@ class Roller:
         return Step(call._replace(args=self.reference(call.args), kwargs=self.reference(call.kwargs)), item.is_split)
 
     def _has_turns(self, values: Any) -> bool:
-        return isinstance(values, (list, tuple)) and sum(isinstance(value, Value) and id(self.merger.canon(value)) in self.owner for value in values) > 0
+        made = lambda value: isinstance(value, Value) and (id(value) in self.scalars or id(self.merger.canon(value)) in self.owner)  # noqa: E731
+        return isinstance(values, (list, tuple)) and any(map(made, values))
 
     def add(self, function: Any, *args: Any, results: Value | None = None, line: Any = None) -> Value:
         """Adds a call before the item that is being written."""
@@ -172,6 +183,10 @@ class Roller:
         known = self.after.get(id(value))
         if known is not None:
             return known  # type: ignore[no-any-return]
+        scalar = self.scalars.pop(id(value), None)
+        if scalar is not None:
+            self.new.append(Step(scalar.call._replace(args=self.reference(scalar.call.args))))
+            return value
         owner = self.owner.get(id(value))
         if owner is None or owner[0] is self.skipped:
             return value
@@ -218,7 +233,10 @@ class Roller:
             raise FewTurns(loop.line)
         tree = self.trees.get(loop.number)
         if tree is None and loop.is_left:
-            raise NoBothSides("a loop that is left before its last turn is over, and no branch tells when,", loop.line)
+            refusal = NoBothSides("a loop that is left before its last turn is over, and no branch tells when,", loop.line)
+            asked = [item.question.line for item in turns[-1].items if isinstance(item, Ask) and item.question.by_model]
+            refusal.branch = asked[-1] if asked else None
+            raise refusal
         from .branched import Branched
 
         rolling = Rolling(self, loop, turns) if tree is None else Branched(self, loop, turns, tree)
@@ -663,6 +681,8 @@ class Rolling:
                 items.append(item)
                 continue
             made = self.roller.item(item)
+            if made is None:
+                continue
             # A branch on the number of the turn is decided.
             if not isinstance(made, Ask) or isinstance(made.question.number, Number):
                 items.append(made)
@@ -812,6 +832,25 @@ class Rolling:
             if key not in known:
                 one.next = self._reference(one.next, self.paths.get(id(one), ()))
                 self.item.carried.append(one)
+
+    def scalars(self, calls: list[Call]) -> Any:
+        """The place of a tensor that each turn makes of a number, as these calls do for all turns.
+
+        Raises:
+            Unalike: The turns do not make the same.
+        """
+        mine = calls[CHOSEN - self.first]
+        path = ("scalar", id(mine))
+        for number, call in enumerate(calls, self.first):
+            held = self.held[number]
+            held.reference(mine.args, call.args, (*path, "args"))
+            if mine.kwargs != call.kwargs:
+                raise Unalike("a list has numbers of several types", self.loop.line)
+        self._solve_more()
+        made = like(mine.results)
+        self.roller.kept.append(made)
+        self.item.items.append(Step(mine._replace(args=self._reference(mine.args, (*path, "args")), results=made)))
+        return self.stack(path, made)
 
     def made_at(self, place: Any) -> tuple[Value, list[Value]]:
         """What the chosen turn makes at a place, and all turns."""

@@ -117,11 +117,24 @@ def _iter(tensor: Any) -> Any:
     if not isinstance(tensor, Tracked) or tensor.actual.dim() == 0:
         return NotImplemented
     walked = rows_of(tensor)
-    return NotImplemented if walked is None else iter(walked)
+    if walked is None:
+        _note_line(tensor, 0)
+        return NotImplemented
+    return iter(walked)
+
+
+def _note_line(tensor: Tracked, axis: int) -> None:
+    """Notes the line of a loop over as many slices as there are in this run."""
+    line = line_of_model()
+    if line is not None and isinstance(sizes_of(tensor)[axis], torch.SymInt):
+        tensor.recorder.walked.append(line)
 
 
 def _unbind(tensor: Any, dim: int = 0) -> Any:
-    if not isinstance(tensor, Tracked) or tensor.actual.dim() == 0 or not isinstance(sizes_of(tensor)[dim], torch.SymInt) or not _is_rolled():
+    if not isinstance(tensor, Tracked) or tensor.actual.dim() == 0 or not isinstance(sizes_of(tensor)[dim], torch.SymInt):
+        return NotImplemented
+    if not _is_rolled():
+        _note_line(tensor, dim)
         return NotImplemented
     return rows(tensor, dim)
 
