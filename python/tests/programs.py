@@ -271,6 +271,8 @@ class _LoopWriter:
             self.add(head)
             self.body(row, number, names, 3, 0)
         chosen = draw.choice(names)
+        if output != "none" and not head.startswith("while"):
+            self.add(f"{chosen} = {chosen} * 0.5 + {row}", 3)
         if output == "list":
             self.add(f"out.append({draw.choice([chosen, f'{chosen} * 2', row])})", 3)
             self.add(draw.choice(["r = torch.stack(out)", "r = torch.stack(out, 1).t()", "r = torch.cat(out).reshape(-1, m)", "r = torch.stack(out[::-1])", "r = torch.stack(out[1:] + out[:1])"]))

@@ -173,7 +173,10 @@ class Branched(Rolling):
     def _held(self, turn: WayTurn) -> HeldWay:
         way = self.ways.get(answers_of(turn.items))
         if way is None:
-            raise Unalike("a way through their branches was not run")
+            asked = [item.question.line for item in turn.items if isinstance(item, Ask) and item.question.what == "bool" and item.question.by_model]
+            known = {line for answers in self.ways for line, _ in answers if line is not None}
+            other = next((line for line in asked if line not in known), asked[-1] if asked else None)
+            raise Unalike("a way through their branches was not run", None, other)
         held = HeldWay(self, way, turn)
         held.items(way.solid, [item for item in turn.items if is_solid(item)])
         held.reference(way.after[GOES_ON], turn.after[GOES_ON], GOES_ON)
@@ -241,6 +244,12 @@ class Branched(Rolling):
         if self.loop.asked:
             return self.roller.reference(self.loop.asked[0].number), again
         return (None, None) if again is True else (True, again)
+
+    def _solve_more(self) -> None:
+        known = len(self.carried)
+        super()._solve_more()
+        if len(self.carried) > known:  # what branches result in may be made of it
+            self.item.items = [self._item((item, None)) for item in self.item.items]
 
     # After the loop.
     def after(self, value: Value, number: int, place: Any) -> Value:

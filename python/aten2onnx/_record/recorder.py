@@ -162,7 +162,7 @@ class Recorder(TorchDispatchMode):
             found = turns.turned(question, len(self.questions))
             return turns.known(question.number) if found is None else found
         if not turns.is_turned(question):
-            return question
+            return self._as_before(question, turns)
         if not loops.is_chosen(CHOSEN):
             found = loops.answered(question, key_of(question.number))
             if found is None:
@@ -174,6 +174,15 @@ class Recorder(TorchDispatchMode):
         leaving = loops.leaving(question)
         found = turns.turned(question, len(self.questions), loops.running[0].number, None if leaving is None else not leaving)
         return turns.known(question.number) if found is None else found
+
+    def _as_before(self, question: Question, turns: Turns) -> Any:
+        """A question in a turn, or the answer of a branch with the same condition in it."""
+        loops = self.loops
+        if loops is None or question.what != "bool" or not question.by_model:
+            return question
+        key = key_of(question.number)
+        answers = turns.answers if loops.is_chosen(CHOSEN) else loops.running[-1].answers
+        return answers.get(key, question)
 
     def _is_of_while(self, question: Question) -> bool:
         """Whether a question is the condition of a `while` whose turns are noted."""
