@@ -195,7 +195,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         except (CaptureError, InputError):
             raise
         except NoBothSides as error:
-            raise _branch_error(str(error), error.line, ()) from error
+            raise _branch_error(str(error), error.line, [error.branch] if error.branch is not None else ()) from error
         except Exception as error:  # PyTorch passes on whatever the model raises.
             _log.debug("not recorded: %s", error, exc_info=True)
             raise NotRecorded(_reason(error), _line(error)) from error
@@ -206,7 +206,13 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         if has_ones or arguments.is_changed or ((both.lines or both.loops) and runs[0].sizes != arguments.sizes):
             _add_example(recorded, model, arguments, args, kwargs)
         if not lacking:
-            live = _live(recorded, name, rules, has_ones, wanted.elsewhere)
+            try:
+                live = _live(recorded, name, rules, has_ones, wanted.elsewhere)
+            except NotRecorded as error:
+                walked = [line for line in runs[0].recorder.walked if line.place not in both.loops]
+                if branches == "both" and walked:
+                    raise _branch_error(str(error), walked[0], (), walked) from error
+                raise
             lacking = [blocker["operator"] for blocker in live.native.blockers(rules, opset)]
         new = [operator for operator in lacking if operator not in done and _is_replaced(operator)]
         if not new:
@@ -227,7 +233,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
             error.help = _ONES
         raise
     if wanted.keep_results and not arguments.has_fakes:
-        recorded.checks = [(run.sizes, arguments, run.results) for run in runs]
+        recorded.checks = [(run.sizes, arguments, run.results) for run in runs if run.results]
         recorded.checks += recording.checks_of_sides(model, arguments, known, done) if both.made else []
     notes += branch_notes(both)
     return Captured(live, notes, done)
@@ -303,8 +309,9 @@ def _reason(error: Exception) -> str:
 def _parted(parted: Any, both: Any) -> Exception:
     """The error of a model that is another one at other sizes. `both` has the loops that are noted turn by turn."""
     branch = parted.branch
-    if branch is None and parted.is_loop and both is not None and parted.line is not None and parted.line.place not in both.loops:
-        return _branch_error(str(parted), parted.line, (), [parted.line])
+    line = parted.loop_line
+    if (branch is None or not branch.by_model) and line is not None and both is not None and line.place not in both.loops:
+        return _branch_error(str(parted), line, (), [line])
     if branch is None or not branch.by_model:
         return NotRecorded(_reason(parted), parted.line)
     if branch.is_plain and branch.line is not None:

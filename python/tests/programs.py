@@ -177,8 +177,123 @@ class _Writer:
             self.add(f"assert x.shape[0] >= 1, 'empty'")
 
 
-def source(seed: int, branches: bool = False) -> str:
-    """The code of a module; with `branches`, one with several that matter."""
+class _LoopWriter:
+    """Writes loops over sizes and data: recurrences, lists, writes, counters, branches, breaks and loops in loops."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.lines: list[str] = []
+        self.count = 0
+        #: Vectors of m elements, of which the loops make others.
+        self.vectors = ["x[0]", "x.sum(0)", "torch.zeros(m)"]
+
+    def add(self, line: str, depth: int = 2) -> None:
+        self.lines.append("    " * depth + line)
+
+    def new(self, stem: str) -> str:
+        self.count += 1
+        return f"{stem}{self.count}"
+
+    def body(self, row: str, number: str, names: list[str], depth: int, level: int) -> None:
+        """Statements of a turn, which change the names."""
+        draw = self.random
+        for _ in range(draw.randint(1, 3)):
+            name, other = draw.choice(names), draw.choice(names)
+            kind = draw.random()
+            c = draw.choice(["0.5", "0.25", "-0.5"])
+            if kind < 0.45:
+                self.add(draw.choice([
+                    f"{name} = torch.tanh({name} * {c} + {row})",
+                    f"{name} = {name} * {c} + {row} * {number}",
+                    f"{name} = torch.maximum({name}, {row} + {other})",
+                    f"{name} = ({row} - {other}).abs() / ({number} + 1)",
+                    f"{name}, {other} = {other}, {name} * {c} + {row}",
+                    f"{name} = {name} + F.softmax({row}, 0) * {other}.sum()",
+                    f"{name} = torch.where({row} > 0, {name}, {other}) * {c}",
+                    f"{name} = {name} * 0.5 + torch.arange(m) * {c}",
+                ]), depth)
+            elif kind < 0.55:
+                self.add("x = x.clone()" if draw.random() < 0.3 else "k += 1", depth)
+                self.add(f"{name} = {name} * {c} + k", depth)
+            elif kind < 0.75:
+                self.add(f"if {draw.choice([f'{row}.sum() > 0', f'{number} % 2 == 0', f'{number} > 2', f'{other}.mean() > 0.1', 'n > 4', f'{number} == 0'])}:", depth)
+                self.add(draw.choice([f"{name} = {row} * {c}", f"{name} = {name} + 1", "k += 2", f"{name} = {other} * 0.25 + {row}"]), depth + 1)
+                if draw.random() < 0.3:
+                    self.add("else:", depth)
+                    self.add(f"{name} = {other} - {row} * {c}", depth + 1)
+            elif kind < 0.85:
+                self.add(f"if {draw.choice([f'{name}.sum() > 4', f'{row}.max() > 2', f'{number} > 5'])}:", depth)
+                self.add(draw.choice(["break", "break", "continue"]), depth + 1)
+            elif level == 0:
+                inner = self.new("j")
+                self.add(f"for {inner} in range({draw.choice(['n', 'm', 'n', f'{number} + 1'])}):", depth)
+                self.body(f"x[{inner} % n]", inner, names, depth + 1, 1)
+
+    def loop(self) -> None:
+        draw = self.random
+        names = [self.new("h") for _ in range(draw.randint(1, 2))]
+        for name in names:
+            self.add(f"{name} = {draw.choice(self.vectors)} * 1.0")
+        if "k = 0" not in [line.strip() for line in self.lines]:
+            self.add("k = 0")
+        output = draw.choice(["none", "list", "list", "write", "comprehension"])
+        i = self.new("i")
+        if output == "comprehension":
+            result = self.new("c")
+            self.add(f"{result} = torch.stack([{draw.choice(['row.sin()', 'row * 2 + ' + names[0], 'F.softmax(row, 0)'])} for row in {draw.choice(['x', 'x.unbind(0)', 'x * 2'])}])")
+            self.add(f"x = x + {result}")
+            return
+        if output == "list":
+            self.add("out = []")
+        if output == "write":
+            self.add("out = torch.zeros(n, m)")
+        head, row, number = draw.choice([
+            (f"for {i} in range(n):", f"x[{i}]", i),
+            (f"for {i} in range(x.shape[0]):", f"x[{i}]", i),
+            (f"for {i} in range(n - 1):", f"x[{i} + 1]", i),
+            (f"for {i} in range(1, n):", f"x[{i} - 1]", i),
+            (f"for {i} in range(0, n, 2):", f"x[{i}]", i),
+            (f"for {i} in reversed(range(n)):", f"x[{i}]", i),
+            (f"for {i}, row in enumerate(x):", "row", i),
+            (f"for {i}, (row, s) in enumerate(zip(x, y)):", "(row + s)", i),
+            ("for row in x:", "row", "k"),
+            ("for row in x.unbind():", "row", "k"),
+            (f"while {names[0]}.abs().sum() > 0.5:", f"(x[0] * 0.1 - {names[0]} * 0.4)", "k"),
+        ])
+        if head.startswith("while"):
+            self.add(head)
+            self.add(f"{names[0]} = {names[0]} * 0.5", 3)
+            self.add("k += 1", 3)
+            if draw.random() < 0.5:
+                self.add("if k > 12:", 3)
+                self.add("break", 4)
+        else:
+            self.add(head)
+            self.body(row, number, names, 3, 0)
+        chosen = draw.choice(names)
+        if output != "none" and not head.startswith("while"):
+            self.add(f"{chosen} = {chosen} * 0.5 + {row}", 3)
+        if output == "list":
+            self.add(f"out.append({draw.choice([chosen, f'{chosen} * 2', row])})", 3)
+            self.add(draw.choice(["r = torch.stack(out)", "r = torch.stack(out, 1).t()", "r = torch.cat(out).reshape(-1, m)", "r = torch.stack(out[::-1])", "r = torch.stack(out[1:] + out[:1])"]))
+            self.add(draw.choice(["x = x + r.mean(0)", "x = r.sum(0) + x", f"x = x + r.sum(0) * {chosen}", "x = r[:n] + x[:1]", "x = x * 0.5 + len(out)"]))
+        elif output == "write" and number != "k":
+            self.add(f"out[{number}] = {chosen}", 3)
+            self.add("x = x * 0.5 + out")
+        else:
+            self.add(draw.choice([f"x = x + {chosen}", f"x = x * 0.5 + {chosen} * k", f"x = x + {chosen} + {number if number != 'k' and head.startswith('for') else 'k'}"]))
+        self.add("n = x.shape[0]")
+        self.vectors = [*self.vectors[:3], *names]
+
+
+def source(seed: int, branches: bool = False, loops: bool = False) -> str:
+    """The code of a module; with `branches`, one with several that matter; with `loops`, one with loops."""
+    if loops:
+        loop_writer = _LoopWriter(seed)
+        for _ in range(loop_writer.random.randint(1, 2)):
+            loop_writer.loop()
+        loop_writer.add(loop_writer.random.choice(["return x", "return x, y * n", "return x.sum(0), k * y", f"return x, {loop_writer.vectors[-1]}"]))
+        return _HEAD + "\n".join(loop_writer.lines) + "\n"
     writer = _Writer(seed)
     ends = ["return x", "return x, y * n", "return x.sum(0), x.shape[0] * y", "return {'x': x, 'y': y[:x.shape[0]]}"]
     if branches:
@@ -205,14 +320,14 @@ def module(code: str, folder: Path, name: str) -> Any:
     return loaded.Model().eval()
 
 
-def verdict(seed: int, branches: bool = False, **options: Any) -> tuple[str, str]:
+def verdict(seed: int, branches: bool = False, loops: bool = False, **options: Any) -> tuple[str, str]:
     """Exports a random module: "right", "refused" with the message, "wrong" with what differs, or "invalid" if PyTorch does not run it at the example."""
     import aten2onnx
     import torch
 
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = module(source(seed, branches), Path(folder), f"program_{seed}")
+        model = module(source(seed, branches, loops), Path(folder), f"program_{seed}")
         torch.manual_seed(seed)
         try:
             model(*_inputs(*EXAMPLE))
@@ -278,7 +393,7 @@ if __name__ == "__main__":
     first, last = int(sys.argv[1]), int(sys.argv[2])
     counts: collections.Counter[str] = collections.Counter()
     for number in range(first, last):
-        found, text = verdict(number, "--branches" in sys.argv)
+        found, text = verdict(number, "--branches" in sys.argv, "--loops" in sys.argv)
         counts[found] += 1
         if found in ("wrong", "conditional") or "-v" in sys.argv:
             print(number, found, text, flush=True)

@@ -92,7 +92,19 @@ def capture(
     if not arguments.sizes:
         others = _runs_with_more_turns(model, arguments, first, kept, replace)
         united(first, others)
+    for run in (first, *others) if arguments.keep_results else ():
+        if run.recorder.loops is not None and run.recorder.loops.is_forced:
+            run.results = _plain_results(model, arguments, run)
     return program_of(model, arguments, [first, *others]), arguments, [first, *others]
+
+
+def _plain_results(model: torch.nn.Module, arguments: Arguments, run: Run) -> list[Any]:
+    """What a model returns at the sizes of a run whose loops made other turns than their data ask for."""
+    try:
+        return list(pytree.tree_leaves(run_plainly(model, arguments.at(run.sizes), arguments.tree, arguments.is_fake)))
+    except Exception as error:  # whatever the model raises
+        _log.debug("the model does not run at %s: %s", run.sizes, error)
+        return []
 
 
 def _united(model: torch.nn.Module, arguments: Arguments, first: Run, kept: list[Any], replace: Any, keep_side: bool) -> list[Run]:
@@ -134,11 +146,7 @@ def _with_more_turns(model: torch.nn.Module, arguments: Arguments, first: Run, s
         return _another(model, arguments, first, sizes, kept, replace)
     try:
         both.more = more
-        run = _another(model, arguments, first, sizes, kept, replace)
-        if arguments.keep_results:
-            both.more = 0
-            run.results = _another(model, arguments, first, sizes, kept, replace).results
-        return run
+        return _another(model, arguments, first, sizes, kept, replace)
     except (Unrecorded, NoBothSides):
         raise
     except Exception as error:  # whatever the model raises in more turns

@@ -9,12 +9,17 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from .align import Alignment, Unlike
-from .branches import Ask, Item, Path, Turn, made_by
+from .branched import Tree, Way
+from .branches import Ask, Item, Path, Step, Turn, made_by
 from .copies import Copy, OnOneSide
-from .join import Merger, place_of
-from .recorder import Unrecorded
+from .join import Merger, fitting, place_of
+from .loops import CHOSEN, TURN, is_from_data
+from .numbers import Number
+from .recorder import Question, Unrecorded
+from .roll import Rolling
 from .runs import Run
 from .turns import NoBothSides, Place, Turns
+from .without import is_same_without
 
 _log = logging.getLogger(__name__)
 
@@ -60,7 +65,10 @@ class Explorer:
         is_shortened: Whether a side of a branch was taken over from a run that had answered an earlier branch otherwise.
     """
 
-    def __init__(self, record: Record, turns: Callable[..., Turns], max_runs: int, care: Care) -> None:
+    def __init__(self, record: Record, turns: Callable[..., Turns], max_runs: int, care: Care, compares: bool = True) -> None:
+        self.compares = compares
+        #: Lines of loops that were compared with a run without their turns.
+        self.compared: set[tuple[str, int]] = set()
         self.record = record
         self.turns = turns
         self.max_runs = max_runs
@@ -94,16 +102,85 @@ class Explorer:
             NoBothSides: The sides of a branch do not go together, or there are more runs than are allowed.
             Unrecorded: A side cannot be recorded.
         """
-        return self._path(run, self.merger.path(run), 0, lambda index: None)
+        return self._path(run, self._raw(run), 0, lambda index: None)
+
+    def _raw(self, run: Run) -> Path:
+        """The path of a run. Its loops are compared with what the model does without their turns. Where that is something else, the path has a condition.
+
+        Raises:
+            NoBothSides: Data decide whether there is a turn.
+        """
+        path = self.merger.path(run, self._trees(run))
+        turns: Turns = run.recorder.turns  # type: ignore[assignment]
+        answers = tuple(question.answer for question in turns.asked.values())
+        for rolling in self.merger.rolled if self.compares else []:
+            loop = rolling.loop
+            if rolling.depth or rolling.first or loop.line.place in self.compared:
+                continue
+            self.compared.add(loop.line.place)
+            if self._is_same_without(rolling, path, answers):
+                continue
+            count = rolling.item.count
+            if not isinstance(count, Number) or is_from_data(count):
+                raise NoBothSides("the model does something else if a loop makes no turn", loop.line)
+            question = Question("bool", Number(True, "ge", (count, 1), count.ask), True, loop.line, False, 0)
+            path.items.insert(path.items.index(rolling.item), Ask(question))
+        return path
+
+    def _trees(self, run: Run) -> dict[int, Tree]:
+        """The turns of loops with all ways through their branches, by the numbers of the loops."""
+        turns: Turns = run.recorder.turns  # type: ignore[assignment]
+        found: dict[int, Tree] = {}
+        for index, number in enumerate(turns.within):
+            if number is not None and number not in found:
+                ways: list[Way] = []
+                path = self._ways(run, number, index, ways)
+                begin = next(place for place, item in enumerate(path.items) if _is_chosen(item, ways[0].loop))
+                found[number] = Tree(path.items[begin + 1 :], dict(zip(path.tree, path.outputs)), ways)
+        return found
+
+    def _ways(self, run: Run, number: int, first: int, ways: list[Way]) -> Path:
+        """All ways through the turn that stands for those of a loop which begin with the answers of a run."""
+        path, way = self.merger.turn(run, number)
+        ways.append(way)
+        turns: Turns = run.recorder.turns  # type: ignore[assignment]
+        answers = [question.answer for question in turns.asked.values()]
+        for index in reversed([index for index, loop in enumerate(turns.within) if loop == number and index >= first]):
+            line = _question(run, index).line
+            try:
+                other = self.recorded(self.turns((*answers[:index], not answers[index])), line)
+                other_path = self._ways(other, number, index + 1, ways)
+            except (NoBothSides, Unrecorded):
+                raise
+            except Exception as error:  # whatever the model raises on a side that its inputs do not take
+                _log.debug("the other side of %s: %s", line, error)
+                path = self._one_side(path, index, error)
+                continue
+            path = self.merger.joined(index, *fitting(path, other_path, self.merger))
+        return path
+
+    def _is_same_without(self, rolling: Rolling, path: Path, answers: tuple[bool, ...]) -> bool:
+        """Whether the program does what the model does if a loop makes no turn. A model that raises an error then does nothing."""
+        try:
+            run = self.recorded(self.turns(answers, None, rolling.loop.number), rolling.loop.line)
+            other = self.merger.path(run, self._trees(run))
+        except NoBothSides:
+            raise
+        except Exception as error:  # whatever the model raises without a turn
+            _log.debug("without a turn of %s: %s", rolling.loop.line, error)
+            return True
+        return is_same_without(rolling, path, other)
 
     def _path(self, run: Run, raw: Path, first: int, known: Callable[[int], _Other | None]) -> Path:
         """The program of all paths that have the answers of a run to its first branches. `known` gives other sides for which no run is needed."""
         others: dict[int, _Other] = {}
-        count = len(run.recorder.turns.asked)  # type: ignore[union-attr]
-        for index in reversed(range(first, count)):
+        within: list[int | None] = run.recorder.turns.within  # type: ignore[union-attr]
+        count = len(within)
+        places = [index for index in reversed(range(first, count)) if within[index] is None]
+        for index in places:
             others[index] = known(index) or self._other(run, raw, index, others)
         path = raw
-        for index in reversed(range(first, count)):
+        for index in places:
             other = others[index]
             path = self._one_side(path, index, other.error) if other.path is None else self.merger.joined(index, path, other.path)  # type: ignore[arg-type]
         return path
@@ -117,7 +194,7 @@ class Explorer:
         except Exception as error:  # whatever the model raises on a side that its inputs do not take
             _log.debug("the other side of %s: %s", _question(run, index).line, error)
             return _Other(None, error)
-        path = self.merger.path(other)
+        path = self._raw(other)
         self.merger.unite_before(index, raw, path)
         common = _Common([], {}) if self.care is Care.MOST else self._common(raw, path, index)
 
@@ -184,6 +261,11 @@ class Explorer:
                 item = Ask(item.question, error)
             items.append(item)
         return Path(items, path.outputs, path.buffers, path.tree)
+
+
+def _is_chosen(item: Item, loop: Any) -> bool:
+    """Whether a turn begins that stands for all of a loop."""
+    return isinstance(item, Step) and item.call.function is TURN and item.call.args[0] is loop and item.call.results is loop.counters[CHOSEN]
 
 
 def _question(run: Run, index: int) -> Any:

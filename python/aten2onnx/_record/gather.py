@@ -21,12 +21,17 @@ class Part(NamedTuple):
     rolling: Rolling | None = None
     places: tuple[Any, ...] = ()
     turns: tuple[int, int] = (0, 0)
+    rows: Any = None
+    is_backwards: bool = False
 
 
 def gathered(roller: Roller, call: Call) -> Item:
     """The call of `stack` or `cat` with the results of loops in place of what their turns have made."""
     is_stack = call.function is aten.stack.default
-    values = [_outermost(roller, value) for value in call.args[0]]
+    values = _with_scalars(roller, list(call.args[0])) if is_stack else list(call.args[0])
+    if isinstance(values, Value):
+        return Step(call._replace(function=aten.clone.default, args=(values,), kwargs={}))
+    values = [_outermost(roller, value) for value in values]
     given = call.args[1] if len(call.args) > 1 else call.kwargs.get("dim", 0)
     rank = len(call.results.shape)
     dim = given + rank if given < 0 else given
@@ -45,6 +50,21 @@ def _parts(roller: Roller, values: list[Any]) -> list[Part]:
         found.append(Part(values[position]) if part is None else part)
         position += length
     return found
+
+
+def _with_scalars(roller: Roller, values: list[Any]) -> Any:
+    """A list of values, or the result of a loop if it has a number of each turn of one."""
+    steps = [roller.scalars.get(id(value)) for value in values]
+    turns = [None if step is None else roller.turn_of(step.call.args[0]) for step in steps]
+    first = turns[0]
+    if first is None or len(values) < 2 or first[0].is_branched:
+        return values
+    rolling = first[0]
+    if turns != [(rolling, number) for number in range(rolling.first, len(rolling.turns))]:
+        return values
+    for value in values:
+        del roller.scalars[id(value)]
+    return rolling.scalars([step.call for step in steps if step is not None])
 
 
 def _outermost(roller: Roller, value: Any) -> Any:
@@ -66,6 +86,8 @@ def _of_turns(roller: Roller, values: list[Any], rolling: Rolling) -> tuple[Part
         if owner is None or owner[0] is not rolling:
             break
         owners.append(owner)
+    if rolling.is_branched:
+        return _of_branched_turns(roller, values[: len(owners)], owners, rolling)
     first = owners[0][1]
     width = next((index for index, owner in enumerate(owners) if owner[1] != first), len(owners))
     groups = [owners[start : start + width] for start in range(0, len(owners) - width + 1, width)]
@@ -81,6 +103,26 @@ def _of_turns(roller: Roller, values: list[Any], rolling: Rolling) -> tuple[Part
     return Part(None, rolling, places, (first, first + step * (count - 1))), count * width
 
 
+def _of_branched_turns(roller: Roller, values: list[Any], owners: list[Any], rolling: Rolling) -> tuple[Part | None, int]:
+    """The same where turns have branches: a name stands for what each turn has made. All turns must have made as many."""
+    turns = [owner[1] for owner in owners]
+    if len(values) == 1:
+        return None, 1
+    first, step = turns[0], 1 if turns[-1] >= turns[0] else -1
+    width = turns.count(first)
+    expected = [first + step * (index // width) for index in range(len(turns))]
+    if turns != expected:
+        raise Unalike("a list has what only some turns have made", rolling.loop.line)
+    places = tuple(rolling.name_of([(turns[index], values[index]) for index in range(column, len(turns), width)], width - column) for column in range(width))
+    low, high = min(first, turns[-1]), max(first, turns[-1])
+    rows = rolling.rows_of(places[0], width)
+    if rows is not None and low > rolling.first:
+        raise Unalike("a list has what only some turns have made", rolling.loop.line)
+    if rows is not None:
+        return Part(None, rolling, places, (low, high), rows, step < 0), len(values)
+    return Part(None, rolling, places, (first, turns[-1])), len(values)
+
+
 def _tensor(roller: Roller, part: Part, dim: int, is_stack: bool, call: Call) -> Value:
     """A part as a tensor that the others are joined with along a dimension."""
     if part.rolling is None:
@@ -90,9 +132,13 @@ def _tensor(roller: Roller, part: Part, dim: int, is_stack: bool, call: Call) ->
     first, last = part.turns
     rolling = part.rolling
     low, high = min(first, last) - rolling.first, len(rolling.turns) - 1 - max(first, last)
-    if low or high:
+    if part.rows is not None:
+        missing = part.rows.value - 1 - (max(first, last) - rolling.first)
+        end = part.rows._binary("sub", missing, lambda a, b: a - b) if missing else part.rows
+        stack = roller.add(aten.slice.Tensor, stack, 0, 0, end, line=call.line)
+    elif low or high:
         stack = roller.add(aten.slice.Tensor, stack, 0, low, -high if high else (1 << 63) - 1, line=call.line)
-    if last < first:
+    if last < first or part.is_backwards:
         stack = roller.add(aten.flip.default, stack, [0], line=call.line)
     rank = len(stack.shape)
     if is_stack and len(part.places) > 1:
@@ -112,9 +158,9 @@ def _stack(roller: Roller, part: Part, dim: int, is_stack: bool) -> Value:
     key = ("together", part.places, dim, is_stack)
     if key in rolling.stacks:
         return rolling.stacks[key]
-    values = [rolling.chosen.at[place] for place in part.places]
+    values = [rolling.made_at(place)[0] for place in part.places]
     for place, value in zip(part.places, values):
-        if any(turn.at[place].shape != value.shape for turn in rolling.turns[rolling.first :]):
+        if any(other.shape != value.shape for other in rolling.made_at(place)[1]):
             raise Unalike("what the turns make has other sizes in each of them", rolling.loop.line)
     function, args = (aten.stack.default, (values, 0)) if is_stack else (aten.cat.default, (values, dim))
     made = roller.value_of(function, args)

@@ -8,6 +8,7 @@ import torch
 
 from .align import FAR, Alignment, Unlike, kind_of, zipped
 from .branches import Ask, If, Item, Path, Step, Turn, made_by, made_in, replaced, with_values, written_by
+from .loops import LEAVE, LOOP, TURN
 from .numbers import Number
 from .recorder import Call, Question, Recorder, Unrecorded
 from .references import values_in
@@ -77,9 +78,44 @@ class Merger:
             self._note_source(recorder, value)
 
     # Paths.
-    def path(self, run: Any) -> Path:
-        """The program of a run."""
+    def path(self, run: Any, trees: dict[int, Any] | None = None) -> Path:
+        """The program of a run. `trees` has turns of its loops with all ways through their branches."""
         recorder: Recorder = run.recorder
+        items = self._items(recorder)
+        names = sorted(run.buffers)
+        outputs = [recorder.reference(output) for output in (*run.outputs, *(run.buffers[name] for name in names))]
+        if recorder.loops is not None and recorder.loops.found:
+            items, outputs = self._rolled(recorder, items, outputs, trees)
+        for value in values_in(outputs):
+            self._note_source(recorder, value)
+        return Path(items, outputs, names, run.tree)
+
+    def turn(self, run: Any, number: int) -> tuple[Path, Any]:
+        """The program of a run up to the end of the turn that stands for all of a loop, whose results are what names stand for then. And that turn, as a way through
+        its branches."""
+        from .branched import Way, after_of, turns_of
+        from .roll import CHOSEN, FewTurns, Roller, Unalike
+
+        recorder: Recorder = run.recorder
+        loop = recorder.loops.found[number]  # type: ignore[union-attr]
+        items = self._items(recorder)
+        marks = [place for place, item in enumerate(items) if isinstance(item, Step) and item.call.function in (TURN, LEAVE) and item.call.args[0] is loop]
+        if len(marks) < CHOSEN + 2:
+            raise FewTurns(loop.line)
+        roller = Roller(self, recorder)
+        roller.depth = 1
+        try:
+            flat = roller.items(items[marks[CHOSEN] + 1 : marks[CHOSEN + 1]])
+            after = after_of(roller, loop, CHOSEN)
+            begin = next(place for place, item in enumerate(items) if isinstance(item, Step) and item.call.function is LOOP and item.call.args[0] is loop)
+            way = Way(flat, after, loop, turns_of(roller, loop, roller._turns(loop, items[begin + 1 : marks[-1]])))
+        except Unalike as error:
+            raise NoBothSides(f"a loop in the turns of a loop: {error}", error.line or loop.line) from None
+        self._kept.append((run, roller, way))
+        return Path([*items[: marks[CHOSEN] + 1], *flat], list(after.values()), [], tuple(after)), way
+
+    def _items(self, recorder: Recorder) -> list[Item]:
+        """The calls and questions of a run, in order."""
         items: list[Item] = []
         questions = list(enumerate(recorder.questions))
         for position, call in enumerate(recorder.calls):
@@ -91,19 +127,13 @@ class Merger:
                 self.makers[id(value)] = step
         items += [_question(recorder, *question) for question in questions]
         self._note_values(recorder)
-        names = sorted(run.buffers)
-        outputs = [recorder.reference(output) for output in (*run.outputs, *(run.buffers[name] for name in names))]
-        if recorder.loops is not None and recorder.loops.found:
-            items, outputs = self._rolled(recorder, items, outputs)
-        for value in values_in(outputs):
-            self._note_source(recorder, value)
-        return Path(items, outputs, names, run.tree)
+        return items
 
-    def _rolled(self, recorder: Recorder, items: list[Item], outputs: list[Any]) -> tuple[list[Item], list[Any]]:
+    def _rolled(self, recorder: Recorder, items: list[Item], outputs: list[Any], trees: dict[int, Any] | None = None) -> tuple[list[Item], list[Any]]:
         """The items and results with loops in place of their turns."""
         from .roll import Roller, Unalike, without_unread
 
-        roller = Roller(self, recorder)
+        roller = Roller(self, recorder, trees)
         try:
             found = roller.items(items)
             roller.new = []
@@ -188,6 +218,17 @@ class Merger:
                 return None
             found.append([*path.outputs[:count], *(new.get(name, old[name]) for name in names)])
         return (found[0], found[1]), names
+
+
+def fitting(one: Path, other: Path, merger: Merger) -> tuple[Path, Path]:
+    """Two ways through a turn, with the names that stand for something of the same type after both."""
+    mine, theirs = dict(zip(one.tree, one.outputs)), dict(zip(other.tree, other.outputs))
+    names = []
+    for name, a in mine.items():
+        b = theirs.get(name, _question)
+        if (kind_of(a) is not None and kind_of(a) == kind_of(b)) or (a is None and b is None):
+            names.append(name)
+    return Path(one.items, [mine[name] for name in names], [], tuple(names)), Path(other.items, [theirs[name] for name in names], [], tuple(names))
 
 
 def _question(recorder: Recorder, place: int, question: Question) -> Item:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 import ctypes
+import os
 import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from .numbers import Number, number_of, plain, symbolic
-from .places import kind_of_file, line_of_model, tree_of
+from .places import kind_of_file, kind_of_frame, line_of_model, tree_of
 from .tensors import Tracked, scalar_value
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 #: The name of something that the code of a model reaches: a local name or an attribute of a module, and the steps from there.
 Name = tuple[Any, ...]
+
+#: The file whose code calls the model.
+_RUNS = os.path.join(os.path.dirname(__file__), "runs.py")
 
 #: So many elements of a list, and so many steps from a name, are looked at.
 _ELEMENTS, _STEPS = 400, 4
@@ -36,7 +40,11 @@ class Mark:
         return self.name
 
 
-LOOP, TURN, LEAVE = Mark("the begin of a loop"), Mark("the begin of a turn"), Mark("the end of a loop")
+LOOP, TURN, LEAVE, NUMBER = Mark("the begin of a loop"), Mark("the begin of a turn"), Mark("the end of a loop"), Mark("a number that a loop carries")
+
+
+#: The number of the turn that stands for all.
+CHOSEN = 1
 
 
 class Loop:
@@ -61,9 +69,22 @@ class Loop:
         self.turns = 0
         self.states: list[dict[Name, Any]] = []
         self.raw: list[dict[Name, Any]] = []
+        self.counters: list[Any] = []
         self.asked: list[Question] = []
         self.is_left = False
+        self.is_returned = False
         self.more = 0
+        #: The answers of branches before it.
+        self.known: dict[Any, bool] = {}
+        #: The answers of branches in the turn that is running.
+        self.answers: dict[Any, bool] = {}
+
+    @property
+    def has_else(self) -> bool:
+        """Whether it has an `else`, which runs if it is not left."""
+        tree = tree_of(self.line.file)
+        kinds = (ast.For, ast.While)
+        return any(isinstance(node, kinds) and node.orelse and node.lineno <= self.line.number <= node.body[0].lineno for node in (ast.walk(tree) if tree is not None else ()))
 
 
 class Loops:
@@ -72,11 +93,17 @@ class Loops:
     Attributes:
         lines: The files and numbers of lines whose loops are noted turn by turn.
         without: The number of a loop that makes no turn in this run, whatever its condition says.
+        changing: For the line of each loop the names of numbers that a turn has changed in some run: they are numbers that remember in all runs.
+        least: So many turns does a loop make at least, if data decide.
         more: So many turns does each `while` on data make when its condition holds no longer: runs with other numbers of turns show what depends on them.
     """
 
-    def __init__(self, lines: frozenset[tuple[str, int]], without: int | None = None, more: int = 0) -> None:
+    def __init__(self, lines: frozenset[tuple[str, int]], without: int | None = None, more: int = 0, changing: dict[Any, set[Name]] | None = None, least: int = 0) -> None:
         self.lines = lines
+        self.changing = {} if changing is None else changing
+        self.least = least
+        #: Whether a branch or condition has another answer than its data give it.
+        self.is_forced = False
         self.more = more
         self.without = without
         self.found: list[Loop] = []
@@ -86,6 +113,7 @@ class Loops:
 
     def begin(self, recorder: Recorder, line: Any, frame: FrameType, count: Any) -> Loop:
         loop = Loop(line, frame, count, len(self.found))
+        loop.known = self.running[0].known if self.running else dict(recorder.turns.answers) if recorder.turns is not None else {}
         self.found.append(loop)
         self.running.append(loop)
         _mark(recorder, LOOP, loop, None)
@@ -96,6 +124,7 @@ class Loops:
         self._leave_inner(recorder, loop)
         self._note(recorder, loop, frame)
         counter = scalar_value(recorder.next_key(), int)
+        loop.counters.append(counter)
         _mark(recorder, TURN, loop, counter)
         loop.turns += 1
         return Number(loop.turns - 1, "item", (counter,), recorder.ask)
@@ -107,6 +136,7 @@ class Loops:
         self._leave_inner(recorder, loop)
         self._note(recorder, loop, frame)
         loop.is_left, loop.frame = is_left, None
+        loop.is_returned = is_left and _is_return(frame.f_code.co_filename, frame.f_lineno)
         self.running.remove(loop)
         _mark(recorder, LEAVE, loop, None)
 
@@ -114,16 +144,27 @@ class Loops:
         """Notes what names stand for. A number of Python's that a turn has changed becomes one that remembers: the loop carries it."""
         lists: dict[Name, list[Any]] = {}
         raw = names_of(frame, recorder, lists)
-        given = dict(raw)
         before = loop.states[-1] if loop.states else {}
+        for name, values in lists.items():
+            length = before.get(name)
+            if isinstance(length, Number):
+                growth = len(values) - length.value
+                raw[name] = Number(len(values), "add", (length, growth), length.ask) if growth else length
+        given = dict(raw)
+        known = self.changing.setdefault(loop.line.place, set())
+        loop.answers = {}
         for name, value in raw.items():
-            if not loop.states or not _is_number(value) or not self._is_changed(before, name, value):
+            if not _is_number(value) or not (name in known or (loop.states and self._is_changed(before, name, value))):
                 continue
             made = Number(plain(value), "item", (scalar_value(recorder.next_key(), type(plain(value))),), recorder.ask)
+            if name not in lists and (len(name) != 2 or not _can_set(frame, name)):
+                continue
+            known.add(name)
+            _mark(recorder, NUMBER, loop, made.operands[0])
             if name in lists:
                 self.lengths[id(lists[name])] = (lists[name], symbolic(made), len(lists[name]))
-            elif len(name) != 2 or not _set_local(frame, name, symbolic(made)):
-                continue
+            else:
+                _set_local(frame, name, symbolic(made))
             given[name] = made
         loop.raw.append(raw)
         loop.states.append(given)
@@ -157,8 +198,10 @@ class Loops:
         else:
             self._leave_inner(recorder, loop)
         goes_on = bool(question.answer)
-        if not goes_on and loop.turns > 0 and loop.more < self.more and _is_from_data(question.number):
-            goes_on = True
+        if not goes_on and loop.turns < self.least and is_from_data(question.number):
+            goes_on = self.is_forced = True
+        if not goes_on and loop.turns > 0 and loop.more < self.more and is_from_data(question.number):
+            goes_on = self.is_forced = True
             loop.more += 1
         goes_on = goes_on and self.without != loop.number
         loop.asked.append(question._replace(answer=goes_on, calls=len(recorder.calls)))
@@ -167,6 +210,26 @@ class Loops:
         else:
             self.leave(recorder, loop, frame)
         return goes_on
+
+    def is_chosen(self, turn: int) -> bool:
+        """Whether in each loop that is running the turn with a number is."""
+        return all(loop.turns == turn + 1 for loop in self.running)
+
+    def answered(self, question: Question, key: Any) -> Question | None:
+        """A branch in a turn that does not stand for all; None if the same was asked before in it. It does not leave the loop before enough turns are made."""
+        loop = self.running[-1]
+        if key in loop.known or key in loop.answers:
+            return None
+        leaving = self.leaving(question)
+        if leaving is not None and question.answer == leaving and loop.turns <= self.least:
+            self.is_forced = True
+            question = question._replace(answer=not leaving)
+        loop.answers[key] = question.answer
+        return question
+
+    @staticmethod
+    def leaving(question: Question) -> bool | None:
+        return None if question.line is None else leaving_answer(*question.line.place)
 
     def check_left(self, recorder: Recorder) -> None:
         """Ends each `while` that the code of the model has left without asking its condition again."""
@@ -200,10 +263,29 @@ def _extent(file: str, number: int) -> tuple[int, int]:
     return found
 
 
+@lru_cache(maxsize=1024)
+def _is_return(file: str, number: int) -> bool:
+    """Whether a line is in a `return`."""
+    tree = tree_of(file)
+    return any(isinstance(node, ast.Return) and node.lineno <= number <= (node.end_lineno or number) for node in (ast.walk(tree) if tree is not None else ()))
+
+
+@lru_cache(maxsize=1024)
+def leaving_answer(file: str, number: int) -> bool | None:
+    """The answer with which a branch on a line leaves a loop, by `break` or `return`; None if it does not."""
+    tree = tree_of(file)
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.If) and node.test.lineno <= number <= (node.test.end_lineno or number):
+            for answer, body in ((True, node.body), (False, node.orelse)):
+                if body and isinstance(body[-1], (ast.Break, ast.Return)):
+                    return answer
+    return None
+
+
 def frame_of_model() -> FrameType | None:
     """The innermost frame of the model that is running."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and kind_of_file(frame.f_code.co_filename) != "model":
+    while frame is not None and kind_of_frame(frame) != "model":
         frame = frame.f_back
     return frame
 
@@ -227,23 +309,25 @@ def _frames(frame: FrameType) -> list[FrameType]:
     """A frame and those that called it, of the model's code."""
     found: list[FrameType] = []
     current: FrameType | None = frame
-    while current is not None and len(found) < 3:
-        if kind_of_file(current.f_code.co_filename) == "model":
+    while current is not None and len(found) < 3 and current.f_code.co_filename != _RUNS:
+        if kind_of_frame(current) == "model":
             found.append(current)
         current = current.f_back
     return found
 
 
-def _set_local(frame: FrameType, name: Name, value: Any) -> bool:
+def _can_set(frame: FrameType, name: Name) -> bool:
+    owner = _frames(frame)[name[0]]
+    return owner.f_code.co_name != "<module>" and name[1] in owner.f_locals
+
+
+def _set_local(frame: FrameType, name: Name, value: Any) -> None:
     """Gives a local name another value, as debuggers do."""
     owner = _frames(frame)[name[0]]
     names = owner.f_locals
-    if owner.f_code.co_name == "<module>" or name[1] not in names:
-        return False
     names[name[1]] = value
     if sys.version_info < (3, 13):
         ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(owner), ctypes.c_int(0))
-    return True
 
 
 def _is_number(value: Any) -> bool:
@@ -254,8 +338,8 @@ def _is_equal(one: Any, other: Any) -> bool:
     return one is other or (not isinstance(one, Number) and type(one) is type(other) and (one == other or (one != one and other != other)))
 
 
-def _is_from_data(number: Any) -> bool:
-    return isinstance(number, Number) and (number.function == "item" or any(map(_is_from_data, number.operands)))
+def is_from_data(number: Any) -> bool:
+    return isinstance(number, Number) and (number.function == "item" or any(map(is_from_data, number.operands)))
 
 
 def _note(name: Name, value: Any, found: dict[Name, Any], seen: set[int], recorder: Recorder, steps: int) -> None:
@@ -269,7 +353,7 @@ def _note(name: Name, value: Any, found: dict[Name, Any], seen: set[int], record
         found[name] = value
     elif number_of(value) is not None:
         found[name] = number_of(value)
-    elif steps < _STEPS and id(value) not in seen:
+    elif steps < _STEPS and id(value) not in seen and not isinstance(value, (ModuleType, type)):
         _note_parts(name, value, found, seen, recorder, steps + 1)
 
 
@@ -367,4 +451,4 @@ class Walkable:
         return iter(Walkable(self.recorder, self.count, lambda turn: self.make(self.count - 1 - turn)))
 
 
-__all__ = ["LEAVE", "LOOP", "TURN", "Loop", "Loops", "Mark", "Walk", "Walkable", "frame_of_model", "names_of"]
+__all__ = ["CHOSEN", "LEAVE", "LOOP", "NUMBER", "TURN", "Loop", "Loops", "Mark", "Walk", "Walkable", "frame_of_model", "is_from_data", "names_of"]

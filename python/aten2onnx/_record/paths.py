@@ -65,6 +65,9 @@ class Both:
         sizes: Sizes at which branches go the other way by themselves.
         natural: The lines of branches that do so, though the model raises an error where they are turned at the example.
         more: So many turns are added to each `while` on data.
+        is_another: Whether a run is only held against another one.
+        changing: For the lines of loops the names of numbers that turns change.
+        least: So many turns does a loop make at least, if data decide.
     """
 
     lines: frozenset[tuple[str, int]] = frozenset()
@@ -81,6 +84,9 @@ class Both:
     sizes: list[dict[str, int]] = field(default_factory=list)
     natural: frozenset[tuple[str, int]] = frozenset()
     more: int = 0
+    is_another: bool = False
+    changing: dict[Any, Any] = field(default_factory=dict)
+    least: int = 3
 
     @property
     def has_gaps(self) -> bool:
@@ -91,13 +97,39 @@ class Both:
     def kept(self) -> Iterator[None]:
         """What is noted of the last recording stays as it is, whatever is recorded inside."""
         made, failures, rolled = self.made, self.failures, self.rolled
+        before, self.is_another = self.is_another, True
         try:
             yield
         finally:
+            self.is_another = before
             self.made, self.failures, self.rolled = made, failures, rolled
 
 
 def recorded_both(record: Record, both: Both) -> Run:
+    """A recording of all paths. It is made again if a turn of a loop has changed a number of Python's that was thought to stay.
+
+    Raises:
+        NoBothSides: There are more branches or runs than are allowed.
+        Unrecorded: The sides of a branch do not go together.
+        Exception: What the model raises on the way that its inputs take.
+    """
+    while True:
+        before = sum(map(len, both.changing.values()))
+        failure: NoBothSides | None = None
+        run = None
+        try:
+            run = _recorded_once(record, both)
+        except NoBothSides as error:
+            failure = error
+        if sum(map(len, both.changing.values())) > before:
+            continue
+        if failure is not None:
+            raise failure
+        assert run is not None  # noqa: S101
+        return run
+
+
+def _recorded_once(record: Record, both: Both) -> Run:
     """A recording of all paths.
 
     Raises:
@@ -105,10 +137,10 @@ def recorded_both(record: Record, both: Both) -> Run:
         Unrecorded: The sides of a branch do not go together.
         Exception: What the model raises on the way that its inputs take.
     """
-    turns = lambda forced, wanted=None: Turns(both.lines, forced, both.is_static, both.loops, None, both.more, wanted)  # noqa: E731
-    is_held = both.held == both.lines
-    for care in [both.care] if is_held else Care:
-        explorer = Explorer(record, turns, both.max_runs, care)
+    turns = lambda forced, wanted=None, without=None: Turns(both.lines, forced, both.is_static, wanted, both.loops, without, both.more, both.changing, both.least)  # noqa: E731
+    is_held = both.held == both.lines or bool(both.loops)
+    for care in [Care.MOST if both.loops else both.care] if is_held else Care:
+        explorer = Explorer(record, turns, both.max_runs, care, not both.is_another)
         first = explorer.recorded(turns(()))
         asked = first.recorder.turns.asked.values()  # type: ignore[union-attr]
         both.taken |= {(*question.line.place, question.answer) for question in asked if question.line is not None}
@@ -144,6 +176,7 @@ def _branches(items: list[Item]) -> Iterator[Turned]:
 
 
 def _loops(items: list[Item]) -> Iterator[RolledLoop]:
+    """The loops of a program."""
     for item in items:
         if isinstance(item, Rolled):
             yield RolledLoop(item.line, count_of_calls(item.items), _described(item))

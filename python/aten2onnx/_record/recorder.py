@@ -10,11 +10,11 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .fakes import Fakes, NoElements, is_unknown
-from .loops import Loops, frame_of_model
+from .loops import CHOSEN, Loops, frame_of_model
 from .numbers import Number, number_of, plain, symbolic
 from .places import Line, Modules, is_asked_by_model, line_of_model, only_stops
 from .tensors import QUERIES, Tracked, Value, has_foreign, named_tensors, scalar_value, sizes_of, symbolic_item
-from .turns import Turns, is_loop
+from .turns import NoBothSides, Turns, is_loop, key_of
 
 aten = torch.ops.aten
 
@@ -102,6 +102,8 @@ class Recorder(TorchDispatchMode):
         self.tied: set[int] = set()
         #: Branches that are answered as this says; None if each has the answer of its number.
         self.turns: Turns | None = None
+        #: The lines that take a tensor apart along a dimension that may have another size.
+        self.walked: list[Line] = []
         #: Loops that are noted turn by turn; None if none are.
         self.loops: Loops | None = None
         for name, tensor in named_tensors(model):
@@ -147,13 +149,42 @@ class Recorder(TorchDispatchMode):
         elif self.loops is not None and self._inner is None and self._is_of_while(question):
             frame = frame_of_model()
             return question.answer if frame is None else self.loops.condition(self, question, frame)
-        elif self.turns is not None and self._inner is None and not (self.loops is not None and self.loops.running):
-            turned = self.turns.turned(question, len(self.questions))
-            if turned is None:
-                return self.turns.known(number)
+        elif self.turns is not None and self._inner is None:
+            turned = self._turned(question, self.turns)
+            if type(turned) is bool:
+                return turned
             question = turned
         self.questions.append(question)
         return question.answer
+
+    def _turned(self, question: Question, turns: Turns) -> Any:
+        """A question with the answer of this run, or its answer if the same was asked before."""
+        loops = self.loops
+        if loops is None or not loops.running:
+            found = turns.turned(question, len(self.questions))
+            return turns.known(question.number) if found is None else found
+        if not turns.is_turned(question):
+            return self._as_before(question, turns)
+        if not loops.is_chosen(CHOSEN):
+            found = loops.answered(question, key_of(question.number))
+            if found is None:
+                key = key_of(question.number)
+                return loops.running[-1].answers[key] if key in loops.running[-1].answers else loops.running[-1].known[key]
+            return found
+        if len(loops.running) > 1:
+            raise NoBothSides("a branch in a loop that is in another loop", question.line)
+        leaving = loops.leaving(question)
+        found = turns.turned(question, len(self.questions), loops.running[0].number, None if leaving is None else not leaving)
+        return turns.known(question.number) if found is None else found
+
+    def _as_before(self, question: Question, turns: Turns) -> Any:
+        """A question in a turn, or the answer of a branch with the same condition in it."""
+        loops = self.loops
+        if loops is None or question.what != "bool" or not question.by_model:
+            return question
+        key = key_of(question.number)
+        answers = turns.answers if loops.is_chosen(CHOSEN) else loops.running[-1].answers
+        return answers.get(key, question)
 
     def _is_of_while(self, question: Question) -> bool:
         """Whether a question is the condition of a `while` whose turns are noted."""

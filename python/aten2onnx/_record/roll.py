@@ -6,16 +6,16 @@ same place, or a name of the model's code stands for it at the begin of every tu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 
 from .align import kind_of
-from .branches import Ask, Carried, If, Item, Rolled, Step, made_by, made_in, written_by
+from .branches import Ask, Carried, If, Item, Rolled, Step, Turn, made_by, made_in, written_by
 from .join import Merger, _Private, like
-from .loops import LEAVE, LOOP, TURN, Loop
+from .loops import CHOSEN, LEAVE, LOOP, NUMBER, TURN, Loop
 from .numbers import Number, FUNCTIONS
 from .recorder import Call, Question, Recorder
 from .references import values_in
@@ -24,8 +24,6 @@ from .turns import NoBothSides
 
 aten = torch.ops.aten
 
-#: The turn that stands for all.
-_CHOSEN = 1
 #: So many turns are compared at least.
 FEWEST = 3
 _MISSING = object()
@@ -40,33 +38,41 @@ class FewTurns(Exception):
 
 
 class Unalike(Exception):
-    """Two turns that are not the same: what differs, and the line."""
+    """Two turns that are not the same: what differs, the line, and that of a branch that may have both sides."""
 
-    def __init__(self, message: str, line: Any = None) -> None:
+    def __init__(self, message: str, line: Any = None, branch: Any = None) -> None:
         super().__init__(message)
         self.line = line
+        self.branch = branch
+
+
+def is_solid(item: Item) -> bool:
+    """Whether an item is none of PyTorch's questions."""
+    return not isinstance(item, Ask) or item.question.by_model
 
 
 class TurnOfItems:
     """A turn: its calls, what names stand for at its begin, and where its values are made."""
 
-    def __init__(self, counter: Value, items: list[Item], before: dict[Any, Any]) -> None:
+    def __init__(self, counter: Value, items: list[Item], before: dict[Any, Any], canon: Callable[[Value], Value]) -> None:
         self.counter = counter
         self.items = items
         self.before = before
         self.number = 0
-        self.solid = [item for item in items if not isinstance(item, Ask) or item.question.by_model]
+        self.solid = [item for item in items if is_solid(item)]
         self.at: dict[Any, Value] = {(-1, 0): counter}
         for number, item in enumerate(self.solid):
             for place, value in enumerate(made_by(item)):
-                self.at[(number, place)] = value
+                self.at[(number, place)] = canon(value)
         self.places = {id(value): place for place, value in self.at.items()}
 
 
 class Roller:
     """Rolls the loops of a run, one after the other."""
 
-    def __init__(self, merger: Merger, recorder: Recorder) -> None:
+    def __init__(self, merger: Merger, recorder: Recorder, trees: dict[int, Any] | None = None) -> None:
+        #: Turns with all ways through their branches, by the number of the loop.
+        self.trees = trees or {}
         self.merger = merger
         self.recorder = recorder
         #: The loop, the turn and the place that made a value.
@@ -77,6 +83,8 @@ class Roller:
         self.after: dict[Any, Any] = {}
         #: Numbers of turns that stay before their loops.
         self.plain: dict[int, int] = {}
+        #: Calls that make tensors of numbers of turns, by their results: a list of all of them is a result of the loop.
+        self.scalars: dict[int, Step] = {}
         #: Calls that must stand before the item that is being written.
         self.new: list[Item] = []
         self.kept: list[Any] = []
@@ -101,6 +109,9 @@ class Roller:
         position = 0
         while position < len(items):
             item = items[position]
+            if isinstance(item, Step) and item.call.function is NUMBER:
+                position += 1
+                continue
             if isinstance(item, Step) and item.call.function is LOOP:
                 end = _end_of(items, position)
                 found += self.loop(item.call.args[0], items[position + 1 : end])
@@ -108,16 +119,26 @@ class Roller:
                 continue
             self.new = []
             made = self.item(item)
-            found += [*self.new, made]
+            found += self.new if made is None else [*self.new, made]
             position += 1
         return found
 
-    def item(self, item: Item) -> Item:
+    def turn_of(self, number: Any) -> tuple[Rolling, int] | None:
+        """The turn whose values alone a number is computed of; None if there is none, or several."""
+        owners = {self.owner[id(self.merger.canon(value))][:2] for value in values_in(number) if id(self.merger.canon(value)) in self.owner}
+        return owners.pop() if len(owners) == 1 else None
+
+    def item(self, item: Item) -> Item | None:
         if isinstance(item, Ask):
             return Ask(item.question._replace(number=self.reference(item.question.number)), item.failure)
+        if isinstance(item, Turn):
+            return Turn(item.index, item.question._replace(number=self.reference(item.question.number)))
         if not isinstance(item, Step):
             raise Unalike("a branch on both sides in a loop")
         call = item.call
+        if call.function is aten.scalar_tensor.default and isinstance(call.args[0], Number) and self.turn_of(call.args[0]) is not None:
+            self.scalars[id(call.results)] = item
+            return None
         if call.function in (aten.stack.default, aten.cat.default) and self._has_turns(call.args[0]):
             from .gather import gathered
 
@@ -125,7 +146,8 @@ class Roller:
         return Step(call._replace(args=self.reference(call.args), kwargs=self.reference(call.kwargs)), item.is_split)
 
     def _has_turns(self, values: Any) -> bool:
-        return isinstance(values, (list, tuple)) and sum(isinstance(value, Value) and id(self.merger.canon(value)) in self.owner for value in values) > 0
+        made = lambda value: isinstance(value, Value) and (id(value) in self.scalars or id(self.merger.canon(value)) in self.owner)  # noqa: E731
+        return isinstance(values, (list, tuple)) and any(map(made, values))
 
     def add(self, function: Any, *args: Any, results: Value | None = None, line: Any = None) -> Value:
         """Adds a call before the item that is being written."""
@@ -161,6 +183,10 @@ class Roller:
         known = self.after.get(id(value))
         if known is not None:
             return known  # type: ignore[no-any-return]
+        scalar = self.scalars.pop(id(value), None)
+        if scalar is not None:
+            self.new.append(Step(scalar.call._replace(args=self.reference(scalar.call.args))))
+            return value
         owner = self.owner.get(id(value))
         if owner is None or owner[0] is self.skipped:
             return value
@@ -195,16 +221,31 @@ class Roller:
     def loop(self, loop: Loop, items: list[Item]) -> list[Item]:
         turns = self._turns(loop, items)
         if not turns:
+            for name, number in loop.states[-1].items():
+                raw = loop.raw[-1][name]
+                if isinstance(number, Number) and number is not raw:
+                    self.after[id(number)] = self.reference(raw)
+                    self.kept.append(number)
             return []
-        if loop.is_left:
-            raise NoBothSides("a loop that is left before its last turn is over, by `break` or `return`,", loop.line)
+        if loop.is_returned:
+            raise NoBothSides("a loop that is left by `return` in some turn", loop.line)
         if len(turns) < FEWEST:
             raise FewTurns(loop.line)
-        rolling = Rolling(self, loop, turns)
+        tree = self.trees.get(loop.number)
+        if tree is None and loop.is_left:
+            refusal = NoBothSides("a loop that is left before its last turn is over, and no branch tells when,", loop.line)
+            asked = [item.question.line for item in turns[-1].items if isinstance(item, Ask) and item.question.by_model]
+            refusal.branch = asked[-1] if asked else None
+            raise refusal
+        from .branched import Branched
+
+        rolling = Rolling(self, loop, turns) if tree is None else Branched(self, loop, turns, tree)
         try:
             found = rolling.roll()
         except Unalike as error:
-            raise NoBothSides(f"the turns of a loop are not the same: {error}", error.line or loop.line) from None
+            refusal = NoBothSides(f"the turns of a loop are not the same: {error}", error.line or loop.line)
+            refusal.branch = error.branch
+            raise refusal from None
         self.rolled.append(rolling)
         if self.depth:
             rolling.note_finals()
@@ -218,7 +259,7 @@ class Roller:
             self.depth += 1
             made = self.items(items[begin + 1 : end])
             self.depth -= 1
-            found.append(TurnOfItems(items[begin].call.results, made, loop.states[number]))  # type: ignore[union-attr]
+            found.append(TurnOfItems(items[begin].call.results, made, loop.states[number], self.merger.canon))  # type: ignore[union-attr]
         return found
 
 
@@ -243,10 +284,12 @@ def _described(arg: Any) -> Any:
 class Held:
     """A turn held against the one that stands for all: what corresponds to what."""
 
-    def __init__(self, rolling: Rolling, turn: TurnOfItems) -> None:
+    def __init__(self, rolling: Rolling, turn: Any, own: set[int] | None = None) -> None:
         self.rolling = rolling
         self.turn = turn
-        self.made: dict[int, Value] = {id(rolling.chosen.counter): turn.counter}
+        self.own = rolling.own if own is None else own
+        self.canon = rolling.merger.canon
+        self.made: dict[int, Value] = {id(self.canon(rolling.chosen.counter)): turn.counter}
         self.slots: dict[Any, tuple[Any, Any]] = {}
         self.numbers: dict[Any, tuple[int, int]] = {}
         self.pairs: list[tuple[Rolled, Rolled]] = []
@@ -263,12 +306,12 @@ class Held:
         try:
             self._item(a, b, path)
         except Unalike as error:
-            raise Unalike(str(error), error.line or line) from None
+            raise Unalike(str(error), error.line or line, error.branch) from None
 
     def _item(self, a: Item, b: Item, path: Any) -> None:
-        if isinstance(a, Ask) and isinstance(b, Ask):
+        if isinstance(a, (Ask, Turn)) and isinstance(b, (Ask, Turn)):
             if a.question.what != b.question.what or (a.question.what == "bool" and a.question.answer != b.question.answer):
-                raise Unalike("a branch goes another way")
+                raise Unalike("a branch goes another way", None, a.question.line)
             return self.reference(a.question.number, b.question.number, (*path, "asked"))
         if isinstance(a, Step) and isinstance(b, Step):
             if a.call.function is not b.call.function or len(made_by(a)) != len(made_by(b)):
@@ -282,17 +325,17 @@ class Held:
         for x, y in zip(made_by(a), made_by(b)):
             if kind_of(x) != kind_of(y):
                 raise Unalike(f"the result of {_name_of(a)} has another type or rank")
-            self.made[id(x)] = y
+            self.made[id(self.canon(x))] = y
 
     def _loop(self, a: Rolled, b: Rolled, path: Any) -> None:
         if a.line != b.line or len(a.carried) != len(b.carried) or (a.first is None) != (b.first is None):
             raise Unalike("a loop in them is another one")
         self.reference(a.count, b.count, (*path, "count"))
         self.reference(a.first, b.first, (*path, "first"))
-        self.made[id(a.index)] = b.index
+        self.made[id(self.canon(a.index))] = b.index
         for number, (one, other) in enumerate(zip(a.carried, b.carried)):
             self.reference(one.init, other.init, (*path, "init", number))
-            self.made[id(one.param)] = other.param
+            self.made[id(self.canon(one.param))] = other.param
         solid = [[item for item in items if not isinstance(item, Ask) or item.question.by_model] for items in (a.items, b.items)]
         self.items(*solid, (*path, "items"))
         self.reference(a.again, b.again, (*path, "again"))
@@ -330,15 +373,16 @@ class Held:
             raise Unalike("a value is a number in another turn")
         b = merger.canon(b)
         known = self.made.get(id(a))
-        if known is not None or id(a) in self.rolling.own:
+        if known is not None or id(a) in self.own:
             if known is None or merger.canon(known) is not b:
                 raise Unalike("a call reads another value")
             return
         self._slot(("value", id(a)), a, b)
 
     def _number(self, a: Number, b: Any, path: Any) -> None:
-        if id(a) in self.rolling.states:
-            return self._slot(("number", id(a)), a, b)
+        name = self.rolling.merger.name(a)
+        if name in self.rolling.states:
+            return self._slot(("number", name), a, b)
         if isinstance(b, Number) and a.function == b.function and len(a.operands) == len(b.operands):
             for number, (x, y) in enumerate(zip(a.operands, b.operands)):
                 self.reference(x, y, (*path, number))
@@ -351,17 +395,18 @@ class Held:
         """The value of a number of the chosen turn in this one, if only sizes and what is carried are in it."""
         if not isinstance(a, Number):
             return a
-        name = self.rolling.states.get(id(a))
+        key = self.rolling.merger.name(a)
+        name = self.rolling.states.get(key)
         if name is not None:
-            self._slot(("number", id(a)), a, self.rolling._state(self.turn.number, name))
-        found = self.slots.get(("number", id(a)))
+            self._slot(("number", key), a, self.rolling._state(self.turn.number, name))
+        found = self.slots.get(("number", key))
         if found is not None:
             return found[1].value if isinstance(found[1], Number) else found[1]
         if a.function == "size":
             value = self.rolling.merger.canon(a.operands[0])
-            made = self.made.get(id(value)) or self.slots.get(("value", id(value)), (None, None))[1]
+            made = self.made.get(id(self.canon(value))) or self.slots.get(("value", id(value)), (None, None))[1]
             return made.shape[a.operands[1]] if isinstance(made, Value) else _MISSING
-        if a.function == "item" and self.made.get(id(a.operands[0])) is self.turn.counter:
+        if a.function == "item" and self.made.get(id(self.canon(a.operands[0]))) is self.turn.counter:
             return self.turn.number
         function = FUNCTIONS.get(a.function)
         operands = [self.value_of(operand) for operand in a.operands]
@@ -376,16 +421,18 @@ class Held:
 class Rolling:
     """Makes a loop of turns."""
 
+    is_branched = False
+
     def __init__(self, roller: Roller, loop: Loop, turns: list[TurnOfItems]) -> None:
         self.roller = roller
         self.merger = roller.merger
         self.loop = loop
         self.turns = turns
-        self.chosen = turns[_CHOSEN]
-        self.own = {id(value) for value in made_in(self.chosen.items)} | {id(self.chosen.counter)}
+        self.chosen = turns[CHOSEN]
+        self.own = {id(self.merger.canon(value)) for value in made_in(self.chosen.items)} | {id(self.chosen.counter)}
         #: Numbers that names stand for at the begin of the turn that stands for all, unless all turns have them.
         self.states = {
-            id(number): name
+            self.merger.name(number): name
             for name, number in self.chosen.before.items()
             if isinstance(number, Number) and turns[0].before.get(name) is not number and not _is_counter(number, turns)
         }
@@ -402,6 +449,8 @@ class Rolling:
         self.finals: dict[Any, Any] = {}
         self.stacks: dict[Any, Value] = {}
         self.item: Any = None
+        #: The calls that write to memory from before the loop.
+        self.written_back: list[Item] = []
         self.written: dict[int, Value] = {}
 
     def is_same(self, a: Any, b: Any) -> bool:
@@ -428,7 +477,7 @@ class Rolling:
         held = Held(self, self.turns[number])
         held.items(self.chosen.solid, self.turns[number].solid)
         if self.loop.asked:
-            held.reference(self.roller.reference(self.loop.asked[_CHOSEN + 1].number), self.roller.reference(self.loop.asked[number + 1].number), ("again",))
+            held.reference(self.roller.reference(self.loop.asked[CHOSEN + 1].number), self.roller.reference(self.loop.asked[number + 1].number), ("again",))
         return held
 
     def _peel(self) -> None:
@@ -444,15 +493,15 @@ class Rolling:
     def _solve(self) -> None:
         """Finds what is carried: for each value that the chosen turn reads and does not make, what it is in the other turns."""
         while True:
-            new = [key for key in self.held[_CHOSEN].slots if key not in self.solved]
+            new = [key for key in self.held[CHOSEN].slots if key not in self.solved]
             if not new:
                 break
             for key in new:
                 self.solved.add(key)
                 self._solve_slot(key)
 
-    def _solve_slot(self, key: Any) -> None:
-        mine = self.held[_CHOSEN].slots[key][0]
+    def _solve_slot(self, key: Any, mine: Any = None) -> None:
+        mine = self.held[CHOSEN].slots[key][0]
         sequence = {number: held.slots[key][1] for number, held in self.held.items() if key in held.slots}
         if all(self.is_same(mine, other) for other in sequence.values()):
             return
@@ -462,7 +511,10 @@ class Rolling:
             after, path = self._by_name(mine, sequence)
         if after is _MISSING:
             raise Unalike("a value comes neither from before the loop nor from the turn before", self.loop.line)
-        one = self.carried[key] = self._new(mine, sequence[self.first], after)
+        init = sequence[self.first]
+        if path:
+            init = self.roller.reference(self._raw(self.first, path[1]))
+        one = self.carried[key] = self._new(mine, init, after)
         self.paths[id(one)] = path
 
     def _new(self, mine: Any, init: Any, after: Any) -> Carried:
@@ -476,7 +528,7 @@ class Rolling:
 
     def _at_place(self, mine: Any, sequence: dict[int, Any]) -> Any:
         """What the chosen turn makes at the place where the turn before made what it reads."""
-        place = self.turns[_CHOSEN - 1].places.get(id(mine))
+        place = self.turns[CHOSEN - 1].places.get(id(mine))
         if place is None or not all(self.turns[number - 1].at.get(place) is other for number, other in sequence.items() if number > self.first):
             return None
         return self.chosen.at.get(place)
@@ -486,7 +538,7 @@ class Rolling:
         for name in self.chosen.before:
             if not all(self.is_same(self._state(number, name), other) for number, other in sequence.items()):
                 continue
-            after = self._raw(_CHOSEN + 1, name)
+            after = self._raw(CHOSEN + 1, name)
             before = {number: (dict(held.slots), dict(held.numbers)) for number, held in self.held.items()}
             try:
                 for number, held in self.held.items():
@@ -511,15 +563,12 @@ class Rolling:
         index = scalar_value(0, int)
         self.roller.kept.append(index)
         self.index = index
-        self.counter: Any = Number(_CHOSEN - self.first, "item", (index,), self.chosen_ask)
+        self.counter: Any = Number(CHOSEN - self.first, "item", (index,), self.chosen_ask)
         if self.first:
             self.counter = self.counter._binary("add", self.first, lambda a, b: a + b)
         items = [self._item(item) for item in self._with_paths() if not self._is_told(item[0])]
         count = self.roller.reference(_number(self.loop.count))
-        first = again = None
-        if self.loop.asked:
-            first = self.roller.reference(self.loop.asked[0].number)
-            again = self._reference(self.roller.reference(self.loop.asked[_CHOSEN + 1].number), ("again",))
+        first, again = self._conditions()
         for one in self.carried.values():
             one.next = self._reference(one.next, self.paths.get(id(one), ()))
         items, writes = self._own_memory(items)
@@ -532,11 +581,18 @@ class Rolling:
             if number < self.first:
                 continue
             for place, value in turn.at.items():
-                self.roller.owner[id(value)] = (self, number, place)
+                self.roller.owner[id(self.merger.canon(value))] = (self, number, place)
         for name, number in self.loop.states[-1].items():
             if isinstance(number, Number) and self.loop.states[0].get(name) is not number and not _is_counter(number, self.turns):
                 self.roller.numbers.setdefault(id(number), (self, name))
+        self.written_back = writes
         return [*before, self.item, *writes]
+
+    def _conditions(self) -> tuple[Any, Any]:
+        """The conditions before the first turn, and after each."""
+        if not self.loop.asked:
+            return None, None
+        return self.roller.reference(self.loop.asked[0].number), self._reference(self.roller.reference(self.loop.asked[CHOSEN + 1].number), ("again",))
 
     def chosen_ask(self, number: Number, what: str) -> Any:
         return number.value
@@ -566,7 +622,10 @@ class Rolling:
         if isinstance(item, Step):
             call = item.call
             return Step(call._replace(args=self._reference(call.args, (*path, "args")), kwargs=self._reference(call.kwargs, (*path, "kwargs"))), item.is_split)
-        assert isinstance(item, Rolled)  # noqa: S101
+        if isinstance(item, Turn):
+            return Ask(item.question._replace(number=self._reference(item.question.number, (*path, "asked"))))
+        if not isinstance(item, Rolled):
+            raise Unalike("a branch on both sides in a loop")
         item.count, item.first = self._reference(item.count, (*path, "count")), self._reference(item.first, (*path, "first"))
         item.again = self._reference(item.again, (*path, "again"))
         for number, one in enumerate(item.carried):
@@ -594,10 +653,10 @@ class Rolling:
         return self._constant(reference, path) if type(reference) is int else reference
 
     def _number(self, number: Number, path: Any) -> Any:
-        one = self.carried.get(("number", id(number)))
+        one = self.carried.get(("number", self.merger.name(number)))
         if one is not None:
             return Number(number.value, "item", (one.param,), self.chosen_ask)
-        if number.function == "item" and number.operands[0] is self.chosen.counter:
+        if number.function == "item" and self.merger.canon(number.operands[0]) is self.merger.canon(self.chosen.counter):
             return self.counter
         operands = tuple(self._reference(operand, (*path, place)) for place, operand in enumerate(number.operands))
         return number if all(a is b for a, b in zip(operands, number.operands)) else Number(number.value, number.function, operands, self.chosen_ask)
@@ -607,11 +666,11 @@ class Rolling:
         found = {number: held.numbers[path][1] for number, held in self.held.items() if path in held.numbers}
         if all(other == known for other in found.values()):
             return known
-        step = found[_CHOSEN + 1] - known
-        if any(other != known + step * (number - _CHOSEN) for number, other in found.items()):
+        step = found[CHOSEN + 1] - known
+        if any(other != known + step * (number - CHOSEN) for number, other in found.items()):
             raise Unalike(f"a number of Python's is {', '.join(str(found[number]) for number in sorted(found))} in the turns")
-        turn = Number(_CHOSEN, "mul", (self.counter, step), self.chosen_ask) if step != 1 else self.counter
-        rest = known - step * _CHOSEN
+        turn = Number(CHOSEN, "mul", (self.counter, step), self.chosen_ask) if step != 1 else self.counter
+        rest = known - step * CHOSEN
         return Number(known, "add", (turn, rest), self.chosen_ask) if rest else turn
 
     def _first_turn(self, count: Any) -> list[Item]:
@@ -622,6 +681,8 @@ class Rolling:
                 items.append(item)
                 continue
             made = self.roller.item(item)
+            if made is None:
+                continue
             # A branch on the number of the turn is decided.
             if not isinstance(made, Ask) or isinstance(made.question.number, Number):
                 items.append(made)
@@ -655,6 +716,7 @@ class Rolling:
                 raise Unalike("a loop writes to what it carries", self.loop.line)
         private = _Private(merger, question, items, own, roots)
         found, writes = private.items, []
+        self.private = private
         for key, root in roots.items():
             if key in params:
                 if params[key].next is root:
@@ -719,7 +781,7 @@ class Rolling:
         names = [name for name in self.loop.states[-1] if self._state(len(self.turns), name) is value]
         inits: list[Any] = []
         for name in names:
-            init = self.roller.reference(self._state(self.first, name))
+            init = self.roller.reference(self._raw(self.first, name))
             if init is not _MISSING and kind_of(init) == kind_of(mine) and not any(self.is_same(init, one) for one in inits):
                 inits.append(init)
         if mine.device is None and not inits:
@@ -748,11 +810,11 @@ class Rolling:
         if name in self.finals:
             return self.finals[name]  # type: ignore[no-any-return]
         with self.roller.inside(self):
-            mine = self.roller.reference(self._raw(_CHOSEN + 1, name))
+            mine = self.roller.reference(self._raw(CHOSEN + 1, name))
             for number, held in self.held.items():
                 held.reference(mine, self.roller.reference(self._raw(number + 1, name)), ("name", name))
             self._solve_more()
-        init = self.roller.reference(self._state(self.first, name))
+        init = self.roller.reference(self._raw(self.first, name))
         if init is _MISSING or kind_of(init) != kind_of(mine):
             if default is None:
                 return None
@@ -771,12 +833,34 @@ class Rolling:
                 one.next = self._reference(one.next, self.paths.get(id(one), ()))
                 self.item.carried.append(one)
 
+    def scalars(self, calls: list[Call]) -> Any:
+        """The place of a tensor that each turn makes of a number, as these calls do for all turns.
+
+        Raises:
+            Unalike: The turns do not make the same.
+        """
+        mine = calls[CHOSEN - self.first]
+        path = ("scalar", id(mine))
+        for number, call in enumerate(calls, self.first):
+            held = self.held[number]
+            held.reference(mine.args, call.args, (*path, "args"))
+            if mine.kwargs != call.kwargs:
+                raise Unalike("a list has numbers of several types", self.loop.line)
+        self._solve_more()
+        made = like(mine.results)
+        self.roller.kept.append(made)
+        self.item.items.append(Step(mine._replace(args=self._reference(mine.args, (*path, "args")), results=made)))
+        return self.stack(path, made)
+
+    def made_at(self, place: Any) -> tuple[Value, list[Value]]:
+        """What the chosen turn makes at a place, and all turns."""
+        return self.chosen.at[place], [turn.at[place] for turn in self.turns[self.first :]]
+
     def stack(self, place: Any, of: Value | None = None) -> Value:
         """What all turns make at a place, stacked."""
         if place not in self.stacks:
-            mine = self.chosen.at[place] if of is None else of
-            made = [turn.at[place] for turn in self.turns[self.first :]] if of is None else [mine]
-            if any(value.shape != mine.shape for value in made):
+            mine, made = self.made_at(place) if of is None else (of, [of])
+            if any(not isinstance(value, Value) or value.shape != mine.shape for value in made):
                 raise Unalike("what the turns make has other sizes in each of them", self.loop.line)
             if mine.device is None:
                 raise Unalike("numbers of all turns are read after the loop", self.loop.line)
@@ -823,10 +907,15 @@ def without_unread(items: list[Item], outputs: list[Any]) -> list[Item]:
     """The items without results of loops that nobody reads."""
     while True:
         read: set[int] = {id(value) for value in values_in(outputs)}
-        loops: list[Rolled] = []
+        loops: list[Any] = []
         _note_reads(items, read, loops)
         gone = False
         for loop in loops:
+            if isinstance(loop, If):
+                results = [one for one in loop.results if id(one[0]) in read]
+                gone = gone or len(results) < len(loop.results)
+                loop.results = results
+                continue
             carried = [one for one in loop.carried if id(one.result) in read or id(one.param) in read]
             slices = [one for one in loop.slices if id(one[1]) in read]
             gone = gone or len(carried) < len(loop.carried) or len(slices) < len(loop.slices)
@@ -835,7 +924,7 @@ def without_unread(items: list[Item], outputs: list[Any]) -> list[Item]:
             return items
 
 
-def _note_reads(items: list[Item], read: set[int], loops: list[Rolled]) -> None:
+def _note_reads(items: list[Item], read: set[int], loops: list[Any], is_inner: bool = False) -> None:
     for item in items:
         if isinstance(item, Step):
             read.update(id(value) for value in values_in((item.call.args, item.call.kwargs)))
@@ -843,12 +932,14 @@ def _note_reads(items: list[Item], read: set[int], loops: list[Rolled]) -> None:
             loops.append(item)
             own = [(one.init, one.next) for one in item.carried]
             read.update(id(value) for value in values_in((item.count, item.first, item.again, own, [reference for reference, _ in item.slices])))
-            _note_reads(item.items, read, loops)
+            _note_reads(item.items, read, loops, True)
         elif isinstance(item, If):
+            if is_inner:
+                loops.append(item)
             read.update(id(value) for value in values_in((item.question.number, [(yes, no) for _, yes, no in item.results])))
-            _note_reads([*item.yes, *item.no], read, loops)
+            _note_reads([*item.yes, *item.no], read, loops, is_inner)
         else:
             read.update(id(value) for value in values_in(item.question.number))
 
 
-__all__ = ["FewTurns", "Roller", "Unalike", "without_unread"]
+__all__ = ["CHOSEN", "FEWEST", "FewTurns", "Held", "Roller", "Rolling", "TurnOfItems", "Unalike", "is_solid", "without_unread"]

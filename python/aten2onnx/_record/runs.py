@@ -163,7 +163,7 @@ def recorded(
         recorder = Recorder(model, dynamic=bool(arguments.sizes), replace=replace, fakes=fakes)
         recorder.turns = turns
         if turns is not None and turns.loops:
-            recorder.loops = Loops(turns.loops, turns.without, turns.more)
+            recorder.loops = Loops(turns.loops, turns.without, turns.more, turns.changing, turns.least)
         recorder.watch([*(tensor for _, tensor in named_tensors(model)), *(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))])
         stack.enter_context(shadowed(arguments.shadows))
         stack.enter_context(taken_as_plain())

@@ -24,8 +24,8 @@ class Parted(Exception):
         self.line = line if branch is None or branch.line is None else branch.line
         self.branch = branch
         self.sizes = sizes
-        #: Whether a loop makes another number of turns.
-        self.is_loop = False
+        #: The line of a loop that makes another number of turns, if that may be why.
+        self.loop_line: Any = None
 
 
 def united(first: Run, others: list[Run]) -> Recorder:
@@ -41,9 +41,21 @@ def united(first: Run, others: list[Run]) -> Recorder:
     except Parted as parted:
         branches = ((_parting_question(recorder.questions, other.recorder.questions), other.sizes) for other in others)
         branch, sizes = next(((branch, sizes) for branch, sizes in branches if branch is not None and (branch.what == "bool" or branch.by_model)), (None, None))
-        raise Parted(str(parted), parted.line, branch, sizes) from None
-    _check_constants(first, others)
+        found = Parted(str(parted), parted.line, branch, sizes)
+        found.loop_line = _line_of_turns(first, others)
+        raise found from None
+    try:
+        _check_constants(first, others)
+    except Parted as parted:
+        parted.loop_line = _line_of_turns(first, others)
+        raise
     return recorder
+
+
+def _line_of_turns(first: Run, others: list[Run]) -> Any:
+    """The line of the last loop that makes another number of turns in another run; None if there is none."""
+    numbers = [_last_plain(first.recorder.questions, other.recorder.questions) for other in others]
+    return next((number.line for number in numbers if number is not None), None)
 
 
 #: Calls that give a tensor with the elements of their argument.
@@ -151,12 +163,12 @@ def _other_calls(first: Run, other: Run, mine: Call, theirs: Call) -> Parted:
     if turns is not None:
         call, many, others = turns
         parted = Parted(f"`{call.function}` gives {many} tensors, and {others} at {sizes}: a loop over them is another one", call.line)
-        parted.is_loop = True
+        parted.loop_line = call.line
         return parted
     number = None if branch is not None else _last_plain(first.recorder.questions, other.recorder.questions)
     if number is not None:
         parted = Parted(f"a plain number is made of a size, such as the number of turns of a loop: `{number.line.text}`", number.line)
-        parted.is_loop = True
+        parted.loop_line = number.line
         return parted
     calls = f"`{mine.function}`" if mine is theirs else f"`{theirs.function}` in place of `{mine.function}`"
     return Parted(f"the model makes other calls at {sizes}: {calls}", mine.line or theirs.line, branch, other.sizes)

@@ -420,7 +420,7 @@ def _stacked(data: Any, device: Any) -> Any:
         dtype = items[0].dtype
         for item in items:
             dtype = torch.promote_types(dtype, item.dtype)
-        return torch.stack([item.to(dtype) for item in items])
+        return torch.stack([item if item.dtype == dtype else item.to(dtype) for item in items])
     if isinstance(data, torch.Tensor):
         return data.reshape(())
     number = number_of(data)

@@ -37,7 +37,7 @@ def checks_of_sides(record: Callable[[Arguments, dict[str, int], Turns], Run], a
             break
         chosen = replace(arguments, examples=[(sizes, leaves)], keep_results=True)
         try:
-            run = record(chosen, sizes, Turns(both.lines, (), both.is_static, both.loops))
+            run = record(chosen, sizes, Turns(both.lines, (), both.is_static, loops=both.loops))
         except Exception as error:  # whatever the model raises for inputs that it does not take
             _log.debug("the model does not run at %s: %s", sizes, error)
             continue

@@ -27,6 +27,8 @@ class NoBothSides(Exception):
         text = f": `{line.text}`" if line is not None else ""
         super().__init__(message + text)
         self.line = line
+        #: The line of a branch that may have both sides.
+        self.branch: Any = None
 
 
 class Turns:
@@ -48,10 +50,12 @@ class Turns:
         lines: frozenset[tuple[str, int]],
         forced: tuple[bool, ...] = (),
         is_static: Callable[[Any, int], bool] = lambda value, axis: False,
+        wanted: Mapping[Place, bool] | None = None,
         loops: frozenset[tuple[str, int]] = frozenset(),
         without: int | None = None,
         more: int = 0,
-        wanted: Mapping[Place, bool] | None = None,
+        changing: dict[Any, Any] | None = None,
+        least: int = 0,
     ) -> None:
         self.is_static = is_static
         self.wanted = dict(wanted or {})
@@ -62,15 +66,29 @@ class Turns:
         self.loops = loops
         self.without = without
         self.more = more
+        self.changing = changing
+        self.least = least
+        #: For each question that was answered the number of the outermost loop that it is in; None outside of loops.
+        self.within: list[int | None] = []
         self.asked: dict[int, Question] = {}
         self._answers: dict[Any, bool] = {}
 
-    def turned(self, question: Question, place: int) -> Question | None:
-        """The question with the answer of this run; None if the same was asked before."""
+    def is_turned(self, question: Question) -> bool:
+        """Whether a question is a branch that has both sides."""
         line = question.line
         if question.what != "bool" or not question.by_model or line is None or line.place not in self.lines:
-            return question
-        if self._is_static(question.number) or _is_about_one(question.number):
+            return False
+        return not (self._is_static(question.number) or _is_about_one(question.number))
+
+    def turned(self, question: Question, place: int, loop: int | None = None, default: bool | None = None) -> Question | None:
+        """The question with the answer of this run; None if the same was asked before.
+
+        Args:
+            loop: The number of the loop that it is in.
+            default: Its answer, if none is forced.
+        """
+        line = question.line
+        if line is None or not self.is_turned(question):
             return question
         key = key_of(question.number)
         if key in self._answers:
@@ -79,7 +97,8 @@ class Turns:
         if index >= _MOST:
             raise NoBothSides(f"a branch in Python is asked more than {_MOST} times in a run", line)
         at = self._place(line)
-        answer = self.forced[index] if index < len(self.forced) else self.wanted.get(at, question.answer)
+        answer = self.forced[index] if index < len(self.forced) else self.wanted.get(at, question.answer if default is None else default)
+        self.within.append(loop)
         question = question._replace(answer=answer)
         self.asked[place] = question
         self._answers[key] = self.given[at] = answer
@@ -105,6 +124,11 @@ class Turns:
     def known(self, number: Number) -> bool:
         """The answer that a branch had before."""
         return self._answers[key_of(number)]
+
+    @property
+    def answers(self) -> dict[Any, bool]:
+        """The answers that branches had, by what equal conditions have in common."""
+        return self._answers
 
 
 #: Comparisons with a number that tell 1 from all larger sizes.

@@ -117,17 +117,36 @@ def _iter(tensor: Any) -> Any:
     if not isinstance(tensor, Tracked) or tensor.actual.dim() == 0:
         return NotImplemented
     walked = rows_of(tensor)
-    return NotImplemented if walked is None else iter(walked)
+    if walked is None:
+        _note_line(tensor, 0)
+        return NotImplemented
+    return iter(walked)
+
+
+def _note_line(tensor: Tracked, axis: int) -> None:
+    """Notes the line of a loop over as many slices as there are in this run."""
+    line = line_of_model()
+    if line is not None and isinstance(sizes_of(tensor)[axis], torch.SymInt):
+        tensor.recorder.walked.append(line)
+
+
+def _is_walked() -> bool:
+    """Whether the line that is running goes on with a list in a way that a loop may: `torch.cat(x.split(2))` needs a list itself."""
+    line = line_of_model()
+    return line is not None and _is_rolled() and (" for " in line.text or line.text.startswith("for ") or " = " in line.text)
 
 
 def _unbind(tensor: Any, dim: int = 0) -> Any:
-    if not isinstance(tensor, Tracked) or tensor.actual.dim() == 0 or not isinstance(sizes_of(tensor)[dim], torch.SymInt) or not _is_rolled():
+    if not isinstance(tensor, Tracked) or tensor.actual.dim() == 0 or not isinstance(sizes_of(tensor)[dim], torch.SymInt):
+        return NotImplemented
+    if not _is_walked():
+        _note_line(tensor, dim)
         return NotImplemented
     return rows(tensor, dim)
 
 
 def _split(tensor: Any, size: Any, dim: int = 0) -> Any:
-    if not isinstance(tensor, Tracked) or isinstance(size, (list, tuple)) or tensor.actual.dim() == 0 or not _is_rolled():
+    if not isinstance(tensor, Tracked) or isinstance(size, (list, tuple)) or tensor.actual.dim() == 0 or not _is_walked():
         return NotImplemented
     whole = sizes_of(tensor)[dim]
     count = (whole + size - 1) // size
