@@ -30,6 +30,7 @@ _WAYS = (
     "or write both sides with torch.where or torch.cond"
 )
 
+_NO_TEXT = "put the code of the model into a file: this code has none, as at a prompt or with `exec`, and loops are read from the code"
 
 #: The condition of a branch that goes the other way where a dimension is 1, and nowhere else.
 _ONLY_AT_ONE = re.compile(r"(\w+) (?:>= 2|> 1|!= 1)")
@@ -324,7 +325,8 @@ def _branch_error(message: str, line: Any, lines: Any = None, loops: Any = (), s
     """The error of a branch. `lines` are those of all branches that both sides may be recorded of, `loops` those of loops that may be recorded turn by turn, and
     `sizes` those at which it goes the other way."""
     place = [str(line)] if line is not None else []
-    error = OpenBranch(message, place=place, help=_WAYS, source_line=place[0] if place else None)
+    has_text = line is None or bool(line.text)
+    error = OpenBranch(message if has_text else message.replace(": ``", ""), place=place, help=_WAYS if has_text else _NO_TEXT, source_line=place[0] if place else None)
     error.lines = ([] if line is None else [line]) if lines is None else list(lines)
     error.loops = [line for line in loops if line is not None]
     error.sizes = list(sizes)

@@ -593,6 +593,14 @@ class Prompted(torch.nn.Module):
         aten2onnx.export(model, (X,), dynamic_shapes=N, branches="refuse")
 
 
+def test_a_loop_in_code_without_a_file_is_refused_and_says_so() -> None:
+    names: dict = {}
+    exec("import torch\nclass Looped(torch.nn.Module):\n    def forward(self, x):\n        while x.sum() > 1:\n            x = x / 2\n        return x\n", names)
+    with pytest.raises(aten2onnx.CaptureError) as caught:
+        aten2onnx.export(names["Looped"]().eval(), (X,), dynamic_shapes=N)
+    assert 'File "<string>", line 4' in str(caught.value) and "put the code of the model into a file" in caught.value.help and "``" not in str(caught.value)
+
+
 class Lists(nn.Module):
     def forward(self, x):
         return (x, x * 2) if x.sum() > 0 else (x,)
