@@ -16,8 +16,9 @@ from torch.utils import _pytree as pytree
 from .. import _shapes
 from .._errors import InputError
 from .fakes import IsFake, NoElements, run_plainly, without_elements
-from .graph import Recorded, is_from_data, program_of
+from .graph import Recorded, program_of
 from .keep import composites
+from .numbers import is_from_data
 from .paths import Both, recorded_both
 from .recorder import Unrecorded
 from .roll import FewTurns

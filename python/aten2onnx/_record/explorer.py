@@ -13,8 +13,8 @@ from .branched import Tree, Way
 from .branches import Ask, Item, Path, Step, Turn, made_by
 from .copies import Copy, OnOneSide
 from .join import Merger, fitting, place_of
-from .loops import CHOSEN, TURN, is_from_data
-from .numbers import Number
+from .loops import CHOSEN, TURN
+from .numbers import Number, is_from_data
 from .recorder import Question, Unrecorded
 from .roll import Rolling
 from .runs import Run

@@ -27,7 +27,7 @@ from torch.export.graph_signature import (
 )
 
 from .fakes import is_unknown
-from .numbers import Number, number_of
+from .numbers import Number, is_from_data, number_of
 from .nested import BEGIN, END, Body, Mark
 from .recorder import Call, Recorder, Unrecorded
 from .references import is_kept, is_read, note_reads, note_sources, sizes_by_name, values_in
@@ -79,6 +79,7 @@ class Branch(NamedTuple):
         by_model: Whether the model's own code asks, and not PyTorch.
         from_data: Whether elements of tensors decide, and not sizes alone.
         is_plain: Whether a plain number was made of a size, such as the number of turns of a loop.
+        is_inside: Whether it is on a side of another branch, which is a part of its condition.
     """
 
     condition: str
@@ -87,11 +88,7 @@ class Branch(NamedTuple):
     by_model: bool
     from_data: bool
     is_plain: bool = False
-
-
-def is_from_data(number: Any) -> bool:
-    """Whether an element of a tensor is in a number."""
-    return isinstance(number, Number) and (number.function == "item" or any(map(is_from_data, number.operands)))
+    is_inside: bool = False
 
 
 @dataclass
@@ -447,15 +444,24 @@ class _Builder:
                 continue
             if any(question.calls in positions for positions in self.unread):
                 continue
-            key = (_key(question.number), question.answer, question.line, question.is_plain)
+            key = (_key(question.number), question.answer, question.line, question.is_plain, tuple((_key(number), side) for number, side in question.sides))
             if key in seen:
                 continue
             seen.add(key)
             text = self.texts.get(id(question.number)) or self._text(question.number)
             condition = f"({text} == {question.answer!r})" if question.is_plain else text
             answer = True if question.is_plain else question.answer
-            found.append(Branch(condition, answer, question.line, question.by_model, is_from_data(question.number), question.is_plain))
+            # A side inside of another one that computes its condition itself is left out: the condition is stronger without it.
+            sides = [(number, side) for number, side in question.sides if self._is_outside(number)]
+            if sides:
+                others = [f"(not {self._text(number)})" if side else self._text(number) for number, side in sides]
+                condition, answer = "(" + " or ".join([*others, condition if answer else f"(not {condition})"]) + ")", True
+            found.append(Branch(condition, answer, question.line, question.by_model, is_from_data(question.number), question.is_plain, bool(sides)))
         return found
+
+    def _is_outside(self, number: Number) -> bool:
+        """Whether a number is computed outside of all bodies."""
+        return all(value.node is not None and value.node.graph is self.graph for value in values_in(number))
 
     def _text(self, number: Any) -> str:
         """A number in the names of the graph, as Python writes it."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from .numbers import Number, number_of, plain, symbolic
+from .numbers import Number, is_from_data, number_of, plain, symbolic
 from .places import kind_of_file, kind_of_frame, line_of_model, tree_of
 from .tensors import Tracked, scalar_value
 
@@ -338,10 +338,6 @@ def _is_equal(one: Any, other: Any) -> bool:
     return one is other or (not isinstance(one, Number) and type(one) is type(other) and (one == other or (one != one and other != other)))
 
 
-def is_from_data(number: Any) -> bool:
-    return isinstance(number, Number) and (number.function == "item" or any(map(is_from_data, number.operands)))
-
-
 def _note(name: Name, value: Any, found: dict[Name, Any], seen: set[int], recorder: Recorder, steps: int) -> None:
     if isinstance(value, Tracked):
         found[name] = value.value
@@ -451,4 +447,4 @@ class Walkable:
         return iter(Walkable(self.recorder, self.count, lambda turn: self.make(self.count - 1 - turn)))
 
 
-__all__ = ["CHOSEN", "LEAVE", "LOOP", "NUMBER", "TURN", "Loop", "Loops", "Mark", "Walk", "Walkable", "frame_of_model", "is_from_data", "names_of"]
+__all__ = ["CHOSEN", "LEAVE", "LOOP", "NUMBER", "TURN", "Loop", "Loops", "Mark", "Walk", "Walkable", "frame_of_model", "names_of"]

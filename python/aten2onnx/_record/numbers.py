@@ -296,3 +296,8 @@ def operand(value: Any) -> Any:
         return value.operand()
     number = number_of(value)
     return value if number is None else number.operand()
+
+
+def is_from_data(number: Any) -> bool:
+    """Whether an element of a tensor is in a number."""
+    return isinstance(number, Number) and (number.function == "item" or any(map(is_from_data, number.operands)))

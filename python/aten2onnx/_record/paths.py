@@ -15,7 +15,7 @@ from .explorer import Care, Explorer, Record
 from .follow import holds
 from .join import Merger, like
 from .nested import BEGIN, END, LOOP_OPERATOR, Body
-from .numbers import Number, symbolic
+from .numbers import Number, is_from_data, symbolic
 from .places import kind_of_file
 from .recorder import Call, Question, Recorder, Unrecorded
 from .runs import Run
@@ -223,6 +223,8 @@ class _Writer:
         self.splits: set[int] = set()
         self.bodies: dict[int, Body] = {}
         self.kept: list[Body] = []
+        #: The sides that are being written, whose branches are on sizes.
+        self.sides: list[tuple[Number, bool]] = []
         #: The body that is being written, and the numbers that are known in it, besides integers.
         self.own: dict[int, Value] = {}
         #: Copies of the tensors that numbers are read from.
@@ -305,7 +307,7 @@ class _Writer:
                 self._ask(item.question)
 
     def _ask(self, question: Question) -> None:
-        self.questions.append(question._replace(number=self._reference(question.number), calls=len(self.calls)))
+        self.questions.append(question._replace(number=self._reference(question.number), calls=len(self.calls), sides=tuple(self.sides)))
 
     def _step(self, item: Step) -> None:
         call = item.call
@@ -343,11 +345,15 @@ class _Writer:
         for place, side in ((1, item.yes), (2, item.no)):
             body = self._body(Body(-1))
             bodies.append(body)
+            if not is_from_data(number):
+                self.sides.append((number, place == 1))
             self.calls.append(Call(BEGIN, (body,), {}, (), question.line, {}))
             outer, self.own = self.own, {}
             self._items(side)
             results = [self._reference(result[place]) for result in item.results]
             self.own = outer
+            if not is_from_data(number):
+                self.sides.pop()
             self.calls.append(Call(END, (body, results), {}, None, question.line, {}))
         made = tuple(self._value(value) for value, _, _ in item.results)
         self.calls.append(Call(torch.ops.higher_order.cond, (number, *bodies, ()), {}, made, question.line, {}))

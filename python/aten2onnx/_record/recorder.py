@@ -47,6 +47,8 @@ class Question(NamedTuple):
     line: Line | None
     by_model: bool
     calls: int
+    #: The branches that it is asked on a side of, if sizes decide them: their conditions and the sides.
+    sides: tuple[tuple[Number, bool], ...] = ()
 
     @property
     def is_plain(self) -> bool:
