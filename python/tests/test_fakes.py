@@ -149,8 +149,6 @@ def scaled(y, x, module):
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (counted, "makes other calls at n=12"),
-        (chosen, "a branch in Python depends on a size"),
         (picked, r"needs an element of a tensor that has none.*if y.sum\(\) > 0"),
         (written, r"needs an element of a tensor that has none.*if found.sum\(\) > 0"),
         (scaled, "reads an element of a weight that has no data"),
@@ -161,6 +159,15 @@ def test_what_elements_decide_is_refused_with_its_line(function, message) -> Non
     with pytest.raises(aten2onnx.CaptureError, match=message) as error:
         exported(empty, real, numbers(6))
     assert f"in {function.__name__}" in str(error.value)
+
+
+def test_what_sizes_decide_needs_no_elements() -> None:
+    real, empty = pair(counted)
+    same(exported(empty, real, numbers(6)), real, numbers(3), numbers(1), numbers(9))
+    real, empty = pair(chosen)
+    with pytest.warns(UserWarning, match="right only where `n >= 2`"):
+        program = exported(empty, real, numbers(6))
+    same(program, real, numbers(2), numbers(9))
 
 
 def checked(y, x, _):
