@@ -353,6 +353,10 @@ def _take_branches(
                 known[key] = turned(other)
             if known.get(key):
                 continue
+            zeros = [symbol for symbol, size in other.items() if size == 0]
+            if zeros and key in known and known[key] is None:
+                notes += _empty_note(branch, zeros)  # the model takes no empty dimension there
+                continue
             # Where the model does not run, no file has to be right. It may run at others where a plain number is another one.
             stops = key in known and known[key] is None and not branch.is_plain
             if stops and choice == "both" and _ONLY_AT_ONE.fullmatch(text or "") is None and is_new(branch, both):

@@ -50,6 +50,8 @@ fn candidates(program: &Program, symbol: &str) -> Vec<i64> {
     let (low, high) = (low.unwrap_or(0), high.unwrap_or(i64::MAX));
     let example = program.hints.get(symbol).copied().unwrap_or(low);
     let near = [example - 1, example + 1, example.saturating_mul(2)];
-    let all = (low..low.saturating_add(FIRST)).chain(near).chain(USUAL);
-    all.filter(|size| (low..=high).contains(size)).collect()
+    let all = (low..low.saturating_add(FIRST)).chain(near).chain(USUAL).filter(|size| (low..=high).contains(size));
+    // Nothing is asked of 0 that another size shows.
+    let (empty, others): (Vec<i64>, Vec<i64>) = all.partition(|size| *size == 0);
+    others.into_iter().chain(empty.into_iter().take(1)).collect()
 }
