@@ -370,6 +370,10 @@ def _take_branches(
             same, was_tried = _at_other_sizes(other, turned, known)
             if same:
                 continue
+            zeros = [symbol for symbol, size in other.items() if size == 0]
+            if zeros and key in known and known[key] is None:
+                notes += _empty_note(branch, zeros)  # the model takes no empty dimension there
+                continue
             # Where the model does not run, no file has to be right. It may run at others where a plain number is another one.
             stops = was_tried and same is None and not branch.is_plain
             if stops and choice == "both" and _ONLY_AT_ONE.fullmatch(text or "") is None and is_new(branch, both):

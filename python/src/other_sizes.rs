@@ -69,7 +69,8 @@ fn candidates(program: &Program, symbol: &str) -> Vec<i64> {
     let multiples = divisors.flat_map(|divisor| (1..=FIRST).map(move |factor| factor * divisor));
     let all = others.into_iter().chain(near).chain(low..low.saturating_add(FIRST)).chain(multiples).chain(USUAL);
     let mut found = Vec::new();
-    for size in all {
+    // Nothing is asked of 0 that another size shows.
+    for size in all.filter(|size| *size != 0).chain([0]) {
         if (low..=high).contains(&size) && !found.contains(&size) {
             found.push(size);
         }

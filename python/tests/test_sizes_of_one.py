@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -53,11 +54,69 @@ def test_an_operator_that_drops_dimensions_of_one_is_a_condition(function: Calla
         exported(function, strict_shapes=True)
 
 
+class Squeezed(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.unsqueeze(1).squeeze(1).squeeze(0) * 2
+
+
+@pytest.mark.parametrize("capture", ["trace", "script", "file", "recorded"])
+def test_so_it_is_in_every_program(capture: str, tmp_path: Path) -> None:
+    # Neither torch.export nor TorchScript has a guard for it.
+    model, x = Squeezed().eval(), torch.randn(3, 4)
+    shapes: Any = ({0: "a"},)
+    if capture == "file":
+        exported = torch.export.export(model, (x,), dynamic_shapes=({0: torch.export.Dim("a", min=1)},))
+        torch.export.save(exported, tmp_path / "model.pt2")
+        with pytest.warns(UserWarning, match=r"right only where `\w+ >= 2`"):
+            program = aten2onnx.export(tmp_path / "model.pt2")
+        assert [condition.split()[1:] for condition in aten2onnx.inspect(tmp_path / "model.pt2").conditions] == [[">=", "2"]]
+    else:
+        options = {} if capture == "recorded" else {"capture": capture}
+        with pytest.warns(UserWarning, match="right only where `a >= 2`"):
+            program = aten2onnx.export(model, (x,), dynamic_shapes=shapes, **options)
+    held(program, model, (2, 3, 7))
+
+
 @pytest.mark.parametrize("function", [lambda x: x.unsqueeze(1).squeeze(1), lambda x: x.sum(1, keepdim=True).squeeze(-1), lambda x: x.squeeze(1)])
 def test_other_dimensions_that_are_dropped_are_none(function: Callable[..., Any]) -> None:
     program = exported(function)
     assert not program.report.conditions and not program.report.notes
     held(program, function, (1, 3, 7))
+
+
+def branch_on_nothing(x: torch.Tensor) -> torch.Tensor:
+    return x.sum(0) + 1 if x.numel() else x.new_zeros(4)
+
+
+def mean_or_one(x: torch.Tensor) -> torch.Tensor:
+    return x.new_ones(4) if x.shape[0] == 0 else x.mean(0)
+
+
+def no_branch(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    return x.flatten(0), x.mean(0), x.sum(1)
+
+
+@pytest.mark.parametrize("function", [branch_on_nothing, mean_or_one, no_branch])
+@pytest.mark.parametrize("example", [3, 0])
+def test_a_dimension_that_may_be_empty(function: Callable[..., Any], example: int) -> None:
+    dimension = torch.export.Dim("a", min=0)
+    program = aten2onnx.export(Calls(function).eval(), (torch.randn(example, 4),), dynamic_shapes={"x": {0: dimension}})
+    assert not program.report.conditions
+    assert not any(entry.key == "aten2onnx.ranges" for entry in program.model_proto.metadata_props)
+    held(program, function, (0, 1, 3))
+
+
+def test_what_a_branch_on_nothing_is_otherwise() -> None:
+    # A dimension that is named by a string is at least 1.
+    program = exported(branch_on_nothing)
+    assert "If" not in program.report.operators
+    assert any(note.startswith("The file is right only where a >= 1") for note in program.report.notes)
+    assert [entry.value for entry in program.model_proto.metadata_props if entry.key == "aten2onnx.ranges"] == ["a >= 1"]
+    # So is one at which the model does not run where it is empty.
+    function = lambda x: x + 1 if x.shape[0] > 0 else x.amax()  # noqa: E731
+    program = aten2onnx.export(Calls(function).eval(), (torch.randn(3, 4),), dynamic_shapes={"x": {0: torch.export.Dim("a", min=0)}})
+    assert "If" not in program.report.operators and not program.report.conditions
+    assert any(note.startswith("The file is right only where a >= 1") for note in program.report.notes)
 
 
 def test_tensors_that_are_close_decide_a_branch() -> None:

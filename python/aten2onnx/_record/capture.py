@@ -513,7 +513,7 @@ def _axis(arguments: Arguments, size: Any, known: int, name: str, axis: int) -> 
 def _bounds(dim: Any) -> tuple[int, int | None]:
     high = getattr(dim, "max", None)
     # An unbounded maximum may be an infinity of sympy, which is no int.
-    return max(1, int(getattr(dim, "min", 1) or 1)), None if high is None or high >= 1 << 31 else int(high)
+    return max(0, int(getattr(dim, "min", 1))), None if high is None or high >= 1 << 31 else int(high)
 
 
 __all__ = ["Parted", "Unrecorded", "capture"]

@@ -102,7 +102,12 @@ def _resized(leaf: Any, axes: dict[int, Axis], sizes: Mapping[str, int]) -> Any:
         return axes[-1].size(sizes) if -1 in axes else leaf
     for axis, chosen in axes.items():
         size = chosen.size(sizes)
-        if size != leaf.shape[axis] and leaf.shape[axis] > 0:
+        if size == leaf.shape[axis]:
+            continue
+        if leaf.shape[axis] == 0:  # there are no elements to repeat; integers may be ids
+            shape = [size if place == axis else length for place, length in enumerate(leaf.shape)]
+            leaf = leaf.new_ones(shape) if leaf.is_floating_point() else leaf.new_zeros(shape)
+        else:
             index = torch.arange(size, device=leaf.device) % leaf.shape[axis]
             leaf = leaf.detach().index_select(axis, index)
     return leaf

@@ -299,8 +299,10 @@ def close(want, have, scale=1, exactly=False):
     finite = np.abs(w[np.isfinite(w)])
     # A larger scale is one of rounding, which the largest element determines.
     largest = float(finite.max()) if finite.size else 1.0
+    # Neighbours among the smallest numbers of 16 bits are as good as each other.
+    least = 2.0 ** -24 if want.dtype == np.float16 else 1e-30 * rtol
     with np.errstate(all="ignore"):
-        return np.isclose(h, w, rtol, rtol * max(largest if scale > 1 else min(1.0, largest), 1e-30), equal_nan=True)
+        return np.isclose(h, w, rtol, max(rtol * (largest if scale > 1 else min(1.0, largest)), least), equal_nan=True)
 
 
 def differs(want, have, random, exactly=False, scale=1):

@@ -4,6 +4,7 @@ pub mod adapters;
 mod bfloat16;
 mod bias_at_10;
 mod conditions;
+mod dropped_ones;
 mod fixed;
 pub mod inspect;
 #[doc(hidden)]

@@ -160,7 +160,7 @@ pub fn follows(program: &Program, condition: &SymInt) -> bool {
 /// Larger sizes are not told as bounds.
 const LARGEST: i128 = 1 << 60;
 
-/// What holds for every size: it is at least 0, or 1. PyTorch assumes that a size is at least 2, if it does not capture for smaller ones.
+/// What holds for every size: it is at least 0, or 1. A recorded program says which. PyTorch assumes that a size is at least 2, if it does not capture for smaller ones.
 fn smallest(program: &Program) -> Bounds {
     let mut bounds = Bounds::new();
     let mut add = |symbol: &str, low: Option<i128>| _ = bounds.insert(symbol.to_owned(), Interval::new(low, None));
@@ -168,7 +168,8 @@ fn smallest(program: &Program) -> Bounds {
         if matches!(input.kind, InputKind::Tensor) {
             let sizes = program.graph.tensors.get(&input.name).map(|tensor| tensor.sizes.as_slice());
             let symbols = sizes.unwrap_or_default().iter().filter_map(SymInt::as_symbol);
-            symbols.for_each(|symbol| add(symbol, Some(1)));
+            let least = if program.is_recorded { 0 } else { 1 };
+            symbols.for_each(|symbol| add(symbol, Some(least)));
         }
     }
     for (symbol, (low, _)) in &program.ranges {

@@ -16,7 +16,7 @@ use bounds::{Bounds, Interval};
 use facts::Facts;
 use text::text;
 
-use super::fixed;
+use super::{dropped_ones, fixed};
 use aten2onnx_options::Options;
 use aten2onnx_program::{Guard, Program};
 
@@ -79,7 +79,8 @@ impl Conditions {
     pub fn of(program: &Program, options: &Options) -> Result<Conditions> {
         let mut found = Conditions::default();
         let mut sizes = Vec::new();
-        for guard in &program.guards {
+        let dropped = dropped_ones::guards(program);
+        for guard in program.guards.iter().chain(&dropped) {
             match guard {
                 Guard::Sizes(condition) => sizes.push(condition.clone()),
                 Guard::Layout(text) => found.layout.push(shortened(text)),
