@@ -88,7 +88,7 @@ impl<'a> Examiner<'a> {
         };
         coverage.refuse_new_dtypes(example, at);
         let frame = std::mem::take(&mut coverage.frame);
-        let verdict = Verdict { refusals: frame.refusals, works, lowered: frame.lowered };
+        let verdict = Verdict::of(frame, works);
         let arms = coverage.arms.iter().zip(&self.emitted).map(|(own, emitted)| own.or(*emitted)).collect();
         Some(Proof { verdict, arms })
     }

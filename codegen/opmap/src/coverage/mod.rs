@@ -11,6 +11,7 @@ pub mod dtypes;
 mod emitted;
 mod example;
 mod facts;
+mod fails;
 mod lists;
 mod matching;
 mod numbers;
@@ -115,6 +116,8 @@ struct Gap {
 #[derive(Debug, Clone, Default)]
 struct Frame {
     refusals: BTreeMap<Refusal, Opsets>,
+    /// Why a `fail`, or a dtype that no version takes, ends a path, and at which opsets.
+    fails: BTreeMap<Rc<str>, Opsets>,
     gaps: BTreeMap<Gap, Opsets>,
     /// The opsets at which some call is lowered or cast.
     lowered: Opsets,
@@ -126,6 +129,13 @@ impl Frame {
             let opsets = opsets.and(at);
             if !opsets.is_empty() {
                 let all = self.refusals.entry(refusal.clone()).or_default();
+                *all = all.or(opsets);
+            }
+        }
+        for (reason, opsets) in &other.fails {
+            let opsets = opsets.and(at);
+            if !opsets.is_empty() {
+                let all = self.fails.entry(reason.clone()).or_default();
                 *all = all.or(opsets);
             }
         }
@@ -195,6 +205,8 @@ struct Coverage<'a> {
 pub struct Verdict {
     /// Why paths are refused, and where.
     pub refusals: BTreeMap<Refusal, Opsets>,
+    /// Why calls fail whatever the opset is, and where.
+    pub fails: BTreeMap<Rc<str>, Opsets>,
     /// The opsets at which some path works.
     pub works: Opsets,
     /// The opsets at which some call is lowered or cast.
@@ -202,10 +214,18 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    fn of(frame: Frame, works: Opsets) -> Verdict {
+        Verdict { refusals: frame.refusals, fails: frame.fails, works, lowered: frame.lowered }
+    }
+
     /// The status at an opset.
     pub fn status(&self, opset: u32) -> Status {
         let here = self.refusals.iter().filter(|(_, at)| at.has(opset));
-        let reasons: BTreeSet<&str> = here.map(|(refusal, _)| &*refusal.reason).collect();
+        let mut reasons: BTreeSet<&str> = here.map(|(refusal, _)| &*refusal.reason).collect();
+        if !self.works.has(opset) {
+            let fails = self.fails.iter().filter(|(_, at)| at.has(opset));
+            reasons.extend(fails.map(|(reason, _)| &**reason));
+        }
         let reasons: Vec<String> = reasons.into_iter().map(str::to_owned).collect();
         match (self.works.has(opset), reasons.is_empty()) {
             (_, true) => Status::Full,
@@ -230,10 +250,9 @@ pub fn check(program: &Program, schemas: &Schemas, out: &mut Vec<Diagnostic>) ->
             let last = since.saturating_sub(1);
             !seen.at.has(last) || frame.gaps.values().any(|at| at.has(last))
         });
-        let verdict = Verdict { refusals: frame.refusals, works: seen.at, lowered: frame.lowered };
-        let verdict = verdict.with_since(map, all);
         let above = map.since.as_ref().map_or(all, |(since, _)| all.from(*since));
         report::note_gaps(&frame.gaps, above, &mut gaps);
+        let verdict = Verdict::of(frame, seen.at).with_since(map, all);
         if let Some((since, _)) = map.since.as_ref().filter(|_| !needed) {
             let span = map.since_span.unwrap_or(map.function.span);
             let diagnostic = report::inexact(span, *since, "every path of this rule works below that opset too");
@@ -259,6 +278,7 @@ pub fn check(program: &Program, schemas: &Schemas, out: &mut Vec<Diagnostic>) ->
         report::note_gaps(&frame.gaps, above, &mut gaps);
     }
     complete::missing_facts(schemas, out);
+    fails::check(program, out);
     coverage.check_emitted();
     let missing_lowerings = if opsets.complete { complete::missing_lowerings(&coverage, &gaps) } else { Vec::new() };
     coverage.report(gaps, out);
@@ -280,6 +300,7 @@ impl Verdict {
         let left = self.refusals.into_iter().map(|(refusal, at)| (refusal, at.without(opsets)));
         Verdict {
             refusals: left.filter(|(_, at)| !at.is_empty()).collect(),
+            fails: self.fails.into_iter().map(|(reason, at)| (reason, at.without(opsets))).collect(),
             works: self.works.without(opsets),
             lowered: self.lowered.without(opsets),
         }
@@ -385,7 +406,7 @@ impl<'a> Coverage<'a> {
     /// The verdict on a rule for these arguments.
     fn verdict(&mut self, map: &'a Map, args: Vec<Abs>, at: Opsets) -> Verdict {
         let (seen, frame) = self.root(&map.function, args, &[], at);
-        Verdict { refusals: frame.refusals, works: seen.at, lowered: frame.lowered }.with_since(map, at)
+        Verdict::of(frame, seen.at).with_since(map, at)
     }
 
     /// The dtypes that values may have at an opset.
@@ -483,6 +504,15 @@ impl<'a> Coverage<'a> {
             return;
         }
         let all = self.frame.refusals.entry(Refusal { since, reason: reason.into() }).or_default();
+        *all = all.or(at);
+    }
+
+    /// Notes that a path fails, whatever the opset is.
+    fn failed(&mut self, reason: &str, at: Opsets) {
+        if at.is_empty() {
+            return;
+        }
+        let all = self.frame.fails.entry(reason.into()).or_default();
         *all = all.or(at);
     }
 

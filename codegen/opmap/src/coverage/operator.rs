@@ -216,11 +216,12 @@ impl<'a> Coverage<'a> {
         };
         let schemas = self.schemas;
         let newer = schemas.onnx.versions(&version.name).iter().filter(|v| v.since > version.since);
-        // A dtype that no version takes is an error of the call, whatever the opset is.
-        let Some(since) = newer.into_iter().find(takes).map(|v| v.since) else { return };
+        let name = DTYPES.get(dtype).map_or("", |d| d.2);
+        let Some(since) = newer.into_iter().find(takes).map(|v| v.since) else {
+            return self.failed(&format!("`{}` does not take {name}", version.name), at);
+        };
         let exists = |opset: &u32| DtypeSet::at(dtype).is_within(self.existing_at(*opset));
         let at = at.iter().filter(exists).collect();
-        let name = DTYPES.get(dtype).map_or("", |d| d.2);
         let reason = format!("`{}` does not take {name} before opset {since}", version.name);
         self.refuse(since, &reason, at);
     }

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeSet;
 
-/// A set of opsets below 32.
+/// The first opset that a set cannot have: `opsets.toml` may not reach it.
+pub const LIMIT: u32 = u128::BITS;
+
+/// A set of opsets below [`LIMIT`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct Opsets(u32);
+pub struct Opsets(u128);
 
 impl FromIterator<u32> for Opsets {
     fn from_iter<T: IntoIterator<Item = u32>>(opsets: T) -> Opsets {
@@ -18,7 +21,7 @@ impl Opsets {
 
     /// One opset.
     pub fn one(opset: u32) -> Opsets {
-        Opsets(1u32.checked_shl(opset).unwrap_or(0))
+        Opsets(1u128.checked_shl(opset).unwrap_or(0))
     }
 
     /// All opsets from `low` to `high`.
@@ -29,7 +32,7 @@ impl Opsets {
     /// Those below an opset.
     #[must_use]
     pub fn below(self, opset: u32) -> Opsets {
-        Opsets(self.0 & (1u32.checked_shl(opset).unwrap_or(0).wrapping_sub(1)))
+        Opsets(self.0 & (1u128.checked_shl(opset).unwrap_or(0).wrapping_sub(1)))
     }
 
     /// Those from an opset on.
@@ -68,16 +71,33 @@ impl Opsets {
 
     /// In ascending order.
     pub fn iter(self) -> impl Iterator<Item = u32> {
-        (0..32).filter(move |opset| self.has(*opset))
+        (0..LIMIT).filter(move |opset| self.has(*opset))
     }
 
     /// The newest.
     pub fn last(self) -> Option<u32> {
-        31u32.checked_sub(self.0.leading_zeros())
+        (LIMIT - 1).checked_sub(self.0.leading_zeros())
     }
 
     /// As text: `9 to 12, 15`.
     pub fn text(self) -> String {
         super::ranges(&self.iter().collect::<BTreeSet<u32>>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn opsets_beyond_32_are_in_a_set() {
+        let all = Opsets::range(9, 40);
+        assert_eq!(all.iter().count(), 32);
+        assert_eq!(all.last(), Some(40));
+        assert_eq!(all.from(33).text(), "33 to 40");
+        assert_eq!(all.below(10), Opsets::one(9));
+        assert_eq!(Opsets::one(LIMIT), Opsets::NONE);
+        assert_eq!(Opsets::range(0, LIMIT - 1).last(), Some(LIMIT - 1));
+        assert_eq!(Opsets::NONE.last(), None);
     }
 }

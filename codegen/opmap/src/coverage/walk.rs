@@ -101,6 +101,7 @@ impl<'a> Coverage<'a> {
                         self.expr(value, scope, at);
                     }
                 }
+                self.failed(&reason_of(parts), at);
                 return Seen::never();
             }
             Kind::Since(since, reason) => {
@@ -306,6 +307,15 @@ impl Seen {
     pub(super) fn or_top(self, coverage: &Coverage<'_>, ty: &Ty) -> Seen {
         Seen { value: self.value.fit(ty, coverage.all, self.at), at: self.at }
     }
+}
+
+/// The text of a `fail`, with `..` in place of values.
+fn reason_of(parts: &[crate::tree::Text]) -> String {
+    let text = |part: &crate::tree::Text| match part {
+        crate::tree::Text::Text(text) => text.clone(),
+        crate::tree::Text::Value(_) => "..".to_owned(),
+    };
+    parts.iter().map(text).collect()
 }
 
 /// Binds the names of a `let` or a comprehension.

@@ -150,6 +150,10 @@ impl Opsets {
         if !(read.min..=read.max).contains(&read.default) {
             return Err(format!("the default {} is not between {} and {}", read.default, read.min, read.max));
         }
+        // The proof has a bit for each opset: `coverage::opsets::LIMIT`.
+        if read.max >= u128::BITS {
+            return Err(format!("the newest opset is {}, but the proof has room up to {}", read.max, u128::BITS - 1));
+        }
         if let Some(missing) = (read.min..=read.max).find(|opset| !read.opsets.contains_key(opset)) {
             return Err(format!("opset {missing} is not in `[opsets]`"));
         }

@@ -11,6 +11,8 @@ use crate::nearest::nearest;
 /// All entries.
 #[derive(Debug, Clone, Default)]
 pub struct Operators {
+    /// The attributes whose value is the number of a dtype.
+    dtypes: Vec<String>,
     entries: BTreeMap<String, Operator>,
 }
 
@@ -49,6 +51,7 @@ pub struct Limits {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
+    dtypes: Vec<String>,
     operators: BTreeMap<String, Row>,
     #[serde(default)]
     values: BTreeMap<String, BTreeMap<String, Values>>,
@@ -83,12 +86,17 @@ impl Operators {
                 entries.get_mut(&name).ok_or_else(|| format!("`[values.{name}]`: there is no entry `{name}`"))?;
             entry.values = values;
         }
-        Ok(Operators { entries })
+        Ok(Operators { dtypes: file.dtypes, entries })
     }
 
     /// The entry of an operator of the default domain.
     pub fn get(&self, op: &str) -> Option<&Operator> {
         self.entries.get(op)
+    }
+
+    /// Whether an attribute of this name states a dtype, by its number.
+    pub fn is_dtype(&self, attribute: &str) -> bool {
+        self.dtypes.iter().any(|name| name == attribute)
     }
 
     /// What an operator does. Nothing is known of those of other domains.

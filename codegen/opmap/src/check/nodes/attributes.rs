@@ -38,6 +38,7 @@ impl Checker<'_> {
             );
         }
         let value = self.attribute_value(op, version, attribute, value, &ty)?;
+        self.check_domain(op, attribute, &value);
         Some((attribute.name.clone(), form(attribute.kind)?, value))
     }
 

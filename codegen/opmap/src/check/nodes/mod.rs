@@ -1,6 +1,7 @@
 //! Calls of ONNX operators: inputs, attributes and outputs against the schema of the opset whose form the call has.
 
 mod attributes;
+mod domains;
 mod inputs;
 mod outputs;
 
