@@ -231,7 +231,141 @@ class Numbers(nn.Module):
         return x * torch.tensor([float(i) for i in range(x.shape[0])])[:, None]
 
 
+class Breaks(nn.Module):
+    def forward(self, x):
+        s = torch.zeros(4)
+        for i, row in enumerate(x):
+            s = s + row
+            if s.sum() > 2:
+                break
+        return s, i
+
+
+class Best(nn.Module):
+    """The best row so far."""
+
+    def forward(self, x):
+        best, where = x[0], 0
+        for i in range(1, x.shape[0]):
+            if x[i].sum() > best.sum():
+                best, where = x[i], i
+        return best, where
+
+
+class Skips(nn.Module):
+    def forward(self, x):
+        s, k = torch.zeros(4), 0
+        for row in x:
+            if row.sum() < 0:
+                continue
+            k += 1
+            s = s * 0.5 + row * k
+        return s, k
+
+
+class Found(nn.Module):
+    """A flag of Python's says whether the loop was left."""
+
+    def forward(self, x):
+        found = False
+        for row in x:
+            if row.max() > 2:
+                found = True
+                break
+        return x * 2 if found else x
+
+
+class UntilBreak(nn.Module):
+    """The row with which the loop is left is not in the list."""
+
+    def forward(self, x):
+        out = [x[0]]
+        for row in x:
+            y = out[-1] * 0.5 + row
+            if y.abs().sum() > 6:
+                break
+            out.append(y)
+        return torch.stack(out), len(out)
+
+
+class Decode(nn.Module):
+    """Greedy decoding: a token more in each turn, until one of them ends it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(7, 8)
+        self.head = nn.Linear(8, 7)
+
+    def forward(self, x):
+        tokens = (x[:, 0].abs() * 3).long() % 7
+        while tokens.shape[0] < 25:
+            logits = self.head(self.table(tokens).cumsum(0)[-1].sin())
+            token = logits.argmax(-1, keepdim=True)
+            tokens = torch.cat([tokens, token])
+            if token[0] == 3:
+                break
+        return tokens
+
+
+class Alternates(nn.Module):
+    def forward(self, x):
+        h = torch.zeros(4)
+        for i in range(x.shape[0]):
+            if i % 2 == 0:
+                h = h + x[i]
+            elif i > 4:
+                h = h * 0.5
+            else:
+                h = h - x[i]
+        return h
+
+
+class Buffers(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("state", torch.zeros(4))
+
+    def forward(self, x):
+        out = []
+        for row in x:
+            self.state.mul_(0.5).add_(row)
+            out.append(self.state * 2)
+        return torch.stack(out)
+
+
+class SameName(nn.Module):
+    """What a name stands for without a turn is not what another one stands for that is equal after turns."""
+
+    def forward(self, x):
+        y, h = x[0] * 5, x[0]
+        for i in range(x.shape[0] - 1):
+            y = h * 2 + x[i]
+            h = y
+        return y, h
+
+
+class Padded(nn.Module):
+    """Each row is cut to another length."""
+
+    def forward(self, x):
+        lengths = (x[:, 0].abs() * 2).long() % 4 + 1
+        return torch.stack([F.pad(row[: int(n)], (0, 4 - int(n))) for row, n in zip(x, lengths)])
+
+
+class Fades(nn.Module):
+    """A float of Python's is another one in each turn."""
+
+    def forward(self, x):
+        s, t = torch.zeros(4), 1.0
+        for row in x:
+            s = s + row * t
+            t = t * 0.5
+        return s * t
+
+
 MODELS = [
+    Fades,
+    *(Breaks, Best, Skips, Found, UntilBreak, Decode, Alternates, Buffers, SameName, Padded),
     *(Recurrence, Stacked, Written, Rows, Unbound, Comprehension, Zipped, Enumerated, Offset, Steps, Backwards, Fibonacci, Counted, FirstDiffers),
     *(Halved, HalvedAndCounted, OnSize, Scan, Farthest, Nested, Cache, Numbers),
 ]
@@ -265,8 +399,9 @@ def export(kind, **options):
     return aten2onnx.export(model, (X,), dynamic_shapes=N, capture="record", **options), model
 
 
+@pytest.mark.parametrize("opset", [18, 11])
 @pytest.mark.parametrize("kind", MODELS, ids=lambda kind: kind.__name__)
-def test_loops_are_right(kind) -> None:
-    program, model = export(kind, verify=True)
+def test_loops_are_right(kind, opset) -> None:
+    program, model = export(kind, verify=opset == 18, opset_version=opset)
     assert program.report.operators["Loop"] >= 1
     check(program, model)

@@ -131,7 +131,7 @@ class Merger:
 
     def _rolled(self, recorder: Recorder, items: list[Item], outputs: list[Any], trees: dict[int, Any] | None = None) -> tuple[list[Item], list[Any]]:
         """The items and results with loops in place of their turns."""
-        from .roll import Roller, Unalike, without_unread
+        from .roll import Roller, Unalike, check_branches, without_unread
 
         roller = Roller(self, recorder, trees)
         try:
@@ -142,7 +142,9 @@ class Merger:
             raise NoBothSides(f"a loop: {error}", error.line) from None
         self.rolled = roller.rolled
         self._kept.append(roller)
-        return without_unread([*found, *roller.new], outputs), outputs
+        found = without_unread([*found, *roller.new], outputs)
+        check_branches(found)
+        return found, outputs
 
     def _note_values(self, recorder: Recorder) -> None:
         by_key: dict[int, Value] = {}
