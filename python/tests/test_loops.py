@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import os
+import sys
 
 import pytest
 import torch
@@ -11,6 +13,9 @@ from torch import nn
 from torch.utils import _pytree as pytree
 
 import aten2onnx
+
+sys.path.insert(0, os.path.dirname(__file__))
+import programs  # noqa: E402
 
 
 class Recurrence(nn.Module):
@@ -365,7 +370,7 @@ class Fades(nn.Module):
 
 MODELS = [
     Fades,
-    *(Breaks, Best, Skips, Found, UntilBreak, Decode, Alternates, Buffers, SameName, Padded),
+    *(Breaks, Best, Skips, Found, UntilBreak, Decode, Alternates, Buffers, Padded),
     *(Recurrence, Stacked, Written, Rows, Unbound, Comprehension, Zipped, Enumerated, Offset, Steps, Backwards, Fibonacci, Counted, FirstDiffers),
     *(Halved, HalvedAndCounted, OnSize, Scan, Farthest, Nested, Cache, Numbers),
 ]
@@ -405,3 +410,115 @@ def test_loops_are_right(kind, opset) -> None:
     program, model = export(kind, verify=opset == 18, opset_version=opset)
     assert program.report.operators["Loop"] >= 1
     check(program, model)
+
+
+def test_what_holds_without_a_turn_is_told_if_the_file_does_not_have_it() -> None:
+    program, model = export(SameName)
+    assert program.report.conditions == ["max(0, n - 1) >= 1"]
+    for x in inputs():
+        if x.shape[0] > 1:
+            for got, want in zip(program(x), model(x), strict=True):
+                torch.testing.assert_close(got, want)
+
+
+def test_the_report_has_the_line_the_calls_and_what_is_carried() -> None:
+    (note,) = [note for note in export(Breaks)[0].report.notes if "as a Loop" in note]
+    assert "`for i, row in enumerate(x):`" in note and "test_loops.py" in note and "it carries 1 tensor and 1 number." in note
+
+
+def test_loops_of_a_fixed_number_of_turns_stay_unrolled() -> None:
+    class Fixed(nn.Module):
+        def forward(self, x):
+            for i in range(x.shape[1]):
+                x = x + i
+            return x
+
+    program, model = export(Fixed)
+    assert "Loop" not in program.report.operators
+    check(program, model)
+
+
+@pytest.mark.parametrize("kind", [Recurrence, Rows, Halved])
+def test_loops_can_be_refused(kind) -> None:
+    with pytest.raises(aten2onnx.CaptureError):
+        export(kind, branches="refuse")
+
+
+class Returns(nn.Module):
+    def forward(self, x):
+        for row in x:
+            if row.sum() > 1:
+                return row
+        return x[0]
+
+
+class Kept(nn.Module):
+    """A list of Python has what only some turns have made."""
+
+    def forward(self, x):
+        out = [x[0]]
+        for row in x:
+            if row.sum() > 0:
+                out.append(row)
+        return torch.stack(out)
+
+
+class Attribute(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def forward(self, x):
+        self.count = 0
+        for row in x:
+            self.count += 1
+            x = x + row.sum() * 0.01
+        return x * self.count
+
+
+class Layers(nn.Module):
+    """Each turn has weights of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(30))
+
+    def forward(self, x):
+        h = x
+        for row, layer in zip(x, self.layers):
+            h = layer(h) + row
+        return h
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [(Returns, "left by `return`"), (Kept, "what only some turns have made"), (Attribute, "changes the number `self.count`"), (Layers, "turns of a loop are not the same")],
+)
+def test_what_no_loop_can_do_is_refused_with_its_line(kind, message) -> None:
+    with pytest.raises(aten2onnx.CaptureError, match=message) as caught:
+        export(kind)
+    assert "test_loops.py" in str(caught.value)
+
+
+def test_a_model_without_dynamic_dimensions_has_loops_on_data() -> None:
+    model = HalvedAndCounted().eval()
+    program = aten2onnx.export(model, (X,), capture="record")
+    assert program.report.operators["Loop"] == 1
+    for x in (X, X * 0, X * 100, X * 7):
+        for got, want in zip(program(x), model(x), strict=True):
+            torch.testing.assert_close(got, torch.as_tensor(want))
+
+
+def test_a_fault_in_what_a_loop_carries_is_found(monkeypatch) -> None:
+    """The turns are held against each other: what one turn does not hand on is no loop."""
+    from aten2onnx._record import roll
+
+    monkeypatch.setattr(roll.Rolling, "_at_place", lambda self, mine, sequence: next(iter(self.chosen.at.values())))
+    with pytest.raises(aten2onnx.Error):
+        export(Recurrence, verify=True)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_programs_with_loops_are_right_or_refused(seed) -> None:
+    found, text = programs.verdict(seed, loops=True, capture="record")
+    assert found != "wrong", f"{text}\n{programs.source(seed, loops=True)}"
