@@ -131,7 +131,7 @@ class Roller:
 
     def item(self, item: Item) -> Item | None:
         if isinstance(item, Ask):
-            return Ask(item.question._replace(number=self.reference(item.question.number)), item.failure)
+            return self._ask(item)
         if isinstance(item, Turn):
             return Turn(item.index, item.question._replace(number=self.reference(item.question.number)))
         if not isinstance(item, Step):
@@ -145,6 +145,15 @@ class Roller:
 
             return gathered(self, call)
         return Step(call._replace(args=self.reference(call.args), kwargs=self.reference(call.kwargs)), item.is_split)
+
+    def _ask(self, item: Ask) -> Ask | None:
+        question = item.question
+        try:
+            return Ask(question._replace(number=self.reference(question.number)), item.failure)
+        except Unalike:
+            if question.by_model or not is_from_data(question.number):
+                raise
+            return None  # a check of PyTorch's own that data decide
 
     def _has_turns(self, values: Any) -> bool:
         made = lambda value: isinstance(value, Value) and (id(value) in self.scalars or id(self.merger.canon(value)) in self.owner)  # noqa: E731
