@@ -23,6 +23,7 @@ mod interpret;
 mod link;
 mod mappings;
 mod models;
+mod operators;
 mod opinfo;
 mod package;
 mod proof;

@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 ROUNDS = 8
 
 #: So many times a model is run again to find out whether a branch matters.
-TURNS = 16
+TURNS = 24
 
 _WAYS = (
     "give the dimensions a range in which the branch is always the same (`Dim(\"n\", min=8)`), keep the side of the example with `branches=\"example\"`, "
@@ -162,10 +162,13 @@ def _capture(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, s
             return _capture_once(model, name, wanted, sums, rules, opset, both)
         except OpenBranch as error:
             new, loops = both_sides_of(error.lines) - both.lines, loops_of(error) - both.loops
-            if wanted.branches != "both" or not (new or loops):
+            natural = both_sides_of(error.lines) & both.lines if error.sizes else frozenset()
+            if wanted.branches != "both" or not (new or loops or natural - both.natural):
                 explain(error, both)
                 raise
             both.lines |= new
+            both.natural |= natural
+            both.sizes += [sizes for sizes in error.sizes if sizes not in both.sizes]
             both.loops |= loops
 
 
@@ -200,7 +203,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         live = None
         recorded.example_inputs = (args, kwargs)
         has_ones = any(size <= 1 for size in arguments.sizes.values())
-        if has_ones or ((both.lines or both.loops) and runs[0].sizes != arguments.sizes):
+        if has_ones or arguments.is_changed or ((both.lines or both.loops) and runs[0].sizes != arguments.sizes):
             _add_example(recorded, model, arguments, args, kwargs)
         if not lacking:
             try:
@@ -313,15 +316,18 @@ def _parted(parted: Any, both: Any) -> Exception:
         return NotRecorded(_reason(parted), parted.line)
     if branch.is_plain and branch.line is not None:
         return _branch_error(f"a plain number is made of a size, such as the number of turns of a loop: `{branch.line.text}`", branch.line, (), [branch.line])
-    return _branch_error(f"the model takes another branch at other sizes: `{branch.line.text}`" if branch.line else str(parted), branch.line)
+    sizes = [parted.sizes] if parted.sizes else []
+    return _branch_error(f"the model takes another branch at other sizes: `{branch.line.text}`" if branch.line else str(parted), branch.line, sizes=sizes)
 
 
-def _branch_error(message: str, line: Any, lines: Any = None, loops: Any = ()) -> OpenBranch:
-    """The error of a branch. `lines` are those of all branches that both sides may be recorded of, `loops` those of loops that may be recorded turn by turn."""
+def _branch_error(message: str, line: Any, lines: Any = None, loops: Any = (), sizes: Any = ()) -> OpenBranch:
+    """The error of a branch. `lines` are those of all branches that both sides may be recorded of, `loops` those of loops that may be recorded turn by turn, and
+    `sizes` those at which it goes the other way."""
     place = [str(line)] if line is not None else []
     error = OpenBranch(message, place=place, help=_WAYS, source_line=place[0] if place else None)
     error.lines = ([] if line is None else [line]) if lines is None else list(lines)
     error.loops = [line for line in loops if line is not None]
+    error.sizes = list(sizes)
     return error
 
 
@@ -358,18 +364,16 @@ def _take_branches(
             except OpenBranch as error:
                 refused.append(error)
             continue
-        if other is not None and not stops:
-            key = tuple(sorted(other.items()))
-            if key not in known and len(known) < TURNS:
-                known[key] = turned(other)
-            if known.get(key):
+        if other and not stops:
+            same, was_tried = _at_other_sizes(other, turned, known)
+            if same:
                 continue
             # Where the model does not run, no file has to be right. It may run at others where a plain number is another one.
-            stops = key in known and known[key] is None and not branch.is_plain
+            stops = was_tried and same is None and not branch.is_plain
             if stops and choice == "both" and _ONLY_AT_ONE.fullmatch(text or "") is None and is_new(branch, both):
-                refused.append(_branch_error("a branch in Python depends on a size", branch.line))
+                refused.append(_branch_error("a branch in Python depends on a size", branch.line, sizes=other))
                 continue
-        if not branch.by_model and other is None:
+        if not branch.by_model and not other:
             continue  # a check of PyTorch's own that no size fails
         single = _ONLY_AT_ONE.fullmatch(text or "")
         if single is not None and not stops:
@@ -377,6 +381,9 @@ def _take_branches(
             if symbol not in singles:
                 singles[symbol] = holds_at_one(symbol)
             if singles[symbol]:
+                continue
+            if choice == "both":
+                kept.append(condition)  # no run at another size has the calls of that side
                 continue
         if branch.by_model and not stops and choice == RANGE and text is not None and _is_range(text, branch):
             if text not in ranges:  # the first line is where the model decides, others go on with it
@@ -387,14 +394,30 @@ def _take_branches(
             if branch.is_plain:
                 refused.append(_branch_error(f"a plain number is made of a size, such as the number of turns of a loop: {what}, where {text}", branch.line, (), [branch.line]))
             else:
-                refused.append(_branch_error(f"a branch in Python depends on a size: {what} was taken where {text}", branch.line))
+                refused.append(_branch_error(f"a branch in Python depends on a size: {what} was taken where {text}", branch.line, sizes=other))
             continue
         kept.append(condition)
     if refused:
         refused[0].lines = [line for error in refused for line in error.lines]
+        refused[0].sizes = [sizes for error in refused for sizes in error.sizes]
         refused[0].loops = [line for error in refused for line in error.loops]
         raise refused[0]
     return kept, notes
+
+
+def _at_other_sizes(
+    choices: list[dict[str, int]], turned: Callable[[dict[str, int]], bool | None], known: dict[tuple[tuple[str, int], ...], bool | None]
+) -> tuple[bool | None, bool]:
+    """Whether the model makes the same calls at sizes where a branch goes the other way, and whether that was tried. None if it runs at none of these sizes."""
+    was_tried = False
+    for sizes in choices:
+        key = tuple(sorted(sizes.items()))
+        if key not in known and len(known) < TURNS:
+            known[key] = turned(sizes)
+        was_tried = was_tried or key in known
+        if known.get(key) is not None:
+            return known[key], True
+    return None, was_tried
 
 
 def _is_range(text: str, branch: Any) -> bool:
@@ -407,10 +430,17 @@ def _holds_at_one(recorded: Any, model: Any, arguments: Any, first: Any, symbol:
     from ._record.held import sizes_at_one
 
     try:
-        recorded.observed += sizes_at_one(recorded, model, arguments, first, symbol)
+        found = sizes_at_one(recorded, model, arguments, first, symbol)
     except Exception as error:  # whatever the model raises
         _log.debug("not the same where %s is 1: %s", symbol, error)
         return False
+    known = recorded.observed[0][1] if recorded.observed else {}
+    for _, sizes in found:
+        # The program has the same calls there, and `squeeze` drops a dimension, which no file can do by size.
+        if any(name in known and len(known[name]) != len(shape) for name, shape in sizes.items()):
+            _log.debug("another number of dimensions where %s is 1", symbol)
+            return False
+    recorded.observed += found
     return True
 
 

@@ -163,8 +163,8 @@ impl Program {
         })
     }
 
-    /// For each condition, in the names of the program's numbers: sizes of dimensions that do not fulfil it; None if none are found.
-    fn other_sizes(&self, py: Python<'_>, conditions: Vec<String>) -> PyResult<Vec<Option<HashMap<String, i64>>>> {
+    /// For each condition, in the names of the program's numbers: choices of sizes of dimensions that do not fulfil it.
+    fn other_sizes(&self, py: Python<'_>, conditions: Vec<String>) -> PyResult<Vec<Vec<HashMap<String, i64>>>> {
         work::run(py, None, |_| {
             let guards = pt2::named_guards(conditions, &self.program);
             Ok(guards.iter().map(|guard| other_sizes(&self.program, guard)).collect())

@@ -361,6 +361,82 @@ def test_a_branch_can_be_refused_or_kept_as_in_the_example() -> None:
     assert "If" not in program.report.operators and any("right only where the branch" in note for note in program.report.notes)
 
 
+class Empty(nn.Module):
+    """The side of the example has no elements, with which the other one cannot run."""
+
+    def forward(self, x):
+        found = x[x[:, 0] > 0.5]
+        if found.numel() == 0:
+            return torch.zeros(1, 4)
+        return found / found.max()
+
+
+@pytest.mark.parametrize("shapes", [N, None], ids=["dynamic", "static"])
+def test_a_side_that_the_data_of_the_example_cannot_take_is_recorded_with_other_data(shapes) -> None:
+    model = Empty().eval()
+    program = aten2onnx.export(model, (torch.full((6, 4), 0.2),), dynamic_shapes=shapes, capture="record")
+    assert program.report.operators["If"] == 1 and not program.report.conditions
+    for size in (6,) if shapes is None else (2, 6, 9):
+        for x in (torch.rand(size, 4) + 0.2, torch.zeros(size, 4), torch.randn(size, 4)):
+            torch.testing.assert_close(program(x)[0], model(x))
+
+
+class Product(nn.Module):
+    """A write to what a side has made of several tensors: `einsum` of one would be a view of it."""
+
+    def forward(self, x):
+        y = x * 1
+        if x.sum() > 0:
+            z = torch.einsum("ij,kj->ik", (x, x)).transpose(0, 1)
+            z[0] = -5.0
+            y = y + z.sum(-1, keepdim=True)
+        return y
+
+
+class Window(nn.Module):
+    """Padding to a multiple, where the model checks the side that the example does not take."""
+
+    def forward(self, x):
+        padding = (4 - x.shape[0] % 4) % 4
+        if padding > 0:
+            x = torch.nn.functional.pad(x, (0, 0, 0, padding))
+        if x.shape[0] % 4:
+            raise ValueError("no multiple of 4")
+        return x.view(x.shape[0] // 4, 4, 4).sum(1)
+
+
+@pytest.mark.parametrize("kind", [Product, Window], ids=lambda kind: kind.__name__)
+def test_sides_as_models_have_them(kind) -> None:
+    model = kind().eval()
+    program = export(kind)
+    for size in (2, 3, 4, 5, 6, 8, 9, 12):
+        for sign in (1, -1):
+            x = torch.randn(size, 4).abs() * sign
+            torch.testing.assert_close(program(x)[0], model(x), atol=1e-5, rtol=1e-4)
+
+
+class Positions(nn.Module):
+    """A table that is used as it is where it has as many entries as there are tokens, and resized elsewhere, as DINOv2 has it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.linspace(-1, 1, 48).reshape(12, 4))
+
+    def forward(self, x):
+        tokens = x.flatten(0, 1)
+        if tokens.shape[0] == self.table.shape[0] and x.shape[0] < x.shape[1]:
+            return tokens + self.table
+        return tokens + torch.nn.functional.interpolate(self.table.T[None], size=tokens.shape[0], mode="linear")[0].T
+
+
+def test_sizes_at_which_a_side_can_run_are_found() -> None:
+    model = Positions().eval()
+    program = aten2onnx.export(model, (torch.randn(6, 4, 4),), dynamic_shapes={"x": {0: "h", 1: "w"}}, capture="record")
+    for sizes in ((6, 4), (3, 4), (4, 3), (2, 6), (6, 2), (5, 5), (8, 3)):
+        x = torch.randn(*sizes, 4)
+        torch.testing.assert_close(program(x)[0], model(x), atol=1e-5, rtol=1e-4)
+
+
 class Row(nn.Module):
     """Branches one after the other."""
 

@@ -304,10 +304,15 @@ def test_another_side_for_a_size_of_1_is_dropped_if_the_results_are_the_same() -
 
 
 @pytest.mark.parametrize("other", [lambda x: x.abs() * 2, lambda x: x[0] * 2, lambda x: x.expand(1, 4) * 2 + 1], ids=["sign", "shape", "values"])
-def test_another_side_for_a_size_of_1_is_refused_if_the_results_differ(other) -> None:
+def test_another_side_for_a_size_of_1_is_a_condition_if_the_results_differ(other) -> None:
     """The example has no negative number, so that the sign alone shows at other data."""
+    function = at_one(other)
+    with pytest.warns(UserWarning, match="right only where `n >= 2`"):
+        program = recorded(function, torch.rand(3, 4), dynamic_shapes=(({0: "n"},),))
+    same(program, function, (torch.randn(2, 4),), (torch.randn(5, 4),))
+    assert program.report.conditions == ["n >= 2"]
     with pytest.raises(aten2onnx.CaptureError, match="was taken where n >= 2"):
-        recorded(at_one(other), torch.rand(3, 4), dynamic_shapes=(({0: "n"},),))
+        recorded(function, torch.rand(3, 4), dynamic_shapes=(({0: "n"},),), branches="refuse")
 
 
 class Trained(nn.Module):

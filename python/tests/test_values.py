@@ -94,6 +94,29 @@ def test_the_sign_of_nan() -> None:
         held(torch.signbit, (x.to(dtype),), opset_version=26)
 
 
+aten = torch.ops.aten
+OFFSETS, TARGETS = torch.tensor([0, 2, 2, 6]), torch.tensor([1, 0, 3, 1, 0])
+REPORTED: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
+    "segments": (lambda x: tuple(torch.segment_reduce(x, name, offsets=OFFSETS, initial=1.5) for name in ("amax", "amin", "max", "min", "sum")), (torch.randn(6, 2),)),
+    "nll_backward": (lambda g, x: aten.nll_loss_backward(g, x, torch.tensor(2), None, 1, -100, torch.tensor(1.0)), (torch.randn(()), torch.randn(4))),
+    "nll_backward_rows": (lambda g, x: aten.nll_loss_backward(g, x, TARGETS, torch.arange(4.0), 0, 3, torch.tensor(1.0)), (torch.randn(5), torch.randn(5, 4))),
+    "trilinear": (lambda x, y: aten._trilinear(x, y, x, [], [], [], [1]), (torch.randn(2, 0, 3), torch.randn(2, 0, 3))),
+    "trilinear_none": (lambda x, y: aten._trilinear(x, y, x, [], [], [], [1]), (torch.randn(0, 2, 3), torch.randn(0, 2, 3))),
+    "unique": (lambda x: (aten._unique2(x), aten._unique2(x, True, True, True)), (torch.tensor([[3, 1, 3], [2, 1, 1]]),)),
+    "unique_counts": (lambda x: aten._unique2(x, True, False, True), (torch.tensor([[3, 1, 3], [2, 1, 1]]),)),
+    "unique_of_a_number": (lambda x: aten._unique2(x, True, True, True), (torch.tensor(3),)),
+    "istft": (lambda x: torch.istft(torch.stft(x, 8, return_complex=True, window=torch.ones(8)), 8, window=torch.ones(8), return_complex=False), (torch.randn(2, 32),)),
+    "istft_at_a_length": (lambda x: torch.istft(torch.stft(x, 8, 2, return_complex=True, window=torch.ones(8)), 8, 2, window=torch.ones(8), length=30), (torch.randn(32),)),
+}
+
+
+@pytest.mark.parametrize("opset", [9, 13, 18, 23])
+@pytest.mark.parametrize("name", REPORTED)
+def test_what_was_wrong_or_refused(name: str, opset: int) -> None:
+    function, args = REPORTED[name]
+    held(function, args, opset_version=opset)
+
+
 def fake_quantized() -> nn.Module:
     class Net(nn.Module):
         def __init__(self) -> None:

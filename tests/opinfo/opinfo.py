@@ -3,9 +3,10 @@
     opinfo.py PATH-OF-aten2onnx [--slice N | --samples N] [--ops NAME,...] [--opsets N,...] [--out FILE]
 
 By default a short run: one sample of each operator, whose dtype and opset depend on the name. --slice takes only every Nth operator.
---samples takes N samples of each dtype, with fixed and with symbolic sizes, at each opset. The outcome is `ok`, `refused` (an error says
-that the model is not supported), `wrong`, or `crashed` (a panic, or any other error). expected_failures.txt lists the samples that may be
-refused or wrong; what is wrong must be in src/examples/src/differences.toml. Exits with 1 if another sample fails, if a sample fails in another way, if an expected failure passes, or if few are ok.
+--samples takes N samples of each dtype, with fixed and with symbolic sizes, at each opset. The outcome is `ok`, `differs` (other results,
+which an entry of src/examples/src/differences.toml accepts: it is held against them), `refused` (an error says that the model is not
+supported), `wrong`, or `crashed` (a panic, or any other error). expected_failures.txt lists the samples that may be refused or wrong. Exits
+with 1 if another sample fails, if a sample fails in another way, if an expected failure passes, or if few are ok.
 """
 import argparse
 import collections
@@ -33,6 +34,7 @@ MIN_OK = 0.7
 def work(binary):
     """Reads {"op", "samples", "opsets"} from each line of stdin. Prints a line for each verdict, then an empty line."""
     sys.path[:0] = [str(HERE), str(HERE.parents[1] / "src/examples/src")]
+    import differences
     import judge
     import samples
     import onnxruntime
@@ -41,12 +43,12 @@ def work(binary):
     with tempfile.TemporaryDirectory() as folder:
         for line in sys.stdin:
             task = json.loads(line)
-            for verdict in verdicts(binary, Path(folder), task, samples, judge):
+            for verdict in verdicts(binary, Path(folder), task, samples, judge, differences):
                 print(json.dumps(verdict), flush=True)
             print(flush=True)
 
 
-def verdicts(binary, folder, task, samples, judge):
+def verdicts(binary, folder, task, samples, judge, differences):
     name, by_dtype = task["op"], {}
     overload = "aten::" + samples.INFOS[name].name.replace(".", "_")
     for dtype, index, dynamic in samples.plan(name, task["samples"]):
@@ -62,13 +64,13 @@ def verdicts(binary, folder, task, samples, judge):
             opsets = sorted({max(opset, 13) for opset in opsets})
         about = {"op": name, "dtype": dtype, "sample": index, "dynamic": dynamic}
         try:
-            pt2, runs, text = prepared(samples, samples.INFOS[name], there[index], dynamic, folder)
+            pt2, runs, sample = prepared(samples, samples.INFOS[name], there[index], dynamic, folder)
         except samples.Skip as why:
             yield {**about, "status": "skip", "what": str(why).strip().split("\n")[0][:200]}
             continue
         for opset in opsets:
-            status, what = tried(binary, overload, pt2, opset, dtype, runs, judge)
-            yield {**about, "opset": opset, "status": status, "what": what, "text": text}
+            status, what = tried(binary, overload, pt2, opset, dtype, runs, judge, lambda *results: excuse(sample, name, differences, judge, *results))
+            yield {**about, "opset": opset, "status": status, "what": what, "text": sample.text()}
 
 
 def prepared(samples, info, sample, dynamic, folder):
@@ -86,10 +88,18 @@ def prepared(samples, info, sample, dynamic, folder):
         torch.export.save(program, str(path))
     except Exception as error:
         raise samples.Skip(f"torch.export.save: {error}") from error
-    return path, runs + ([others] if others else []), sample.text()
+    return path, runs + ([others] if others else []), sample
 
 
-def tried(binary, op, pt2, opset, dtype, runs, judge):
+def excuse(sample, name, differences, judge, inputs, want, have):
+    """The entry of the table of differences that accepts results, or None."""
+    base, _, variant = name.partition("/")
+    op = "aten::" + base.removeprefix("nn.functional.").replace(".", "_")
+    record = {"op": op, "args": sample.named_arguments()}
+    return differences.excuse(record, inputs, [judge.plain_parts(w) for w in want], have, judge.close)
+
+
+def tried(binary, op, pt2, opset, dtype, runs, judge, excuse):
     """Exports and runs the program. Returns the status and a message."""
     path = pt2.with_suffix(".onnx")
     path.unlink(missing_ok=True)
@@ -97,6 +107,7 @@ def tried(binary, op, pt2, opset, dtype, runs, judge):
     if done.returncode:
         text = " ".join(done.stderr.split())
         return ("refused" if done.returncode == REFUSED and "panicked" not in text else "crashed"), text[:400]
+    excused = ""
     for inputs, answer in runs:
         try:
             have, where = run(path, opset, inputs, judge)
@@ -105,10 +116,16 @@ def tried(binary, op, pt2, opset, dtype, runs, judge):
         # ONNX Runtime has hardly any kernels for bfloat16.
         if where != "runtime" and dtype != "bfloat16":
             return "wrong", "ONNX Runtime has no kernel for it"
-        what = judge.compared(op, list(map(judge.to_numpy, answer)), have, random=False)
-        if what:
-            return "wrong", what + (" (at other sizes)" if inputs is not runs[0][0] else "")
-    return "ok", ""
+        want = list(map(judge.to_numpy, answer))
+        what = judge.compared(op, want, have, random=False)
+        if not what:
+            continue
+        what += " (at other sizes)" if inputs is not runs[0][0] else ""
+        entry = excuse(list(map(judge.to_numpy, inputs)), want, have)
+        if not entry:
+            return "wrong", what
+        excused = excused or f"{entry}: {what}"
+    return ("differs", excused) if excused else ("ok", "")
 
 
 def run(path, opset, inputs, judge):
@@ -210,7 +227,7 @@ def judged(results, expected, complete):
     """Returns a line for each problem in the results."""
     wrong = []
     for verdict in results:
-        if verdict["status"] == "skip":
+        if verdict["status"] in ("skip", "differs"):
             continue
         entries = [e for e in expected if e.covers(verdict)]
         failed = [e for e in entries if e.status == verdict["status"]]

@@ -2,6 +2,7 @@
 import random
 import warnings
 import zlib
+from typing import NamedTuple
 
 warnings.simplefilter("ignore")
 
@@ -36,6 +37,16 @@ def number_of(text):
     return zlib.crc32(text.encode())
 
 
+class Input(NamedTuple):
+    """An input in place of a tensor."""
+
+    index: int
+
+
+# The place of `dim` among the positional arguments after the first.
+AXES = {"sort": 0, "argsort": 0, "mode": 0, "median": 0, "nanmedian": 0, "topk": 1, "kthvalue": 1}
+
+
 class Sample:
     """A call of an operator. Tensors are inputs, other arguments are fixed."""
 
@@ -55,6 +66,22 @@ class Sample:
             leaves[place] = tensor
         first, args, kwargs = pytree.tree_unflatten(leaves, self.spec)
         return self.op(first, *args, **kwargs)
+
+    def named_arguments(self):
+        """What is known of the arguments by name, as records of examples have it: [["dim", {"int": 1}], ["offsets", {"tensor": 2}], ..]."""
+        leaves = list(self.leaves)
+        for index, place in enumerate(self.places):
+            leaves[place] = Input(index)
+        _, args, kwargs = pytree.tree_unflatten(leaves, self.spec)
+        if self.op.__name__ in AXES and len(args) > AXES[self.op.__name__]:
+            kwargs = {**kwargs, "dim": args[AXES[self.op.__name__]]}
+        found = []
+        for name, value in kwargs.items():
+            if isinstance(value, Input):
+                found.append([name, {"tensor": value.index}])
+            elif isinstance(value, (bool, int, float)):
+                found.append([name, {type(value).__name__: value}])
+        return found
 
     def text(self):
         def short(leaf):

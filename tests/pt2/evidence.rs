@@ -6,7 +6,7 @@ use std::sync::Arc;
 use aten2onnx::error::Result;
 use aten2onnx::export::export_program;
 use aten2onnx::frontend::pt2;
-use aten2onnx::program::{Arg, Graph, Guard, Node, Program};
+use aten2onnx::program::{Arg, Graph, Guard, IntArg, Node, NodeOutput, Program, SymNumber};
 use aten2onnx_archive::zip::Archive;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::sym::{Relation, Special, SymInt};
@@ -75,6 +75,107 @@ fn a_record_may_use_what_a_guard_says() {
             program.graph.sym_ints.insert("mul".to_owned(), record.clone());
         };
         exported(pt2::read(&sample("dynamic_shapes")).unwrap(), change).unwrap();
+    }
+}
+
+/// A call of a function of Python, which makes a number.
+fn function(name: &str, operator: &str, a: &str, b: i64) -> Node {
+    Node {
+        name: name.to_owned(),
+        target: format!("_operator::{operator}"),
+        args: vec![("a".to_owned(), Arg::Sym(a.to_owned())), ("b".to_owned(), Arg::Int(b))],
+        outputs: vec![NodeOutput::Sym(name.to_owned())],
+        ..Node::default()
+    }
+}
+
+/// `zeros(item() OPERATOR 2)` with a record of this number: `item` is `u0`, from 0 to 8.
+fn with_record_of_data(operator: &str, record: &SymInt, change: impl Fn(&mut Program)) -> Result<Vec<String>, String> {
+    let changed = |program: &mut Program| {
+        let graph = &mut program.graph;
+        let zeros = graph.nodes.iter().position(|node| node.name == "zeros").unwrap();
+        graph.nodes.insert(zeros, function("number", operator, "item", 2));
+        graph.nodes[zeros + 1].args[0].1 = Arg::Ints(vec![IntArg::Named("number".to_owned())]);
+        graph.sym_ints.insert("number".to_owned(), record.clone());
+        graph.tensors.get_mut("zeros").unwrap().sizes = vec![record.clone()];
+        change(program);
+    };
+    exported(pt2::read(&sample("unbacked")).unwrap(), changed)
+}
+
+#[test]
+fn a_record_of_what_data_decides_is_held_against_its_node() {
+    let u0 = || SymInt::symbol("u0");
+    let keep = |_: &mut Program| {};
+    with_record_of_data("add", &u0().add(&2.into()), keep).unwrap();
+    let error = with_record_of_data("add", &u0().add(&3.into()), keep).unwrap_err();
+    assert!(
+        error.contains("the file records `number` as u0 + 3, which is 10, but the node computes 9 at u0 = 7"),
+        "{error}"
+    );
+    for record in [u0(), u0().mul(&2.into()), 4.into()] {
+        assert!(with_record_of_data("add", &record, keep).unwrap_err().contains("but the node computes"));
+    }
+}
+
+#[test]
+fn a_record_of_what_data_decides_may_use_what_is_asserted() {
+    let asserted = |operator: &'static str, wanted: i64| {
+        move |program: &mut Program| {
+            let nodes = &mut program.graph.nodes;
+            let at = nodes.iter().position(|node| node.name == "number").unwrap();
+            let check = Node {
+                name: "check".to_owned(),
+                target: "aten::_assert_scalar".to_owned(),
+                args: vec![
+                    ("self".to_owned(), Arg::Sym("holds".to_owned())),
+                    ("assert_msg".to_owned(), Arg::Str("even".to_owned())),
+                ],
+                outputs: vec![NodeOutput::None],
+                ..Node::default()
+            };
+            nodes.splice(
+                at..at,
+                [function("rest", "mod", "item", 2), function("holds", operator, "rest", wanted), check],
+            );
+            program.graph.sym_ints.insert("rest".to_owned(), SymInt::symbol("u0").modulo(&2.into()));
+            program.graph.sym_bools.insert("holds".to_owned(), SymNumber::Unknown);
+        }
+    };
+    let nothing = 0.into();
+    assert!(with_record_of_data("mod", &nothing, |_| {}).is_err());
+    with_record_of_data("mod", &nothing, asserted("eq", 0)).unwrap();
+    with_record_of_data("mod", &nothing, asserted("lt", 1)).unwrap();
+    assert!(with_record_of_data("mod", &nothing, asserted("ne", 0)).is_err());
+    // What is asserted in a way that is not understood may say anything.
+    with_record_of_data("mod", &nothing, asserted("or_", 0)).unwrap();
+}
+
+#[test]
+fn comparisons_with_nan_are_false() {
+    // `s77 * nan <= 1.0` of a size.
+    for (operator, holds) in [("le", false), ("ge", false), ("lt", false), ("gt", false), ("eq", false), ("ne", true)] {
+        let with = |record: bool| {
+            let change = |program: &mut Program| {
+                let graph = &mut program.graph;
+                let mut product = function("product", "mul", "sym_size_int_2", 0);
+                product.args[1].1 = Arg::Float(f64::NAN);
+                graph.sym_floats.insert("product".to_owned(), SymNumber::Unknown);
+                graph.sym_bools.insert("answer".to_owned(), SymNumber::Bool(record));
+                let at = graph.nodes.iter().position(|node| node.name == "sym_size_int_2").unwrap() + 1;
+                graph.nodes.splice(at..at, [product, function("answer", operator, "product", 1)]);
+                let mut chosen = graph.outputs[0].clone();
+                chosen.value = Arg::Sym("answer".to_owned());
+                graph.outputs.push(chosen);
+            };
+            exported(pt2::read(&sample("dynamic_shapes")).unwrap(), change)
+        };
+        with(holds).unwrap();
+        let error = with(!holds).unwrap_err();
+        assert!(
+            error.contains(&format!("the file records `answer` as {}, but the node computes {holds}", !holds)),
+            "{error}"
+        );
     }
 }
 

@@ -43,7 +43,35 @@ def arithmetic(x):
     return x[: int(n * 0.5)], x.new_zeros(max(n - 2, 1)), x[: n // 2 + n % 2]
 
 
+def from_data(x, n):
+    k = n.item()
+    torch._check(k >= 2)
+    torch._check(k <= x.shape[0])
+    return x.narrow(0, 0, k).sum(0), x.new_zeros(k * 2 + 1), x.new_zeros((k + 3) // 2), x.new_zeros(max(k, 2))
+
+
+def even(x, n):
+    k = n.item()
+    torch._check(k >= 2)
+    torch._check(k <= 8)
+    torch._check(k % 2 == 0)
+    return x.new_zeros(k).reshape(k // 2, 2), x.new_zeros(k % 2 + k), x.new_zeros((k + 1) // 2)
+
+
+def parts(x, n):
+    k = n.item()
+    torch._check(k >= 2)
+    torch._check(x.shape[0] - k >= 2)
+    return x.split([k, x.shape[0] - k])
+
+
+def found(x):
+    places = x.round().nonzero()
+    return x.new_zeros(places.shape[0] * 2 + 1), places.flatten()
+
+
 N = Dim.AUTO
+FOUR = torch.tensor(4)
 CASES = [
     (chunk, (torch.randn(5, 3),), ({0: N, 1: N},)),
     (unsafe_chunk, (torch.randn(6, 3),), ({0: N},)),
@@ -51,6 +79,10 @@ CASES = [
     (slice_scatter, (torch.randn(5, 4), torch.randn(3, 4)), ({0: N, 1: N}, {0: N, 1: N})),
     (multiple, (torch.randn(6, 3),), ({0: N, 1: N},)),
     (arithmetic, (torch.randn(7, 3),), ({0: N},)),
+    (from_data, (torch.randn(7, 3), FOUR), ({0: N}, None)),
+    (even, (torch.randn(7, 3), FOUR), ({0: N}, None)),
+    (parts, (torch.randn(7, 3), FOUR), ({0: N}, None)),
+    (found, (torch.randn(7, 3),), ({0: N},)),
 ]
 
 

@@ -41,7 +41,7 @@ pub fn compile_facts() -> ExitCode {
 
 /// The build script of `aten2onnx-onnx`: writes the tables of schemas, opsets, dtypes and runtimes.
 pub fn compile_schemas() -> ExitCode {
-    compile(&["schemas", "opsets.toml", "dtypes.toml", "targets"], |mappings| {
+    compile(&["schemas", "opsets.toml", "operators.toml", "dtypes.toml", "targets"], |mappings| {
         Ok(schema_files(&Schemas::load(mappings)?, None))
     })
 }

@@ -9,7 +9,7 @@
 //!
 //! | floor | modules | contents |
 //! |---|---|---|
-//! | text | `source`, `nearest`, `types`, `explain` | files and places, misspelt names, the types of the language, pages of error codes |
+//! | text | `source`, `nearest`, `types`, `returned`, `explain` | files and places, misspelt names, the types of the language, what results of functions in Rust are, pages of error codes |
 //! | errors | `diagnostic`, `effects` | errors as data; facts about memory |
 //! | input | `syntax`, `schema`, `render`, `suppress` | parser and formatter, schemas of PyTorch and ONNX, errors as text |
 //! | trees | `collect`, `tree` | items by name, the checked tree |
@@ -29,6 +29,7 @@ pub mod examples;
 pub mod explain;
 pub mod nearest;
 pub mod render;
+pub mod returned;
 pub mod schema;
 pub mod source;
 pub mod specialize;

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::effects::Fact;
+use crate::returned::Returned;
 use crate::source::Span;
 pub use crate::syntax::ast::AVOIDED;
 use crate::syntax::ast::{BinaryOp, ExampleValue, UnaryOp};
@@ -27,6 +28,8 @@ pub struct Program {
     pub externs: Vec<Function>,
     /// What the `extern fn`s that make nodes may do, by name.
     pub emits: BTreeMap<String, Emits>,
+    /// What the `extern fn`s say of their results, by name.
+    pub results: BTreeMap<String, Returns>,
     /// Sorted by overload.
     pub unsupported: Vec<Unsupported>,
     /// Sorted by overload.
@@ -54,6 +57,16 @@ impl Program {
     pub fn raise(&self, op: &str, from: u32) -> Option<&Lower> {
         let at = self.raises.binary_search_by(|r| (r.op.as_str(), r.before).cmp(&(op, from))).ok()?;
         self.raises.get(at)
+    }
+
+    /// What an `extern fn` says of its result.
+    pub fn returned(&self, external: &str) -> Option<Returned> {
+        self.results.get(external).map(|returns| returns.is)
+    }
+
+    /// The name of an `extern fn` whose result is this.
+    pub fn external_that(&self, is: Returned) -> Option<&str> {
+        self.results.iter().find(|(_, returns)| returns.is == is).map(|(name, _)| name.as_str())
     }
 
     /// The `fn` of a name.
@@ -106,6 +119,15 @@ pub fn short_name(helper: &str) -> &str {
 /// Whether a helper is private to its file.
 pub fn is_private(helper: &str) -> bool {
     helper.contains("::")
+}
+
+/// What an `extern fn` says of its result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Returns {
+    /// What it is.
+    pub is: Returned,
+    /// The positions of the parameters that this is about.
+    pub args: Vec<usize>,
 }
 
 /// What an `extern fn` may do to the graph.

@@ -218,7 +218,8 @@ impl<'a> Expander<'a> {
     fn expanded(&self, function: &Function, mut kind: ItemKind, opset: u32) -> Expanded {
         let program = &self.checked.program;
         let mut specializer = Specializer::new(program, &self.checked.schemas, opset);
-        let body = Unparser { program }.body(&specializer.body(function));
+        let operators = &self.checked.schemas.operators;
+        let body = Unparser { program, operators }.body(&specializer.body(function));
         match &mut kind {
             ItemKind::Map(map) => map.body = body,
             ItemKind::Lower(lower) | ItemKind::Raise(lower) => {

@@ -1,6 +1,7 @@
 //! From the checked tree back to the syntax tree, which the formatter prints. Implicit conversions are left out, and nodes of
 //! operators with a sign are written with it.
 
+use aten2onnx_opmap::schema::operators::Operators;
 use aten2onnx_opmap::source::Span;
 use aten2onnx_opmap::syntax::ast::{
     self, Argument, ArmPattern, BinaryOp, Block, ExprKind, Ident, ListItem, OnnxName, OpName, UnaryOp,
@@ -15,6 +16,8 @@ use aten2onnx_opmap::visit;
 /// Converts checked expressions. It needs the rules for the names of parameters.
 pub(super) struct Unparser<'a> {
     pub program: &'a Program,
+    /// The signs of operators.
+    pub operators: &'a Operators,
 }
 
 impl Unparser<'_> {
@@ -262,31 +265,12 @@ impl Unparser<'_> {
             ("Neg", [a]) if is_tensor(a) => Some(ExprKind::Unary(UnaryOp::Neg, self.boxed(visit::input_expr(a)?))),
             ("Not", [a]) if is_tensor(a) => Some(ExprKind::Unary(UnaryOp::Not, self.boxed(visit::input_expr(a)?))),
             (op, [a, b]) if (is_tensor(a) || is_tensor(b)) && plain(a) && plain(b) => {
-                let sign = sign(op)?;
+                let sign = BinaryOp::of_sign(self.operators.sign(op)?)?;
                 Some(ExprKind::Binary(sign, self.boxed(visit::input_expr(a)?), self.boxed(visit::input_expr(b)?)))
             }
             _ => None,
         }
     }
-}
-
-fn sign(op: &str) -> Option<BinaryOp> {
-    Some(match op {
-        "Add" => BinaryOp::Add,
-        "Sub" => BinaryOp::Sub,
-        "Mul" => BinaryOp::Mul,
-        "Div" => BinaryOp::Div,
-        "Mod" => BinaryOp::Rem,
-        "Pow" => BinaryOp::Pow,
-        "Equal" => BinaryOp::Eq,
-        "Less" => BinaryOp::Lt,
-        "LessOrEqual" => BinaryOp::Le,
-        "Greater" => BinaryOp::Gt,
-        "GreaterOrEqual" => BinaryOp::Ge,
-        "And" => BinaryOp::And,
-        "Or" => BinaryOp::Or,
-        _ => return None,
-    })
 }
 
 fn suffix(form: AttrForm) -> char {

@@ -28,6 +28,7 @@ const KEYWORDS: &[&str] = &[
     "ignore",
     "import_domain",
     "in",
+    "is",
     "let",
     "lower",
     "map",

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .branches import Ask, If, Item, Step, Turn, made_by, written_by
+from .branches import Ask, Carried, If, Item, Rolled, Step, Turn, made_by, written_by
 from .numbers import Number
 from .references import values_in
 from .tensors import Value
@@ -251,6 +251,8 @@ def _both_items(one: Item, other: Item, leaf: Leaf, canon: Canon) -> Item:
         return Turn(one.index, one.question._replace(number=zipped(one.question.number, other.question.number, _only_values(leaf))))
     if isinstance(one, If) and isinstance(other, If) and one.question.line == other.question.line:
         return _both_branches(one, other, leaf, canon)
+    if isinstance(one, Rolled) and isinstance(other, Rolled) and one.line == other.line:
+        return _both_loops(one, other, leaf, canon)
     raise Unlike
 
 
@@ -268,11 +270,26 @@ def _both_branches(one: If, other: If, leaf: Leaf, canon: Canon) -> If:
     return If(one.question._replace(number=number), sides[0], sides[1], results)
 
 
-def _both_sides(mine: list[Item], theirs: list[Item], leaf: Leaf, canon: Canon) -> tuple[list[Item], Leaf]:
+def _both_loops(one: Rolled, other: Rolled, leaf: Leaf, canon: Canon) -> Rolled:
+    """Two loops with the same calls in a turn."""
+    if len(one.carried) != len(other.carried) or len(one.slices) != len(other.slices):
+        raise Unlike
+    count, first = zipped(one.count, other.count, _only_values(leaf)), zipped(one.first, other.first, _only_values(leaf))
+    inits = [zipped(a.init, b.init, leaf) for a, b in zip(one.carried, other.carried)]
+    given = [(one.index, other.index), *((a.param, b.param) for a, b in zip(one.carried, other.carried))]
+    items, inner = _both_sides(one.items, other.items, leaf, canon, given)
+    again = zipped(one.again, other.again, _only_values(inner))
+    carried = [Carried(a.param, init, zipped(a.next, b.next, inner), a.result) for a, b, init in zip(one.carried, other.carried, inits)]
+    slices = [(zipped(a, b, inner), value) for (a, value), (b, _) in zip(one.slices, other.slices)]
+    return Rolled(one.line, one.index, count, first, again, carried, slices, items)
+
+
+def _both_sides(mine: list[Item], theirs: list[Item], leaf: Leaf, canon: Canon, given: list[tuple[Value, Value]] | None = None) -> tuple[list[Item], Leaf]:
+    """The items of two sides as one, and what stands for the values in them. `given` are those that a turn of a loop is given."""
     if len(mine) != len(theirs):
         raise Unlike
-    known: dict[int, Any] = {}
-    others: set[int] = set()
+    known: dict[int, Any] = {id(canon(a)): canon(b) for a, b in given or ()}
+    others: set[int] = {id(canon(b)) for _, b in given or ()}
 
     def inner(a: Any, b: Any, in_results: bool) -> Any:
         inside = [value for value in map(canon, values_in((a, b))) if id(value) in known or id(value) in others]

@@ -118,6 +118,13 @@ def made_by(item: Item) -> list[Value]:
     return [value for value, _, _ in item.results] if isinstance(item, If) else []
 
 
+def parts_of(item: Item) -> list[list[Item]]:
+    """The items in an item: those of the sides of a branch, and of a turn of a loop."""
+    if isinstance(item, If):
+        return [item.yes, item.no]
+    return [item.items] if isinstance(item, Rolled) else []
+
+
 def made_in(items: list[Item]) -> Iterator[Value]:
     """The values that items and the sides in them make."""
     for item in items:

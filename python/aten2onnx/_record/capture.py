@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -187,22 +187,39 @@ def checks_of_sides(model: torch.nn.Module, arguments: Arguments, rules: tuple[s
 
 
 def _first_run(model: torch.nn.Module, arguments: Arguments, kept: list[Any], replace: Any) -> Run:
-    """The run that the program is made of: at the example, or at sizes at which both sides of all branches can be run, if there are any."""
+    """The run that the program is made of: at the example, or at sizes or data at which both sides of all branches can be run, if there are any."""
     first = _with_turns(model, arguments, kept, replace)
     both = arguments.both
-    if not _has_both(arguments) or not both.has_gaps or not arguments.sizes:
+    if not _has_both(arguments) or not both.has_gaps:
         return first
     failures, made = both.failures, both.made
-    for sizes in sizes_to_try(arguments):
+    for leaves, sizes in _inputs_to_try(arguments):
+        before, arguments.leaves = arguments.leaves, leaves
         try:
             run = recorded(model, arguments, sizes, kept, replace)
-        except Exception as error:  # whatever the model raises at sizes that it does not take
+            if not both.has_gaps:
+                arguments.is_changed = leaves is not before
+                return run
+        except Exception as error:  # whatever the model raises at sizes or data that it does not take
             _log.debug("the model does not run at %s: %s", sizes, error)
-            continue
-        if not both.has_gaps:
-            return run
+        arguments.leaves = before
     both.failures, both.made = failures, made
     return first
+
+
+def _inputs_to_try(arguments: Arguments) -> Iterator[tuple[list[Any], dict[str, int]]]:
+    """Leaves and sizes at which both sides of a branch may run: those of the user, other sizes, and other data."""
+    from .sides import CHANGES
+
+    yield from ((arguments.leaves, sizes) for sizes, _ in arguments.examples)
+    yield from ((arguments.leaves, sizes) for sizes in _sizes_of_sides(arguments))
+    yield from ((arguments.leaves, sizes) for sizes in (sizes_to_try(arguments) if arguments.sizes else ()))
+    yield from (([change(leaf) for leaf in arguments.leaves], first_sizes(arguments)) for change in CHANGES)
+
+
+def _sizes_of_sides(arguments: Arguments) -> list[dict[str, int]]:
+    """Sizes at which branches go the other way by themselves."""
+    return [summed(arguments, {**first_sizes(arguments), **sizes}) for sizes in arguments.both.sizes]
 
 
 def _with_turns(model: torch.nn.Module, arguments: Arguments, kept: list[Any], replace: Any) -> Run:
@@ -332,7 +349,7 @@ def _other_runs(model: torch.nn.Module, arguments: Arguments, first: Run, kept: 
             raise Unrecorded(f"the model runs at none of `examples`: {_first_line(failure) or 'they have the sizes of the example'}") from failure
         return runs
     if _has_both(arguments) and not arguments.both.has_gaps:
-        runs = some(sizes_to_try(arguments), whole=True)
+        runs = some((*_sizes_of_sides(arguments), *sizes_to_try(arguments)), whole=True)
         if runs:
             return runs
     runs = some(sizes_apart(arguments))

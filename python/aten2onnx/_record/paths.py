@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from .branches import If, Item, Path, Rolled, Step, count_of_calls, replaced
+from .branches import If, Item, Path, Rolled, Step, count_of_calls, parts_of, replaced
 from .explorer import Care, Explorer, Record
 from .follow import holds
 from .join import Merger, like
@@ -62,6 +62,8 @@ class Both:
         taken: The sides that inputs have taken by themselves: the file and number of the line, and the answer.
         held: The lines with which the program was held against runs with other answers, and the care that it took.
         is_static: Whether a dimension of a value is the same at all inputs.
+        sizes: Sizes at which branches go the other way by themselves.
+        natural: The lines of branches that do so, though the model raises an error where they are turned at the example.
         more: So many turns are added to each `while` on data.
         is_another: Whether a run is only held against another one.
         changing: For the lines of loops the names of numbers that turns change.
@@ -79,6 +81,8 @@ class Both:
     held: frozenset[tuple[str, int]] = frozenset()
     care: Care = Care.LEAST
     is_static: Callable[[Value, int], bool] = lambda value, axis: False
+    sizes: list[dict[str, int]] = field(default_factory=list)
+    natural: frozenset[tuple[str, int]] = frozenset()
     more: int = 0
     is_another: bool = False
     changing: dict[Any, Any] = field(default_factory=dict)
@@ -87,7 +91,7 @@ class Both:
     @property
     def has_gaps(self) -> bool:
         """Whether a side could not be run in the last recording, though the model does not forbid it."""
-        return not all(map(is_refusal, self.failures.values()))
+        return not all(is_refusal(error) and place not in self.natural for place, error in self.failures.items())
 
     @contextmanager
     def kept(self) -> Iterator[None]:
@@ -146,8 +150,7 @@ def _recorded_once(record: Record, both: Both) -> Run:
         path = explorer.path(first)
         if is_held or not explorer.is_shortened or holds(path, explorer):
             break
-    both.made, both.failures = _made(path.items, both.max_branches), _worst(explorer.failures)
-    both.rolled = list(_loops(path.items))
+    both.made, both.failures, both.rolled = _made(path.items, both.max_branches), _worst(explorer.failures), list(_loops(path.items))
     both.held, both.care = both.lines, care
     return _Writer(explorer.merger, first).run(path)
 
@@ -168,10 +171,8 @@ def _branches(items: list[Item]) -> Iterator[Turned]:
     for item in items:
         if isinstance(item, If):
             yield Turned(item.question.line, (count_of_calls(item.yes), count_of_calls(item.no)), item.question.number)
-            yield from _branches(item.yes)
-            yield from _branches(item.no)
-        elif isinstance(item, Rolled):
-            yield from _branches(item.items)
+        for part in parts_of(item):
+            yield from _branches(part)
 
 
 def _loops(items: list[Item]) -> Iterator[RolledLoop]:
@@ -179,9 +180,8 @@ def _loops(items: list[Item]) -> Iterator[RolledLoop]:
     for item in items:
         if isinstance(item, Rolled):
             yield RolledLoop(item.line, count_of_calls(item.items), _described(item))
-            yield from _loops(item.items)
-        elif isinstance(item, If):
-            yield from _loops([*item.yes, *item.no])
+        for part in parts_of(item):
+            yield from _loops(part)
 
 
 def _worst(failures: list[tuple[Any, Exception]]) -> dict[tuple[str, int], BaseException]:

@@ -56,6 +56,8 @@ class Question(NamedTuple):
 
 #: Operators that return their argument: PyTorch marks tensors with them that are made from Python's data.
 _LIFTS = (aten.lift_fresh.default, aten.lift.default)
+#: Operators whose result has no dimension where that of their argument is 1.
+_DROP_ONES = {f"aten::{name}" for name in ("squeeze", "squeeze_", "squeeze_copy", "cov", "corrcoef")}
 #: Operators that read an element of a tensor.
 _ITEMS = (aten._local_scalar_dense.default, aten.item.default)
 #: Operators that return a number which follows from dtypes and ranks.
@@ -258,6 +260,10 @@ class Recorder(TorchDispatchMode):
             raise Unrecorded(f"the operator `{function}` calls other functions", line_of_model())
         if function is aten.equal.default:
             return self._equal(*args)
+        if function is aten.allclose.default:
+            return self._all_close(*args, **kwargs)
+        if function._schema.name in _DROP_ONES and isinstance(args[0], Tracked):
+            self._ask_for_ones(*args, **kwargs)
         if function in _LIFTS:
             return self.lifted(args[0])
         if function is aten.split.Tensor and isinstance(args[0], Tracked):
@@ -292,6 +298,20 @@ class Recorder(TorchDispatchMode):
             return False
         same = self.call(aten.all.default, (self.call(aten.eq.Tensor, (one, other), {}),), {})
         return bool(self.call(_ITEMS[0], (same,), {}))
+
+    def _all_close(self, one: torch.Tensor, other: torch.Tensor, *given: Any, **named: Any) -> bool:
+        """Whether two tensors are close, as a branch on their elements."""
+        near = self.call(aten.isclose.default, (one, other, *given), named)
+        return bool(self.call(_ITEMS[0], (self.call(aten.all.default, (near,), {}),), {}))
+
+    def _ask_for_ones(self, tensor: Tracked, dim: Any = None, **_: Any) -> None:
+        """Asks whether dimensions are 1 that an operator drops if they are: the rank of its result depends on it."""
+        rank = tensor.actual.dim()
+        axes = range(rank) if dim is None else [dim] if isinstance(dim, int) else dim
+        for axis in axes if rank else ():
+            number = number_of(sizes_of(tensor)[axis] == 1)
+            if number is not None:
+                self.questions.append(Question("bool", number, number.value, line_of_model(), False, len(self.calls)))
 
     def _count_parts(self, tensor: Tracked, size: Any, dim: int = 0) -> None:
         """Notes the number of parts of a tensor as a condition, if its sizes decide it."""

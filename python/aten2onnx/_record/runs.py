@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -70,6 +71,8 @@ class Arguments:
     count: int = 1
     #: Whether runs that would take long may be without elements.
     may_be_light: bool = True
+    #: Whether the leaves have other data than the example.
+    is_changed: bool = False
     #: Whether something has no elements.
     has_fakes: bool = False
     both: Any = None
@@ -212,14 +215,26 @@ _FLAGS = ("_is_exporting_flag", "_is_compiling_flag")
 @contextmanager
 def _exporting() -> Iterator[None]:
     """Models ask whether they are exported, and take then a form that holds at all sizes."""
-    before = {name: getattr(torch.compiler, name) for name in _FLAGS if hasattr(torch.compiler, name)}
+    flags = {name: getattr(torch.compiler, name) for name in _FLAGS if hasattr(torch.compiler, name)}
+    torchvision: Any = sys.modules.get("torchvision")
+    is_tracing = getattr(torchvision, "_is_tracing", None)
+
+    def is_tracing_boxes() -> bool:
+        # `batched_nms` has a form for few boxes and one for many, with the same results, and asks for the first in this way. Other functions would make
+        # tensors of sizes.
+        return sys._getframe(1).f_code.co_name == "batched_nms" or is_tracing()  # type: ignore[misc]
+
     try:
-        for name in before:
+        for name in flags:
             setattr(torch.compiler, name, True)
+        if is_tracing is not None:
+            torchvision._is_tracing = is_tracing_boxes
         yield
     finally:
-        for name, value in before.items():
+        for name, value in flags.items():
             setattr(torch.compiler, name, value)
+        if is_tracing is not None:
+            torchvision._is_tracing = is_tracing
 
 
 def sizes_apart(arguments: Arguments) -> Iterator[dict[str, int]]:

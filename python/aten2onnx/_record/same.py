@@ -17,12 +17,13 @@ from .tensors import Value
 
 
 class Parted(Exception):
-    """Two recordings that are not the same: what differs, the line of the model, and the branch that they part at, if one is known."""
+    """Two recordings that are not the same: what differs, the line of the model, and the branch that they part at with the sizes of the other one, if it is known."""
 
-    def __init__(self, message: str, line: Any, branch: Question | None = None) -> None:
+    def __init__(self, message: str, line: Any, branch: Question | None = None, sizes: dict[str, int] | None = None) -> None:
         super().__init__(message)
         self.line = line if branch is None or branch.line is None else branch.line
         self.branch = branch
+        self.sizes = sizes
         #: The lines of loops that make another number of turns, if that may be why.
         self.loop_lines: list[Any] = []
 
@@ -38,9 +39,9 @@ def united(first: Run, others: list[Run]) -> Recorder:
     try:
         _tie(first, others)
     except Parted as parted:
-        branches = (_parting_question(recorder.questions, other.recorder.questions) for other in others)
-        branch = next((branch for branch in branches if branch is not None and (branch.what == "bool" or branch.by_model)), None)
-        found = Parted(str(parted), parted.line, branch)
+        branches = ((_parting_question(recorder.questions, other.recorder.questions), other.sizes) for other in others)
+        branch, sizes = next(((branch, sizes) for branch, sizes in branches if branch is not None and (branch.what == "bool" or branch.by_model)), (None, None))
+        found = Parted(str(parted), parted.line, branch, sizes)
         found.loop_lines = _lines_of_turns(first, others)
         raise found from None
     try:
@@ -119,9 +120,18 @@ def _tie(first: Run, others: list[Run], copies: list[_Copies] | None = None) -> 
         kwargs = numbers.tied(call.kwargs, [one.kwargs for one in same], call, position, where)
         if args is not call.args or kwargs is not call.kwargs:
             recorder.calls[position] = call._replace(args=args, kwargs=kwargs)
+        _check_ranks(call, same)
         numbers.relate(call.results, [one.results for one in same])
     _check_outputs(first, others, numbers)
     recorder.tied = {id(numbers.questions[0][index].number) for index in numbers.used}
+
+
+def _check_ranks(call: Call, same: list[Call]) -> None:
+    """A result must have as many dimensions in all runs: `squeeze` drops those of size 1."""
+    for one in same:
+        for mine, theirs in zip(values_in(call.results), values_in(one.results)):
+            if len(mine.shape) != len(theirs.shape):
+                raise Parted(f"`{call.function}` gives {len(mine.shape)} dimensions, and {len(theirs.shape)} at other sizes", call.line)
 
 
 def _check_outputs(first: Run, others: list[Run], numbers: _Tied) -> None:
@@ -162,7 +172,7 @@ def _other_calls(first: Run, other: Run, mine: Call, theirs: Call) -> Parted:
         parted.loop_lines = [number.line]
         return parted
     calls = f"`{mine.function}`" if mine is theirs else f"`{theirs.function}` in place of `{mine.function}`"
-    return Parted(f"the model makes other calls at {sizes}: {calls}", mine.line or theirs.line, branch)
+    return Parted(f"the model makes other calls at {sizes}: {calls}", mine.line or theirs.line, branch, other.sizes)
 
 
 def _other_turns(first: Run, other: Run) -> tuple[Call, int, int] | None:

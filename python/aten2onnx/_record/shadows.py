@@ -12,8 +12,8 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
-from types import FunctionType, ModuleType
+from functools import lru_cache, partial
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import torch
@@ -206,6 +206,11 @@ def _globals_of(model: torch.nn.Module) -> dict[int, dict[str, Any]]:
                 function = getattr(member, "__wrapped__", member)
                 if isinstance(function, FunctionType):
                     add(function.__globals__)
+    for module in model.modules():
+        for value in vars(module).values():
+            function = _function_in(value)
+            if function is not None:
+                add(function.__globals__)
     while waiting:
         for value in list(waiting.pop().values()):
             if isinstance(value, FunctionType):
@@ -215,6 +220,13 @@ def _globals_of(model: torch.nn.Module) -> dict[int, dict[str, Any]]:
             elif isinstance(value, ModuleType):
                 add(value.__dict__)
     return found
+
+
+def _function_in(value: Any) -> FunctionType | None:
+    """The function that an attribute of a module is, or makes a call of."""
+    while isinstance(value, (partial, MethodType)):
+        value = value.func if isinstance(value, partial) else value.__func__
+    return value if isinstance(value, FunctionType) else None
 
 
 def _is_foreign(name: str) -> bool:

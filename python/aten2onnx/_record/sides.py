@@ -37,7 +37,7 @@ def checks_of_sides(record: Callable[[Arguments, dict[str, int], Turns], Run], a
             break
         chosen = replace(arguments, examples=[(sizes, leaves)], keep_results=True)
         try:
-            run = record(chosen, sizes, Turns(both.lines, (), both.is_static, both.loops))
+            run = record(chosen, sizes, Turns(both.lines, (), both.is_static, loops=both.loops))
         except Exception as error:  # whatever the model raises for inputs that it does not take
             _log.debug("the model does not run at %s: %s", sizes, error)
             continue
@@ -58,8 +58,7 @@ def _inputs(arguments: Arguments) -> Iterator[tuple[dict[str, int], list[Any]]]:
     """Sizes with inputs of all kinds of data, by turns."""
     base = dict(arguments.sizes)
     others = list(sizes_to_try(arguments)) if base else []
-    changes = (lambda leaf: other_data(leaf, 1), _positive, _negative, _scaled(10), _scaled(0))
-    for sizes, some in ((sizes, some) for all_sizes, some in (([base], (_same,)), ([base], changes), (others, (_same,)), (others, changes)) for sizes in all_sizes):
+    for sizes, some in ((sizes, some) for all_sizes, some in (([base], (_same,)), ([base], CHANGES), (others, (_same,)), (others, CHANGES)) for sizes in all_sizes):
         for change in some:
             yield sizes, [change(leaf) for leaf in arguments.at(sizes)]
 
@@ -82,3 +81,7 @@ def _negative(leaf: Any) -> Any:
 
 def _scaled(by: float) -> Callable[[Any], Any]:
     return lambda leaf: leaf.detach() * by if _is_float(leaf) else leaf
+
+
+#: Other data of inputs: floats of both signs, of one, large ones, and zeros.
+CHANGES = (lambda leaf: other_data(leaf, 1), _positive, _negative, _scaled(10), _scaled(0))

@@ -1,6 +1,7 @@
 //! The export pipeline, from a program to an ONNX model. The command line and the bindings are thin layers over it.
 
 pub mod adapters;
+mod bfloat16;
 mod bias_at_10;
 mod conditions;
 mod fixed;
@@ -65,6 +66,9 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
     program.notes.extend(advice.zip(options.output.target).map(|(text, target)| format!("{}: {text}", target.name())));
     program.notes.extend(graph.contradicted.iter().cloned());
     program.notes.extend(bias_at_10::note(&graph));
+    if options.output.target.is_none() {
+        program.notes.extend(bfloat16::note(&graph));
+    }
     program.notes.extend(graph.savings.iter().map(|((opset, bits), (count, bytes))| {
         let weights = if *count == 1 { "weight" } else { "weights" };
         format!(

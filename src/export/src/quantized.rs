@@ -8,6 +8,7 @@ use serde::Serialize;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::weights::{Storage, Weight};
 use aten2onnx_onnx::graph::{Graph, Node, Source, Value};
+use aten2onnx_onnx::schema::{self, Function, Shape};
 
 /// Smaller tensors are scales, zero points and tables.
 const SMALLEST: u64 = 1024;
@@ -127,8 +128,14 @@ fn role(node: &Node) -> Option<Role> {
         "Mul" => of(0, 2, true),
         "Sub" | "Add" => of(0, 2, false),
         "MatMulInteger" => of(3, 1, false),
-        "BitShift" | "BitwiseAnd" | "Cast" | "Concat" | "Expand" | "Gather" | "MatMul" | "Reshape" | "Slice"
-        | "Squeeze" | "Transpose" | "Unsqueeze" | "Where" => of(0, 0, false),
+        op if keeps_codes(op) => of(0, 0, false),
         _ => None,
     }
+}
+
+/// Whether the result of an operator on quantized numbers still needs their scale: it moves, cuts out, casts or multiplies them.
+fn keeps_codes(op: &str) -> bool {
+    let facts = schema::facts(op);
+    let of_bits = matches!(facts.computes, Some(Function::Shift | Function::BitAnd));
+    of_bits || !facts.moves.is_empty() || matches!(facts.shape, Shape::Cast | Shape::MatMul)
 }

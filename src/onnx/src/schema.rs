@@ -1,5 +1,8 @@
 //! ONNX's schemas at run time: static tables generated from `mappings/schemas/onnx.txt`.
 
+pub use aten2onnx_operators::plan;
+pub use aten2onnx_operators::{Facts, Function, Linear, Ports, Shape, Shared};
+
 use crate::graph::Attr;
 
 include!(concat!(env!("OUT_DIR"), "/schemas.rs"));
@@ -10,6 +13,8 @@ use aten2onnx_core::dtype::Dtype;
 pub struct Op {
     /// `Gelu`, or `com.microsoft::QuickGelu`.
     pub name: &'static str,
+    /// What it does.
+    pub facts: Facts,
     /// Ascending.
     pub versions: &'static [Version],
 }
@@ -146,7 +151,18 @@ pub fn find(name: &str) -> Option<&'static Op> {
     ops.binary_search_by(|op| op.name.cmp(name)).ok().map(|i| &ops[i])
 }
 
+/// What an operator does. Nothing is known of those of other domains.
+pub fn facts(name: &str) -> &'static Facts {
+    find(name).map_or(&Facts::UNKNOWN, |op| &op.facts)
+}
+
 impl Op {
+    /// The position in the newest schema of the input that an argument is given for; all of a variadic input have one.
+    pub fn port_of(&self, argument: usize) -> usize {
+        let last = self.versions.last().map_or(0, |version| version.inputs.len().saturating_sub(1));
+        argument.min(last)
+    }
+
     /// The version in force at an opset; None if the operator does not exist yet.
     pub fn at(&self, opset: u32) -> Option<&'static Version> {
         self.versions.iter().rev().find(|v| v.since <= opset)

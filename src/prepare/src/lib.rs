@@ -1,6 +1,7 @@
 //! Prepares a program for translation: names are defined once, nothing is written, and nothing is unused.
 
 mod answers;
+mod assertions;
 mod dead_code;
 mod exponents;
 mod foreach;
@@ -38,6 +39,7 @@ pub fn prepare(program: &mut Program, keep: Keep) -> Result<()> {
     if keep.assertions {
         dead_code::report_assertions(program);
     }
+    assertions::keep(program);
     dead_code::drop(program);
     split_sizes::name_sizes(program);
     functional::functionalise(program, keep.mutations)?;

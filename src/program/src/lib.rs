@@ -38,6 +38,8 @@ pub struct Program {
     pub guards: Vec<Guard>,
     /// Whether `guards` are all of them: files of older versions of PyTorch have none.
     pub has_guards: bool,
+    /// What the program asserts of its numbers while it runs: truth values in its symbols, and None for one that is not understood.
+    pub assertions: Vec<Option<SymInt>>,
     /// The values of symbols in the example that the program was exported with.
     pub hints: FxHashMap<String, i64>,
     /// The names of the user's outputs, in order, where the model returns them under a key or in a field.

@@ -4,6 +4,8 @@
 //! both are evaluated. Where they give different numbers, the file is damaged: which of them the author of the file meant is unknown.
 
 use std::cell::RefCell;
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use aten2onnx_builder::{Builder, Scalar, ScalarOp};
 use aten2onnx_core::axes::counted_from_start;
@@ -11,7 +13,7 @@ use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Type, Value};
 use aten2onnx_program::{Arg, Graph, Guard, Node, NodeOutput, Program, is_python};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{Known, Translation, records::is_read};
 
@@ -21,6 +23,10 @@ const MOST: usize = 8;
 const STEPS: [i64; 6] = [1, 2, 16, -1, 3, 64];
 /// With more symbols, none is changed alone.
 const FEW: usize = 8;
+/// Values of numbers that data decides, such as `item()`: with several divisors, and without.
+const FROM_DATA: [i64; 10] = [7, 12, 5, 24, 3, 2, 30, 64, 1001, 1];
+/// So many sets of them are looked at.
+const LOOKED_AT: usize = 100;
 /// Of the value of a float, which PyTorch may compute in another way.
 const TOLERANCE: f64 = 1e-9;
 
@@ -33,28 +39,38 @@ type Numbers = Vec<Option<Scalar>>;
 /// Sizes that the program was captured for, and the numbers there that only the graph computes.
 #[derive(Debug, Default)]
 pub(crate) struct Witness {
+    /// The sizes of the example.
+    example: Sizes,
+    /// What is tried: sizes, and values of numbers that data decides.
     sizes: Vec<Sizes>,
+    /// The numbers that data decides.
+    from_data: FxHashSet<String>,
     numbers: RefCell<FxHashMap<Value, Numbers>>,
 }
 
 impl Witness {
-    /// The sizes of the example. Others are used if all guards are known.
+    /// The sizes of the example. Others, and numbers that data decides, are used if all guards and assertions are known.
     pub(crate) fn of(program: &Program) -> Witness {
-        let mut sizes = vec![program.hints.clone()];
+        let example = program.hints.clone();
+        let mut sizes = vec![example.clone()];
+        let mut from_data = FxHashSet::default();
         let is_guard = |guard: &Guard| matches!(guard, Guard::Sizes(_));
         if program.has_guards && program.guards.iter().all(is_guard) {
-            let others = changed(&program.hints).into_iter().filter(|sizes| is_allowed(program, sizes));
+            let others = changed(&example).into_iter().filter(|sizes| is_allowed(program, sizes));
             sizes.extend(others.take(MOST));
+            from_data.extend(program.ranges.keys().filter(|name| !example.contains_key(*name)).cloned());
         }
-        Witness { sizes, numbers: RefCell::default() }
+        if !from_data.is_empty() {
+            sizes = with_data(program, &sizes);
+        }
+        Witness { example, sizes, from_data, numbers: RefCell::default() }
     }
 
     /// Whether two types have different sizes in the example. Other sizes say nothing: PyTorch records no guard for sizes that an operator refuses
     /// when it runs, as `slice_scatter` does.
     pub(crate) fn contradiction(&self, inferred: &Type, recorded: &Type) -> bool {
-        let (Some(x), Some(y), Some(example)) = (inferred.shape(), recorded.shape(), self.sizes.first()) else {
-            return false;
-        };
+        let (Some(x), Some(y)) = (inferred.shape(), recorded.shape()) else { return false };
+        let example = &self.example;
         let differ = |(x, y): (&SymInt, &SymInt)| {
             x != y && x.eval(example).zip(y.eval(example)).is_some_and(|(inferred, recorded)| inferred != recorded)
         };
@@ -77,6 +93,49 @@ fn changed(hints: &Sizes) -> Vec<Sizes> {
         }
     }
     found
+}
+
+/// Each set of sizes with values of the numbers that data decides, for which the assertions of the program hold. A set for which there are none
+/// stays as it is.
+fn with_data(program: &Program, sizes: &[Sizes]) -> Vec<Sizes> {
+    let mut names: Vec<&String> = program.ranges.keys().filter(|name| !program.hints.contains_key(*name)).collect();
+    names.sort_unstable();
+    let values: Option<Vec<Vec<i64>>> =
+        names.iter().map(|name| values_within(program.ranges.get(*name).copied())).collect();
+    let Some(values) = values else { return sizes.to_vec() };
+    let holds =
+        |sizes: &Sizes| program.assertions.iter().all(|it| it.as_ref().is_some_and(|it| it.eval(sizes) == Some(1)));
+    let filled = |sizes: &Sizes, turn: usize| {
+        let mut sizes = sizes.clone();
+        for (at, (name, values)) in names.iter().zip(&values).enumerate() {
+            let value = values.get((turn * (at + 1) + at) % values.len()).copied().unwrap_or_default();
+            sizes.insert((*name).clone(), value);
+        }
+        sizes
+    };
+    let mut found = Vec::new();
+    for (index, sizes) in sizes.iter().enumerate() {
+        let mut all = (0..LOOKED_AT).map(|turn| filled(sizes, turn + index)).filter(holds);
+        match all.next() {
+            Some(first) => found.push(first),
+            None => found.push(sizes.clone()),
+        }
+        if index == 0 {
+            found.extend(all.take(MOST));
+        }
+    }
+    found
+}
+
+/// Some values within bounds; None if there are none.
+fn values_within(range: Option<(Option<i64>, Option<i64>)>) -> Option<Vec<i64>> {
+    let (low, high) = range.unwrap_or_default();
+    let is_within = |value: &i64| low.is_none_or(|low| low <= *value) && high.is_none_or(|high| *value <= high);
+    let above = FROM_DATA.iter().filter_map(|step| low.unwrap_or(0).checked_add(*step));
+    let mut values: Vec<i64> = FROM_DATA.into_iter().chain(above).chain(low).filter(is_within).collect();
+    let mut seen = FxHashSet::default();
+    values.retain(|value| seen.insert(*value));
+    Some(values).filter(|values| !values.is_empty())
 }
 
 fn moved(hints: &Sizes, steps: &[(String, i64)]) -> Sizes {
@@ -106,6 +165,9 @@ impl Translation<'_> {
     pub(crate) fn hold_number(&mut self, node: &Node, number: &Scalar, graph: &Graph) -> Result<()> {
         let [NodeOutput::Sym(name)] = node.outputs.as_slice() else { return Ok(()) };
         let computed = self.computed_at(node);
+        if self.names_result(node, number) {
+            return Ok(());
+        }
         if let Scalar::Value(value) = number {
             self.shared.witness.numbers.borrow_mut().insert(*value, computed);
             return Ok(());
@@ -126,6 +188,29 @@ impl Translation<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the record has a number from data that no operand has: it is the name of what the node gives.
+    fn names_result(&self, node: &Node, number: &Scalar) -> bool {
+        let Scalar::Sym(record) = number else { return false };
+        let from_data = &self.shared.witness.from_data;
+        let new: BTreeSet<String> = record.symbols().into_iter().filter(|name| from_data.contains(name)).collect();
+        if new.is_empty() {
+            return false;
+        }
+        let known: BTreeSet<String> = match is_python(&node.target) {
+            false => self.size_of_tensor(node).map(|size| size.symbols()).unwrap_or_default(),
+            true => node.args.iter().flat_map(|(_, arg)| self.symbols_of(arg)).collect(),
+        };
+        !new.is_subset(&known)
+    }
+
+    fn symbols_of(&self, arg: &Arg) -> BTreeSet<String> {
+        let (Arg::Sym(name) | Arg::Tensor(name)) = arg else { return BTreeSet::new() };
+        match self.env.get(name) {
+            Some(Known::Number(Scalar::Sym(size))) => size.symbols(),
+            _ => BTreeSet::new(),
+        }
     }
 
     /// What a node computes at each of the tried sizes.
@@ -187,7 +272,8 @@ fn is_same(a: &Scalar, b: &Scalar) -> bool {
         return a == b;
     }
     match (a.as_float(), b.as_float()) {
-        (Some(a), Some(b)) => a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= TOLERANCE * a.abs().max(b.abs()),
+        (Some(a), Some(b)) if a.is_finite() && b.is_finite() => (a - b).abs() <= TOLERANCE * a.abs().max(b.abs()),
+        (Some(a), Some(b)) => a == b || (a.is_nan() && b.is_nan()),
         _ => true,
     }
 }
@@ -229,16 +315,28 @@ fn apply(cx: &mut Builder, target: &str, args: &[Scalar]) -> Option<Scalar> {
         ("sym_min", [a, b]) => Some(if is_less(b, a)? { b.clone() } else { a.clone() }),
         ("sym_ite", [condition, yes, no]) => Some(if condition.as_bool()? { yes.clone() } else { no.clone() }),
         ("sym_not", [a]) => a.as_bool().map(|a| Scalar::Bool(!a)),
-        ("eq", [a, b]) => Some(Scalar::Bool(a.as_float()? == b.as_float()?)),
-        ("ne", [a, b]) => Some(Scalar::Bool(a.as_float()? != b.as_float()?)),
-        ("lt", [a, b]) => is_less(a, b).map(Scalar::Bool),
-        ("gt", [a, b]) => is_less(b, a).map(Scalar::Bool),
-        ("le", [a, b]) => is_less(b, a).map(|less| Scalar::Bool(!less)),
-        ("ge", [a, b]) => is_less(a, b).map(|less| Scalar::Bool(!less)),
+        ("eq" | "ne" | "lt" | "gt" | "le" | "ge", [a, b]) => compared(name, a, b).map(Scalar::Bool),
         ("trunc" | "sym_int", [a]) => rounded(a, f64::trunc),
         ("ceil", [a]) => rounded(a, f64::ceil),
         ("floor", [a]) => rounded(a, f64::floor),
         ("sqrt" | "_sym_sqrt" | "sym_sqrt", [a]) => a.as_float().filter(|a| *a >= 0.0).map(|a| Scalar::Float(a.sqrt())),
+        _ => None,
+    }
+}
+
+/// A comparison as Python makes it: nothing is ordered with NaN, which is not equal to itself.
+fn compared(name: &str, a: &Scalar, b: &Scalar) -> Option<bool> {
+    let order = match (a, b) {
+        (Scalar::Int(a), Scalar::Int(b)) => Some(a.cmp(b)),
+        _ => a.as_float()?.partial_cmp(&b.as_float()?),
+    };
+    match name {
+        "eq" => Some(order == Some(Ordering::Equal)),
+        "ne" => Some(order != Some(Ordering::Equal)),
+        "lt" => Some(order == Some(Ordering::Less)),
+        "gt" => Some(order == Some(Ordering::Greater)),
+        "le" => Some(matches!(order, Some(Ordering::Less | Ordering::Equal))),
+        "ge" => Some(matches!(order, Some(Ordering::Greater | Ordering::Equal))),
         _ => None,
     }
 }

@@ -3,37 +3,8 @@
 use std::collections::HashSet;
 
 use aten2onnx_onnx::proto::{GraphProto, ModelProto, NodeProto};
+use aten2onnx_onnx::schema;
 use prost::Message;
-
-/// Operators whose results hold elements of these inputs only; the others are positions, sizes and masks.
-const MOVERS: [(&str, &[usize]); 26] = [
-    ("Concat", &[]),
-    ("Compress", &[0]),
-    ("DepthToSpace", &[0]),
-    ("Expand", &[0]),
-    ("Flatten", &[0]),
-    ("Gather", &[0]),
-    ("GatherElements", &[0]),
-    ("GatherND", &[0]),
-    ("Identity", &[0]),
-    ("Pad", &[0, 2]),
-    ("Reshape", &[0]),
-    ("ReverseSequence", &[0]),
-    ("ScatterElements", &[0, 2]),
-    ("ScatterND", &[0, 2]),
-    ("SequenceConstruct", &[]),
-    ("Slice", &[0]),
-    ("SpaceToDepth", &[0]),
-    ("Split", &[0]),
-    ("Squeeze", &[0]),
-    ("Tile", &[0]),
-    ("Transpose", &[0]),
-    ("Trilu", &[0]),
-    ("Unsqueeze", &[0]),
-    ("Where", &[1, 2]),
-    ("ConcatFromSequence", &[0]),
-    ("SplitToSequence", &[0]),
-];
 
 /// The operators of a model's nodes.
 pub(super) fn operators(bytes: &[u8]) -> Vec<String> {
@@ -65,16 +36,15 @@ fn graph_moves(graph: &GraphProto) -> bool {
 }
 
 fn moves(node: &NodeProto, moved: &HashSet<&str>, constant: &HashSet<&str>) -> bool {
-    let Some((_, places)) = MOVERS.iter().find(|(op, _)| *op == node.op_type()) else { return false };
+    let Some(op) = schema::find(node.op_type()).filter(|op| !op.facts.moves.is_empty()) else { return false };
     let adds = |attribute: &aten2onnx_onnx::proto::AttributeProto| {
         attribute.name() == "reduction" && attribute.s() != b"none" && !attribute.s().is_empty()
     };
     if node.attribute.iter().any(adds) {
         return false;
     }
-    let is_data = |name: &&String| name.is_empty() || moved.contains(name.as_str()) || constant.contains(name.as_str());
-    match places.is_empty() {
-        true => node.input.iter().all(|name| is_data(&name)),
-        false => places.iter().filter_map(|place| node.input.get(*place)).all(|name| is_data(&name)),
-    }
+    // The others are positions, sizes and masks.
+    let is_read = |i: usize| op.facts.moves.has(op.port_of(i));
+    let is_data = |name: &str| name.is_empty() || moved.contains(name) || constant.contains(name);
+    node.input.iter().enumerate().filter(|(i, _)| is_read(*i)).all(|(_, name)| is_data(name))
 }

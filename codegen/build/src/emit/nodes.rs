@@ -6,6 +6,7 @@ use quote::quote;
 use super::exprs::Body;
 use super::ident;
 use super::types::{is_copy, peeled};
+use aten2onnx_operators::plan::{self, Unseen};
 use aten2onnx_opmap::tree::{AttrForm, ClosureParams, Expr, Input, Kind, Lower, Node, Outputs, Stated};
 use aten2onnx_opmap::types::Ty;
 use aten2onnx_opmap::visit;
@@ -89,14 +90,17 @@ impl<'a> Body<'a> {
     fn inlined(&self, node: &Node) -> Option<&'a Lower> {
         let context = self.context;
         let opset = context.only?;
-        let newer = context.schemas.onnx.versions(&node.op).iter().rev();
-        let mut changes = newer.filter(|v| opset < v.since && v.since <= node.form);
-        let first = changes.find(|v| {
-            context.schemas.shape_change(&node.op, v.since) || context.program.lower(&node.op, v.since).is_some()
-        })?;
-        let is_sure =
-            context.schemas.shape_change(&node.op, first.since) && !context.program.same(&node.op, first.since);
-        context.program.lower(&node.op, first.since).filter(|lower| is_sure && is_short(&lower.function.body))
+        let (program, schemas) = (context.program, context.schemas);
+        let newer = schemas.onnx.versions(&node.op).iter().rev();
+        for version in newer.filter(|v| opset < v.since && v.since <= node.form) {
+            let lower = program.lower(&node.op, version.since);
+            let difference = schemas.difference(&node.op, version.since, program.same(&node.op, version.since));
+            let fate = plan::below(difference, lower.is_some(), &Unseen);
+            if fate.lowered || fate.refused {
+                return lower.filter(|lower| fate.is_lowered() && is_short(&lower.function.body));
+            }
+        }
+        None
     }
 
     fn input(&mut self, input: &Input) -> TokenStream {

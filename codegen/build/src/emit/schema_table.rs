@@ -6,13 +6,14 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
+use aten2onnx_operators::{self as operators, Facts, Linear};
 use aten2onnx_opmap::schema::Schemas;
 use aten2onnx_opmap::schema::dtypes::index_of_onnx;
 use aten2onnx_opmap::schema::onnx::{AttrValue, Attribute, Change, Port, PortOption, Version};
 
 const HEAD: &str = "\
 mod onnx_table {
-    use super::{AttrKind, Attribute, Change, Default, Op, Port, PortKind, TypeSet, Version};
+    use super::{AttrKind, Attribute, Change, Default, Facts, Function, Linear, Op, Port, PortKind, Ports, Shape, Shared, TypeSet, Version};
 
     const fn port(name: &'static str, kind: PortKind, ty: u8, homogeneous: bool) -> Port {
         Port { name, kind, ty, homogeneous }
@@ -62,7 +63,12 @@ pub fn emit(schemas: &Schemas) -> String {
             .map(|version| row(version, schemas, &mut shared))
             .collect();
         if !rows.is_empty() {
-            let _ = writeln!(ops, "        Op {{ name: {name:?}, versions: &[\n{}        ] }},", rows.concat());
+            let facts = facts(schemas.operators.facts(name));
+            let _ = writeln!(
+                ops,
+                "        Op {{ name: {name:?}, facts: {facts}, versions: &[\n{}        ] }},",
+                rows.concat()
+            );
         }
     }
     let mut text = String::from(HEAD);
@@ -70,6 +76,27 @@ pub fn emit(schemas: &Schemas) -> String {
     let _ = write!(text, "\n    /// Sorted by name.\n    pub static ONNX: &[Op] = &[\n{ops}    ];\n}}\n\n");
     text.push_str("pub use onnx_table::ONNX;\n");
     text
+}
+
+/// `Facts { shape: Shape::First, elementwise: true, ..Facts::UNKNOWN }`
+fn facts(facts: &Facts) -> String {
+    let mut fields = vec![format!("shape: Shape::{:?}", facts.shape)];
+    if facts.elementwise {
+        fields.push("elementwise: true".into());
+    }
+    let functions = [("computes", facts.computes), ("combines", facts.combines)];
+    let functions = functions.into_iter().filter_map(|(name, function)| Some((name, function?)));
+    fields.extend(functions.map(|(name, function)| format!("{name}: Some(Function::{function:?})")));
+    if !facts.moves.is_empty() {
+        fields.push(format!("moves: Ports::of(&{:?})", facts.moves.iter().collect::<Vec<_>>()));
+    }
+    if facts.linear != Linear::No {
+        fields.push(format!("linear: Linear::{:?}", facts.linear));
+    }
+    if facts.shared != operators::Shared::Never {
+        fields.push(format!("shared: Shared::{:?}", facts.shared));
+    }
+    format!("Facts {{ {}, ..Facts::UNKNOWN }}", fields.join(", "))
 }
 
 /// The versions that are in force at an opset from `min` to `max`.

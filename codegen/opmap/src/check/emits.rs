@@ -1,9 +1,13 @@
 //! The clauses of an `extern fn`: the operators that it may emit, why it is not a rule, and what it may refuse.
 
-use super::{Context, did_you_mean};
+use std::collections::BTreeSet;
+
+use super::{Context, Signature, did_you_mean};
 use crate::diagnostic::Diagnostic;
+use crate::nearest::nearest;
+use crate::returned::Returned;
 use crate::syntax::ast;
-use crate::tree::Emits;
+use crate::tree::{Emits, Returns};
 
 /// Checks the clauses. None if there are none.
 pub(super) fn check(function: &ast::ExternFn, context: &Context<'_>, out: &mut Vec<Diagnostic>) -> Option<Emits> {
@@ -38,6 +42,38 @@ pub(super) fn check(function: &ast::ExternFn, context: &Context<'_>, out: &mut V
         emits.since.push((clause.opset, clause.reason.clone()));
     }
     Some(emits)
+}
+
+/// Checks what a function says of its result. None if that is wrong.
+pub(super) fn check_result(is: &ast::Is, signature: &Signature, out: &mut Vec<Diagnostic>) -> Option<Returns> {
+    let word = is.word.text.as_str();
+    let signatures = Returned::signatures(word);
+    if signatures.is_empty() {
+        let text = format!("the result of a function is never `{word}`");
+        let diagnostic = Diagnostic::new("E0709", is.word.span, text).label("unknown");
+        let known: BTreeSet<&str> = Returned::words().collect();
+        let all = known.iter().copied().collect::<Vec<_>>().join(", ");
+        out.push(did_you_mean(diagnostic.note(format!("the proof knows: {all}")), nearest(word, Returned::words())));
+        return None;
+    }
+    let mut args = Vec::with_capacity(is.args.len());
+    for arg in &is.args {
+        let Some(at) = signature.params.iter().position(|param| param.name == arg.text) else {
+            let text = format!("there is no parameter `{}`", arg.text);
+            let diagnostic = Diagnostic::new("E0709", arg.span, text).label("unknown");
+            out.push(did_you_mean(diagnostic, nearest(&arg.text, signature.params.iter().map(|p| p.name.as_str()))));
+            return None;
+        };
+        args.push(at);
+    }
+    let types: Vec<String> = args.iter().filter_map(|at| Some(signature.params.get(*at)?.ty.to_string())).collect();
+    let types = format!("{} -> {}", types.join(", "), signature.returns);
+    let Some(returned) = Returned::of(word, &types) else {
+        let text = format!("`{word}` is `{}`, not `{types}`", signatures.join("` or `"));
+        out.push(Diagnostic::new("E0709", is.word.span, text).label("of other types"));
+        return None;
+    };
+    Some(Returns { is: returned, args })
 }
 
 /// A function that makes nodes says why it is not a rule, and only such a function.

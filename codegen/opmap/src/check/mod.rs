@@ -181,6 +181,9 @@ fn rules(
     for (meta, item) in &items.externs {
         let Some((name, signature)) = context.helpers.declared(&item.name) else { continue };
         let name = name.to_owned();
+        if let Some(returns) = item.is.as_ref().and_then(|is| emits::check_result(is, signature, out)) {
+            program.results.insert(name.clone(), returns);
+        }
         if let Some(emits) = emits::check(item, context, out) {
             program.emits.insert(name.clone(), emits);
         }

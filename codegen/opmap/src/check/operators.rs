@@ -57,27 +57,18 @@ impl Checker<'_> {
     }
 
     fn on_tensors(&mut self, op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
-        let name = match op {
-            BinaryOp::Or => "Or",
-            BinaryOp::And => "And",
-            BinaryOp::Eq | BinaryOp::Ne => "Equal",
-            BinaryOp::Lt => "Less",
-            BinaryOp::Le => "LessOrEqual",
-            BinaryOp::Gt => "Greater",
-            BinaryOp::Ge => "GreaterOrEqual",
-            BinaryOp::Add => "Add",
-            BinaryOp::Sub => "Sub",
-            BinaryOp::Mul => "Mul",
-            BinaryOp::Div => "Div",
-            BinaryOp::Rem => "Mod",
-            BinaryOp::Pow => "Pow",
-            BinaryOp::In => {
-                let tensor = if b.ty == Ty::Tensor { b.span } else { a.span };
-                let diagnostic =
-                    Diagnostic::new("E0402", tensor, "the elements of a `Tensor` are not known at export time")
-                        .label("known only in the graph");
-                return self.poison(diagnostic);
-            }
+        if op == BinaryOp::In {
+            let tensor = if b.ty == Ty::Tensor { b.span } else { a.span };
+            let diagnostic =
+                Diagnostic::new("E0402", tensor, "the elements of a `Tensor` are not known at export time")
+                    .label("known only in the graph");
+            return self.poison(diagnostic);
+        }
+        // What is not equal is the opposite of what is.
+        let sign = if op == BinaryOp::Ne { BinaryOp::Eq.sign() } else { op.sign() };
+        let Some(name) = self.context.schemas.operators.of_sign(sign) else {
+            let text = format!("operators.toml has no operator with `sign = \"{sign}\"`");
+            return self.poison(Diagnostic::new("E0407", span, text));
         };
         let node = self.operator_node(name, vec![a, b], span);
         match op {

@@ -5,6 +5,7 @@ use super::Coverage;
 use super::report::Gaps;
 use crate::check::lower_header;
 use crate::diagnostic::Diagnostic;
+use crate::schema::Schemas;
 use crate::schema::onnx::{Change, Version};
 use crate::source::Span;
 
@@ -23,6 +24,18 @@ pub(super) fn missing_lowerings(coverage: &Coverage<'_>, gaps: &Gaps) -> Vec<Dia
         }
     }
     out
+}
+
+/// Errors for operators of which `operators.toml` does not say what they do.
+pub(super) fn missing_facts(schemas: &Schemas, out: &mut Vec<Diagnostic>) {
+    for op in schemas.operators.missing(&schemas.onnx) {
+        let text = format!("operators.toml does not say what `{op}` does");
+        let diagnostic = Diagnostic::new("E0708", Span::NOWHERE, text)
+            .note("the proof, inference, complex numbers and passes take from there what an operator does to shapes and elements");
+        out.push(diagnostic.help(format!(
+            "add the line `{op} = {{ shape = \"..\" }}` under `[operators]`, with the facts that the head of the file lists"
+        )));
+    }
 }
 
 /// Deprecated versions cannot be called, so they need no lowering.

@@ -7,6 +7,7 @@ use super::opsets::Opsets;
 use super::scope::{Part, Place, Scope, narrowed};
 use super::values::{Abs, Known, Number, Tensor, Text, Truth, Values};
 use super::{Coverage, Path};
+use crate::returned::Returned;
 use crate::syntax::ast::{BinaryOp, UnaryOp};
 use crate::tree::{Builtin, Expr, Kind, Names, Statement};
 use crate::types::Ty;
@@ -67,11 +68,11 @@ impl<'a> Coverage<'a> {
                 either(first, second)
             }
             Kind::Binary(op, a, b) if is_comparison(*op) => self.compared(*op, [a, b], outcome, scope, at),
-            Kind::Extern(name, args) => match (self.dtypes_where(name), args.as_slice()) {
+            Kind::Extern(name, args) => match (self.program.returned(name).and_then(dtypes_where), args.as_slice()) {
                 (Some(set), [dtype]) => {
                     self.assume_dtype(dtype, if outcome { set } else { DtypeSet::ALL.without(set) }, scope, at)
                 }
-                _ if name == "is_known" => {
+                _ if self.program.returned(name) == Some(Returned::IsKnown) => {
                     let path = self.plainly(condition, outcome, scope, at)?;
                     let place = args.first().and_then(|arg| self.place(arg, scope));
                     know(path, place, outcome)
@@ -152,17 +153,6 @@ impl<'a> Coverage<'a> {
         seen.value
     }
 
-    /// The dtypes for which a function of the prelude on dtypes is true.
-    pub(super) fn dtypes_where(&self, function: &str) -> Option<DtypeSet> {
-        Some(match function {
-            "is_float" => DtypeSet::float(),
-            "is_int" => DtypeSet::int(),
-            "is_unsigned" => DtypeSet::unsigned(),
-            "is_complex" => DtypeSet::complex(),
-            _ => return None,
-        })
-    }
-
     fn assume_dtype(&mut self, dtype: &'a Expr, set: DtypeSet, scope: &Scope<'a>, at: Opsets) -> Option<Path<'a>> {
         let Abs::Dtype(now) = self.peek(dtype, scope, at) else { return Some(Path { scope: scope.clone(), at }) };
         if !now.meets(set) {
@@ -212,9 +202,9 @@ impl<'a> Coverage<'a> {
             }
             Kind::Local(name) => scope.place(name),
             Kind::Extern(name, args) => {
-                let part = match name.as_str() {
-                    "dtype_of" => Part::Dtype,
-                    "rank" => Part::Rank,
+                let part = match self.program.returned(name)? {
+                    Returned::Dtype => Part::Dtype,
+                    Returned::Rank => Part::Rank,
                     _ => return None,
                 };
                 scope.part(self.place(args.first()?, scope)?, part)
@@ -297,12 +287,24 @@ impl<'a> Coverage<'a> {
     /// those of floats, or several.
     fn known_elements(&mut self, value: &'a Expr, present: bool, path: Path<'a>) -> Option<Path<'a>> {
         let Kind::Extern(name, args) = &value.kind else { return Some(path) };
-        if !present || !matches!(name.as_str(), "contents" | "value_of") {
+        let reads = matches!(self.program.returned(name), Some(Returned::KnownElements | Returned::KnownElement));
+        if !present || !reads {
             return Some(path);
         }
         let place = args.first().and_then(|arg| self.place(arg, &path.scope));
         know(path, place, true)
     }
+}
+
+/// The dtypes for which a function of a dtype is true.
+pub(super) fn dtypes_where(is: Returned) -> Option<DtypeSet> {
+    Some(match is {
+        Returned::IsFloat => DtypeSet::float(),
+        Returned::IsInt => DtypeSet::int(),
+        Returned::IsUnsigned => DtypeSet::unsigned(),
+        Returned::IsComplex => DtypeSet::complex(),
+        _ => return None,
+    })
 }
 
 fn either<'a>(a: Option<Path<'a>>, b: Option<Path<'a>>) -> Option<Path<'a>> {

@@ -1,14 +1,15 @@
-//! What the functions of Rust behind `extern fn` say of their arguments. A function that is not here may return any value of its type.
+//! What results of `extern fn`s are, by their declarations (`is rank(x)`). A function that declares nothing may return any value of its type.
 
 use std::rc::Rc;
 
 use super::Coverage;
 use super::call::{ranks_of_length, vector};
+use super::conditions::dtypes_where;
 use super::dtypes::DtypeSet;
 use super::numbers::computed;
 use super::opsets::Opsets;
 use super::values::{Abs, Kinds, Known, List, Number, Optional, Ranks, Tensor, Truth, Values};
-use crate::tree::short_name;
+use crate::returned::Returned;
 use crate::types::Ty;
 
 /// The dtypes of complex numbers, and those of their parts.
@@ -20,89 +21,89 @@ impl Coverage<'_> {
         if args.contains(&Abs::Never) {
             return Abs::Never;
         }
-        // The functions of `lib/` are known here by their names, also the private ones.
-        let name = if name.starts_with("lib/") { short_name(name) } else { name };
+        let Some(returns) = self.program.results.get(name) else { return self.top(ty, at) };
+        let args: Vec<Abs> = returns.args.iter().filter_map(|at| args.get(*at).cloned()).collect();
         let fact = self
-            .of_tensors(name, args, at)
-            .or_else(|| self.of_dtypes(name, args, at))
-            .or_else(|| of_numbers(name, args));
+            .of_tensors(returns.is, &args, at)
+            .or_else(|| self.of_dtypes(returns.is, &args, at))
+            .or_else(|| of_numbers(returns.is, &args));
         match fact {
             Some(value) => value.fit(ty, self.all, at),
             None => self.top(ty, at),
         }
     }
 
-    fn of_tensors(&self, name: &str, args: &[Abs], at: Opsets) -> Option<Abs> {
+    fn of_tensors(&self, is: Returned, args: &[Abs], at: Opsets) -> Option<Abs> {
         let first = args.first();
         let tensor = || first.and_then(Abs::tensor);
-        Some(match (name, args) {
-            ("rank", _) => {
+        Some(match (is, args) {
+            (Returned::Rank, _) => {
                 let (low, high) = tensor()?.ranks.bounds();
                 Abs::Number(Number::between(low, high))
             }
-            ("dtype_of", _) => Abs::Dtype(tensor()?.dtypes),
-            ("shape_of", _) => {
+            (Returned::Dtype, _) => Abs::Dtype(tensor()?.dtypes),
+            (Returned::Sizes, _) => {
                 let (low, high) = tensor()?.ranks.bounds();
                 Abs::List(List::between(low, high, size()))
             }
-            ("dim_of", [Abs::Tensor(x), Abs::Number(i)]) if i.integer() == Some(-1) => match size() {
+            (Returned::Size, [Abs::Tensor(x), Abs::Number(i)]) if i.integer() == Some(-1) => match size() {
                 Abs::Number(size) => Abs::Number(Number { known: x.last, ..size }),
                 other => other,
             },
-            ("dim_of", _) => size(),
-            ("is_known", _) => {
+            (Returned::Size, _) => size(),
+            (Returned::IsKnown, _) => {
                 let known = tensor()?.known;
                 Abs::Truth(Truth::may(known.may(), known.may_not(), at))
             }
-            ("contents" | "symbolic", _) => contents(tensor()?),
-            ("sym_ints", _) => match tensor()?.elements.as_deref() {
+            (Returned::KnownElements, _) => contents(tensor()?),
+            (Returned::Elements, _) => match tensor()?.elements.as_deref() {
                 Some(list @ Abs::List(_)) => list.clone(),
                 _ => return None,
             },
-            ("value_of", [Abs::Optional(optional)]) => match optional.present.tensor() {
+            (Returned::KnownElement, [Abs::Optional(optional)]) => match optional.present.tensor() {
                 None => Abs::Optional(Optional::nothing()),
                 Some(tensor) => only_element(tensor, optional.absent),
             },
-            ("value_of", [Abs::Tensor(tensor)]) => only_element(tensor, false),
-            ("number" | "sym", _) => match tensor()?.elements.as_deref() {
+            (Returned::KnownElement, [Abs::Tensor(tensor)]) => only_element(tensor, false),
+            (Returned::Element, _) => match tensor()?.elements.as_deref() {
                 Some(number @ Abs::Number(_)) => number.clone(),
                 _ => Abs::Number(Number {
                     kinds: Kinds::of_dtypes(tensor()?.dtypes),
                     ..Number::any(tensor()?.known, Kinds::REAL)
                 }),
             },
-            ("cast", [Abs::Tensor(x), Abs::Dtype(to)]) => Abs::Tensor(Tensor { dtypes: *to, ..x.clone() }),
-            ("reshape", [Abs::Tensor(x), Abs::List(size)]) => {
+            (Returned::Cast, [Abs::Tensor(x), Abs::Dtype(to)]) => Abs::Tensor(Tensor { dtypes: *to, ..x.clone() }),
+            (Returned::Reshaped, [Abs::Tensor(x), Abs::List(size)]) => {
                 Abs::Tensor(Tensor { ranks: ranks_of_length(size), last: Known::MAYBE, elements: None, ..x.clone() })
             }
-            ("expand", [Abs::Tensor(x), Abs::List(size)]) => {
+            (Returned::Expanded, [Abs::Tensor(x), Abs::List(size)]) => {
                 let ranks = x.ranks.broadcast(ranks_of_length(size));
                 Abs::Tensor(Tensor { ranks, last: Known::MAYBE, elements: None, ..x.clone() })
             }
-            ("scalar", [value, Abs::Dtype(t)]) => Abs::Tensor(Tensor {
+            (Returned::Scalar, [value, Abs::Dtype(t)]) => Abs::Tensor(Tensor {
                 ranks: Ranks::one(0),
                 known: value.known(),
                 elements: Some(Rc::new(value.clone())),
                 ..Tensor::of(*t)
             }),
-            ("vector", [list]) => Abs::Tensor(vector(list.clone(), DtypeSet::one("int64"))),
-            ("constant", [list, Abs::Dtype(t)]) => Abs::Tensor(vector(list.clone(), *t)),
-            ("full_of", [Abs::List(size), value, Abs::Dtype(t)]) => Abs::Tensor(Tensor {
+            (Returned::Vector, [list]) => Abs::Tensor(vector(list.clone(), DtypeSet::one("int64"))),
+            (Returned::Vector, [list, Abs::Dtype(t)]) => Abs::Tensor(vector(list.clone(), *t)),
+            (Returned::Filled, [Abs::List(size), value, Abs::Dtype(t)]) => Abs::Tensor(Tensor {
                 ranks: ranks_of_length(size),
                 known: value.known().or(Known::MAYBE),
                 ..Tensor::of(*t)
             }),
-            ("re" | "im", [Abs::Tensor(x)]) => Abs::Tensor(Tensor { dtypes: self.parts(x.dtypes), ..x.clone() }),
-            ("complex", [Abs::Tensor(x), Abs::Tensor(y)]) => Abs::Tensor(Tensor {
+            (Returned::Real, [Abs::Tensor(x)]) => Abs::Tensor(Tensor { dtypes: self.parts(x.dtypes), ..x.clone() }),
+            (Returned::Complex, [Abs::Tensor(x), Abs::Tensor(y)]) => Abs::Tensor(Tensor {
                 ranks: x.ranks.broadcast(y.ranks),
                 known: x.known.with(y.known),
                 ..Tensor::of(self.combined_parts(x.dtypes))
             }),
-            ("as_real", [Abs::Tensor(x)]) => {
+            (Returned::Parts, [Abs::Tensor(x)]) => {
                 let (dtypes, ranks) = (self.parts(x.dtypes), x.ranks.plus(1, 1));
                 Abs::Tensor(Tensor { dtypes, ranks, last: Known::YES, ..x.clone() })
             }
-            ("as_complex", [Abs::Tensor(x)]) => {
+            (Returned::OfParts, [Abs::Tensor(x)]) => {
                 let (dtypes, ranks) = (self.combined_parts(x.dtypes), x.ranks.plus(-1, -1));
                 Abs::Tensor(Tensor { dtypes, ranks, last: Known::MAYBE, ..x.clone() })
             }
@@ -110,23 +111,23 @@ impl Coverage<'_> {
         })
     }
 
-    fn of_dtypes(&self, name: &str, args: &[Abs], at: Opsets) -> Option<Abs> {
-        if let (Some(set), [Abs::Dtype(dtypes)]) = (self.dtypes_where(name), args) {
+    fn of_dtypes(&self, is: Returned, args: &[Abs], at: Opsets) -> Option<Abs> {
+        if let (Some(set), [Abs::Dtype(dtypes)]) = (dtypes_where(is), args) {
             return Some(Abs::Truth(Truth::may(dtypes.meets(set), !dtypes.is_within(set), at)));
         }
-        Some(match (name, args) {
-            ("default_dtype", _) => Abs::Dtype(DtypeSet::default_float()),
-            ("onnx_type", [Abs::Dtype(set)]) => {
+        Some(match (is, args) {
+            (Returned::DefaultDtype, _) => Abs::Dtype(DtypeSet::default_float()),
+            (Returned::OnnxType, [Abs::Dtype(set)]) => {
                 Abs::Number(Number { known: Known::YES, values: Values::Codes(*set), kinds: Kinds::INT })
             }
-            ("lowest" | "highest", [Abs::Dtype(set)]) => Abs::Number(Number::any(Known::YES, Kinds::of_dtypes(*set))),
-            ("real_dtype", [Abs::Dtype(set)]) => Abs::Dtype(self.parts(*set)),
-            ("promote_dtypes", [Abs::Dtype(a), Abs::Dtype(b)]) => Abs::Dtype(self.facts.promoted(*a, *b)),
-            ("scalar_dtype", [Abs::Number(number)]) => Abs::Dtype(number_dtypes(number.kinds)),
-            ("result_type_with", [Abs::Tensor(x), Abs::Number(number)]) => {
+            (Returned::Limit, [Abs::Dtype(set)]) => Abs::Number(Number::any(Known::YES, Kinds::of_dtypes(*set))),
+            (Returned::RealDtype, [Abs::Dtype(set)]) => Abs::Dtype(self.parts(*set)),
+            (Returned::PromotedDtype, [Abs::Dtype(a), Abs::Dtype(b)]) => Abs::Dtype(self.facts.promoted(*a, *b)),
+            (Returned::DtypeOfNumber, [Abs::Number(number)]) => Abs::Dtype(number_dtypes(number.kinds)),
+            (Returned::CommonDtypeWithNumber, [Abs::Tensor(x), Abs::Number(number)]) => {
                 Abs::Dtype(self.facts.combined(x.dtypes, number_dtypes(number.kinds)))
             }
-            ("result_type", [Abs::List(list)]) => Abs::Dtype(self.result_type(list)),
+            (Returned::CommonDtype, [Abs::List(list)]) => Abs::Dtype(self.result_type(list)),
             _ => return None,
         })
     }
@@ -158,14 +159,16 @@ impl Coverage<'_> {
     }
 }
 
-fn of_numbers(name: &str, args: &[Abs]) -> Option<Abs> {
+fn of_numbers(is: Returned, args: &[Abs]) -> Option<Abs> {
     let optional = |known: Known, present: Abs| {
         let present = if known.may() { present } else { Abs::Never };
         Abs::Optional(Optional { absent: known.may_not(), present: Rc::new(present) })
     };
-    Some(match (name, args) {
-        ("known", [Abs::Number(n)]) => optional(n.known, Abs::Number(Number { known: Known::YES, ..n.clone() })),
-        ("known_ints", [Abs::List(list)]) => {
+    Some(match (is, args) {
+        (Returned::IfKnown, [Abs::Number(n)]) => {
+            optional(n.known, Abs::Number(Number { known: Known::YES, ..n.clone() }))
+        }
+        (Returned::AllIfKnown, [Abs::List(list)]) => {
             let known = args[0].known();
             let present = list.map(|item| match item {
                 Abs::Number(n) => Abs::Number(Number { known: Known::YES, ..n.clone() }),
@@ -173,7 +176,7 @@ fn of_numbers(name: &str, args: &[Abs]) -> Option<Abs> {
             });
             optional(known, Abs::List(present))
         }
-        ("known_float", [Abs::Number(n)]) => {
+        (Returned::FloatIfKnown, [Abs::Number(n)]) => {
             let known = if n.kinds.meets(Kinds::COMPLEX) { n.known.or(Known::NO) } else { n.known };
             let values = match n.values {
                 Values::Between(low, high) if low == high => Values::Float((low as f64).to_bits()),
@@ -182,7 +185,7 @@ fn of_numbers(name: &str, args: &[Abs]) -> Option<Abs> {
             };
             optional(known, Abs::Number(Number { known: Known::YES, values, kinds: Kinds::FLOAT }))
         }
-        ("fitting", [Abs::Number(n), Abs::Dtype(t)]) => {
+        (Returned::Fitted, [Abs::Number(n), Abs::Dtype(t)]) => {
             let values = if t.meets(DtypeSet::int()) && !matches!(n.values, Values::Between(..)) {
                 Values::Any
             } else {
@@ -190,12 +193,12 @@ fn of_numbers(name: &str, args: &[Abs]) -> Option<Abs> {
             };
             Abs::Number(Number { kinds: n.kinds.or(Kinds::of_dtypes(*t)), values, ..n.clone() })
         }
-        ("product", [list @ Abs::List(_)]) => {
+        (Returned::Product, [list @ Abs::List(_)]) => {
             let values = Values::Between(i64::MIN, i64::MAX);
             Abs::Number(Number { known: computed(list.known()), values, kinds: Kinds::INT })
         }
-        ("to_scalar", [Abs::Number(n)]) => Abs::Number(n.clone()),
-        ("broadcast_all", [Abs::List(shapes)]) => {
+        (Returned::Same, [Abs::Number(n)]) => Abs::Number(n.clone()),
+        (Returned::BroadcastSizes, [Abs::List(shapes)]) => {
             let lengths = |shape: &Abs| match shape {
                 Abs::List(list) => ranks_of_length(list),
                 _ => Ranks::ALL,

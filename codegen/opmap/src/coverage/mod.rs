@@ -258,6 +258,7 @@ pub fn check(program: &Program, schemas: &Schemas, out: &mut Vec<Diagnostic>) ->
         let (_, frame) = coverage.root(&raise.function, args, &[], above);
         report::note_gaps(&frame.gaps, above, &mut gaps);
     }
+    complete::missing_facts(schemas, out);
     coverage.check_emitted();
     let missing_lowerings = if opsets.complete { complete::missing_lowerings(&coverage, &gaps) } else { Vec::new() };
     coverage.report(gaps, out);

@@ -14,6 +14,7 @@ use crate::schema::dtypes::DTYPES;
 use crate::schema::onnx::{AttrValue, Port, Version};
 use crate::tree::{Expr, Input, Lower, Node, Outputs};
 use crate::types::Ty;
+use aten2onnx_operators::plan::{self, Answer, Difference};
 
 impl<'a> Coverage<'a> {
     /// The results of a node, and the opsets at which it can be expressed.
@@ -105,42 +106,63 @@ impl<'a> Coverage<'a> {
             call = call.map_dtypes(|dtypes| dtypes.and(existing));
             let older = i.checked_sub(1).and_then(|i| forms.get(i)).copied();
             let lower = self.lowers.get(&(op, version.since)).copied();
-            if !schemas.shape_change(op, version.since) {
-                let (Some(index), Some(older)) = (lower, older) else { continue };
-                // Only the dtypes differ: the lowering is for those that the older version does not support.
-                let Some((taken, others)) = split_by(&call, version, older, (self.all, self.existing_at(newest)))
-                else {
-                    continue;
-                };
-                if let Some(others) = others {
-                    done = done.or(self.lowered(index, &others, left));
-                }
-                match taken {
-                    Some(taken) => call = taken,
-                    None => return done,
-                }
-                continue;
+            let difference = schemas.difference(op, version.since, self.sames.contains(&(op, version.since)));
+            let step = self.step_down(difference, &call, (version, older), newest);
+            let fate = plan::below(difference, lower.is_some(), &step);
+            // Of a call whose dtypes no tensor can have nothing is left.
+            let rest = if difference == Difference::Types { step.others.as_ref() } else { Some(&call) };
+            if let Some(rest) = rest.filter(|_| fate.lowered || fate.refused) {
+                let done_below = self.below_version(difference, lower, rest, version, left);
+                // Of a call that fits in part only the older version counts as working.
+                let counts = !fate.older || difference == Difference::Types;
+                done = done.or(if counts { done_below } else { Opsets::NONE });
             }
-            if let (true, Some(older)) = (self.sames.contains(&(op, version.since)), older) {
-                match fits_older(&call, version, older) {
-                    Fits::Yes => continue,
-                    Fits::Maybe => {
-                        self.unfit(lower, &call, version, left);
-                        continue;
-                    }
-                    Fits::No => return done.or(self.unfit(lower, &call, version, left)),
-                }
+            if !fate.older {
+                return done;
             }
-            return match lower {
-                Some(index) => done.or(self.lowered(index, &call, left)),
-                None => {
-                    self.gap(call.site, op, version.since, left);
-                    // What follows is walked as if there were a lowering.
-                    done.or(left)
-                }
-            };
+            if lower.is_some() {
+                call = step.taken.unwrap_or(call);
+            }
         }
         done
+    }
+
+    /// What is known of a call before it is one of the version before.
+    fn step_down(
+        &self,
+        difference: Difference,
+        call: &Call<'a>,
+        (version, older): (&Version, Option<&Version>),
+        newest: u32,
+    ) -> StepDown<'a> {
+        let Some(older) = older else {
+            return StepDown { taken: None, others: None, is_split: false, fits: Answer::No };
+        };
+        let split = match difference {
+            // Only the dtypes differ: the lowering is for those that the older version does not support.
+            Difference::Types => split_by(call, version, older, (self.all, self.existing_at(newest))),
+            _ => None,
+        };
+        let is_split = split.is_some();
+        let (taken, others) = split.unwrap_or((None, None));
+        StepDown { taken, others, is_split, fits: fits_older(call, version, older) }
+    }
+
+    /// A call that the version before cannot say: lowered, refused, or a gap.
+    fn below_version(
+        &mut self,
+        difference: Difference,
+        lower: Option<usize>,
+        call: &Call<'a>,
+        version: &Version,
+        at: Opsets,
+    ) -> Opsets {
+        if lower.is_none() && matches!(difference, Difference::Appeared | Difference::Changed) {
+            self.gap(call.site, call.op, version.since, at);
+            // What follows is walked as if there were a lowering.
+            return at;
+        }
+        self.unfit(lower, call, version, at)
     }
 
     /// A call that an older version with the same meaning cannot say.
@@ -251,6 +273,33 @@ impl<'a> Coverage<'a> {
             None => absent(),
         };
         converted(value, ty).fit(ty, self.all, at)
+    }
+}
+
+/// What is known of a call before it is one of the version before.
+struct StepDown<'a> {
+    /// The call with the dtypes that this takes, if there are others.
+    taken: Option<Call<'a>>,
+    /// The call with the others.
+    others: Option<Call<'a>>,
+    /// Whether it does not take all.
+    is_split: bool,
+    /// Whether it has the inputs, the outputs and the attributes.
+    fits: Answer,
+}
+
+impl plan::Known for StepDown<'_> {
+    fn takes_types(&self) -> Answer {
+        match (&self.taken, &self.others) {
+            _ if !self.is_split => Answer::Yes,
+            (Some(_), None) => Answer::Yes,
+            (None, _) => Answer::No,
+            (Some(_), Some(_)) => Answer::Maybe,
+        }
+    }
+
+    fn fits(&self) -> Answer {
+        self.fits
     }
 }
 
@@ -365,13 +414,7 @@ fn output_codes(call: &Call<'_>, older: &Version) -> Option<OutputCodes> {
 }
 
 /// Whether an older version can say a call.
-enum Fits {
-    Yes,
-    Maybe,
-    No,
-}
-
-fn fits_older(call: &Call<'_>, version: &Version, older: &Version) -> Fits {
+fn fits_older(call: &Call<'_>, version: &Version, older: &Version) -> Answer {
     let mut maybe = false;
     for (name, value) in &call.attrs {
         if older.attribute(name).is_some() {
@@ -389,12 +432,12 @@ fn fits_older(call: &Call<'_>, version: &Version, older: &Version) -> Fits {
             Abs::Optional(optional) if !optional.may_be_present() => {}
             Abs::Optional(optional) if optional.absent => maybe = true,
             Abs::Number(number) if number.integer().is_none() => maybe = true,
-            _ => return Fits::No,
+            _ => return Answer::No,
         }
     }
     for (i, given) in call.inputs.iter().enumerate() {
         match given {
-            Given::Tensor(_) if port_at(&older.inputs, i).is_none() => return Fits::No,
+            Given::Tensor(_) if port_at(&older.inputs, i).is_none() => return Answer::No,
             Given::Optional(_) if port_at(&older.inputs, i).is_none() => maybe = true,
             _ => {}
         }
@@ -403,9 +446,9 @@ fn fits_older(call: &Call<'_>, version: &Version, older: &Version) -> Fits {
         && count > 0
         && port_at(&older.outputs, count - 1).is_none()
     {
-        return Fits::No;
+        return Answer::No;
     }
-    if maybe { Fits::Maybe } else { Fits::Yes }
+    if maybe { Answer::Maybe } else { Answer::Yes }
 }
 
 /// The argument of a lowering for an input.

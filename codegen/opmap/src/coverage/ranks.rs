@@ -2,139 +2,40 @@
 
 use super::call::Call;
 use super::values::{Abs, Ranks};
-
-/// Operators that broadcast all their inputs.
-const BROADCASTING: &[&str] = &[
-    "Add",
-    "And",
-    "BitShift",
-    "BitwiseAnd",
-    "BitwiseOr",
-    "BitwiseXor",
-    "Div",
-    "Equal",
-    "Greater",
-    "GreaterOrEqual",
-    "Less",
-    "LessOrEqual",
-    "Max",
-    "Mean",
-    "Min",
-    "Mod",
-    "Mul",
-    "Or",
-    "Pow",
-    "PRelu",
-    "Sub",
-    "Sum",
-    "Where",
-    "Xor",
-];
-
-/// Operators whose first result has the rank of the first input.
-const KEEPING: &[&str] = &[
-    "Abs",
-    "Acos",
-    "Acosh",
-    "Asin",
-    "Asinh",
-    "Atan",
-    "Atanh",
-    "BitCast",
-    "BitwiseNot",
-    "Cast",
-    "CastLike",
-    "Ceil",
-    "Celu",
-    "Clip",
-    "Compress",
-    "Cos",
-    "Cosh",
-    "CumSum",
-    "DequantizeLinear",
-    "Dropout",
-    "Elu",
-    "Erf",
-    "Exp",
-    "Floor",
-    "Gelu",
-    "HardSigmoid",
-    "HardSwish",
-    "Hardmax",
-    "Identity",
-    "IsInf",
-    "IsNaN",
-    "LayerNormalization",
-    "LeakyRelu",
-    "Log",
-    "LogSoftmax",
-    "Mish",
-    "Neg",
-    "Not",
-    "Pad",
-    "QuantizeLinear",
-    "Reciprocal",
-    "Relu",
-    "Resize",
-    "ReverseSequence",
-    "Round",
-    "ScatterElements",
-    "ScatterND",
-    "Selu",
-    "Shrink",
-    "Sigmoid",
-    "Sign",
-    "Sin",
-    "Sinh",
-    "Slice",
-    "Softmax",
-    "Softplus",
-    "Softsign",
-    "Sqrt",
-    "Tan",
-    "Tanh",
-    "ThresholdedRelu",
-    "Tile",
-    "TopK",
-    "Transpose",
-    "Trilu",
-    "Swish",
-];
-
-/// Whether an operator broadcasts all its inputs.
-pub(super) fn is_broadcasting(op: &str) -> bool {
-    BROADCASTING.contains(&op)
-}
+use aten2onnx_operators::Shape;
 
 /// The ranks of the first result.
-pub(super) fn output_ranks(call: &Call<'_>) -> Ranks {
+pub(super) fn output_ranks(call: &Call<'_>, shape: Shape) -> Ranks {
     let rank = |i: usize| call.tensor(i).map_or(Ranks::ALL, |tensor| tensor.ranks);
-    match call.op {
-        op if is_broadcasting(op) && !call.inputs.is_empty() => {
-            let all = (0..call.inputs.len()).map(|i| call.tensor(i).map_or(Ranks::ALL, |tensor| tensor.ranks));
+    match shape {
+        Shape::Broadcast if !call.inputs.is_empty() => {
+            let all = (0..call.inputs.len()).map(rank);
             all.reduce(Ranks::broadcast).unwrap_or(Ranks::ALL)
         }
-        op if KEEPING.contains(&op) => rank(0),
-        "Shape" => Ranks::one(1),
-        "Size" => Ranks::one(0),
-        "Range" | "NonZero" => {
-            if call.op == "Range" {
-                Ranks::one(1)
-            } else {
-                Ranks::one(2)
-            }
-        }
-        "Unsqueeze" => match length_of(call, 1) {
+        // Without an axis the result is a vector.
+        Shape::Compress => match call.attr("axis") {
+            None => Ranks::one(1),
+            Some(Abs::Optional(axis)) if axis.absent => rank(0).or(Ranks::one(1)),
+            Some(_) => rank(0),
+        },
+        shape if shape.keeps_rank() => rank(0),
+        Shape::Second => rank(1),
+        Shape::OfShape | Shape::Range => Ranks::one(1),
+        Shape::Size | Shape::Single => Ranks::one(0),
+        Shape::NonZero | Shape::Flatten => Ranks::one(2),
+        Shape::Unsqueeze => match length_of(call, 1) {
             Some((low, high)) => rank(0).plus(low, high),
             None => Ranks::ALL,
         },
-        "Squeeze" => match length_of(call, 1) {
+        Shape::Squeeze => match length_of(call, 1) {
             Some((low, high)) => rank(0).plus(-high, -low),
             None => Ranks::ALL,
         },
-        "Reshape" => length_of(call, 1).map_or(Ranks::ALL, |(low, high)| Ranks::between(low, high)),
-        "Expand" => length_of(call, 1).map_or(Ranks::ALL, |(low, high)| rank(0).broadcast(Ranks::between(low, high))),
-        "ConstantOfShape" => length_of(call, 0).map_or(Ranks::ALL, |(low, high)| Ranks::between(low, high)),
+        Shape::Reshape => length_of(call, 1).map_or(Ranks::ALL, |(low, high)| Ranks::between(low, high)),
+        Shape::Expand => {
+            length_of(call, 1).map_or(Ranks::ALL, |(low, high)| rank(0).broadcast(Ranks::between(low, high)))
+        }
+        Shape::ConstantOfShape => length_of(call, 0).map_or(Ranks::ALL, |(low, high)| Ranks::between(low, high)),
         _ => Ranks::ALL,
     }
 }

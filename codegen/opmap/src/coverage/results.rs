@@ -3,18 +3,25 @@
 use super::Coverage;
 use super::call::{Bound, Call, Given, port_at};
 use super::dtypes::DtypeSet;
-use super::ranks::{is_broadcasting, output_ranks};
+use super::ranks::output_ranks;
 use super::values::{Abs, Known, List, Number, Ranks, Tensor, Values};
 use crate::schema::onnx::{AttrValue, Port, Version};
+use aten2onnx_operators::Shape;
 
 impl<'a> Coverage<'a> {
     /// The results of a call by the schema of its form.
     pub(super) fn results(&mut self, call: &Call<'a>, version: &Version) -> Abs {
-        let ranks = output_ranks(call);
+        let facts = self.schemas.operators.facts(call.op);
+        let ranks = output_ranks(call, facts.shape);
         let one = |this: &Self, i: usize| {
             let port = port_at(&version.outputs, i);
             let dtypes = port.map_or(this.all, |port| this.output_dtypes(call, version, port));
-            Abs::Tensor(Tensor { ranks, known: output_known(call), last: output_last(call), ..Tensor::of(dtypes) })
+            Abs::Tensor(Tensor {
+                ranks,
+                known: output_known(call),
+                last: output_last(call, facts.shape),
+                ..Tensor::of(dtypes)
+            })
         };
         match call.bound {
             Bound::One => one(self, 0),
@@ -95,23 +102,23 @@ fn output_known(call: &Call<'_>) -> Known {
 }
 
 /// Whether the size of the last dimension of the first result is known.
-fn output_last(call: &Call<'_>) -> Known {
-    match call.op {
-        "Cast" | "Identity" => call.tensor(0).map_or(Known::MAYBE, |x| x.last),
-        "Unsqueeze" => {
+fn output_last(call: &Call<'_>, shape: Shape) -> Known {
+    match shape {
+        Shape::Cast | Shape::Identity => call.tensor(0).map_or(Known::MAYBE, |x| x.last),
+        Shape::Unsqueeze => {
             // A new last dimension has the size 1.
             let at = call.tensor(1).and_then(|axes| only_number(axes.elements.as_deref()?));
             let rank = call.tensor(0).and_then(|x| x.ranks.only());
             if at == Some(-1) || (at.is_some() && at == rank) { Known::YES } else { Known::MAYBE }
         }
-        "Gather" => {
+        Shape::Gather => {
             let axis = call.attr("axis").and_then(|axis| if let Abs::Number(n) = axis { n.integer() } else { None });
             match (call.tensor(0), axis.unwrap_or(0)) {
                 (Some(x), axis) if axis >= 0 && x.ranks.bounds().0 > axis + 1 => x.last,
                 _ => Known::MAYBE,
             }
         }
-        op if is_broadcasting(op) => {
+        Shape::Broadcast | Shape::BroadcastToFirst => {
             // A tensor without dimensions does not change it.
             let last = |x: &Tensor| if x.ranks == Ranks::one(0) { Known::YES } else { x.last };
             call.inputs.iter().filter_map(Given::tensor).map(last).fold(Known::YES, Known::with)

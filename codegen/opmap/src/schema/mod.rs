@@ -10,12 +10,14 @@ pub mod onnx;
 pub mod onnx_diff;
 mod onnx_parse;
 mod onnx_print;
+pub mod operators;
 pub mod targets;
 mod text;
 pub mod writes;
 
 use std::path::Path;
 
+use aten2onnx_operators::plan::Difference;
 pub use onnx_print::short_types;
 
 /// The snapshots of PyTorch's operators and their namespaces.
@@ -48,6 +50,8 @@ pub struct Schemas {
     pub aten: aten::AtenSchemas,
     /// `opsets.toml`
     pub opsets: facts::Opsets,
+    /// `operators.toml`
+    pub operators: operators::Operators,
     /// `dtypes.toml`
     pub dtypes: facts::Dtypes,
     /// `ignored_arguments.toml`
@@ -104,6 +108,7 @@ impl Schemas {
             onnx,
             aten: aten::AtenSchemas::index(aten.iter().map(String::as_str))?,
             opsets: parse(read, "opsets.toml", facts::Opsets::parse)?,
+            operators: parse(read, "operators.toml", operators::Operators::parse)?,
             dtypes: parse(read, "dtypes.toml", facts::Dtypes::parse)?,
             ignored: parse(read, "ignored_arguments.toml", facts::IgnoredArguments::parse)?,
             promotion: parse(read, "schemas/promotion.txt", facts::Promotion::parse)?,
@@ -117,6 +122,7 @@ impl Schemas {
             return Err(format!("targets: there is no operator `{op}`"));
         }
         schemas.opsets.check(&schemas.onnx).map_err(|e| format!("opsets.toml: {e}"))?;
+        schemas.operators.check(&schemas.onnx).map_err(|e| format!("operators.toml: {e}"))?;
         Ok(schemas)
     }
 
@@ -124,6 +130,16 @@ impl Schemas {
     /// `opsets.toml` count as changes of shape.
     pub fn change(&self, op: &str, since: u32) -> Option<onnx::Change> {
         self.opsets.change(&self.onnx, op, since)
+    }
+
+    /// How a version differs from the one before. `is_same`: whether a `same` states that calls mean the same.
+    pub fn difference(&self, op: &str, since: u32, is_same: bool) -> Difference {
+        match self.change(op, since) {
+            None | Some(onnx::Change::Appeared) => Difference::Appeared,
+            Some(onnx::Change::Types) => Difference::Types,
+            Some(onnx::Change::Shape) if is_same => Difference::Same,
+            Some(onnx::Change::Shape) => Difference::Changed,
+        }
     }
 
     /// Whether calls in the form of the previous version mean the same in this version: it only adds values, types, optional

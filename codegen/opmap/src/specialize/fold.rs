@@ -6,8 +6,9 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
+use crate::returned::Returned;
 use crate::syntax::ast::{BinaryOp, UnaryOp};
-use crate::tree::{Builtin, Expr, Item, Kind, Pattern};
+use crate::tree::{Builtin, Expr, Item, Kind, Pattern, Program};
 use crate::types::Ty;
 
 /// A literal of a rule.
@@ -216,20 +217,22 @@ pub(super) fn longest(list: &Expr, known: &HashMap<String, usize>) -> Option<usi
     }
 }
 
-/// The prelude's functions that read constants, for arguments that are numbers and lists instead of tensors.
-pub(super) fn read_constant(function: &str, args: &[Expr], like: &Expr) -> Option<Expr> {
+/// Functions that read constants, for arguments that are numbers and lists instead of tensors.
+pub(super) fn read_constant(program: &Program, function: &str, args: &[Expr], like: &Expr) -> Option<Expr> {
     let [arg] = args else { return None };
     let arg = without_conversions(arg);
     let integers = arg.ty == Ty::list(Ty::Int);
     let sizes = arg.ty == Ty::list(Ty::SymInt);
-    match function {
-        "contents" if sizes => {
-            Some(Expr::new(Kind::Extern("known_ints".to_owned(), vec![arg.clone()]), like.ty.clone(), like.span))
+    match program.returned(function)? {
+        Returned::KnownElements if sizes && like.ty == Ty::optional(Ty::list(Ty::Int)) => {
+            let name = program.external_that(Returned::AllIfKnown)?;
+            Some(Expr::new(Kind::Extern(name.to_owned(), vec![arg.clone()]), like.ty.clone(), like.span))
         }
-        "contents" | "known_ints" if integers => Some(arg.clone()),
-        "sym_ints" if integers || sizes => Some(arg.clone()),
-        "is_known" if integers || arg.ty.is_number() => Some(known(true, like)),
-        "value_of" | "number" | "sym" if arg.ty.is_number() => Some(arg.clone()),
+        Returned::KnownElements if integers && like.ty == Ty::optional(Ty::list(Ty::Int)) => Some(arg.clone()),
+        Returned::AllIfKnown if integers => Some(arg.clone()),
+        Returned::Elements if integers || sizes => Some(arg.clone()),
+        Returned::IsKnown if integers || arg.ty.is_number() => Some(known(true, like)),
+        Returned::KnownElement | Returned::Element if arg.ty.is_number() => Some(arg.clone()),
         _ => None,
     }
 }

@@ -7,6 +7,7 @@ use crate::source::Span;
 use crate::tree::{Expr, Input, Item, Kind, Lower, Names, Node, Outputs, Param, Statement};
 use crate::types::Ty;
 use crate::visit;
+use aten2onnx_operators::plan::{self, Difference, Unseen};
 
 impl Specializer<'_> {
     /// The replacement of a node at the opset. None if it stays as it is.
@@ -14,12 +15,12 @@ impl Specializer<'_> {
         let (program, schemas) = (self.program, self.schemas);
         let newer = schemas.onnx.versions(&node.op).iter().rev();
         for version in newer.filter(|v| self.opset < v.since && v.since <= node.form) {
-            let lower = program.lowers.iter().find(|l| l.op == node.op && l.before == version.since);
-            if !schemas.shape_change(&node.op, version.since) {
-                self.typed.extend(lower.map(|l| (l.op.clone(), l.before)));
-                continue;
-            }
-            if program.sames.iter().any(|s| s.op == node.op && s.to == version.since) {
+            let lower = program.lower(&node.op, version.since);
+            let difference = schemas.difference(&node.op, version.since, program.same(&node.op, version.since));
+            let fate = plan::below(difference, lower.is_some(), &Unseen);
+            if fate.older {
+                // A lowering of dtypes is printed beside the rule.
+                self.typed.extend(lower.filter(|_| difference == Difference::Types).map(|l| (l.op.clone(), l.before)));
                 continue;
             }
             return lower.map(|lower| self.inlined(lower, node));

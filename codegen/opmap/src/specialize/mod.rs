@@ -96,7 +96,7 @@ impl<'a> Specializer<'a> {
             Kind::Fn(name, args) => return self.fn_call(name, args, expr, scope),
             Kind::Extern(name, args) => {
                 let args = self.exprs(args, scope);
-                match fold::read_constant(name, &args, expr) {
+                match fold::read_constant(self.program, name, &args, expr) {
                     Some(value) => return value,
                     None => Kind::Extern(name.clone(), args),
                 }

@@ -388,13 +388,15 @@ fn item() -> impl Strategy<Value = Item> {
     let function = (any::<bool>(), called(), params(false), ty(), body())
         .prop_map(|(public, name, params, returns, body)| Fn { public, name, params, returns, body });
     let because = text().prop_map(|reason| Because { reason, span: Span::default() });
-    let clauses = (vec(onnx_name(), 0..3), option::of(because), vec(since(), 0..2));
+    let is = (name(), vec(name(), 0..3)).prop_map(|(word, args)| Is { word, args });
+    let clauses = (option::of(is), vec(onnx_name(), 0..3), option::of(because), vec(since(), 0..2));
     let extern_fn = (any::<bool>(), called(), params(false), ty(), clauses).prop_map(
-        |(public, name, params, returns, (emits, because, since))| ExternFn {
+        |(public, name, params, returns, (is, emits, because, since))| ExternFn {
             public,
             name,
             params,
             returns,
+            is,
             emits,
             because,
             since,

@@ -8,6 +8,7 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::Result;
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Type};
+use aten2onnx_onnx::schema::{Function, Shape};
 
 use super::ctx::{Ctx, Param};
 use super::dims::{int, product};
@@ -27,7 +28,7 @@ pub(super) fn contents(c: &Ctx) -> Vec<Option<Content>> {
     if !matches!(dtype, Dtype::Int64 | Dtype::Int32 | Dtype::Bool) {
         return Vec::new();
     }
-    if c.op == "Split" {
+    if c.facts.shape == Shape::Split {
         return split(c).unwrap_or_default().into_iter().map(Some).collect();
     }
     let fits = |n: &SymInt| dtype != Dtype::Int32 || n.known().is_none_or(|n| i32::try_from(n).is_ok());
@@ -35,11 +36,11 @@ pub(super) fn contents(c: &Ctx) -> Vec<Option<Content>> {
 }
 
 fn output_dtype(c: &Ctx) -> Result<Dtype> {
-    let types = match c.op {
-        "Cast" => elementwise::cast(c)?,
-        "CastLike" => elementwise::cast_like(c)?,
-        "Constant" => shape_ops::constant(c)?,
-        "ConstantOfShape" => shape_ops::constant_of_shape(c)?,
+    let types = match c.facts.shape {
+        Shape::Cast => elementwise::cast(c)?,
+        Shape::CastLike => elementwise::cast_like(c)?,
+        Shape::Constant => shape_ops::constant(c)?,
+        Shape::ConstantOfShape => shape_ops::constant_of_shape(c)?,
         _ => return c.dtype(0),
     };
     match types.first() {
@@ -50,37 +51,58 @@ fn output_dtype(c: &Ctx) -> Result<Dtype> {
 
 /// The content of the first output.
 fn first_output(c: &Ctx, dtype: Dtype) -> Option<Content> {
-    match c.op {
-        "Shape" => c.shape(0).map(|dims| dims.get(shape_ops::shape_range(c, dims.len())).unwrap_or_default().to_vec()),
-        "Size" => c.shape(0).map(|dims| vec![product(dims)]),
-        "Constant" => constant(c),
-        "ConstantOfShape" => constant_of_shape(c),
-        "Identity" => c.content(0),
-        "Cast" | "CastLike" if dtype == Dtype::Bool => map_elements(c, |c, n| differs(c, n, &SymInt::from(0))),
-        "Cast" | "CastLike" => c.content(0).or_else(|| truncated(&c.floats(0)?)),
-        "Squeeze" | "Unsqueeze" | "Reshape" | "Transpose" => reshaped(c),
-        "Concat" => concat(c),
-        "Expand" => expand(c),
-        "Gather" => gather(c),
-        "Range" => range(c),
-        "Slice" => slice(c),
-        "Tile" => tile(c),
-        "Where" => where_(c),
-        "ReduceMax" => reduce(c, |c, list| list.iter().cloned().reduce(|a, b| c.max(&a, &b))),
-        "ReduceMin" => reduce(c, |c, list| list.iter().cloned().reduce(|a, b| c.min(&a, &b))),
-        "ReduceProd" => reduce(c, |_, list| Some(product(list))),
-        "ReduceSum" => reduce(c, |_, list| Some(list.iter().sum())),
-        _ => unary(c.op).map_or_else(|| fold_inputs(c, binary(c.op)?), |f| map_elements(c, f)),
+    match c.facts.shape {
+        Shape::OfShape => {
+            c.shape(0).map(|dims| dims.get(shape_ops::shape_range(c, dims.len())).unwrap_or_default().to_vec())
+        }
+        Shape::Size => c.shape(0).map(|dims| vec![product(dims)]),
+        Shape::Constant => constant(c),
+        Shape::ConstantOfShape => constant_of_shape(c),
+        Shape::Identity => c.content(0),
+        Shape::Cast | Shape::CastLike if dtype == Dtype::Bool => {
+            map_elements(c, |c, n| differs(c, n, &SymInt::from(0)))
+        }
+        Shape::Cast | Shape::CastLike => c.content(0).or_else(|| truncated(&c.floats(0)?)),
+        Shape::Squeeze | Shape::Unsqueeze | Shape::Reshape | Shape::Transpose => reshaped(c),
+        Shape::Concat => concat(c),
+        Shape::Expand => expand(c),
+        Shape::Gather => gather(c),
+        Shape::Range => range(c),
+        Shape::Slice => slice(c),
+        Shape::Tile => tile(c),
+        Shape::Reduce => reduced(c),
+        _ => computed(c),
     }
 }
 
-fn unary(op: &str) -> Option<Unary> {
-    Some(match op {
-        "Abs" => |c, n| Some(c.max(n, &-n)).filter(|_| n.known().is_some() || c.at_least(n, 0) || c.at_most(n, 0)),
-        "Neg" => |_, n| Some(-n),
-        "Not" => |_, n| Some(&SymInt::from(1) - n),
-        "Relu" => |c, n| Some(c.not_negative(n)),
-        "Sign" => |c, n| {
+/// What a reduction computes of a vector.
+fn reduced(c: &Ctx) -> Option<Content> {
+    match c.facts.combines? {
+        Function::Max => reduce(c, |c, list| list.iter().cloned().reduce(|a, b| c.max(&a, &b))),
+        Function::Min => reduce(c, |c, list| list.iter().cloned().reduce(|a, b| c.min(&a, &b))),
+        Function::Mul => reduce(c, |_, list| Some(product(list))),
+        Function::Add => reduce(c, |_, list| Some(list.iter().sum())),
+        _ => None,
+    }
+}
+
+/// What an elementwise operator computes.
+fn computed(c: &Ctx) -> Option<Content> {
+    match c.facts.computes? {
+        Function::Choose => where_(c),
+        function => unary(function).map_or_else(|| fold_inputs(c, binary(function)?), |f| map_elements(c, f)),
+    }
+}
+
+fn unary(function: Function) -> Option<Unary> {
+    Some(match function {
+        Function::Abs => {
+            |c, n| Some(c.max(n, &-n)).filter(|_| n.known().is_some() || c.at_least(n, 0) || c.at_most(n, 0))
+        }
+        Function::Neg => |_, n| Some(-n),
+        Function::Not => |_, n| Some(&SymInt::from(1) - n),
+        Function::Relu => |c, n| Some(c.not_negative(n)),
+        Function::Sign => |c, n| {
             let zero = SymInt::from(0);
             let below = less(c, n, &zero)?;
             Some(&less(c, &zero, n)? - &below)
@@ -89,24 +111,24 @@ fn unary(op: &str) -> Option<Unary> {
     })
 }
 
-fn binary(op: &str) -> Option<Binary> {
-    Some(match op {
-        "Add" | "Sum" => |_, a, b| Some(a + b),
-        "Sub" => |_, a, b| Some(a - b),
-        "Mul" => |_, a, b| Some(a * b),
-        "Div" => divided,
-        "Mod" => remainder,
-        "Pow" => |_, a, b| b.known().filter(|n| *n >= 0).map(|_| a.pow(b)),
-        "Max" => |c, a, b| Some(c.max(a, b)),
-        "Min" => |c, a, b| Some(c.min(a, b)),
-        "Equal" => |c, a, b| differs(c, a, b).map(|d| &SymInt::from(1) - &d),
-        "Less" => less,
-        "Greater" => |c, a, b| less(c, b, a),
-        "LessOrEqual" => |c, a, b| less(c, b, a).map(|n| &SymInt::from(1) - &n),
-        "GreaterOrEqual" => |c, a, b| less(c, a, b).map(|n| &SymInt::from(1) - &n),
-        "And" => |_, a, b| Some(a * b),
-        "Or" => |c, a, b| Some(c.max(a, b)),
-        "Xor" => differs,
+fn binary(function: Function) -> Option<Binary> {
+    Some(match function {
+        Function::Add => |_, a, b| Some(a + b),
+        Function::Sub => |_, a, b| Some(a - b),
+        Function::Mul => |_, a, b| Some(a * b),
+        Function::Div => divided,
+        Function::Mod => remainder,
+        Function::Pow => |_, a, b| b.known().filter(|n| *n >= 0).map(|_| a.pow(b)),
+        Function::Max => |c, a, b| Some(c.max(a, b)),
+        Function::Min => |c, a, b| Some(c.min(a, b)),
+        Function::Equal => |c, a, b| differs(c, a, b).map(|d| &SymInt::from(1) - &d),
+        Function::Less => less,
+        Function::Greater => |c, a, b| less(c, b, a),
+        Function::LessOrEqual => |c, a, b| less(c, b, a).map(|n| &SymInt::from(1) - &n),
+        Function::GreaterOrEqual => |c, a, b| less(c, a, b).map(|n| &SymInt::from(1) - &n),
+        Function::And => |_, a, b| Some(a * b),
+        Function::Or => |c, a, b| Some(c.max(a, b)),
+        Function::Xor => differs,
         _ => return None,
     })
 }
@@ -228,12 +250,12 @@ fn constant_of_shape(c: &Ctx) -> Option<Content> {
 fn reshaped(c: &Ctx) -> Option<Content> {
     let content = c.content(0)?;
     let rank = c.shape(0)?.len();
-    let flat = match c.op {
-        "Unsqueeze" => match c.int_param("axes", 1) {
+    let flat = match c.facts.shape {
+        Shape::Unsqueeze => match c.int_param("axes", 1) {
             Param::Known(axes) => rank + axes.len() <= 1,
             _ => false,
         },
-        "Reshape" => c.length(1).is_some_and(|rank| rank <= 1),
+        Shape::Reshape => c.length(1).is_some_and(|rank| rank <= 1),
         _ => true,
     };
     flat.then_some(content)

@@ -5,7 +5,7 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Body, Type, Value};
-use aten2onnx_onnx::schema::{Default as SchemaDefault, Port, PortKind, Version};
+use aten2onnx_onnx::schema::{self, Default as SchemaDefault, Facts, Port, PortKind, Version};
 
 use super::{Const, InferCx, TypedInput};
 
@@ -25,6 +25,8 @@ pub(super) enum Param<T> {
 pub(super) struct Ctx<'a> {
     pub cx: &'a dyn InferCx,
     pub op: &'a str,
+    /// What the operator does.
+    pub facts: &'static Facts,
     pub version: &'static Version,
     pub inputs: &'a [Option<TypedInput<'a>>],
     pub attrs: &'a [(&'static str, Attr)],
@@ -45,7 +47,7 @@ impl<'a> Ctx<'a> {
         opset: u32,
     ) -> Result<Self> {
         let dtypes = vec![None; version.types.len()];
-        let mut c = Ctx { cx, op, version, inputs, attrs, outputs, opset, dtypes };
+        let mut c = Ctx { cx, op, facts: schema::facts(op), version, inputs, attrs, outputs, opset, dtypes };
         c.check_presence()?;
         for (i, input) in inputs.iter().enumerate() {
             if let Some(input) = input {

@@ -34,7 +34,7 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::Result;
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Type, Value};
-use aten2onnx_onnx::schema::Version;
+use aten2onnx_onnx::schema::{Shape, Version};
 
 use ctx::Ctx;
 
@@ -113,174 +113,101 @@ pub fn content(
     contents
 }
 
-/// One line for each operator of the default domain; outputs of others follow the schema.
+/// How the types follow, by the operator's entry in `mappings/operators.toml`. Outputs of other domains follow the schema.
 fn dispatch(c: &Ctx) -> Result<Vec<Type>> {
-    match c.op {
-        "Abs"
-        | "Acos"
-        | "Acosh"
-        | "Asin"
-        | "Asinh"
-        | "Atan"
-        | "Atanh"
-        | "Ceil"
-        | "Celu"
-        | "Cos"
-        | "Cosh"
-        | "CumProd"
-        | "CumSum"
-        | "Elu"
-        | "Erf"
-        | "Exp"
-        | "Floor"
-        | "Gelu"
-        | "HardSigmoid"
-        | "HardSwish"
-        | "Hardmax"
-        | "BitwiseNot"
-        | "Clip"
-        | "IsInf"
-        | "IsNaN"
-        | "LRN"
-        | "LeakyRelu"
-        | "Log"
-        | "LogSoftmax"
-        | "LpNormalization"
-        | "MeanVarianceNormalization"
-        | "Mish"
-        | "Neg"
-        | "Not"
-        | "RMSNormalization"
-        | "Reciprocal"
-        | "RegexFullMatch"
-        | "Relu"
-        | "RotaryEmbedding"
-        | "Round"
-        | "Scatter"
-        | "Selu"
-        | "Shrink"
-        | "Sigmoid"
-        | "Sign"
-        | "Sin"
-        | "Sinh"
-        | "Softmax"
-        | "Softplus"
-        | "Softsign"
-        | "Sqrt"
-        | "Swish"
-        | "Tan"
-        | "Tanh"
-        | "TensorScatter"
-        | "ThresholdedRelu"
-        | "Trilu" => elementwise::like_first(c),
-        "Add" | "And" | "BitShift" | "BitwiseAnd" | "BitwiseOr" | "BitwiseXor" | "Div" | "Equal" | "Greater"
-        | "GreaterOrEqual" | "Less" | "LessOrEqual" | "Max" | "Mean" | "Min" | "Mod" | "Mul" | "Or" | "Pow"
-        | "StringConcat" | "Sub" | "Sum" | "Where" | "Xor" => elementwise::broadcast(c),
-        "PRelu" => elementwise::prelu(c),
-        "SwiGLU" => elementwise::same_shapes(c),
-        "BitCast" | "Cast" => elementwise::cast(c),
-        "CastLike" => elementwise::cast_like(c),
-        "Dropout" => elementwise::dropout(c),
-        "Identity" => elementwise::identity(c),
-
-        "CenterCropPad" => shape_ops::center_crop_pad(c),
-        "Concat" => shape_ops::concat(c),
-        "Constant" => shape_ops::constant(c),
-        "ConstantOfShape" => shape_ops::constant_of_shape(c),
-        "Expand" => shape_ops::expand(c),
-        "Flatten" => shape_ops::flatten(c),
-        "Pad" => shape_ops::pad(c),
-        "Range" => shape_ops::range(c),
-        "Reshape" => shape_ops::reshape(c),
-        "Shape" => shape_ops::shape(c),
-        "Size" => c.one_output(Some(vec![])),
-        "Split" => shape_ops::split(c),
-        "Squeeze" => shape_ops::squeeze(c),
-        "Tile" => shape_ops::tile(c),
-        "Transpose" => shape_ops::transpose(c),
-        "Unsqueeze" => shape_ops::unsqueeze(c),
-        "Slice" => slice::slice(c),
-        "Resize" | "Upsample" => resize::resize(c),
-
-        "ArgMax" | "ArgMin" => reduce::arg(c),
-        "ReduceL1" | "ReduceL2" | "ReduceLogSum" | "ReduceLogSumExp" | "ReduceMax" | "ReduceMean" | "ReduceMin"
-        | "ReduceProd" | "ReduceSum" | "ReduceSumSquare" => reduce::reduce(c),
-        "NegativeLogLikelihoodLoss" | "SoftmaxCrossEntropyLoss" => reduce::loss(c),
-        "TopK" => reduce::top_k(c),
-
-        "CausalConvWithState" => conv::causal_with_state(c),
-        "Col2Im" => conv::col2im(c),
-        "Conv" | "ConvInteger" | "DeformConv" => conv::conv(c, 1),
-        "QLinearConv" => conv::conv(c, 3),
-        "ConvTranspose" => conv::transpose(c),
-        "AveragePool" | "LpPool" | "MaxPool" => pool::pool(c),
-        "GlobalAveragePool" | "GlobalLpPool" | "GlobalMaxPool" => pool::global(c),
-        "MaxUnpool" => pool::unpool(c),
-
-        "Det" => matmul::det(c),
-        "Einsum" => einsum::einsum(c),
-        "Gemm" => matmul::gemm(c),
-        "MatMul" | "MatMulInteger" => matmul::matmul(c, 1),
-        "QLinearMatMul" => matmul::matmul(c, 3),
-        "Attention" => attention::attention(c),
-        "LinearAttention" => attention::linear(c),
-
-        "Compress" => indexing::compress(c),
-        "Gather" => indexing::gather(c),
-        "GatherElements" => c.one_output(c.owned_shape(1)),
-        "GatherND" => indexing::gather_nd(c),
-        "ScatterElements" => indexing::scatter_elements(c),
-        "ScatterND" => indexing::scatter_nd(c),
-        "NonMaxSuppression" => indexing::non_max_suppression(c),
-        "NonZero" => indexing::non_zero(c),
-        "OneHot" => indexing::one_hot(c),
-        "Unique" => indexing::unique(c),
-
-        "BatchNormalization" => norm::batch(c),
-        "GroupNormalization" | "InstanceNormalization" => norm::with_weights(c),
-        "ReverseSequence" => sequence::reverse(c),
-        "LayerNormalization" => norm::layer(c),
-        "GRU" | "LSTM" | "RNN" => rnn::rnn(c),
-
-        "Bernoulli" | "EyeLike" | "RandomNormalLike" | "RandomUniformLike" => random::like(c),
-        "Multinomial" => random::multinomial(c),
-        "RandomNormal" | "RandomUniform" => random::shaped(c),
-
-        "DequantizeLinear" => quant::dequantize(c),
-        "DynamicQuantizeLinear" => quant::dynamic(c),
-        "QuantizeLinear" => quant::quantize(c),
-
-        "BlackmanWindow" | "HammingWindow" | "HannWindow" => signal::window(c),
-        "DFT" => signal::dft(c),
-        "MelWeightMatrix" => signal::mel_weights(c),
-        "STFT" => signal::stft(c),
-
-        "AffineGrid" => vision::affine_grid(c),
-        "DepthToSpace" => vision::depth_to_space(c),
-        "GridSample" => vision::grid_sample(c),
-        "ImageDecoder" => vision::image_decoder(c),
-        "MaxRoiPool" => vision::max_roi_pool(c),
-        "RoiAlign" => vision::roi_align(c),
-        "SpaceToDepth" => vision::space_to_depth(c),
-        "StringNormalizer" => vision::string_normalizer(c),
-        "StringSplit" => vision::string_split(c),
-        "TfIdfVectorizer" => vision::tf_idf(c),
-
-        "If" => control::branch(c),
-        "Loop" => control::loop_(c),
-        "Scan" => control::scan(c),
-        "SequenceMap" => control::sequence_map(c),
-
-        "ConcatFromSequence" => sequence::concat(c),
-        "Optional" => sequence::optional(c),
-        "OptionalGetElement" => sequence::optional_get_element(c),
-        "OptionalHasElement" | "SequenceLength" => c.one_output(Some(vec![])),
-        "SequenceAt" => sequence::at(c),
-        "SequenceConstruct" => sequence::construct(c),
-        "SequenceEmpty" => sequence::empty(c),
-        "SequenceErase" => elementwise::identity(c),
-        "SequenceInsert" => sequence::insert(c),
-        "SplitToSequence" => sequence::split(c),
-        _ => c.by_schema(),
+    match c.facts.shape {
+        Shape::Schema => c.by_schema(),
+        Shape::First => elementwise::like_first(c),
+        Shape::Second => c.one_output(c.owned_shape(1)),
+        Shape::Broadcast => elementwise::broadcast(c),
+        Shape::BroadcastToFirst => elementwise::prelu(c),
+        Shape::Both => elementwise::same_shapes(c),
+        Shape::Cast | Shape::BitCast => elementwise::cast(c),
+        Shape::CastLike => elementwise::cast_like(c),
+        Shape::Dropout => elementwise::dropout(c),
+        Shape::Identity | Shape::SequenceErase => elementwise::identity(c),
+        Shape::Single | Shape::Size => c.one_output(Some(vec![])),
+        Shape::OfShape => shape_ops::shape(c),
+        Shape::Constant => shape_ops::constant(c),
+        Shape::ConstantOfShape => shape_ops::constant_of_shape(c),
+        Shape::Concat => shape_ops::concat(c),
+        Shape::Expand => shape_ops::expand(c),
+        Shape::Flatten => shape_ops::flatten(c),
+        Shape::Pad => shape_ops::pad(c),
+        Shape::CenterCropPad => shape_ops::center_crop_pad(c),
+        Shape::Range => shape_ops::range(c),
+        Shape::Reshape => shape_ops::reshape(c),
+        Shape::Split => shape_ops::split(c),
+        Shape::Squeeze => shape_ops::squeeze(c),
+        Shape::Tile => shape_ops::tile(c),
+        Shape::Transpose => shape_ops::transpose(c),
+        Shape::Unsqueeze => shape_ops::unsqueeze(c),
+        Shape::Slice => slice::slice(c),
+        Shape::Resize => resize::resize(c),
+        Shape::ReduceToIndex => reduce::arg(c),
+        Shape::Reduce => reduce::reduce(c),
+        Shape::Loss => reduce::loss(c),
+        Shape::TopK => reduce::top_k(c),
+        Shape::CausalConv => conv::causal_with_state(c),
+        Shape::Blocks => conv::col2im(c),
+        Shape::Conv => conv::conv(c, 1),
+        Shape::QuantizedConv => conv::conv(c, 3),
+        Shape::ConvTranspose => conv::transpose(c),
+        Shape::Pool => pool::pool(c),
+        Shape::GlobalPool => pool::global(c),
+        Shape::Unpool => pool::unpool(c),
+        Shape::Det => matmul::det(c),
+        Shape::Einsum => einsum::einsum(c),
+        Shape::Gemm => matmul::gemm(c),
+        Shape::MatMul => matmul::matmul(c, 1),
+        Shape::QuantizedMatMul => matmul::matmul(c, 3),
+        Shape::Attention => attention::attention(c),
+        Shape::LinearAttention => attention::linear(c),
+        Shape::Compress => indexing::compress(c),
+        Shape::Gather => indexing::gather(c),
+        Shape::GatherNd => indexing::gather_nd(c),
+        Shape::ScatterElements => indexing::scatter_elements(c),
+        Shape::ScatterNd => indexing::scatter_nd(c),
+        Shape::BoxSelection => indexing::non_max_suppression(c),
+        Shape::NonZero => indexing::non_zero(c),
+        Shape::OneHot => indexing::one_hot(c),
+        Shape::Unique => indexing::unique(c),
+        Shape::BatchNorm => norm::batch(c),
+        Shape::ChannelNorm => norm::with_weights(c),
+        Shape::LayerNorm => norm::layer(c),
+        Shape::ReverseSequence => sequence::reverse(c),
+        Shape::Recurrent => rnn::rnn(c),
+        Shape::RandomLike => random::like(c),
+        Shape::Multinomial => random::multinomial(c),
+        Shape::RandomShaped => random::shaped(c),
+        Shape::Dequantize => quant::dequantize(c),
+        Shape::Quantize => quant::quantize(c),
+        Shape::DynamicQuantize => quant::dynamic(c),
+        Shape::Window => signal::window(c),
+        Shape::Dft => signal::dft(c),
+        Shape::Stft => signal::stft(c),
+        Shape::MelWeights => signal::mel_weights(c),
+        Shape::AffineGrid => vision::affine_grid(c),
+        Shape::DepthToSpace => vision::depth_to_space(c),
+        Shape::SpaceToDepth => vision::space_to_depth(c),
+        Shape::GridSample => vision::grid_sample(c),
+        Shape::ImageDecoder => vision::image_decoder(c),
+        Shape::MaxRegions => vision::max_roi_pool(c),
+        Shape::SampledRegions => vision::roi_align(c),
+        Shape::StringNormalizer => vision::string_normalizer(c),
+        Shape::StringSplit => vision::string_split(c),
+        Shape::TfIdf => vision::tf_idf(c),
+        Shape::Branch => control::branch(c),
+        Shape::Loop => control::loop_(c),
+        Shape::Scan => control::scan(c),
+        Shape::SequenceMap => control::sequence_map(c),
+        Shape::ConcatFromSequence => sequence::concat(c),
+        Shape::Optional => sequence::optional(c),
+        Shape::OptionalElement => sequence::optional_get_element(c),
+        Shape::SequenceAt => sequence::at(c),
+        Shape::SequenceConstruct => sequence::construct(c),
+        Shape::SequenceEmpty => sequence::empty(c),
+        Shape::SequenceInsert => sequence::insert(c),
+        Shape::SplitToSequence => sequence::split(c),
     }
 }

@@ -7,34 +7,7 @@
 use super::rewriter::Rewriter;
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Node, Value};
-
-/// Elementwise operators with one operand.
-const UNARY: &[&str] = &[
-    "Abs",
-    "Cast",
-    "Ceil",
-    "Clip",
-    "Elu",
-    "Erf",
-    "Exp",
-    "Floor",
-    "Gelu",
-    "HardSigmoid",
-    "HardSwish",
-    "LeakyRelu",
-    "Log",
-    "Neg",
-    "Not",
-    "Reciprocal",
-    "Relu",
-    "Round",
-    "Sigmoid",
-    "Softplus",
-    "Sqrt",
-    "Tanh",
-];
-
-const BINARY: &[&str] = &["Add", "Div", "Max", "Min", "Mul", "Pow", "Sub", "Where"];
+use aten2onnx_onnx::schema;
 
 /// The most operators between two transposes.
 const REACH: usize = 8;
@@ -43,7 +16,7 @@ pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     match node.op {
         "Transpose" => meet(cx, node),
         "Reshape" => moved_ones(cx, node),
-        op if BINARY.contains(&op) => sunk(cx, node),
+        op if schema::facts(op).is_broadcasting() => sunk(cx, node),
         _ => None,
     }
 }
@@ -104,10 +77,11 @@ fn main_operand(cx: &Rewriter<'_>, node: &Node) -> Option<usize> {
     if node.outputs.len() != 1 {
         return None;
     }
-    if UNARY.contains(&node.op) {
+    let facts = schema::facts(node.op);
+    if facts.is_unary() {
         return Some(0);
     }
-    if !BINARY.contains(&node.op) {
+    if !facts.is_broadcasting() {
         return None;
     }
     let mut large = node.inputs.iter().enumerate().filter(|(_, v)| !v.is_some_and(|v| is_number(cx, v)));

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::inplace::result_name;
-use super::layout;
+use super::{layout, tensor_results};
 use crate::terms::{Given, NewCall, first_tensor, flag, int};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_program::{Arg, IntArg, Node, TensorMeta};
@@ -36,6 +36,7 @@ pub fn relation(node: &Node, tensors: &FxHashMap<String, TensorMeta>) -> Relatio
     let to = tensors.get(&result_name(node));
     match view.sharing {
         Sharing::Always => Relation::View,
+        Sharing::Maybe if makes_one_of_several(node) => Relation::Fresh,
         Sharing::Maybe => Relation::Maybe,
         Sharing::Itself => Relation::Same,
         Sharing::ItselfUnless(name) if flag(node, name) == Some(false) => Relation::Same,
@@ -48,6 +49,12 @@ pub fn relation(node: &Node, tensors: &FxHashMap<String, TensorMeta>) -> Relatio
             None => Relation::Maybe,
         },
     }
+}
+
+/// Whether one tensor is computed from several: `einsum` and `chain_matmul` return a view of a single operand, and a product of more.
+fn makes_one_of_several(node: &Node) -> bool {
+    let has_several = node.args.iter().any(|(_, arg)| matches!(arg, Arg::Tensors(given) if given.len() > 1));
+    has_several && tensor_results(node).count() == 1
 }
 
 /// A conversion copies if the dtype changes; otherwise it may return the tensor itself.

@@ -229,3 +229,34 @@ pub enum BinaryOp {
     Rem,
     Pow,
 }
+
+impl BinaryOp {
+    /// Each with its sign.
+    const SIGNS: [(BinaryOp, &'static str); 15] = [
+        (BinaryOp::Or, "||"),
+        (BinaryOp::And, "&&"),
+        (BinaryOp::Eq, "=="),
+        (BinaryOp::Ne, "!="),
+        (BinaryOp::Lt, "<"),
+        (BinaryOp::Le, "<="),
+        (BinaryOp::Gt, ">"),
+        (BinaryOp::Ge, ">="),
+        (BinaryOp::In, "in"),
+        (BinaryOp::Add, "+"),
+        (BinaryOp::Sub, "-"),
+        (BinaryOp::Mul, "*"),
+        (BinaryOp::Div, "/"),
+        (BinaryOp::Rem, "%"),
+        (BinaryOp::Pow, "**"),
+    ];
+
+    /// How it is written: `+`.
+    pub fn sign(self) -> &'static str {
+        BinaryOp::SIGNS.iter().find(|(op, _)| *op == self).map_or("", |(_, sign)| sign)
+    }
+
+    /// The one that is written like this.
+    pub fn of_sign(sign: &str) -> Option<BinaryOp> {
+        BinaryOp::SIGNS.iter().find(|(_, own)| *own == sign).map(|(op, _)| *op)
+    }
+}

@@ -290,6 +290,15 @@ pub struct Because {
     pub span: Span,
 }
 
+/// `is rank(x)`
+#[derive(Debug, Clone, PartialEq)]
+pub struct Is {
+    /// What the result is.
+    pub word: Ident,
+    /// The parameters that it is about.
+    pub args: Vec<Ident>,
+}
+
 /// `extern fn`
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExternFn {
@@ -301,6 +310,8 @@ pub struct ExternFn {
     pub params: Vec<Param>,
     /// Its result.
     pub returns: TypeExpr,
+    /// `is rank(x)`: what is known of the result.
+    pub is: Option<Is>,
     /// `emits [Gather, Slice]`: the operators of the nodes that it may make.
     pub emits: Vec<OnnxName>,
     /// `because "why"`: why a function that makes nodes is not a rule.

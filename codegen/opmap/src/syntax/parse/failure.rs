@@ -185,6 +185,7 @@ fn wording(rule: Rule) -> Option<(Weight, &'static str)> {
         kw_else => "`else`",
         kw_before => "`before`",
         kw_avoided => "`avoided`",
+        is_clause | kw_is => "`is`",
         emits | kw_emits => "`emits`",
         because | kw_because => "`because`",
         kw_from | from_clause => "`from`",

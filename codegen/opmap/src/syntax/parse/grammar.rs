@@ -28,6 +28,7 @@ pub enum Rule {
     r#fact,
     r#clause,
     r#extern_fn,
+    r#is_clause,
     r#because,
     r#emits,
     r#function,
@@ -152,6 +153,7 @@ pub enum Rule {
     r#kw_pub,
     r#kw_fn,
     r#kw_extern,
+    r#kw_is,
     r#kw_emits,
     r#kw_because,
     r#kw_unsupported,
@@ -212,6 +214,7 @@ impl Rule {
             Rule::r#fact,
             Rule::r#clause,
             Rule::r#extern_fn,
+            Rule::r#is_clause,
             Rule::r#because,
             Rule::r#emits,
             Rule::r#function,
@@ -336,6 +339,7 @@ impl Rule {
             Rule::r#kw_pub,
             Rule::r#kw_fn,
             Rule::r#kw_extern,
+            Rule::r#kw_is,
             Rule::r#kw_emits,
             Rule::r#kw_because,
             Rule::r#kw_unsupported,
@@ -1149,6 +1153,10 @@ impl ::pest::Parser<Rule> for Grammar {
                                             .and_then(|state| { self::r#ty(state) })
                                             .and_then(|state| { super::hidden::skip(state) })
                                             .and_then(|state| {
+                                                state.optional(|state| { self::r#is_clause(state) })
+                                            })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| {
                                                 state.optional(|state| { self::r#emits(state) })
                                             })
                                             .and_then(|state| { super::hidden::skip(state) })
@@ -1175,6 +1183,76 @@ impl ::pest::Parser<Rule> for Grammar {
                                                             })
                                                     })
                                             })
+                                    })
+                            },
+                        )
+                }
+                #[inline]
+                #[allow(non_snake_case, unused_variables)]
+                pub fn r#is_clause(
+                    state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                ) -> ::pest::ParseResult<
+                    ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                > {
+                    state
+                        .rule(
+                            Rule::r#is_clause,
+                            |state| {
+                                state
+                                    .sequence(|state| {
+                                        self::r#kw_is(state)
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#word(state) })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#open_paren(state) })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| {
+                                                state
+                                                    .optional(|state| {
+                                                        state
+                                                            .sequence(|state| {
+                                                                self::r#word(state)
+                                                                    .and_then(|state| { super::hidden::skip(state) })
+                                                                    .and_then(|state| {
+                                                                        state
+                                                                            .sequence(|state| {
+                                                                                state
+                                                                                    .optional(|state| {
+                                                                                        state
+                                                                                            .sequence(|state| {
+                                                                                                self::r#comma(state)
+                                                                                                    .and_then(|state| { super::hidden::skip(state) })
+                                                                                                    .and_then(|state| { self::r#word(state) })
+                                                                                            })
+                                                                                            .and_then(|state| {
+                                                                                                state
+                                                                                                    .repeat(|state| {
+                                                                                                        state
+                                                                                                            .sequence(|state| {
+                                                                                                                super::hidden::skip(state)
+                                                                                                                    .and_then(|state| {
+                                                                                                                        state
+                                                                                                                            .sequence(|state| {
+                                                                                                                                self::r#comma(state)
+                                                                                                                                    .and_then(|state| { super::hidden::skip(state) })
+                                                                                                                                    .and_then(|state| { self::r#word(state) })
+                                                                                                                            })
+                                                                                                                    })
+                                                                                                            })
+                                                                                                    })
+                                                                                            })
+                                                                                    })
+                                                                            })
+                                                                    })
+                                                                    .and_then(|state| { super::hidden::skip(state) })
+                                                                    .and_then(|state| {
+                                                                        state.optional(|state| { self::r#comma(state) })
+                                                                    })
+                                                            })
+                                                    })
+                                            })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#close_paren(state) })
                                     })
                             },
                         )
@@ -5268,6 +5346,34 @@ impl ::pest::Parser<Rule> for Grammar {
                 }
                 #[inline]
                 #[allow(non_snake_case, unused_variables)]
+                pub fn r#kw_is(
+                    state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                ) -> ::pest::ParseResult<
+                    ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                > {
+                    state
+                        .rule(
+                            Rule::r#kw_is,
+                            |state| {
+                                state
+                                    .atomic(
+                                        ::pest::Atomicity::Atomic,
+                                        |state| {
+                                            state
+                                                .sequence(|state| {
+                                                    state
+                                                        .match_string("is")
+                                                        .and_then(|state| {
+                                                            state.lookahead(false, |state| { self::r#tail(state) })
+                                                        })
+                                                })
+                                        },
+                                    )
+                            },
+                        )
+                }
+                #[inline]
+                #[allow(non_snake_case, unused_variables)]
                 pub fn r#kw_emits(
                     state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
                 ) -> ::pest::ParseResult<
@@ -6120,6 +6226,7 @@ impl ::pest::Parser<Rule> for Grammar {
                     Rule::r#fact => rules::r#fact(state),
                     Rule::r#clause => rules::r#clause(state),
                     Rule::r#extern_fn => rules::r#extern_fn(state),
+                    Rule::r#is_clause => rules::r#is_clause(state),
                     Rule::r#because => rules::r#because(state),
                     Rule::r#emits => rules::r#emits(state),
                     Rule::r#function => rules::r#function(state),
@@ -6244,6 +6351,7 @@ impl ::pest::Parser<Rule> for Grammar {
                     Rule::r#kw_pub => rules::r#kw_pub(state),
                     Rule::r#kw_fn => rules::r#kw_fn(state),
                     Rule::r#kw_extern => rules::r#kw_extern(state),
+                    Rule::r#kw_is => rules::r#kw_is(state),
                     Rule::r#kw_emits => rules::r#kw_emits(state),
                     Rule::r#kw_because => rules::r#kw_because(state),
                     Rule::r#kw_unsupported => rules::r#kw_unsupported(state),

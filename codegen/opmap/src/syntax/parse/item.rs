@@ -4,8 +4,8 @@ use super::expression::signed;
 use super::{Pair, Parts, Reader, Rule};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::ast::{
-    AVOIDED, Because, Body, Expr, ExprKind, ExternFn, Fn, Ident, ImportDomain, ItemKind, Lower, LowerOutputs, Map, Row,
-    Same, Unsupported,
+    AVOIDED, Because, Body, Expr, ExprKind, ExternFn, Fn, Ident, ImportDomain, Is, ItemKind, Lower, LowerOutputs, Map,
+    Row, Same, Unsupported,
 };
 use crate::syntax::lines;
 
@@ -182,6 +182,11 @@ impl Reader<'_> {
         let name = self.ident(&parts.one(Rule::name)?);
         let params = self.params(parts.one(Rule::params)?, false)?;
         let returns = self.ty(parts.one(Rule::ty)?)?;
+        let is = parts.one(Rule::is_clause).and_then(|clause| {
+            let mut words =
+                clause.into_inner().filter(|part| part.as_rule() == Rule::word).map(|word| self.ident(&word));
+            Some(Is { word: words.next()?, args: words.collect() })
+        });
         let mut emits = Vec::new();
         if let Some(list) = parts.one(Rule::emits) {
             for path in list.into_inner().filter(|part| part.as_rule() == Rule::path) {
@@ -196,7 +201,7 @@ impl Reader<'_> {
         while let Some(clause) = parts.one(Rule::since_clause) {
             since.push(self.since(clause)?);
         }
-        Some(ExternFn { public, name, params, returns, emits, because, since })
+        Some(ExternFn { public, name, params, returns, is, emits, because, since })
     }
 
     fn import_domain(&self, pair: Pair<'_>) -> Option<ImportDomain> {

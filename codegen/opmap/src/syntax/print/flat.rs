@@ -41,7 +41,7 @@ fn bare(expr: &Expr, mode: Mode) -> Option<String> {
         ExprKind::Binary(op, left, right) => {
             let (least_left, least_right) = sides(*op);
             let left = operand(left, least_left, mode)?;
-            format!("{left} {} {}", binary_sign(*op), operand(right, least_right, mode)?)
+            format!("{left} {} {}", op.sign(), operand(right, least_right, mode)?)
         }
         ExprKind::Coalesce(left, right) => {
             let left = operand(left, COALESCE_LEFT, mode)?;
@@ -147,27 +147,6 @@ pub(super) fn sides(op: BinaryOp) -> (u8, u8) {
 /// `if`, `match` and blocks, which end at their brace as statements.
 pub(super) fn is_block_like(expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::If(..) | ExprKind::Match(..) | ExprKind::Block(..))
-}
-
-pub(super) fn binary_sign(op: BinaryOp) -> &'static str {
-    use BinaryOp::*;
-    match op {
-        Or => "||",
-        And => "&&",
-        Eq => "==",
-        Ne => "!=",
-        Lt => "<",
-        Le => "<=",
-        Gt => ">",
-        Ge => ">=",
-        In => "in",
-        Add => "+",
-        Sub => "-",
-        Mul => "*",
-        Div => "/",
-        Rem => "%",
-        Pow => "**",
-    }
 }
 
 pub(super) fn unary_sign(op: UnaryOp) -> &'static str {

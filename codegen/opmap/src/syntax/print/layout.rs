@@ -234,7 +234,7 @@ impl Writer {
             let count = rest.len();
             for (at, (op, right)) in rest.into_iter().rev().enumerate() {
                 w.newline();
-                w.write(flat::binary_sign(op));
+                w.write(op.sign());
                 w.write(" ");
                 w.operand(right, least_right, if at + 1 == count { tail } else { 0 });
             }

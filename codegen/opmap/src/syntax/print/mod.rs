@@ -179,7 +179,10 @@ fn extern_clauses(w: &mut Writer, function: &ExternFn, returns: &str) {
     let emits: Vec<String> = function.emits.iter().map(flat::onnx_name).collect();
     let emits = (!emits.is_empty()).then(|| format!("emits [{}]", emits.join(", ")));
     let because = function.because.as_ref().map(|b| format!("because {}", flat::string(&b.reason)));
-    let clauses: Vec<String> = emits.into_iter().chain(because).chain(function.since.iter().map(flat::since)).collect();
+    let args = |is: &crate::syntax::ast::Is| is.args.iter().map(|arg| arg.text.as_str()).collect::<Vec<_>>().join(", ");
+    let is = function.is.as_ref().map(|is| format!("is {}({})", is.word.text, args(is)));
+    let clauses: Vec<String> =
+        is.into_iter().chain(emits).chain(because).chain(function.since.iter().map(flat::since)).collect();
     let line = format!("({}){returns} {}", params.join(", "), clauses.join(" "));
     if clauses.is_empty() || w.fits(&line, 0) {
         let after = clauses.iter().fold(returns.to_owned(), |line, clause| format!("{line} {clause}"));

@@ -3,44 +3,7 @@
 use crate::build::{Builder, Form, In};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::graph::{Attr, Value};
-use aten2onnx_onnx::schema::Version;
-
-/// Operators that are linear in their data input: they apply to each part separately.
-const LINEAR: &[&str] = &[
-    "Add",
-    "Compress",
-    "Concat",
-    "CumSum",
-    "DepthToSpace",
-    "Expand",
-    "Flatten",
-    "Gather",
-    "GatherElements",
-    "GatherND",
-    "Identity",
-    "Neg",
-    "Pad",
-    "ReduceMean",
-    "ReduceSum",
-    "Reshape",
-    "ReverseSequence",
-    "ScatterElements",
-    "ScatterND",
-    "Slice",
-    "SpaceToDepth",
-    "Split",
-    "Squeeze",
-    "Sub",
-    "Sum",
-    "Tile",
-    "Transpose",
-    "Trilu",
-    "Unsqueeze",
-    "Where",
-];
-
-/// Operators that are linear in each of their first two inputs, with an optional third one that is added.
-const BILINEAR: &[&str] = &["Conv", "ConvTranspose", "Einsum", "Gemm", "MatMul", "Mul"];
+use aten2onnx_onnx::schema::{self, Function, Linear, Shape, Version};
 
 /// A call with complex inputs.
 pub(crate) struct ComplexCall {
@@ -74,32 +37,44 @@ impl ComplexCall {
         self.inputs.iter().enumerate().any(|(j, v)| v.is_some_and(|v| cx.is_complex(v)) && variable(i) == variable(j))
     }
 
+    /// The parts are computed apart: linear operators, unless they scatter with a product, a maximum or a minimum, and those that are
+    /// linear in each input, if there is one.
     fn is_linear(&self) -> bool {
         let adds = |attr: &Attr| matches!(attr, Attr::Str(s) if s == "none" || s == "add");
-        LINEAR.contains(&self.op) && self.attrs.iter().all(|(name, attr)| *name != "reduction" || adds(attr))
-            || self.op == "Einsum" && self.inputs.len() == 1
+        match schema::facts(self.op).linear {
+            Linear::No => false,
+            Linear::Together => self.attrs.iter().all(|(name, attr)| *name != "reduction" || adds(attr)),
+            Linear::Each => self.inputs.len() == 1,
+        }
     }
 
+    /// An equation takes any number of factors; the third input of the others is added.
     fn is_bilinear(&self) -> bool {
-        let count = if self.op == "Einsum" { 2..=2 } else { 2..=3 };
-        BILINEAR.contains(&self.op) && count.contains(&self.inputs.len())
+        let facts = schema::facts(self.op);
+        let most = if facts.shape == Shape::Einsum { 2 } else { 3 };
+        facts.linear == Linear::Each && (2..=most).contains(&self.inputs.len())
     }
 }
 
 impl Builder {
     /// The results of an operator on complex numbers.
     pub(crate) fn complex_node(&mut self, call: &ComplexCall) -> Result<Vec<Value>> {
-        match call.op {
-            "Shape" | "Size" => {
-                let (re, _) = self.parts(call.input(self, 0)?)?;
-                call.on(self, vec![re.into()])
-            }
-            _ if call.is_linear() => self.part_by_part(call),
-            _ if call.is_bilinear() => Ok(vec![self.product(call)?]),
-            "Div" => Ok(vec![self.quotient(call.input(self, 0)?, call.input(self, 1)?)?]),
-            "Equal" => Ok(vec![self.both_equal(call)?]),
-            "Abs" => Ok(vec![self.modulus(call.input(self, 0)?)?]),
-            op => Err(Error::unsupported(format!("`{op}` does not take complex numbers"))),
+        let facts = schema::facts(call.op);
+        if matches!(facts.shape, Shape::OfShape | Shape::Size) {
+            let (re, _) = self.parts(call.input(self, 0)?)?;
+            return call.on(self, vec![re.into()]);
+        }
+        if call.is_linear() {
+            return self.part_by_part(call);
+        }
+        if call.is_bilinear() {
+            return Ok(vec![self.product(call)?]);
+        }
+        match facts.computes {
+            Some(Function::Div) => Ok(vec![self.quotient(call.input(self, 0)?, call.input(self, 1)?)?]),
+            Some(Function::Equal) => Ok(vec![self.both_equal(call)?]),
+            Some(Function::Abs) => Ok(vec![self.modulus(call.input(self, 0)?)?]),
+            _ => Err(Error::unsupported(format!("`{}` does not take complex numbers", call.op))),
         }
     }
 

@@ -6,6 +6,7 @@ use crate::build::Scalar;
 use crate::build::values::encode;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::graph::{Attr, Constant, Type};
+use aten2onnx_onnx::schema::{self, Function, Shape};
 
 /// The result of an operator on constants, with integers that wrap around.
 pub(crate) fn evaluate_wrapping(
@@ -16,9 +17,10 @@ pub(crate) fn evaluate_wrapping(
 ) -> Option<Constant> {
     let sizes: Vec<i64> = ty.known_sizes()?;
     let to = ty.dtype();
-    let bytes = match (op, inputs) {
-        ("BitCast", [x]) if x.dtype.bits() == to.bits() => x.bytes().to_vec(),
-        ("Cast", [x]) if x.dtype.is_int() && to.is_int() => {
+    let facts = schema::facts(op);
+    let bytes = match (facts.shape, inputs) {
+        (Shape::BitCast, [x]) if x.dtype.bits() == to.bits() => x.bytes().to_vec(),
+        (Shape::Cast, [x]) if x.dtype.is_int() && to.is_int() => {
             let numbers = integers(x)?;
             numbers.into_iter().map(|n| wrapped(n.into(), to)).collect::<Option<Vec<_>>>()?.concat()
         }
@@ -26,7 +28,8 @@ pub(crate) fn evaluate_wrapping(
             let (xs, ys) = (integers(a)?, integers(b)?);
             let (i, j) = (layout::broadcast(&a.sizes, &sizes)?, layout::broadcast(&b.sizes, &sizes)?);
             let is_left = attrs.iter().any(|(_, attr)| matches!(attr, Attr::Str(direction) if direction == "LEFT"));
-            let number = |(i, j): (usize, usize)| binary(op, *xs.get(i)?, *ys.get(j)?, is_left);
+            let function = facts.computes?;
+            let number = |(i, j): (usize, usize)| binary(function, *xs.get(i)?, *ys.get(j)?, is_left);
             i.into_iter().zip(j).map(|at| wrapped(number(at)?, to)).collect::<Option<Vec<_>>>()?.concat()
         }
         _ => return evaluate(op, attrs, inputs, ty),
@@ -46,18 +49,18 @@ fn wrapped(n: i128, to: Dtype) -> Option<Vec<u8>> {
 
 /// Quotients of negative numbers are only made where nothing is rounded. Remainders have the sign of the divisor, unless they are those of C,
 /// which `fmod` asks for and floats only need.
-fn binary(op: &str, x: i64, y: i64, is_left: bool) -> Option<i128> {
+fn binary(function: Function, x: i64, y: i64, is_left: bool) -> Option<i128> {
     let (x, y) = (i128::from(x), i128::from(y));
-    Some(match op {
-        "Add" => x + y,
-        "Sub" => x - y,
-        "Mul" => x * y,
-        "Div" if y > 0 && (x >= 0 || x % y == 0) => x / y,
-        "Mod" if y > 0 => x.rem_euclid(y),
-        "BitwiseAnd" => x & y,
-        "BitwiseOr" => x | y,
-        "BitwiseXor" => x ^ y,
-        "BitShift" if (0..64).contains(&y) && x >= 0 => {
+    Some(match function {
+        Function::Add => x + y,
+        Function::Sub => x - y,
+        Function::Mul => x * y,
+        Function::Div if y > 0 && (x >= 0 || x % y == 0) => x / y,
+        Function::Mod if y > 0 => x.rem_euclid(y),
+        Function::BitAnd => x & y,
+        Function::BitOr => x | y,
+        Function::BitXor => x ^ y,
+        Function::Shift if (0..64).contains(&y) && x >= 0 => {
             if is_left {
                 x << y
             } else {

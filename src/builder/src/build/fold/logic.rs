@@ -5,6 +5,7 @@ use crate::build::Scalar;
 use crate::build::values::encode;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::graph::Constant;
+use aten2onnx_onnx::schema::Function;
 
 pub(crate) fn not(x: &Constant) -> Option<Vec<u8>> {
     (x.dtype == Dtype::Bool).then(|| x.bytes().iter().map(|b| u8::from(*b == 0)).collect())
@@ -20,38 +21,38 @@ pub(crate) fn infinite(x: &Constant) -> Option<Vec<u8>> {
 }
 
 /// A comparison, or And, Or, Xor, with broadcasting to `sizes`.
-pub(crate) fn binary(op: &str, a: &Constant, b: &Constant, sizes: &[i64]) -> Option<Vec<u8>> {
+pub(crate) fn binary(function: Function, a: &Constant, b: &Constant, sizes: &[i64]) -> Option<Vec<u8>> {
     if a.dtype != b.dtype {
         return None;
     }
     let (xs, ys) = (encode::decode(a.dtype, a.bytes())?, encode::decode(b.dtype, b.bytes())?);
     let (i, j) = (layout::broadcast(&a.sizes, sizes)?, layout::broadcast(&b.sizes, sizes)?);
     let pairs = i.into_iter().zip(j).map(|(i, j)| Some((xs.get(i)?, ys.get(j)?)));
-    pairs.map(|pair| pair.and_then(|(x, y)| holds(op, x, y)).map(u8::from)).collect()
+    pairs.map(|pair| pair.and_then(|(x, y)| holds(function, x, y)).map(u8::from)).collect()
 }
 
-fn holds(op: &str, x: &Scalar, y: &Scalar) -> Option<bool> {
+fn holds(function: Function, x: &Scalar, y: &Scalar) -> Option<bool> {
     match (x, y) {
-        (Scalar::Int(x), Scalar::Int(y)) => compared(op, x, y),
-        (Scalar::Float(x), Scalar::Float(y)) => compared(op, x, y),
-        (Scalar::Bool(x), Scalar::Bool(y)) => Some(match op {
-            "And" => *x && *y,
-            "Or" => *x || *y,
-            "Xor" => x != y,
-            "Equal" => x == y,
+        (Scalar::Int(x), Scalar::Int(y)) => compared(function, x, y),
+        (Scalar::Float(x), Scalar::Float(y)) => compared(function, x, y),
+        (Scalar::Bool(x), Scalar::Bool(y)) => Some(match function {
+            Function::And => *x && *y,
+            Function::Or => *x || *y,
+            Function::Xor => x != y,
+            Function::Equal => x == y,
             _ => return None,
         }),
         _ => None,
     }
 }
 
-fn compared<T: PartialOrd>(op: &str, x: &T, y: &T) -> Option<bool> {
-    Some(match op {
-        "Equal" => x == y,
-        "Greater" => x > y,
-        "GreaterOrEqual" => x >= y,
-        "Less" => x < y,
-        "LessOrEqual" => x <= y,
+fn compared<T: PartialOrd>(function: Function, x: &T, y: &T) -> Option<bool> {
+    Some(match function {
+        Function::Equal => x == y,
+        Function::Greater => x > y,
+        Function::GreaterOrEqual => x >= y,
+        Function::Less => x < y,
+        Function::LessOrEqual => x <= y,
         _ => return None,
     })
 }

@@ -18,6 +18,7 @@ use crate::build::values::constants::MAX_FOLDED;
 use crate::build::{Builder, Call};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::graph::{Attr, Constant, Type, Value};
+use aten2onnx_onnx::schema::{self, Facts, Function, Shape};
 
 impl Builder {
     /// The result of a call that needs no node, whatever its inputs contain.
@@ -25,12 +26,12 @@ impl Builder {
         if call.outputs != 1 {
             return None;
         }
-        match (call.op, call.optional(0)) {
-            ("Identity", Some(input)) => Some(input),
-            ("Cast", Some(input)) => {
+        match (schema::facts(call.op).shape, call.optional(0)) {
+            (Shape::Identity, Some(input)) => Some(input),
+            (Shape::Cast, Some(input)) => {
                 (call.int("to") == Some(self.dtype(input).onnx().into()) && self.ty(input).is_tensor()).then_some(input)
             }
-            ("Constant", _) => call.tensor("value").filter(|v| self.constant_of(*v).is_some()),
+            (Shape::Constant, _) => call.tensor("value").filter(|v| self.constant_of(*v).is_some()),
             _ => None,
         }
     }
@@ -55,52 +56,108 @@ impl Builder {
 /// The caller limits the sizes.
 pub(crate) fn evaluate(op: &str, attrs: &[(&'static str, Attr)], inputs: &[&Constant], ty: &Type) -> Option<Constant> {
     let sizes: Vec<i64> = ty.known_sizes()?;
-    let attr = |name: &str| attrs.iter().find(|(n, _)| *n == name).map(|(_, attr)| attr);
-    let int = |name: &str| match attr(name) {
-        Some(Attr::Int(n)) => Some(*n),
-        _ => None,
-    };
+    let facts = schema::facts(op);
     let first = *inputs.first()?;
+    let is_reshaped =
+        matches!(facts.shape, Shape::Reshape | Shape::Squeeze | Shape::Unsqueeze | Shape::Flatten | Shape::Identity);
     if inputs.iter().any(|input| input.dtype == Dtype::String) {
-        let is_reshaped = matches!(op, "Reshape" | "Squeeze" | "Unsqueeze" | "Flatten" | "Identity");
         return is_reshaped.then(|| Constant { sizes, ..first.clone() });
     }
-    let bytes = match (op, inputs) {
-        ("Reshape" | "Squeeze" | "Unsqueeze" | "Flatten" | "Identity", _) => first.bytes().to_vec(),
-        ("Cast", [x]) => numbers::cast(x, ty.dtype())?,
-        ("Neg", [x]) => numbers::negate(x)?,
-        ("Not", [x]) => logic::not(x)?,
-        ("Abs", [x]) => numbers::unary(x, f64::abs)?,
-        ("IsInf", [x]) if attrs.is_empty() => logic::infinite(x)?,
-        ("Clip", [x, bounds @ ..]) => numbers::clip(x, bounds, [attr("min"), attr("max")])?,
-        ("Sqrt", [x]) => numbers::unary(x, f64::sqrt)?,
-        ("Reciprocal", [x]) => numbers::unary(x, f64::recip)?,
-        ("Floor", [x]) => numbers::unary(x, f64::floor)?,
-        ("Ceil", [x]) => numbers::unary(x, f64::ceil)?,
-        ("Round", [x]) => numbers::unary(x, f64::round_ties_even)?,
-        ("Mod", [a, b]) if int("fmod") == Some(1) => numbers::binary("fmod", a, b, &sizes)?,
-        ("Add" | "Sub" | "Mul" | "Div" | "Mod" | "Max" | "Min", [a, b]) => numbers::binary(op, a, b, &sizes)?,
-        ("Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "And" | "Or" | "Xor", [a, b]) => {
-            logic::binary(op, a, b, &sizes)?
-        }
-        ("Where", [condition, a, b]) => logic::choose(condition, a, b, &sizes)?,
-        ("ReduceMax" | "ReduceMin" | "ReduceSum", [x, axes @ ..]) => {
-            let all = int("noop_with_empty_axes").unwrap_or(0) == 0;
-            reduce::reduce(op, x, axes.first().copied(), attr("axes"), all)?
-        }
-        ("CumSum", [x, axis]) => {
-            let is_set = |name: &str| int(name) == Some(1);
-            running::sums(x, axis, is_set("exclusive"), is_set("reverse"))?
-        }
-        ("Expand", [x, _]) => layout::expand(x, &sizes)?,
-        ("Concat", _) => layout::concat(inputs, int("axis")?)?,
-        ("Gather", [x, indices]) => layout::gather(x, indices, int("axis").unwrap_or(0))?,
-        ("Transpose", [x]) => layout::transpose(x, attr("perm"))?,
-        ("Slice", [x, bounds @ ..]) => layout::slice(x, bounds, &sizes)?,
-        _ => return None,
+    let call = Folding { attrs, inputs, sizes: &sizes, to: ty.dtype() };
+    let bytes = match facts.computes {
+        _ if is_reshaped => first.bytes().to_vec(),
+        Some(function) => call.elements(function)?,
+        None => call.arranged(facts)?,
     };
     let constant = Constant::new(ty.dtype(), sizes, bytes);
     constant.is_consistent().then_some(constant)
+}
+
+/// A call on constants whose result is folded.
+struct Folding<'a> {
+    attrs: &'a [(&'static str, Attr)],
+    inputs: &'a [&'a Constant],
+    /// The sizes of the result.
+    sizes: &'a [i64],
+    /// Its dtype.
+    to: Dtype,
+}
+
+impl Folding<'_> {
+    fn attr(&self, name: &str) -> Option<&Attr> {
+        self.attrs.iter().find(|(n, _)| *n == name).map(|(_, attr)| attr)
+    }
+
+    fn int(&self, name: &str) -> Option<i64> {
+        match self.attr(name) {
+            Some(Attr::Int(n)) => Some(*n),
+            _ => None,
+        }
+    }
+
+    fn is_set(&self, name: &str) -> bool {
+        self.int(name) == Some(1)
+    }
+
+    /// A function of the elements at each place.
+    fn elements(&self, function: Function) -> Option<Vec<u8>> {
+        match (function, self.inputs) {
+            (Function::Clip, [x, bounds @ ..]) => numbers::clip(x, bounds, [self.attr("min"), self.attr("max")]),
+            (Function::Infinite, [x]) if self.attrs.is_empty() => logic::infinite(x),
+            (Function::Mod, [a, b]) if self.is_set("fmod") => numbers::binary(Function::Fmod, a, b, self.sizes),
+            (Function::Choose, [condition, a, b]) => logic::choose(condition, a, b, self.sizes),
+            (_, [x]) => of_one(function, x),
+            (_, [a, b]) => of_two(function, a, b, self.sizes),
+            _ => None,
+        }
+    }
+
+    /// A call that moves, reduces or casts elements.
+    fn arranged(&self, facts: &Facts) -> Option<Vec<u8>> {
+        match (facts.shape, self.inputs) {
+            (Shape::Cast, [x]) => numbers::cast(x, self.to),
+            (Shape::Reduce, [x, axes @ ..]) => {
+                let all = self.int("noop_with_empty_axes").unwrap_or(0) == 0;
+                reduce::reduce(facts.combines?, x, axes.first().copied(), self.attr("axes"), all)
+            }
+            (Shape::First, [x, axis]) if facts.combines == Some(Function::Add) => {
+                running::sums(x, axis, self.is_set("exclusive"), self.is_set("reverse"))
+            }
+            (Shape::Expand, [x, _]) => layout::expand(x, self.sizes),
+            (Shape::Concat, _) => layout::concat(self.inputs, self.int("axis")?),
+            (Shape::Gather, [x, indices]) => layout::gather(x, indices, self.int("axis").unwrap_or(0)),
+            (Shape::Transpose, [x]) => layout::transpose(x, self.attr("perm")),
+            (Shape::Slice, [x, bounds @ ..]) => layout::slice(x, bounds, self.sizes),
+            _ => None,
+        }
+    }
+}
+
+/// A function of two elements.
+fn of_two(function: Function, a: &Constant, b: &Constant, sizes: &[i64]) -> Option<Vec<u8>> {
+    use Function as F;
+    match function {
+        F::Add | F::Sub | F::Mul | F::Div | F::Mod | F::Max | F::Min => numbers::binary(function, a, b, sizes),
+        F::Equal | F::Greater | F::GreaterOrEqual | F::Less | F::LessOrEqual | F::And | F::Or | F::Xor => {
+            logic::binary(function, a, b, sizes)
+        }
+        _ => None,
+    }
+}
+
+/// A function of one element.
+fn of_one(function: Function, x: &Constant) -> Option<Vec<u8>> {
+    match function {
+        Function::Neg => numbers::negate(x),
+        Function::Not => logic::not(x),
+        Function::Abs => numbers::unary(x, f64::abs),
+        Function::Sqrt => numbers::unary(x, f64::sqrt),
+        Function::Reciprocal => numbers::unary(x, f64::recip),
+        Function::Floor => numbers::unary(x, f64::floor),
+        Function::Ceil => numbers::unary(x, f64::ceil),
+        Function::Round => numbers::unary(x, f64::round_ties_even),
+        _ => None,
+    }
 }
 
 /// The axes of a Transpose; reversed if none are given.

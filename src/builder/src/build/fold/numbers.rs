@@ -5,6 +5,7 @@ use crate::build::Scalar;
 use crate::build::values::encode;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::graph::{Attr, Constant};
+use aten2onnx_onnx::schema::Function;
 
 /// Integers up to this value are exact in float32, through which runtimes cast to half-precision types.
 const EXACT: i64 = 1 << 24;
@@ -76,13 +77,13 @@ pub(crate) fn clip(x: &Constant, bounds: &[&Constant], attrs: [Option<&Attr>; 2]
         [low, high] => ((*low).clone(), (*high).clone()),
         _ => return None,
     };
-    let raised = Constant::new(x.dtype, x.sizes.clone(), binary("Max", x, &low, &x.sizes)?);
-    binary("Min", &raised, &high, &x.sizes)
+    let raised = Constant::new(x.dtype, x.sizes.clone(), binary(Function::Max, x, &low, &x.sizes)?);
+    binary(Function::Min, &raised, &high, &x.sizes)
 }
 
 /// Add, Sub, Mul, Div, Max, Min, Mod or `fmod` with broadcasting to `sizes`. Mod without `fmod` is of integers only, as the operator.
 /// Runtimes differ in Max and Min of zeros with different signs, which are not folded.
-pub(crate) fn binary(op: &str, a: &Constant, b: &Constant, sizes: &[i64]) -> Option<Vec<u8>> {
+pub(crate) fn binary(function: Function, a: &Constant, b: &Constant, sizes: &[i64]) -> Option<Vec<u8>> {
     if a.dtype != b.dtype {
         return None;
     }
@@ -91,8 +92,8 @@ pub(crate) fn binary(op: &str, a: &Constant, b: &Constant, sizes: &[i64]) -> Opt
     let mut bytes = Vec::with_capacity(i.len() * 8);
     for (i, j) in i.into_iter().zip(j) {
         bytes.extend(match (xs.get(i)?, ys.get(j)?) {
-            (Scalar::Int(x), Scalar::Int(y)) => encode::encode_int(integers(op, *x, *y)?, a.dtype)?,
-            (Scalar::Float(x), Scalar::Float(y)) => floats(op, *x, *y, a.dtype)?,
+            (Scalar::Int(x), Scalar::Int(y)) => encode::encode_int(integers(function, *x, *y)?, a.dtype)?,
+            (Scalar::Float(x), Scalar::Float(y)) => floats(function, *x, *y, a.dtype)?,
             _ => return None,
         });
     }
@@ -100,40 +101,40 @@ pub(crate) fn binary(op: &str, a: &Constant, b: &Constant, sizes: &[i64]) -> Opt
 }
 
 /// None on overflow, which runtimes handle differently.
-fn integers(op: &str, x: i64, y: i64) -> Option<i64> {
-    match op {
-        "Add" => x.checked_add(y),
-        "Sub" => x.checked_sub(y),
-        "Mul" => x.checked_mul(y),
-        "Div" => x.checked_div(y),
-        "fmod" => x.checked_rem(y),
+fn integers(function: Function, x: i64, y: i64) -> Option<i64> {
+    match function {
+        Function::Add => x.checked_add(y),
+        Function::Sub => x.checked_sub(y),
+        Function::Mul => x.checked_mul(y),
+        Function::Div => x.checked_div(y),
+        Function::Fmod => x.checked_rem(y),
         // The remainder has the sign of the divisor.
-        "Mod" => x.checked_rem(y)?.checked_add(y)?.checked_rem(y),
-        "Max" => Some(x.max(y)),
-        "Min" => Some(x.min(y)),
+        Function::Mod => x.checked_rem(y)?.checked_add(y)?.checked_rem(y),
+        Function::Max => Some(x.max(y)),
+        Function::Min => Some(x.min(y)),
         _ => None,
     }
 }
 
 /// Half-precision types compute in float32 and round, as in runtimes. NaN is not folded, because its bit pattern
 /// varies.
-fn floats(op: &str, x: f64, y: f64, dtype: Dtype) -> Option<Vec<u8>> {
-    if matches!(op, "Max" | "Min") {
+fn floats(function: Function, x: f64, y: f64, dtype: Dtype) -> Option<Vec<u8>> {
+    if matches!(function, Function::Max | Function::Min) {
         let is_open = x.is_nan() || y.is_nan() || (x == y && x.is_sign_negative() != y.is_sign_negative());
-        let chosen = if (x < y) == (op == "Min") { x } else { y };
+        let chosen = if (x < y) == (function == Function::Min) { x } else { y };
         return if is_open { None } else { encode::encode_float(chosen, dtype) };
     }
     let result = match dtype {
-        Dtype::Float64 => arithmetic(op, x, y)?,
+        Dtype::Float64 => arithmetic(function, x, y)?,
         _ => {
             // The elements have at most 32 bits.
             let (x, y) = (x as f32, y as f32);
-            let result = match op {
-                "Add" => x + y,
-                "Sub" => x - y,
-                "Mul" => x * y,
-                "Div" => x / y,
-                "fmod" => x % y,
+            let result = match function {
+                Function::Add => x + y,
+                Function::Sub => x - y,
+                Function::Mul => x * y,
+                Function::Div => x / y,
+                Function::Fmod => x % y,
                 _ => return None,
             };
             f64::from(result)
@@ -142,13 +143,13 @@ fn floats(op: &str, x: f64, y: f64, dtype: Dtype) -> Option<Vec<u8>> {
     if result.is_nan() { None } else { encode::encode_float(result, dtype) }
 }
 
-fn arithmetic(op: &str, x: f64, y: f64) -> Option<f64> {
-    Some(match op {
-        "Add" => x + y,
-        "Sub" => x - y,
-        "Mul" => x * y,
-        "Div" => x / y,
-        "fmod" => x % y,
+fn arithmetic(function: Function, x: f64, y: f64) -> Option<f64> {
+    Some(match function {
+        Function::Add => x + y,
+        Function::Sub => x - y,
+        Function::Mul => x * y,
+        Function::Div => x / y,
+        Function::Fmod => x % y,
         _ => return None,
     })
 }

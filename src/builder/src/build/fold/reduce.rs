@@ -5,10 +5,11 @@ use crate::build::Scalar;
 use crate::build::values::encode;
 use aten2onnx_core::axes::counted_from_start;
 use aten2onnx_onnx::graph::{Attr, Constant};
+use aten2onnx_onnx::schema::Function;
 
 /// ReduceMax or ReduceMin, or ReduceSum of integers. `axes` are an input or an attribute.
 pub(crate) fn reduce(
-    op: &str,
+    function: Function,
     x: &Constant,
     axes: Option<&Constant>,
     attr: Option<&Attr>,
@@ -34,7 +35,7 @@ pub(crate) fn reduce(
     for (number, place) in encode::decode(x.dtype, x.bytes())?.into_iter().zip(places) {
         let slot = results.get_mut(place)?;
         *slot = Some(match slot.take() {
-            Some(before) => joined(op, &before, &number)?,
+            Some(before) => joined(function, &before, &number)?,
             None => number,
         });
     }
@@ -42,17 +43,17 @@ pub(crate) fn reduce(
 }
 
 /// None for NaN, for zeros of both signs and on overflow, which runtimes handle differently.
-fn joined(op: &str, a: &Scalar, b: &Scalar) -> Option<Scalar> {
-    match (op, a, b) {
-        ("ReduceMax", Scalar::Int(a), Scalar::Int(b)) => Some(Scalar::Int(*a.max(b))),
-        ("ReduceMin", Scalar::Int(a), Scalar::Int(b)) => Some(Scalar::Int(*a.min(b))),
-        ("ReduceSum", Scalar::Int(a), Scalar::Int(b)) => Some(Scalar::Int(a.checked_add(*b)?)),
-        ("ReduceMax" | "ReduceMin", Scalar::Float(a), Scalar::Float(b)) => {
+fn joined(function: Function, a: &Scalar, b: &Scalar) -> Option<Scalar> {
+    match (function, a, b) {
+        (Function::Max, Scalar::Int(a), Scalar::Int(b)) => Some(Scalar::Int(*a.max(b))),
+        (Function::Min, Scalar::Int(a), Scalar::Int(b)) => Some(Scalar::Int(*a.min(b))),
+        (Function::Add, Scalar::Int(a), Scalar::Int(b)) => Some(Scalar::Int(a.checked_add(*b)?)),
+        (Function::Max | Function::Min, Scalar::Float(a), Scalar::Float(b)) => {
             let order = a.partial_cmp(b)?;
             if order.is_eq() && a.is_sign_negative() != b.is_sign_negative() {
                 return None;
             }
-            let first = if op == "ReduceMax" { order.is_ge() } else { order.is_le() };
+            let first = if function == Function::Max { order.is_ge() } else { order.is_le() };
             Some(Scalar::Float(if first { *a } else { *b }))
         }
         _ => None,

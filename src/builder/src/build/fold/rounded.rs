@@ -4,31 +4,33 @@ use super::{layout, numbers};
 use crate::build::Scalar;
 use crate::build::values::encode;
 use aten2onnx_onnx::graph::{Constant, Type};
+use aten2onnx_onnx::schema::{self, Function, Shape};
 
 /// The largest number of multiplications of a product.
 const MOST: usize = 1 << 26;
 
 /// The result of an operator. None if it is not one of these, or if it is NaN.
 pub(crate) fn evaluate(op: &str, inputs: &[Constant], ty: &Type) -> Option<Constant> {
-    match (op, inputs) {
-        ("Pow", [a, b]) => power(a, b, ty),
-        ("MatMul", [a, b]) => product(a, b, ty),
-        (_, [x]) => function(op, x),
+    let facts = schema::facts(op);
+    match (facts.computes, inputs) {
+        (Some(Function::Pow), [a, b]) => power(a, b, ty),
+        (Some(function), [x]) => of_each(function, x),
+        (None, [a, b]) if facts.shape == Shape::MatMul => product(a, b, ty),
         _ => None,
     }
 }
 
 /// A function of each element.
-fn function(op: &str, x: &Constant) -> Option<Constant> {
-    let f: fn(f64) -> f64 = match op {
-        "Cos" => f64::cos,
-        "Sin" => f64::sin,
-        "Exp" => f64::exp,
-        "Log" => f64::ln,
-        "Tanh" => f64::tanh,
-        "Sigmoid" => |v| 1.0 / (1.0 + (-v).exp()),
+fn of_each(function: Function, x: &Constant) -> Option<Constant> {
+    let f: fn(f64) -> f64 = match function {
+        Function::Cos => f64::cos,
+        Function::Sin => f64::sin,
+        Function::Exp => f64::exp,
+        Function::Log => f64::ln,
+        Function::Tanh => f64::tanh,
+        Function::Sigmoid => |v| 1.0 / (1.0 + (-v).exp()),
         // NaN stays NaN.
-        "Relu" => |v| if v < 0.0 { 0.0 } else { v },
+        Function::Relu => |v| if v < 0.0 { 0.0 } else { v },
         _ => return None,
     };
     let results = floats(x)?.into_iter().map(|v| Some(f(v)).filter(|y| !y.is_nan()).map(Scalar::Float)).collect();

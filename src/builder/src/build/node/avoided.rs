@@ -6,14 +6,15 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use crate::build::node::lowerings::{AVOIDED, Difference, Lowering};
+use crate::build::node::lowerings::{AVOIDED, Lowering};
 use crate::build::{Builder, Call};
 use aten2onnx_core::axes::counted_from_start;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Body, Node, Source, Value};
-use aten2onnx_onnx::schema::{self, Change, Default, Op, PortKind, Version};
+use aten2onnx_onnx::schema::plan::Difference;
+use aten2onnx_onnx::schema::{self, Default, Op, PortKind, Version};
 use aten2onnx_onnx::targets::{Avoid, Condition, Missing, Name, State};
 
 /// Every form of an operator: what tests avoid, to compare a `lower OP avoided` with the operator.
@@ -111,8 +112,7 @@ impl Builder {
         }
         let mut newer = schema.versions.iter().filter(|version| version.since > call.form.since);
         let extends = |version: &'static Version| {
-            let same =
-                matches!(self.difference(schema.name, version), Difference::Same | Difference::Schema(Change::Types));
+            let same = matches!(self.difference(schema.name, version), Difference::Same | Difference::Types);
             !version.deprecated && (same || version.extends)
         };
         newer.all(extends).then(|| self.lower_at(schema.name, AVOIDED, None)).flatten()

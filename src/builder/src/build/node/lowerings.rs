@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::build::{Builder, Call};
 use aten2onnx_core::error::Result;
 use aten2onnx_onnx::graph::Value;
+use aten2onnx_onnx::schema::plan::Difference;
 use aten2onnx_onnx::schema::{Change, Version};
 use aten2onnx_onnx::targets::Avoid;
 
@@ -51,15 +52,6 @@ pub(crate) struct LoweringTables {
     pub(crate) replaced: BTreeMap<String, usize>,
     /// Nodes by their outputs, with forms of which a note tells.
     pub(crate) warned: Vec<(Vec<Value>, &'static Avoid)>,
-}
-
-/// How a version differs from the previous one, including `same` rules.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Difference {
-    /// As the schemas state.
-    Schema(Change),
-    /// The schemas differ, but a `same` rule states that a call valid in both means the same.
-    Same,
 }
 
 /// The lowering found for a call.
@@ -116,7 +108,11 @@ impl Builder {
     pub(crate) fn difference(&self, op: &str, version: &'static Version) -> Difference {
         match self.lowerings.build.iter().chain(&self.lowerings.overrides).any(|l| l.is_same(op, version.since)) {
             true => Difference::Same,
-            false => Difference::Schema(version.change),
+            false => match version.change {
+                Change::Appeared => Difference::Appeared,
+                Change::Shape => Difference::Changed,
+                Change::Types => Difference::Types,
+            },
         }
     }
 }

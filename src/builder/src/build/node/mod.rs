@@ -14,13 +14,14 @@ mod upgrade;
 
 use crate::build::complex::ComplexCall;
 use crate::build::fold::{LIMIT, SMALL};
-use crate::build::node::lowerings::{AVOIDED, Difference, LowerFn, Lowering};
+use crate::build::node::lowerings::{AVOIDED, LowerFn, Lowering};
 use crate::build::{Builder, Call, Event, In};
 use crate::infer;
 use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Type, Value};
-use aten2onnx_onnx::schema::{self, Change, Op, Version};
+use aten2onnx_onnx::schema::plan::{self, Answer, Difference};
+use aten2onnx_onnx::schema::{self, Op, Version};
 
 /// The limit of nested lowerings. Beyond it, the rules are assumed to be recursive.
 const MAX_DEPTH: u32 = 48;
@@ -315,7 +316,7 @@ impl Builder {
         let between = schema.versions.iter().filter(|v| v.since > call.form.since && v.since <= version.since);
         let mut same = between
             .into_iter()
-            .all(|v| matches!(self.difference(schema.name, v), Difference::Same | Difference::Schema(Change::Types)));
+            .all(|v| matches!(self.difference(schema.name, v), Difference::Same | Difference::Types));
         same &= call.attrs.iter().all(|(name, _)| version.attribute(name).is_some());
         // Deprecated versions are refused when the node is emitted.
         Step::newer(version, same && !version.deprecated)
@@ -333,13 +334,12 @@ impl Builder {
         let difference = self.difference(schema.name, version);
         let provided = call.lower.filter(|(since, _)| *since == version.since).map(|(_, lower)| lower);
         let lower = self.lower_of(schema.name, version, provided);
-        let older = older.filter(|_| difference != Difference::Schema(Change::Appeared));
-        let sayable = match (difference, older) {
-            (Difference::Schema(Change::Types), Some(older)) => lower.is_none() || self.takes_types(older, call, types),
-            (Difference::Same, Some(older)) => fits_older(version, older, call),
-            _ => false,
+        let Some(older) = older else {
+            return lower.map(Some).ok_or_else(|| self.needs(schema, version.since));
         };
-        if sayable {
+        let step = StepDown { builder: self, version, older, call, types };
+        let fate = plan::below(difference, lower.is_some(), &step);
+        if fate.older {
             return Ok(None);
         }
         lower.map(Some).ok_or_else(|| self.needs(schema, version.since))
@@ -438,6 +438,26 @@ impl Builder {
 }
 
 /// Whether the older version can express the call.
+/// A call with the version before the one whose form it has.
+struct StepDown<'a> {
+    builder: &'a Builder,
+    version: &'static Version,
+    older: &'static Version,
+    call: &'a Call,
+    /// The types of its outputs.
+    types: &'a [Type],
+}
+
+impl plan::Known for StepDown<'_> {
+    fn takes_types(&self) -> Answer {
+        self.builder.takes_types(self.older, self.call, self.types).into()
+    }
+
+    fn fits(&self) -> Answer {
+        fits_older(self.version, self.older, self.call).into()
+    }
+}
+
 fn fits_older(version: &'static Version, older: &'static Version, call: &Call) -> bool {
     let attrs = call.attrs.iter().all(|(name, attr)| {
         let default = || version.attribute(name).and_then(|a| a.default);

@@ -2,6 +2,7 @@
 
 use crate::build::{Builder, Call};
 use aten2onnx_onnx::graph::{Attr, Value};
+use aten2onnx_onnx::schema::{self, Shared};
 
 /// Identifies equal calls.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -11,18 +12,15 @@ pub(crate) struct Key {
     attrs: Vec<(&'static str, Vec<i64>)>,
 }
 
-/// Operators whose nodes are always shared.
-const SHARED: &[&str] = &["Cast", "Shape", "Size"];
-
-/// Operators whose nodes are shared when they compute sizes.
-const SHARED_ON_SIZES: &[&str] =
-    &["Add", "Concat", "Div", "Gather", "Mod", "Mul", "Neg", "Reshape", "Slice", "Squeeze", "Sub", "Unsqueeze"];
-
 impl Builder {
     /// The key of a call that may be shared.
     pub(crate) fn reuse_key(&self, call: &Call) -> Option<Key> {
         let on_sizes = || call.inputs.iter().flatten().all(|v| self.content(*v).is_some());
-        let is_shared = SHARED.contains(&call.op) || (SHARED_ON_SIZES.contains(&call.op) && on_sizes());
+        let is_shared = match schema::facts(call.op).shared {
+            Shared::Never => false,
+            Shared::Sizes => on_sizes(),
+            Shared::Always => true,
+        };
         if !is_shared {
             return None;
         }

@@ -2,12 +2,13 @@
 //!
 //! Versions that only add to the one before have all its calls; each other change has a `raise`, or the call is refused.
 
-use crate::build::node::lowerings::{Difference, Lowerings};
+use crate::build::node::lowerings::Lowerings;
 use crate::build::node::{Inferred, Step};
 use crate::build::{Builder, Call, Event};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::graph::Value;
-use aten2onnx_onnx::schema::{Change, Op, Version};
+use aten2onnx_onnx::schema::plan::Difference;
+use aten2onnx_onnx::schema::{Op, Version};
 
 impl Builder {
     /// Emits a call in the form of the target: as it is, or by the first `raise` on the way, whose nodes are upgraded further.
@@ -29,7 +30,7 @@ impl Builder {
                 let what = format!("`{}` is deprecated and has no known replacement", call.op);
                 return Err(Error::unsupported(what));
             }
-            if !step.extends && self.difference(call.op, step) == Difference::Schema(Change::Shape) {
+            if !step.extends && self.difference(call.op, step) == Difference::Changed {
                 return Err(not_upgraded(&upgraded, step.since));
             }
             upgraded.form = step;

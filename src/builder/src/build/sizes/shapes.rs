@@ -46,6 +46,10 @@ impl Builder {
     /// An empty tensor: all of the same shape are equal. If only some sizes are known, ONNX Runtime's inference fails
     /// for a Reshape to it.
     fn empty(&mut self, dtype: Dtype, sizes: &[SymInt]) -> Result<Value> {
+        if dtype == Dtype::Bfloat16 && self.opset() < 20 {
+            let wide = self.empty(Dtype::Float32, sizes)?;
+            return self.cast(wide, dtype);
+        }
         let width = dtype.bytes(1).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
         let zero = self.intern(Constant::new(dtype, vec![1], vec![0u8; width]));
         self.node1("ConstantOfShape", vec![sizes.into()], vec![("value", Attr::Tensor(zero))])

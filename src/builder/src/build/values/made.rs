@@ -3,16 +3,10 @@
 use crate::build::Builder;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::graph::{Attr, Constant, Node, Source, Value};
+use aten2onnx_onnx::schema::{self, Op, Shape};
 
 /// How many nodes may be between a value and what it was made from.
 const DEPTH: usize = 8;
-
-/// Operators that move, copy or drop elements of their first input and add none.
-const MOVES: &[&str] = &["Cast", "Expand", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"];
-
-/// Operators that give truth values.
-const CONDITIONS: &[&str] =
-    &["And", "Equal", "Greater", "GreaterOrEqual", "IsInf", "IsNaN", "Less", "LessOrEqual", "Not", "Or", "Xor"];
 
 impl Builder {
     /// Whether all elements are known to be 0.
@@ -31,7 +25,7 @@ impl Builder {
                 Some((_, Attr::Tensor(one))) => self.constant_of(*one).is_some_and(is_nothing),
                 _ => true,
             },
-            (op, Some(from)) if MOVES.contains(&op) => self.is_zero_within(from, depth - 1),
+            (op, Some(from)) if keeps_zeros(op) => self.is_zero_within(from, depth - 1),
             _ => false,
         }
     }
@@ -68,7 +62,7 @@ impl Builder {
             return true;
         }
         let (Some(x), Some(y)) = (self.node_of_output(a), self.node_of_output(b)) else { return false };
-        let is_alike = x.op == y.op && CONDITIONS.contains(&x.op) && x.attrs.is_empty() && y.attrs.is_empty();
+        let is_alike = x.op == y.op && is_condition(x.op) && x.attrs.is_empty() && y.attrs.is_empty();
         let is_same = |(a, b): (&Option<Value>, &Option<Value>)| match (a, b) {
             (Some(a), Some(b)) => self.are_same(*a, *b, depth - 1),
             (a, b) => a.is_none() && b.is_none(),
@@ -83,4 +77,17 @@ impl Builder {
     fn reshaped_from(&self, value: Value) -> Option<Value> {
         self.node_of_output(value).filter(|node| node.op == "Reshape")?.input(0)
     }
+}
+
+/// Whether an operator moves, copies, casts or drops elements of its first input, and adds none but zeros.
+fn keeps_zeros(op: &str) -> bool {
+    let facts = schema::facts(op);
+    facts.moves_first() || facts.shape == Shape::Cast
+}
+
+/// Whether an operator gives a truth value for each place.
+fn is_condition(op: &str) -> bool {
+    let gives = |op: &Op| op.versions.last()?.outputs.first().map(|port| port.ty);
+    let only = |op: &Op| op.versions.last()?.types.get(usize::from(gives(op)?))?.only();
+    schema::find(op).is_some_and(|op| op.facts.elementwise && only(op) == Some(Dtype::Bool))
 }

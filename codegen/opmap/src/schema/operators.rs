@@ -1,0 +1,190 @@
+//! `operators.toml`: what each ONNX operator does, and the values that its attributes can have.
+
+use std::collections::BTreeMap;
+
+use aten2onnx_operators::{Facts, Function, Linear, Ports, Shape, Shared};
+use serde::Deserialize;
+
+use super::onnx::{AttrKind, OnnxSchemas};
+use crate::nearest::nearest;
+
+/// All entries.
+#[derive(Debug, Clone, Default)]
+pub struct Operators {
+    entries: BTreeMap<String, Operator>,
+}
+
+/// The entry of an operator.
+#[derive(Debug, Clone)]
+pub struct Operator {
+    /// What it does.
+    pub facts: Facts,
+    /// How rules write it between two tensors: `+`.
+    pub sign: Option<String>,
+    /// The values of attributes that cannot have any value of their type, by name.
+    pub values: BTreeMap<String, Values>,
+}
+
+/// The values of an attribute, or the elements of a list.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Values {
+    /// One of these texts.
+    Words(Vec<String>),
+    /// An integer within these limits.
+    Integers(Limits),
+}
+
+/// Integers from the first to the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// The least.
+    pub first: i64,
+    /// The greatest.
+    pub last: i64,
+}
+
+/// The file as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    operators: BTreeMap<String, Row>,
+    #[serde(default)]
+    values: BTreeMap<String, BTreeMap<String, Values>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    shape: String,
+    #[serde(default)]
+    elementwise: bool,
+    computes: Option<String>,
+    combines: Option<String>,
+    #[serde(default)]
+    moves: Vec<usize>,
+    linear: Option<String>,
+    shared: Option<String>,
+    sign: Option<String>,
+}
+
+impl Operators {
+    /// Reads `operators.toml`. An error names the entry.
+    pub fn parse(text: &str) -> Result<Operators, String> {
+        let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
+        let mut entries = BTreeMap::new();
+        for (name, row) in file.operators {
+            let operator = row.operator().map_err(|what| format!("`{name}`: {what}"))?;
+            entries.insert(name, operator);
+        }
+        for (name, values) in file.values {
+            let entry =
+                entries.get_mut(&name).ok_or_else(|| format!("`[values.{name}]`: there is no entry `{name}`"))?;
+            entry.values = values;
+        }
+        Ok(Operators { entries })
+    }
+
+    /// The entry of an operator of the default domain.
+    pub fn get(&self, op: &str) -> Option<&Operator> {
+        self.entries.get(op)
+    }
+
+    /// What an operator does. Nothing is known of those of other domains.
+    pub fn facts(&self, op: &str) -> &Facts {
+        self.get(op).map_or(&Facts::UNKNOWN, |entry| &entry.facts)
+    }
+
+    /// The operator that a sign between two tensors stands for.
+    pub fn of_sign(&self, sign: &str) -> Option<&str> {
+        self.entries.iter().find(|(_, entry)| entry.sign.as_deref() == Some(sign)).map(|(name, _)| name.as_str())
+    }
+
+    /// The sign of an operator between two tensors.
+    pub fn sign(&self, op: &str) -> Option<&str> {
+        self.get(op)?.sign.as_deref()
+    }
+
+    /// The operators of the default domain that have no entry.
+    pub fn missing<'a>(&'a self, schemas: &'a OnnxSchemas) -> impl Iterator<Item = &'a str> {
+        schemas.ops.keys().map(String::as_str).filter(|op| !op.contains("::") && !self.entries.contains_key(*op))
+    }
+
+    /// An error for entries that contradict the schemas.
+    pub fn check(&self, schemas: &OnnxSchemas) -> Result<(), String> {
+        for (name, entry) in &self.entries {
+            entry.check(name, schemas).map_err(|what| format!("`{name}`: {what}"))?;
+        }
+        Ok(())
+    }
+
+    /// Leaves out an entry. For tests.
+    pub fn remove(&mut self, op: &str) {
+        self.entries.remove(op);
+    }
+}
+
+impl Row {
+    fn operator(self) -> Result<Operator, String> {
+        let function =
+            |word: Option<String>| word.map(|word| named(&word, Function::named, Function::ALL, Function::word));
+        let facts = Facts {
+            shape: named(&self.shape, Shape::named, Shape::ALL, Shape::word)?,
+            elementwise: self.elementwise,
+            computes: function(self.computes).transpose()?,
+            combines: function(self.combines).transpose()?,
+            moves: Ports::of(&self.moves),
+            linear: match self.linear {
+                None => Linear::No,
+                Some(word) => named(&word, Linear::named, Linear::ALL, Linear::word)?,
+            },
+            shared: match self.shared {
+                None => Shared::Never,
+                Some(word) => named(&word, Shared::named, Shared::ALL, Shared::word)?,
+            },
+        };
+        if facts.computes.is_some() && !facts.elementwise {
+            return Err("`computes` is said of elementwise operators only; a reduction `combines`".into());
+        }
+        Ok(Operator { facts, sign: self.sign, values: BTreeMap::new() })
+    }
+}
+
+/// The value of a word, or an error that says which words there are.
+fn named<T: Copy>(
+    word: &str,
+    find: fn(&str) -> Option<T>,
+    all: &[T],
+    word_of: fn(T) -> &'static str,
+) -> Result<T, String> {
+    find(word).ok_or_else(|| {
+        let words: Vec<&str> = all.iter().map(|value| word_of(*value)).collect();
+        match nearest(word, words.iter().copied()) {
+            Some(near) => format!("there is no `{word}`; did you mean `{near}`?"),
+            None => format!("there is no `{word}`, only {}", words.join(", ")),
+        }
+    })
+}
+
+impl Operator {
+    fn check(&self, name: &str, schemas: &OnnxSchemas) -> Result<(), String> {
+        let versions = schemas.versions(name);
+        let Some(newest) = versions.last() else { return Err("there is no such operator".into()) };
+        if let Some(port) = self.facts.moves.iter().find(|port| *port >= newest.inputs.len()) {
+            return Err(format!("`moves` names the input {port}, but there are {}", newest.inputs.len()));
+        }
+        for (attribute, values) in &self.values {
+            let known = versions.iter().rev().find_map(|version| version.attribute(attribute));
+            let Some(known) = known else { return Err(format!("there is no attribute `{attribute}`")) };
+            let fits = match values {
+                Values::Words(_) => matches!(known.kind, AttrKind::String | AttrKind::Strings),
+                Values::Integers(_) => matches!(known.kind, AttrKind::Int | AttrKind::Ints),
+            };
+            if !fits {
+                return Err(format!("the values of `{attribute}` are not of its type, {}", known.kind.name()));
+            }
+        }
+        Ok(())
+    }
+}

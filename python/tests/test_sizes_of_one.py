@@ -1,0 +1,97 @@
+"""Operators that treat a size of 1 in another way, and numbers that PyTorch takes as plain ones: the file is right, or states where it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import aten2onnx
+
+pytest.importorskip("onnxruntime")
+
+
+class Calls(nn.Module):
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return self.function(x)
+
+
+def exported(function: Callable[..., Any], **options: Any) -> aten2onnx.ONNXProgram:
+    return aten2onnx.export(Calls(function).eval(), (torch.randn(3, 4),), dynamic_shapes={"x": {0: "a"}}, **options)
+
+
+def held(program: aten2onnx.ONNXProgram, function: Callable[..., Any], sizes: tuple[int, ...]) -> None:
+    for size in sizes:
+        x = torch.randn(size, 4)
+        for result, want in zip(program(x), torch.utils._pytree.tree_leaves(function(x))):
+            np.testing.assert_allclose(result, want, rtol=1e-4, atol=1e-5)
+            assert tuple(result.shape) == tuple(want.shape)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: x.squeeze(), lambda x: x.squeeze(0), lambda x: x.squeeze((0, 1)), lambda x: x.clone().squeeze_(0), lambda x: x.cov(), lambda x: x.corrcoef()],
+    ids=["all", "one", "some", "in place", "cov", "corrcoef"],
+)
+def test_an_operator_that_drops_dimensions_of_one_is_a_condition(function: Callable[..., Any]) -> None:
+    # No file has another rank by size: the one for 2 and more had it, and said that it takes 1.
+    with pytest.warns(UserWarning, match="right only where `a >= 2`"):
+        program = exported(function)
+    assert program.report.conditions == ["a >= 2"]
+    held(program, function, (2, 3, 7))
+    with pytest.raises(aten2onnx.Error, match="a >= 2"):
+        exported(function, strict_shapes=True)
+
+
+@pytest.mark.parametrize("function", [lambda x: x.unsqueeze(1).squeeze(1), lambda x: x.sum(1, keepdim=True).squeeze(-1), lambda x: x.squeeze(1)])
+def test_other_dimensions_that_are_dropped_are_none(function: Callable[..., Any]) -> None:
+    program = exported(function)
+    assert not program.report.conditions and not program.report.notes
+    held(program, function, (1, 3, 7))
+
+
+def test_tensors_that_are_close_decide_a_branch() -> None:
+    function = lambda x: x + 1 if torch.allclose(x, x.round(), atol=0.25) else x - 1  # noqa: E731
+    program = exported(function)
+    held(program, function, (1, 3))
+    whole = torch.arange(8.0).reshape(2, 4)
+    np.testing.assert_allclose(program(whole)[0], whole + 1)
+
+
+def test_triangles_of_sizes() -> None:
+    function = lambda x: (torch.triu_indices(x.shape[0], 4, 1), torch.tril_indices(x.shape[0], x.shape[0]))  # noqa: E731
+    for opset in (9, 13, 18):
+        held(exported(function, opset_version=opset), function, (1, 3, 6))
+
+
+def scaled(by: float, x: torch.Tensor) -> torch.Tensor:
+    return x * (math.sqrt(x.shape[0]) + by)
+
+
+def test_functions_in_attributes_see_sizes() -> None:
+    # The function lives in another module than the class of the module that has it.
+    for function in (partial(scaled, 0.5), lambda x: scaled(1.5, x)):
+        model = nn.Sequential(nn.Identity())
+        model[0].forward = function
+        program = aten2onnx.export(model.eval(), (torch.randn(3, 4),), dynamic_shapes={"input": {0: "a"}})
+        held(program, function, (1, 3, 5))
+
+
+def test_bfloat16_that_onnx_runtime_lacks_is_told() -> None:
+    function = lambda x: (x.bfloat16() @ x.bfloat16().T).float()  # noqa: E731
+    told = exported(function).report.notes
+    assert len(told) == 1 and "has no bfloat16 kernel on the CPU for `MatMul`" in told[0] and '`target="onnxruntime"`' in told[0]
+    program = exported(function, target="onnxruntime")
+    assert not any("no bfloat16 kernel" in note for note in program.report.notes)
+    x = torch.randn(5, 4)
+    np.testing.assert_allclose(program(x)[0], function(x), rtol=2e-2, atol=2e-2)
