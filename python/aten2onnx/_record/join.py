@@ -103,12 +103,12 @@ class Merger:
         if len(marks) < CHOSEN + 2:
             raise FewTurns(loop.line)
         roller = Roller(self, recorder)
-        roller.depth = 1
         try:
-            flat = roller.items(items[marks[CHOSEN] + 1 : marks[CHOSEN + 1]])
-            after = after_of(roller, loop, CHOSEN)
             begin = next(place for place, item in enumerate(items) if isinstance(item, Step) and item.call.function is LOOP and item.call.args[0] is loop)
-            way = Way(flat, after, loop, turns_of(roller, loop, roller._turns(loop, items[begin + 1 : marks[-1]])))
+            turns = roller._turns(loop, items[begin + 1 : marks[-1]])
+            flat = turns[CHOSEN].items
+            after = after_of(roller, loop, CHOSEN)
+            way = Way(flat, after, loop, turns_of(roller, loop, turns))
         except Unalike as error:
             raise NoBothSides(f"a loop in the turns of a loop: {error}", error.line or loop.line) from None
         self._kept.append((run, roller, way))
