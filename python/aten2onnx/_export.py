@@ -123,8 +123,8 @@ def export(
             strict one, "strict" only in that one, "script" is torch.jit.script, "trace" is torch.jit.trace at several sizes, and "auto" (the
             default) records, and asks torch.export if that is impossible.
         branches: What becomes of a branch in Python (`if`, `and`) that depends on a size or on data: "both" (the default) records the model on both sides
-            and makes an If of them, "refuse" ends the export with its line, "example" keeps the side that the example takes; the report and the
-            file say so.
+            and makes an If of them, and a Loop of a loop whose number of turns depends on a size or on data; "refuse" ends the export with its line, "example"
+            keeps the side, and the turns, that the example takes; the report and the file say so.
         max_branches: With "both", so many branches may become an If.
         max_runs: With "both", so many times the module may run at one choice of sizes.
         examples: Other inputs of the module, `[(x,), ..]` or `[{"x": x}, ..]`, with other sizes of the dynamic dimensions: the recorder holds these runs

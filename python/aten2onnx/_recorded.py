@@ -310,9 +310,9 @@ def _reason(error: Exception) -> str:
 def _parted(parted: Any, both: Any) -> Exception:
     """The error of a model that is another one at other sizes. `both` has the loops that are noted turn by turn."""
     branch = parted.branch
-    line = parted.loop_line
-    if (branch is None or not branch.by_model) and line is not None and both is not None and line.place not in both.loops:
-        return _branch_error(str(parted), line, (), [line])
+    lines = [line for line in parted.loop_lines if line is not None and both is not None and line.place not in both.loops]
+    if lines and (branch is None or not branch.by_model or branch.is_plain):
+        return _branch_error(str(parted), lines[0], (), lines)
     if branch is None or not branch.by_model:
         return NotRecorded(_reason(parted), parted.line)
     if branch.is_plain and branch.line is not None:

@@ -224,7 +224,9 @@ class _LoopWriter:
             elif kind < 0.85:
                 self.add(f"if {draw.choice([f'{name}.sum() > 4', f'{row}.max() > 2', f'{number} > 5'])}:", depth)
                 self.add(draw.choice(["break", "break", "continue"]), depth + 1)
-            elif level == 0:
+            elif level > 0:
+                self.add(f"{name} = {name} * {c} + {row}", depth)
+            else:
                 inner = self.new("j")
                 self.add(f"for {inner} in range({draw.choice(['n', 'm', 'n', f'{number} + 1'])}):", depth)
                 self.body(f"x[{inner} % n]", inner, names, depth + 1, 1)

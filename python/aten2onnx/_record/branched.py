@@ -83,7 +83,12 @@ def turns_of(roller: Roller, loop: Loop, turns: list[TurnOfItems]) -> list[WayTu
 
 def after_of(roller: Roller, loop: Loop, number: int) -> dict[Any, Any]:
     """What names stand for after a turn. Of a list to which a turn adds nothing before it leaves the loop, nobody reads what it would have added."""
-    found = {name: roller.reference(value) for name, value in loop.raw[number + 1].items()}
+    found: dict[Any, Any] = {}
+    for name, value in loop.raw[number + 1].items():
+        try:
+            found[name] = roller.reference(value)
+        except Unalike:
+            continue  # what no turn reads is no reason for an error
     found[GOES_ON] = roller.reference(goes_on(loop, number))
     if found[GOES_ON] is False:
         for name, value in list(found.items()):

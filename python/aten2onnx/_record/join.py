@@ -103,12 +103,12 @@ class Merger:
         if len(marks) < CHOSEN + 2:
             raise FewTurns(loop.line)
         roller = Roller(self, recorder)
-        roller.depth = 1
         try:
-            flat = roller.items(items[marks[CHOSEN] + 1 : marks[CHOSEN + 1]])
-            after = after_of(roller, loop, CHOSEN)
             begin = next(place for place, item in enumerate(items) if isinstance(item, Step) and item.call.function is LOOP and item.call.args[0] is loop)
-            way = Way(flat, after, loop, turns_of(roller, loop, roller._turns(loop, items[begin + 1 : marks[-1]])))
+            turns = roller._turns(loop, items[begin + 1 : marks[-1]])
+            flat = turns[CHOSEN].items
+            after = after_of(roller, loop, CHOSEN)
+            way = Way(flat, after, loop, turns_of(roller, loop, turns))
         except Unalike as error:
             raise NoBothSides(f"a loop in the turns of a loop: {error}", error.line or loop.line) from None
         self._kept.append((run, roller, way))
@@ -131,7 +131,7 @@ class Merger:
 
     def _rolled(self, recorder: Recorder, items: list[Item], outputs: list[Any], trees: dict[int, Any] | None = None) -> tuple[list[Item], list[Any]]:
         """The items and results with loops in place of their turns."""
-        from .roll import Roller, Unalike, without_unread
+        from .roll import Roller, Unalike, check_branches, without_unread
 
         roller = Roller(self, recorder, trees)
         try:
@@ -142,7 +142,9 @@ class Merger:
             raise NoBothSides(f"a loop: {error}", error.line) from None
         self.rolled = roller.rolled
         self._kept.append(roller)
-        return without_unread([*found, *roller.new], outputs), outputs
+        found = without_unread([*found, *roller.new], outputs)
+        check_branches(found)
+        return found, outputs
 
     def _note_values(self, recorder: Recorder) -> None:
         by_key: dict[int, Value] = {}

@@ -74,6 +74,8 @@ class Loop:
         self.is_left = False
         self.is_returned = False
         self.more = 0
+        #: The name of a number that a turn changes and nothing else can stand for.
+        self.loose: Name | None = None
         #: The answers of branches before it.
         self.known: dict[Any, bool] = {}
         #: The answers of branches in the turn that is running.
@@ -136,7 +138,7 @@ class Loops:
         self._leave_inner(recorder, loop)
         self._note(recorder, loop, frame)
         loop.is_left, loop.frame = is_left, None
-        loop.is_returned = is_left and _is_return(frame.f_code.co_filename, frame.f_lineno)
+        loop.is_returned = is_left and _is_return_in(loop.line.file, loop.line.number, frame.f_lineno)
         self.running.remove(loop)
         _mark(recorder, LEAVE, loop, None)
 
@@ -156,15 +158,21 @@ class Loops:
         for name, value in raw.items():
             if not _is_number(value) or not (name in known or (loop.states and self._is_changed(before, name, value))):
                 continue
-            made = Number(plain(value), "item", (scalar_value(recorder.next_key(), type(plain(value))),), recorder.ask)
             if name not in lists and (len(name) != 2 or not _can_set(frame, name)):
+                if not isinstance(value, Number) and not (type(name[-1]) is int and name[-1] < 0):
+                    loop.loose = name
                 continue
+            shown = None
+            if type(plain(value)) is bool:  # the turns of a loop hand on tensors and integers
+                value = raw[name] = given[name] = _as_int(value)
+                shown = lambda made: Number(bool(made.value), "ne", (made, 0), made.ask)  # noqa: E731
+            made = Number(plain(value), "item", (scalar_value(recorder.next_key(), type(plain(value))),), recorder.ask)
             known.add(name)
             _mark(recorder, NUMBER, loop, made.operands[0])
             if name in lists:
                 self.lengths[id(lists[name])] = (lists[name], symbolic(made), len(lists[name]))
             else:
-                _set_local(frame, name, symbolic(made))
+                _set_local(frame, name, symbolic(made if shown is None else shown(made)))
             given[name] = made
         loop.raw.append(raw)
         loop.states.append(given)
@@ -210,6 +218,15 @@ class Loops:
         else:
             self.leave(recorder, loop, frame)
         return goes_on
+
+    def finish(self, recorder: Recorder) -> None:
+        """Ends the loops that were running when the model returned."""
+        while self.running:
+            loop = self.running[-1]
+            if loop.frame is None:
+                self.running.pop()
+            else:
+                self.leave(recorder, loop, loop.frame, is_left=True)
 
     def is_chosen(self, turn: int) -> bool:
         """Whether in each loop that is running the turn with a number is."""
@@ -264,10 +281,11 @@ def _extent(file: str, number: int) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=1024)
-def _is_return(file: str, number: int) -> bool:
-    """Whether a line is in a `return`."""
+def _is_return_in(file: str, loop: int, number: int) -> bool:
+    """Whether a line is in a `return` in the loop on another line."""
     tree = tree_of(file)
-    return any(isinstance(node, ast.Return) and node.lineno <= number <= (node.end_lineno or number) for node in (ast.walk(tree) if tree is not None else ()))
+    loops = [node for node in (ast.walk(tree) if tree is not None else ()) if isinstance(node, (ast.For, ast.While)) and node.lineno <= loop < node.body[0].lineno]
+    return any(isinstance(node, ast.Return) and node.lineno <= number <= (node.end_lineno or number) for one in loops for node in ast.walk(one))
 
 
 @lru_cache(maxsize=1024)
@@ -328,6 +346,10 @@ def _set_local(frame: FrameType, name: Name, value: Any) -> None:
     names[name[1]] = value
     if sys.version_info < (3, 13):
         ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(owner), ctypes.c_int(0))
+
+
+def _as_int(value: Any) -> Any:
+    return value.sym_ite(1, 0) if isinstance(value, Number) else int(value)
 
 
 def _is_number(value: Any) -> bool:

@@ -360,20 +360,43 @@ class _Writer:
 
     def _loop(self, item: Rolled) -> None:
         count, first = self._reference(item.count), self._reference(item.first)
-        inits = [self._reference(one.init) for one in item.carried]
+        floats = {id(one): (self._float_tensor(), self._float_tensor()) for one in item.carried if one.param.device is None and one.param.dtype is float}
+        inits = [self._as_tensor(one.init, item.line) if id(one) in floats else self._reference(one.init) for one in item.carried]
         body = self._body(Body(-1))
-        params = [item.index, *(one.param for one in item.carried)]
+        params = [item.index, *(floats[id(one)][0] if id(one) in floats else one.param for one in item.carried)]
         for place, value in enumerate(params):
             self._numbered(value).source = ("param", (body.number, place))
         self.calls.append(Call(BEGIN, (body,), {}, tuple(params), item.line, {}))
         outer, self.own = self.own, {id(value): value for value in params if value.device is None}
+        for one in item.carried:
+            if id(one) in floats:
+                self._from_tensor(floats[id(one)][0], one.param, item.line)
         self._items(item.items)
-        results = [*(() if item.first is None else (item.again,)), *(one.next for one in item.carried), *(reference for reference, _ in item.slices)]
-        results = [self._reference(result) for result in results]
+        nexts = [self._as_tensor(one.next, item.line) if id(one) in floats else self._reference(one.next) for one in item.carried]
+        results = [*(() if item.first is None else (self._reference(item.again),)), *nexts, *(self._reference(reference) for reference, _ in item.slices)]
         self.own = outer
         self.calls.append(Call(END, (body, results), {}, None, item.line, {}))
-        made = tuple(self._value(value) for value in (*(one.result for one in item.carried), *(value for _, value in item.slices)))
+        made = tuple(self._numbered(floats[id(one)][1]) if id(one) in floats else self._value(one.result) for one in item.carried)
+        made += tuple(self._value(value) for _, value in item.slices)
         self.calls.append(Call(LOOP_OPERATOR, (body, count, first, inits, ()), {}, made, item.line, {}))
+        for one in item.carried:
+            if id(one) in floats:
+                self._from_tensor(floats[id(one)][1], one.result, item.line)
+
+    # Loops hand on tensors and integers: a float is in a tensor.
+    def _float_tensor(self) -> Value:
+        made = Value(0, torch.empty((), dtype=torch.float64), False)
+        self.merger._kept.append(made)
+        return made
+
+    def _as_tensor(self, reference: Any, line: Any) -> Value:
+        made = self._numbered(self._float_tensor())
+        self.calls.append(Call(torch.ops.aten.scalar_tensor.default, (self._reference(reference),), {"dtype": torch.float64}, made, line, {}))
+        return made
+
+    def _from_tensor(self, tensor: Value, value: Value, line: Any) -> None:
+        self.tensors[id(value)] = self._numbered(tensor)
+        self.calls.append(Call(_ITEM, (tensor,), {}, self._numbered(value), line, {}))
 
 
 __all__ = ["Both", "NoBothSides", "Turned", "is_refusal", "recorded_both"]

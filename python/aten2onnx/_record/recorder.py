@@ -176,7 +176,7 @@ class Recorder(TorchDispatchMode):
         if len(loops.running) > 1:
             raise NoBothSides("a branch in a loop that is in another loop", question.line)
         leaving = loops.leaving(question)
-        found = turns.turned(question, len(self.questions), loops.running[0].number, None if leaving is None else not leaving)
+        found = turns.turned(question, len(self.questions), loops.running[0].number, None if leaving is None or not turns.least else not leaving)
         return turns.known(question.number) if found is None else found
 
     def _as_before(self, question: Question, turns: Turns) -> Any:

@@ -15,8 +15,9 @@ import torch
 from .align import kind_of
 from .branches import Ask, Carried, If, Item, Rolled, Step, Turn, made_by, made_in, written_by
 from .join import Merger, _Private, like
-from .loops import CHOSEN, LEAVE, LOOP, NUMBER, TURN, Loop
+from .loops import CHOSEN, LEAVE, LOOP, NUMBER, TURN, Loop, is_from_data
 from .numbers import Number, FUNCTIONS
+from .places import only_stops
 from .recorder import Call, Question, Recorder
 from .references import values_in
 from .tensors import Value, scalar_value
@@ -130,7 +131,7 @@ class Roller:
 
     def item(self, item: Item) -> Item | None:
         if isinstance(item, Ask):
-            return Ask(item.question._replace(number=self.reference(item.question.number)), item.failure)
+            return self._ask(item)
         if isinstance(item, Turn):
             return Turn(item.index, item.question._replace(number=self.reference(item.question.number)))
         if not isinstance(item, Step):
@@ -144,6 +145,15 @@ class Roller:
 
             return gathered(self, call)
         return Step(call._replace(args=self.reference(call.args), kwargs=self.reference(call.kwargs)), item.is_split)
+
+    def _ask(self, item: Ask) -> Ask | None:
+        question = item.question
+        try:
+            return Ask(question._replace(number=self.reference(question.number)), item.failure)
+        except Unalike:
+            if question.by_model or not is_from_data(question.number):
+                raise
+            return None  # a check of PyTorch's own that data decide
 
     def _has_turns(self, values: Any) -> bool:
         made = lambda value: isinstance(value, Value) and (id(value) in self.scalars or id(self.merger.canon(value)) in self.owner)  # noqa: E731
@@ -227,6 +237,9 @@ class Roller:
                     self.after[id(number)] = self.reference(raw)
                     self.kept.append(number)
             return []
+        if loop.loose is not None:
+            name = ".".join(str(part) for part in loop.loose[1:] if part != "")
+            raise NoBothSides(f"a turn of a loop changes the number `{name}`, which is no local name (`self.n += 1`, `numbers[0] += 1`),", loop.line)
         if loop.is_returned:
             raise NoBothSides("a loop that is left by `return` in some turn", loop.line)
         if len(turns) < FEWEST:
@@ -924,6 +937,39 @@ def without_unread(items: list[Item], outputs: list[Any]) -> list[Item]:
             return items
 
 
+def check_branches(items: list[Item]) -> None:
+    """Raises an error if a turn has a branch on data that has one side only: what Python does after the loop may depend on it, also if nobody reads the results of
+    the loop. A branch on sizes in such a loop stands before it.
+
+    Raises:
+        NoBothSides: There is one.
+    """
+    for place in reversed(range(len(items))):
+        item = items[place]
+        if not isinstance(item, Rolled):
+            continue
+        for ask in _asks(item.items):
+            line = ask.question.line
+            if ask.question.what != "bool" or not ask.question.by_model or line is None or only_stops(line.file, line.number, ask.question.answer):
+                continue
+            if is_from_data(ask.question.number) and ask.failure is None:
+                refusal = NoBothSides("a branch in a turn of a loop depends on data", line)
+                refusal.branch = line
+                raise refusal
+            if not is_from_data(ask.question.number) and not made_by(item):
+                items.insert(place, ask)
+
+
+def _asks(items: list[Item]) -> Iterator[Ask]:
+    for item in items:
+        if isinstance(item, Ask):
+            yield item
+        elif isinstance(item, Rolled):
+            yield from _asks(item.items)
+        elif isinstance(item, If):
+            yield from _asks([*item.yes, *item.no])
+
+
 def _note_reads(items: list[Item], read: set[int], loops: list[Any], is_inner: bool = False) -> None:
     for item in items:
         if isinstance(item, Step):
@@ -942,4 +988,4 @@ def _note_reads(items: list[Item], read: set[int], loops: list[Any], is_inner: b
             read.update(id(value) for value in values_in(item.question.number))
 
 
-__all__ = ["CHOSEN", "FEWEST", "FewTurns", "Held", "Roller", "Rolling", "TurnOfItems", "Unalike", "is_solid", "without_unread"]
+__all__ = ["CHOSEN", "FEWEST", "FewTurns", "Held", "Roller", "Rolling", "TurnOfItems", "Unalike", "check_branches", "is_solid", "without_unread"]

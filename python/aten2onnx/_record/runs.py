@@ -185,6 +185,8 @@ def recorded(
         args, kwargs = pytree.tree_unflatten(given, arguments.tree)
         with Functions(), recorder:
             returned = model(*args, **kwargs)
+            if recorder.loops is not None:
+                recorder.loops.finish(recorder)
         outputs, tree = pytree.tree_flatten(returned)
         buffers = _new_buffers(model)
         results = [_copied(output) for output in outputs] if arguments.keep_results else []

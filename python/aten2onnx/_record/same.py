@@ -24,8 +24,8 @@ class Parted(Exception):
         self.line = line if branch is None or branch.line is None else branch.line
         self.branch = branch
         self.sizes = sizes
-        #: The line of a loop that makes another number of turns, if that may be why.
-        self.loop_line: Any = None
+        #: The lines of loops that make another number of turns, if that may be why.
+        self.loop_lines: list[Any] = []
 
 
 def united(first: Run, others: list[Run]) -> Recorder:
@@ -42,20 +42,21 @@ def united(first: Run, others: list[Run]) -> Recorder:
         branches = ((_parting_question(recorder.questions, other.recorder.questions), other.sizes) for other in others)
         branch, sizes = next(((branch, sizes) for branch, sizes in branches if branch is not None and (branch.what == "bool" or branch.by_model)), (None, None))
         found = Parted(str(parted), parted.line, branch, sizes)
-        found.loop_line = _line_of_turns(first, others)
+        found.loop_lines = _lines_of_turns(first, others)
         raise found from None
     try:
         _check_constants(first, others)
     except Parted as parted:
-        parted.loop_line = _line_of_turns(first, others)
+        parted.loop_lines = _lines_of_turns(first, others)
         raise
     return recorder
 
 
-def _line_of_turns(first: Run, others: list[Run]) -> Any:
-    """The line of the last loop that makes another number of turns in another run; None if there is none."""
+def _lines_of_turns(first: Run, others: list[Run]) -> list[Any]:
+    """The line of the last loop that makes another number of turns in another run, or those that take a tensor apart."""
     numbers = [_last_plain(first.recorder.questions, other.recorder.questions) for other in others]
-    return next((number.line for number in numbers if number is not None), None)
+    found = next((number.line for number in numbers if number is not None), None)
+    return [*([] if found is None else [found]), *first.recorder.walked]
 
 
 #: Calls that give a tensor with the elements of their argument.
@@ -163,12 +164,12 @@ def _other_calls(first: Run, other: Run, mine: Call, theirs: Call) -> Parted:
     if turns is not None:
         call, many, others = turns
         parted = Parted(f"`{call.function}` gives {many} tensors, and {others} at {sizes}: a loop over them is another one", call.line)
-        parted.loop_line = call.line
+        parted.loop_lines = [call.line]
         return parted
     number = None if branch is not None else _last_plain(first.recorder.questions, other.recorder.questions)
     if number is not None:
         parted = Parted(f"a plain number is made of a size, such as the number of turns of a loop: `{number.line.text}`", number.line)
-        parted.loop_line = number.line
+        parted.loop_lines = [number.line]
         return parted
     calls = f"`{mine.function}`" if mine is theirs else f"`{theirs.function}` in place of `{mine.function}`"
     return Parted(f"the model makes other calls at {sizes}: {calls}", mine.line or theirs.line, branch, other.sizes)

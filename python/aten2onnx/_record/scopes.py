@@ -32,6 +32,7 @@ class Scope:
     def parameter(self, name: str, described: Any) -> Any:
         """A placeholder after those that there are."""
         node = self.graph.placeholder(name)
+        node.target = node.name  # a name that another one has gets a number
         node.meta["val"] = described
         (self._last or self.graph._root).append(node)
         self._last = node

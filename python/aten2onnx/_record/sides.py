@@ -41,18 +41,17 @@ def checks_of_sides(record: Callable[[Arguments, dict[str, int], Turns], Run], a
         except Exception as error:  # whatever the model raises for inputs that it does not take
             _log.debug("the model does not run at %s: %s", sizes, error)
             continue
-        taken = sides_taken(run)
+        taken = sides_taken(run, both)
         if taken & missing:
             both.taken |= taken
             found.append((sizes, chosen, run.results))
     return found
 
 
-def sides_taken(run: Run) -> set[Side]:
-    """The sides that a run took."""
-    turns = run.recorder.turns
-    asked = turns.asked.values() if turns is not None else ()
-    return {(*question.line.place, question.answer) for question in asked if question.line is not None}
+def sides_taken(run: Run, both: Both) -> set[Side]:
+    """The sides that a run took, in all turns of its loops."""
+    asked = (question for question in run.recorder.questions if question.what == "bool" and question.by_model and question.line is not None)
+    return {(*question.line.place, question.answer) for question in asked if question.line.place in both.lines}
 
 
 def _inputs(arguments: Arguments) -> Iterator[tuple[dict[str, int], list[Any]]]:

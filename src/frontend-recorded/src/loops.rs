@@ -75,14 +75,22 @@ impl Pass<'_> {
     }
 
     /// Gives what is carried a symbol for each size that a turn changes. Returns whether there is one.
-    fn make_changing(&mut self, body: &Graph, carried: &mut [Operand], made: &[Option<Operand>], changed: &mut Changed) -> Result<bool> {
+    fn make_changing(
+        &mut self,
+        body: &Graph,
+        carried: &mut [Operand],
+        made: &[Option<Operand>],
+        changed: &mut Changed,
+    ) -> Result<bool> {
         let before_this = changed.len();
         for (place, ((input, before), after)) in
             body.inputs.iter().skip(1).zip(carried.iter_mut()).zip(made).enumerate()
         {
             let (Operand::Tensor(before), Some(Operand::Tensor(after))) = (before, after) else { continue };
             if before.dtype != after.dtype || before.sizes.len() != after.sizes.len() {
-                return Err(Error::unsupported(format!("a loop changes the type of the value {place} that it carries")));
+                return Err(Error::unsupported(format!(
+                    "a loop changes the type of the value {place} that it carries"
+                )));
             }
             for (axis, made) in after.sizes.iter().enumerate() {
                 let Some(size) = before.sizes.get_mut(axis) else { continue };

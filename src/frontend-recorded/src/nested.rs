@@ -147,7 +147,13 @@ impl Pass<'_> {
     }
 
     /// Gives a result its type. Symbols of the graphs mean nothing outside of them.
-    pub(super) fn result(&mut self, operator: &str, output: &NodeOutput, made: Option<Operand>, inner: &[String]) -> Result<()> {
+    pub(super) fn result(
+        &mut self,
+        operator: &str,
+        output: &NodeOutput,
+        made: Option<Operand>,
+        inner: &[String],
+    ) -> Result<()> {
         let name = match output {
             NodeOutput::Tensor(name) | NodeOutput::Sym(name) => name,
             NodeOutput::None => return Ok(()),
