@@ -370,8 +370,8 @@ def _take_branches(
             same, was_tried = _at_other_sizes(other, turned, known)
             if same:
                 continue
-            zeros = [symbol for symbol, size in other.items() if size == 0]
-            if zeros and key in known and known[key] is None:
+            zeros = sorted({symbol for sizes in other for symbol, size in sizes.items() if size == 0})
+            if was_tried and same is None and all(0 in sizes.values() for sizes in other):
                 notes += _empty_note(branch, zeros)  # the model takes no empty dimension there
                 continue
             # Where the model does not run, no file has to be right. It may run at others where a plain number is another one.
