@@ -115,11 +115,11 @@ def recorded_both(record: Record, both: Both) -> Run:
     """
     while True:
         before = sum(map(len, both.changing.values()))
-        failure: NoBothSides | None = None
+        failure: Exception | None = None
         run = None
         try:
             run = _recorded_once(record, both)
-        except NoBothSides as error:
+        except (NoBothSides, Unrecorded) as error:
             failure = error
         if sum(map(len, both.changing.values())) > before:
             continue
