@@ -15,10 +15,14 @@ class OpenBranch(CaptureError):
     Attributes:
         lines: The lines of branches that may be recorded on both sides.
         loops: The lines of loops that may be recorded turn by turn.
+        sizes: Choices of sizes at which branches go the other way by themselves.
+        was_taken: Whether the model ran at these sizes.
     """
 
     lines: list[Any]
     loops: list[Any]
+    sizes: list[dict[str, int]]
+    was_taken: bool
 
 
 def both_sides_of(lines: Iterable[Any]) -> frozenset[tuple[str, int]]:

@@ -163,7 +163,7 @@ def _capture(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, s
             return _capture_once(model, name, wanted, sums, rules, opset, both)
         except OpenBranch as error:
             new, loops = both_sides_of(error.lines) - both.lines, loops_of(error) - both.loops
-            natural = both_sides_of(error.lines) & both.lines if error.sizes else frozenset()
+            natural = both_sides_of(error.lines) & both.lines if error.was_taken else frozenset()
             if wanted.branches != "both" or not (new or loops or natural - both.natural):
                 explain(error, both)
                 raise
@@ -192,11 +192,13 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         try:
             recorded, arguments, runs = recording.capture(model, given, known, done, branches in ("example", RANGE))
         except Parted as parted:
-            raise _parted(parted, both if branches == "both" else None) from parted
+            _log.debug("the runs part", exc_info=True)
+            raise _parted(parted, both if branches == "both" else None) from None
         except (CaptureError, InputError):
             raise
         except NoBothSides as error:
-            raise _branch_error(str(error), error.line, [error.branch] if error.branch is not None else ()) from error
+            _log.debug("not on both sides", exc_info=True)
+            raise _branch_error(str(error), error.line, [error.branch] if error.branch is not None else ()) from None
         except Exception as error:  # PyTorch passes on whatever the model raises.
             _log.debug("not recorded: %s", error, exc_info=True)
             raise NotRecorded(_reason(error), _line(error)) from error
@@ -212,7 +214,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
             except NotRecorded as error:
                 walked = [line for line in runs[0].recorder.walked if line.place not in both.loops]
                 if branches == "both" and walked:
-                    raise _branch_error(str(error), walked[0], (), walked) from error
+                    raise _branch_error(str(error), walked[0], (), walked) from None
                 raise
             lacking = [blocker["operator"] for blocker in live.native.blockers(rules, opset)]
         new = [operator for operator in lacking if operator not in done and _is_replaced(operator)]
@@ -318,7 +320,9 @@ def _parted(parted: Any, both: Any) -> Exception:
     if branch.is_plain and branch.line is not None:
         return _branch_error(f"a plain number is made of a size, such as the number of turns of a loop: `{branch.line.text}`", branch.line, (), [branch.line])
     sizes = [parted.sizes] if parted.sizes else []
-    return _branch_error(f"the model takes another branch at other sizes: `{branch.line.text}`" if branch.line else str(parted), branch.line, sizes=sizes)
+    error = _branch_error(f"the model takes another branch at other sizes: `{branch.line.text}`" if branch.line else str(parted), branch.line, sizes=sizes)
+    error.was_taken = bool(sizes)
+    return error
 
 
 def _branch_error(message: str, line: Any, lines: Any = None, loops: Any = (), sizes: Any = ()) -> OpenBranch:
@@ -329,7 +333,7 @@ def _branch_error(message: str, line: Any, lines: Any = None, loops: Any = (), s
     error = OpenBranch(message if has_text else message.replace(": ``", ""), place=place, help=_WAYS if has_text else _NO_TEXT, source_line=place[0] if place else None)
     error.lines = ([] if line is None else [line]) if lines is None else list(lines)
     error.loops = [line for line in loops if line is not None]
-    error.sizes = list(sizes)
+    error.sizes, error.was_taken = list(sizes), False
     return error
 
 

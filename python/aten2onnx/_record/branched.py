@@ -146,7 +146,7 @@ class Branched(Rolling):
         self.tree_after = {name: reference(value) for name, value in tree.after.items()}
         self.own = {id(self.merger.canon(value)) for value in made_in(self.tree_items)}
         self.all: list[HeldWay] = []
-        self.ways = {}
+        self.ways: dict[Any, Any] = {}
         for way in tree.ways:
             made = Way([mapped(item, reference) for item in way.items], {name: reference(value) for name, value in way.after.items()}, way.loop)
             self.ways.setdefault(answers_of(made.items), made)

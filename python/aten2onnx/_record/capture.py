@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import lru_cache
+from itertools import islice
 from typing import Any, NamedTuple
 
 import torch
@@ -32,6 +33,9 @@ _log = logging.getLogger(__name__)
 
 #: So many runs at other sizes are held against the first.
 _OTHERS = 2
+
+#: So many inputs are tried to take both sides of branches.
+_TRIES = 16
 
 
 class Given(NamedTuple):
@@ -194,28 +198,43 @@ def _first_run(model: torch.nn.Module, arguments: Arguments, kept: list[Any], re
     if not _has_both(arguments) or not both.has_gaps:
         return first
     failures, made = both.failures, both.made
-    for leaves, sizes in _inputs_to_try(arguments):
-        before, arguments.leaves = arguments.leaves, leaves
-        try:
-            run = recorded(model, arguments, sizes, kept, replace)
-            if not both.has_gaps:
-                arguments.is_changed = leaves is not before
-                return run
-        except Exception as error:  # whatever the model raises at sizes or data that it does not take
-            _log.debug("the model does not run at %s: %s", sizes, error)
-        arguments.leaves = before
+    for leaves, sizes in islice(_inputs_to_try(arguments, first), _TRIES):
+        run = _gapless(model, arguments, leaves, sizes, kept, replace)
+        if run is not None:
+            return run
     both.failures, both.made = failures, made
     return first
 
 
-def _inputs_to_try(arguments: Arguments) -> Iterator[tuple[list[Any], dict[str, int]]]:
+def _gapless(model: torch.nn.Module, arguments: Arguments, leaves: list[Any], sizes: dict[str, int], kept: list[Any], replace: Any) -> Run | None:
+    """The run at sizes and data at which both sides of all branches can be run; None if they are not. The arguments keep the data."""
+    both, before = arguments.both, arguments.leaves
+    arguments.leaves, both.ends_at_gap = leaves, True
+    try:
+        run = recorded(model, arguments, sizes, kept, replace)
+    except Exception as error:  # whatever the model raises at sizes or data that it does not take
+        _log.debug("the model does not run at %s: %s", sizes, error)
+        arguments.leaves = before
+        return None
+    finally:
+        both.ends_at_gap = False
+    arguments.is_changed = leaves is not before
+    return run
+
+
+def _inputs_to_try(arguments: Arguments, first: Run) -> Iterator[tuple[list[Any], dict[str, int]]]:
     """Leaves and sizes at which both sides of a branch may run: those of the user, other sizes, and other data."""
     from .sides import CHANGES
 
     yield from ((arguments.leaves, sizes) for sizes, _ in arguments.examples)
     yield from ((arguments.leaves, sizes) for sizes in _sizes_of_sides(arguments))
-    yield from ((arguments.leaves, sizes) for sizes in (sizes_to_try(arguments) if arguments.sizes else ()))
     yield from (([change(leaf) for leaf in arguments.leaves], first_sizes(arguments)) for change in CHANGES)
+    yield from ((arguments.leaves, sizes) for sizes in _short_sizes(arguments, first))
+
+
+def _short_sizes(arguments: Arguments, first: Run) -> list[dict[str, int]]:
+    """Sizes to try at which a run does not take long."""
+    return [sizes for sizes in sizes_to_try(arguments) if not is_long(first, sizes)] if arguments.sizes else []
 
 
 def _sizes_of_sides(arguments: Arguments) -> list[dict[str, int]]:
@@ -350,7 +369,7 @@ def _other_runs(model: torch.nn.Module, arguments: Arguments, first: Run, kept: 
             raise Unrecorded(f"the model runs at none of `examples`: {_first_line(failure) or 'they have the sizes of the example'}") from failure
         return runs
     if _has_both(arguments) and not arguments.both.has_gaps:
-        runs = some((*_sizes_of_sides(arguments), *sizes_to_try(arguments)), whole=True)
+        runs = some((*_sizes_of_sides(arguments), *_short_sizes(arguments, first)), whole=True)
         if runs:
             return runs
     runs = some(sizes_apart(arguments))

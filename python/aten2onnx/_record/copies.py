@@ -95,5 +95,5 @@ class Copy:
         items = self.items(loop.items)
         again, nexts = self.reference(loop.again), [self.reference(one.next) for one in loop.carried]
         slices = [(self.reference(made), self._fresh(value)) for made, value in loop.slices]
-        carried = [Carried(*parts, self._fresh(one.result)) for one, *parts in zip(loop.carried, params, inits, nexts)]
+        carried = [Carried(param, init, following, self._fresh(one.result)) for one, param, init, following in zip(loop.carried, params, inits, nexts)]
         return Rolled(loop.line, index, count, first, again, carried, slices, items)

@@ -80,6 +80,8 @@ class Explorer:
         self.answers: list[dict[Place, bool]] = []
         #: The errors of sides, with their lines.
         self.failures: list[tuple[Any, Exception]] = []
+        #: Whether such an error ends the exploration.
+        self.ends_at: Callable[[Any, Exception], bool] = lambda line, error: False
 
     def recorded(self, turns: Turns, line: Any = None) -> Run:
         """A run.
@@ -192,7 +194,10 @@ class Explorer:
         except (NoBothSides, Unrecorded):
             raise
         except Exception as error:  # whatever the model raises on a side that its inputs do not take
-            _log.debug("the other side of %s: %s", _question(run, index).line, error)
+            line = _question(run, index).line
+            _log.debug("the other side of %s: %s", line, error)
+            if self.ends_at(line, error):
+                raise
             return _Other(None, error)
         path = self._raw(other)
         self.merger.unite_before(index, raw, path)

@@ -103,7 +103,7 @@ def _of_turns(roller: Roller, values: list[Any], rolling: Rolling) -> tuple[Part
     return Part(None, rolling, places, (first, first + step * (count - 1))), count * width
 
 
-def _of_branched_turns(roller: Roller, values: list[Any], owners: list[Any], rolling: Rolling) -> tuple[Part | None, int]:
+def _of_branched_turns(roller: Roller, values: list[Any], owners: list[Any], rolling: Any) -> tuple[Part | None, int]:
     """The same where turns have branches: a name stands for what each turn has made. All turns must have made as many."""
     turns = [owner[1] for owner in owners]
     if len(values) == 1:

@@ -65,6 +65,7 @@ class Both:
         sizes: Sizes at which branches go the other way by themselves.
         natural: The lines of branches that do so, though the model raises an error where they are turned at the example.
         more: So many turns are added to each `while` on data.
+        ends_at_gap: Whether a recording ends with the error of a side that could not be run.
         is_another: Whether a run is only held against another one.
         changing: For the lines of loops the names of numbers that turns change.
         least: So many turns does a loop make at least, if data decide.
@@ -84,6 +85,7 @@ class Both:
     sizes: list[dict[str, int]] = field(default_factory=list)
     natural: frozenset[tuple[str, int]] = frozenset()
     more: int = 0
+    ends_at_gap: bool = False
     is_another: bool = False
     changing: dict[Any, Any] = field(default_factory=dict)
     least: int = 3
@@ -91,7 +93,11 @@ class Both:
     @property
     def has_gaps(self) -> bool:
         """Whether a side could not be run in the last recording, though the model does not forbid it."""
-        return not all(is_refusal(error) and place not in self.natural for place, error in self.failures.items())
+        return any(self.is_gap(place, error) for place, error in self.failures.items())
+
+    def is_gap(self, place: tuple[str, int], error: BaseException) -> bool:
+        """Whether an error on the side of a branch says nothing about the model, but about the inputs."""
+        return place in self.natural or not is_refusal(error)
 
     @contextmanager
     def kept(self) -> Iterator[None]:
@@ -141,6 +147,7 @@ def _recorded_once(record: Record, both: Both) -> Run:
     is_held = both.held == both.lines or bool(both.loops)
     for care in [Care.MOST if both.loops else both.care] if is_held else Care:
         explorer = Explorer(record, turns, both.max_runs, care, not both.is_another)
+        explorer.ends_at = lambda line, error: both.ends_at_gap and both.is_gap(line.place, error)
         first = explorer.recorded(turns(()))
         asked = first.recorder.turns.asked.values()  # type: ignore[union-attr]
         both.taken |= {(*question.line.place, question.answer) for question in asked if question.line is not None}

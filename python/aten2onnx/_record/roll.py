@@ -238,8 +238,8 @@ class Roller:
                     self.kept.append(number)
             return []
         if loop.loose is not None:
-            name = ".".join(str(part) for part in loop.loose[1:] if part != "")
-            raise NoBothSides(f"a turn of a loop changes the number `{name}`, which is no local name (`self.n += 1`, `numbers[0] += 1`),", loop.line)
+            changed = ".".join(str(part) for part in loop.loose[1:] if part != "")
+            raise NoBothSides(f"a turn of a loop changes the number `{changed}`, which is no local name (`self.n += 1`, `numbers[0] += 1`),", loop.line)
         if loop.is_returned:
             raise NoBothSides("a loop that is left by `return` in some turn", loop.line)
         if len(turns) < FEWEST:
@@ -349,8 +349,8 @@ class Held:
         for number, (one, other) in enumerate(zip(a.carried, b.carried)):
             self.reference(one.init, other.init, (*path, "init", number))
             self.made[id(self.canon(one.param))] = other.param
-        solid = [[item for item in items if not isinstance(item, Ask) or item.question.by_model] for items in (a.items, b.items)]
-        self.items(*solid, (*path, "items"))
+        mine, theirs = ([item for item in items if not isinstance(item, Ask) or item.question.by_model] for items in (a.items, b.items))
+        self.items(mine, theirs, (*path, "items"))
         self.reference(a.again, b.again, (*path, "again"))
         for number, (one, other) in enumerate(zip(a.carried, b.carried)):
             self.reference(one.next, other.next, (*path, "next", number))
@@ -728,7 +728,8 @@ class Rolling:
             if key in params and not self.first:
                 raise Unalike("a loop writes to what it carries", self.loop.line)
         private = _Private(merger, question, items, own, roots)
-        found, writes = private.items, []
+        found: list[Item] = private.items
+        writes: list[Item] = []
         self.private = private
         for key, root in roots.items():
             if key in params:

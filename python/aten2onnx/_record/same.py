@@ -167,7 +167,7 @@ def _other_calls(first: Run, other: Run, mine: Call, theirs: Call) -> Parted:
         parted.loop_lines = [call.line]
         return parted
     number = None if branch is not None else _last_plain(first.recorder.questions, other.recorder.questions)
-    if number is not None:
+    if number is not None and number.line is not None:
         parted = Parted(f"a plain number is made of a size, such as the number of turns of a loop: `{number.line.text}`", number.line)
         parted.loop_lines = [number.line]
         return parted

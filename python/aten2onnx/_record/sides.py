@@ -50,8 +50,8 @@ def checks_of_sides(record: Callable[[Arguments, dict[str, int], Turns], Run], a
 
 def sides_taken(run: Run, both: Both) -> set[Side]:
     """The sides that a run took, in all turns of its loops."""
-    asked = (question for question in run.recorder.questions if question.what == "bool" and question.by_model and question.line is not None)
-    return {(*question.line.place, question.answer) for question in asked if question.line.place in both.lines}
+    asked = ((question.line.place, question.answer) for question in run.recorder.questions if question.what == "bool" and question.by_model and question.line is not None)
+    return {(*place, answer) for place, answer in asked if place in both.lines}
 
 
 def _inputs(arguments: Arguments) -> Iterator[tuple[dict[str, int], list[Any]]]:
