@@ -9,13 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
+
+from .alike import FEWEST, FewTurns, Held, TurnOfItems, Unalike, is_solid
 from .align import kind_of
-from .branches import Ask, Carried, If, Item, Path, Rolled, Step, Turn, made_by, made_in
-from .loops import Loop
+from .branches import Ask, Carried, If, Item, Rolled, Step, Turn, made_by, made_in
+from .loops import CHOSEN, Loop
 from .numbers import Number
-from .roll import CHOSEN, FEWEST, FewTurns, Held, Roller, Rolling, TurnOfItems, Unalike, is_solid
+from .roll import Roller
+from .rolling import Rolling
 from .tensors import Value
 from .turns import NoBothSides
+
+aten = torch.ops.aten
 
 #: The name of whether a loop goes on after a turn.
 GOES_ON = ("goes on",)
@@ -334,7 +340,5 @@ class Branched(Rolling):
         turns = self.evidence[self.first : len(self.turns)]
         return self._reference(mine, ()), [turn.after[name] for turn in turns]
 
-
-from .roll import aten  # noqa: E402
 
 __all__ = ["Branched", "Tree", "Way", "after_of", "answers_of", "turns_of", "FewTurns"]

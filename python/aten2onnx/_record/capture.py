@@ -16,13 +16,13 @@ from torch.utils import _pytree as pytree
 
 from .. import _shapes
 from .._errors import InputError
+from .alike import FewTurns
 from .fakes import IsFake, NoElements, run_plainly, without_elements
 from .graph import Recorded, program_of
 from .keep import composites
 from .numbers import is_from_data
 from .paths import Both, recorded_both
 from .recorder import Unrecorded
-from .roll import FewTurns
 from .runs import Arguments, Axis, Run, first_sizes, recorded as run_once, sizes_apart, sizes_to_try, sizes_together, summed
 from .same import Parted, same_but_for_copies, takes_other_side, united
 from .shadows import shadows_of

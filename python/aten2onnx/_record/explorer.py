@@ -16,7 +16,7 @@ from .join import Merger, fitting, place_of
 from .loops import CHOSEN, TURN
 from .numbers import Number, is_from_data
 from .recorder import Question, Unrecorded
-from .roll import Rolling
+from .rolling import Rolling
 from .runs import Run
 from .turns import NoBothSides, Place, Turns
 from .without import is_same_without

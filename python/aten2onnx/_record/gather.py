@@ -8,7 +8,9 @@ import torch
 
 from .branches import Item, Step
 from .recorder import Call
-from .roll import Roller, Rolling, Unalike
+from .alike import Unalike
+from .roll import Roller
+from .rolling import Rolling
 from .tensors import Value
 
 aten = torch.ops.aten

@@ -94,7 +94,9 @@ class Merger:
         """The program of a run up to the end of the turn that stands for all of a loop, whose results are what names stand for then. And that turn, as a way through
         its branches."""
         from .branched import Way, after_of, turns_of
-        from .roll import CHOSEN, FewTurns, Roller, Unalike
+        from .alike import FewTurns, Unalike
+        from .loops import CHOSEN
+        from .roll import Roller
 
         recorder: Recorder = run.recorder
         loop = recorder.loops.found[number]  # type: ignore[union-attr]
@@ -131,7 +133,9 @@ class Merger:
 
     def _rolled(self, recorder: Recorder, items: list[Item], outputs: list[Any], trees: dict[int, Any] | None = None) -> tuple[list[Item], list[Any]]:
         """The items and results with loops in place of their turns."""
-        from .roll import Roller, Unalike, check_branches, without_unread
+        from .alike import Unalike
+        from .pruned import check_branches, without_unread
+        from .roll import Roller
 
         roller = Roller(self, recorder, trees)
         try:

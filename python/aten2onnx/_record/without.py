@@ -6,7 +6,8 @@ from typing import Any
 
 from .branches import Ask, Item, Path, made_by
 from .numbers import Number
-from .roll import Held, Rolling, Unalike
+from .alike import Held, Unalike
+from .rolling import Rolling
 from .tensors import Value
 
 

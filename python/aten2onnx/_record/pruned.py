@@ -1,0 +1,87 @@
+"""What of a program with loops stays: results that are read, and branches that count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .branches import Ask, If, Item, Rolled, Step, made_by
+from .numbers import is_from_data
+from .places import only_stops
+from .references import values_in
+from .turns import NoBothSides
+
+
+def without_unread(items: list[Item], outputs: list[Any]) -> list[Item]:
+    """The items without results of loops that nobody reads."""
+    while True:
+        read: set[int] = {id(value) for value in values_in(outputs)}
+        loops: list[Any] = []
+        _note_reads(items, read, loops)
+        gone = False
+        for loop in loops:
+            if isinstance(loop, If):
+                results = [one for one in loop.results if id(one[0]) in read]
+                gone = gone or len(results) < len(loop.results)
+                loop.results = results
+                continue
+            carried = [one for one in loop.carried if id(one.result) in read or id(one.param) in read]
+            slices = [one for one in loop.slices if id(one[1]) in read]
+            gone = gone or len(carried) < len(loop.carried) or len(slices) < len(loop.slices)
+            loop.carried, loop.slices = carried, slices
+        if not gone:
+            return items
+
+
+def check_branches(items: list[Item]) -> None:
+    """Raises an error if a turn has a branch on data that has one side only: what Python does after the loop may depend on it, also if nobody reads the results of
+    the loop. A branch on sizes in such a loop stands before it.
+
+    Raises:
+        NoBothSides: There is one.
+    """
+    for place in reversed(range(len(items))):
+        item = items[place]
+        if not isinstance(item, Rolled):
+            continue
+        for ask in _asks(item.items):
+            line = ask.question.line
+            if ask.question.what != "bool" or not ask.question.by_model or line is None or only_stops(line.file, line.number, ask.question.answer):
+                continue
+            if is_from_data(ask.question.number) and ask.failure is None:
+                refusal = NoBothSides("a branch in a turn of a loop depends on data", line)
+                refusal.branch = line
+                raise refusal
+            if not is_from_data(ask.question.number) and not made_by(item):
+                items.insert(place, ask)
+
+
+def _asks(items: list[Item]) -> Iterator[Ask]:
+    for item in items:
+        if isinstance(item, Ask):
+            yield item
+        elif isinstance(item, Rolled):
+            yield from _asks(item.items)
+        elif isinstance(item, If):
+            yield from _asks([*item.yes, *item.no])
+
+
+def _note_reads(items: list[Item], read: set[int], loops: list[Any], is_inner: bool = False) -> None:
+    for item in items:
+        if isinstance(item, Step):
+            read.update(id(value) for value in values_in((item.call.args, item.call.kwargs)))
+        elif isinstance(item, Rolled):
+            loops.append(item)
+            own = [(one.init, one.next) for one in item.carried]
+            read.update(id(value) for value in values_in((item.count, item.first, item.again, own, [reference for reference, _ in item.slices])))
+            _note_reads(item.items, read, loops, True)
+        elif isinstance(item, If):
+            if is_inner:
+                loops.append(item)
+            read.update(id(value) for value in values_in((item.question.number, [(yes, no) for _, yes, no in item.results])))
+            _note_reads([*item.yes, *item.no], read, loops, is_inner)
+        else:
+            read.update(id(value) for value in values_in(item.question.number))
+
+
+__all__ = ["check_branches", "without_unread"]
