@@ -383,7 +383,7 @@ def _take_branches(
             if stops and choice == "both" and _ONLY_AT_ONE.fullmatch(text or "") is None and is_new(branch, both):
                 refused.append(_branch_error("a branch in Python depends on a size", branch.line, sizes=other))
                 continue
-        if not other and (branch.is_inside or not branch.by_model):
+        if not other and (not branch.by_model or (branch.is_inside and stops)):
             continue  # a check of PyTorch's own that no size fails
         single = _ONLY_AT_ONE.fullmatch(text or "")
         if single is not None and not stops:
