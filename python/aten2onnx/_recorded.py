@@ -22,6 +22,9 @@ _log = logging.getLogger(__name__)
 #: The results of a decomposition may need another one.
 ROUNDS = 8
 
+#: So many inputs are tried for both sides of branches, where dimensions are left to the model.
+TRIES = 2
+
 #: So many times a model is run again to find out whether a branch matters.
 TURNS = 24
 
@@ -111,6 +114,7 @@ class Wanted:
         elsewhere: Where the weights are, if not in the module.
         max_branches: So many branches may become an If.
         max_runs: So many runs may be made at one choice of sizes, to take both sides of branches.
+        max_tries: So many inputs are tried at which both sides of all branches can run.
     """
 
     args: tuple[Any, ...]
@@ -123,6 +127,7 @@ class Wanted:
     elsewhere: Elsewhere = field(default_factory=Elsewhere)
     max_branches: int = 32
     max_runs: int = 64
+    max_tries: int = 16
 
 
 def capture(model: Any, name: str, wanted: Wanted, rules: Rules, opset: int) -> Captured:
@@ -139,6 +144,7 @@ def capture(model: Any, name: str, wanted: Wanted, rules: Rules, opset: int) -> 
     )
     if not free.is_open(wanted.dynamic_shapes):
         return record(wanted.dynamic_shapes, {})
+    wanted = replace(wanted, max_tries=TRIES)  # each choice of dimensions is recorded anew
     choice = free.choice(model, wanted.args, wanted.kwargs, wanted.dynamic_shapes, _fakes(model, wanted))
     has_given = any(not free._is_auto(size) for axes in choice.shapes for _, size in free._shapes.items(axes))
     # A branch on a dimension that the user named ends the export.
@@ -157,7 +163,7 @@ def _capture(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, s
     """
     from ._record.paths import Both
 
-    both = Both(frozenset(), frozenset(), wanted.max_branches, wanted.max_runs)
+    both = Both(frozenset(), frozenset(), wanted.max_branches, wanted.max_runs, max_tries=wanted.max_tries)
     while True:
         try:
             return _capture_once(model, name, wanted, sums, rules, opset, both)

@@ -34,9 +34,6 @@ _log = logging.getLogger(__name__)
 #: So many runs at other sizes are held against the first.
 _OTHERS = 2
 
-#: So many inputs are tried to take both sides of branches.
-_TRIES = 16
-
 
 class Given(NamedTuple):
     """The call of a model.
@@ -198,7 +195,7 @@ def _first_run(model: torch.nn.Module, arguments: Arguments, kept: list[Any], re
     if not _has_both(arguments) or not both.has_gaps:
         return first
     failures, made = both.failures, both.made
-    for leaves, sizes in islice(_inputs_to_try(arguments, first), _TRIES):
+    for leaves, sizes in islice(_inputs_to_try(arguments, first), both.max_tries):
         run = _gapless(model, arguments, leaves, sizes, kept, replace)
         if run is not None:
             return run

@@ -65,6 +65,7 @@ class Both:
         sizes: Sizes at which branches go the other way by themselves.
         natural: The lines of branches that do so, though the model raises an error where they are turned at the example.
         more: So many turns are added to each `while` on data.
+        max_tries: So many inputs are tried at which both sides of all branches can run.
         ends_at_gap: Whether a recording ends with the error of a side that could not be run.
         is_another: Whether a run is only held against another one.
         changing: For the lines of loops the names of numbers that turns change.
@@ -86,6 +87,7 @@ class Both:
     natural: frozenset[tuple[str, int]] = frozenset()
     more: int = 0
     ends_at_gap: bool = False
+    max_tries: int = 16
     is_another: bool = False
     changing: dict[Any, Any] = field(default_factory=dict)
     least: int = 3
