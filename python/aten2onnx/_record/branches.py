@@ -129,24 +129,16 @@ def made_in(items: list[Item]) -> Iterator[Value]:
     """The values that items and the sides in them make."""
     for item in items:
         yield from made_by(item)
-        if isinstance(item, If):
-            yield from made_in(item.yes)
-            yield from made_in(item.no)
-        elif isinstance(item, Rolled):
+        if isinstance(item, Rolled):
             yield item.index
             yield from (one.param for one in item.carried)
-            yield from made_in(item.items)
+        for part in parts_of(item):
+            yield from made_in(part)
 
 
 def count_of_calls(items: list[Item]) -> int:
     """The number of calls of items and of the sides in them."""
-    return sum(map(_count, items))
-
-
-def _count(item: Item) -> int:
-    if isinstance(item, If):
-        return count_of_calls(item.yes) + count_of_calls(item.no)
-    return count_of_calls(item.items) if isinstance(item, Rolled) else int(isinstance(item, Step))
+    return sum(isinstance(item, Step) + sum(map(count_of_calls, parts_of(item))) for item in items)
 
 
 def written_by(call: Call) -> list[Value]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .branches import Ask, If, Item, Rolled, Step, made_by
+from .branches import Ask, If, Item, Rolled, Step, made_by, parts_of
 from .numbers import is_from_data
 from .places import only_stops
 from .references import values_in
@@ -60,10 +60,8 @@ def _asks(items: list[Item]) -> Iterator[Ask]:
     for item in items:
         if isinstance(item, Ask):
             yield item
-        elif isinstance(item, Rolled):
-            yield from _asks(item.items)
-        elif isinstance(item, If):
-            yield from _asks([*item.yes, *item.no])
+        for part in parts_of(item):
+            yield from _asks(part)
 
 
 def _note_reads(items: list[Item], read: set[int], loops: list[Any], is_inner: bool = False) -> None:
