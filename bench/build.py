@@ -1,9 +1,10 @@
-"""Measures what builds cost, in processor seconds: of this checkout, and in turns of another commit.
+"""Measures what builds and edits cost, in processor seconds: of this checkout, and of another commit. Then the two programs export in turns.
 
-    python bench/build.py [--base COMMIT] [--into docs/performance.md]
+    python bench/build.py [--base COMMIT] [--models FOLDER] [--into docs/performance.md]
 
 Each commit is checked out into a folder of its own, with an empty target folder; dependencies are downloaded before. Processor time is that
-of all processes, so that two cores do not halve it; other work on the machine makes it larger all the same.
+of all processes, so that two cores do not halve it; other work on the machine makes it larger all the same. --models is a folder of
+NAME/model.pt2, as `bench/models.py` writes it; without it three models of the tests are exported. The interpreter must have pip.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import argparse
 import os
 import platform
 import resource
+import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -29,6 +32,20 @@ STEPS = [
     ("then `pip install ./python`", [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", "{wheels}", "./python"]),
 ]
 ALONE = [("`pip install ./python`, cold", STEPS[2][1])]
+# In one target folder as well. An edit appends a comment to the first of the files that exists: sources have moved.
+CHECK = ["cargo", "run", "--quiet", "-p", "aten2onnx-codegen", "--", "check"]
+BUILD = ["cargo", "build", "--quiet"]
+EDITS = [
+    ("`cargo build`, cold", [], BUILD),
+    ("then `cargo run -p aten2onnx-codegen -- check`", [], CHECK),
+    ("the same after an edit of a rule", ["mappings/aten/activation.opmap"], CHECK),
+    ("`cargo build` after an edit in `src/builder`", ["src/builder/src/passes/algebra.rs", "src/builder/passes/algebra.rs"], BUILD),
+    ("`cargo build` after an edit of a rule", ["mappings/aten/reduce.opmap"], BUILD),
+]
+PROGRAM = "aten2onnx"
+# Exports of each model, by each program in turn.
+TURNS = 15
+EXPORTS = "an export of each model"
 
 
 def spent(command: list[str], folder: Path, target: Path) -> float:
@@ -36,7 +53,9 @@ def spent(command: list[str], folder: Path, target: Path) -> float:
     command = [part.format(wheels=target / "wheels") for part in command]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ATEN2ONNX_")} | {"CARGO_TARGET_DIR": str(target)}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    if done.returncode != 0:
+        sys.exit(f"error: `{' '.join(command)}` failed in {folder}:\n{done.stdout[-4000:]}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
@@ -46,50 +65,105 @@ def size(folder: Path) -> int:
     return sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
 
 
-def measure(commit: str, scratch: Path) -> tuple[dict[str, float], float]:
-    """The seconds of each step, and the megabytes of the target folder after a release build."""
+def edit(folder: Path, candidates: list[str]) -> None:
+    """Appends a comment to the first of the files that exists."""
+    if not candidates:
+        return
+    found = next((folder / name for name in candidates if (folder / name).exists()), None)
+    if found is None:
+        sys.exit(f"error: {folder} has none of {', '.join(candidates)}. Name the file in EDITS of bench/build.py")
+    with found.open("a") as text:
+        text.write("# edited\n" if found.suffix == ".opmap" else "// edited\n")
+
+
+def measure(commit: str, scratch: Path) -> dict[str, float]:
+    """The seconds of each step, the megabytes of the target folder after a release build, and those of the program, which stays in `scratch`."""
     folder = scratch / commit
     subprocess.run(["git", "worktree", "add", "--quiet", "--detach", folder, commit], cwd=ROOT, check=True)
+    found = {}
+
+    def note(name: str, value: float) -> None:
+        found[name] = value
+        print(f"{commit} {name}: {value:.1f}", flush=True)
+
     try:
         subprocess.run(["cargo", "fetch", "--quiet", "--locked"], cwd=folder, check=True)
-        times = {}
-        megabytes = 0.0
-        for steps in (STEPS, ALONE):
-            with tempfile.TemporaryDirectory(dir=scratch) as target:
-                for name, command in steps:
-                    times[name] = spent(command, folder, Path(target))
-                    print(f"{commit} {name}: {times[name]:.0f} s", flush=True)
-                    if name == STEPS[0][0]:
-                        megabytes = size(Path(target)) / 1e6
-        return times, megabytes
+        with tempfile.TemporaryDirectory(dir=scratch) as target:
+            for name, command in STEPS:
+                note(name, spent(command, folder, Path(target)))
+                if name == STEPS[0][0]:
+                    note("megabytes of the target folder after the first", size(Path(target)) / 1e6)
+            program = shutil.copy(Path(target) / "release" / PROGRAM, scratch / f"{PROGRAM}-{commit}")
+            note("megabytes of the command", Path(program).stat().st_size / 1e6)
+        with tempfile.TemporaryDirectory(dir=scratch) as target:
+            for name, command in ALONE:
+                note(name, spent(command, folder, Path(target)))
+        with tempfile.TemporaryDirectory(dir=scratch) as target:
+            for name, candidates, command in EDITS:
+                edit(folder, candidates)
+                note(name, spent(command, folder, Path(target)))
+        return found
     finally:
         subprocess.run(["git", "worktree", "remove", "--force", folder], cwd=ROOT, check=True)
+
+
+def exports(commits: list[str], models: list[Path], scratch: Path) -> dict[str, float]:
+    """The processor seconds of each program for one export of each model: the sum of medians. The programs take turns."""
+    totals = dict.fromkeys(commits, 0.0)
+    for model in models:
+        seconds = {commit: [] for commit in commits}
+        for _ in range(TURNS):
+            for commit in commits:
+                seconds[commit].append(spent([str(scratch / f"{PROGRAM}-{commit}"), "export", str(model), str(scratch / "model.onnx")], scratch, scratch))
+        for commit in commits:
+            totals[commit] += statistics.median(seconds[commit])
+    return totals
 
 
 def short(commit: str) -> str:
     return subprocess.run(["git", "rev-parse", "--short=8", commit], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
 
+def pip_is_there() -> bool:
+    return subprocess.run([sys.executable, "-m", "pip", "--version"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+
+
+def table(found: dict[str, dict[str, float]], models: int) -> str:
+    """A row for each measurement, a column for each commit, and with two commits their ratio."""
+    commits = list(found)
+    rows = []
+    for name in found[commits[0]]:
+        values = [found[commit][name] for commit in commits]
+        digits = 0 if max(values) >= 20 else 1 if max(values) >= 1 else 3
+        ratio = [f"{values[1] / max(values[0], 1e-9):.2f}"] if len(values) == 2 else []
+        rows.append([name] + [f"{value:.{digits}f}" for value in values] + ratio)
+    heads = ["processor seconds"] + [f"at {commit}" for commit in commits] + (["ratio"] if len(commits) == 2 else [])
+    lines = ["| " + " | ".join(line) + " |" for line in [heads, ["---"] * len(heads)] + rows]
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, load average {os.getloadavg()[0]:.1f} at the end"
+    return "\n".join(lines) + f"\n\nMeasured on {machine}; {models} models.\n"
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--base", help="the commit to compare with")
+    arguments.add_argument("--models", type=Path, help="a folder of NAME/*.pt2")
     arguments.add_argument("--into", type=Path, help="the page that gets the table, between its marks")
     given = arguments.parse_args()
+    models = sorted(given.models.glob("*/*.pt2") if given.models else (ROOT / "tests/data/convert").glob("*.pt2"))
+    if not models:
+        sys.exit(f"error: {given.models} has no NAME/model.pt2. Write some with bench/models.py")
+    if not pip_is_there():
+        sys.exit(f"error: {sys.executable} has no pip, which builds the Python package. Run this with another Python")
     commits = [short(commit) for commit in ([given.base] if given.base else []) + ["HEAD"]]
-    with tempfile.TemporaryDirectory() as scratch:
-        found = {commit: measure(commit, Path(scratch)) for commit in commits}
-    rows = [[name] + [f"{found[commit][0][name]:.0f}" for commit in commits] for name, _ in STEPS + ALONE]
-    rows.append(["megabytes of the target folder after the first"] + [f"{found[commit][1]:.0f}" for commit in commits])
-    if given.base:
-        ratios = [f"{float(row[2]) / max(float(row[1]), 1e-9):.2f}" for row in rows]
-        rows = [row + [ratio] for row, ratio in zip(rows, ratios)]
-    heads = ["processor seconds"] + [f"at {commit}" for commit in commits] + (["ratio"] if given.base else [])
-    lines = [heads, ["---"] * len(heads)] + rows
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, load average {os.getloadavg()[0]:.1f} at the end"
-    table = "\n".join("| " + " | ".join(line) + " |" for line in lines) + f"\n\nMeasured on {machine}.\n"
-    print(table)
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Path(folder)
+        found = {commit: measure(commit, scratch) for commit in commits}
+        for commit, seconds in exports(commits, models, scratch).items():
+            found[commit][EXPORTS] = seconds
+    text = table(found, len(models))
+    print(text)
     if given.into:
-        write_table(given.into, MARK, END, table)
+        write_table(given.into, MARK, END, text)
 
 
 if __name__ == "__main__":
