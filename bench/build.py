@@ -73,7 +73,7 @@ def edit(folder: Path, candidates: list[str]) -> None:
     if found is None:
         sys.exit(f"error: {folder} has none of {', '.join(candidates)}. Name the file in EDITS of bench/build.py")
     with found.open("a") as text:
-        text.write("# edited\n" if found.suffix == ".opmap" else "// edited\n")
+        text.write("// edited\n")
 
 
 def measure(commit: str, scratch: Path) -> dict[str, float]:
