@@ -6,7 +6,7 @@
     python tests/transformers/compare.py --types llama --generation              # also 50 tokens of greedy generation
     python tests/transformers/compare.py --json results.jsonl --page docs/transformers.md   # only the table of the page
 
-Each type runs in a worker process, which is replaced when it crashes or takes too long. What is in the file of results is not run again.
+Each type runs in a worker process, which is replaced when it crashes, takes too long, or has run twenty. What is in the file of results is not run again.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ import page
 
 #: Seconds for one part of one model.
 LIMIT = 240
+
+#: Models of one worker process: their modules and the libraries' caches stay in its memory.
+WORKER_MODELS = 20
 
 #: What is found out about a model. "dynamic" is the row itself, the others are fields of it.
 PARTS = ("dynamic", "static", "generation", "other")
@@ -272,7 +275,7 @@ def supervise(pairs: list[tuple[str, str]], parts: tuple[str, ...], path: Path) 
     known = {(row["type"], row["kind"]): row for row in rows(path)}
     left = [(*pair, missing) for pair in pairs if (missing := _missing(known.get(pair, {}), pair, parts))]
     while left:
-        command = [sys.executable, __file__, "--work", json.dumps(left)]
+        command = [sys.executable, __file__, "--work", json.dumps(left[:WORKER_MODELS])]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as worker, path.open("a") as file:
             assert worker.stdout is not None
             for line in worker.stdout:
