@@ -114,7 +114,7 @@ def exports(commits: list[str], models: list[Path], scratch: Path) -> dict[str, 
         seconds = {commit: [] for commit in commits}
         for _ in range(TURNS):
             for commit in commits:
-                seconds[commit].append(spent([str(scratch / f"{PROGRAM}-{commit}"), "export", str(model), str(scratch / "model.onnx")], scratch, scratch))
+                seconds[commit].append(spent([str(scratch / f"{PROGRAM}-{commit}"), "export", str(model), "-o", str(scratch / "model.onnx")], scratch, scratch))
         for commit in commits:
             totals[commit] += statistics.median(seconds[commit])
     return totals
