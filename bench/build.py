@@ -35,12 +35,17 @@ ALONE = [("`pip install ./python`, cold", STEPS[2][1])]
 # In one target folder as well. An edit appends a comment to the first of the files that exists: sources have moved.
 CHECK = ["cargo", "run", "--quiet", "-p", "aten2onnx-codegen", "--", "check"]
 BUILD = ["cargo", "build", "--quiet"]
+INTERPRETED = ["env", "ATEN2ONNX_RULES=interpreted", *BUILD]
+BUILDER = ["src/builder/src/passes/algebra.rs", "src/builder/passes/algebra.rs"]
 EDITS = [
     ("`cargo build`, cold", [], BUILD),
     ("then `cargo run -p aten2onnx-codegen -- check`", [], CHECK),
     ("the same after an edit of a rule", ["mappings/aten/activation.opmap"], CHECK),
-    ("`cargo build` after an edit in `src/builder`", ["src/builder/src/passes/algebra.rs", "src/builder/passes/algebra.rs"], BUILD),
     ("`cargo build` after an edit of a rule", ["mappings/aten/reduce.opmap"], BUILD),
+    ("after an edit in `src/export`", ["src/export/src/inspect.rs", "src/export/inspect.rs"], BUILD),
+    ("after an edit in `src/builder`, on which most crates lie", BUILDER, BUILD),
+    ("`ATEN2ONNX_RULES=interpreted cargo build`", [], INTERPRETED),
+    ("the same after an edit in `src/builder`", BUILDER, INTERPRETED),
 ]
 PROGRAM = "aten2onnx"
 # Exports of each model, by each program in turn.
