@@ -14,7 +14,7 @@ _TRAINING = "the module is exported in its current mode: call `model.eval()` or 
 
 #: For each argument the values that need no warning, and the reason in the warning for others.
 IGNORED: dict[str, tuple[tuple[Any, ...], str]] = {
-    "dynamo": ((True, None), "there is one exporter, which captures with torch.export"),
+    "dynamo": ((True, None), "there is one exporter; `capture` chooses how a module is captured"),
     "verbose": ((None, False, True), ""),
     "profile": ((False, None), "`.report` has the time of each step"),
     "training": ((None, "TrainingMode.EVAL"), _TRAINING),
@@ -22,8 +22,8 @@ IGNORED: dict[str, tuple[tuple[Any, ...], str]] = {
     "do_constant_folding": ((True, None), "use `optimize=False` to skip the optimization passes"),
     "keep_initializers_as_inputs": ((False, None), "weights are constants; from IR version 4 on they need not be inputs"),
     "custom_opsets": ((None,), "a mapping file states the version of a domain: `import_domain \"mydomain\" 1`"),
-    "export_modules_as_functions": ((False, None), "modules do not become ONNX functions; node names contain the path of the module"),
-    "autograd_inlining": ((True, None), "torch.export always traces autograd.Function"),
+    "export_modules_as_functions": ((False, None), "use `functions=\"modules\"`, or `functions=\"repeated\"` for those that occur more than once"),
+    "autograd_inlining": ((True, None), "autograd.Function is always captured as the calls that it makes"),
 }
 
 #: Arguments whose values would need another model. They are errors.
