@@ -10,14 +10,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ._conditions import guards_code
+
 REFUSAL = "is not in the constants dictionary"
 
 
 def run_decompositions(exported: Any, table: dict[Any, Any]) -> Any:
     """Returns `exported.run_decompositions(table)` with all its constants, and with the guards of a program that was loaded from a file."""
     made = _decomposed(exported, table)
-    guards = getattr(exported, "_guards_code", None)
-    if guards and not made._guards_code:
+    guards = guards_code(exported)
+    if guards and not getattr(made, "_guards_code", None):
         made._guards_code = guards
     return made
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from . import _capture, _shapes
+from ._conditions import guards_code
 from ._errors import CaptureError
 
 _log = logging.getLogger(__name__)
@@ -106,7 +107,7 @@ def _pinned(exported: Any, args: Any, kwargs: Any, small: list[_Place]) -> list[
     found = []
     for place in small:
         arguments = _shapes.program_arguments(exported, _enlarged(args, kwargs, [place], 2)) or {}
-        alone = [code for code in exported._guards_code if len(set(_SIZE.findall(code))) == 1]
+        alone = [code for code in guards_code(exported) if len(set(_SIZE.findall(code))) == 1]
         if place[2] and arguments and not all(_holds(code, arguments) for code in alone):
             found.append(place)
     return found
@@ -159,7 +160,7 @@ def _takes(exported: Any, args: Any, kwargs: Any) -> bool:
         if bounds is not None and (size > bounds.upper or size < bounds.lower > 2):
             return False
     arguments = _shapes.program_arguments(exported, (args, kwargs)) or {}
-    return all(_holds(code, arguments) for code in exported._guards_code)
+    return all(_holds(code, arguments) for code in guards_code(exported))
 
 
 def _symbols(exported: Any, args: Any, kwargs: Any) -> dict[Any, int] | None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from ._conditions import guards_code
 from ._errors import UnsupportedError
 
 
@@ -21,7 +22,7 @@ def ranges(exported: Any) -> list[tuple[str, tuple[int | None, int | None]]]:
 def guards(exported: Any) -> tuple[list[str], list[str], list[str]]:
     """Returns the conditions on the inputs under which a program was captured, in Python, the way to each input in them: `['x'][0]`,
     and the name of each output, empty if it has none."""
-    code = list(getattr(exported, "_guards_code", None) or ())
+    code = guards_code(exported)
     return code, _paths(exported) if code else [], output_names(exported)
 
 

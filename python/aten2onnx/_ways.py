@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import _progress
-from ._errors import CaptureError, Error, InputError
+from ._errors import ArgumentError, CaptureError, Error, InputError
 from ._native import Rules
 from ._report import Report
 from ._weights import Elsewhere
@@ -60,8 +60,19 @@ class Found:
 
 
 def way_of(capture: str, strict: bool | None) -> str:
-    """How a module is captured: `strict` is an argument of torch.export, and asks for it."""
-    return "export" if capture == "auto" and strict is not None else capture
+    """How a module is captured: `strict` is an argument of torch.export, and asks for it.
+
+    Raises:
+        ArgumentError: One asks for torch.export in this mode, and the other for something else.
+    """
+    if strict is None or capture == "export" or (capture == "strict" and strict):
+        return capture
+    if capture == "auto":
+        return "export"
+    raise ArgumentError(
+        f"capture={capture!r} cannot be used with strict={strict}, which is the mode of torch.export",
+        help=f"leave one of them out, or pass capture=\"{'strict' if strict else 'export'}\"",
+    )
 
 
 def capture(model: Any, request: Request, rules: Rules, opset: int, report: Report, shown: _progress.Progress, elsewhere: Elsewhere | None = None) -> Found:

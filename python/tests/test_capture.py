@@ -112,6 +112,29 @@ def test_a_specialised_dimension_has_the_line_that_did_it(way) -> None:
     assert "test_capture.py" in caught.value.source_line and "in forward" in caught.value.source_line
 
 
+@pytest.mark.parametrize(
+    "strict, ways",
+    [
+        (None, ["torch.export", "torch.export (strict)", "torch.export (sizes from 2)"]),
+        (True, ["torch.export (strict)"]),
+        (False, ["torch.export", "torch.export (sizes from 2)"]),
+    ],
+)
+@pytest.mark.parametrize("capture", ["auto", "export"])
+def test_strict_is_the_mode_of_torch_export(strict, ways, capture) -> None:
+    with pytest.raises(aten2onnx.CaptureError) as caught:
+        aten2onnx.export(Six().eval(), (torch.randn(6, 4),), dynamic_shapes=N, capture=capture, strict=strict)
+    names = [name for name, _ in caught.value.ways] or ["torch.export (strict)" if strict else "torch.export"]
+    assert names == [*(["recording it"] if strict is None and capture == "auto" else []), *ways]
+
+
+@pytest.mark.parametrize("capture, strict", [("record", True), ("record", False), ("fake", True), ("script", True), ("trace", False), ("strict", False)])
+def test_a_way_without_torch_export_has_no_strict_mode(capture, strict) -> None:
+    for function in (aten2onnx.export, aten2onnx.inspect):
+        with pytest.raises(aten2onnx.InputError, match=rf"capture='{capture}' cannot be used with strict={strict}"):
+            function(nn.ReLU(), (torch.randn(6, 4),), capture=capture, strict=strict)
+
+
 def test_an_earlier_attempt_leaves_no_marks() -> None:
     x = torch.randn(6, 4)
     with pytest.raises(aten2onnx.CaptureError):

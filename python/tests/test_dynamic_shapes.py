@@ -159,6 +159,16 @@ def test_a_saved_program_says_the_same(tmp_path, strict) -> None:
     assert len(told[0]) == 5 and told[0] == told[1] == told[2]
 
 
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_program_of_an_older_pytorch_says_the_same(strict) -> None:
+    """Up to 2.8 a program has no conditions of its own: those of its symbols are asked."""
+    auto = {"x": {0: Dim.AUTO, 1: Dim.AUTO}, "pair": ({0: Dim.AUTO}, {0: Dim.AUTO})}
+    exported = torch.export.export(Branch().eval(), BRANCH, dynamic_shapes=auto, strict=strict)
+    told = aten2onnx.export(exported).report.conditions
+    del exported._guards_code
+    assert len(told) == 5 and aten2onnx.export(exported).report.conditions == told
+
+
 def test_a_program_without_conditions_warns_of_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -134,15 +134,17 @@ def test_infinities_reach_only_their_row(tmp_path):
 @pytest.mark.parametrize(
     "function, most",
     [
-        (lambda x: torch.logaddexp(torch.zeros(()), x), {"Softplus": 1}),
-        (lambda x: torch.logaddexp(x, torch.full((), 2.0)), {"Sub": 1, "Softplus": 1, "Add": 1}),
+        (lambda x: torch.logaddexp(torch.zeros(()), x), {"Clip": 1, "Exp": 1, "Add": 1, "Log": 1, "Max": 1}),
+        (lambda x: torch.logaddexp(x, torch.full((), 2.0)), {"Clip": 1, "Exp": 1, "Add": 1, "Log": 1, "Max": 1}),
+        (lambda x: torch.logaddexp(torch.tensor(0.0, dtype=x.dtype), x), {"Clip": 1, "Exp": 1, "Add": 1, "Log": 1, "Max": 1}),
+        (lambda x: torch.logaddexp(x[:2], x[-2:]), {"Slice": 2, "Max": 1, "Min": 1, "Clip": 1, "Sub": 1, "Exp": 1, "Add": 2, "Log": 1}),
         (lambda x: torch.fft.fft2(x).abs(), None),
         (lambda x: x.mean(0), {"ReduceMean": 1}),
         (lambda x: x.flatten(0), {"Reshape": 1}),
         (lambda x: x.flatten(0).argmax(0), {"Reshape": 1, "IsNaN": 1, "Where": 1, "ArgMax": 1}),
         (lambda x: torch.linalg.inv(x[:3, :3] @ x[:3, :3].T + torch.eye(3)), None),
     ],
-    ids=["beside 0", "beside a number", "transforms", "a mean", "flatten", "argmax", "an inverse"],
+    ids=["beside 0", "beside a number", "beside a tensor of a number", "two tensors", "transforms", "a mean", "flatten", "argmax", "an inverse"],
 )
 def test_few_nodes(tmp_path, function, most):
     shapes = {"args": ({0: "n", 1: "m"},)}
@@ -151,6 +153,37 @@ def test_few_nodes(tmp_path, function, most):
     assert most is None or found == most
     assert found["Cast"] <= 2, "numbers are rounded between two transforms"
     assert not found["Loop"]
+
+
+LSTM = nn.LSTM(4, 3)
+POOL = nn.functional.max_pool2d
+
+
+@pytest.mark.parametrize("opset", [11, 18, 23])
+@pytest.mark.parametrize("optimize", [True, False])
+@pytest.mark.parametrize(
+    "op, function, x, modules",
+    [
+        ("Unique", lambda x: (*torch.unique(x, return_inverse=True), *torch.unique(x, return_counts=True)), torch.randint(0, 4, (3, 4)), ()),
+        ("Unique", lambda x: (torch.unique(x, return_counts=True)[1], torch.unique(x, return_inverse=True)[1]), torch.randint(0, 4, (3, 4)), ()),
+        ("Unique", lambda x: (torch.unique(x, dim=0), torch.unique(x, dim=0, return_counts=True)[1]), torch.randint(0, 2, (6, 2)), ()),
+        ("LSTM", lambda m, x: (m(x)[1][1], m(x)[0], m(x)[1][0]), torch.randn(5, 2, 4), (LSTM,)),
+        ("MaxPool", lambda x: (POOL(x, 2), POOL(x, 2, return_indices=True)[1]), torch.randn(1, 2, 4, 4), ()),
+    ],
+    ids=["inverse and counts", "counts and inverse", "rows", "states", "indices"],
+)
+def test_calls_that_return_other_parts_of_the_same_are_one_node(tmp_path, op, function, x, modules, optimize, opset):
+    """ONNX Runtime merges such nodes itself, and takes what one of them does not return for a result of the other: it could not load the model."""
+    import onnxruntime
+
+    if modules and not optimize:
+        pytest.skip("each call has nodes of its own that prepare its weights")
+    model = of(function, *modules).eval()
+    program = aten2onnx.export(model, (x,), opset_version=opset, optimize=optimize)
+    assert operators(program.model_proto.graph)[op] == 1 or not optimize
+    session = onnxruntime.InferenceSession(program.model_bytes)
+    for got, want in zip(session.run(None, {session.get_inputs()[0].name: x.numpy()}), model(x), strict=True):
+        torch.testing.assert_close(torch.from_numpy(np.asarray(got)), want.detach())
 
 
 def test_groups_of_one_channel_are_one_node(tmp_path):

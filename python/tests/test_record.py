@@ -68,6 +68,12 @@ def same(program, function, *others) -> None:
         lambda s, x: torch.full((int(x.shape[0] * 0.5) + 1, 2), 0.5) + x[:1, :2],
         lambda s, x: x if isinstance(x.shape[0], int) else x * 0,
         lambda s, x: torch.nn.functional.pad(x, (0, 0, x.shape[0] % 3, 0)),
+        lambda s, x: x * x.shape.numel() + x.shape[:1].numel(),
+        lambda s, x: x.sum() / x.nelement() + x.size().numel() // 3 + x.nbytes,
+        lambda s, x: torch.tensor(list(range(x.shape[0]))[::-1])[:, None] + x,
+        lambda s, x: torch.tensor(range(x.shape[0] + 1)).sum() + x,
+        lambda s, x: torch.tensor(list(range(1, 2 * x.shape[0], 2)), dtype=torch.float32)[:, None] * x,
+        lambda s, x: x * len(list(range(x.shape[0]))) + list(range(x.shape[0]))[-1],
     ],
 )
 def test_arithmetic_on_sizes_is_exact_at_all_sizes(function) -> None:

@@ -114,13 +114,24 @@ def test_nested_functions_are_right_at_all_inputs(model, dynamic) -> None:
     torch.manual_seed(0)
     module = model().eval()
     program = aten2onnx.export(module, (torch.randn(5, 4),), dynamic_shapes=({0: "n"},) if dynamic else None, capture="record")
-    for rows in (5, 2, 3, 9) if dynamic else (5, 5, 5):
+    for rows in (5, 2, 3, 9, 1) if dynamic else (5, 5, 5):
         for sign in (1, -1):
             x = torch.randn(rows, 4).abs() * sign
             with torch.no_grad():
                 wanted = pytree.tree_leaves(module(x))
             for got, want in zip(pytree.tree_leaves(program(x)), wanted, strict=True):
                 torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("length", [5, 300])
+def test_the_blocks_of_a_mask_are_no_condition(length) -> None:
+    """A mask holds for all lengths, of one block or of several."""
+    module = Masked().eval()
+    program = aten2onnx.export(module, (torch.randn(length, 4),), dynamic_shapes=({0: "n"},), capture="record")
+    assert not program.report.conditions
+    for rows in (1, 5, 128, 129, 300):
+        x = torch.randn(rows, 4)
+        torch.testing.assert_close(program(x)[0], module(x), rtol=1e-4, atol=1e-4)
 
 
 class WritesOutside(nn.Module):

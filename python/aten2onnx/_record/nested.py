@@ -310,6 +310,11 @@ def intercepted() -> Iterator[None]:
         name = sys._getframe(1).f_code.co_filename
         return name.startswith((_FOLDER, _FLEX)) or before()
 
+    # The blocks of a mask from the side of the keys are for gradients alone, and PyTorch asks how many there are while it makes them.
+    blocks: Any = sys.modules.get("torch.nn.attention.flex_attention")
+    transposed = getattr(blocks, "_transpose_ordered", None)
+    if transposed is not None:
+        blocks._transpose_ordered = lambda *_: (None, None)
     torch.compiler.is_dynamo_compiling = is_dynamo_compiling
     torch._ops.HigherOrderOperator.__call__ = _call  # type: ignore[method-assign]
     if _GENERIC is not None:
@@ -319,6 +324,8 @@ def intercepted() -> Iterator[None]:
     finally:
         torch._ops.HigherOrderOperator.__call__ = _ORIGINAL  # type: ignore[method-assign]
         torch.compiler.is_dynamo_compiling = before
+        if transposed is not None:
+            blocks._transpose_ordered = transposed
         if _GENERIC is not None:
             _SCANS.generic_associative_scan = _GENERIC
 

@@ -13,6 +13,7 @@ from torch.utils import _pytree as pytree
 from torch._dispatch.python import enable_python_dispatcher
 
 from .. import _capture
+from .counts import counted
 from .fakes import IsFake, is_computed_with, lent, without_floats
 from .keep import kept_whole
 from .loops import Loops
@@ -172,6 +173,7 @@ def recorded(
         recorder.watch([*(tensor for _, tensor in named_tensors(model)), *(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))])
         stack.enter_context(shadowed(arguments.shadows))
         stack.enter_context(taken_as_plain())
+        stack.enter_context(counted())
         stack.enter_context(_capture.onnx_export_flag())
         stack.enter_context(_exporting())
         stack.enter_context(_capture.quiet())

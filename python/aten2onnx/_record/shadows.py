@@ -22,6 +22,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from .numbers import Number, number_of, symbolic
 from .places import kind_of_file, line_of_model
+from .ranges import Numbers, list_, lists_ranges
 from .recorder import Recorder, Unrecorded
 from .tensors import Tracked, has_foreign, sizes_of
 from .loops import Walkable
@@ -89,7 +90,7 @@ class float_(metaclass=_Kind):
 def _len(value: Any) -> int:
     if isinstance(value, Tracked) and value.actual.dim() > 0:
         return sizes_of(value)[0]  # type: ignore[no-any-return]
-    if isinstance(value, Walkable):
+    if isinstance(value, (Walkable, Numbers)):
         return value.count  # type: ignore[no-any-return]
     if type(value) is list and Recorder.current is not None and Recorder.current.loops is not None:
         found = Recorder.current.loops.length(value)
@@ -243,6 +244,8 @@ def shadows_of(model: torch.nn.Module) -> Changes:
     for names in _globals_of(model).values():
         has_classes = _asks_for_classes(names.get("__file__"))
         changes += [(names, name, shadow) for name, shadow in _BUILTINS.items() if name not in names and not (has_classes and name in ("int", "float"))]
+        if "list" not in names and lists_ranges(names.get("__file__")):
+            changes.append((names, "list", list_))
         for name, value in names.items():
             if type(value) in _SHADOWED and not name.startswith("__"):
                 found = _shadow_of(name, value)
@@ -398,13 +401,13 @@ def _axes_of(part: Any) -> int:
 
 def _tensor(data: Any, *args: Any, **kwargs: Any) -> Any:
     """A tensor of numbers or tensors that the run has made."""
-    if isinstance(data, torch.Tensor) or not _has_number(data) or args:
+    if isinstance(data, torch.Tensor) or not (isinstance(data, Numbers) or _has_number(data)) or args:
         return NotImplemented
     kwargs.pop("requires_grad", None)
     dtype, device = kwargs.pop("dtype", None), kwargs.pop("device", None)
     if kwargs:
         return NotImplemented
-    found = _stacked(data, device)
+    found = data.tensor() if isinstance(data, Numbers) else _stacked(data, device)
     return found if dtype is None or dtype == found.dtype else found.to(dtype)
 
 
@@ -455,6 +458,10 @@ def _numpy(tensor: Any, *args: Any, **kwargs: Any) -> Any:
     raise Unrecorded("the model takes the elements of a tensor out of PyTorch with `numpy()`", line_of_model())
 
 
+def _nbytes(tensor: Any) -> Any:
+    return tensor.numel() * tensor.element_size() if isinstance(tensor, Tracked) else NotImplemented
+
+
 def _set_data(tensor: Any, value: Any) -> Any:
     """A tensor of the model that gets the memory of a value would have none."""
     if isinstance(value, Tracked) or isinstance(tensor, Tracked):
@@ -480,5 +487,6 @@ _FUNCTIONS: dict[Any, Any] = {
     torch.Tensor.new_tensor: _new_tensor,
     torch.Tensor.tolist: _tolist,
     torch.Tensor.numpy: _numpy,
+    torch.Tensor.nbytes.__get__: _nbytes,  # type: ignore[attr-defined]
     torch.Tensor.data.__set__: _set_data,  # type: ignore[attr-defined]
 }

@@ -10,6 +10,7 @@ import torch
 from .loops import Walkable
 from .numbers import number_of, plain
 from .places import line_of_model
+from .ranges import Numbers, is_listed
 from .recorder import Recorder
 from .tensors import Tracked, sizes_of
 
@@ -38,10 +39,14 @@ class _Range(type):
         return hash(builtins.range)
 
     def __call__(cls, *args: Any) -> Any:
-        if not any(isinstance(arg, torch.SymInt) for arg in args) or not _is_rolled():
+        if not any(isinstance(arg, torch.SymInt) for arg in args):
             return builtins.range(*args)
         start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1) if len(args) == 2 else args
         if isinstance(step, torch.SymInt):
+            return builtins.range(*args)
+        if is_listed():
+            return Numbers(start, step, _count(start, stop, step))
+        if not _is_rolled():
             return builtins.range(*args)
         return Walkable(_recorder(), _count(start, stop, step), lambda turn: start + turn * step if step != 1 else turn if isinstance(start, int) and start == 0 else start + turn)
 

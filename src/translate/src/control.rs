@@ -244,7 +244,8 @@ impl Translation<'_> {
         Ok(values.into_iter().map(Known::Tensor).collect())
     }
 
-    /// `combine(so far.., next.., more..)` is associative: it is applied from the first to the last.
+    /// `combine(so far.., next.., more..)` is associative: it is applied from the first to the last. The first row goes through the Scan, too, and is
+    /// taken as it is: ONNX Runtime (1.31) takes no Scan without rows, which the rest of one row would be.
     fn associative_scan(&mut self, node: &Node) -> Result<Vec<Known>> {
         let [body] = graphs(node)?;
         let mut lists = self.operands_after_graphs(node)?.into_iter();
@@ -252,30 +253,22 @@ impl Translation<'_> {
         let more: Vec<Known> = lists.flatten().collect();
         let count = scanned.len();
         let attr = self.body_of(body, 2 * count, &more, Round::Running)?;
-        let (mut starts, mut rests, mut firsts) = (Vec::new(), Vec::new(), Vec::new());
+        let is_first = self.known_value(Known::Number(Scalar::Bool(true)))?;
+        let (mut starts, mut rows) = (vec![In::from(is_first)], Vec::with_capacity(count));
         for (index, known) in scanned.into_iter().enumerate() {
             let value = self.known_value(known)?;
             self.check_operand(body, index, value)?;
             self.check_operand(body, count + index, value)?;
-            let (zero, one, end) = (vec![0_i64], vec![1_i64], vec![i64::MAX]);
-            let list = |numbers: &[i64]| In::from(numbers.to_vec());
-            let first = vec![value.into(), list(&zero), list(&one), list(&zero)];
+            let list = |number: i64| In::from(vec![number]);
+            let first = vec![value.into(), list(0), list(1), list(0)];
             let first = self.builder.node1(declared("Slice"), first, vec![])?;
-            let rest = vec![value.into(), list(&one), list(&end), list(&zero)];
-            rests.push(In::from(self.builder.node1(declared("Slice"), rest, vec![])?));
-            starts.push(In::from(self.builder.node1(declared("Squeeze"), vec![first.into(), list(&zero)], vec![])?));
-            firsts.push(first);
+            starts.push(In::from(self.builder.node1(declared("Squeeze"), vec![first.into(), list(0)], vec![])?));
+            rows.push(In::from(value));
         }
         let attrs = vec![("body", attr), ("num_scan_inputs", Attr::Int(count as i64))];
-        let inputs = starts.into_iter().chain(rests).collect();
-        let values = self.builder.node(declared("Scan"), inputs, attrs, 2 * count)?;
-        let mut results = Vec::with_capacity(count);
-        for (first, rest) in firsts.into_iter().zip(values.into_iter().skip(count)) {
-            let joined =
-                self.builder.node1(declared("Concat"), vec![vec![first, rest].into()], vec![("axis", Attr::Int(0))])?;
-            results.push(Known::Tensor(joined));
-        }
-        Ok(results)
+        let inputs = starts.into_iter().chain(rows).collect();
+        let values = self.builder.node(declared("Scan"), inputs, attrs, 1 + 2 * count)?;
+        Ok(values.into_iter().skip(1 + count).map(Known::Tensor).collect())
     }
 
     /// The body of a Loop or Scan: the first `count` inputs of the graph are parameters, the others are outer values.
@@ -300,7 +293,16 @@ impl Translation<'_> {
                 Round::Scan => inner.call_for_values(graph, operands),
                 Round::Running => {
                     let results = inner.call_for_values(graph, operands)?;
-                    Ok(results.iter().chain(&results).copied().collect())
+                    let mut all = vec![inner.known_value(Known::Number(Scalar::Bool(false)))?];
+                    let is_first =
+                        values.first().copied().ok_or_else(|| Error::internal("a scan without its own parameter"))?;
+                    let rows = values.iter().skip(skipped + results.len());
+                    for (row, result) in rows.zip(results) {
+                        let choice = vec![is_first.into(), (*row).into(), result.into()];
+                        all.push(inner.builder.node1(declared("Where"), choice, vec![])?);
+                    }
+                    all.extend_from_within(1..);
+                    Ok(all)
                 }
                 Round::Loop(condition) => {
                     let results = inner.call(graph, operands)?;
@@ -339,7 +341,7 @@ enum Round<'a> {
     Loop(&'a Graph),
     /// It carries some values and returns slices of the other results.
     Scan,
-    /// It returns a slice for each carried value.
+    /// It returns a slice for each carried value. The first slice is taken as it is.
     Running,
 }
 
@@ -349,7 +351,8 @@ impl Round<'_> {
         use aten2onnx_core::dtype::Dtype::{Bool, Int64};
         match self {
             Round::Loop(_) => vec![Type::sized(Int64, &[]), Type::sized(Bool, &[])],
-            Round::Scan | Round::Running => Vec::new(),
+            Round::Running => vec![Type::sized(Bool, &[])],
+            Round::Scan => Vec::new(),
         }
     }
 }

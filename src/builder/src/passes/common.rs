@@ -1,14 +1,21 @@
 //! Common subexpression elimination: merges nodes with the same operator, inputs and attributes.
 //!
-//! It must not merge random nodes or nodes with bodies.
+//! Equal nodes of which other optional outputs are read become one with all of these: ONNX Runtime's own pass (1.31) takes an output that one of them
+//! lacks for the output of the other, and then cannot load the model.
+//!
+//! It must not merge random nodes or nodes with bodies, nor nodes whose results depend on which outputs they have.
 
 use rustc_hash::FxHashMap;
 
 use aten2onnx_onnx::graph::{Attr, Node, Value};
+use aten2onnx_onnx::schema::{self, PortKind};
 
 /// Operators whose results differ in each run.
 const RANDOM: &[&str] =
     &["Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"];
+
+/// Operators that compute something else if they have optional outputs: up to opset 13, these choose the training mode.
+const CHOOSE_BY_OUTPUTS: &[&str] = &["BatchNormalization"];
 
 /// The nodes seen so far, in the graph and in the open bodies.
 #[derive(Default)]
@@ -18,7 +25,7 @@ pub(super) struct Seen {
 
 /// The result of a lookup.
 pub(super) enum Known {
-    /// An equal node has these results.
+    /// An equal node has these results. It may lack optional ones.
     Same(Vec<Option<Value>>),
     /// There is no equal node.
     New,
@@ -29,6 +36,7 @@ struct Key {
     op: &'static str,
     inputs: Vec<Option<Value>>,
     attrs: Vec<(&'static str, Plain)>,
+    /// Which outputs there are, if that is part of what the node computes.
     outputs: Vec<bool>,
 }
 
@@ -71,6 +79,14 @@ impl Seen {
         }
         Known::New
     }
+
+    /// Notes that an equal node has these results now.
+    pub(super) fn extend(&mut self, node: &Node, outputs: &[Option<Value>]) {
+        let Some(key) = key(node) else { return };
+        if let Some(found) = self.scopes.iter_mut().rev().find_map(|scope| scope.get_mut(&key)) {
+            *found = outputs.to_vec();
+        }
+    }
 }
 
 fn key(node: &Node) -> Option<Key> {
@@ -78,8 +94,17 @@ fn key(node: &Node) -> Option<Key> {
         return None;
     }
     let attrs = node.attrs.iter().map(|(name, attr)| Some((*name, plain(attr)?))).collect::<Option<_>>()?;
-    let outputs = node.outputs.iter().map(Option::is_some).collect();
+    let outputs =
+        if is_same_without_some(node) { Vec::new() } else { node.outputs.iter().map(Option::is_some).collect() };
     Some(Key { op: node.op, inputs: node.inputs.clone(), attrs, outputs })
+}
+
+/// Whether a node computes the same, whichever of its optional outputs it has.
+fn is_same_without_some(node: &Node) -> bool {
+    let ports = schema::find(node.op).and_then(|op| op.versions.last()).map_or(&[][..], |version| version.outputs);
+    let is_counted = ports.iter().any(|port| port.kind == PortKind::Variadic);
+    let has_optional = ports.iter().any(|port| port.kind == PortKind::Optional);
+    has_optional && !is_counted && !CHOOSE_BY_OUTPUTS.contains(&node.op)
 }
 
 fn plain(attr: &Attr) -> Option<Plain> {

@@ -131,8 +131,11 @@ impl<'a> Rewriter<'a> {
         match self.seen.find(&node) {
             Known::Same(values) => {
                 let pairs: Vec<(Value, Value)> =
-                    node.outputs.iter().zip(values).filter_map(|(old, new)| Some(((*old)?, new?))).collect();
-                if pairs.iter().all(|(old, new)| self.builder.take_over(*new, *old)) {
+                    node.outputs.iter().zip(&values).filter_map(|(old, new)| Some(((*old)?, (*new)?))).collect();
+                let more = more_outputs(&node.outputs, &values);
+                if pairs.iter().all(|(old, new)| self.builder.take_over(*new, *old))
+                    && self.add_outputs(&node, &values, more)
+                {
                     for (old, new) in pairs {
                         self.builder.share(&[new], node.origin);
                         self.builder.share_as(old, new);
@@ -144,6 +147,26 @@ impl<'a> Rewriter<'a> {
             }
             Known::New => self.push(node),
         }
+    }
+
+    /// Gives an earlier node, which has these results, those that only an equal one has; whether that is possible.
+    fn add_outputs(&mut self, node: &Node, have: &[Option<Value>], more: Option<Vec<Option<Value>>>) -> bool {
+        let Some(outputs) = more else { return true };
+        let producer = have.iter().flatten().find_map(|value| self.producers.get(value.index()).copied().flatten());
+        let Some((depth, i)) = producer.filter(|(depth, _)| *depth as usize == self.builder.depth()) else {
+            return false;
+        };
+        let Some(earlier) = self.builder.nodes_mut().get_mut(i as usize) else { return false };
+        earlier.outputs.clone_from(&outputs);
+        self.seen.extend(node, &outputs);
+        self.producers.resize(self.builder.value_count(), None);
+        for value in outputs.iter().flatten() {
+            if let Some(producer) = self.producers.get_mut(value.index()) {
+                *producer = Some((depth, i));
+            }
+        }
+        self.fired += 1;
+        true
     }
 
     fn push(&mut self, node: Node) {
@@ -322,6 +345,15 @@ impl<'a> Rewriter<'a> {
     pub(super) fn remade(&mut self, node: &Node, inputs: &[Value]) -> Option<Value> {
         self.make(node.op, inputs, node.attrs.clone())
     }
+}
+
+/// The outputs of two equal nodes in one; None if the first has all of the second's.
+fn more_outputs(wanted: &[Option<Value>], have: &[Option<Value>]) -> Option<Vec<Option<Value>>> {
+    let at = |values: &[Option<Value>], i: usize| values.get(i).copied().flatten();
+    let lacks = |i: usize| at(wanted, i).is_some() && at(have, i).is_none();
+    (0..wanted.len())
+        .any(lacks)
+        .then(|| (0..wanted.len().max(have.len())).map(|i| at(have, i).or(at(wanted, i))).collect())
 }
 
 fn made_inputs(builder: &Builder, before: usize) -> Vec<Value> {

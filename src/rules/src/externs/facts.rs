@@ -135,7 +135,7 @@ pub fn value_of(cx: &mut Builder, x: Option<Value>) -> Result<Option<Scalar>> {
 
 /// The only element of a constant, if it is a finite real number.
 pub fn finite_number(cx: &mut Builder, x: Value) -> Result<Option<f64>> {
-    Ok(cx.constant_scalar(x).and_then(|number| number.as_float()).filter(|number| number.is_finite()))
+    Ok(cx.stored_scalar(x).and_then(|number| number.as_float()).filter(|number| number.is_finite()))
 }
 
 /// The elements of a one-dimensional integer tensor as sizes.

@@ -1,5 +1,7 @@
 //! Which values are used, and which nodes compute them.
 
+use rustc_hash::FxHashSet;
+
 use aten2onnx_onnx::graph::{Body, Node, Source, Value, ValueInfo};
 use aten2onnx_onnx::schema::{self, PortKind};
 
@@ -30,6 +32,7 @@ impl Live {
         for output in &body.outputs {
             self.mark(*output);
         }
+        let twins = twins(&body.nodes);
         let mut kept: Vec<Node> = Vec::with_capacity(body.nodes.len());
         for mut node in std::mem::take(&mut body.nodes).into_iter().rev() {
             if !node.outputs.iter().flatten().any(|v| self.is_live(*v)) {
@@ -41,20 +44,25 @@ impl Live {
                 }
             }
             node.inputs.iter().flatten().for_each(|v| self.mark(*v));
-            self.drop_unread(&mut node);
+            let has_twin = !twins.is_empty() && twins.contains(&(node.op, node.inputs.clone()));
+            self.drop_unread(&mut node, has_twin);
             kept.push(node);
         }
         kept.reverse();
         body.nodes = kept;
     }
 
-    /// Drops unused optional outputs.
-    fn drop_unread(&self, node: &mut Node) {
+    /// Drops unused optional outputs; of a node with a twin only the last ones.
+    fn drop_unread(&self, node: &mut Node, has_twin: bool) {
         if node.outputs.len() < 2 || node.outputs.iter().flatten().all(|v| self.is_live(*v)) {
             return;
         }
         let ports = schema::find(node.op).and_then(|op| op.versions.last()).map_or(&[][..], |v| v.outputs);
-        for (output, port) in node.outputs.iter_mut().zip(ports) {
+        let last = node.outputs.iter().rposition(|output| output.is_some_and(|v| self.is_live(v))).unwrap_or(0);
+        for (i, (output, port)) in node.outputs.iter_mut().zip(ports).enumerate() {
+            if has_twin && i < last {
+                continue;
+            }
             if port.kind == PortKind::Optional && output.is_some_and(|v| !self.is_live(v)) {
                 *output = None;
             }
@@ -73,4 +81,18 @@ impl Live {
         // The index fits, because values are numbered with 32 bits.
         live.map(|(i, _)| Value::new(u32::try_from(i).unwrap_or(u32::MAX))).collect()
     }
+}
+
+/// Nodes with the same operator and inputs as another one. ONNX Runtime (1.31) merges such nodes, and takes an output that one of them leaves out for that of
+/// the other.
+fn twins(nodes: &[Node]) -> FxHashSet<(&'static str, Vec<Option<Value>>)> {
+    let mut seen = FxHashSet::default();
+    let mut twins = FxHashSet::default();
+    for node in nodes.iter().filter(|node| node.outputs.len() > 1 && node.bodies().next().is_none()) {
+        let key = (node.op, node.inputs.clone());
+        if !seen.insert(key.clone()) {
+            twins.insert(key);
+        }
+    }
+    twins
 }

@@ -1,7 +1,7 @@
 //! Known elements of values: numbers, and symbolic sizes.
 
 use crate::build::values::encode;
-use crate::build::{Binding, Builder, Scalar};
+use crate::build::{Binding, Builder, Scalar, read};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
@@ -48,6 +48,16 @@ impl Builder {
             [only] => Some(only.clone()),
             _ => None,
         }
+    }
+
+    /// The only element of a constant, or of a weight with data: programs hold numbers that a model writes as tensors, `torch.tensor(0.0)`, with their weights.
+    pub fn stored_scalar(&self, value: Value) -> Option<Scalar> {
+        let Source::Weight(weight) = &self.data(value).source else { return self.constant_scalar(value) };
+        if weight.sizes.iter().any(|size| *size != 1) {
+            return None;
+        }
+        let constant = read(weight)?;
+        encode::decode(constant.dtype, constant.bytes())?.into_iter().next()
     }
 
     /// The elements of an integer tensor with at most one dimension, if sizes and constants determine them.
