@@ -41,22 +41,29 @@ impl<'a> Coverage<'a> {
         if at.is_empty() {
             return Seen::never();
         }
-        let outputs = match &node.outputs {
-            Outputs::One => Abs::Number(Number::between(1, 1)),
-            Outputs::Tuple(count) => Abs::Number(Number::between(*count as i64, *count as i64)),
-            Outputs::List(count) => self.expr(count, scope, at).value,
-            Outputs::Typed(stated) => return self.stated(stated, scope, at),
-        };
-        let bound = match &node.outputs {
-            Outputs::One => Bound::One,
-            Outputs::Tuple(count) => Bound::Tuple(*count),
-            _ => Bound::List,
+        let counted = |count: usize| Abs::Number(Number::between(count as i64, count as i64));
+        let (bound, outputs) = match &node.outputs {
+            Outputs::One => (Bound::One, counted(1)),
+            Outputs::Tuple(count) => (Bound::Tuple(*count), counted(*count)),
+            Outputs::List(count) => (Bound::List, self.expr(count, scope, at).value),
+            Outputs::Typed(stated) => (Bound::Tuple(stated.len()), counted(stated.len())),
         };
         let mut call = Call { op: &node.op, form: node.form, site: expr.span, bound, inputs, attrs, outputs };
         let Some(version) = self.form_of(node) else {
-            return Seen { value: self.top(&expr.ty, at), at };
+            let value = match &node.outputs {
+                Outputs::Typed(stated) => self.stated(stated, scope, at).value,
+                _ => self.top(&expr.ty, at),
+            };
+            return Seen { value, at };
         };
         fill_numbers(&mut call, version, &numbers);
+        self.check_call(node, &call, version, &numbers, at);
+        self.check_avoided(&call);
+        if let Outputs::Typed(stated) = &node.outputs {
+            let seen = self.stated(stated, scope, at);
+            self.check_stated(stated, &seen.value, &call, version);
+            return seen;
+        }
         let value = self.results(&call, version);
         let at = self.dispatched(call, at);
         Seen { value, at }.or_top(self, &expr.ty)
@@ -218,7 +225,7 @@ impl<'a> Coverage<'a> {
         let newer = schemas.onnx.versions(&version.name).iter().filter(|v| v.since > version.since);
         let name = DTYPES.get(dtype).map_or("", |d| d.2);
         let Some(since) = newer.into_iter().find(takes).map(|v| v.since) else {
-            return self.failed(&format!("`{}` does not take {name}", version.name), at);
+            return self.failed(&format!("`{}` does not take {name}", version.name), true, at);
         };
         let exists = |opset: &u32| DtypeSet::at(dtype).is_within(self.existing_at(*opset));
         let at = at.iter().filter(exists).collect();
