@@ -164,6 +164,8 @@ struct Frame {
     gaps: BTreeMap<Gap, Opsets>,
     /// The opsets at which some call is lowered or cast.
     lowered: Opsets,
+    /// Inputs of one type variable may have different dtypes, as far as is known.
+    may_differ: bool,
 }
 
 impl Frame {
@@ -192,6 +194,7 @@ impl Frame {
             }
         }
         self.lowered = self.lowered.or(other.lowered.and(at));
+        self.may_differ |= other.may_differ;
     }
 }
 
@@ -246,6 +249,8 @@ struct Coverage<'a> {
     since_statements: BTreeMap<Span, (u32, bool)>,
     /// Whether calls are looked at for what is wrong with them whatever the opset is.
     judges: bool,
+    /// The example whose call is walked.
+    example: Option<Span>,
     /// The lowerings that are walked for calls without attributes, and the opsets at which others are known to end.
     emitting: Vec<usize>,
     ending: HashMap<usize, Opsets>,
@@ -308,10 +313,14 @@ pub fn check(program: &Program, schemas: &Schemas, out: &mut Vec<Diagnostic>) ->
     let all = coverage.opsets;
     let mut matrix = Matrix { oldest: opsets.min, newest: opsets.max, rows: BTreeMap::new() };
     let mut gaps = report::Gaps::new();
+    let mut doubtful = HashSet::new();
     for map in &program.maps {
         coverage.all = coverage.dtypes_of(map);
-        let args = coverage.any_arguments(&map.function);
+        let args = coverage.any_arguments(&map.function).into_iter().map(of_model).collect();
         let (seen, frame) = coverage.root(&map.function, args, &[], all);
+        if frame.may_differ {
+            doubtful.insert(map.function.name.as_str());
+        }
         let needed = map.since.as_ref().is_some_and(|(since, _)| {
             let last = since.saturating_sub(1);
             !seen.at.has(last) || frame.gaps.values().any(|at| at.has(last))
@@ -346,6 +355,7 @@ pub fn check(program: &Program, schemas: &Schemas, out: &mut Vec<Diagnostic>) ->
         let (_, frame) = coverage.root(&raise.function, args, &[], above);
         report::note_gaps(&frame.gaps, above, &mut gaps);
     }
+    coverage.check_examples(&doubtful);
     complete::missing_facts(schemas, out);
     fails::check(program, out);
     coverage.check_emitted();
@@ -399,6 +409,7 @@ impl<'a> Coverage<'a> {
             since_values: BTreeMap::new(),
             since_statements: BTreeMap::new(),
             judges: false,
+            example: None,
             emitting: Vec::new(),
             ending: HashMap::new(),
             plain_memo: HashMap::new(),
@@ -665,6 +676,19 @@ impl<'a> Coverage<'a> {
             let diagnostic = Diagnostic::new("E0603", function.span, text);
             self.out.push(diagnostic.note(format!("the cycle: {}", cycle.join(" -> "))));
         }
+    }
+}
+
+/// An argument of a model: its tensors are values of the graph, unless they are constants.
+fn of_model(value: Abs) -> Abs {
+    match value {
+        Abs::Tensor(tensor) => Abs::Tensor(values::Tensor { known: tensor.known.of_graph(), ..tensor }),
+        Abs::Optional(optional) => {
+            let present = Rc::new(of_model((*optional.present).clone()));
+            Abs::Optional(values::Optional { absent: optional.absent, present })
+        }
+        Abs::List(list) => Abs::List(list.map(|item| of_model(item.clone()))),
+        other => other,
     }
 }
 

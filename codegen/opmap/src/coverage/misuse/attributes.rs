@@ -38,6 +38,7 @@ fn numbers_known(value: &Abs) -> Option<Known> {
         Abs::Number(number) => Some(number.known),
         Abs::Optional(optional) => numbers_known(&optional.present),
         Abs::List(list) => numbers_known(&list.each),
+        Abs::Tensor(tensor) if tensor.known.may_be_of_graph() => Some(tensor.known),
         _ => None,
     }
 }
@@ -47,7 +48,10 @@ fn unknown(case: &Case<'_, '_>, name: &str, value: &Abs) -> Option<Diagnostic> {
     numbers_known(value).filter(|known| known.may_be_of_graph())?;
     let text = format!("`{name}` of `{}` must be known during the export", case.call.op);
     let diagnostic = Diagnostic::new("E0313", case.place_of_attribute(name), text).label("the graph computes it");
-    let help = "write `known_float(x) ?? fail \"why\"`, or express the call with operators that take it as a tensor";
+    let help = match value.tensor() {
+        Some(_) => "give a constant: `constant([0], float32)`",
+        None => "write `known_float(x) ?? fail \"why\"`, or express the call with operators that take it as a tensor",
+    };
     Some(diagnostic.help(help))
 }
 

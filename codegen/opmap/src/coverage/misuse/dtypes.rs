@@ -19,7 +19,7 @@ const MOST_NAMES: usize = 6;
 const STATED: [&str; 4] = ["to", "dtype", "output_dtype", "output_datatype"];
 
 impl<'a> Coverage<'a> {
-    pub(super) fn check_dtypes(&self, case: &mut Case<'_, 'a>) {
+    pub(super) fn check_dtypes(&mut self, case: &mut Case<'_, 'a>) {
         for input in 0..case.call.inputs.len() {
             self.check_input(case, input);
         }
@@ -54,8 +54,8 @@ impl<'a> Coverage<'a> {
             Some(Given::Tensor(tensor) | Given::Optional(tensor)) => vec![tensor.dtypes],
             Some(Given::Spread(list)) => match &list.items {
                 Some(items) => items.iter().map(Abs::dtypes).collect(),
-                None if list.least > 0 => vec![list.each.dtypes()],
-                None => Vec::new(),
+                // Of an empty list there is another error.
+                None => vec![list.each.dtypes()],
             },
             _ => Vec::new(),
         };
@@ -76,7 +76,7 @@ impl<'a> Coverage<'a> {
     }
 
     /// Inputs of one type variable that have no dtype in common.
-    fn check_variables(&self, case: &mut Case<'_, 'a>) {
+    fn check_variables(&mut self, case: &mut Case<'_, 'a>) {
         for variable in &case.version.types {
             let mut seen: Option<(usize, DtypeSet)> = None;
             for (input, given) in case.call.inputs.iter().enumerate() {
@@ -88,7 +88,10 @@ impl<'a> Coverage<'a> {
                 for dtypes in self.certain_dtypes(Some(given)).into_iter().filter(|set| !set.is_empty()) {
                     match seen {
                         None => seen = Some((input, dtypes)),
-                        Some((_, other)) if other.meets(dtypes) => {}
+                        Some((_, other)) if other.meets(dtypes) => {
+                            // Sets of several dtypes mostly follow from one another.
+                            self.frame.may_differ |= other != dtypes && (other.len() == 1 || dtypes.len() == 1);
+                        }
                         Some((first, other)) => {
                             return case.report(differing(case, (first, other), (input, dtypes), &variable.name));
                         }

@@ -26,7 +26,10 @@ impl Case<'_, '_> {
             Shape::Einsum => self.check_equation(),
             _ => {}
         }
-        self.check_axes(shape);
+        // One scale for all elements has no axis, whatever the attribute says.
+        if !matches!(shape, Shape::Quantize | Shape::Dequantize) {
+            self.check_axes(shape);
+        }
     }
 
     /// Sizes: one may be -1 if it follows from the others.
