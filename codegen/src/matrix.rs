@@ -75,15 +75,15 @@ impl Row {
         };
         for (opset, status) in opsets.iter().zip(statuses) {
             let (level, reasons) = match status {
-                Status::Full => (Level::Full, &[][..]),
-                Status::Partial(reasons) => (Level::Partial, reasons.as_slice()),
-                Status::No(reasons) => (Level::None, reasons.as_slice()),
+                Status::Full => (Level::Full, Vec::new()),
+                Status::Partial(reasons) => (Level::Partial, reasons.iter().collect()),
+                Status::No(reasons) => (Level::None, reasons.iter().map(String::as_str).collect()),
             };
             row.levels.push(level);
             for reason in reasons {
-                match row.reasons.iter_mut().find(|(known, _)| known == reason) {
+                match row.reasons.iter_mut().find(|(known, _)| *known == reason) {
                     Some((_, opsets)) => drop(opsets.insert(*opset)),
-                    None => row.reasons.push((reason.clone(), [*opset].into())),
+                    None => row.reasons.push((reason.to_owned(), [*opset].into())),
                 }
             }
         }

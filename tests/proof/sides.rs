@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use aten2onnx_examples::Outcome;
-use aten2onnx_opmap::coverage::{Matrix, Status, ranges};
+use aten2onnx_opmap::coverage::{Matrix, Reasons, Status, ranges};
 
 /// What the examples of an overload do.
 #[derive(Default)]
@@ -39,10 +39,10 @@ pub fn one_sided(matrix: &Matrix, tried: &BTreeMap<String, Sides>) -> Vec<String
         let mut unseen: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
         for (opset, status) in (matrix.oldest..).zip(row) {
             let Status::Partial(reasons) = status else { continue };
-            if !sides.worked.contains(&opset) {
+            if !reasons.by_opset.is_empty() && !sides.worked.contains(&opset) {
                 idle.insert(opset);
             }
-            for reason in reasons.iter().filter(|reason| !sides.is_refused(opset, reason)) {
+            for reason in reasons.by_opset.iter().filter(|reason| !sides.is_refused(opset, reason)) {
                 unseen.entry(reason).or_default().insert(opset);
             }
         }
@@ -66,7 +66,7 @@ pub fn one_sided(matrix: &Matrix, tried: &BTreeMap<String, Sides>) -> Vec<String
 
 #[test]
 fn a_side_without_an_example_is_found() {
-    let partial = || Status::Partial(vec!["it needs sizes".to_owned()]);
+    let partial = || Status::Partial(Reasons { by_opset: vec!["it needs sizes".to_owned()], ..Reasons::default() });
     let statuses = vec![Status::No(vec!["it needs sizes".to_owned()]), partial(), partial(), Status::Full];
     let matrix = Matrix { oldest: 9, newest: 12, rows: [("aten::planted".to_owned(), statuses)].into() };
     let refused = || Outcome::Refused { needs: Some(12), reason: "in the rule: it needs sizes".to_owned() };

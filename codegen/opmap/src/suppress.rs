@@ -10,6 +10,9 @@ const OF_UNREAD_ITEMS: &[&str] =
 /// Errors that another error in the same rule may cause, because the paths after it were not walked.
 const OF_WRONG_RULES: &[&str] = &["E0602", "E0702"];
 
+/// Errors of the proof about calls. One in the same rule that says that a call does not fit its schema may cause them.
+const OF_WRONG_CALLS: [&str; 8] = ["E0310", "E0311", "E0312", "E0313", "E0314", "E0315", "E0316", "E0317"];
+
 /// Errors that rules of a base may have because other rules replaced some of them.
 pub(crate) const OF_OVERRIDES: &[&str] = &["E0503", "E0602", "E0702", "E0803"];
 
@@ -21,9 +24,18 @@ pub(crate) fn follow_on_errors(diagnostics: &mut Vec<Diagnostic>, wrong: usize, 
     let follows = |d: &Diagnostic| OF_WRONG_RULES.contains(&d.code);
     let faulty: Vec<usize> =
         diagnostics.iter().take(wrong).filter(|d| !follows(d)).filter_map(|d| item_of(d.primary.0)).collect();
+    let is_of_call =
+        |d: &Diagnostic| d.code.starts_with("E01") || d.code.starts_with("E03") || d.code.starts_with("E04");
+    let misfits: Vec<usize> =
+        diagnostics.iter().take(wrong).filter(|d| is_of_call(d)).filter_map(|d| item_of(d.primary.0)).collect();
+    let mut index = 0;
     diagnostics.retain(|d| {
+        index += 1;
+        let of_misfit = index > wrong
+            && OF_WRONG_CALLS.contains(&d.code)
+            && item_of(d.primary.0).is_some_and(|item| misfits.contains(&item));
         let of_unread = unread && OF_UNREAD_ITEMS.contains(&d.code);
         let of_wrong = follows(d) && item_of(d.primary.0).is_some_and(|item| faulty.contains(&item));
-        !of_unread && !of_wrong
+        !of_unread && !of_wrong && !of_misfit
     });
 }

@@ -5,8 +5,8 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use aten2onnx_opmap::coverage::Status;
 use aten2onnx_opmap::coverage::by_dtype::{Level, by_dtype};
+use aten2onnx_opmap::coverage::{Reasons, Status};
 use aten2onnx_opmap::schema::Schemas;
 use aten2onnx_opmap::source::Sources;
 use aten2onnx_opmap::{Checked, check_sources};
@@ -42,12 +42,45 @@ fn a_rule_that_only_fails_is_refused_with_its_reason() {
 }
 
 #[test]
-fn a_rule_that_fails_for_some_arguments_is_not_refused() {
+fn a_rule_that_fails_for_some_arguments_is_partly_refused_and_says_when() {
     let checked = checked(
         "map audit::one(Tensor x, int n) -> Tensor { if n == 0 { fail \"never 0\" } else { Identity(x) } }\n\
          example audit::one(f32[2], 1)\n",
     );
-    assert!(row(&checked, "audit::one").iter().all(|status| *status == Status::Full));
+    let by_arguments = vec!["never 0 (if `n == 0`)".to_owned()];
+    let partly = Status::Partial(Reasons { by_arguments, ..Reasons::default() });
+    assert!(row(&checked, "audit::one").iter().all(|status| *status == partly));
+}
+
+#[test]
+fn a_refusal_in_a_helper_has_the_condition_of_the_call() {
+    let checked = checked(
+        "map audit::one(Tensor x, int n, bool strict) -> Tensor { if strict { checked(x, n) } else { Identity(x) } }\n\
+         map audit::two(Tensor x, int n) -> Tensor { if n > 3 { refused(x) } else { Identity(x) } }\n\
+         fn checked(Tensor x, int n) -> Tensor { if n == 0 { fail \"never 0\" } else { Identity(x) } }\n\
+         fn refused(Tensor x) -> Tensor = fail \"not {x}\"\n",
+    );
+    let reasons = |overload: &str| match &row(&checked, overload)[0] {
+        Status::Partial(reasons) => reasons.by_arguments.clone(),
+        _ => Vec::new(),
+    };
+    assert_eq!(reasons("audit::one"), ["never 0 (if `n == 0`)"]);
+    assert_eq!(reasons("audit::two"), ["not .. (if `n > 3`)"]);
+}
+
+#[test]
+fn a_number_for_an_attribute_may_be_one_that_the_graph_computes() {
+    let checked = checked(
+        "extern fn known_float(Scalar x) -> float? is float_if_known(x)\n\
+         map audit::one(Tensor x, Scalar alpha) -> Tensor = Elu(x, alpha_f = alpha)\n\
+         map audit::two(Tensor x, Scalar alpha) -> Tensor = Elu(x, alpha_f = known_float(alpha) ?? 1.0)\n\
+         map audit::three(Tensor x, float alpha) -> Tensor = Elu(x, alpha_f = alpha)\n",
+    );
+    let by_arguments = vec!["`alpha` of `Elu` must be known during the export".to_owned()];
+    let partly = Status::Partial(Reasons { by_arguments, ..Reasons::default() });
+    assert!(row(&checked, "audit::one").iter().all(|status| *status == partly));
+    assert!(row(&checked, "audit::two").iter().all(|status| *status == Status::Full));
+    assert!(row(&checked, "audit::three").iter().all(|status| *status == Status::Full));
 }
 
 #[test]

@@ -90,7 +90,7 @@ pub fn by_dtype(checked: &Checked, opsets: &[u32]) -> BTreeMap<String, Vec<OfDty
         let row = |(dtype, verdict): &(&'static str, Verdict)| OfDtype {
             dtype,
             levels: opsets.iter().map(|opset| rule.level(dtype, *opset).into()).collect(),
-            refusals: verdict.refusals.iter().map(|(why, at)| (at.iter().collect(), why.reason.to_string())).collect(),
+            refusals: verdict.reasons().into_iter().map(|(at, why)| (at.iter().collect(), why)).collect(),
         };
         rule.rows.iter().map(row).collect()
     };

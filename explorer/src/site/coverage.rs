@@ -119,7 +119,8 @@ fn at_opset(site: &mut Site<'_>, rows: &[(String, Vec<Level>)], index: usize, op
     let facts = site.facts;
     let matrix = &facts.checked().matrix;
     let reasons = |name: &str| match matrix.rows.get(name).and_then(|row| row.get(index)) {
-        Some(Status::Partial(reasons) | Status::No(reasons)) => reasons.join("; "),
+        Some(Status::Partial(reasons)) => reasons.iter().collect::<Vec<_>>().join("; "),
+        Some(Status::No(reasons)) => reasons.join("; "),
         _ => String::new(),
     };
     let list = |keep: &dyn Fn(&[Level]) -> bool| -> Vec<Value> {

@@ -105,12 +105,13 @@ fn level(status: &Status) -> char {
 fn reasons(row: &[Status]) -> Vec<&str> {
     let mut all: Vec<&str> = Vec::new();
     for status in row {
-        let (Status::Partial(reasons) | Status::No(reasons)) = status else { continue };
-        for reason in reasons {
-            if !all.contains(&reason.as_str()) {
-                all.push(reason);
-            }
-        }
+        let own: Vec<&str> = match status {
+            Status::Full => Vec::new(),
+            Status::Partial(reasons) => reasons.iter().collect(),
+            Status::No(reasons) => reasons.iter().map(String::as_str).collect(),
+        };
+        let new: Vec<&str> = own.into_iter().filter(|reason| !all.contains(reason)).collect();
+        all.extend(new);
     }
     all
 }

@@ -89,7 +89,7 @@ impl<'a> Coverage<'a> {
                 for (param, (value, origin)) in function.params.iter().zip(bound) {
                     inner.bind(&param.name, value.fit(&param.ty, self.all, at), origin);
                 }
-                self.assumed(&function.body, outcome, &inner, at, depth + 1)
+                outside(scope, self.assumed(&function.body, outcome, &inner, at, depth + 1))
             }
             Kind::If { condition, then, other, .. } => {
                 let mut branch = |taken: bool, value: &'a Expr| {
@@ -103,7 +103,7 @@ impl<'a> Coverage<'a> {
                 let present = self.present(value, scope, at);
                 let then = present.and_then(|(value, origin, mut path)| {
                     path.scope.bind(name, value, origin);
-                    self.assumed(then, outcome, &path.scope, path.at, depth)
+                    outside(scope, self.assumed(then, outcome, &path.scope, path.at, depth))
                 });
                 let absent = self.absent(value, scope, at);
                 let other = absent.and_then(|path| self.assumed(other, outcome, &path.scope, path.at, depth));
@@ -119,7 +119,7 @@ impl<'a> Coverage<'a> {
                     let seen = self.peek(value, &inner, at);
                     inner.bind_to(name, seen, origin, value);
                 }
-                self.assumed(result, outcome, &inner, at, depth)
+                outside(scope, self.assumed(result, outcome, &inner, at, depth))
             }
             Kind::Local(name) => {
                 let path = self.plainly(condition, outcome, scope, at)?;
@@ -294,6 +294,11 @@ impl<'a> Coverage<'a> {
         let place = args.first().and_then(|arg| self.place(arg, &path.scope));
         know(path, place, true)
     }
+}
+
+/// A path outside of a helper or a block: the names inside are those of other values.
+fn outside<'a>(scope: &Scope<'a>, path: Option<Path<'a>>) -> Option<Path<'a>> {
+    path.map(|path| Path { scope: path.scope.without_names_after(scope), at: path.at })
 }
 
 /// The dtypes for which a function of a dtype is true.

@@ -1,5 +1,6 @@
 //! What the proof says of one example: whether it works at each opset, and the branches that it may take.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::call::{Bound, Call, Given, fill_numbers, vector};
@@ -95,6 +96,24 @@ impl<'a> Examiner<'a> {
 }
 
 impl<'a> Coverage<'a> {
+    /// Walks rules once more for the calls of their examples, whose dtypes are known: inputs that may have different dtypes for any arguments
+    /// may have different ones for each.
+    pub(super) fn check_examples(&mut self, rules: &HashSet<&str>) {
+        let (program, at) = (self.program, self.opsets);
+        for example in &program.examples {
+            let Target::Map(name) = &example.target else { continue };
+            // What is empty takes branches of its own, which the sizes decide.
+            if example.args.iter().any(|(_, value)| is_empty(value)) {
+                continue;
+            }
+            let Some(map) = program.map(name).filter(|_| rules.contains(name.as_str())) else { continue };
+            self.example = Some(example.span);
+            self.example_of_map(map, example, at);
+            self.frame = Frame::default();
+        }
+        self.example = None;
+    }
+
     /// A dtype that ONNX does not have yet may be refused by any operator; the builder says so for Cast.
     fn refuse_new_dtypes(&mut self, example: &Example, at: Opsets) {
         let mut used = DtypeSet::NONE;
@@ -167,6 +186,15 @@ impl<'a> Coverage<'a> {
         let mut call = Call { op, form: version.since, site: Span::NOWHERE, bound, inputs, attrs, outputs };
         fill_numbers(&mut call, version, &numbers);
         self.dispatched(call, at)
+    }
+}
+
+/// Whether a tensor of an example has no elements.
+fn is_empty(value: &ExampleValue) -> bool {
+    match value {
+        ExampleValue::Tensor { sizes, .. } => sizes.iter().any(|size| matches!(size, ExampleSize::Known(0))),
+        ExampleValue::List(items) => items.iter().any(is_empty),
+        _ => false,
     }
 }
 

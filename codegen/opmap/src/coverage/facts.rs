@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::Coverage;
 use super::call::{ranks_of_length, vector};
+use super::casts::{cast_elements, cast_value};
 use super::conditions::dtypes_where;
 use super::dtypes::DtypeSet;
 use super::numbers::computed;
@@ -69,31 +70,40 @@ impl Coverage<'_> {
                 Some(number @ Abs::Number(_)) => number.clone(),
                 _ => Abs::Number(Number {
                     kinds: Kinds::of_dtypes(tensor()?.dtypes),
-                    ..Number::any(tensor()?.known, Kinds::REAL)
+                    ..Number::any(tensor()?.known.of_graph(), Kinds::REAL)
                 }),
             },
-            (Returned::Cast, [Abs::Tensor(x), Abs::Dtype(to)]) => Abs::Tensor(Tensor { dtypes: *to, ..x.clone() }),
-            (Returned::Reshaped, [Abs::Tensor(x), Abs::List(size)]) => {
-                Abs::Tensor(Tensor { ranks: ranks_of_length(size), last: Known::MAYBE, elements: None, ..x.clone() })
+            (Returned::Cast, [Abs::Tensor(x), Abs::Dtype(to)]) => {
+                Abs::Tensor(Tensor { dtypes: *to, elements: cast_elements(x, *to), is_given: false, ..x.clone() })
             }
+            (Returned::Reshaped, [Abs::Tensor(x), Abs::List(size)]) => Abs::Tensor(Tensor {
+                ranks: ranks_of_length(size),
+                last: Known::MAYBE,
+                elements: None,
+                is_given: false,
+                ..x.clone()
+            }),
             (Returned::Expanded, [Abs::Tensor(x), Abs::List(size)]) => {
                 let ranks = x.ranks.broadcast(ranks_of_length(size));
-                Abs::Tensor(Tensor { ranks, last: Known::MAYBE, elements: None, ..x.clone() })
+                Abs::Tensor(Tensor { ranks, last: Known::MAYBE, elements: None, is_given: false, ..x.clone() })
             }
             (Returned::Scalar, [value, Abs::Dtype(t)]) => Abs::Tensor(Tensor {
                 ranks: Ranks::one(0),
                 known: value.known(),
-                elements: Some(Rc::new(value.clone())),
+                elements: Some(Rc::new(cast_value(value, *t))),
                 ..Tensor::of(*t)
             }),
             (Returned::Vector, [list]) => Abs::Tensor(vector(list.clone(), DtypeSet::one("int64"))),
-            (Returned::Vector, [list, Abs::Dtype(t)]) => Abs::Tensor(vector(list.clone(), *t)),
+            (Returned::Vector, [list, Abs::Dtype(t)]) => Abs::Tensor(vector(cast_value(list, *t), *t)),
             (Returned::Filled, [Abs::List(size), value, Abs::Dtype(t)]) => Abs::Tensor(Tensor {
                 ranks: ranks_of_length(size),
                 known: value.known().or(Known::MAYBE),
                 ..Tensor::of(*t)
             }),
-            (Returned::Real, [Abs::Tensor(x)]) => Abs::Tensor(Tensor { dtypes: self.parts(x.dtypes), ..x.clone() }),
+            (Returned::Real, [Abs::Tensor(x)]) => {
+                let dtypes = self.parts(x.dtypes);
+                Abs::Tensor(Tensor { dtypes, elements: cast_elements(x, dtypes), is_given: false, ..x.clone() })
+            }
             (Returned::Complex, [Abs::Tensor(x), Abs::Tensor(y)]) => Abs::Tensor(Tensor {
                 ranks: x.ranks.broadcast(y.ranks),
                 known: x.known.with(y.known),
@@ -101,11 +111,11 @@ impl Coverage<'_> {
             }),
             (Returned::Parts, [Abs::Tensor(x)]) => {
                 let (dtypes, ranks) = (self.parts(x.dtypes), x.ranks.plus(1, 1));
-                Abs::Tensor(Tensor { dtypes, ranks, last: Known::YES, ..x.clone() })
+                Abs::Tensor(Tensor { dtypes, ranks, last: Known::YES, elements: None, is_given: false, ..x.clone() })
             }
             (Returned::OfParts, [Abs::Tensor(x)]) => {
                 let (dtypes, ranks) = (self.combined_parts(x.dtypes), x.ranks.plus(-1, -1));
-                Abs::Tensor(Tensor { dtypes, ranks, last: Known::MAYBE, ..x.clone() })
+                Abs::Tensor(Tensor { dtypes, ranks, last: Known::MAYBE, elements: None, is_given: false, ..x.clone() })
             }
             _ => return None,
         })

@@ -25,7 +25,9 @@ impl<'a> Coverage<'a> {
                 let path = Path { scope: scope.clone(), at };
                 let Some(path) = self.pattern(pattern, &left, place, &parts, path) else { continue };
                 self.reached(arm.arm, path.at);
+                self.within.push(arm.arm);
                 let next = self.expr(&arm.value, &path.scope, path.at);
+                self.within.pop();
                 all = all.or(next);
             }
             for pattern in &arm.patterns {

@@ -5,8 +5,10 @@
 
 pub mod by_dtype;
 mod call;
+mod casts;
 mod complete;
 mod conditions;
+mod cycles;
 pub mod dtypes;
 mod emitted;
 mod example;
@@ -14,6 +16,7 @@ mod facts;
 mod fails;
 mod lists;
 mod matching;
+mod misuse;
 mod numbers;
 mod operator;
 pub mod opsets;
@@ -38,15 +41,34 @@ use opsets::Opsets;
 use scope::Scope;
 use values::Abs;
 
+/// Longer conditions are cut to the innermost one.
+const LONGEST_CONDITION: usize = 100;
+
 /// How far an opset supports a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Status {
     /// Every path works.
     Full,
-    /// Some paths are refused, for these reasons.
-    Partial(Vec<String>),
+    /// Some paths are refused.
+    Partial(Reasons),
     /// Every path is refused, for these reasons.
     No(Vec<String>),
+}
+
+/// Why some paths of a rule are refused.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reasons {
+    /// Newer opsets do not refuse them.
+    pub by_opset: Vec<String>,
+    /// No opset takes them: the reasons, with the conditions.
+    pub by_arguments: Vec<String>,
+}
+
+impl Reasons {
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.by_opset.iter().chain(&self.by_arguments).map(String::as_str)
+    }
 }
 
 /// The support matrix: for each `map`, by overload, the status at each opset, oldest first.
@@ -99,6 +121,27 @@ pub struct Refusal {
     pub reason: Rc<str>,
 }
 
+/// Why a path ends whatever the opset is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Failure {
+    /// The text of the error.
+    pub reason: Rc<str>,
+    /// When: the conditions of the branches around it.
+    pub condition: Option<Rc<str>>,
+    /// Whether an operator has no such dtype: the matrix by dtype tells of that.
+    pub is_of_dtype: bool,
+}
+
+impl Failure {
+    /// ``never 0 (if `n == 0`)``
+    fn text(&self) -> String {
+        match &self.condition {
+            Some(condition) => format!("{} (if `{condition}`)", self.reason),
+            None => self.reason.to_string(),
+        }
+    }
+}
+
 /// A call that nothing covers, and the path to it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Gap {
@@ -116,15 +159,18 @@ struct Gap {
 #[derive(Debug, Clone, Default)]
 struct Frame {
     refusals: BTreeMap<Refusal, Opsets>,
-    /// Why a `fail`, or a dtype that no version takes, ends a path, and at which opsets.
-    fails: BTreeMap<Rc<str>, Opsets>,
+    /// What ends a path whatever the opset is, and where.
+    fails: BTreeMap<Failure, Opsets>,
     gaps: BTreeMap<Gap, Opsets>,
     /// The opsets at which some call is lowered or cast.
     lowered: Opsets,
+    /// Inputs of one type variable may have different dtypes, as far as is known.
+    may_differ: bool,
 }
 
 impl Frame {
-    fn add(&mut self, other: &Frame, at: Opsets) {
+    /// Adds what another rule reached. `condition` is that of the branches around the call.
+    fn add(&mut self, other: &Frame, at: Opsets, condition: Option<&Rc<str>>) {
         for (refusal, opsets) in &other.refusals {
             let opsets = opsets.and(at);
             if !opsets.is_empty() {
@@ -132,10 +178,11 @@ impl Frame {
                 *all = all.or(opsets);
             }
         }
-        for (reason, opsets) in &other.fails {
+        for (failure, opsets) in &other.fails {
             let opsets = opsets.and(at);
             if !opsets.is_empty() {
-                let all = self.fails.entry(reason.clone()).or_default();
+                let condition = failure.condition.as_ref().or(condition).cloned();
+                let all = self.fails.entry(Failure { condition, ..failure.clone() }).or_default();
                 *all = all.or(opsets);
             }
         }
@@ -147,6 +194,7 @@ impl Frame {
             }
         }
         self.lowered = self.lowered.or(other.lowered.and(at));
+        self.may_differ |= other.may_differ;
     }
 }
 
@@ -187,6 +235,8 @@ struct Coverage<'a> {
     frame: Frame,
     /// Greater than 0 while a path is walked again only to learn about values.
     quiet: u32,
+    /// The branches around the place, from the body of the rule on.
+    within: Vec<u32>,
     /// How many more parts of the condition are followed.
     steps_left: u32,
     /// The opsets that reach each branch, by its number.
@@ -197,6 +247,15 @@ struct Coverage<'a> {
     since_values: BTreeMap<Span, (u32, Opsets)>,
     /// For a `since` statement: whether the opset just below needs it.
     since_statements: BTreeMap<Span, (u32, bool)>,
+    /// Whether calls are looked at for what is wrong with them whatever the opset is.
+    judges: bool,
+    /// The example whose call is walked.
+    example: Option<Span>,
+    /// The lowerings that are walked for calls without attributes, and the opsets at which others are known to end.
+    emitting: Vec<usize>,
+    ending: HashMap<usize, Opsets>,
+    /// The calls that these made.
+    plain_memo: HashMap<Key, Outcome>,
     out: Vec<Diagnostic>,
 }
 
@@ -206,7 +265,7 @@ pub struct Verdict {
     /// Why paths are refused, and where.
     pub refusals: BTreeMap<Refusal, Opsets>,
     /// Why calls fail whatever the opset is, and where.
-    pub fails: BTreeMap<Rc<str>, Opsets>,
+    pub fails: BTreeMap<Failure, Opsets>,
     /// The opsets at which some path works.
     pub works: Opsets,
     /// The opsets at which some call is lowered or cast.
@@ -220,18 +279,29 @@ impl Verdict {
 
     /// The status at an opset.
     pub fn status(&self, opset: u32) -> Status {
-        let here = self.refusals.iter().filter(|(_, at)| at.has(opset));
-        let mut reasons: BTreeSet<&str> = here.map(|(refusal, _)| &*refusal.reason).collect();
-        if !self.works.has(opset) {
-            let fails = self.fails.iter().filter(|(_, at)| at.has(opset));
-            reasons.extend(fails.map(|(reason, _)| &**reason));
+        let refusals = self.refusals.iter().filter(|(_, at)| at.has(opset)).map(|(refusal, _)| &*refusal.reason);
+        let refusals: BTreeSet<&str> = refusals.collect();
+        let fails = self.fails.iter().filter(|(_, at)| at.has(opset)).map(|(failure, _)| failure);
+        if self.works.has(opset) {
+            let fails: BTreeSet<String> = fails.filter(|failure| !failure.is_of_dtype).map(Failure::text).collect();
+            let by_opset: Vec<String> = refusals.into_iter().map(str::to_owned).collect();
+            let reasons = Reasons { by_opset, by_arguments: fails.into_iter().collect() };
+            return if reasons == Reasons::default() { Status::Full } else { Status::Partial(reasons) };
         }
-        let reasons: Vec<String> = reasons.into_iter().map(str::to_owned).collect();
-        match (self.works.has(opset), reasons.is_empty()) {
-            (_, true) => Status::Full,
-            (true, false) => Status::Partial(reasons),
-            (false, false) => Status::No(reasons),
-        }
+        let all: BTreeSet<&str> = fails.map(|failure| &*failure.reason).chain(refusals).collect();
+        if all.is_empty() { Status::Full } else { Status::No(all.into_iter().map(str::to_owned).collect()) }
+    }
+}
+
+impl Verdict {
+    /// Why calls are refused, and at which opsets.
+    pub fn reasons(&self) -> Vec<(Opsets, String)> {
+        let refusals = self.refusals.iter().map(|(refusal, at)| (*at, refusal.reason.to_string()));
+        let fails = self.fails.iter().map(|(failure, at)| match failure.is_of_dtype {
+            true => (at.without(self.works), failure.reason.to_string()),
+            false => (*at, failure.text()),
+        });
+        refusals.chain(fails).filter(|(at, _)| !at.is_empty()).collect()
     }
 }
 
@@ -239,13 +309,18 @@ impl Verdict {
 pub fn check(program: &Program, schemas: &Schemas, out: &mut Vec<Diagnostic>) -> Matrix {
     let opsets = &schemas.opsets;
     let mut coverage = Coverage::new(program, schemas);
+    coverage.judges = true;
     let all = coverage.opsets;
     let mut matrix = Matrix { oldest: opsets.min, newest: opsets.max, rows: BTreeMap::new() };
     let mut gaps = report::Gaps::new();
+    let mut doubtful = HashSet::new();
     for map in &program.maps {
         coverage.all = coverage.dtypes_of(map);
-        let args = coverage.any_arguments(&map.function);
+        let args = coverage.any_arguments(&map.function).into_iter().map(of_model).collect();
         let (seen, frame) = coverage.root(&map.function, args, &[], all);
+        if frame.may_differ {
+            doubtful.insert(map.function.name.as_str());
+        }
         let needed = map.since.as_ref().is_some_and(|(since, _)| {
             let last = since.saturating_sub(1);
             !seen.at.has(last) || frame.gaps.values().any(|at| at.has(last))
@@ -263,7 +338,10 @@ pub fn check(program: &Program, schemas: &Schemas, out: &mut Vec<Diagnostic>) ->
     }
     for lower in &program.lowers {
         coverage.all = DtypeSet::ALL;
-        let args = coverage.any_arguments_of_lowering(lower);
+        let mut args = coverage.any_arguments_of_lowering(lower);
+        if lower.before == AVOIDED {
+            args = args.into_iter().map(cycles::given).collect();
+        }
         let below = coverage.opsets_of_lowering(lower);
         let version = coverage.version_of_lowering(lower);
         let groups = Coverage::groups_of(version);
@@ -277,6 +355,7 @@ pub fn check(program: &Program, schemas: &Schemas, out: &mut Vec<Diagnostic>) ->
         let (_, frame) = coverage.root(&raise.function, args, &[], above);
         report::note_gaps(&frame.gaps, above, &mut gaps);
     }
+    coverage.check_examples(&doubtful);
     complete::missing_facts(schemas, out);
     fails::check(program, out);
     coverage.check_emitted();
@@ -323,11 +402,17 @@ impl<'a> Coverage<'a> {
             stack: Vec::new(),
             frame: Frame::default(),
             quiet: 0,
+            within: Vec::new(),
             steps_left: conditions::MOST_STEPS,
             arms: vec![Opsets::NONE; program.arms.len()],
             walked: HashSet::new(),
             since_values: BTreeMap::new(),
             since_statements: BTreeMap::new(),
+            judges: false,
+            example: None,
+            emitting: Vec::new(),
+            ending: HashMap::new(),
+            plain_memo: HashMap::new(),
             out: Vec::new(),
         }
     }
@@ -452,6 +537,7 @@ impl<'a> Coverage<'a> {
         }
         self.stack.push((function.name.as_str(), at));
         let outer = std::mem::take(&mut self.frame);
+        let branches = std::mem::take(&mut self.within);
         let mut scope = Scope::default();
         scope.outputs.clone_from(&key.outputs);
         for (i, (param, arg)) in function.params.iter().zip(&key.args).enumerate() {
@@ -459,10 +545,13 @@ impl<'a> Coverage<'a> {
         }
         let seen = self.expr(&function.body, &scope, at).or_top(self, &function.returns);
         let frame = Rc::new(std::mem::replace(&mut self.frame, outer));
+        self.within = branches;
         self.stack.pop();
         self.include(&frame, at);
         if self.quiet == 0 {
             self.walked.insert(function.name.as_str());
+        }
+        if self.quiet == 0 || !self.emitting.is_empty() {
             self.memo.insert(key, Outcome { walked: at, seen: seen.clone(), frame });
         }
         seen
@@ -470,8 +559,9 @@ impl<'a> Coverage<'a> {
 
     /// Adds what a call reached, with the caller at the start of each path.
     fn include(&mut self, frame: &Frame, at: Opsets) {
+        let condition = if frame.fails.is_empty() { None } else { self.condition() };
         if frame.gaps.is_empty() {
-            self.frame.add(frame, at);
+            self.frame.add(frame, at, condition.as_ref());
             return;
         }
         let caller = self.stack.last().map(|(name, _)| (*name).to_owned());
@@ -483,7 +573,7 @@ impl<'a> Coverage<'a> {
                 (gap, opsets)
             })
             .collect();
-        self.frame.add(&seen_from_here, at);
+        self.frame.add(&seen_from_here, at, condition.as_ref());
     }
 
     /// Another `map`.
@@ -508,12 +598,26 @@ impl<'a> Coverage<'a> {
     }
 
     /// Notes that a path fails, whatever the opset is.
-    fn failed(&mut self, reason: &str, at: Opsets) {
+    fn failed(&mut self, reason: &str, is_of_dtype: bool, at: Opsets) {
         if at.is_empty() {
             return;
         }
-        let all = self.frame.fails.entry(reason.into()).or_default();
+        let failure = Failure { reason: reason.into(), condition: self.condition(), is_of_dtype };
+        let all = self.frame.fails.entry(failure).or_default();
         *all = all.or(at);
+    }
+
+    /// The conditions of the branches around the place, from the outermost one in the rule on; the innermost one if they are long.
+    fn condition(&self) -> Option<Rc<str>> {
+        let texts =
+            self.within.iter().filter_map(|arm| self.program.arms.get(*arm as usize)).map(|arm| arm.text.as_str());
+        let texts: Vec<&str> = texts.collect();
+        let all = texts.join(", ");
+        match texts.last() {
+            None => None,
+            Some(last) if all.len() > LONGEST_CONDITION => Some((*last).into()),
+            Some(_) => Some(all.into()),
+        }
     }
 
     /// Notes that nothing covers a call.
@@ -572,6 +676,19 @@ impl<'a> Coverage<'a> {
             let diagnostic = Diagnostic::new("E0603", function.span, text);
             self.out.push(diagnostic.note(format!("the cycle: {}", cycle.join(" -> "))));
         }
+    }
+}
+
+/// An argument of a model: its tensors are values of the graph, unless they are constants.
+fn of_model(value: Abs) -> Abs {
+    match value {
+        Abs::Tensor(tensor) => Abs::Tensor(values::Tensor { known: tensor.known.of_graph(), ..tensor }),
+        Abs::Optional(optional) => {
+            let present = Rc::new(of_model((*optional.present).clone()));
+            Abs::Optional(values::Optional { absent: optional.absent, present })
+        }
+        Abs::List(list) => Abs::List(list.map(|item| of_model(item.clone()))),
+        other => other,
     }
 }
 

@@ -5,7 +5,7 @@ use crate::syntax::ast::BinaryOp;
 
 /// Whether the result of arithmetic is known: also that of unknown sizes may be, as `n - n` is.
 pub(super) fn computed(operands: Known) -> Known {
-    if operands.may_not() { Known::MAYBE } else { operands }
+    if operands.may_not() { Known::MAYBE.or(operands) } else { operands }
 }
 
 /// Arithmetic on known numbers, and `+` of lists.

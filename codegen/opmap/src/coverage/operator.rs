@@ -41,24 +41,35 @@ impl<'a> Coverage<'a> {
         if at.is_empty() {
             return Seen::never();
         }
-        let outputs = match &node.outputs {
-            Outputs::One => Abs::Number(Number::between(1, 1)),
-            Outputs::Tuple(count) => Abs::Number(Number::between(*count as i64, *count as i64)),
-            Outputs::List(count) => self.expr(count, scope, at).value,
-            Outputs::Typed(stated) => return self.stated(stated, scope, at),
-        };
-        let bound = match &node.outputs {
-            Outputs::One => Bound::One,
-            Outputs::Tuple(count) => Bound::Tuple(*count),
-            _ => Bound::List,
+        let counted = |count: usize| Abs::Number(Number::between(count as i64, count as i64));
+        let (bound, outputs) = match &node.outputs {
+            Outputs::One => (Bound::One, counted(1)),
+            Outputs::Tuple(count) => (Bound::Tuple(*count), counted(*count)),
+            Outputs::List(count) => (Bound::List, self.expr(count, scope, at).value),
+            Outputs::Typed(stated) => (Bound::Tuple(stated.len()), counted(stated.len())),
         };
         let mut call = Call { op: &node.op, form: node.form, site: expr.span, bound, inputs, attrs, outputs };
         let Some(version) = self.form_of(node) else {
-            return Seen { value: self.top(&expr.ty, at), at };
+            let value = match &node.outputs {
+                Outputs::Typed(stated) => self.stated(stated, scope, at).value,
+                _ => self.top(&expr.ty, at),
+            };
+            return Seen { value, at };
         };
         fill_numbers(&mut call, version, &numbers);
+        let is_wrong = self.check_call(node, &call, version, &numbers, at);
+        self.check_avoided(&call);
+        if let Outputs::Typed(stated) = &node.outputs {
+            let seen = self.stated(stated, scope, at);
+            self.check_stated(stated, &seen.value, &call, version);
+            return seen;
+        }
         let value = self.results(&call, version);
+        // What replaces a wrong call is not to blame.
+        let judges = self.judges;
+        self.judges &= !is_wrong;
         let at = self.dispatched(call, at);
+        self.judges = judges;
         Seen { value, at }.or_top(self, &expr.ty)
     }
 
@@ -94,7 +105,8 @@ impl<'a> Coverage<'a> {
         let schemas = self.schemas;
         let versions = schemas.onnx.versions(op);
         // Complex numbers are replaced by their parts before.
-        let mut call = call.map_dtypes(|dtypes| self.parts(dtypes));
+        let call = call.map_dtypes(|dtypes| self.parts(dtypes));
+        let Some(mut call) = self.with_taken_dtypes(call, at) else { return Opsets::NONE };
         let (mut left, mut done) = self.raised(&call, at);
         let forms: Vec<&'a Version> = versions.iter().filter(|v| v.since <= call.form).collect();
         for (i, version) in forms.iter().enumerate().rev() {
@@ -125,6 +137,44 @@ impl<'a> Coverage<'a> {
             }
         }
         done
+    }
+
+    /// The call with the dtypes that some version takes, as they are or cast. None if there are none, or if inputs of one type variable have
+    /// different ones.
+    fn with_taken_dtypes(&mut self, call: Call<'a>, at: Opsets) -> Option<Call<'a>> {
+        let versions = self.schemas.onnx.versions(call.op);
+        let form = versions.iter().rev().find(|version| version.since <= call.form)?;
+        let mut inputs = Vec::with_capacity(call.inputs.len());
+        for (i, given) in call.inputs.iter().enumerate() {
+            let port = port_at(&form.inputs, i).filter(|port| !port.option_is_heterogeneous());
+            let lacking = if port.is_some() { self.never_taken(versions, i, given.dtypes()) } else { DtypeSet::NONE };
+            for name in lacking.names() {
+                self.failed(&format!("`{}` does not take {name}", call.op), true, at);
+            }
+            if !lacking.is_empty() && lacking == given.dtypes() && matches!(given, Given::Tensor(_)) {
+                return None;
+            }
+            inputs.push(given.map_dtypes(&|own| own.without(lacking)));
+        }
+        let call = call.with_inputs(inputs);
+        if let Some(reason) = different_dtypes(&call, form) {
+            self.failed(&reason, true, at);
+            return None;
+        }
+        Some(call)
+    }
+
+    /// The dtypes that no version takes for an input.
+    fn never_taken(&self, versions: &[Version], input: usize, dtypes: DtypeSet) -> DtypeSet {
+        let allowed = versions.iter().filter_map(|version| Some((version, port_at(&version.inputs, input)?)));
+        let allowed =
+            allowed.fold(DtypeSet::NONE, |all, (version, port)| all.or(DtypeSet::of_onnx_types(version.allowed(port))));
+        if allowed.is_empty() {
+            return DtypeSet::NONE;
+        }
+        let is_cast = |index: &usize| self.facts.wider_of(*index).meets(allowed);
+        let lost = dtypes.without(allowed).indices().filter(|index| !is_cast(index));
+        lost.fold(DtypeSet::NONE, |all, index| all.or(DtypeSet::at(index)))
     }
 
     /// What is known of a call before it is one of the version before.
@@ -218,7 +268,7 @@ impl<'a> Coverage<'a> {
         let newer = schemas.onnx.versions(&version.name).iter().filter(|v| v.since > version.since);
         let name = DTYPES.get(dtype).map_or("", |d| d.2);
         let Some(since) = newer.into_iter().find(takes).map(|v| v.since) else {
-            return self.failed(&format!("`{}` does not take {name}", version.name), at);
+            return self.failed(&format!("`{}` does not take {name}", version.name), true, at);
         };
         let exists = |opset: &u32| DtypeSet::at(dtype).is_within(self.existing_at(*opset));
         let at = at.iter().filter(exists).collect();
@@ -302,6 +352,24 @@ impl plan::Known for StepDown<'_> {
     fn fits(&self) -> Answer {
         self.fits
     }
+}
+
+/// Why a call is refused if tensors for one type variable have no dtype in common.
+fn different_dtypes(call: &Call<'_>, version: &Version) -> Option<String> {
+    let tensors = call.inputs.iter().enumerate().filter_map(|(i, given)| match given {
+        Given::Tensor(tensor) if !tensor.dtypes.is_empty() => Some((port_at(&version.inputs, i)?, tensor.dtypes)),
+        _ => None,
+    });
+    let tensors: Vec<(&Port, DtypeSet)> = tensors.filter(|(port, _)| port.homogeneous).collect();
+    let is_variable = |port: &Port| version.types.iter().any(|variable| variable.name == port.ty);
+    let differing = tensors.iter().enumerate().find_map(|(i, (port, dtypes))| {
+        let before = tensors.iter().take(i).find(|(other, set)| other.ty == port.ty && !set.meets(*dtypes))?;
+        is_variable(port).then_some((before.0, port))
+    });
+    differing.map(|(a, b)| match a.name == b.name {
+        true => format!("the inputs of `{}` have different dtypes", call.op),
+        false => format!("`{}` and `{}` of `{}` have different dtypes", a.name, b.name, call.op),
+    })
 }
 
 /// The call with only the dtypes that a version takes, and the one with the others.

@@ -98,7 +98,7 @@ impl<'a> Coverage<'a> {
 fn output_known(call: &Call<'_>) -> Known {
     let all = call.inputs.iter().filter_map(Given::tensor).fold(Known::YES, |all, tensor| all.with(tensor.known));
     // What is known is not always computed.
-    if all.may() { Known::MAYBE } else { Known::NO.or(Known::MAYBE) }
+    if all.may_not() { Known::MAYBE.of_graph() } else { Known::MAYBE }
 }
 
 /// Whether the size of the last dimension of the first result is known.

@@ -64,6 +64,13 @@ impl<'a> Scope<'a> {
         }
     }
 
+    /// The scope without the names that were added to an outer one, of which it keeps what was learnt.
+    #[must_use]
+    pub fn without_names_after(mut self, outer: &Scope<'a>) -> Scope<'a> {
+        self.bindings.truncate(outer.bindings.len());
+        self
+    }
+
     /// The condition that a name was bound to, with what is known now of the names before it.
     pub fn condition(&self, name: &str) -> Option<(&'a Expr, Scope<'a>)> {
         let at = self.bindings.iter().rposition(|b| b.name == name)?;

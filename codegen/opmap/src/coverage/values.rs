@@ -27,8 +27,21 @@ pub enum Abs {
     List(List),
     /// `(A, B)`
     Tuple(Rc<[Abs]>),
+    /// `graph`
+    Graph(Graph),
     /// Anything.
     Any,
+}
+
+/// A graph as a value.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Graph {
+    /// The least number of inputs that it takes.
+    pub least: u32,
+    /// The largest number.
+    pub most: u32,
+    /// Its results.
+    pub results: List,
 }
 
 /// Tensors.
@@ -44,13 +57,16 @@ pub struct Tensor {
     pub last: Known,
     /// The elements of a tensor that was made from numbers: a list, or a number for a tensor without dimensions.
     pub elements: Option<Rc<Abs>>,
+    /// It is what a `lower .. avoided` is given, unchanged.
+    pub is_given: bool,
 }
 
 /// A set of numbers of dimensions, as bits. The last bit stands for all larger ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Ranks(u16);
 
-/// Whether a value is known during the export: it may be, it may not be, or both.
+/// Whether a value is known during the export: it may be, it may not be, or both. Of one that may not be, whether it may be what nodes
+/// compute, and not only what a caller gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Known(u8);
 
@@ -215,6 +231,19 @@ impl Known {
     pub const NO: Known = Known(2);
     /// Either.
     pub const MAYBE: Known = Known(3);
+    /// The bit of what nodes compute.
+    const GRAPH: u8 = 4;
+
+    /// The same of what nodes compute.
+    #[must_use]
+    pub fn of_graph(self) -> Known {
+        if self.may_not() { Known(self.0 | Known::GRAPH) } else { self }
+    }
+
+    /// Whether it may be what nodes compute.
+    pub fn may_be_of_graph(self) -> bool {
+        self.may_not() && self.0 & Known::GRAPH != 0
+    }
 
     /// Whether it may be known.
     pub fn may(self) -> bool {
@@ -237,13 +266,14 @@ impl Known {
     pub fn with(self, other: Known) -> Known {
         let known = self.may() && other.may();
         let unknown = self.may_not() || other.may_not();
-        Known(u8::from(known) | (u8::from(unknown) << 1))
+        let graph = (self.0 | other.0) & Known::GRAPH;
+        Known(u8::from(known) | if unknown { Known::NO.0 | graph } else { 0 })
     }
 
     /// What remains if it is, or is not, known. None if nothing does.
     pub fn only(self, known: bool) -> Option<Known> {
-        let wanted = if known { Known::YES } else { Known::NO };
-        (self.0 & wanted.0 != 0).then_some(wanted)
+        let left = if known { self.0 & Known::YES.0 } else { self.0 & (Known::NO.0 | Known::GRAPH) };
+        (left & Known::MAYBE.0 != 0).then_some(Known(left))
     }
 }
 
@@ -452,7 +482,7 @@ impl List {
 impl Tensor {
     /// Tensors of these dtypes, of which nothing else is known.
     pub fn of(dtypes: DtypeSet) -> Tensor {
-        Tensor { dtypes, ranks: Ranks::ALL, known: Known::MAYBE, last: Known::MAYBE, elements: None }
+        Tensor { dtypes, ranks: Ranks::ALL, known: Known::MAYBE, last: Known::MAYBE, elements: None, is_given: false }
     }
 
     fn or(&self, other: &Tensor) -> Tensor {
@@ -466,6 +496,7 @@ impl Tensor {
             known: self.known.or(other.known),
             last: self.last.or(other.last),
             elements,
+            is_given: self.is_given && other.is_given,
         }
     }
 }
@@ -536,7 +567,8 @@ impl Abs {
             | (Abs::Text(_), Ty::Str)
             | (Abs::Dtype(_), Ty::ScalarType)
             | (Abs::Optional(_), Ty::Optional(_))
-            | (Abs::List(_), Ty::List(_)) => true,
+            | (Abs::List(_), Ty::List(_))
+            | (Abs::Graph(_), Ty::Graph) => true,
             (Abs::Tuple(parts), Ty::Tuple(types)) => parts.len() == types.len(),
             _ => false,
         };

@@ -8,7 +8,7 @@ use super::lists::element;
 use super::numbers::arithmetic;
 use super::opsets::Opsets;
 use super::scope::Scope;
-use super::values::{Abs, Kinds, Known, Number, Optional, Text, Truth, Values};
+use super::values::{Abs, Graph, Kinds, Known, List, Number, Optional, Text, Truth, Values};
 use super::{Coverage, Path, Seen};
 use crate::syntax::ast::{BinaryOp, UnaryOp};
 use crate::tree::{Expr, Kind, Names, Statement};
@@ -54,6 +54,8 @@ impl<'a> Coverage<'a> {
             Kind::Extern(name, args) => {
                 let (values, at) = self.values(args, scope, at);
                 self.external(name, at);
+                self.follow_emitted(name, &values, at, expr.span);
+                self.check_extern(name, &values, args);
                 return Seen { value: self.fact(name, &values, &expr.ty, at), at };
             }
             Kind::Builtin(builtin, args) => {
@@ -101,7 +103,7 @@ impl<'a> Coverage<'a> {
                         self.expr(value, scope, at);
                     }
                 }
-                self.failed(&reason_of(parts), at);
+                self.failed(&reason_of(parts), false, at);
                 return Seen::never();
             }
             Kind::Since(since, reason) => {
@@ -119,13 +121,14 @@ impl<'a> Coverage<'a> {
                 if let Some(name) = &params.rest {
                     inner.bind(name, self.top(&Ty::list(Ty::Tensor), at), None);
                 }
-                let at = self.expr(body, &inner, at).at;
-                return Seen { value: Abs::Any, at };
+                let seen = self.expr(body, &inner, at);
+                return Seen { value: graph_of(params, seen.value), at: seen.at };
             }
             Kind::Apply(graph, args) => {
                 let seen = self.expr(graph, scope, at);
-                let at = self.list(args, scope, seen.at).at;
-                return Seen { value: self.top(&expr.ty, at), at };
+                let given = self.list(args, scope, seen.at);
+                self.check_apply(&seen.value, &given.value, expr);
+                return Seen { value: self.top(&expr.ty, given.at), at: given.at };
             }
         };
         Seen { value, at }
@@ -219,7 +222,9 @@ impl<'a> Coverage<'a> {
         for (arm, (branch, path)) in arms.iter().zip(paths) {
             let Some(path) = path else { continue };
             self.reached(*arm, path.at);
+            self.within.push(*arm);
             let seen = self.expr(branch, &path.scope, path.at);
+            self.within.pop();
             all = all.or(seen);
         }
         all
@@ -247,7 +252,9 @@ impl<'a> Coverage<'a> {
         }
         if may_be_absent && let Some(path) = self.absent(value, scope, at) {
             self.reached(arms[1], path.at);
+            self.within.push(arms[1]);
             let second = self.expr(other, &path.scope, path.at);
+            self.within.pop();
             all = all.or(second);
         }
         all
@@ -316,6 +323,19 @@ fn reason_of(parts: &[crate::tree::Text]) -> String {
         crate::tree::Text::Value(_) => "..".to_owned(),
     };
     parts.iter().map(text).collect()
+}
+
+/// A closure as a value.
+fn graph_of(params: &crate::tree::ClosureParams, results: Abs) -> Abs {
+    let least = u32::try_from(params.names.len()).unwrap_or(u32::MAX);
+    let most = if params.rest.is_some() { u32::MAX } else { least };
+    let results = match results {
+        Abs::List(list) => list,
+        Abs::Tuple(parts) => List::of(parts.to_vec()),
+        one @ Abs::Tensor(_) => List::of(vec![one]),
+        _ => return Abs::Any,
+    };
+    Abs::Graph(Graph { least, most, results })
 }
 
 /// Binds the names of a `let` or a comprehension.

@@ -1,6 +1,7 @@
 //! `operators.toml`: what each ONNX operator does, and the values that its attributes can have.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use aten2onnx_operators::{Facts, Function, Linear, Ports, Shape, Shared};
 use serde::Deserialize;
@@ -25,6 +26,8 @@ pub struct Operator {
     pub sign: Option<String>,
     /// The values of attributes that cannot have any value of their type, by name.
     pub values: BTreeMap<String, Values>,
+    /// The numbers of dimensions that inputs can have, by name.
+    pub ranks: BTreeMap<String, Limits>,
 }
 
 /// The values of an attribute, or the elements of a list.
@@ -47,12 +50,24 @@ pub struct Limits {
     pub last: i64,
 }
 
+impl fmt::Display for Limits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.first, self.last) {
+            (first, i64::MAX) => write!(f, "{first} or more"),
+            (first, last) if first == last => write!(f, "{first}"),
+            (first, last) => write!(f, "{first} to {last}"),
+        }
+    }
+}
+
 /// The file as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     dtypes: Vec<String>,
     operators: BTreeMap<String, Row>,
+    #[serde(default)]
+    ranks: BTreeMap<String, BTreeMap<String, String>>,
     #[serde(default)]
     values: BTreeMap<String, BTreeMap<String, Values>>,
 }
@@ -85,6 +100,16 @@ impl Operators {
             let entry =
                 entries.get_mut(&name).ok_or_else(|| format!("`[values.{name}]`: there is no entry `{name}`"))?;
             entry.values = values;
+        }
+        for (name, ranks) in file.ranks {
+            let entry =
+                entries.get_mut(&name).ok_or_else(|| format!("`ranks` of `{name}`: there is no entry `{name}`"))?;
+            for (input, text) in ranks {
+                let limits = ranks_of(&text).ok_or_else(|| {
+                    format!("`ranks` of `{name}`: `{text}` is no number of dimensions; write \"3\" or \"3+\"")
+                })?;
+                entry.ranks.insert(input, limits);
+            }
         }
         Ok(Operators { dtypes: file.dtypes, entries })
     }
@@ -155,7 +180,21 @@ impl Row {
         if facts.computes.is_some() && !facts.elementwise {
             return Err("`computes` is said of elementwise operators only; a reduction `combines`".into());
         }
-        Ok(Operator { facts, sign: self.sign, values: BTreeMap::new() })
+        Ok(Operator { facts, sign: self.sign, values: BTreeMap::new(), ranks: BTreeMap::new() })
+    }
+}
+
+/// `3` are three dimensions, `3+` three or more, `3-5` three to five.
+fn ranks_of(text: &str) -> Option<Limits> {
+    let limits = |first: &str, last: Option<&str>| {
+        let first = first.parse().ok()?;
+        let last = last.map_or(Some(i64::MAX), |last| last.parse().ok())?;
+        (first <= last).then_some(Limits { first, last })
+    };
+    match (text.strip_suffix('+'), text.split_once('-')) {
+        (Some(first), _) => limits(first, None),
+        (None, Some((first, last))) => limits(first, Some(last)),
+        (None, None) => limits(text, Some(text)),
     }
 }
 
@@ -181,6 +220,10 @@ impl Operator {
         let Some(newest) = versions.last() else { return Err("there is no such operator".into()) };
         if let Some(port) = self.facts.moves.iter().find(|port| *port >= newest.inputs.len()) {
             return Err(format!("`moves` names the input {port}, but there are {}", newest.inputs.len()));
+        }
+        let has_input = |name: &str| versions.iter().any(|version| version.inputs.iter().any(|port| port.name == name));
+        if let Some(input) = self.ranks.keys().find(|input| !has_input(input)) {
+            return Err(format!("`ranks` names the input `{input}`, which no version has"));
         }
         for (attribute, values) in &self.values {
             let known = versions.iter().rev().find_map(|version| version.attribute(attribute));

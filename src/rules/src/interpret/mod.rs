@@ -227,7 +227,8 @@ impl<'r> InterpretedRule<'r> {
     /// Why it is not supported at an opset.
     pub fn reasons(&self, opset: u32) -> Vec<&'r str> {
         match self.status(opset) {
-            Some(Status::Partial(reasons) | Status::No(reasons)) => reasons.iter().map(String::as_str).collect(),
+            Some(Status::Partial(reasons)) => reasons.iter().collect(),
+            Some(Status::No(reasons)) => reasons.iter().map(String::as_str).collect(),
             Some(Status::Full) | None => Vec::new(),
         }
     }

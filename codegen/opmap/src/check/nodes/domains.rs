@@ -22,8 +22,7 @@ impl Checker<'_> {
                 _ if leaf.ty == Ty::ScalarType => (!is_dtype).then(|| no_dtype(op, attribute, leaf)),
                 (Kind::Int(code), _) if is_dtype => unknown_code(op, attribute, *code, leaf),
                 (Kind::Int(n), Some(Values::Integers(limits))) if !(limits.first..=limits.last).contains(n) => {
-                    let (first, last) = (limits.first, limits.last);
-                    let text = format!("`{}` of `{op}` is {first} to {last}, not {n}", attribute.name);
+                    let text = format!("`{}` of `{op}` is {limits}, not {n}", attribute.name);
                     Some(Diagnostic::new("E0310", leaf.span, text).label("out of range"))
                 }
                 (Kind::Str(word), Some(Values::Words(words))) if !words.contains(word) => {
