@@ -38,9 +38,9 @@ _LOOPS = re.compile(r"\bfor\b|\bwhile\b|\b(range|unbind|split|tolist|chunk|zip|e
 
 def loops_of(error: OpenBranch) -> frozenset[tuple[str, int]]:
     """The files and numbers of the lines of loops."""
-    from ._record.turns import is_loop
+    from ._record.turns import is_loop, is_series
 
-    conditions = [line for line in error.lines if line is not None and is_loop(*line.place)]
+    conditions = [line for line in error.lines if line is not None and is_loop(*line.place) and not is_series(*line.place)]
     return frozenset(line.place for line in conditions + [line for line in error.loops if _LOOPS.search(line.text)])
 
 

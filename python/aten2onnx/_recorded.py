@@ -164,6 +164,51 @@ def _capture(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, s
     from ._record.paths import Both
 
     both = Both(frozenset(), frozenset(), wanted.max_branches, wanted.max_runs, max_tries=wanted.max_tries)
+    try:
+        return _capture_turned(model, name, wanted, sums, rules, opset, both)
+    except (OpenBranch, NotRecorded) as error:
+        if wanted.branches != "both":
+            raise
+        found = _capture_lowered(model, name, wanted, sums, rules, opset, both, error)
+        if found is None:
+            raise
+        return found
+
+
+def _capture_lowered(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, str]], rules: Rules, opset: int, before: Any, error: Exception) -> Captured | None:
+    """Records a module whose branches or loops do not go together as runs with other answers: their functions are lowered. None if that does not do, either."""
+    from ._record.paths import Both
+    from ._record.swapped import can_swap
+
+    spots = before.lines | before.loops | _spots_of(error)
+    both = Both(frozenset(), frozenset(), wanted.max_branches, wanted.max_runs, max_tries=wanted.max_tries, lowered=frozenset(filter(can_swap, spots)))
+    while both.lowered:
+        lengths = {key: list(known) if isinstance(known, list) else known for key, known in both.lengths.items()}
+        try:
+            return _capture_once(model, name, wanted, sums, rules, opset, both)
+        except (CaptureError, NotRecorded, InputError) as other:
+            _log.debug("not recorded as lowered code: %s", other, exc_info=True)
+            error.lowered = other  # type: ignore[attr-defined]
+            new = frozenset(filter(can_swap, _spots_of(other))) - both.lowered
+            if not new and both.lengths == lengths:
+                return None
+            both.lowered |= new
+    return None
+
+
+def _spots_of(error: Exception) -> frozenset[tuple[str, int]]:
+    """The lines of branches and loops that an error is about."""
+    lines = [*getattr(error, "lines", ()), *getattr(error, "loops", ()), getattr(error, "line", None)]
+    return frozenset(line.place for line in lines if line is not None)
+
+
+def _capture_turned(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, str]], rules: Rules, opset: int, both: Any) -> Captured:
+    """Records a module whose branches are answered in other ways in other runs.
+
+    Raises:
+        CaptureError: The model takes a branch that depends on a size or on data, and nothing decides it.
+        NotRecorded: Another way of capture may do.
+    """
     while True:
         try:
             return _capture_once(model, name, wanted, sums, rules, opset, both)
@@ -212,7 +257,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         live = None
         recorded.example_inputs = (args, kwargs)
         has_ones = any(size <= 1 for size in arguments.sizes.values())
-        if has_ones or arguments.is_changed or ((both.lines or both.loops) and runs[0].sizes != arguments.sizes):
+        if has_ones or arguments.is_changed or ((both.lines or both.loops or both.lowered) and runs[0].sizes != arguments.sizes):
             _add_example(recorded, model, arguments, args, kwargs)
         if not lacking:
             try:
@@ -241,11 +286,27 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         if has_ones and not isinstance(error, OpenBranch):
             error.help = _ONES
         raise
+    if both.lowered or both.made or both.rolled:
+        _try_out(recorded, model, arguments, runs[0], both, kept)
     if wanted.keep_results and not arguments.has_fakes:
         recorded.checks = [(run.sizes, arguments, run.results) for run in runs if run.results]
         recorded.checks += recording.checks_of_sides(model, arguments, known, done) if both.made else []
     notes += branch_notes(both)
     return Captured(live, notes, done)
+
+
+def _try_out(recorded: Any, model: Any, arguments: Any, first: Any, both: Any, conditions: list[str]) -> None:
+    """Compares a program with branches or loops with the model at other sizes and data.
+
+    Raises:
+        OpenBranch: It gives other results.
+    """
+    from ._record.tried import difference
+
+    found = difference(recorded, model, arguments, first, bool(conditions))
+    if found is not None:
+        lines = [made.line for made in (*both.rolled, *both.made)]
+        raise _branch_error(f"the branches and loops of the model are another program at other inputs ({found})", lines[0] if lines else None, ())
 
 
 def _add_example(recorded: Any, model: Any, arguments: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

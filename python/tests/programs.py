@@ -288,8 +288,324 @@ class _LoopWriter:
         self.vectors = [*self.vectors[:3], *names]
 
 
-def source(seed: int, branches: bool = False, loops: bool = False) -> str:
-    """The code of a module; with `branches`, one with several that matter; with `loops`, one with loops."""
+#: Pieces of models with branches and loops as people write them. `h` is a vector of m elements, `x` has n rows of m, `y` has n elements. {c}, {k}, {w} and {o} are drawn.
+_PIECES = {
+    "early return in a loop": """
+for i, row in enumerate(x):
+    if row.sum() > {c} + 2:
+        return (row * {k} + h, h.sum() * {k})
+    h = h * 0.5 + row
+""",
+    "return in a loop in a loop": """
+for i in range(n):
+    for j in range(m):
+        if x[i, j] > {c} + 1:
+            return (x[i] * {k}, h.sum() + j)
+    h = h + x[i] * 0.25
+""",
+    "nested loops with a branch": """
+for i in range(n):
+    for j in range({inner}):
+        if {inner_test}:
+            h = h * 0.5 + x[j % n]
+        else:
+            h = torch.tanh(h - x[i]{maybe_j})
+""",
+    "branch beside a loop in a loop": """
+s = torch.zeros(m)
+for i, row in enumerate(x):
+    if {row_test}:
+        s = s + row
+    for j in range(i + 1):
+        s = s * 0.9 + x[j] * 0.1
+        k += 1
+h = h + s
+""",
+    "while with and": """
+t = 0
+while t < {k} + 2 and h.abs().sum() > {c} + 0.5:
+    h = h * 0.6 + 0.01
+    t += 1
+h = h + t
+""",
+    "while with or": """
+t = 0
+while h.abs().max() > 1 or t < {k}:
+    h = h * 0.5
+    t += 1
+x = x * t
+""",
+    "while on a norm": """
+while h.norm() > {c} + 0.5:
+    h = h * 0.7 - 0.01
+""",
+    "while true": """
+t = 0
+while True:
+    h = h * 0.5 + x[t % n] * 0.1
+    t += 1
+    if h.abs().sum() < {k} or t >= n:
+        break
+h = h * t
+""",
+    "end token": """
+tokens = (y[:1].abs() * 3).long()
+while len(tokens) < {k} + 5 and tokens[-1] != {w}:
+    following = (tokens[-1] * 3 + tokens.sum() + n) % 7
+    tokens = torch.cat([tokens, following.reshape(1)])
+h = h + tokens.float().sum()
+""",
+    "continue": """
+for i in range(n):
+    if {row_test_i}:
+        continue
+    h = h * 0.5 + x[i]
+    k += 1
+""",
+    "list under a condition": """
+kept = [h]
+for row in x:
+    if {row_test}:
+        kept.append(row * {k})
+h = torch.stack(kept).{reduced}
+k += len(kept)
+""",
+    "comprehension with if": """
+kept = [row * {k} for row in x if {row_test}]
+if kept:
+    h = h + torch.stack(kept).{reduced}
+""",
+    "break with a flag": """
+found = False
+for i, row in enumerate(x):
+    if row.max() > {c} + 1.5:
+        found = True
+        h = row
+        break
+if found:
+    x = x * 0.5
+else:
+    h = h - 1
+""",
+    "for else": """
+for i in range(n):
+    if x[i].min() < -{c} - 1:
+        h = x[i] * {k}
+        break
+else:
+    h = h + {k}
+""",
+    "pieces of slices": """
+parts = []
+for i in range(n):
+    parts.append(x[i, : i % {w} + 1])
+r = torch.cat(parts)
+h = h + r.sum() + r.shape[0]
+""",
+    "chunks with a remainder": """
+parts = []
+for i in range(0, n, {w}):
+    part = x[i : i + {w}]
+    parts.append(part.softmax(0) * {k})
+x = torch.cat(parts)
+""",
+    "chunks of split": """
+parts = []
+for part in x.split({w}):
+    parts.append(part - part.mean(0))
+x = torch.cat(parts, 0)
+""",
+    "padding to a multiple": """
+rest = (-n) % {w}
+if rest:
+    padded = torch.cat([x, x.new_zeros(rest, m)])
+else:
+    padded = x
+h = h + padded.reshape(-1, {w}, m).mean(1).sum(0)
+""",
+    "dictionary of lists": """
+found = {{"a": [], "b": []}}
+for i, row in enumerate(x):
+    found["a"].append(row + i)
+    found["b"].append(row.sum())
+h = h + torch.stack(found["a"]).{reduced} * torch.stack(found["b"]).max()
+""",
+    "dictionary of lists by a condition": """
+found = {{"a": [h], "b": [h * 2]}}
+for row in x:
+    if {row_test}:
+        found["a"].append(row)
+    else:
+        found["b"].append(row * 0.5)
+h = torch.stack(found["a"]).{reduced} - torch.stack(found["b"]).{reduced}
+""",
+    "any": """
+if any(row.sum() > {c} + 1 for row in x):
+    h = h * 2
+""",
+    "all": """
+if all(v > -{c} - 1 for v in y):
+    x = x + 1
+else:
+    x = x - h
+""",
+    "any of sizes": """
+if any(size > {k} + 3 for size in x.shape):
+    h = h + max(n, m) - min(n, m)
+""",
+    "sorted sizes": """
+low, high = sorted((n, m))
+h = h * low + high
+""",
+    "minimum of data": """
+best = min(y[i] for i in range(n)) if {static} else min(float(y.min()), {c} + 0.0)
+h = h + best
+""",
+    "sum of a generator": """
+h = h + sum(row * i for i, row in enumerate(x))
+""",
+    "adaptive depth": """
+depth = 0
+for _ in range({k} + 2):
+    h = torch.tanh(h * 1.5 + x.mean(0))
+    depth += 1
+    if h.abs().mean() > 0.{k}:
+        break
+h = h * depth
+""",
+    "best so far": """
+best, where = None, 0
+for i, row in enumerate(x):
+    score = row.sum()
+    if best is None or score > best:
+        best, where = score, i
+h = x[where] + h
+""",
+    "two states that swap": """
+a, b = h, x[0]
+for i in range(n):
+    a, b = b, torch.tanh(a * 0.5 + x[i])
+    if {row_test_i}:
+        a, b = b, a
+h = a - b
+""",
+    "written rows": """
+out = torch.zeros(n, m)
+for i in range(n):
+    if {row_test_i}:
+        out[i] = x[i] * {k}
+    else:
+        out[i, 0] = h[0]
+x = out + x
+""",
+    "growing cache": """
+cache = x[:1]
+for i in range(1, n):
+    if {row_test_i}:
+        cache = torch.cat([cache, x[i : i + 1]])
+    h = h * 0.5 + cache.mean(0)
+x = torch.cat([cache, x[:1]])
+""",
+    "recursion": """
+x = self.halved(x, 0)
+""",
+    "branch on sizes": """
+if n > {k} and m <= {w} + 2 or n == m:
+    x = x.cumsum(0) if n % 2 else x.flip(0)
+elif n * m > 20:
+    x = x[: n // 2 + 1]
+""",
+    "branch on data with a write": """
+x = x.clone()
+if y.sum() > 0:
+    x[0] += 1
+    if x.sum() > {c}:
+        x[-1] = h
+elif y.max() > -1:
+    x *= 0.5
+""",
+    "returns": """
+if y.mean() > {c}:
+    return (h * 2, h.sum())
+if n > {k} + 6:
+    if h.sum() > 0:
+        return (h - 1, h.mean())
+    h = h + 1
+""",
+    "queue": """
+queue = [h]
+t = 0
+while queue and t < {k} + 2:
+    item = queue.pop()
+    t += 1
+    if item.sum() > 0:
+        queue.append(item * 0.5 - 0.1)
+    h = h * 0.9 + item * 0.1
+""",
+    "last two": """
+out = [h, h * 0.5]
+for i in range(n):
+    out.append(torch.tanh(out[-1] + out[-2] * 0.5 + x[i]))
+h = out[-1]
+x = torch.stack(out)[2:]
+""",
+    "number from data": """
+count = int((y > 0).sum())
+for i in range(count):
+    h = h * 0.5 + x[i]
+""",
+    "helper": """
+h = self.gate(h, x)
+for row in x:
+    h = self.gate(h, row[None])
+""",
+}
+
+_HELPERS = """
+    def halved(self, x, depth):
+        if x.shape[0] <= 4 or depth > 3:
+            return x * 2
+        return self.halved(x[: x.shape[0] // 2], depth + 1) + 1
+
+    def gate(self, h, rows):
+        if rows.sum() > h.sum():
+            return torch.sigmoid(h) * rows.mean(0)
+        return h * 0.5
+
+    def forward(self, x, y):
+        n, m = x.shape
+        h, k = x.sum(0) * 0.3, 1
+"""
+
+
+def _mixed(seed: int) -> str:
+    """The code of a module of pieces with branches and loops."""
+    draw = random.Random(seed)
+    lines = []
+    names = draw.sample(sorted(_PIECES), draw.randint(1, 3))
+    for name in names:
+        text = _PIECES[name].format(
+            c=draw.choice(["0", "0.5", "1"]),
+            k=draw.randint(1, 4),
+            w=draw.randint(2, 4),
+            inner=draw.choice(["n", "m", "i + 1", "3", "n - i"]),
+            inner_test=draw.choice(["x[i, j % m] > 0", "i > j", "j % 2 == 0", "h.sum() > 0", "i == j and n > 3"]),
+            maybe_j=draw.choice(["", " * j"]),
+            row_test=draw.choice(["row.sum() > 0", "row.max() > 0.5 and row.min() < 0", "row.mean() > h.mean()", "row.norm() < 2"]),
+            row_test_i=draw.choice(["x[i].sum() > 0", "i % 2 == 0", "i > 2 or x[i, 0] > 0", "x[i].max() > h.max()"]),
+            reduced=draw.choice(["sum(0)", "mean(0)", "max(0).values"]),
+            static=draw.choice(["True", "False"]),
+        )
+        lines += [f"        {line}" for line in text.strip("\n").split("\n")]
+        lines.append("        n, m = x.shape")
+    lines.append("        " + draw.choice(["return (h, h.sum())", "return (x.sum(0) + h, y.sum())", "return (h * k, x.mean())"]))
+    return _HEAD.rsplit("    def forward", 1)[0].rstrip() + "\n" + _HELPERS + "\n".join(lines) + "\n"
+
+
+def source(seed: int, branches: bool = False, loops: bool = False, mixed: bool = False) -> str:
+    """The code of a module; with `branches`, one with several that matter; with `loops`, one with loops; with `mixed`, one of pieces that people write."""
+    if mixed:
+        return _mixed(seed)
     if loops:
         loop_writer = _LoopWriter(seed)
         for _ in range(loop_writer.random.randint(1, 2)):
@@ -322,14 +638,14 @@ def module(code: str, folder: Path, name: str) -> Any:
     return loaded.Model().eval()
 
 
-def verdict(seed: int, branches: bool = False, loops: bool = False, **options: Any) -> tuple[str, str]:
+def verdict(seed: int, branches: bool = False, loops: bool = False, mixed: bool = False, **options: Any) -> tuple[str, str]:
     """Exports a random module: "right", "refused" with the message, "wrong" with what differs, or "invalid" if PyTorch does not run it at the example."""
     import aten2onnx
     import torch
 
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = module(source(seed, branches, loops), Path(folder), f"program_{seed}")
+        model = module(source(seed, branches, loops, mixed), Path(folder), f"program_{seed}")
         torch.manual_seed(seed)
         try:
             model(*_inputs(*EXAMPLE))
@@ -338,7 +654,8 @@ def verdict(seed: int, branches: bool = False, loops: bool = False, **options: A
         try:
             program = aten2onnx.export(model, _inputs(*EXAMPLE), dynamic_shapes={"x": {0: "n", 1: "m"}, "y": {0: "n"}}, **options)
         except aten2onnx.Error as error:
-            return "refused", str(error)
+            lowered = getattr(error, "lowered", None) or getattr(error.__context__, "lowered", None)
+            return "refused", f"{error}\n  lowered: {lowered}" if lowered is not None else str(error)
         bad = _difference(program, model)
         if bad and program.report.conditions:
             return "conditional", f"{bad}; {program.report.conditions}"
@@ -358,8 +675,8 @@ def _difference(program: Any, model: Any) -> str | None:
 
     for sizes in (EXAMPLE, *OTHERS):
         inputs = _inputs(*sizes)
-        for sign in (1, -1):
-            given = tuple(value.abs() * sign if sign < 0 else value for value in inputs)
+        for sign in (0, 1, -1):
+            given = tuple(value.abs() * sign if sign else value for value in inputs)
             try:
                 wanted = pytree.tree_leaves(model(*(value.clone() for value in given)))
             except Exception:
@@ -395,7 +712,7 @@ if __name__ == "__main__":
     first, last = int(sys.argv[1]), int(sys.argv[2])
     counts: collections.Counter[str] = collections.Counter()
     for number in range(first, last):
-        found, text = verdict(number, "--branches" in sys.argv, "--loops" in sys.argv)
+        found, text = verdict(number, *(f"--{kind}" in sys.argv for kind in ("branches", "loops", "mixed")))
         counts[found] += 1
         if found in ("wrong", "conditional") or "-v" in sys.argv:
             print(number, found, text, flush=True)

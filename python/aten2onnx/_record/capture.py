@@ -169,7 +169,7 @@ def _runs_with_more_turns(model: torch.nn.Module, arguments: Arguments, first: R
 
 def _has_both(arguments: Arguments) -> bool:
     """Whether branches are recorded on both sides."""
-    return arguments.both is not None and bool(arguments.both.lines or arguments.both.loops)
+    return arguments.both is not None and bool(arguments.both.lines or arguments.both.loops or arguments.both.lowered)
 
 
 def recorded(model: torch.nn.Module, arguments: Arguments, sizes: dict[str, int], kept: list[Any], replace: Any) -> Run:

@@ -36,7 +36,8 @@ def sizes_seen(recorded: Any, model: torch.nn.Module, args: tuple[Any, ...], kwa
         return _fake_sizes(recorded, model, args, kwargs, arguments)
     sizes: dict[str, list[int]] = {}
     with torch.no_grad(), untouched(model):
-        wanted = list(outputs(model(*copy.deepcopy(args), **copy.deepcopy(dict(kwargs)))).values())
+        wanted = [_kept(value) for value in outputs(model(*copy.deepcopy(args), **copy.deepcopy(dict(kwargs)))).values()]
+    with torch.no_grad(), untouched(model):
         try:
             found, _ = results(recorded, user_inputs(recorded, args, kwargs), lambda node, value: sizes.update({node.name: list(value.shape)}))
         except Exception as error:  # PyTorch passes on whatever an operator raises.
@@ -48,6 +49,11 @@ def sizes_seen(recorded: Any, model: torch.nn.Module, args: tuple[Any, ...], kwa
         if not random and not _is_close(want, got):
             raise Differs(f"output {number} has other elements than in the model")
     return sizes
+
+
+def _kept(value: Any) -> Any:
+    """A result as it is now: it may be a buffer, which gets its elements back."""
+    return value.detach().clone() if isinstance(value, torch.Tensor) else value
 
 
 def _check_types(wanted: list[Any], found: list[Any]) -> None:

@@ -16,6 +16,7 @@ import torch
 from .numbers import Number, is_from_data, number_of, plain, symbolic
 from .places import kind_of_file, kind_of_frame, line_of_model, tree_of
 from .tensors import Tracked, scalar_value
+from .turns import NoBothSides
 
 if TYPE_CHECKING:
     from .recorder import Question, Recorder
@@ -28,6 +29,9 @@ _RUNS = os.path.join(os.path.dirname(__file__), "runs.py")
 
 #: So many elements of a list, and so many steps from a name, are looked at.
 _ELEMENTS, _STEPS = 400, 4
+
+#: So many turns may a loop make in a run.
+_MOST = 5000
 
 
 class Mark:
@@ -126,6 +130,8 @@ class Loops:
         self._leave_inner(recorder, loop)
         self._note(recorder, loop, frame)
         counter = scalar_value(recorder.next_key(), int)
+        if loop.turns >= _MOST:
+            raise NoBothSides(f"a loop of more than {_MOST} turns", loop.line)
         loop.counters.append(counter)
         _mark(recorder, TURN, loop, counter)
         loop.turns += 1
@@ -445,6 +451,8 @@ class Walkable:
         self.make = make
 
     def __iter__(self) -> Iterator[Any]:
+        if self.recorder.structure is not None:  # code that is not lowered makes as many turns as in this run
+            return (self.make(turn) for turn in range(int(self.count)))
         return Walk(self.recorder, self.count, self.make)
 
     def __len__(self) -> int:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import torch
 
 from .branches import If, Item, Path, Rolled, Step, count_of_calls, parts_of, replaced
+from .composed import composed
 from .explorer import Care, Explorer, Record
 from .follow import holds
 from .join import Merger, like
@@ -70,6 +71,8 @@ class Both:
         is_another: Whether a run is only held against another one.
         changing: For the lines of loops the names of numbers that turns change.
         least: So many turns does a loop make at least, if data decide.
+        lowered: The lines whose functions are lowered: their branches and loops are written down as such.
+        lengths: Sizes of inputs that those of tensors may be which are not there yet, by their lines.
     """
 
     lines: frozenset[tuple[str, int]] = frozenset()
@@ -91,6 +94,8 @@ class Both:
     is_another: bool = False
     changing: dict[Any, Any] = field(default_factory=dict)
     least: int = 3
+    lowered: frozenset[tuple[str, int]] = frozenset()
+    lengths: dict[Any, Any] = field(default_factory=dict)
 
     @property
     def has_gaps(self) -> bool:
@@ -121,6 +126,8 @@ def recorded_both(record: Record, both: Both) -> Run:
         Unrecorded: The sides of a branch do not go together.
         Exception: What the model raises on the way that its inputs take.
     """
+    if both.lowered:
+        return _recorded_lowered(record, both)
     while True:
         before = sum(map(len, both.changing.values()))
         failure: Exception | None = None
@@ -135,6 +142,24 @@ def recorded_both(record: Record, both: Both) -> Run:
             raise failure
         assert run is not None  # noqa: S101
         return run
+
+
+def _recorded_lowered(record: Record, both: Both) -> Run:
+    """A recording of lowered code.
+
+    Raises:
+        NoBothSides: The sides of a branch or the turns of a loop do not go together.
+        Exception: What the model raises on the way that its inputs take.
+    """
+    merger = Merger()
+    first = record(Turns(frozenset(), (), both.is_static, lowered=both.lowered, lengths=both.lengths))
+    merger.begin(first.recorder)
+    path, failures = composed(merger, first)
+    for line, error in failures:
+        if both.ends_at_gap and both.is_gap(line.place, error):
+            raise error
+    both.made, both.failures, both.rolled = _made(path.items, both.max_branches), _worst(failures), list(_loops(path.items))
+    return _Writer(merger, first).run(path)
 
 
 def _recorded_once(record: Record, both: Both) -> Run:

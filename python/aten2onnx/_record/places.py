@@ -74,9 +74,19 @@ def line_of_frame(frame: FrameType | None, end: str = "") -> Line | None:
     """The innermost line of the model in a frame and those that it was called from, up to one of the file `end`."""
     while frame is not None and frame.f_code.co_filename != end:
         if kind_of_frame(frame) == "model":
-            return Line(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+            return Line(frame.f_code.co_filename, frame.f_lineno, _function_of(frame))
         frame = frame.f_back
     return None
+
+
+def _function_of(frame: FrameType) -> str:
+    """The name of the function that is running. The parts of lowered code are those of their function."""
+    named: FrameType | None = frame
+    while named is not None and named.f_code.co_name.startswith("_a2o"):
+        named = named.f_back
+        while named is not None and (kind_of_frame(named) != "model" or named.f_code.co_name == "<lambda>"):
+            named = named.f_back
+    return (named or frame).f_code.co_name
 
 
 #: Files of PyTorch in which its numbers ask on behalf of their caller.

@@ -12,12 +12,12 @@ from .references import values_in
 from .turns import NoBothSides
 
 
-def without_unread(items: list[Item], outputs: list[Any]) -> list[Item]:
-    """The items without results of loops that nobody reads."""
+def without_unread(items: list[Item], outputs: list[Any], all_branches: bool = False) -> list[Item]:
+    """The items without results of loops that nobody reads, and of branches in them; with `all_branches` of all."""
     while True:
         read: set[int] = {id(value) for value in values_in(outputs)}
         loops: list[Any] = []
-        _note_reads(items, read, loops)
+        _note_reads(items, read, loops, all_branches)
         gone = False
         for loop in loops:
             if isinstance(loop, If):

@@ -108,6 +108,8 @@ class Recorder(TorchDispatchMode):
         self.walked: list[Line] = []
         #: Loops that are noted turn by turn; None if none are.
         self.loops: Loops | None = None
+        #: What lowered code calls in place of branches and loops; None if no code is lowered.
+        self.structure: Any = None
         for name, tensor in named_tensors(model):
             self.names.setdefault(id(tensor), name)
 
@@ -410,6 +412,8 @@ class Recorder(TorchDispatchMode):
             for tensor in given if isinstance(given, (list, tuple)) else [given]:
                 if not isinstance(tensor, torch.Tensor):
                     continue
+                if self.structure is not None:
+                    self.structure.note_write(tensor)
                 memory = self._memory(tensor)
                 if is_unknown(tensor):
                     self._unknown.add(memory)

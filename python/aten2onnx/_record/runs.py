@@ -22,6 +22,8 @@ from .numbers import plain
 from .recorder import Recorder
 from .shadows import Changes, Functions, shadowed, taken_as_plain
 from .state import restored
+from .structured import Structure
+from .swapped import swapped
 from .tensors import Tracked, named_tensors
 from .turns import Turns
 
@@ -167,7 +169,11 @@ def recorded(
             fakes, leaves = lent(model, leaves, arguments.is_fake, arguments.count)
             arguments.has_fakes = fakes is not None
         recorder = Recorder(model, dynamic=bool(arguments.sizes), replace=replace, fakes=fakes)
-        recorder.turns = turns
+        if turns is not None and turns.lowered:
+            recorder.structure = Structure(recorder, turns)
+            stack.enter_context(swapped(turns.lowered, recorder.structure))
+        else:
+            recorder.turns = turns
         if turns is not None and turns.loops:
             recorder.loops = Loops(turns.loops, turns.without, turns.more, turns.changing, turns.least)
         recorder.watch([*(tensor for _, tensor in named_tensors(model)), *(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))])

@@ -25,6 +25,8 @@ from .places import kind_of_file, line_of_model
 from .ranges import Numbers, list_, lists_ranges
 from .recorder import Recorder, Unrecorded
 from .tensors import Tracked, has_foreign, sizes_of
+from . import grown
+from .grown import Grown
 from .loops import Walkable
 from .walks import FUNCTIONS, WALKS, numbers_of
 
@@ -90,7 +92,7 @@ class float_(metaclass=_Kind):
 def _len(value: Any) -> int:
     if isinstance(value, Tracked) and value.actual.dim() > 0:
         return sizes_of(value)[0]  # type: ignore[no-any-return]
-    if isinstance(value, (Walkable, Numbers)):
+    if isinstance(value, (Walkable, Numbers, Grown)):
         return value.count  # type: ignore[no-any-return]
     if type(value) is list and Recorder.current is not None and Recorder.current.loops is not None:
         found = Recorder.current.loops.length(value)
@@ -103,6 +105,8 @@ def _extreme(name: str) -> Any:
     plain_one, sym_one = getattr(builtins, name), getattr(torch, f"sym_{name}")
 
     def extreme(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and isinstance(args[0], Grown):
+            return getattr(grown.tensor(args[0], args[0].rows.dtype), name)().item()
         values = args[0] if len(args) == 1 and not kwargs and isinstance(args[0], (list, tuple)) else args
         if kwargs or len(values) < 2 or not any(isinstance(value, _SYMBOLIC) for value in values):
             return plain_one(*args, **kwargs)
@@ -182,7 +186,32 @@ def _shadow_of(name: str, value: Any) -> Any:
 
 #: The classes of what may have a shadow: modules, and functions of math and NumPy.
 _SHADOWED = (ModuleType, type(math.sqrt), type(sys.modules["numpy"].sqrt)) if "numpy" in sys.modules else (ModuleType, type(math.sqrt))
-_BUILTINS = {"int": int_, "float": float_, "len": _len, "min": _extreme("min"), "max": _extreme("max"), "round": _round, **WALKS}
+def _sum(values: Any, start: Any = 0) -> Any:
+    if not isinstance(values, Grown):
+        return builtins.sum(values, start)
+    values._check()
+    total = values.rows.sum(0)
+    total = total if values.kind is torch.Tensor else total.item()
+    return total if type(start) is int and start == 0 else start + total
+
+
+def _list(*values: Any) -> Any:
+    return values[0].copy() if len(values) == 1 and isinstance(values[0], Grown) else builtins.list(*values)
+
+
+def _sorted(values: Any, *, key: Any = None, reverse: bool = False) -> Any:
+    """Numbers in their order: each two are exchanged if they are not."""
+    if key is not None or not isinstance(values, (list, tuple)) or not 1 < len(values) <= 8 or not any(isinstance(value, (torch.SymInt, torch.SymFloat)) for value in values):
+        return builtins.sorted(values, key=key, reverse=reverse)
+    found = builtins.list(values)
+    for end in builtins.range(len(found) - 1, 0, -1):
+        for place in builtins.range(end):
+            a, b = found[place], found[place + 1]
+            found[place], found[place + 1] = torch.sym_min(a, b), torch.sym_max(a, b)
+    return found[::-1] if reverse else found
+
+
+_BUILTINS = {"sorted": _sorted, "sum": _sum, "int": int_, "float": float_, "len": _len, "min": _extreme("min"), "max": _extreme("max"), "round": _round, **WALKS}
 #: Code that asks for the class of a number would not know the one above.
 _IDENTITY = re.compile(r"\btype\([^()]*\) (is|is not|in|not in) |dtype\s*=\s*(int|float)\b|\b(to|view|astype|type)\((int|float)\)")
 
@@ -401,6 +430,8 @@ def _axes_of(part: Any) -> int:
 
 def _tensor(data: Any, *args: Any, **kwargs: Any) -> Any:
     """A tensor of numbers or tensors that the run has made."""
+    if isinstance(data, Grown):
+        return grown.tensor(data, *args, **kwargs)
     if isinstance(data, torch.Tensor) or not (isinstance(data, Numbers) or _has_number(data)) or args:
         return NotImplemented
     kwargs.pop("requires_grad", None)
@@ -479,6 +510,7 @@ def _contiguous(tensor: Any, *, memory_format: Any = torch.contiguous_format) ->
 
 _FUNCTIONS: dict[Any, Any] = {
     **FUNCTIONS,
+    **grown.FUNCTIONS,
     torch.Tensor.contiguous: _contiguous,
     torch.Tensor.__getitem__: _getitem,
     torch.Tensor.__setitem__: _setitem,

@@ -41,6 +41,8 @@ class Turns:
         loops: The lines whose loops are noted turn by turn.
         without: The number of a loop that makes no turn.
         more: So many turns are added to each `while` on data.
+        lowered: The lines whose functions are lowered.
+        lengths: Sizes of inputs that sizes of tensors which are not there yet may be, by their lines.
         asked: The questions that were answered, by their place among all questions of the run.
         given: Their answers, by their line.
     """
@@ -56,7 +58,11 @@ class Turns:
         more: int = 0,
         changing: dict[Any, Any] | None = None,
         least: int = 0,
+        lowered: frozenset[tuple[str, int]] = frozenset(),
+        lengths: dict[Any, Any] | None = None,
     ) -> None:
+        self.lowered = lowered
+        self.lengths: dict[Any, Any] = {} if lengths is None else lengths
         self.is_static = is_static
         self.wanted = dict(wanted or {})
         self._times: dict[tuple[str, int], int] = {}
@@ -155,6 +161,12 @@ def key_of(number: Any) -> Any:
 def is_loop(file: str, number: int) -> bool:
     """Whether a line is in the condition of a `while`."""
     return any(_has_line(node.test, number) for node in _nodes(file, ast.While))
+
+
+@lru_cache(maxsize=1024)
+def is_series(file: str, number: int) -> bool:
+    """Whether a line is in the condition of a `while` that asks several: `a and b`."""
+    return any(_has_line(node.test, number) and any(isinstance(inner, (ast.BoolOp, ast.IfExp)) for inner in ast.walk(node.test)) for node in _nodes(file, ast.While))
 
 
 @lru_cache(maxsize=1024)

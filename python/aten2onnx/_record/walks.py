@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import builtins
+import re
 from typing import Any
 
 import torch
 
+from .grown import Grown
 from .loops import Walkable
 from .numbers import number_of, plain
 from .places import line_of_model
@@ -15,11 +17,15 @@ from .recorder import Recorder
 from .tensors import Tracked, sizes_of
 
 aten = torch.ops.aten
+#: A line that gives the parts of a tensor a name.
+_LIST = re.compile(r"^\w+ = [\w.\[\]]+\([^()]*\)$")
 
 
 def _is_rolled() -> bool:
     """Whether the loop on the line that is running is noted turn by turn."""
     recorder = Recorder.current
+    if recorder is not None and recorder.structure is not None:
+        return True
     if recorder is None or recorder.loops is None or not recorder.loops.lines:
         return False
     line = line_of_model()
@@ -72,6 +78,8 @@ def rows_of(value: Any) -> Any:
     """Something that a loop walks over turn by turn; None if it is walked over as always."""
     if isinstance(value, Walkable):
         return value
+    if isinstance(value, Grown):
+        return Walkable(_recorder(), value.count, value.element)
     if isinstance(value, Tracked) and value.actual.dim() > 0 and isinstance(sizes_of(value)[0], torch.SymInt) and _is_rolled():
         return rows(value, 0)
     return None
@@ -138,6 +146,8 @@ def _note_line(tensor: Tracked, axis: int) -> None:
 def _is_walked() -> bool:
     """Whether the line that is running goes on with a list in a way that a loop may: `torch.cat(x.split(2))` needs a list itself."""
     line = line_of_model()
+    if line is not None and Recorder.current is not None and Recorder.current.structure is not None and _LIST.search(line.text) is None and "for " not in line.text:
+        return False
     return line is not None and _is_rolled() and (" for " in line.text or line.text.startswith("for ") or " = " in line.text)
 
 

@@ -1,0 +1,165 @@
+"""What names stand for before and after a side of a branch or a turn of a loop: tensors, numbers and lists in them, by their places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any
+
+import torch
+
+from .grown import Grown
+from .numbers import number_of, plain
+from .turns import NoBothSides, key_of
+
+#: A name and the keys that lead from it to a tensor or number.
+Place = tuple[Any, ...]
+#: The values of names.
+Values = dict[str, Any]
+
+
+class _Undefined:
+    """What a name stands for that no statement has assigned yet."""
+
+    def __repr__(self) -> str:
+        return "undefined"
+
+
+UNDEFINED = _Undefined()
+
+
+class Poison:
+    """What a name stands for that is something else on both sides of a branch, which no value of a file is. Whatever reads it ends the export with the line."""
+
+    def __init__(self, line: Any, what: str) -> None:
+        object.__setattr__(self, "_why", (line, what))
+
+
+def refuse(poison: Poison) -> NoBothSides:
+    line, what = object.__getattribute__(poison, "_why")
+    return NoBothSides(f"{what}, and is read after it", line)
+
+
+def _reads(self: Poison, *_: Any, **__: Any) -> Any:
+    raise refuse(self)
+
+
+for _name in ("getattr", "setattr", "getitem", "setitem", "call", "bool", "iter", "len", "contains", "index", "int", "float", "neg", "eq", "ne", "lt", "le", "gt", "ge", "enter"):
+    setattr(Poison, f"__{_name}__", _reads)
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or"):
+    setattr(Poison, f"__{_name}__", _reads)
+    setattr(Poison, f"__r{_name}__", _reads)
+Poison.__hash__ = object.__hash__  # type: ignore[method-assign]
+
+
+def is_number(value: Any) -> bool:
+    return type(value) in (bool, int, float) or number_of(value) is not None
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two things that a name stood for are the same."""
+    if one is other:
+        return True
+    if isinstance(one, Grown) and isinstance(other, Grown):
+        return one.dim == other.dim and is_same(one.rows, other.rows)
+    if isinstance(one, torch.Tensor) or isinstance(other, torch.Tensor):
+        return getattr(one, "value", one) is getattr(other, "value", other)
+    if is_number(one) and is_number(other):
+        a, b = number_of(one), number_of(other)
+        if (a is None) != (b is None) or type(plain(one)) is not type(plain(other)):
+            return False
+        return key_of(a) == key_of(b) if a is not None else one == other or one != one and other != other
+    if type(one) is not type(other):
+        return False
+    return isinstance(one, FunctionType) or (isinstance(one, (str, bytes, torch.dtype, torch.device, torch.Size, range, slice)) and bool(one == other))
+
+
+class Snapshot:
+    """What names stand for at one time.
+
+    Attributes:
+        leaves: What is in lists, tuples and dictionaries, or stands for itself, by its place.
+        lengths: The lengths of lists, by their places.
+    """
+
+    def __init__(self, values: Values) -> None:
+        self.values = dict(values)
+        self.leaves: dict[Place, Any] = {}
+        self.lengths: dict[Place, int] = {}
+        self._copies: list[tuple[Any, Any]] = []
+        seen: set[int] = set()
+        for name, value in values.items():
+            self._walk((name,), value, seen)
+
+    def _walk(self, place: Place, value: Any, seen: set[int]) -> None:
+        if isinstance(value, Grown):
+            self.leaves[place] = value.copy()
+            self._copies.append((value, value.rows))
+            return
+        if type(value) not in (list, tuple, dict) or (id(value) in seen and type(value) is not tuple):
+            if type(value) not in (list, dict):
+                self.leaves[place] = value
+            return
+        if type(value) is not tuple:
+            seen.add(id(value))
+            self._copies.append((value, value.copy()))
+        if type(value) is list:
+            self.lengths[place] = len(value)
+        for key, item in value.items() if type(value) is dict else enumerate(value):
+            self._walk((*place, key), item, seen)
+
+    def restore(self, get: Callable[[], Values], set_: Callable[[Values], None]) -> None:
+        """Gives names and what they lead to their values back."""
+        for container, copy in self._copies:
+            if isinstance(container, Grown):
+                container.rows = copy
+            elif type(container) is list:
+                container[:] = copy
+            else:
+                container.clear()
+                container.update(copy)
+        now = get()
+        set_({name: value for name, value in self.values.items() if now.get(name, UNDEFINED) is not value and not ("." in name and value is UNDEFINED)})
+
+    def is_container(self, place: Place) -> bool:
+        """Whether there was a list, tuple or dictionary at a place."""
+        return place in self.lengths or any(known[: len(place)] == place and len(known) > len(place) for known in self.leaves)
+
+    def at(self, place: Place) -> Any:
+        """The value at a place, also one in what was not assigned then."""
+        return self.leaves.get(place, UNDEFINED)
+
+
+def copied(value: Any) -> Any:
+    """A value with lists, tuples and dictionaries of its own."""
+    if isinstance(value, Grown):
+        return value.copy()
+    if type(value) in (list, tuple):
+        return type(value)(map(copied, value))
+    return {key: copied(item) for key, item in value.items()} if type(value) is dict else value
+
+
+def value_at(values: Values, place: Place) -> Any:
+    found: Any = values[place[0]]
+    for key in place[1:]:
+        found = found[key]
+    return found
+
+
+def put(values: Values, place: Place, leaf: Any) -> None:
+    """Puts something in a place. Lists and dictionaries stay the same ones."""
+    if len(place) == 1:
+        values[place[0]] = leaf
+        return
+    inside = value_at(values, place[:-1])
+    if type(inside) is tuple:
+        put(values, place[:-1], (*inside[: place[-1]], leaf, *inside[place[-1] + 1 :]))
+    else:
+        inside[place[-1]] = leaf
+
+
+def names_of_places(places: Iterator[Place]) -> list[str]:
+    return [".".join(map(str, place)) for place in places]
+
+
+__all__ = ["UNDEFINED", "Place", "Poison", "Snapshot", "Values", "copied", "is_number", "is_same", "put", "refuse", "value_at"]

@@ -1,0 +1,818 @@
+"""Runs branches and loops of lowered code: each side of a branch, and one turn of a loop, is written down on its own, and what names stand for afterwards is a result.
+
+A side that the inputs do not take runs before the one that they take, and what it changes is changed back. A turn of a loop is given new values for what the turns
+before have changed; the other turns run without being written down. So a branch takes one run of each side, in whatever it stands, and a loop one of its turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import _disable_current_modes
+
+from .align import kind_of
+from .grown import Grown, OtherSizes, grown
+from .loops import Mark, Walkable
+from .numbers import Number, is_from_data, number_of, operand, plain, symbolic
+from .places import kind_of_frame, line_of_model
+from .recorder import Call, Question, Recorder, Unrecorded
+from .states import UNDEFINED, Place, Poison, Snapshot, Values, copied, is_number, is_same, put, refuse, value_at
+from .tensors import Tracked, Value, scalar_value, sizes_of, symbolic_item
+from .turns import NoBothSides, Turns, _is_about_one, key_of
+from .walks import rows_of
+
+aten = torch.ops.aten
+
+BRANCH, ROLLED, ONE_SIDE = Mark("a branch"), Mark("a loop"), Mark("a branch with one side")
+
+Get, Set = Callable[[], Values], Callable[[Values], None]
+
+#: So many times the turns of a loop are run to find what it carries, and so many turns are run at most.
+_ATTEMPTS, _MOST_TURNS = 24, 5000
+
+
+@dataclass
+class Block:
+    """Calls and questions that were written down on their own."""
+
+    calls: list[Call] = field(default_factory=list)
+    questions: list[Question] = field(default_factory=list)
+    splits: set[int] = field(default_factory=set)
+
+
+@dataclass
+class RawBranch:
+    """A branch: its sides, first the one that the inputs take, and results with what they are on both."""
+
+    question: Question
+    sides: tuple[Block, Block]
+    results: list[tuple[Value, Any, Any]]
+
+
+@dataclass
+class RawLoop:
+    """A loop, as `branches.Rolled` has it, with the calls of a turn as they were written down."""
+
+    line: Any
+    index: Value
+    count: Any
+    first: Any
+    again: Any
+    carried: list[tuple[Value, Any, Any, Value]]
+    block: Block
+
+
+class _Again(Exception):
+    """The turns of a loop are run again, because more is known of them."""
+
+
+@dataclass
+class _Plan:
+    """What is known of a loop: what it carries, its lists, and how many turns stay before it."""
+
+    carried: dict[Place, Any] = field(default_factory=dict)
+    lists: dict[Place, tuple[Any, int | None]] = field(default_factory=dict)
+    peeled: int = 0
+    is_early: bool = False
+
+
+@dataclass
+class _Turns:
+    """The turns of a loop: how many, the condition, and whether it was left."""
+
+    line: Any
+    count: Any
+    make: Callable[[Any], Any]
+    test: Callable[[], Any] | None
+    is_left: Callable[[], Any] | None
+    body: Callable[..., None]
+    get: Get
+    set: Set
+
+    def run(self, turn: Any) -> None:
+        if self.count is None:
+            self.body()
+        else:
+            self.body(self.make(turn))
+
+
+class Structure:
+    """What lowered code calls in place of branches and loops."""
+
+    def __init__(self, recorder: Recorder, turns: Turns) -> None:
+        self.recorder = recorder
+        self.turns = turns
+        #: So many loops around what runs only find out what they change.
+        self.dry = 0
+        #: So many sides that the inputs do not take are around what runs.
+        self.turned = 0
+        #: Conditions of branches around what runs, with their answers.
+        self.known: dict[Any, bool] = {}
+        self.journals: list[dict[int, tuple[Any, Any]]] = []
+
+    # Values of expressions.
+    @staticmethod
+    def seen(look: Callable[[], Any]) -> Any:
+        """The value of a name; UNDEFINED if it has none."""
+        try:
+            return look()
+        except (NameError, AttributeError):
+            return UNDEFINED
+
+    @staticmethod
+    def same(one: Any, other: Any) -> bool:
+        for value in (one, other):
+            if isinstance(value, Poison):
+                raise refuse(value)
+        return one is other
+
+    def other(self, one: Any, other: Any) -> bool:
+        return not self.same(one, other)
+
+    def condition(self, test: Any) -> Any:
+        """A condition as a number, if its answer may be another one at other inputs; otherwise its answer."""
+        if isinstance(test, Poison):
+            raise refuse(test)
+        if isinstance(test, Grown):
+            test = test.count != 0
+        if isinstance(test, Walkable):
+            test = test.count != 0
+        if isinstance(test, Tracked) and not self.recorder.is_fixed(test) and test.numel() == 1:
+            test = test.item()
+        number = number_of(test)
+        if number is None or self.recorder.fakes is not None:
+            return bool(test)
+        if not number.is_bool():
+            number = Number(number.value != 0, "ne", (number, 0), number.ask)
+        if not number.function or self.turns._is_static(number) or _is_about_one(number):
+            return bool(symbolic(number))
+        return self.known.get(key_of(number), number)
+
+    def negated(self, test: Any) -> Any:
+        found = self.condition(test)
+        return not found if type(found) is bool else symbolic(found.sym_not())
+
+    def every(self, *looks: Callable[[], Any]) -> Any:
+        return self._series(looks, True)
+
+    def some(self, *looks: Callable[[], Any]) -> Any:
+        return self._series(looks, False)
+
+    def _series(self, looks: tuple[Callable[[], Any], ...], going: bool) -> Any:
+        """`and`, or `or`: conditions until one of them is not `going`."""
+        for place, look in enumerate(looks):
+            found = self.condition(look())
+            if type(found) is bool:
+                if found is not going:
+                    return found
+                continue
+            rest = looks[place + 1 :]
+            if not rest:
+                return symbolic(found)
+            if self.dry:
+                return self._series(rest, going) if found.value is going else found.value
+            return self._both(found, lambda: self._series(rest, going), going)
+        return going
+
+    def _both(self, first: Number, rest: Callable[[], Any], going: bool) -> Any:
+        """Two conditions as one. The second is asked only where the first leaves it open, unless it takes no call."""
+        second = self._second(first, rest, going)
+        if type(second) is bool:
+            return symbolic(first) if second is going else second
+        if second is not None and not _divides(second):
+            value = (first.value and second.value) if going else (first.value or second.value)
+            return symbolic(Number(value, "and_" if going else "or_", (first, second), first.ask))
+        yes, no = (rest, lambda: False) if going else (lambda: True, rest)
+        return self.chosen(symbolic(first), yes, no)
+
+    def _second(self, first: Number, rest: Callable[[], Any], going: bool) -> Any:
+        """The second of two conditions; None if it takes calls."""
+        self.turned += 1
+        try:
+            with self._written_to(Block()) as block, self._knowing(first, going), self._journal() as journal:
+                try:
+                    second = self.condition(rest())
+                except (NoBothSides, Unrecorded):
+                    raise
+                except Exception:  # whatever the model raises where the first condition does not hold
+                    return None
+                finally:
+                    self._undo(journal)
+        finally:
+            self.turned -= 1
+        return None if block.calls or block.questions else second
+
+    def chosen(self, test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
+        """`a if c else b`."""
+        box: Values = {"value": UNDEFINED}
+        self.branch(test, lambda: box.update(value=yes()), lambda: box.update(value=no()), lambda: dict(box), box.update)
+        return box["value"]
+
+    # What is written down.
+    @contextmanager
+    def _written_to(self, block: Block) -> Iterator[Block]:
+        """While the block runs, calls and questions are written to it."""
+        recorder = self.recorder
+        before = recorder.calls, recorder.questions, recorder.open_splits
+        recorder.calls, recorder.questions, recorder.open_splits = block.calls, block.questions, block.splits
+        try:
+            yield block
+        finally:
+            recorder.calls, recorder.questions, recorder.open_splits = before
+
+    @contextmanager
+    def _knowing(self, number: Number, answer: bool) -> Iterator[None]:
+        key = key_of(number)
+        before = self.known.get(key)
+        self.known[key] = answer
+        try:
+            yield
+        finally:
+            del self.known[key]
+            if before is not None:
+                self.known[key] = before
+
+    @contextmanager
+    def _dry(self) -> Iterator[None]:
+        """While the block runs, nothing is written down."""
+        self.dry += 1
+        try:
+            with self._written_to(Block()):
+                yield
+        finally:
+            self.dry -= 1
+
+    @contextmanager
+    def _journal(self) -> Iterator[dict[int, tuple[Any, Any]]]:
+        """Keeps the memory that is written to while the block runs, as it was."""
+        self.journals.append({})
+        try:
+            yield self.journals[-1]
+        finally:
+            self.journals.pop()
+
+    def note_write(self, tensor: torch.Tensor) -> None:
+        for journal in self.journals:
+            storage = tensor.untyped_storage()
+            if storage._cdata not in journal:
+                with _disable_current_modes():
+                    journal[storage._cdata] = (storage, storage.clone())
+
+    @staticmethod
+    def _undo(journal: dict[int, tuple[Any, Any]]) -> None:
+        with _disable_current_modes():
+            for storage, before in journal.values():
+                storage.copy_(before)
+
+    def _mark(self, mark: Mark, item: Any, line: Any) -> None:
+        self.recorder.calls.append(Call(mark, (item,), {}, None, line, self.recorder.modules.current))
+
+    def _question(self, number: Number, answer: bool, line: Any, by_model: bool = True) -> Question:
+        return Question("bool", number, answer, line, by_model, len(self.recorder.calls))
+
+    # Branches.
+    def branch(self, test: Any, yes: Callable[[], None], no: Callable[[], None], get: Get, set_: Set) -> None:
+        number = self.condition(test)
+        if type(number) is bool or self.dry:
+            (yes if (number if type(number) is bool else number.value) else no)()
+            return
+        line, answer = line_of_model(), bool(number.value)
+        run = {True: yes, False: no}
+        before = Snapshot(get())
+        question = self._question(number, answer, line)
+        theirs, other, failure = self._other_side(run[not answer], number, not answer, get, set_, before)
+        if failure is None:
+            mine, block, error = self._side(run[answer], number, answer, get)
+            if error is None:
+                self._join(question, mine, theirs, (block, other), get, set_)
+                return
+            before.restore(get, set_)
+            # The data contradict a branch around this one: the side that fails is not taken there.
+            question, failure, answer = question._replace(answer=not answer), error, not answer
+        self._mark(ONE_SIDE, (question, failure), line)
+        with self._knowing(number, answer):
+            run[answer]()
+
+    def _side(self, run: Callable[[], None], number: Number, answer: bool, get: Get) -> tuple[Values, Block, Exception | None]:
+        """The side that the inputs take."""
+        block = Block()
+        with self._journal() as journal:
+            try:
+                with self._written_to(block), self._knowing(number, answer):
+                    run()
+                return get(), block, None
+            except (NoBothSides, Unrecorded, _Again, OtherSizes):
+                raise
+            except Exception as error:  # whatever the model raises on data that contradict its conditions
+                if not self.turned:
+                    raise
+                self._undo(journal)
+                return {}, block, error
+
+    def _other_side(self, run: Callable[[], None], number: Number, answer: bool, get: Get, set_: Set, before: Snapshot) -> tuple[Values, Block, Exception | None]:
+        """A side that the inputs do not take."""
+        block, values, failure = Block(), {}, None
+        self.turned += 1
+        try:
+            with self._journal() as journal:
+                try:
+                    with self._written_to(block), self._knowing(number, answer):
+                        run()
+                    values = copied(get())
+                except (NoBothSides, Unrecorded, _Again, OtherSizes):
+                    raise
+                except Exception as error:  # whatever the model raises on a side that its inputs do not take
+                    failure = error
+                finally:
+                    self._undo(journal)
+        finally:
+            self.turned -= 1
+        before.restore(get, set_)
+        return values, block, failure
+
+    def _join(self, question: Question, mine: Values, theirs: Values, blocks: tuple[Block, Block], get: Get, set_: Set) -> None:
+        """Makes results of what names stand for after both sides."""
+        join = _Join(self, question, blocks)
+        found = {name: join.merged(value, theirs.get(name, UNDEFINED), name) for name, value in mine.items()}
+        set_({name: value for name, value in found.items() if value is not mine[name]})
+        self._mark(BRANCH, RawBranch(question, blocks, join.results), question.line)
+
+    # Loops.
+    def walked(self, values: Any, is_left: Any, body: Any, get: Get, set_: Set) -> None:
+        """`for`."""
+        if isinstance(values, Poison):
+            raise refuse(values)
+        walk = Walkable(self.recorder, values.count, values.element) if isinstance(values, Grown) else rows_of(values)
+        if walk is None or self.recorder.fakes is not None:
+            self._unrolled(values, is_left, body, get, set_)
+        elif number_of(walk.count) is None or self.turns._is_static(number_of(walk.count)):
+            self._unrolled((walk.make(turn) for turn in range(plain(walk.count))), is_left, body, get, set_)
+        else:
+            self._rolled(_Turns(line_of_model(), walk.count, walk.make, None, is_left, body, get, set_))
+
+    def _unrolled(self, values: Any, is_left: Any, body: Any, get: Get, set_: Set) -> None:
+        """A loop of a fixed number of turns. After a turn that may leave it, the next ones are on a side of a branch."""
+        for value in values:
+            left = False if is_left is None else self.condition(is_left())
+            if left is True:
+                return
+            if left is False:
+                body(value)
+            else:
+                self.branch(symbolic(left.sym_not()), lambda value=value: body(value), lambda: None, get, set_)
+
+    def repeated(self, test: Any, is_left: Any, body: Any, get: Get, set_: Set) -> None:
+        """`while`."""
+        line = line_of_model()
+        turns = _Turns(line, None, lambda turn: None, test, is_left, body, get, set_)
+        if self.dry or self.recorder.fakes is not None:
+            self._run_dry(turns, 0, False)
+            return
+        for _ in range(_MOST_TURNS):
+            before, place = Snapshot(get()), self._place()
+            if type(self.condition(test())) is not bool:
+                self._cut(place)
+                self._rolled(turns)
+                return
+            if not self.condition(test()):
+                return
+            self._cut(place)
+            with self._journal() as journal:
+                body()
+                left = False if is_left is None else self.condition(is_left())
+                if type(left) is not bool:
+                    self._undo(journal)
+            if left is True:
+                return
+            if left is not False:
+                before.restore(get, set_)
+                self._cut(place)
+                self._rolled(turns)
+                return
+        raise NoBothSides(f"a loop of more than {_MOST_TURNS} turns", line)
+
+    def _place(self) -> tuple[int, int]:
+        return len(self.recorder.calls), len(self.recorder.questions)
+
+    def _cut(self, place: tuple[int, int]) -> None:
+        """Forgets what was written down after a place."""
+        del self.recorder.calls[place[0] :], self.recorder.questions[place[1] :]
+        self.recorder.open_splits -= {position for position in self.recorder.open_splits if position >= place[0]}
+
+    def _rolled(self, turns: _Turns) -> None:
+        if self.dry:
+            self._run_dry(turns, 0, False)
+            return
+        before, plan, place = Snapshot(turns.get()), _Plan(), self._place()
+        for _ in range(_ATTEMPTS):
+            with self._journal() as journal:
+                try:
+                    _Attempt(self, turns, plan, before).run()
+                    return
+                except _Again:
+                    self._undo(journal)
+                except OtherSizes as error:
+                    self._undo(journal)
+                    if not self._note_other_sizes(plan, error):
+                        raise
+            before.restore(turns.get, turns.set)
+            self._cut(place)
+        raise NoBothSides("what the turns of a loop change was not found", turns.line)
+
+    @staticmethod
+    def _note_other_sizes(plan: _Plan, error: OtherSizes) -> bool:
+        """Whether a list of this loop has elements of other sizes, which is known now."""
+        for place, (example, dim) in plan.lists.items():
+            if error.values.line == getattr(plan, "line", error.values.line) and dim is None and error.dim is not None and isinstance(example, torch.Tensor):
+                if example.dim() == error.values.rows.dim() - 1 and example.dtype == error.values.rows.dtype:
+                    plan.lists[place] = (example, error.dim)
+                    return True
+        return False
+
+    def _goes_on(self, turns: _Turns, turn: int) -> bool:
+        """Whether there is another turn after so many."""
+        if turn >= _MOST_TURNS:
+            raise NoBothSides(f"a loop of more than {_MOST_TURNS} turns", turns.line)
+        if turns.count is not None and turn >= plain(turns.count):
+            return False
+        if turns.is_left is not None and _holds(turns.is_left()):
+            return False
+        return turns.test is None or _holds(turns.test())
+
+    def _run_dry(self, turns: _Turns, turn: int, is_first: bool) -> int:
+        """Runs turns that are not written down. Returns how many there are."""
+        while self._goes_on(turns, turn):
+            turns.run(turn)
+            turn += 1
+        return turn
+
+    # Values.
+    def with_value(self, leaf: Any, value: Value | None = None) -> tuple[Any, Value]:
+        """The same thing with a value of its own, and this."""
+        recorder = self.recorder
+        if isinstance(leaf, Grown):
+            rows, made = self.with_value(leaf.rows, value)
+            return leaf.like(rows), made
+        if isinstance(leaf, torch.Tensor):
+            actual = leaf.actual if isinstance(leaf, Tracked) else leaf
+            with _disable_current_modes():
+                actual = actual.detach().clone(memory_format=torch.preserve_format)
+            made = value if value is not None else recorder.new_value(actual, False)
+            made.ragged = True
+            return Tracked(actual, made, recorder), made
+        now = plain(leaf)
+        if type(now) is bool:  # loops hand on tensors and integers
+            made = value if value is not None else scalar_value(recorder.next_key(), int)
+            return symbolic(Number(now, "ne", (Number(int(now), "item", (made,), recorder.ask), 0), recorder.ask)), made
+        made = value if value is not None else scalar_value(recorder.next_key(), type(now))
+        return symbolic_item(now, made, recorder.ask), made
+
+    def reference(self, leaf: Any) -> Any:
+        """What a leaf is in the recording."""
+        if isinstance(leaf, Grown):
+            return self.reference(leaf.rows)
+        if isinstance(leaf, torch.Tensor):
+            return self.recorder.reference(leaf)
+        number = number_of(leaf)
+        if type(plain(leaf)) is bool:
+            return int(leaf) if number is None else number.sym_ite(1, 0)
+        return leaf if number is None else number
+
+    def kind(self, leaf: Any) -> Any:
+        """The type that a result must have; None of what is no result."""
+        if isinstance(leaf, Grown):
+            return ("list", leaf.kind, leaf.dim, kind_of(self.recorder.reference(leaf.rows)))
+        if isinstance(leaf, torch.Tensor):
+            return kind_of(self.recorder.reference(leaf))
+        return type(plain(leaf)) if is_number(leaf) else None
+
+    def dummy(self, leaf: Any) -> Any:
+        """Something of the type of a leaf, which nobody reads."""
+        if isinstance(leaf, Grown):
+            return leaf.like(self.dummy(leaf.rows))
+        if isinstance(leaf, torch.Tensor):
+            return torch.full([self.size_of(axis, size, 0) for axis, size in enumerate(getattr(leaf, "actual", leaf).shape)], 0, dtype=leaf.dtype, device=leaf.device)
+        return type(plain(leaf))(0)
+
+    def size_of(self, axis: int, size: int, otherwise: int | None = None) -> Any:
+        """A size of a tensor that is not there yet: that of an input, if one is as long in all runs."""
+        line = line_of_model()
+        inputs = enumerate(self.recorder.inputs)
+        found: list[Any] = [(number, place) for number, value in inputs for place, known in enumerate(value.shape) if known == size and not self.turns.is_static(value, place)]
+        found.append(size)
+        key = ("size", None if line is None else line.place, axis)
+        before = self.turns.lengths.setdefault(key, found)
+        known_in_all = [one for one in before if one in found]
+        self.turns.lengths[key] = known_in_all
+        if not known_in_all:
+            return otherwise if otherwise is not None else size
+        if type(known_in_all[0]) is int:
+            return size
+        number, place = known_in_all[0]
+        return symbolic(Number(size, "size", (self.recorder.inputs[number], place), self.recorder.ask))
+
+    def as_list(self, value: Any, example: Any, dim: int | None, line: Any, name: Any = None) -> Grown:
+        """A list as rows of a tensor: stacked, or joined along the dimension that it is joined along later."""
+        if isinstance(value, Grown):
+            return value
+        key = ("list", None if line is None else line.place, name)
+        dim = self.turns.lengths.get(key) if dim is None else dim
+        found = grown(list(value), example, dim, self.size_of, line)
+        found.wishes, found.key = self.turns.lengths, key
+        return found
+
+
+def _holds(test: Any) -> bool:
+    """Whether a condition holds in this run."""
+    if isinstance(test, Tracked):
+        return bool(test.actual)
+    if isinstance(test, Grown):
+        return test.rows.actual.shape[0] != 0
+    return bool(plain(test))
+
+
+def _divides(number: Any) -> bool:
+    """Whether a number divides by another one, which a condition before it may keep from being zero."""
+    if not isinstance(number, Number):
+        return False
+    return (number.function in ("floordiv", "mod", "truediv") and isinstance(number.operands[1], Number)) or any(map(_divides, number.operands))
+
+
+class _Join:
+    """Makes results of what names stand for after both sides of a branch. The first side is the one that the inputs take."""
+
+    def __init__(self, structure: Structure, question: Question, blocks: tuple[Block, Block]) -> None:
+        self.structure = structure
+        self.question = question
+        self.blocks = blocks
+        self.results: list[tuple[Value, Any, Any]] = []
+        self.found: dict[Any, Any] = {}
+
+    def merged(self, mine: Any, theirs: Any, name: str) -> Any:
+        if is_same(mine, theirs):
+            return mine
+        if isinstance(mine, Poison) or isinstance(theirs, Poison):
+            return mine if isinstance(mine, Poison) else theirs
+        if mine is UNDEFINED or theirs is UNDEFINED:
+            return self._defined(mine, theirs, name)
+        if isinstance(mine, (list, Grown)) and isinstance(theirs, (list, Grown)) and (isinstance(mine, Grown) or isinstance(theirs, Grown) or len(mine) != len(theirs)):
+            return self._lists(mine, theirs, name)
+        if type(mine) in (list, tuple) and type(mine) is type(theirs) and len(mine) == len(theirs):
+            made = [self.merged(a, b, name) for a, b in zip(mine, theirs)]
+            if type(mine) is list:
+                mine[:] = made
+                return mine
+            return tuple(made)
+        if type(mine) is dict and type(theirs) is dict and list(mine) == list(theirs):
+            for key in mine:
+                mine[key] = self.merged(mine[key], theirs[key], name)
+            return mine
+        kinds = self.structure.kind(mine), self.structure.kind(theirs)
+        if kinds[0] is None or kinds[0] != kinds[1]:
+            return self._poison(name)
+        return self._result(mine, theirs)
+
+    def _poison(self, name: str) -> Poison:
+        return Poison(self.question.line, f"`{name}` is a result of another type or rank on the other side of a branch")
+
+    def _result(self, mine: Any, theirs: Any) -> Any:
+        structure = self.structure
+        references = structure.reference(mine), structure.reference(theirs)
+        key = tuple((type(one), key_of(one)) if isinstance(one, Number) else id(one) if isinstance(one, Value) else (type(one), repr(one)) for one in references)
+        if key not in self.found:
+            made, value = structure.with_value(mine)
+            if isinstance(mine, Grown):  # it stays the same list
+                mine.rows, made = made.rows, mine
+            self.results.append((value, *references))
+            self.found[key] = made
+        return self.found[key]
+
+    def _defined(self, mine: Any, theirs: Any, name: str) -> Any:
+        """What only one side has assigned: nobody reads it after the other."""
+        place = 0 if mine is UNDEFINED else 1
+        known = theirs if mine is UNDEFINED else mine
+        if type(known) in (list, tuple):
+            return type(known)(self._defined(*((UNDEFINED, item) if place == 0 else (item, UNDEFINED)), name) for item in known)
+        if self.structure.kind(known) is None:
+            return known
+        with self.structure._written_to(self.blocks[place]):
+            made = self.structure.dummy(known)
+        return self._result(*((made, known) if place == 0 else (known, made)))
+
+    def _lists(self, mine: Any, theirs: Any, name: str) -> Any:
+        """Lists of other lengths, as rows."""
+        structure, line = self.structure, self.question.line
+        known = next((values for values in (mine, theirs) if isinstance(values, Grown)), None)
+        elements = [element for values in (mine, theirs) if not isinstance(values, Grown) for element in values]
+        made = []
+        for values, block in zip((mine, theirs), self.blocks):
+            with structure._written_to(block):
+                if isinstance(values, Grown):
+                    made.append(values)
+                elif known is not None:
+                    made.append(known.like(aten.slice.Tensor(known.rows, 0, 0, 0)) if not values else known.like(known.row_of(values[0])))
+                    made[-1].extend(values[1:])
+                else:
+                    try:
+                        made.append(structure.as_list(values, elements[0], None, line, name))
+                    except OtherSizes as error:
+                        made.append(structure.as_list(values, elements[0], error.dim, line, name))
+        if made[0].dim != made[1].dim or made[0].kind is not made[1].kind:
+            return self._poison(name)
+        return self._result(made[0], made[1])
+
+
+class _Attempt:
+    """Runs the turns of a loop, and writes one of them down."""
+
+    def __init__(self, structure: Structure, turns: _Turns, plan: _Plan, before: Snapshot) -> None:
+        self.structure, self.turns, self.plan, self.before = structure, turns, plan, before
+        self.recorder = structure.recorder
+
+    def run(self) -> None:
+        structure, turns, plan = self.structure, self.turns, self.plan
+        self._make_lists()
+        for turn in range(plan.peeled):
+            self._peel(turn)
+        start = Snapshot(turns.get())
+        first = None if turns.test is None else structure.condition(turns.test())
+        if first is None and turns.is_left is not None:
+            first = True
+        done = self._run_before()
+        now = Snapshot(turns.get())
+        self._note_changes(start, now)
+        params = self._give_params(now)
+        index = scalar_value(self.recorder.next_key(), int)
+        counter = symbolic(Number(done, "item", (index,), self.recorder.ask))
+        entered = Snapshot(turns.get())
+        block = Block()
+        structure.turned += 1  # what the turn is given need not be what its data ask for
+        try:
+            with structure._written_to(block):
+                turns.run(counter + plan.peeled if plan.peeled else counter)
+                again = self._again()
+        finally:
+            structure.turned -= 1
+        after = Snapshot(turns.get())
+        self._note_changes(entered, after)
+        has_turns = self._run_rest(done, after)
+        final = Snapshot(turns.get())
+        self._note_changes(start, final)
+        self._write(start, after, final if has_turns else start, params, index, first, again, block, has_turns)
+
+    def _make_lists(self) -> None:
+        """Makes rows of lists that turns make longer."""
+        values = self.turns.get()
+        changed = {}
+        for place, (example, dim) in self.plan.lists.items():
+            known = value_at(values, place)
+            put(values, place, self.structure.as_list(known, example, dim, self.turns.line, place))
+            changed[place[0]] = values[place[0]]
+        for place, example in self.plan.carried.items():
+            # A turn that does not assign a name leaves it as it was: it is something before the first.
+            if len(place) == 1 and values.get(place[0]) is UNDEFINED and not self.plan.peeled:
+                changed[place[0]] = self.structure.dummy(example)
+        self.turns.set(changed)
+
+    def _peel(self, turn: int) -> None:
+        """A first turn that differs stays before the loop."""
+        turns, structure = self.turns, self.structure
+        number = number_of(turns.count) if turns.count is not None else None
+        if number is None or turn >= plain(turns.count):
+            raise NoBothSides("the first turn of a loop is another one", turns.line)
+        condition = Number(True, "ge", (number, turn + 1), number.ask)
+        self.recorder.questions.append(structure._question(condition, True, turns.line, False))
+        turns.run(turn)
+        if turns.is_left is not None and structure.condition(turns.is_left()) is not False:
+            raise NoBothSides("the first turn of a loop is another one, and may leave it", turns.line)
+
+    def _run_before(self) -> int:
+        """Runs the turns before the one that is written down. Returns how many."""
+        structure, turns, plan = self.structure, self.turns, self.plan
+        if plan.is_early:
+            return 0
+        with structure._dry():
+            if structure._goes_on(turns, plan.peeled):
+                turns.run(plan.peeled)
+                if structure._goes_on(turns, plan.peeled + 1):
+                    return 1
+        plan.is_early = True
+        raise _Again
+
+    def _note_changes(self, before: Snapshot, now: Snapshot) -> None:
+        """Notes what turns have changed.
+
+        Raises:
+            _Again: There is more than was known.
+        """
+        plan, structure = self.plan, self.structure
+        is_new = False
+        for place, length in now.lengths.items():
+            if place not in before.lengths or before.lengths[place] == length:
+                continue
+            values = value_at(now.values, place)
+            example = values[-1] if values else value_at(before.values, place)[-1] if value_at(before.values, place) else None
+            plan.lists[place] = (example, None)
+            is_new = True
+        if is_new:
+            raise _Again
+        for place, leaf in now.leaves.items():
+            known = before.at(place)
+            if before.is_container(place):
+                if not isinstance(leaf, Grown):
+                    self._peel_more(place)
+                plan.lists[place] = (leaf.example(), leaf.dim)
+                raise _Again
+            if place in plan.carried or is_same(known, leaf) or leaf is UNDEFINED:
+                continue
+            kind = structure.kind(leaf)
+            if kind is None and (known is UNDEFINED or isinstance(leaf, (Walkable, Poison)) or callable(leaf)):
+                continue
+            if kind is None or (known is not UNDEFINED and structure.kind(known) != kind):
+                self._peel_more(place)
+            plan.carried[place] = leaf
+            is_new = True
+        if is_new:
+            raise _Again
+
+    def _peel_more(self, place: Place) -> None:
+        if self.plan.peeled or self.turns.count is None:
+            name = ".".join(map(str, place))
+            raise NoBothSides(f"a value changes its type or rank in a turn of a loop: `{name}`,", self.turns.line)
+        self.plan.peeled, self.plan.is_early = 1, False
+        self.plan.carried.clear()
+        raise _Again
+
+    def _give_params(self, now: Snapshot) -> dict[Place, Value]:
+        """Gives names values of their own where turns change them."""
+        params: dict[Place, Value] = {}
+        values = self.turns.get()
+        for place in self.plan.carried:
+            leaf = now.at(place)
+            if leaf is UNDEFINED or self.structure.kind(leaf) is None:
+                continue
+            made, params[place] = self.structure.with_value(leaf)
+            put(values, place, made)
+        self.turns.set({place[0]: values[place[0]] for place in params})
+        return params
+
+    def _again(self) -> Any:
+        """Whether there is another turn, if not only the number of turns tells."""
+        turns, structure = self.turns, self.structure
+        if turns.test is None and turns.is_left is None:
+            return None
+        looks = [] if turns.is_left is None else [lambda: structure.negated(turns.is_left())]  # type: ignore[misc]
+        looks += [] if turns.test is None else [turns.test]
+        found = structure.every(*looks)
+        number = number_of(found)
+        return bool(found) if number is None else number
+
+    def _run_rest(self, done: int, after: Snapshot) -> bool:
+        """Runs the turns after the one that was written down. Whether there is any turn."""
+        structure, turns, plan = self.structure, self.turns, self.plan
+        values = turns.get()
+        for place in plan.carried:
+            leaf = after.at(place)
+            if is_number(leaf):
+                put(values, place, plain(leaf))
+        turns.set({place[0]: values[place[0]] for place in plan.carried if place[0] in values})
+        with structure._dry():
+            if done == 0 and turns.count is not None and plain(turns.count) <= plan.peeled:
+                return False
+            structure._run_dry(turns, done + 1 + plan.peeled, False)
+        return True
+
+    def _write(self, start: Snapshot, after: Snapshot, final: Snapshot, params: dict[Place, Value], index: Value, first: Any, again: Any, block: Block, has_turns: bool) -> None:
+        structure, turns, plan = self.structure, self.turns, self.plan
+        if not has_turns:
+            start.restore(turns.get, turns.set)
+        values = turns.get()
+        carried = []
+        for place in plan.carried:
+            following, init = after.at(place), start.at(place)
+            if structure.kind(following) is None:
+                continue
+            if init is UNDEFINED or structure.kind(init) is None:
+                init = structure.dummy(following)
+            if structure.kind(init) != structure.kind(following):
+                self._peel_more(place)
+            now = final.at(place)
+            made, result = structure.with_value(now if structure.kind(now) is not None else following)
+            param = params.get(place)
+            if param is None:
+                param = structure.with_value(following)[1]
+            carried.append((param, structure.reference(init), structure.reference(following), result))
+            put(values, place, made)
+        turns.set({place[0]: values[place[0]] for place in plan.carried})
+        count = None
+        if turns.count is not None:
+            number = number_of(turns.count)
+            count = number if not plan.peeled or number is None else operand(number._binary("sub", plan.peeled, lambda a, b: a - b))
+        structure._mark(ROLLED, RawLoop(turns.line, index, count, first, again, carried, block), turns.line)
+
+
+__all__ = ["BRANCH", "ONE_SIDE", "ROLLED", "Block", "RawBranch", "RawLoop", "Structure"]

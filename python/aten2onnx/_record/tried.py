@@ -1,0 +1,72 @@
+"""Tries a program out at other sizes and data than it was recorded at, beside the model itself."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from .held import Differs, sizes_seen
+from .runs import Arguments, Run, sizes_to_try, summed
+from .sides import CHANGES
+from .work import is_long
+
+_log = logging.getLogger(__name__)
+
+#: So many sizes are tried.
+_MOST = 12
+
+
+def difference(recorded: Any, model: torch.nn.Module, arguments: Arguments, first: Run, has_conditions: bool) -> str | None:
+    """What the program gives that the model does not; None if both agree wherever they were tried. A program with conditions need not be right where a size is 1."""
+    if arguments.has_fakes:
+        return None
+    for sizes in _sizes(arguments, has_conditions):
+        if is_long(first, sizes):
+            continue
+        for number, leaves in enumerate(_data(arguments.at(sizes))):
+            args, kwargs = pytree.tree_unflatten(leaves, arguments.tree)
+            try:
+                sizes_seen(recorded, model, args, kwargs, arguments)
+            except Differs as error:
+                where = ", ".join(f"{name}={size}" for name, size in sizes.items())
+                return f"at {where or 'other data'}, number {number}: {error}"
+            except Exception as error:  # whatever the model raises for inputs that it does not take
+                _log.debug("the model does not run at %s: %s", sizes, error)
+    return None
+
+
+def _sizes(arguments: Arguments, has_conditions: bool) -> Iterator[dict[str, int]]:
+    base = dict(arguments.sizes)
+    yield base
+    if not base:
+        return
+    seen = [base]
+    for sizes in islice(sizes_to_try(arguments), 2 * _MOST):
+        if sizes not in seen and len(seen) < _MOST:
+            seen.append(sizes)
+            yield sizes
+    for symbol, (low, _) in arguments.bounds.items():
+        if low <= 1 and not has_conditions and symbol in base:
+            yield summed(arguments, {**base, symbol: 1})
+
+
+def _data(leaves: list[Any]) -> Iterator[list[Any]]:
+    yield leaves
+    yield [_drawn(leaf) for leaf in leaves]
+    for change in CHANGES[1:4]:
+        yield [change(_drawn(leaf)) for leaf in leaves]
+
+
+def _drawn(leaf: Any) -> Any:
+    """A tensor of floats that are drawn. Integers may be ids, and keep their values."""
+    if not isinstance(leaf, torch.Tensor) or not leaf.is_floating_point():
+        return leaf
+    return torch.randn(leaf.shape, generator=torch.Generator().manual_seed(7), dtype=torch.float64).to(leaf.device, leaf.dtype)
+
+
+__all__ = ["difference"]
