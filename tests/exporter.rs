@@ -37,9 +37,8 @@ fn build(opset: &str) -> PathBuf {
         std::fs::write(generated.join(name), text).unwrap();
     }
     let target = folder.join("target");
-    let built = Command::new(env!("CARGO"))
+    let built = common::cargo()
         .args(["build", "--quiet", "--package", "aten2onnx-cli", "--bin", "aten2onnx"])
-        .current_dir(common::root())
         .env("ATEN2ONNX_GENERATED", &generated)
         .env("CARGO_TARGET_DIR", &target)
         .env("CARGO_PROFILE_DEV_DEBUG", "0")

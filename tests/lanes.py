@@ -3,13 +3,14 @@
     python tests/lanes.py [ARGUMENTS OF cargo test]
 
 Programs are built by `cargo test --no-run` and run in the folder of their package, as cargo does; documentation tests follow. All run, even
-if one fails.
+if one fails. With a number in ATEN2ONNX_SHUFFLE (`tests/run --shuffle`), programs start in a random order, and so do the tests of each.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 import time
@@ -19,6 +20,8 @@ from pathlib import Path
 LANES = 2
 # The end-to-end tests take most of the time, and have threads of their own: they start first, so that the others run while they wait.
 LONGEST = "cli: tests"
+# The number from which a random order follows.
+SHUFFLE = "ATEN2ONNX_SHUFFLE"
 
 
 def programs(arguments: list[str]) -> list[tuple[str, Path, Path]]:
@@ -40,7 +43,12 @@ def run(program: tuple[str, Path, Path]) -> bool:
     start = time.monotonic()
     # What cargo sets for tests that look for their package at run time.
     environment = os.environ | {"CARGO_MANIFEST_DIR": str(folder)}
-    done = subprocess.run([path, "--quiet"], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    command = [path, "--quiet"]
+    if seed := os.environ.get(SHUFFLE):
+        # The option is not stable. Tests that run cargo take the variable away (`common::cargo`).
+        environment["RUSTC_BOOTSTRAP"] = "1"
+        command += ["-Z", "unstable-options", "--shuffle-seed", seed]
+    done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     print(f"\n-- {name}, {time.monotonic() - start:.1f} s\n{done.stdout}", end="", flush=True)
     return done.returncode == 0
 
@@ -50,6 +58,8 @@ def main() -> int:
     found = sorted(programs(arguments), key=lambda program: program[0] != LONGEST)
     if "--workspace" in arguments and found[0][0] != LONGEST:
         sys.exit(f"error: there is no test program `{LONGEST}`: say in tests/lanes.py which one takes longest")
+    if seed := os.environ.get(SHUFFLE):
+        random.Random(seed).shuffle(found)
     with ThreadPoolExecutor(LANES) as lanes:
         succeeded = list(lanes.map(run, found))
     failed = [name for (name, *_), fine in zip(found, succeeded) if not fine]

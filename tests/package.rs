@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::common;
 
@@ -30,11 +29,8 @@ fn included(source: &Path) -> Vec<PathBuf> {
 
 /// The folders of the packages that are published.
 fn packages() -> Vec<(String, PathBuf)> {
-    let listed = Command::new(env!("CARGO"))
-        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
-        .current_dir(common::root())
-        .output()
-        .unwrap();
+    let listed =
+        common::cargo().args(["metadata", "--no-deps", "--offline", "--format-version", "1"]).output().unwrap();
     let metadata: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
     let published = metadata["packages"].as_array().unwrap().iter().filter(|package| package["publish"].is_null());
     let folder = |manifest: &str| Path::new(manifest).parent().unwrap().to_owned();
@@ -47,11 +43,8 @@ fn packages() -> Vec<(String, PathBuf)> {
 
 /// The files of the package of a crate.
 fn packaged(name: &str, folder: &Path) -> BTreeSet<PathBuf> {
-    let listed = Command::new(env!("CARGO"))
-        .args(["package", "--list", "--allow-dirty", "--offline", "--package", name])
-        .current_dir(common::root())
-        .output()
-        .unwrap();
+    let listed =
+        common::cargo().args(["package", "--list", "--allow-dirty", "--offline", "--package", name]).output().unwrap();
     assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
     String::from_utf8_lossy(&listed.stdout).lines().map(|line| folder.join(line)).collect()
 }

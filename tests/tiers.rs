@@ -40,6 +40,23 @@ fn only_the_fast_tier_selects_tests() {
     assert_eq!(lines, [fast, full, more]);
 }
 
+/// Starts `tests/run` with arguments that it refuses, and gives what it says.
+#[cfg(unix)]
+fn refused(arguments: &[&str]) -> String {
+    let output = std::process::Command::new(common::root().join("tests/run")).args(arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_random_order_follows_from_a_number() {
+    for wrong in [&["--shuffle"][..], &["--shuffle", "often"], &["--shuffle", "-1"], &["--shuffle", "--slow"]] {
+        assert!(refused(wrong).starts_with("error: --shuffle takes a number"), "{wrong:?}");
+    }
+    assert!(refused(&["--shuffle", "7", "--fast"]).starts_with("error: --shuffle is not for --fast"));
+}
+
 /// The Rust files in folders called `tests`, relative to the root.
 fn rust_files() -> Vec<PathBuf> {
     let root = common::root();

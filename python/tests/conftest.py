@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import random
 from pathlib import Path
 
 import pytest
@@ -21,3 +23,9 @@ def seeded() -> None:
     import torch
 
     torch.manual_seed(0)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Another order, if `tests/run --shuffle` asks for one. Each process of pytest-xdist makes the same."""
+    if seed := os.environ.get("ATEN2ONNX_SHUFFLE"):
+        random.Random(seed).shuffle(items)

@@ -1,4 +1,6 @@
 """An environment that is the Python of the tests: it has ONNX Runtime, so nothing is installed."""
+import os
+import random
 import shutil
 import sys
 from pathlib import Path
@@ -20,3 +22,9 @@ def onnxruntime(tmp_path, monkeypatch):
     python.chmod(0o755)
     shutil.copyfile(runtime.requirements, runtime.environment / "requirements")
     return runtime
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Another order, if `tests/run --shuffle` asks for one. Each process of pytest-xdist makes the same."""
+    if seed := os.environ.get("ATEN2ONNX_SHUFFLE"):
+        random.Random(seed).shuffle(items)

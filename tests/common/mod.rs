@@ -33,6 +33,14 @@ pub fn interpreter() -> PathBuf {
     python
 }
 
+/// Cargo, in the root of the repository. `tests/run --shuffle` lets test programs take options that are not stable; with that, crates would
+/// be compiled again.
+pub fn cargo() -> Command {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.current_dir(root()).env_remove("RUSTC_BOOTSTRAP");
+    cargo
+}
+
 /// Runs a Python program with arguments and returns what it printed. Panics with its errors if it fails.
 pub fn python(program: &str, arguments: &[&str]) -> String {
     let output: Output = Command::new(interpreter())

@@ -68,9 +68,8 @@ fn the_rust_examples_run() {
 
 /// Builds an example, with the features of the whole workspace as the tests are, and returns its program.
 fn example(name: &str) -> String {
-    let mut build = Command::new(env!("CARGO"));
-    build.args(["build", "--workspace", "--example", name, "--message-format", "json"]).current_dir(common::root());
-    let output = build.output().unwrap();
+    let mut build = common::cargo();
+    let output = build.args(["build", "--workspace", "--example", name, "--message-format", "json"]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let messages = String::from_utf8(output.stdout).unwrap();
     let programs = messages.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
