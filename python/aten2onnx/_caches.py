@@ -209,4 +209,20 @@ def traceable() -> AbstractContextManager[Any]:
     except ImportError:  # before 5.20
         return nullcontext()
     del exporter_dynamo  # importing it registers the patches
-    return utils.apply_patches("dynamo")
+    return utils.patch_attributes([(owner, name, patch) for path, name, patch in utils._PATCHES["dynamo"] if (owner := _loaded(path)) is not None])
+
+
+def _loaded(path: str) -> Any:
+    """What a dotted path names, without loading a module: nobody has a model whose module is not loaded, and transformers' take seconds."""
+    module, rest = path, ""
+    while module not in sys.modules:
+        module, _, last = module.rpartition(".")
+        if not module:
+            return None
+        rest = f"{last}.{rest}" if rest else last
+    found: Any = sys.modules[module]
+    for name in rest.split(".") if rest else ():
+        found = vars(found).get(name)
+        if found is None:
+            return None
+    return found

@@ -7,12 +7,12 @@ from __future__ import annotations
 import builtins
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import Any
 
 import torch
 
 from .places import line_of_model
+from .sources import has_line
 
 #: Code that makes a list or a tensor of a range.
 _LISTED = re.compile(r"\b(list|tensor|as_tensor|LongTensor)\(range\(")
@@ -99,10 +99,6 @@ def is_listed() -> bool:
     return line is not None and _LISTED.search(line.text) is not None
 
 
-@lru_cache(maxsize=4096)
 def lists_ranges(file: str | None) -> bool:
     """Whether the code of a file makes lists of ranges, and asks for no class in a way that would not know the one here."""
-    import linecache
-
-    lines = linecache.getlines(str(file)) if file is not None else []
-    return any(_LISTED.search(line) for line in lines) and not any(_IDENTITY.search(line) for line in lines)
+    return file is not None and has_line(file, _LISTED) and not has_line(file, _IDENTITY)

@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache, partial
+from functools import partial
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -24,6 +24,7 @@ from .numbers import Number, number_of, symbolic
 from .places import kind_of_file, line_of_model
 from .ranges import Numbers, list_, lists_ranges
 from .recorder import Recorder, Unrecorded
+from .sources import has_line, names_without_use
 from .tensors import Tracked, has_foreign, sizes_of
 from . import grown
 from .grown import Grown
@@ -259,9 +260,17 @@ def _function_in(value: Any) -> FunctionType | None:
     return value if isinstance(value, FunctionType) else None
 
 
+#: Packages that no model computes sizes with, but that many import. Others are looked through.
+_FOREIGN = frozenset(
+    """torch numpy scipy builtins aten2onnx sympy onnx onnxruntime pytest triton huggingface_hub tokenizers safetensors PIL jinja2 markupsafe yaml
+    filelock tqdm regex packaging typing_extensions requests urllib3 certifi idna charset_normalizer httpx httpx2 httpcore httpcore2 h11 h2 anyio sniffio
+    truststore fsspec psutil pandas pyarrow sklearn matplotlib IPython""".split()
+)
+
+
 def _is_foreign(name: str) -> bool:
     top = name.partition(".")[0]
-    return top in ("torch", "numpy", "scipy", "builtins", "aten2onnx", "sympy", "onnx", "onnxruntime", "pytest") or (top in sys.stdlib_module_names and top != "__main__")
+    return top in _FOREIGN or (top in sys.stdlib_module_names and top != "__main__")
 
 
 Changes = list[tuple[dict[str, Any], str, Any]]
@@ -271,9 +280,10 @@ def shadows_of(model: torch.nn.Module) -> Changes:
     """The names that the code of a model sees other functions under: the names of a module, a name, and what it stands for."""
     changes: Changes = []
     for names in _globals_of(model).values():
-        has_classes = _asks_for_classes(names.get("__file__"))
-        changes += [(names, name, shadow) for name, shadow in _BUILTINS.items() if name not in names and not (has_classes and name in ("int", "float"))]
-        if "list" not in names and lists_ranges(names.get("__file__")):
+        file = None if names.get("__file__") is None else str(names["__file__"])
+        left_out = names_without_use(file, _BUILTINS) | (_CLASSES if _asks_for_classes(file) else frozenset())
+        changes += [(names, name, shadow) for name, shadow in _BUILTINS.items() if name not in names and name not in left_out]
+        if "list" not in names and lists_ranges(file):
             changes.append((names, "list", list_))
         for name, value in names.items():
             if type(value) in _SHADOWED and not name.startswith("__"):
@@ -301,12 +311,12 @@ def shadowed(changes: Changes) -> Iterator[None]:
                 names[name] = value
 
 
-@lru_cache(maxsize=4096)
+_CLASSES = frozenset(("int", "float"))
+
+
 def _asks_for_classes(file: str | None) -> bool:
     """Whether the code of a file asks for the class of a number: it would not know the one here."""
-    import linecache
-
-    return file is not None and any(_IDENTITY.search(line) for line in linecache.getlines(str(file)) if "int" in line or "float" in line)
+    return file is not None and has_line(file, _IDENTITY)
 
 
 def _hash(value: Any) -> int:

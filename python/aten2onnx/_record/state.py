@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from operator import is_not, ne
 from typing import Any
 
 import torch
@@ -20,7 +21,7 @@ def restored(model: torch.nn.Module) -> Iterator[None]:
     finally:
         for module, attributes, containers in saved:
             now = vars(module)
-            if list(now) != list(attributes) or any(now[name] is not value for name, value in attributes.items()):
+            if len(now) != len(attributes) or any(map(is_not, now.values(), attributes.values())) or any(map(ne, now, attributes)):
                 now.clear()
                 now.update(attributes)
             for container, copy in containers:
@@ -40,16 +41,19 @@ def untouched(model: torch.nn.Module) -> Iterator[None]:
 
 
 def _containers(attributes: dict[str, Any]) -> list[tuple[Any, Any]]:
-    """The lists, dictionaries and sets among the values of attributes, each with a copy."""
-    return [(value, value.copy()) for value in attributes.values() if isinstance(value, (list, dict, set)) and hasattr(value, "copy")]
+    """The lists, dictionaries and sets among the values of attributes, each with a copy; None for an empty one, as most of PyTorch's are."""
+    return [(value, value.copy() if value else None) for value in attributes.values() if isinstance(value, (list, dict, set)) and hasattr(value, "copy")]
 
 
 def _refill(container: Any, copy: Any) -> None:
-    if isinstance(container, list):
-        if len(container) != len(copy) or any(a is not b for a, b in zip(container, copy)):
+    if copy is None:
+        if container:
+            container.clear()
+    elif isinstance(container, list):
+        if len(container) != len(copy) or any(map(is_not, container, copy)):
             container[:] = copy
     elif isinstance(container, dict):
-        if list(container) != list(copy) or any(container[name] is not value for name, value in copy.items()):
+        if len(container) != len(copy) or any(map(is_not, container.values(), copy.values())) or any(map(ne, container, copy)):
             container.clear()
             container.update(copy)
     elif container != copy:
