@@ -12,7 +12,7 @@ from ._capture import quiet
 from ._constants import run_decompositions
 from ._errors import InputError, UnsupportedError
 from ._native import Program
-from ._weights import Elsewhere, is_absent
+from ._weights import Elsewhere, is_absent, without_data
 
 _log = logging.getLogger(__name__)
 
@@ -177,10 +177,7 @@ def _on_cpu(name: str, tensor: Any) -> Any:
     import torch
 
     if is_absent(tensor):
-        raise InputError(
-            f"the weight `{name}` has no data: it is on the meta device or a fake tensor",
-            help="load the weights of the model to a real device before the export, or name the files that have them: `weights=\"model.safetensors\"`",
-        )
+        raise without_data(name)
     if tensor.layout is not torch.strided:
         raise UnsupportedError(f"the weight `{name}` has the layout {tensor.layout}, which ONNX does not support")
     # Each call returns the same tensor if there is nothing to do.

@@ -12,7 +12,7 @@ from . import _progress
 from ._errors import ArgumentError, CaptureError, Error, InputError
 from ._native import Rules
 from ._report import Report
-from ._weights import Elsewhere
+from ._weights import Elsewhere, check_data
 
 _log = logging.getLogger(__name__)
 
@@ -117,6 +117,8 @@ def _recorded(
             with nullcontext() if call is None else call.traced():
                 found = _recorded.capture(inner, name_of_model(model), wanted, rules, opset)
     except _recorded.NotRecorded as error:
+        if "has no data" in str(error):  # no other way has it
+            check_data(model, elsewhere or Elsewhere())
         if request.way in ("record", "fake"):
             place = [] if error.line is None else [str(error.line)]
             message = f"the model cannot be recorded: {error}"
@@ -159,6 +161,7 @@ def _exported(model: Any, request: Request, report: Report, shown: _progress.Pro
         try:
             found = captured(model, *arguments)
         except CaptureError as error:
+            check_data(model, elsewhere or Elsewhere())
             if report.unrecorded:
                 error.ways = [("recording it", report.unrecorded), *(error.ways or [("torch.export", error.message)])]
             raise

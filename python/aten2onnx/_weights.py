@@ -84,6 +84,36 @@ def tensors(argument: str, found: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
+def check_data(model: Any, elsewhere: Elsewhere) -> None:
+    """Raises an error for the first tensor of a module that has no data, and that no file or mapping has.
+
+    Raises:
+        InputError: There is one.
+    """
+    import torch
+
+    if not isinstance(model, torch.nn.Module) or elsewhere.paths or elsewhere.tensors:
+        return
+    for name, tensor in (*model.named_parameters(), *model.named_buffers()):
+        if is_absent(tensor):
+            raise without_data(name)
+    for path, module in model.named_modules():
+        for name, tensor in vars(module).items():
+            if isinstance(tensor, torch.Tensor) and is_absent(tensor):
+                raise InputError(
+                    f"the attribute `{path + '.' if path else ''}{name}` of the module is a tensor that has no data: it is on the meta device or a fake tensor",
+                    help="make it on a real device, or register it as a buffer: then `weights=` can name what has its data",
+                )
+
+
+def without_data(name: str) -> InputError:
+    """The error for a weight without data."""
+    return InputError(
+        f"the weight `{name}` has no data: it is on the meta device or a fake tensor",
+        help="load the weights of the model to a real device before the export, or name the files that have them: `weights=\"model.safetensors\"`",
+    )
+
+
 def is_absent(tensor: Any) -> bool:
     """Tells whether a tensor has no data."""
     from torch._subclasses.fake_tensor import FakeTensor

@@ -201,3 +201,41 @@ def test_weights_that_another_thread_writes_to_are_an_error(tmp_path) -> None:
         stop.set()
         thread.join()
     assert {path.name for path in tmp_path.iterdir()} <= {"before.onnx", "after.onnx", "torn.onnx"}
+
+
+class OfAttribute(nn.Module):
+    """A tensor that is neither a parameter nor a buffer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = torch.ones(4, device="meta")
+
+    def forward(self, x):
+        return x * self.scale
+
+
+@pytest.mark.parametrize("capture", ["auto", "record", "fake", "export", "strict"])
+@pytest.mark.parametrize("on_meta", [True, False])
+@pytest.mark.parametrize("kind, told", [("weights", "the weight `0.weight` has no data"), ("attribute", "the attribute `scale` of the module is a tensor that has no data")])
+def test_a_module_without_data_says_what_to_do(capture, on_meta, kind, told) -> None:
+    with torch.device("meta"):
+        module = nn.Sequential(nn.Linear(4, 8), nn.ReLU()).eval() if kind == "weights" else OfAttribute().eval()
+    x = torch.ones(2, 4, device="meta" if on_meta else "cpu")
+    if kind == "attribute" and on_meta and capture in ("export", "strict"):
+        told = "has no data"  # torch.export makes a constant of it
+    with pytest.raises(aten2onnx.InputError, match=told) as error:
+        aten2onnx.export(module, (x,), capture=capture)
+    assert "on a real device" in str(error.value) or "to a real device" in str(error.value)
+
+
+def test_a_module_without_data_that_needs_none_is_exported() -> None:
+    class Unused(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = nn.Linear(4, 4, device="meta")
+
+        def forward(self, x):
+            return x * 2
+
+    program = aten2onnx.export(Unused().eval(), (torch.ones(2, 4),), dynamic_shapes=({0: "n"},))
+    assert program(torch.ones(3, 4))[0].tolist() == [[2.0] * 4] * 3

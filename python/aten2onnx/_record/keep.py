@@ -14,6 +14,8 @@ from .recorder import Recorder
 from .tensors import Tracked, has_foreign
 
 _KEY = DispatchKey.CompositeImplicitAutograd
+#: Where the Python dispatcher has the parts of an operator that the library itself runs whole, such as `upsample_nearest2d`: they may round otherwise.
+_KEYS = (_KEY, DispatchKey.Autograd)
 
 
 def composites(names: Iterable[str]) -> list[Any]:
@@ -23,9 +25,15 @@ def composites(names: Iterable[str]) -> list[Any]:
         namespace, _, rest = name.partition("::")
         packet, _, overload = rest.partition(".")
         operator = getattr(getattr(getattr(torch.ops, namespace, None), packet, None), overload or "default", None)
-        if isinstance(operator, torch._ops.OpOverload) and _is_composite(operator.name()):
+        if isinstance(operator, torch._ops.OpOverload) and _keys(operator):
             found.append(operator)
     return found
+
+
+def _keys(operator: Any) -> list[Any]:
+    """Under which keys PyTorch takes an operator apart."""
+    found = [key for key in _KEYS if key in operator.py_kernels]
+    return [_KEY, *(key for key in found if key != _KEY)] if _is_composite(operator.name()) else found
 
 
 def _is_composite(name: str) -> bool:
@@ -38,23 +46,25 @@ def _is_composite(name: str) -> bool:
 @contextmanager
 def kept_whole(operators: Iterable[Any]) -> Iterator[None]:
     """While the block runs, these operators arrive at the recorder as they are called. With gradients PyTorch needs their parts."""
-    before: list[tuple[Any, Any]] = []
+    before: list[tuple[Any, Any, Any]] = []
+
+    def put(operator: Any, key: Any, kernel: Any) -> None:
+        before.append((operator, key, operator.py_kernels.get(key)))
+        operator.py_kernels[key] = kernel
+        operator._dispatch_cache.clear()
+
     try:
         for operator in operators:
-            before.append((operator, operator.py_kernels.get(_KEY)))
-            operator.py_kernels[_KEY] = _kernel(operator, before[-1][1])
-            operator._dispatch_cache.clear()
-        is_nonzero = torch.ops.aten.is_nonzero.default
-        before.append((is_nonzero, is_nonzero.py_kernels.get(_KEY)))
-        is_nonzero.py_kernels[_KEY] = _is_nonzero
-        is_nonzero._dispatch_cache.clear()
+            for key in _keys(operator):
+                put(operator, key, _kernel(operator, operator.py_kernels.get(key)))
+        put(torch.ops.aten.is_nonzero.default, _KEY, _is_nonzero)
         yield
     finally:
-        for operator, kernel in before:
+        for operator, key, kernel in reversed(before):
             if kernel is None:
-                operator.py_kernels.pop(_KEY, None)
+                operator.py_kernels.pop(key, None)
             else:
-                operator.py_kernels[_KEY] = kernel
+                operator.py_kernels[key] = kernel
             operator._dispatch_cache.clear()
 
 

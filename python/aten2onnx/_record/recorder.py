@@ -62,8 +62,8 @@ _LIFTS = (aten.lift_fresh.default, aten.lift.default)
 _DROP_ONES = {f"aten::{name}" for name in ("squeeze", "squeeze_", "squeeze_copy", "cov", "corrcoef")}
 #: Operators that read an element of a tensor.
 _ITEMS = (aten._local_scalar_dense.default, aten.item.default)
-#: Operators that return a number which follows from dtypes and ranks.
-_FACTS = {f"aten::{name}" for name in ("result_type", "promote_types", "can_cast", "is_floating_point", "is_complex", "is_signed", "is_inference", "is_conj", "is_neg", "dim", "get_device", "_has_compatible_shallow_copy_type")}
+#: Operators that return a number which follows from dtypes and ranks, or by which gradients in forward mode check themselves.
+_FACTS = {f"aten::{name}" for name in ("result_type", "promote_types", "can_cast", "is_floating_point", "is_complex", "is_signed", "is_inference", "is_conj", "is_neg", "dim", "get_device", "is_same_size", "_has_same_storage_numel", "_has_compatible_shallow_copy_type")}
 
 
 class Recorder(TorchDispatchMode):
@@ -262,6 +262,8 @@ class Recorder(TorchDispatchMode):
             return NotImplemented  # the class says what the call is
         if isinstance(function, torch._ops.HigherOrderOperator):
             raise Unrecorded(f"the operator `{function}` calls other functions", line_of_model())
+        if function is aten._efficientzerotensor.default:
+            function = aten.zeros.default  # gradients in forward mode have zeros without memory, which a call here would read
         if function is aten.equal.default:
             return self._equal(*args)
         if function is aten.allclose.default:
