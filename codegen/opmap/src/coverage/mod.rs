@@ -23,6 +23,7 @@ pub mod opsets;
 mod ranks;
 mod report;
 mod results;
+pub mod said;
 mod scope;
 pub mod values;
 mod walk;
@@ -254,6 +255,8 @@ struct Coverage<'a> {
     /// The lowerings that are walked for calls without attributes, and the opsets at which others are known to end.
     emitting: Vec<usize>,
     ending: HashMap<usize, Opsets>,
+    /// What is said of calls, if it is asked for.
+    said: Option<said::AllSaid>,
     /// The calls that these made.
     plain_memo: HashMap<Key, Outcome>,
     out: Vec<Diagnostic>,
@@ -345,8 +348,9 @@ pub fn check(program: &Program, schemas: &Schemas, out: &mut Vec<Diagnostic>) ->
         let below = coverage.opsets_of_lowering(lower);
         let version = coverage.version_of_lowering(lower);
         let groups = Coverage::groups_of(version);
-        let (_, frame) = coverage.root(&lower.function, args, &groups, below);
+        let (seen, frame) = coverage.root(&lower.function, args.clone(), &groups, below);
         report::note_gaps(&frame.gaps, below, &mut gaps);
+        coverage.check_results(lower, &args, &seen.value);
     }
     for raise in &program.raises {
         coverage.all = DtypeSet::ALL;
@@ -412,6 +416,7 @@ impl<'a> Coverage<'a> {
             example: None,
             emitting: Vec::new(),
             ending: HashMap::new(),
+            said: None,
             plain_memo: HashMap::new(),
             out: Vec::new(),
         }
