@@ -1,7 +1,7 @@
 //! Each call that a rule names, against what the proof says of the place: operator, dtypes, ranks, number of outputs, and whether it is a node
 //! or lowered.
 
-use aten2onnx_builder::{Became, NamedCall};
+use aten2onnx_builder::{AVOIDED, Became, NamedCall};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_opmap::coverage::dtypes::DtypeSet;
 use aten2onnx_opmap::coverage::said::{AllSaid, Fate, Said, Tensors};
@@ -37,6 +37,8 @@ fn contradiction(call: &NamedCall, opset: u32, said: &Said) -> Option<String> {
         return Some(format!("with {outputs} outputs, and not {} to {}", said.outputs.0, said.outputs.1));
     }
     let fate = match call.became? {
+        // What a runtime avoids is no part of the proof.
+        Became::Lowered(AVOIDED) => return None,
         Became::Node(version) => Fate::Node(version),
         Became::Lowered(before) => Fate::Lowered(before),
     };

@@ -49,7 +49,7 @@ impl<'a> Coverage<'a> {
             Outputs::List(count) => (Bound::List, self.expr(count, scope, at).value),
             Outputs::Typed(stated) => (Bound::Tuple(stated.len()), counted(stated.len())),
         };
-        let place = super::said::place_of(node);
+        let place = if self.said.is_some() { super::said::place_of(node, expr.span) } else { 0 };
         let mut call = Call { op: &node.op, form: node.form, site: expr.span, place, bound, inputs, attrs, outputs };
         let Some(version) = self.form_of(node) else {
             let value = match &node.outputs {
@@ -67,7 +67,7 @@ impl<'a> Coverage<'a> {
             return seen;
         }
         let value = self.results(&call, version);
-        self.say(node, &call, &value);
+        self.say(&call, &value);
         // What replaces a wrong call is not to blame.
         let judges = self.judges;
         self.judges &= !is_wrong;
@@ -286,7 +286,7 @@ impl<'a> Coverage<'a> {
         let newer = schemas.onnx.versions(op).iter().filter(|v| v.since > call.form);
         let changes = |v: &&Version| {
             let same = self.sames.contains(&(op, v.since)) || schemas.extends(op, v.since);
-            schemas.shape_change(op, v.since) && !same
+            (schemas.shape_change(op, v.since) || v.deprecated) && !same
         };
         let Some(since) = newer.into_iter().find(changes).map(|v| v.since) else { return (at, Opsets::NONE) };
         let above = at.from(since);

@@ -1,6 +1,7 @@
 //! What the proof says of each call that a rule names: a test holds the calls of real exports against it.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::Coverage;
 use super::call::{Call, Given};
@@ -8,6 +9,7 @@ use super::dtypes::DtypeSet;
 use super::misuse::requested;
 use super::opsets::Opsets;
 use super::values::{Abs, Ranks};
+use crate::source::Span;
 use crate::tree::Node;
 
 /// What becomes of a call.
@@ -43,12 +45,14 @@ pub struct Said {
     pub fates: BTreeMap<Fate, Opsets>,
 }
 
-/// By the place of the call: the address of its node.
+/// By the place of the call.
 pub type AllSaid = HashMap<usize, Said>;
 
-/// The place of a call.
-pub fn place_of(node: &Node) -> usize {
-    std::ptr::from_ref(node) as usize
+/// The place of a call: where it is written, and its operator. `a != b` are two at one place.
+pub fn place_of(node: &Node, written: Span) -> usize {
+    let mut hasher = DefaultHasher::new();
+    (written.file.0, written.start, written.end, &node.op).hash(&mut hasher);
+    hasher.finish() as usize
 }
 
 fn either(a: Option<Tensors>, b: Option<Tensors>) -> Option<Tensors> {
@@ -127,9 +131,9 @@ impl Said {
 
 impl<'a> Coverage<'a> {
     /// Notes a call that a rule names.
-    pub(super) fn say(&mut self, node: &Node, call: &Call<'a>, results: &Abs) {
+    pub(super) fn say(&mut self, call: &Call<'a>, results: &Abs) {
         let Some(said) = self.said.as_mut() else { return };
-        said.entry(place_of(node)).or_default().add_call(call, results);
+        said.entry(call.place).or_default().add_call(call, results);
     }
 
     /// Notes what becomes of the call.

@@ -39,7 +39,6 @@ pub struct NamedCall {
     pub results: Vec<(Dtype, Option<i64>)>,
     /// What became of it. None if it needed no node: a constant, or a value that is there already.
     pub became: Option<Became>,
-    nested: u32,
 }
 
 /// The operators that were called, by who called them.
@@ -58,6 +57,8 @@ pub struct Emitted {
     announced: bool,
     /// Its place, if the reader of the rule gives it one.
     place: Option<usize>,
+    /// The numbers of the calls that are running, the innermost last; None for those without a place.
+    calls: Vec<Option<usize>>,
 }
 
 /// An `extern fn` that runs.
@@ -82,19 +83,19 @@ impl Emitted {
         inputs: Vec<Option<(Dtype, Option<i64>)>>,
         outputs: usize,
     ) -> usize {
-        let nested = self.nested;
-        self.named.push(NamedCall { place, op, inputs, outputs, results: Vec::new(), became: None, nested });
-        self.named.len() - 1
+        let number = self.named.len();
+        self.named.push(NamedCall { place, op, inputs, outputs, results: Vec::new(), became: None });
+        if let Some(running) = self.calls.last_mut() {
+            *running = Some(number);
+        }
+        number
     }
 
     /// Notes what becomes of the call that is running.
     pub(crate) fn note_step(&mut self, became: Became) {
-        let nested = self.nested;
-        if let Some(call) = self.named.iter_mut().rev().find(|call| call.nested <= nested)
-            && call.nested == nested
-            && call.became.is_none()
-        {
-            call.became = Some(became);
+        let running = self.calls.last().copied().flatten();
+        if let Some(call) = running.and_then(|number| self.named.get_mut(number)) {
+            call.became = call.became.or(Some(became));
         }
     }
 
@@ -122,10 +123,12 @@ impl Emitted {
             None => drop(self.implicit.insert(op)),
         }
         self.nested += 1;
+        self.calls.push(None);
         place
     }
 
     pub(crate) fn leave_node(&mut self) {
+        self.calls.pop();
         self.nested -= 1;
     }
 }
