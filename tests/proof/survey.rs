@@ -10,6 +10,7 @@ use aten2onnx_opmap::tree::Example;
 use aten2onnx_rules::Rules;
 use aten2onnx_rules::interpret::MappingFiles;
 
+use super::calls;
 use super::sides::Sides;
 
 /// What examples do.
@@ -23,6 +24,8 @@ pub struct Survey {
     pub implicit: BTreeSet<&'static str>,
     /// The opsets at which examples worked and were refused, by overload or operator.
     pub sides: BTreeMap<String, Sides>,
+    /// The calls that were held against what the proof says of them.
+    pub calls: usize,
     /// How often the proof says that an example works at an opset.
     pub covered: usize,
     /// How often it says that an example is refused.
@@ -44,6 +47,10 @@ impl Survey {
             for opset in MIN_OPSET..=MAX_OPSET {
                 let observed = examples::observe(example, checked, rules, opset);
                 survey.compare(example, &proof, opset, &observed, set);
+                survey.calls += observed.named.len();
+                for what in calls::contradictions(&observed.named, opset, &proof.said, examiner.said_elsewhere()) {
+                    survey.contradict(example, opset, &what);
+                }
                 match observed.outcome {
                     Outcome::Built(_) => drop(built.insert(opset)),
                     Outcome::Refused { needs: Some(needs), .. } => drop(advised.insert((opset, needs))),

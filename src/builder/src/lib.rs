@@ -17,6 +17,6 @@ pub mod infer;
 pub mod passes;
 
 pub use build::{
-    AVOIDED, ArgValue, Args, Binding, Builder, Call, Event, ExternRecord, Form, Graph, In, IntoOuts, Known, LowerFn,
-    Lowerings, Out, Outs, Scalar, ScalarOp, SourceNode, Trace, as_stored,
+    AVOIDED, ArgValue, Args, Became, Binding, Builder, Call, Event, ExternRecord, Form, Graph, In, IntoOuts, Known,
+    LowerFn, Lowerings, NamedCall, Out, Outs, Scalar, ScalarOp, SourceNode, Trace, as_stored,
 };

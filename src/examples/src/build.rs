@@ -7,7 +7,7 @@ use aten2onnx_opmap::tree::{Example, Target};
 
 use super::call::call;
 use aten2onnx_builder::passes::Passes;
-use aten2onnx_builder::{Builder, ExternRecord, Form};
+use aten2onnx_builder::{Builder, ExternRecord, Form, NamedCall};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Kind, Result};
 use aten2onnx_core::sym::SymInt;
@@ -94,6 +94,8 @@ pub struct Observed {
     pub externs: BTreeMap<String, ExternRecord>,
     /// The operators that the builder emitted without a rule.
     pub implicit: BTreeSet<&'static str>,
+    /// The calls that interpreted rules name.
+    pub named: Vec<NamedCall>,
 }
 
 /// Builds an example by ONNX's standard alone, whatever kernels a runtime has, and records what it does.
@@ -105,8 +107,9 @@ pub fn observe(example: &Example, checked: &Checked, rules: &Rules, opset: u32) 
     let emitted = cx.trace().emitted();
     let externs = emitted.map(|emitted| emitted.externs.clone()).unwrap_or_default();
     let implicit = emitted.map(|emitted| emitted.implicit.clone()).unwrap_or_default();
+    let named = emitted.map(|emitted| emitted.named.clone()).unwrap_or_default();
     let outcome = outcome(made.and_then(|_| model(cx, opset, Passes::NONE)));
-    Observed { outcome, arms, externs, implicit }
+    Observed { outcome, arms, externs, implicit, named }
 }
 
 /// The dtypes and shapes of the results of a call, without a model.

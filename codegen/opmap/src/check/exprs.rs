@@ -396,6 +396,10 @@ impl Checker<'_> {
     }
 
     fn ignore(&mut self, name: &Ident) {
+        if let Some(left_out) = self.left_out.iter_mut().find(|left_out| left_out.0 == name.text) {
+            left_out.1 = true;
+            return;
+        }
         let Some(param) = self.scopes.param(&name.text) else {
             let text = format!("`{}` is not an argument of this rule", name.text);
             self.out.push(Diagnostic::new("E0504", name.span, text).label("only arguments can be ignored"));

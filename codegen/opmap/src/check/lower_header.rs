@@ -190,6 +190,16 @@ fn lower_returns(lower: &ast::Lower, version: &Version, place: Place, out: &mut 
     }
 }
 
+/// The outputs that a lowering with this result does not return.
+pub(super) fn left_out(version: &Version, returns: &Ty) -> Vec<(String, bool)> {
+    let count = match returns {
+        Ty::Tuple(parts) => parts.len(),
+        Ty::List(_) => return Vec::new(),
+        _ => 1,
+    };
+    version.outputs.iter().skip(count).map(|port| (port.name.clone(), false)).collect()
+}
+
 /// Checks that these are the first outputs of the schema, which has `names`.
 fn first_outputs(
     given: &[Ident],

@@ -87,6 +87,8 @@ pub(crate) struct Checker<'a> {
     pub refolds: u32,
     /// What begins the text of each `fail`.
     pub refusal: String,
+    /// The outputs that the header of a lowering leaves out, and whether an `ignore` says why.
+    pub left_out: Vec<(String, bool)>,
 }
 
 /// The attributes that `..attrs` in the header of a lowering stands for.
@@ -235,7 +237,8 @@ impl<'a> Checker<'a> {
     ) -> Self {
         let scopes = Scopes::default();
         let refusal = String::new();
-        Checker { context, out, arms, used, scopes, rule, place, form, rest: None, refolds: 0, refusal }
+        let left_out = Vec::new();
+        Checker { context, out, arms, used, scopes, rule, place, form, rest: None, refolds: 0, refusal, left_out }
     }
 
     fn map(&mut self, docs: Vec<String>, map: &ast::Map, signature: &Signature) -> Function {
@@ -265,8 +268,12 @@ impl<'a> Checker<'a> {
             self.refusal = format!("`{op}` of opset {from} cannot be upgraded to opset {to}: ");
         }
         let own = Signature { params: signature.params.iter().take(listed).cloned().collect(), ..signature.clone() };
+        if self.place == Place::Lower && lower.before != tree::AVOIDED {
+            self.left_out = lower_header::left_out(version, &signature.returns);
+        }
         let body = self.function_body(&lower.body, &own, &[]);
         self.rest_is_used(&body);
+        self.outputs_are_returned(lower, &body);
         let function = Function {
             name: self.rule.clone(),
             docs,
@@ -277,6 +284,19 @@ impl<'a> Checker<'a> {
         };
         let (form, inputs) = (version.since, version.inputs.len());
         Some(tree::Lower { function, op: lower.op.full(), before: lower.before, form, inputs })
+    }
+
+    /// Reports outputs that a lowering leaves out without a reason: a call that reads one is refused.
+    fn outputs_are_returned(&mut self, lower: &ast::Lower, body: &Expr) {
+        let silent = self.left_out.iter().filter(|(_, is_ignored)| !is_ignored).map(|(name, _)| name.as_str());
+        let silent: Vec<&str> = silent.collect();
+        let Some(first) = silent.first().filter(|_| !body.refuses()) else { return };
+        let text = format!("`{}` does not return {}", self.rule, wording::quoted(silent.iter().copied()));
+        let diagnostic =
+            Diagnostic::new("E0202", lower.header_span, text).label("calls that read more outputs are refused");
+        let all = self.left_out.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+        let help = format!("return it, `-> (.., {all})`, or say why not: `ignore({first}) \"why\";`");
+        self.out.push(diagnostic.help(help));
     }
 
     /// Checks a body with its parameters in scope. It must use each parameter that is not in `may_be_unused`, unless it only refuses.

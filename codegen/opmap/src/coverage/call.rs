@@ -21,6 +21,8 @@ pub(super) struct Call<'a> {
     pub form: u32,
     /// Where it is written.
     pub site: Span,
+    /// The place that [`super::said`] knows it by; 0 if no rule names it.
+    pub place: usize,
     /// The outputs that are bound.
     pub bound: Bound,
     /// The values of the inputs, in order.

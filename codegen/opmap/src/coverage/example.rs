@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::call::{Bound, Call, Given, fill_numbers, vector};
 use super::dtypes::DtypeSet;
 use super::opsets::Opsets;
+use super::said::AllSaid;
 use super::scope::Scope;
 use super::values::{Abs, Kinds, Known, List, Number, Optional, Ranks, Tensor, Text, Truth, Values};
 use super::walk::converted;
@@ -22,6 +23,8 @@ pub struct Examiner<'a> {
     coverage: Coverage<'a>,
     /// The opsets that may reach each branch through nodes that no rule names.
     emitted: Vec<Opsets>,
+    /// What is said of calls in the rules of nodes that no rule names.
+    said: AllSaid,
 }
 
 /// What the proof says of an example.
@@ -31,6 +34,8 @@ pub struct Proof {
     pub verdict: Verdict,
     /// The opsets that may reach each branch, by its number.
     pub arms: Vec<Opsets>,
+    /// What it says of the calls that rules name, by their place.
+    pub said: AllSaid,
 }
 
 impl<'a> Examiner<'a> {
@@ -38,9 +43,11 @@ impl<'a> Examiner<'a> {
     pub fn new(program: &'a Program, schemas: &'a Schemas) -> Self {
         let mut coverage = Coverage::new(program, schemas);
         coverage.any_dtype = true;
+        coverage.said = Some(AllSaid::new());
         coverage.walk_emitted();
         let emitted = coverage.arms.clone();
-        Examiner { coverage, emitted }
+        let said = coverage.said.take().unwrap_or_default();
+        Examiner { coverage, emitted, said }
     }
 
     /// The branches that some call of a rule may reach at some opset, without those of nodes that no rule names.
@@ -56,12 +63,18 @@ impl<'a> Examiner<'a> {
         coverage.arms.clone()
     }
 
+    /// What is said of calls in the rules of nodes that no rule names.
+    pub fn said_elsewhere(&self) -> &AllSaid {
+        &self.said
+    }
+
     /// What the proof says of an example. None if there is no such rule or operator.
     pub fn examine(&mut self, example: &'a Example) -> Option<Proof> {
         let coverage = &mut self.coverage;
         coverage.memo.clear();
         coverage.arms.fill(Opsets::NONE);
         coverage.frame = Frame::default();
+        coverage.said = Some(AllSaid::new());
         let program = coverage.program;
         let at = coverage.opsets;
         // Operators inside of values: sequences, and the nodes of bodies.
@@ -91,7 +104,13 @@ impl<'a> Examiner<'a> {
         let frame = std::mem::take(&mut coverage.frame);
         let verdict = Verdict::of(frame, works);
         let arms = coverage.arms.iter().zip(&self.emitted).map(|(own, emitted)| own.or(*emitted)).collect();
-        Some(Proof { verdict, arms })
+        let mut said = coverage.said.take().unwrap_or_default();
+        for (place, own) in &mut said {
+            if let Some(other) = self.said.get(place) {
+                own.merge(other);
+            }
+        }
+        Some(Proof { verdict, arms, said })
     }
 }
 
@@ -183,7 +202,7 @@ impl<'a> Coverage<'a> {
         let bound = usize::try_from(outputs).map_or(Bound::List, Bound::Tuple);
         let outputs = Abs::Number(Number::between(outputs, outputs));
         let attrs = attributes(version, example, at);
-        let mut call = Call { op, form: version.since, site: Span::NOWHERE, bound, inputs, attrs, outputs };
+        let mut call = Call { op, form: version.since, site: Span::NOWHERE, place: 0, bound, inputs, attrs, outputs };
         fill_numbers(&mut call, version, &numbers);
         self.dispatched(call, at)
     }

@@ -23,8 +23,10 @@ pub mod opsets;
 mod ranks;
 mod report;
 mod results;
+pub mod said;
 mod scope;
 pub mod values;
+mod verdict;
 mod walk;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -40,47 +42,10 @@ pub use example::{Examiner, Proof};
 use opsets::Opsets;
 use scope::Scope;
 use values::Abs;
+pub use verdict::{Failure, Matrix, Reasons, Refusal, Status, Verdict};
 
 /// Longer conditions are cut to the innermost one.
 const LONGEST_CONDITION: usize = 100;
-
-/// How far an opset supports a rule.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Status {
-    /// Every path works.
-    Full,
-    /// Some paths are refused.
-    Partial(Reasons),
-    /// Every path is refused, for these reasons.
-    No(Vec<String>),
-}
-
-/// Why some paths of a rule are refused.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reasons {
-    /// Newer opsets do not refuse them.
-    pub by_opset: Vec<String>,
-    /// No opset takes them: the reasons, with the conditions.
-    pub by_arguments: Vec<String>,
-}
-
-impl Reasons {
-    /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = &str> {
-        self.by_opset.iter().chain(&self.by_arguments).map(String::as_str)
-    }
-}
-
-/// The support matrix: for each `map`, by overload, the status at each opset, oldest first.
-#[derive(Debug, Clone, Default)]
-pub struct Matrix {
-    /// Oldest opset.
-    pub oldest: u32,
-    /// Newest opset.
-    pub newest: u32,
-    /// Sorted by overload.
-    pub rows: BTreeMap<String, Vec<Status>>,
-}
 
 /// A place in a rule with what is known there, and the opsets that reach it.
 #[derive(Debug, Clone)]
@@ -108,36 +73,6 @@ impl Seen {
             (true, _) => other,
             (_, true) => self,
             _ => Seen { value: self.value.or(&other.value), at: self.at.or(other.at) },
-        }
-    }
-}
-
-/// Why a path is refused at some opsets.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Refusal {
-    /// The first opset that needs no refusal.
-    pub since: u32,
-    /// The text of the error.
-    pub reason: Rc<str>,
-}
-
-/// Why a path ends whatever the opset is.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Failure {
-    /// The text of the error.
-    pub reason: Rc<str>,
-    /// When: the conditions of the branches around it.
-    pub condition: Option<Rc<str>>,
-    /// Whether an operator has no such dtype: the matrix by dtype tells of that.
-    pub is_of_dtype: bool,
-}
-
-impl Failure {
-    /// ``never 0 (if `n == 0`)``
-    fn text(&self) -> String {
-        match &self.condition {
-            Some(condition) => format!("{} (if `{condition}`)", self.reason),
-            None => self.reason.to_string(),
         }
     }
 }
@@ -254,55 +189,11 @@ struct Coverage<'a> {
     /// The lowerings that are walked for calls without attributes, and the opsets at which others are known to end.
     emitting: Vec<usize>,
     ending: HashMap<usize, Opsets>,
+    /// What is said of calls, if it is asked for.
+    said: Option<said::AllSaid>,
     /// The calls that these made.
     plain_memo: HashMap<Key, Outcome>,
     out: Vec<Diagnostic>,
-}
-
-/// The result of walking a rule: what is refused at which opsets, and the opsets at which some path works.
-#[derive(Debug, Clone, Default)]
-pub struct Verdict {
-    /// Why paths are refused, and where.
-    pub refusals: BTreeMap<Refusal, Opsets>,
-    /// Why calls fail whatever the opset is, and where.
-    pub fails: BTreeMap<Failure, Opsets>,
-    /// The opsets at which some path works.
-    pub works: Opsets,
-    /// The opsets at which some call is lowered or cast.
-    pub lowered: Opsets,
-}
-
-impl Verdict {
-    fn of(frame: Frame, works: Opsets) -> Verdict {
-        Verdict { refusals: frame.refusals, fails: frame.fails, works, lowered: frame.lowered }
-    }
-
-    /// The status at an opset.
-    pub fn status(&self, opset: u32) -> Status {
-        let refusals = self.refusals.iter().filter(|(_, at)| at.has(opset)).map(|(refusal, _)| &*refusal.reason);
-        let refusals: BTreeSet<&str> = refusals.collect();
-        let fails = self.fails.iter().filter(|(_, at)| at.has(opset)).map(|(failure, _)| failure);
-        if self.works.has(opset) {
-            let fails: BTreeSet<String> = fails.filter(|failure| !failure.is_of_dtype).map(Failure::text).collect();
-            let by_opset: Vec<String> = refusals.into_iter().map(str::to_owned).collect();
-            let reasons = Reasons { by_opset, by_arguments: fails.into_iter().collect() };
-            return if reasons == Reasons::default() { Status::Full } else { Status::Partial(reasons) };
-        }
-        let all: BTreeSet<&str> = fails.map(|failure| &*failure.reason).chain(refusals).collect();
-        if all.is_empty() { Status::Full } else { Status::No(all.into_iter().map(str::to_owned).collect()) }
-    }
-}
-
-impl Verdict {
-    /// Why calls are refused, and at which opsets.
-    pub fn reasons(&self) -> Vec<(Opsets, String)> {
-        let refusals = self.refusals.iter().map(|(refusal, at)| (*at, refusal.reason.to_string()));
-        let fails = self.fails.iter().map(|(failure, at)| match failure.is_of_dtype {
-            true => (at.without(self.works), failure.reason.to_string()),
-            false => (*at, failure.text()),
-        });
-        refusals.chain(fails).filter(|(at, _)| !at.is_empty()).collect()
-    }
 }
 
 /// Checks the coverage of all rules and returns the support matrix.
@@ -345,8 +236,9 @@ pub fn check(program: &Program, schemas: &Schemas, out: &mut Vec<Diagnostic>) ->
         let below = coverage.opsets_of_lowering(lower);
         let version = coverage.version_of_lowering(lower);
         let groups = Coverage::groups_of(version);
-        let (_, frame) = coverage.root(&lower.function, args, &groups, below);
+        let (seen, frame) = coverage.root(&lower.function, args.clone(), &groups, below);
         report::note_gaps(&frame.gaps, below, &mut gaps);
+        coverage.check_results(lower, &args, &seen.value);
     }
     for raise in &program.raises {
         coverage.all = DtypeSet::ALL;
@@ -363,27 +255,6 @@ pub fn check(program: &Program, schemas: &Schemas, out: &mut Vec<Diagnostic>) ->
     coverage.report(gaps, out);
     out.extend(missing_lowerings);
     matrix
-}
-
-impl Verdict {
-    /// The verdict with the `since` of a rule's header.
-    fn with_since(self, map: &Map, all: Opsets) -> Verdict {
-        let Some((since, reason)) = &map.since else { return self };
-        let below = all.below(*since);
-        let mut verdict = self.without(below);
-        verdict.refusals.insert(Refusal { since: *since, reason: reason.as_str().into() }, below);
-        verdict
-    }
-
-    fn without(self, opsets: Opsets) -> Verdict {
-        let left = self.refusals.into_iter().map(|(refusal, at)| (refusal, at.without(opsets)));
-        Verdict {
-            refusals: left.filter(|(_, at)| !at.is_empty()).collect(),
-            fails: self.fails.into_iter().map(|(reason, at)| (reason, at.without(opsets))).collect(),
-            works: self.works.without(opsets),
-            lowered: self.lowered.without(opsets),
-        }
-    }
 }
 
 impl<'a> Coverage<'a> {
@@ -412,6 +283,7 @@ impl<'a> Coverage<'a> {
             example: None,
             emitting: Vec::new(),
             ending: HashMap::new(),
+            said: None,
             plain_memo: HashMap::new(),
             out: Vec::new(),
         }

@@ -6,6 +6,7 @@ use super::call::{Bound, Call, Given, fill_numbers, port_at, ranks_of_length};
 use super::dtypes::DtypeSet;
 use super::opsets::Opsets;
 use super::results::code_dtypes;
+use super::said::Fate;
 use super::scope::Scope;
 use super::values::{Abs, Kinds, Known, List, Number, Optional, Ranks, Tensor, Values};
 use super::walk::converted;
@@ -48,7 +49,8 @@ impl<'a> Coverage<'a> {
             Outputs::List(count) => (Bound::List, self.expr(count, scope, at).value),
             Outputs::Typed(stated) => (Bound::Tuple(stated.len()), counted(stated.len())),
         };
-        let mut call = Call { op: &node.op, form: node.form, site: expr.span, bound, inputs, attrs, outputs };
+        let place = if self.said.is_some() { super::said::place_of(node, expr.span) } else { 0 };
+        let mut call = Call { op: &node.op, form: node.form, site: expr.span, place, bound, inputs, attrs, outputs };
         let Some(version) = self.form_of(node) else {
             let value = match &node.outputs {
                 Outputs::Typed(stated) => self.stated(stated, scope, at).value,
@@ -65,6 +67,7 @@ impl<'a> Coverage<'a> {
             return seen;
         }
         let value = self.results(&call, version);
+        self.say(&call, &value);
         // What replaces a wrong call is not to blame.
         let judges = self.judges;
         self.judges &= !is_wrong;
@@ -232,6 +235,7 @@ impl<'a> Coverage<'a> {
         if at.is_empty() {
             return at;
         }
+        self.say_fate(call, Fate::Node(version.since), at);
         let mut done = at;
         for (i, given) in call.inputs.iter().enumerate() {
             let Some(port) = port_at(&version.inputs, i) else { continue };
@@ -282,7 +286,7 @@ impl<'a> Coverage<'a> {
         let newer = schemas.onnx.versions(op).iter().filter(|v| v.since > call.form);
         let changes = |v: &&Version| {
             let same = self.sames.contains(&(op, v.since)) || schemas.extends(op, v.since);
-            schemas.shape_change(op, v.since) && !same
+            (schemas.shape_change(op, v.since) || v.deprecated) && !same
         };
         let Some(since) = newer.into_iter().find(changes).map(|v| v.since) else { return (at, Opsets::NONE) };
         let above = at.from(since);
@@ -296,6 +300,13 @@ impl<'a> Coverage<'a> {
     /// A call replaced by its lowering.
     fn lowered(&mut self, index: usize, call: &Call<'a>, at: Opsets) -> Opsets {
         let Some(lower) = self.program.lowers.get(index) else { return at };
+        if let (Bound::Tuple(requested), Some(returned)) = (call.bound, count_of_results(&lower.function.returns))
+            && requested > returned
+        {
+            let reason = format!("`{}` with {requested} outputs needs opset {}", call.op, lower.before);
+            self.refuse(lower.before, &reason, at);
+            return Opsets::NONE;
+        }
         let version = self.version_of_lowering(lower);
         self.replaced(lower, version, call, at)
     }
@@ -303,6 +314,7 @@ impl<'a> Coverage<'a> {
     /// A call replaced by a rule whose header has the form of a version.
     fn replaced(&mut self, lower: &'a Lower, version: Option<&Version>, call: &Call<'a>, at: Opsets) -> Opsets {
         self.frame.lowered = self.frame.lowered.or(at);
+        self.say_fate(call, Fate::Lowered(lower.before), at);
         let params = lower.function.params.iter().enumerate();
         let args = params.map(|(i, param)| match i < lower.inputs {
             true => input_argument(call, i, &param.ty),
@@ -324,6 +336,15 @@ impl<'a> Coverage<'a> {
             None => absent(),
         };
         converted(value, ty).fit(ty, self.all, at)
+    }
+}
+
+/// How many tensors a rule returns. None if any number.
+fn count_of_results(returns: &Ty) -> Option<usize> {
+    match returns {
+        Ty::Tuple(parts) => Some(parts.len()),
+        Ty::List(_) => None,
+        _ => Some(1),
     }
 }
 

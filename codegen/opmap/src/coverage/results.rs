@@ -6,7 +6,7 @@ use super::dtypes::DtypeSet;
 use super::ranks::output_ranks;
 use super::values::{Abs, Known, List, Number, Ranks, Tensor, Values};
 use crate::schema::onnx::{AttrValue, Port, Version};
-use aten2onnx_operators::Shape;
+use aten2onnx_operators::{Linear, Shape};
 
 impl<'a> Coverage<'a> {
     /// The results of a call by the schema of its form.
@@ -74,7 +74,9 @@ impl<'a> Coverage<'a> {
             });
         }
         if let Some(bound) = bound {
-            return bound;
+            // Of a complex number, what is not linear may be a real one, such as the absolute value.
+            let is_linear = self.schemas.operators.facts(call.op).linear != Linear::No;
+            return if is_linear { bound } else { bound.or(self.parts(bound)) };
         }
         // The names of attributes that state a dtype, in ONNX's schemas.
         let stated = ["to", "dtype", "output_dtype", "output_datatype"].into_iter().find_map(|name| {

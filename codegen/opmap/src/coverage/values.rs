@@ -188,6 +188,11 @@ impl Ranks {
         Ranks(self.0 & !(other.0 & !(1 << Ranks::LAST)))
     }
 
+    /// Whether a rank is among them.
+    pub fn has(self, rank: i64) -> bool {
+        self.0 & Ranks::one(rank).0 != 0
+    }
+
     /// Whether there is none.
     pub fn is_empty(self) -> bool {
         self.0 == 0

@@ -22,7 +22,7 @@ use rustc_hash::FxHashMap;
 
 pub use args::{ArgValue, Args};
 pub use complex::as_stored;
-pub use emitted::ExternRecord;
+pub use emitted::{Became, ExternRecord, NamedCall};
 pub(crate) use fold::{
     bytes_of, encoded_floats, evaluate, evaluate_rounded, evaluate_wrapping, multiplied, read, uniform,
 };

@@ -45,8 +45,20 @@ impl Trace {
     /// Says that the next node is one that a rule names.
     pub fn announce_node(&mut self) {
         if let Some(emitted) = &mut self.emitted {
-            emitted.announce();
+            emitted.announce(None);
         }
+    }
+
+    /// Says that the next node is the one at a place of a rule, of which [`Emitted::named`] tells.
+    pub fn announce_node_at(&mut self, place: usize) {
+        if let Some(emitted) = &mut self.emitted {
+            emitted.announce(Some(place));
+        }
+    }
+
+    /// The record of emitted nodes, if there is one.
+    pub(crate) fn emitted_mut(&mut self) -> Option<&mut Emitted> {
+        self.emitted.as_deref_mut()
     }
 
     /// Says that an `extern fn` begins.
@@ -63,10 +75,8 @@ impl Trace {
         }
     }
 
-    pub(crate) fn enter_node(&mut self, op: &'static str) {
-        if let Some(emitted) = &mut self.emitted {
-            emitted.enter_node(op);
-        }
+    pub(crate) fn enter_node(&mut self, op: &'static str) -> Option<usize> {
+        self.emitted.as_mut().and_then(|emitted| emitted.enter_node(op))
     }
 
     pub(crate) fn leave_node(&mut self) {

@@ -66,7 +66,7 @@ impl<'r> Frame<'r> {
             Kind::Convert(inner) => converted(self.eval(cx, inner)?, &expr.ty),
             Kind::Unary(op, inner) => self.unary(cx, *op, inner),
             Kind::Binary(op, a, b) => self.binary(cx, *op, a, b),
-            Kind::Node(node) => self.node(cx, node),
+            Kind::Node(node) => self.node(cx, node, expr.span),
             Kind::Rule(name, args) => self.rule_call(cx, name, args),
             Kind::Fn(name, args) => self.fn_call(cx, name, args),
             Kind::Extern(name, args) => self.extern_call(cx, name, args),

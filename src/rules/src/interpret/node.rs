@@ -1,5 +1,7 @@
 //! Nodes: inputs, attributes, bodies, outputs.
 
+use aten2onnx_opmap::coverage::said::place_of;
+use aten2onnx_opmap::source::Span;
 use aten2onnx_opmap::tree::{AttrForm, ClosureParams, Expr, Input, Kind, Node, Outputs, Stated};
 
 use super::eval::Frame;
@@ -16,7 +18,7 @@ type Attrs = Vec<(&'static str, Attr)>;
 
 impl<'r> Frame<'r> {
     /// A node as one value, a tuple or a list.
-    pub(super) fn node(&mut self, cx: &mut Builder, node: &'r Node) -> Result<Val> {
+    pub(super) fn node(&mut self, cx: &mut Builder, node: &'r Node, written: Span) -> Result<Val> {
         // The count comes first, as in compiled rules, because it may make nodes.
         let count = match &node.outputs {
             Outputs::Typed(stated) => return self.foreign(cx, node, stated),
@@ -30,7 +32,10 @@ impl<'r> Frame<'r> {
         let attrs = self.attributes(cx, node, op, &inputs)?;
         // Any larger number also means the newest form.
         let form = if node.form == self.rules.newest() { Form::NEWEST } else { Form::before(node.form + 1) };
-        cx.trace().announce_node();
+        // The proof knows the call by the same place.
+        if cx.trace().emitted().is_some() {
+            cx.trace().announce_node_at(place_of(node, written));
+        }
         let values = cx.node_in(form, op.name, inputs, attrs, count)?;
         match &node.outputs {
             Outputs::One => values

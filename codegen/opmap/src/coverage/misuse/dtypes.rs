@@ -9,7 +9,7 @@ use super::Case;
 use crate::diagnostic::Diagnostic;
 use crate::schema::onnx::{Port, Version};
 use crate::source::Span;
-use crate::tree::Stated;
+use crate::tree::{Expr, Kind, Lower, Stated};
 use aten2onnx_operators::Function;
 
 /// More dtypes than this are not listed.
@@ -168,6 +168,32 @@ impl<'a> Coverage<'a> {
         parts.into_iter().zip(stated).enumerate().filter_map(of_output).collect()
     }
 
+    /// Errors for results of a lowering that have none of the dtypes of the operator's outputs.
+    pub(in crate::coverage) fn check_results(&mut self, lower: &'a Lower, args: &[Abs], results: &Abs) {
+        let Some(version) = self.version_of_lowering(lower) else { return };
+        let parts = match results {
+            Abs::Tuple(parts) => parts.to_vec(),
+            one @ Abs::Tensor(_) => vec![one.clone()],
+            _ => return,
+        };
+        for (i, (part, port)) in parts.iter().zip(&version.outputs).enumerate() {
+            let allowed = DtypeSet::of_onnx_types(version.allowed(port));
+            let inputs = version.inputs.iter().zip(args).filter(|(input, _)| input.ty == port.ty && input.homogeneous);
+            let bound = inputs.map(|(_, arg)| arg.dtypes()).fold(DtypeSet::NONE, DtypeSet::or);
+            let wanted = self.parts(if bound.is_empty() { allowed } else { bound });
+            let given = self.parts(part.dtypes());
+            if given.is_empty() || wanted.is_empty() || given.meets(wanted) || port.option_is_heterogeneous() {
+                continue;
+            }
+            let place = place_of_result(&lower.function.body, i);
+            let (given, wanted) = (names(given, "or"), names(wanted, "or"));
+            let text = format!("`{}` returns {given}, but `{}` is {wanted}", lower.function.name, port.name);
+            let diagnostic = Diagnostic::new("E0311", place, text).label(given);
+            let help = "cast the result to the dtype that the operator gives: `cast(y, dtype_of(X))`";
+            self.wrong(diagnostic.help(help), &lower.op);
+        }
+    }
+
     /// The dtypes of an output: those of the inputs of its type variable, or those that the schema allows.
     fn given_by(&self, call: &Call<'a>, version: &Version, port: &Port) -> DtypeSet {
         let allowed = DtypeSet::of_onnx_types(version.allowed(port));
@@ -175,6 +201,16 @@ impl<'a> Coverage<'a> {
         let inputs = call.inputs.iter().enumerate().filter(|(i, _)| is_of_it(*i)).map(|(_, given)| given.dtypes());
         let bound = inputs.filter(|set| !set.is_empty()).reduce(DtypeSet::and).filter(|set| set.meets(allowed));
         bound.map_or(allowed, |bound| bound.and(allowed))
+    }
+}
+
+/// The place of a result of a body.
+fn place_of_result(body: &Expr, i: usize) -> Span {
+    match &body.kind {
+        Kind::Block(_, result) => place_of_result(result, i),
+        Kind::Convert(inner) => place_of_result(inner, i),
+        Kind::Tuple(parts) => parts.get(i).map_or(body.span, |part| part.span),
+        _ => body.span,
     }
 }
 

@@ -94,6 +94,17 @@ impl Case<'_, '_> {
         let Some(graph) = self.graph("body") else { return };
         let all = self.count_from(0);
         let scanned = self.number_attribute("num_scan_inputs").and_then(super::Number::integer);
+        if let Some(scanned) = scanned.filter(|scanned| !(1..=all.1).contains(scanned)) {
+            let text = format!(
+                "`num_scan_inputs` of `{}` is {scanned}, but {} tensors are given",
+                self.call.op,
+                range_text(all)
+            );
+            let place = self.place_of_attribute("num_scan_inputs");
+            let diagnostic = Diagnostic::new("E0314", place, text).label("another number of tensors");
+            self.report(diagnostic.help("give what is carried first, then as many tensors as are scanned"));
+            return;
+        }
         let outputs = requested(self.call);
         let states = scanned.map_or(0, |scanned| all.0.saturating_sub(scanned).max(0));
         let wanted = Wanted {

@@ -219,6 +219,7 @@ fn help_for_sizes(is_open: bool) -> &'static str {
 pub(super) fn wrong_sizes(returns: &Returns, values: &[Abs], args: &[Expr]) -> Option<Diagnostic> {
     let (of, is_open) = match returns.is {
         Returned::Reshaped => (1, true),
+        Returned::Expanded => (1, false),
         Returned::Filled => (0, false),
         _ => return None,
     };

@@ -11,6 +11,8 @@ mod lists;
 mod ranks;
 mod windows;
 
+pub(super) use counts::requested;
+
 use super::Coverage;
 use super::call::{Call, Given, port_at};
 use super::opsets::Opsets;

@@ -18,6 +18,13 @@ impl Case<'_, '_> {
         let mut dimensions = self.rank_bounds(0).map(|(low, high)| ((low - 2).max(0), (high - 2).max(0)));
         for (name, each) in LISTS {
             let Some(own) = self.list_attribute(name).map(length) else { continue };
+            if each == 2 && own.0 == own.1 && own.0 % 2 != 0 {
+                let text = format!("`{name}` of `{}` has {} numbers", self.call.op, own.0);
+                let diagnostic = Diagnostic::new("E0316", self.place_of_attribute(name), text).label("an odd number");
+                let help = "give the begins of the dimensions after the first two, then the ends";
+                self.report(diagnostic.help(help));
+                continue;
+            }
             let Some(known) = dimensions else {
                 dimensions = (each == 1).then_some(own);
                 continue;

@@ -13,6 +13,7 @@ pub(crate) mod source;
 mod upgrade;
 
 use crate::build::complex::ComplexCall;
+use crate::build::emitted::Became;
 use crate::build::fold::{LIMIT, SMALL};
 use crate::build::node::lowerings::{AVOIDED, LowerFn, Lowering};
 use crate::build::{Builder, Call, Event, In};
@@ -45,6 +46,15 @@ pub(crate) enum Step {
 impl Step {
     fn newer(version: &'static Version, same: bool) -> Step {
         if same { Step::Native(version) } else { Step::Upgrade(version) }
+    }
+
+    /// What the record of a call says of it. A call in an older form than that of the target is not told of.
+    fn became(&self) -> Option<Became> {
+        match self {
+            Step::Native(version) => Some(Became::Node(version.since)),
+            Step::Lower(_, since) => Some(Became::Lowered(*since)),
+            Step::Upgrade(_) | Step::Instead(..) => None,
+        }
     }
 }
 
@@ -126,10 +136,29 @@ impl Builder {
         attrs: Vec<(&'static str, Attr)>,
         outputs: usize,
     ) -> Result<Vec<Value>> {
-        self.trace.enter_node(op);
-        let values = self.node_of(form, op, inputs, attrs, outputs);
+        let place = self.trace.enter_node(op);
+        let mut noted = None;
+        let values = self.node_of(form, op, inputs, attrs, outputs, (place, &mut noted));
+        if let (Some(number), Ok(values)) = (noted, &values) {
+            self.note_results(number, values);
+        }
         self.trace.leave_node();
         values
+    }
+
+    /// Notes the results of a call that a rule names.
+    fn note_results(&mut self, number: usize, values: &[Value]) {
+        let results = values.iter().map(|value| (self.dtype(*value), self.rank(*value).ok())).collect();
+        if let Some(call) = self.trace.emitted_mut().and_then(|emitted| emitted.named.get_mut(number)) {
+            call.results = results;
+        }
+    }
+
+    /// Notes a call that a rule names. Returns its number.
+    fn note_call(&mut self, place: usize, op: &'static str, inputs: &[Option<Value>], outputs: usize) -> Option<usize> {
+        let typed = |value: &Option<Value>| value.map(|value| (self.dtype(value), self.rank(value).ok()));
+        let inputs = inputs.iter().map(typed).collect();
+        self.trace.emitted_mut().map(|emitted| emitted.note_call(place, op, inputs, outputs))
     }
 
     fn node_of(
@@ -139,11 +168,13 @@ impl Builder {
         inputs: Vec<In>,
         attrs: Vec<(&'static str, Attr)>,
         outputs: usize,
+        (place, noted): (Option<usize>, &mut Option<usize>),
     ) -> Result<Vec<Value>> {
         let Form { before, lower } = form;
         let found = schema::find(op).and_then(|s| Some((s, form.version(s)?)));
         let (schema, form) = found.ok_or_else(|| self.fault(format!("there is no operator `{op}` before {before}")))?;
         let inputs = self.literals(op, form, inputs)?;
+        *noted = place.and_then(|place| self.note_call(place, schema.name, &inputs, outputs));
         if inputs.iter().flatten().any(|v| self.is_complex(*v)) {
             return self.complex_node(&ComplexCall { before, op: schema.name, form, inputs, attrs, outputs });
         }
@@ -187,7 +218,11 @@ impl Builder {
 
     /// Writes a call with the operators of the target.
     fn written(&mut self, schema: &'static Op, call: Call, inferred: &Inferred) -> Result<Vec<Value>> {
-        match self.step(schema, &call, &inferred.types)? {
+        let step = self.step(schema, &call, &inferred.types)?;
+        if let (Some(emitted), Some(became)) = (self.trace.emitted_mut(), step.became()) {
+            emitted.note_step(became);
+        }
+        match step {
             Step::Native(version) => self.native(schema, version, call, inferred),
             Step::Upgrade(version) => self.upgraded(schema, version, &call, inferred),
             Step::Lower(lower, since) => self.lowered(lower, since, &call, inferred),
