@@ -81,7 +81,7 @@ class Composer:
 
     def _branch(self, raw: RawBranch) -> list[Item]:
         join = _Join.__new__(_Join)
-        join.merger, join.question = self.merger, raw.question
+        join.merger, join.question, join.copies_all = self.merger, raw.question, True
         join.sides = [self.items(block) for block in raw.sides]
         for value in values_in((raw.question.number, [(one, other) for _, one, other in raw.results])):
             self._note(value)

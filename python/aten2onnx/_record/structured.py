@@ -635,6 +635,8 @@ class _Attempt:
 
     def run(self) -> None:
         structure, turns, plan = self.structure, self.turns, self.plan
+        names = list(turns.get())
+        plan.carried = dict(sorted(plan.carried.items(), key=lambda item: (names.index(item[0][0]), str(item[0][1:]))))
         self._make_lists()
         for turn in range(plan.peeled):
             self._peel(turn)
