@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
+from .alike import FewTurns
 from .align import kind_of
 from .grown import Grown, OtherSizes, grown
 from .loops import Mark, Walkable
@@ -22,7 +23,7 @@ from .places import kind_of_frame, line_of_model
 from .recorder import Call, Question, Recorder, Unrecorded
 from .states import UNDEFINED, Place, Poison, Snapshot, Values, copied, is_number, is_same, put, refuse, value_at
 from .tensors import Tracked, Value, scalar_value, sizes_of, symbolic_item
-from .turns import NoBothSides, Turns, _is_about_one, key_of
+from .turns import NoBothSides, Turns, key_of
 from .walks import rows_of
 
 aten = torch.ops.aten
@@ -72,6 +73,10 @@ class _Again(Exception):
 
 class _Peel(Exception):
     """The first turn of a loop is another one, and stays before it."""
+
+
+#: Errors that say nothing about the side of a branch that they come from.
+_OWN = (NoBothSides, Unrecorded, OtherSizes, _Again, _Peel)
 
 
 @dataclass
@@ -152,7 +157,7 @@ class Structure:
             return bool(test)
         if not number.is_bool():
             number = Number(number.value != 0, "ne", (number, 0), number.ask)
-        if not number.function or self.turns._is_static(number) or _is_about_one(number):
+        if not number.function or self.turns._is_static(number):
             return bool(symbolic(number))
         return self.known.get(key_of(number), number)
 
@@ -200,7 +205,7 @@ class Structure:
             with self._written_to(Block()) as block, self._knowing(first, going), self._journal() as journal:
                 try:
                     second = self.condition(rest())
-                except (NoBothSides, Unrecorded, _Again, _Peel, OtherSizes):
+                except _OWN:
                     raise
                 except Exception:  # whatever the model raises where the first condition does not hold
                     return None
@@ -309,7 +314,7 @@ class Structure:
                 with self._written_to(block), self._knowing(number, answer):
                     run()
                 return get(), block, None
-            except (NoBothSides, Unrecorded, _Again, _Peel, OtherSizes):
+            except _OWN:
                 raise
             except Exception as error:  # whatever the model raises on data that contradict its conditions
                 if not self.turned:
@@ -327,7 +332,7 @@ class Structure:
                     with self._written_to(block), self._knowing(number, answer):
                         run()
                     values = copied(get())
-                except (NoBothSides, Unrecorded, _Again, _Peel, OtherSizes):
+                except _OWN:
                     raise
                 except Exception as error:  # whatever the model raises on a side that its inputs do not take
                     failure = error
@@ -374,7 +379,7 @@ class Structure:
         line = line_of_model()
         turns = _Turns(line, None, lambda turn: None, test, is_left, body, get, set_)
         if self.dry or self.recorder.fakes is not None:
-            self._run_dry(turns, 0, False)
+            self._run_dry(turns, 0)
             return
         for _ in range(_MOST_TURNS):
             before, place = Snapshot(get()), self._place()
@@ -409,7 +414,7 @@ class Structure:
 
     def _rolled(self, turns: _Turns) -> None:
         if self.dry:
-            self._run_dry(turns, 0, False)
+            self._run_dry(turns, 0)
             return
         before, plan, place = Snapshot(turns.get()), _Plan(), self._place()
         for _ in range(_ATTEMPTS):
@@ -478,12 +483,11 @@ class Structure:
             return False
         return turns.test is None or _holds(turns.test())
 
-    def _run_dry(self, turns: _Turns, turn: int, is_first: bool) -> int:
-        """Runs turns that are not written down. Returns how many there are."""
+    def _run_dry(self, turns: _Turns, turn: int) -> None:
+        """Runs turns that are not written down."""
         while self._goes_on(turns, turn):
             turns.run(turn)
             turn += 1
-        return turn
 
     # Values.
     def with_value(self, leaf: Any, value: Value | None = None) -> tuple[Any, Value]:
@@ -677,7 +681,7 @@ class _Attempt:
         first = None if turns.test is None else structure.condition(turns.test())
         if first is None and turns.is_left is not None:
             first = True
-        done = self._run_before()
+        done, has_turns = self._run_before()
         now = Snapshot(turns.get())
         self._note_changes(start, now)
         params = self._give_params(now)
@@ -690,11 +694,17 @@ class _Attempt:
             with structure._written_to(block):
                 turns.run(counter)
                 again = self._again()
+        except _OWN:
+            raise
+        except Exception:  # whatever the model raises in a turn that its inputs do not ask for
+            if has_turns:
+                raise
+            raise FewTurns(turns.line) from None
         finally:
             structure.turned -= 1
         after = Snapshot(turns.get())
         self._note_changes(entered, after)
-        has_turns = self._run_rest(done, after)
+        self._run_rest(done, after, has_turns)
         final = Snapshot(turns.get())
         self._note_changes(start, final)
         self._write(start, after, final if has_turns else start, params, index, first, again, block, has_turns)
@@ -713,16 +723,17 @@ class _Attempt:
                 changed[place[0]] = self.structure.dummy(example)
         self.turns.set(changed)
 
-    def _run_before(self) -> int:
-        """Runs the turns before the one that is written down. Returns how many."""
+    def _run_before(self) -> tuple[int, bool]:
+        """Runs the turns before the one that is written down. Returns how many, and whether the inputs ask for any turn."""
         structure, turns, plan = self.structure, self.turns, self.plan
         if plan.is_early:
-            return 0
+            with structure._dry():
+                return 0, structure._goes_on(turns, 0)
         with structure._dry():
             if structure._goes_on(turns, 0):
                 turns.run(0)
                 if structure._goes_on(turns, 1):
-                    return 1
+                    return 1, True
         plan.is_early = True
         raise _Again
 
@@ -792,8 +803,8 @@ class _Attempt:
         number = number_of(found)
         return bool(found) if number is None else number
 
-    def _run_rest(self, done: int, after: Snapshot) -> bool:
-        """Runs the turns after the one that was written down. Whether there is any turn."""
+    def _run_rest(self, done: int, after: Snapshot, has_turns: bool) -> None:
+        """Runs the turns after the one that was written down."""
         structure, turns, plan = self.structure, self.turns, self.plan
         values = turns.get()
         for place in plan.carried:
@@ -801,11 +812,9 @@ class _Attempt:
             if is_number(leaf):
                 put(values, place, plain(leaf))
         turns.set({place[0]: values[place[0]] for place in plan.carried if place[0] in values})
-        with structure._dry():
-            if done == 0 and turns.count is not None and plain(turns.count) < 1:
-                return False
-            structure._run_dry(turns, done + 1, False)
-        return True
+        if has_turns:
+            with structure._dry():
+                structure._run_dry(turns, done + 1)
 
     def _write(self, start: Snapshot, after: Snapshot, final: Snapshot, params: dict[Place, Value], index: Value, first: Any, again: Any, block: Block, has_turns: bool) -> None:
         structure, turns, plan = self.structure, self.turns, self.plan
