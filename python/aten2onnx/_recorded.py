@@ -22,8 +22,8 @@ _log = logging.getLogger(__name__)
 #: The results of a decomposition may need another one.
 ROUNDS = 8
 
-#: So many inputs are tried for both sides of branches, where dimensions are left to the model.
-TRIES = 2
+#: So many inputs are tried for both sides of branches, and so many runs find them, where dimensions are left to the model.
+TRIES, RUNS = 2, 16
 
 #: So many times a model is run again to find out whether a branch matters.
 TURNS = 24
@@ -146,7 +146,7 @@ def capture(model: Any, name: str, wanted: Wanted, rules: Rules, opset: int) -> 
     )
     if not free.is_open(wanted.dynamic_shapes):
         return record(wanted.dynamic_shapes, {})
-    wanted = replace(wanted, max_tries=TRIES)  # each choice of dimensions is recorded anew
+    wanted = replace(wanted, max_tries=TRIES, max_runs=min(wanted.max_runs, RUNS))  # each choice of dimensions is recorded anew
     choice = free.choice(model, wanted.args, wanted.kwargs, wanted.dynamic_shapes, _fakes(model, wanted))
     has_given = any(not free._is_auto(size) for axes in choice.shapes for _, size in free._shapes.items(axes))
     # A branch on a dimension that the user named ends the export.

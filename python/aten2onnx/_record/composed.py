@@ -95,7 +95,7 @@ class Composer:
 
     def _own(self, items: list[Item], reference: Any, line: Any) -> Any:
         """A result of a side or a turn, with memory of its own if it is from outside."""
-        if not isinstance(reference, Value) or reference.device is None or id(self.merger.canon(reference)) in {id(self.merger.canon(value)) for value in made_in(items)}:
+        if not isinstance(reference, Value) or reference.device is None or id(self.merger.root(reference)) in {id(self.merger.canon(value)) for value in made_in(items)}:
             return reference
         copy = like(reference)
         step = Step(Call(aten.clone.default, (reference,), {}, copy, line, {}))
