@@ -46,7 +46,7 @@ def loops_of(error: OpenBranch) -> frozenset[tuple[str, int]]:
 
 def is_new(branch: Any, both: Any) -> bool:
     """Whether both sides of a branch of the model could be recorded, and it was not tried."""
-    return branch.by_model and not branch.is_plain and branch.line is not None and bool(both_sides_of([branch.line]) - both.lines)
+    return not both.lowered and branch.by_model and not branch.is_plain and branch.line is not None and bool(both_sides_of([branch.line]) - both.lines)
 
 
 def refuses(both: Any, line: Any) -> bool:

@@ -22,8 +22,8 @@ _log = logging.getLogger(__name__)
 #: The results of a decomposition may need another one.
 ROUNDS = 8
 
-#: So many inputs are tried for both sides of branches, where dimensions are left to the model.
-TRIES = 2
+#: So many inputs are tried for both sides of branches, and so many runs find them, where dimensions are left to the model.
+TRIES, RUNS = 2, 16
 
 #: So many times a model is run again to find out whether a branch matters.
 TURNS = 24
@@ -92,11 +92,13 @@ class Captured:
     Attributes:
         live: The program.
         decomposed: The operators that PyTorch decomposed.
+        has_conditions: Whether it is right at some sizes only.
     """
 
     live: RecordedProgram
     notes: list[str]
     decomposed: list[str]
+    has_conditions: bool = False
 
 
 @dataclass
@@ -144,7 +146,7 @@ def capture(model: Any, name: str, wanted: Wanted, rules: Rules, opset: int) -> 
     )
     if not free.is_open(wanted.dynamic_shapes):
         return record(wanted.dynamic_shapes, {})
-    wanted = replace(wanted, max_tries=TRIES)  # each choice of dimensions is recorded anew
+    wanted = replace(wanted, max_tries=TRIES, max_runs=min(wanted.max_runs, RUNS))  # each choice of dimensions is recorded anew
     choice = free.choice(model, wanted.args, wanted.kwargs, wanted.dynamic_shapes, _fakes(model, wanted))
     has_given = any(not free._is_auto(size) for axes in choice.shapes for _, size in free._shapes.items(axes))
     # A branch on a dimension that the user named ends the export.
@@ -165,9 +167,14 @@ def _capture(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, s
 
     both = Both(frozenset(), frozenset(), wanted.max_branches, wanted.max_runs, max_tries=wanted.max_tries)
     try:
-        return _capture_turned(model, name, wanted, sums, rules, opset, both)
-    except (OpenBranch, NotRecorded) as error:
-        if wanted.branches != "both":
+        found = _capture_turned(model, name, wanted, sums, rules, opset, both)
+        if not (found.has_conditions and (both.lines or both.loops)):
+            return found
+        # Perhaps it is right at all inputs in the other form.
+        lowered = _capture_lowered(model, name, wanted, sums, rules, opset, both, None)
+        return found if lowered is None or lowered.has_conditions else lowered
+    except (Error, NotRecorded) as error:
+        if wanted.branches != "both" or not (both.lines or both.loops or _spots_of(error)):
             raise
         found = _capture_lowered(model, name, wanted, sums, rules, opset, both, error)
         if found is None:
@@ -175,20 +182,21 @@ def _capture(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, s
         return found
 
 
-def _capture_lowered(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, str]], rules: Rules, opset: int, before: Any, error: Exception) -> Captured | None:
+def _capture_lowered(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, str]], rules: Rules, opset: int, before: Any, error: Exception | None) -> Captured | None:
     """Records a module whose branches or loops do not go together as runs with other answers: their functions are lowered. None if that does not do, either."""
     from ._record.paths import Both
     from ._record.swapped import can_swap
 
-    spots = before.lines | before.loops | _spots_of(error)
+    spots = before.lines | before.loops | (frozenset() if error is None else _spots_of(error))
     both = Both(frozenset(), frozenset(), wanted.max_branches, wanted.max_runs, max_tries=wanted.max_tries, lowered=frozenset(filter(can_swap, spots)))
     while both.lowered:
         lengths = {key: list(known) if isinstance(known, list) else known for key, known in both.lengths.items()}
         try:
             return _capture_once(model, name, wanted, sums, rules, opset, both)
-        except (CaptureError, NotRecorded, InputError) as other:
+        except (Error, NotRecorded) as other:
             _log.debug("not recorded as lowered code: %s", other, exc_info=True)
-            error.lowered = other  # type: ignore[attr-defined]
+            if error is not None:
+                error.lowered = other  # type: ignore[attr-defined]
             new = frozenset(filter(can_swap, _spots_of(other))) - both.lowered
             if not new and both.lengths == lengths:
                 return None
@@ -292,7 +300,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         recorded.checks = [(run.sizes, arguments, run.results) for run in runs if run.results]
         recorded.checks += recording.checks_of_sides(model, arguments, known, done) if both.made else []
     notes += branch_notes(both)
-    return Captured(live, notes, done)
+    return Captured(live, notes, done, bool(kept))
 
 
 def _try_out(recorded: Any, model: Any, arguments: Any, first: Any, both: Any, conditions: list[str]) -> None:

@@ -323,8 +323,10 @@ def test_the_report_has_the_line_the_calls_and_the_sides_that_no_input_took() ->
 
 def test_verification_takes_both_sides(monkeypatch) -> None:
     """A side that is wrong is found, though the example takes the other one."""
+    from aten2onnx import _recorded
     from aten2onnx._record import paths
 
+    monkeypatch.setattr(_recorded, "_try_out", lambda *args: None)
     written = paths._Writer._if
 
     def swapped(self, item):
@@ -336,6 +338,22 @@ def test_verification_takes_both_sides(monkeypatch) -> None:
     assert X.sum() > 0
     with pytest.raises(aten2onnx.VerificationError):
         export(OnData, verify=True)
+
+
+def test_a_program_that_gives_other_results_at_other_data_is_refused(monkeypatch) -> None:
+    """The same without verification: the program is held against the model before there is a file."""
+    from aten2onnx._record import paths
+
+    written = paths._Writer._if
+
+    def swapped(self, item):
+        item.no[:] = [step for step in item.no if not isinstance(step, paths.Step)]
+        item.results[:] = [(value, yes, self.first.recorder.inputs[0]) for value, yes, _ in item.results]
+        written(self, item)
+
+    monkeypatch.setattr(paths._Writer, "_if", swapped)
+    with pytest.raises(aten2onnx.CaptureError, match="another program at other inputs"):
+        export(OnData)
 
 
 class Many(nn.Module):
@@ -545,8 +563,10 @@ def test_branches_in_a_row(kind, count, most, start, runs) -> None:
 
 def test_branches_that_depend_on_one_another_are_found(monkeypatch) -> None:
     """Without the runs that hold the program, what `Flag` leaves behind is lost."""
+    from aten2onnx import _recorded
     from aten2onnx._record import paths
 
+    monkeypatch.setattr(_recorded, "_try_out", lambda *args: None)
     monkeypatch.setattr(paths, "holds", lambda path, explorer: True)
     model = Flag().eval()
     program = aten2onnx.export(model, (torch.randn(3, 4), -torch.ones(4)), dynamic_shapes={"x": {0: "n"}, "c": {}}, capture="record")

@@ -252,7 +252,28 @@ def _with_turns(model: torch.nn.Module, arguments: Arguments, kept: list[Any], r
             raise
         except Exception as error:  # whatever the model raises at sizes that it does not take
             _log.debug("the model does not run at %s: %s", sizes, error)
+    found = _with_other_data(model, arguments, kept, replace)
+    if found is not None:
+        return found
     raise NoBothSides("a loop makes too few turns at all sizes that were tried to compare them", few.line)
+
+
+def _with_other_data(model: torch.nn.Module, arguments: Arguments, kept: list[Any], replace: Any) -> Run | None:
+    """The run with other data, with which loops make enough turns; None if there is none. The arguments keep the data."""
+    from .sides import CHANGES
+
+    before = arguments.leaves
+    for change in CHANGES:
+        arguments.leaves = [change(leaf) for leaf in before]
+        try:
+            run = recorded(model, arguments, first_sizes(arguments), kept, replace)
+        except Exception as error:  # whatever the model raises for data that it does not take
+            _log.debug("the model does not run with other data: %s", error)
+            continue
+        arguments.is_changed = True
+        return run
+    arguments.leaves = before
+    return None
 
 
 @lru_cache(maxsize=4)

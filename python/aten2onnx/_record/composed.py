@@ -81,22 +81,37 @@ class Composer:
 
     def _branch(self, raw: RawBranch) -> list[Item]:
         join = _Join.__new__(_Join)
-        join.merger, join.question = self.merger, raw.question
+        join.merger, join.question, join.copies_all = self.merger, raw.question, True
         join.sides = [self.items(block) for block in raw.sides]
+        results = [(value, *(self._own(side, one, raw.question.line) for side, one in zip(join.sides, given))) for value, *given in raw.results]
         for value in values_in((raw.question.number, [(one, other) for _, one, other in raw.results])):
             self._note(value)
-        join.results = {number: result for number, result in enumerate(raw.results)}
+        join.results = {number: result for number, result in enumerate(results)}
         branch, writes = join._branch()
         if branch is not None:
             return [branch, *writes]
         asked = [side for side in join.sides if any(isinstance(item, Ask) and item.question.by_model for item in side)]
         return [item for side in asked for item in side]
 
+    def _own(self, items: list[Item], reference: Any, line: Any) -> Any:
+        """A result of a side or a turn, with memory of its own if it is from outside."""
+        if not isinstance(reference, Value) or reference.device is None or id(self.merger.root(reference)) in {id(self.merger.canon(value)) for value in made_in(items)}:
+            return reference
+        copy = like(reference)
+        step = Step(Call(aten.clone.default, (reference,), {}, copy, line, {}))
+        self.merger.makers[id(copy)] = step
+        items.append(step)
+        return copy
+
     def _loop(self, raw: RawLoop) -> list[Item]:
         for value in values_in((raw.count, raw.first, raw.again, [(init, following) for _, init, following, _ in raw.carried])):
             self._note(value)
         carried = [Carried(*one) for one in raw.carried]
         items = self.items(raw.block)
+        params = {id(one.param) for one in carried}
+        for one in carried:
+            if id(one.next) not in params:
+                one.next = self._own(items, one.next, raw.line)
         loop = Rolled(raw.line, raw.index, raw.count, raw.first, raw.again, carried, [], items)
         return [loop, *self._own_memory(loop)]
 

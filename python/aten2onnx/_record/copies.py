@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .branches import Ask, Carried, If, Item, Rolled, Step, Turn, made_by, replaced
+from .branches import Ask, If, Item, Rolled, Step, Turn, made_by, replaced
 from .nested import Body
 from .tensors import Value
 
@@ -84,16 +84,6 @@ class Copy:
             sides = [(self.reference(one), self.reference(other)) for _, one, other in item.results]
             return If(question, yes, no, [(self._fresh(value), *side) for (value, _, _), side in zip(item.results, sides)])
         if isinstance(item, Rolled):
-            return self._loop(item)
+            raise OnOneSide  # programs with loops are not shortened
         question = item.question._replace(number=self.reference(item.question.number))
         return Turn(item.index, question) if isinstance(item, Turn) else Ask(question, item.failure)
-
-    def _loop(self, loop: Rolled) -> Rolled:
-        count, first = self.reference(loop.count), self.reference(loop.first)
-        inits = [self.reference(one.init) for one in loop.carried]
-        index, params = self._fresh(loop.index), [self._fresh(one.param) for one in loop.carried]
-        items = self.items(loop.items)
-        again, nexts = self.reference(loop.again), [self.reference(one.next) for one in loop.carried]
-        slices = [(self.reference(made), self._fresh(value)) for made, value in loop.slices]
-        carried = [Carried(param, init, following, self._fresh(one.result)) for one, param, init, following in zip(loop.carried, params, inits, nexts)]
-        return Rolled(loop.line, index, count, first, again, carried, slices, items)

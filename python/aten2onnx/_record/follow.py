@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .align import Unlike, zipped
-from .branches import Ask, If, Item, Path, Rolled, Step, Turn, made_by, written_by
+from .branches import Ask, If, Item, Path, Step, Turn, made_by, written_by
 from .explorer import Explorer
 from .join import Merger
 from .nested import Body
@@ -97,8 +97,6 @@ class _Follower:
                 self.items(item.yes if answer else item.no)
                 for value, yes, no in item.results:
                     self._bind(value, self.reference(yes if answer else no))
-            elif isinstance(item, Rolled):
-                self._loop(item)
             elif isinstance(item, Ask) and item.failure is not None and self._turn(item).answer != item.question.answer:
                 raise _Elsewhere
 
@@ -162,27 +160,6 @@ class _Follower:
         except Unlike:
             return False
         return True
-
-    def _loop(self, loop: Rolled) -> None:
-        """Finds the loop of the run, and compares a turn of both."""
-        for other in self.raw:
-            if isinstance(other, Rolled) and other.line == loop.line and len(other.carried) == len(loop.carried) and len(other.slices) == len(loop.slices):
-                break
-            if isinstance(other, Step) and written_by(other.call):
-                raise Unlike
-        else:
-            raise Unlike
-        before = lambda one: (one.count, one.first, [carried.init for carried in one.carried])  # noqa: E731
-        after = lambda one: (one.again, [carried.next for carried in one.carried], [made for made, _ in one.slices])  # noqa: E731
-        self.equal(self.reference(before(loop)), before(other))
-        for mine, theirs in zip((loop.index, *(one.param for one in loop.carried)), (other.index, *(one.param for one in other.carried))):
-            self._bind(mine, theirs)
-        outer, self.raw = self.raw, iter(other.items)
-        self.items(loop.items)
-        self.raw = outer
-        self.equal(self.reference(after(loop)), after(other))
-        for mine, theirs in zip(made_by(loop), made_by(other)):
-            self._bind(mine, theirs)
 
     def _turn(self, item: If | Ask) -> Any:
         """The branch of the run."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from .loops import Walkable
 from .numbers import number_of, plain
 from .tensors import Tracked, sizes_of
 from .turns import NoBothSides
@@ -218,6 +219,10 @@ def _normal(dim: int, rank: int) -> int:
 
 
 def stack(tensors: Any, dim: int = 0, **rest: Any) -> Any:
+    if isinstance(tensors, Walkable) and not rest:
+        from .walks import joined
+
+        return joined(tensors, dim, True)
     if not isinstance(tensors, Grown) or tensors.kind is not torch.Tensor or rest:
         return NotImplemented
     tensors._check()
@@ -228,6 +233,10 @@ def stack(tensors: Any, dim: int = 0, **rest: Any) -> Any:
 
 def cat(tensors: Any, dim: int = 0, **rest: Any) -> Any:
     dim = rest.pop("axis", dim)
+    if isinstance(tensors, Walkable) and not rest:
+        from .walks import joined
+
+        return joined(tensors, dim, False)
     if not isinstance(tensors, Grown) or tensors.kind is not torch.Tensor or rest:
         return NotImplemented
     if tensors.dim is not None:

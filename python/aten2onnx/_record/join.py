@@ -252,6 +252,9 @@ def place_of(path: Path, index: int) -> int:
 class _Join:
     """Makes the joined path of an alignment."""
 
+    #: Whether a side that does not write gives a copy as well: then no result shares memory with what is written back.
+    copies_all = False
+
     def __init__(self, merger: Merger, alignment: Alignment, question: Question, tails: tuple[list[Item], list[Item]]) -> None:
         #: The first side is the one that the question has the answer of.
         self.merger = merger
@@ -331,7 +334,8 @@ class _Join:
         writes: list[Item] = []
         for key, root in written.items():
             value = self._new_result(root)
-            results.append((value, copies[0].get(key, root), copies[1].get(key, root)))
+            kept = [side.result(root, written) if self.copies_all and key not in copy else root for copy, side in zip(copies, sides)]
+            results.append((value, copies[0].get(key, kept[0]), copies[1].get(key, kept[1])))
             written_back = self._new_result(root)
             writes.append(Step(_call(self.question, aten.copy_.default, (root, value), written_back), stands_for=((written_back, root),)))
         if not results:

@@ -442,10 +442,18 @@ class Walk:
             recorder.loops.leave(recorder, loop, loop.frame, is_left=True)
 
 
-class Walkable:
-    """Something of as many elements as a size says: a range, the rows of a tensor, or several of these side by side."""
+class Walkable(list):  # type: ignore[type-arg]
+    """Something of as many elements as a size says: a range, the rows of a tensor, or several of these side by side. PyTorch sees an empty list: its functions are told
+    of it before.
+
+    Attributes:
+        whole: The tensor that it is the parts of, the dimension, and whether the parts are rows.
+    """
+
+    whole: tuple[Any, int, bool] | None = None
 
     def __init__(self, recorder: Recorder, count: Any, make: Callable[[Any], Any]) -> None:
+        super().__init__()
         self.recorder = recorder
         self.count = count
         self.make = make
@@ -457,6 +465,11 @@ class Walkable:
 
     def __len__(self) -> int:
         return int(self.count)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):

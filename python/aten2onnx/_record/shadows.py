@@ -357,6 +357,10 @@ class Functions(TorchFunctionMode):
             found = own(*args, **(kwargs or {}))
             if found is not NotImplemented:
                 return found
+        if Recorder.current is not None and any(isinstance(arg, (Walkable, Grown)) for arg in (*args, *(kwargs or {}).values())):
+            # PyTorch takes as many elements as there are in this run.
+            args = tuple(builtins.list(iter(arg)) if isinstance(arg, (Walkable, Grown)) else arg for arg in args)
+            kwargs = {name: builtins.list(iter(arg)) if isinstance(arg, (Walkable, Grown)) else arg for name, arg in (kwargs or {}).items()}
         return function(*args, **(kwargs or {}))
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
+from .alike import FewTurns
 from .align import kind_of
 from .grown import Grown, OtherSizes, grown
 from .loops import Mark, Walkable
@@ -22,7 +23,7 @@ from .places import kind_of_frame, line_of_model
 from .recorder import Call, Question, Recorder, Unrecorded
 from .states import UNDEFINED, Place, Poison, Snapshot, Values, copied, is_number, is_same, put, refuse, value_at
 from .tensors import Tracked, Value, scalar_value, sizes_of, symbolic_item
-from .turns import NoBothSides, Turns, _is_about_one, key_of
+from .turns import NoBothSides, Turns, key_of
 from .walks import rows_of
 
 aten = torch.ops.aten
@@ -70,13 +71,20 @@ class _Again(Exception):
     """The turns of a loop are run again, because more is known of them."""
 
 
+class _Peel(Exception):
+    """The first turn of a loop is another one, and stays before it."""
+
+
+#: Errors that say nothing about the side of a branch that they come from.
+_OWN = (NoBothSides, Unrecorded, OtherSizes, _Again, _Peel)
+
+
 @dataclass
 class _Plan:
-    """What is known of a loop: what it carries, its lists, and how many turns stay before it."""
+    """What is known of a loop: what it carries, its lists, and whether it makes one turn at most."""
 
     carried: dict[Place, Any] = field(default_factory=dict)
     lists: dict[Place, tuple[Any, int | None]] = field(default_factory=dict)
-    peeled: int = 0
     is_early: bool = False
 
 
@@ -92,6 +100,7 @@ class _Turns:
     body: Callable[..., None]
     get: Get
     set: Set
+    is_peeled: bool = False
 
     def run(self, turn: Any) -> None:
         if self.count is None:
@@ -148,7 +157,7 @@ class Structure:
             return bool(test)
         if not number.is_bool():
             number = Number(number.value != 0, "ne", (number, 0), number.ask)
-        if not number.function or self.turns._is_static(number) or _is_about_one(number):
+        if not number.function or self.turns._is_static(number):
             return bool(symbolic(number))
         return self.known.get(key_of(number), number)
 
@@ -196,7 +205,7 @@ class Structure:
             with self._written_to(Block()) as block, self._knowing(first, going), self._journal() as journal:
                 try:
                     second = self.condition(rest())
-                except (NoBothSides, Unrecorded):
+                except _OWN:
                     raise
                 except Exception:  # whatever the model raises where the first condition does not hold
                     return None
@@ -305,7 +314,7 @@ class Structure:
                 with self._written_to(block), self._knowing(number, answer):
                     run()
                 return get(), block, None
-            except (NoBothSides, Unrecorded, _Again, OtherSizes):
+            except _OWN:
                 raise
             except Exception as error:  # whatever the model raises on data that contradict its conditions
                 if not self.turned:
@@ -323,7 +332,7 @@ class Structure:
                     with self._written_to(block), self._knowing(number, answer):
                         run()
                     values = copied(get())
-                except (NoBothSides, Unrecorded, _Again, OtherSizes):
+                except _OWN:
                     raise
                 except Exception as error:  # whatever the model raises on a side that its inputs do not take
                     failure = error
@@ -370,7 +379,7 @@ class Structure:
         line = line_of_model()
         turns = _Turns(line, None, lambda turn: None, test, is_left, body, get, set_)
         if self.dry or self.recorder.fakes is not None:
-            self._run_dry(turns, 0, False)
+            self._run_dry(turns, 0)
             return
         for _ in range(_MOST_TURNS):
             before, place = Snapshot(get()), self._place()
@@ -405,7 +414,7 @@ class Structure:
 
     def _rolled(self, turns: _Turns) -> None:
         if self.dry:
-            self._run_dry(turns, 0, False)
+            self._run_dry(turns, 0)
             return
         before, plan, place = Snapshot(turns.get()), _Plan(), self._place()
         for _ in range(_ATTEMPTS):
@@ -415,6 +424,12 @@ class Structure:
                     return
                 except _Again:
                     self._undo(journal)
+                except _Peel:
+                    self._undo(journal)
+                    before.restore(turns.get, turns.set)
+                    self._cut(place)
+                    self._peeled(turns)
+                    return
                 except OtherSizes as error:
                     self._undo(journal)
                     if not self._note_other_sizes(plan, error):
@@ -422,6 +437,31 @@ class Structure:
             before.restore(turns.get, turns.set)
             self._cut(place)
         raise NoBothSides("what the turns of a loop change was not found", turns.line)
+
+    def _peeled(self, turns: _Turns) -> None:
+        """A loop whose first turn is another one: it stays before the loop."""
+        if turns.count is None:
+            test = self.condition(turns.test()) if turns.test is not None else True
+            rest = replace(turns, is_peeled=True)
+            if type(test) is bool:
+                self._first_turn(turns, rest)
+            else:
+                self.branch(symbolic(test), lambda: self._first_turn(turns, rest), lambda: None, turns.get, turns.set)
+            return
+        number = number_of(turns.count)
+        if number is None or number.value < 1:
+            raise NoBothSides("the first turn of a loop is another one, and there is none at the sizes that were tried", turns.line)
+        condition = Number(True, "ge", (number, 1), number.ask)
+        self.recorder.questions.append(self._question(condition, True, turns.line, False))
+        self._first_turn(turns, replace(turns, count=turns.count - 1, make=lambda turn: turns.make(turn + 1), is_peeled=True))
+
+    def _first_turn(self, turns: _Turns, rest: _Turns) -> None:
+        turns.run(0)
+        left = False if turns.is_left is None else self.condition(turns.is_left())
+        if left is False:
+            self._rolled(rest)
+        elif left is not True:
+            self.branch(symbolic(left.sym_not()), lambda: self._rolled(rest), lambda: None, turns.get, turns.set)
 
     @staticmethod
     def _note_other_sizes(plan: _Plan, error: OtherSizes) -> bool:
@@ -443,12 +483,11 @@ class Structure:
             return False
         return turns.test is None or _holds(turns.test())
 
-    def _run_dry(self, turns: _Turns, turn: int, is_first: bool) -> int:
-        """Runs turns that are not written down. Returns how many there are."""
+    def _run_dry(self, turns: _Turns, turn: int) -> None:
+        """Runs turns that are not written down."""
         while self._goes_on(turns, turn):
             turns.run(turn)
             turn += 1
-        return turn
 
     # Values.
     def with_value(self, leaf: Any, value: Value | None = None) -> tuple[Any, Value]:
@@ -635,14 +674,14 @@ class _Attempt:
 
     def run(self) -> None:
         structure, turns, plan = self.structure, self.turns, self.plan
+        names = list(turns.get())
+        plan.carried = dict(sorted(plan.carried.items(), key=lambda item: (names.index(item[0][0]), str(item[0][1:]))))
         self._make_lists()
-        for turn in range(plan.peeled):
-            self._peel(turn)
         start = Snapshot(turns.get())
         first = None if turns.test is None else structure.condition(turns.test())
         if first is None and turns.is_left is not None:
             first = True
-        done = self._run_before()
+        done, has_turns = self._run_before()
         now = Snapshot(turns.get())
         self._note_changes(start, now)
         params = self._give_params(now)
@@ -653,13 +692,19 @@ class _Attempt:
         structure.turned += 1  # what the turn is given need not be what its data ask for
         try:
             with structure._written_to(block):
-                turns.run(counter + plan.peeled if plan.peeled else counter)
+                turns.run(counter)
                 again = self._again()
+        except _OWN:
+            raise
+        except Exception:  # whatever the model raises in a turn that its inputs do not ask for
+            if has_turns:
+                raise
+            raise FewTurns(turns.line) from None
         finally:
             structure.turned -= 1
         after = Snapshot(turns.get())
         self._note_changes(entered, after)
-        has_turns = self._run_rest(done, after)
+        self._run_rest(done, after, has_turns)
         final = Snapshot(turns.get())
         self._note_changes(start, final)
         self._write(start, after, final if has_turns else start, params, index, first, again, block, has_turns)
@@ -674,32 +719,21 @@ class _Attempt:
             changed[place[0]] = values[place[0]]
         for place, example in self.plan.carried.items():
             # A turn that does not assign a name leaves it as it was: it is something before the first.
-            if len(place) == 1 and values.get(place[0]) is UNDEFINED and not self.plan.peeled:
+            if len(place) == 1 and values.get(place[0]) is UNDEFINED:
                 changed[place[0]] = self.structure.dummy(example)
         self.turns.set(changed)
 
-    def _peel(self, turn: int) -> None:
-        """A first turn that differs stays before the loop."""
-        turns, structure = self.turns, self.structure
-        number = number_of(turns.count) if turns.count is not None else None
-        if number is None or turn >= plain(turns.count):
-            raise NoBothSides("the first turn of a loop is another one", turns.line)
-        condition = Number(True, "ge", (number, turn + 1), number.ask)
-        self.recorder.questions.append(structure._question(condition, True, turns.line, False))
-        turns.run(turn)
-        if turns.is_left is not None and structure.condition(turns.is_left()) is not False:
-            raise NoBothSides("the first turn of a loop is another one, and may leave it", turns.line)
-
-    def _run_before(self) -> int:
-        """Runs the turns before the one that is written down. Returns how many."""
+    def _run_before(self) -> tuple[int, bool]:
+        """Runs the turns before the one that is written down. Returns how many, and whether the inputs ask for any turn."""
         structure, turns, plan = self.structure, self.turns, self.plan
         if plan.is_early:
-            return 0
+            with structure._dry():
+                return 0, structure._goes_on(turns, 0)
         with structure._dry():
-            if structure._goes_on(turns, plan.peeled):
-                turns.run(plan.peeled)
-                if structure._goes_on(turns, plan.peeled + 1):
-                    return 1
+            if structure._goes_on(turns, 0):
+                turns.run(0)
+                if structure._goes_on(turns, 1):
+                    return 1, True
         plan.is_early = True
         raise _Again
 
@@ -724,7 +758,7 @@ class _Attempt:
             known = before.at(place)
             if before.is_container(place):
                 if not isinstance(leaf, Grown):
-                    self._peel_more(place)
+                    self._peel(place)
                 plan.lists[place] = (leaf.example(), leaf.dim)
                 raise _Again
             if place in plan.carried or is_same(known, leaf) or leaf is UNDEFINED:
@@ -733,19 +767,17 @@ class _Attempt:
             if kind is None and (known is UNDEFINED or isinstance(leaf, (Walkable, Poison)) or callable(leaf)):
                 continue
             if kind is None or (known is not UNDEFINED and structure.kind(known) != kind):
-                self._peel_more(place)
+                self._peel(place)
             plan.carried[place] = leaf
             is_new = True
         if is_new:
             raise _Again
 
-    def _peel_more(self, place: Place) -> None:
-        if self.plan.peeled or self.turns.count is None:
+    def _peel(self, place: Place) -> None:
+        if self.turns.is_peeled:
             name = ".".join(map(str, place))
             raise NoBothSides(f"a value changes its type or rank in a turn of a loop: `{name}`,", self.turns.line)
-        self.plan.peeled, self.plan.is_early = 1, False
-        self.plan.carried.clear()
-        raise _Again
+        raise _Peel
 
     def _give_params(self, now: Snapshot) -> dict[Place, Value]:
         """Gives names values of their own where turns change them."""
@@ -771,8 +803,8 @@ class _Attempt:
         number = number_of(found)
         return bool(found) if number is None else number
 
-    def _run_rest(self, done: int, after: Snapshot) -> bool:
-        """Runs the turns after the one that was written down. Whether there is any turn."""
+    def _run_rest(self, done: int, after: Snapshot, has_turns: bool) -> None:
+        """Runs the turns after the one that was written down."""
         structure, turns, plan = self.structure, self.turns, self.plan
         values = turns.get()
         for place in plan.carried:
@@ -780,11 +812,9 @@ class _Attempt:
             if is_number(leaf):
                 put(values, place, plain(leaf))
         turns.set({place[0]: values[place[0]] for place in plan.carried if place[0] in values})
-        with structure._dry():
-            if done == 0 and turns.count is not None and plain(turns.count) <= plan.peeled:
-                return False
-            structure._run_dry(turns, done + 1 + plan.peeled, False)
-        return True
+        if has_turns:
+            with structure._dry():
+                structure._run_dry(turns, done + 1)
 
     def _write(self, start: Snapshot, after: Snapshot, final: Snapshot, params: dict[Place, Value], index: Value, first: Any, again: Any, block: Block, has_turns: bool) -> None:
         structure, turns, plan = self.structure, self.turns, self.plan
@@ -799,7 +829,7 @@ class _Attempt:
             if init is UNDEFINED or structure.kind(init) is None:
                 init = structure.dummy(following)
             if structure.kind(init) != structure.kind(following):
-                self._peel_more(place)
+                self._peel(place)
             now = final.at(place)
             made, result = structure.with_value(now if structure.kind(now) is not None else following)
             param = params.get(place)
@@ -810,8 +840,7 @@ class _Attempt:
         turns.set({place[0]: values[place[0]] for place in plan.carried})
         count = None
         if turns.count is not None:
-            number = number_of(turns.count)
-            count = number if not plan.peeled or number is None else operand(number._binary("sub", plan.peeled, lambda a, b: a - b))
+            count = operand(turns.count)
         structure._mark(ROLLED, RawLoop(turns.line, index, count, first, again, carried, block), turns.line)
 
 

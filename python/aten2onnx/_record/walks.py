@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import re
 from typing import Any
 
 import torch
@@ -17,8 +16,6 @@ from .recorder import Recorder
 from .tensors import Tracked, sizes_of
 
 aten = torch.ops.aten
-#: A line that gives the parts of a tensor a name.
-_LIST = re.compile(r"^\w+ = [\w.\[\]]+\([^()]*\)$")
 
 
 def _is_rolled() -> bool:
@@ -87,7 +84,9 @@ def rows_of(value: Any) -> Any:
 
 def rows(tensor: Tracked, axis: int) -> Walkable:
     """The slices of a tensor along an axis."""
-    return Walkable(_recorder(), sizes_of(tensor)[axis], lambda turn: tensor.select(axis, turn))
+    found = Walkable(_recorder(), sizes_of(tensor)[axis], lambda turn: tensor.select(axis, turn))
+    found.whole = (tensor, axis, True)
+    return found
 
 
 def _enumerate(values: Any, start: Any = 0) -> Any:
@@ -146,8 +145,6 @@ def _note_line(tensor: Tracked, axis: int) -> None:
 def _is_walked() -> bool:
     """Whether the line that is running goes on with a list in a way that a loop may: `torch.cat(x.split(2))` needs a list itself."""
     line = line_of_model()
-    if line is not None and Recorder.current is not None and Recorder.current.structure is not None and _LIST.search(line.text) is None and "for " not in line.text:
-        return False
     return line is not None and _is_rolled() and (" for " in line.text or line.text.startswith("for ") or " = " in line.text)
 
 
@@ -167,7 +164,20 @@ def _split(tensor: Any, size: Any, dim: int = 0) -> Any:
     count = (whole + size - 1) // size
     if not isinstance(count, torch.SymInt):
         return NotImplemented
-    return Walkable(_recorder(), count, lambda turn: aten.slice.Tensor(tensor, dim, turn * size, torch.sym_min((turn + 1) * size, whole)))
+    found = Walkable(_recorder(), count, lambda turn: aten.slice.Tensor(tensor, dim, turn * size, torch.sym_min((turn + 1) * size, whole)))
+    found.whole = (tensor, dim, False)
+    return found
+
+
+def joined(tensors: Any, dim: int, is_stack: bool) -> Any:
+    """All parts of a tensor as one again; NotImplemented of others."""
+    if not isinstance(tensors, Walkable) or tensors.whole is None:
+        return NotImplemented
+    tensor, axis, is_rows = tensors.whole
+    rank = tensor.actual.dim()
+    if is_stack is not is_rows or (dim + rank) % rank != (axis + rank) % rank:
+        return NotImplemented
+    return tensor.clone()
 
 
 def numbers_of(tensor: Tracked) -> Any:
