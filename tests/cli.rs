@@ -1,6 +1,7 @@
 //! The command line as a user meets it: messages, exit codes, streams.
 
 use crate::common;
+use crate::host;
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -267,7 +268,7 @@ for size in ("1", "3"):
             let text = String::from_utf8(output.stderr).unwrap();
             assert!(output.status.success(), "{text}");
             assert!(text.contains(&format!("opset {opset}, IR ")), "{text}");
-            common::python(CHECK, &[data, &out, opset]);
+            host::python(CHECK, &[data, &out, opset]);
         }
     }
 }

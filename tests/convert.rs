@@ -1,25 +1,24 @@
 //! `aten2onnx convert`: models at other opsets, judged by onnx and ONNX Runtime. See `tests/convert/*.py`.
 
-use crate::common;
 mod fuzz;
 mod odd;
 
 mod python {
-    use super::common;
+    use crate::{common, host};
 
     #[test]
     fn whole_models_give_the_numbers_of_pytorch() {
         let folder = common::root().join("tests/data/convert");
-        common::judge("convert/models.py", env!("CARGO_BIN_EXE_aten2onnx"), &[folder.to_str().unwrap()]);
+        host::judge("convert/models.py", env!("CARGO_BIN_EXE_aten2onnx"), &[folder.to_str().unwrap()]);
     }
 
     #[test]
     fn what_a_model_has_is_kept_changed_or_refused() {
-        common::judge("convert/features.py", env!("CARGO_BIN_EXE_aten2onnx"), &[]);
+        host::judge("convert/features.py", env!("CARGO_BIN_EXE_aten2onnx"), &[]);
     }
 
     #[test]
     fn sequences_pass_through_loops_and_branches() {
-        common::judge("convert/sequences.py", env!("CARGO_BIN_EXE_aten2onnx"), &[]);
+        host::judge("convert/sequences.py", env!("CARGO_BIN_EXE_aten2onnx"), &[]);
     }
 }

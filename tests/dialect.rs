@@ -1,12 +1,12 @@
 //! What torch.export writes beyond plain calls of operators, against PyTorch: see `tests/dialect/`.
 
-use crate::common;
+use crate::host;
 
 mod python {
-    use super::common;
+    use super::host;
 
     fn judge(script: &str, arguments: &[&str]) {
-        common::judge(&format!("dialect/{script}"), env!("CARGO_BIN_EXE_aten2onnx"), arguments);
+        host::judge(&format!("dialect/{script}"), env!("CARGO_BIN_EXE_aten2onnx"), arguments);
     }
 
     #[test]

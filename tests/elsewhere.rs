@@ -1,6 +1,7 @@
 //! Weights in safetensors files: bound by name, checked, copied and linked.
 
 use crate::common;
+use crate::host;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -197,6 +198,6 @@ for where in ("auto", "always", "link"):
     #[test]
     fn a_program_of_the_meta_device_gets_its_weights_from_files() {
         let folder = tempfile::tempdir().unwrap();
-        common::python(TIED, &[env!("CARGO_BIN_EXE_aten2onnx"), text(folder.path())]);
+        host::python(TIED, &[env!("CARGO_BIN_EXE_aten2onnx"), text(folder.path())]);
     }
 }

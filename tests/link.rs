@@ -1,6 +1,7 @@
 //! Models that point into their archive, and what makes them whole again.
 
 use crate::common;
+use crate::host;
 
 use std::fs;
 use std::path::Path;
@@ -142,19 +143,19 @@ for size in ("1", "3"):
         let written: u64 = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().metadata().unwrap().len()).sum();
         assert!(written - weights < weights / 8, "{} bytes beside {weights}", written - weights);
         let data = MODEL.trim_end_matches(".pt2");
-        common::python(COMPUTES, &[data, text(&linked)]);
+        host::python(COMPUTES, &[data, text(&linked)]);
 
         let elsewhere = tempfile::tempdir().unwrap();
         let whole = elsewhere.path().join("whole.onnx");
         let output = aten2onnx(&["pack", text(&linked), "-o", text(&whole)]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        common::python(COMPUTES, &[data, text(&whole)]);
+        host::python(COMPUTES, &[data, text(&whole)]);
         assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 1);
 
         // In its place, after which the archive is not needed.
         assert!(aten2onnx(&["pack", text(&linked), "--quiet"]).status.success());
         fs::remove_file(&copy).unwrap();
-        common::python(COMPUTES, &[data, text(&linked)]);
+        host::python(COMPUTES, &[data, text(&linked)]);
     }
 
     #[test]
@@ -175,11 +176,11 @@ plain = np.arange(1200, dtype=np.float32).reshape(30, 40)
 for tensor, want in zip(onnx.load(path).graph.initializer, [plain, plain.T, plain]):
     np.testing.assert_array_equal(onnx.numpy_helper.to_array(tensor), want)
 "#;
-        common::python(CHECK, &[text(&path), "m.pt2,m.onnx.data,m.onnx.data"]);
+        host::python(CHECK, &[text(&path), "m.pt2,m.onnx.data,m.onnx.data"]);
         let packed = folder.path().join("p.onnx");
         let model = pack::open(&path, Links::Stay).unwrap();
         aten2onnx_onnx::write_file(&model, &packed, ExternalData::Always, &[], &mut |_, _| Ok(())).unwrap();
-        common::python(CHECK, &[text(&packed), "p.onnx.data,p.onnx.data,p.onnx.data"]);
+        host::python(CHECK, &[text(&packed), "p.onnx.data,p.onnx.data,p.onnx.data"]);
         // A file is not written over while it is read.
         let error =
             aten2onnx_onnx::write_file(&model, &path, ExternalData::Always, &[], &mut |_, _| Ok(())).unwrap_err();

@@ -19,6 +19,7 @@ mod exporter;
 #[cfg(unix)]
 mod files;
 mod floors;
+mod host;
 mod interpret;
 mod link;
 mod mappings;

@@ -2,15 +2,15 @@
 //!
 //! `MODELS="vit gpt2"` chooses some of them.
 
-use crate::common;
+use crate::host;
 
 mod python {
-    use super::common;
+    use super::host;
 
     #[test]
     fn whole_models_give_the_numbers_of_pytorch() {
         let wanted = std::env::var("MODELS").unwrap_or_default();
         let names: Vec<&str> = wanted.split_whitespace().collect();
-        common::judge("models/judge.py", env!("CARGO_BIN_EXE_aten2onnx"), &names);
+        host::judge("models/judge.py", env!("CARGO_BIN_EXE_aten2onnx"), &names);
     }
 }

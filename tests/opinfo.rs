@@ -5,15 +5,15 @@
 //! `OPINFO="--samples 8"` takes eight of each dtype at four opsets, which takes hours, and `OPINFO="--ops add,sort"` some
 //! operators alone. All verdicts go to `opinfo.jsonl` in the folder `tmp` of the target.
 
-use crate::common;
+use crate::host;
 
 mod python {
-    use super::common;
+    use super::host;
 
     fn judge(options: &str) {
         let mut arguments = vec!["--out", concat!(env!("CARGO_TARGET_TMPDIR"), "/opinfo.jsonl")];
         arguments.extend(options.split_whitespace());
-        common::judge("opinfo/opinfo.py", env!("CARGO_BIN_EXE_aten2onnx"), &arguments);
+        host::judge("opinfo/opinfo.py", env!("CARGO_BIN_EXE_aten2onnx"), &arguments);
     }
 
     #[test]
@@ -22,7 +22,7 @@ mod python {
     }
 
     fn programs(options: &[&str]) {
-        common::judge("opinfo/programs.py", env!("CARGO_BIN_EXE_aten2onnx"), options);
+        host::judge("opinfo/programs.py", env!("CARGO_BIN_EXE_aten2onnx"), options);
     }
 
     #[test]

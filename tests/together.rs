@@ -1,6 +1,7 @@
 //! Several programs in one folder: equal weights are written once, by storage or by content.
 
 use crate::common;
+use crate::host;
 
 use std::fs;
 use std::path::Path;
@@ -120,6 +121,6 @@ for later, (module, feeds) in enumerate(cases.values()):
     #[test]
     fn programs_of_one_module_share_weights_in_files_and_in_a_merged_model() {
         let folder = tempfile::tempdir().unwrap();
-        common::python(PROGRAMS, &[env!("CARGO_BIN_EXE_aten2onnx"), text(folder.path())]);
+        host::python(PROGRAMS, &[env!("CARGO_BIN_EXE_aten2onnx"), text(folder.path())]);
     }
 }

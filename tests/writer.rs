@@ -1,6 +1,6 @@
 //! The writer: what it writes is read back, checked by onnx, the same every time, and whole or not there.
 
-use crate::common;
+use crate::host;
 
 use std::collections::HashMap;
 use std::fs;
@@ -426,6 +426,6 @@ print(len(paths))
             paths.push(path.to_str().unwrap().to_owned());
         }
         let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-        assert_eq!(common::python(CHECK, &paths), cases.len().to_string());
+        assert_eq!(host::python(CHECK, &paths), cases.len().to_string());
     }
 }

@@ -54,11 +54,3 @@ pub fn python(program: &str, arguments: &[&str]) -> String {
     assert!(output.status.success(), "Python failed:\n{stderr}");
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
-
-/// Runs a script of the folder `tests`, which judges the models that a program (`aten2onnx`) writes, and prints what is wrong.
-pub fn judge(script: &str, program: &str, arguments: &[&str]) {
-    let mut command = Command::new(interpreter());
-    command.current_dir(root()).arg(root().join("tests").join(script)).arg(program).args(arguments);
-    let status = command.status().expect("the interpreter starts");
-    assert!(status.success(), "tests/{script}: see above");
-}

@@ -120,7 +120,7 @@ fn as_json(name: &str, operator: &Operator) -> Value {
 
 mod python {
     use super::{as_json, schemas};
-    use crate::common;
+    use crate::host;
 
     #[test]
     fn facts_hold_in_the_reference_evaluator() {
@@ -131,6 +131,6 @@ mod python {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("facts.json");
         std::fs::write(&file, serde_json::to_string(&entries).unwrap()).unwrap();
-        common::judge("operators/facts.py", &file.to_string_lossy(), &[]);
+        host::judge("operators/facts.py", &file.to_string_lossy(), &[]);
     }
 }

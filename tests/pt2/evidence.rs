@@ -287,11 +287,11 @@ fn fields_that_pytorch_demands_are_demanded() {
 }
 
 mod python {
-    use crate::common;
+    use crate::host;
 
     /// Programs whose sizes look different in records and rules, and whose operators refuse sizes for which PyTorch has no guard.
     #[test]
     fn records_that_are_true_are_accepted() {
-        common::judge("pt2/records.py", env!("CARGO_BIN_EXE_aten2onnx"), &[]);
+        host::judge("pt2/records.py", env!("CARGO_BIN_EXE_aten2onnx"), &[]);
     }
 }

@@ -8,7 +8,7 @@ mod python {
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::path::{Path, PathBuf};
 
-    use crate::common;
+    use crate::host;
 
     const SCRIPT: &str = "pt2/json_changes.py";
     /// So many archives are on the disk at a time.
@@ -43,17 +43,17 @@ mod python {
         let (first, count) = (number("PT2_JSON_SEED", 0), number("PT2_JSON_FUZZ", 200));
         let folder = tempfile::tempdir().unwrap();
         let originals = folder.path().join("originals");
-        common::judge(SCRIPT, "originals", &[originals.to_str().unwrap()]);
+        host::judge(SCRIPT, "originals", &[originals.to_str().unwrap()]);
         archives(&originals).iter().for_each(|archive| export(archive));
         for start in (first..first + count).step_by(AT_ONCE) {
             let changed = folder.path().join("changed");
             let paths = [originals.to_str().unwrap(), changed.to_str().unwrap()];
             let wanted = AT_ONCE.min(first + count - start);
-            common::judge(SCRIPT, "change", &[paths[0], paths[1], &start.to_string(), &wanted.to_string()]);
+            host::judge(SCRIPT, "change", &[paths[0], paths[1], &start.to_string(), &wanted.to_string()]);
             let made = archives(&changed);
             assert_eq!(made.len(), wanted);
             made.iter().for_each(|archive| export(archive));
-            common::judge(SCRIPT, "judge", &paths);
+            host::judge(SCRIPT, "judge", &paths);
             fs::remove_dir_all(&changed).unwrap();
         }
     }

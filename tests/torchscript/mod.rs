@@ -1,7 +1,7 @@
 //! TorchScript archives against PyTorch: every sample is exported and run in ONNX Runtime.
 
 mod burnt;
-use crate::common;
+use crate::host;
 mod fuzz;
 mod hostile;
 mod inspect;
@@ -64,7 +64,7 @@ mod slow {
 }
 
 mod python {
-    use super::{common, samples};
+    use super::{host, samples};
 
     /// `TORCHSCRIPT="lstm_traced nms_roi"` chooses some samples, `TORCHSCRIPT_OPSETS="18"` the opsets.
     #[test]
@@ -76,7 +76,7 @@ mod python {
         let folder = tempfile::tempdir().unwrap();
         samples::export(&names, &opsets, folder.path());
         let arguments = [samples::folder().to_str().unwrap().to_owned(), folder.path().to_str().unwrap().to_owned()];
-        common::judge("torchscript/judge.py", &arguments[0], &[&arguments[1]]);
+        host::judge("torchscript/judge.py", &arguments[0], &[&arguments[1]]);
     }
     /// Some of the models of `zoo/models.py`, both ways; `TORCHSCRIPT_ZOO="timm:vit* detection:*"` chooses others.
     #[test]
@@ -86,12 +86,12 @@ mod python {
                 .to_owned()
         });
         let arguments: Vec<&str> = wanted.split_whitespace().chain(["--all-right"]).collect();
-        common::judge("torchscript/zoo/run.py", env!("CARGO_BIN_EXE_aten2onnx"), &arguments);
+        host::judge("torchscript/zoo/run.py", env!("CARGO_BIN_EXE_aten2onnx"), &arguments);
     }
 
     #[test]
     fn traced_transformers_give_the_numbers_of_pytorch() {
         let arguments = ["transformers:BertModel", "transformers:LlamaModel", "--modes", "traced", "--all-right"];
-        common::judge("torchscript/zoo/run.py", env!("CARGO_BIN_EXE_aten2onnx"), &arguments);
+        host::judge("torchscript/zoo/run.py", env!("CARGO_BIN_EXE_aten2onnx"), &arguments);
     }
 }

@@ -159,3 +159,22 @@ fn compared<T: PartialOrd>(op: &str, a: T, b: T) -> Option<Value> {
         _ => return None,
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Quotients are rounded down, and remainders have the sign of the divisor.
+    #[test]
+    fn negative_numbers_are_divided_as_in_python() {
+        let cases = [(7, 2, 3, 1), (-7, 2, -4, 1), (7, -2, -4, -1), (-7, -2, 3, -1), (-6, 2, -3, 0), (0, -5, 0, 0)];
+        for (a, b, quotient, rest) in cases {
+            for (op, wanted) in [("floordiv", quotient), ("remainder", rest)] {
+                let int = of_ints(op, a, b).ok().flatten();
+                assert!(matches!(int, Some(Value::Int(found)) if found == wanted), "{a} {op} {b}: {int:?}");
+                let float = of_floats(op, a as f64, b as f64);
+                assert!(matches!(float, Some(Value::Float(x)) if x == wanted as f64), "{a}. {op} {b}.: {float:?}");
+            }
+        }
+    }
+}

@@ -9,8 +9,9 @@ fn normalised(net: &mut Net, x: Value) -> Value {
     let scale = net.floats(&[2], &[2.0, 3.0]);
     let shift = net.floats(&[2], &[0.5, -1.0]);
     let mean = net.floats(&[2], &[1.0, 2.0]);
-    let variance = net.floats(&[2], &[4.0, 9.0]);
-    net.with("BatchNormalization", &[x, scale, shift, mean, variance], vec![("epsilon", Attr::Float(0.0))])
+    // With epsilon, 4 and 9.
+    let variance = net.floats(&[2], &[3.0, 8.0]);
+    net.with("BatchNormalization", &[x, scale, shift, mean, variance], vec![("epsilon", Attr::Float(1.0))])
 }
 
 #[test]
