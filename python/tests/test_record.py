@@ -550,3 +550,16 @@ def test_a_branch_that_only_copies_a_tensor_is_dropped() -> None:
     for function in (copied_otherwise, copied_and_written):
         with pytest.raises(aten2onnx.CaptureError, match="n <= 63"):
             recorded(function, torch.ones(6, 4), dynamic_shapes=[[{0: "n"}]], branches="refuse")
+
+
+def test_positions_of_cpmant_from_a_list_of_a_range() -> None:
+    """`torch.tensor(list(range(seqlen - self.prompt_length))[::-1])` is `arange`, whatever the length."""
+    transformers = pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 32, "hidden_size": 8, "num_attention_heads": 2, "dim_head": 4, "dim_ff": 8, "num_hidden_layers": 1, "prompt_length": 4, "segment_types": 8, "prompt_types": 4}
+    model = transformers.CpmAntModel(transformers.CpmAntConfig(**sizes, position_bias_num_buckets=8)).eval()
+    ids = lambda batch, length: torch.randint(1, 30, (batch, length))  # noqa: E731
+    program = aten2onnx.export(model, (), kwargs={"input_ids": ids(2, 12)}, dynamic_shapes={"input_ids": {0: "b", 1: "s"}}, capture="record")
+    for batch, length in ((1, 7), (3, 20)):
+        given = ids(batch, length)
+        torch.testing.assert_close(program(given)[0], model(input_ids=given)[0], rtol=1e-4, atol=1e-4)

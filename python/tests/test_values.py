@@ -102,6 +102,8 @@ REPORTED: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
     "nll_backward_rows": (lambda g, x: aten.nll_loss_backward(g, x, TARGETS, torch.arange(4.0), 0, 3, torch.tensor(1.0)), (torch.randn(5), torch.randn(5, 4))),
     "trilinear": (lambda x, y: aten._trilinear(x, y, x, [], [], [], [1]), (torch.randn(2, 0, 3), torch.randn(2, 0, 3))),
     "trilinear_none": (lambda x, y: aten._trilinear(x, y, x, [], [], [], [1]), (torch.randn(0, 2, 3), torch.randn(0, 2, 3))),
+    "trilinear_sizes": (lambda x, y, z: aten._trilinear(x, y, z, [2], [0], [1], [1]), (torch.randn(2, 3), torch.randn(3, 0), torch.randn(1, 1))),
+    "trilinear_sizes_of_the_last": (lambda x, y, z: aten._trilinear(x, y, z, [], [0], [0], [1]), (torch.randn(2, 0), torch.randn(0), torch.randn(0))),
     "unique": (lambda x: (aten._unique2(x), aten._unique2(x, True, True, True)), (torch.tensor([[3, 1, 3], [2, 1, 1]]),)),
     "unique_counts": (lambda x: aten._unique2(x, True, False, True), (torch.tensor([[3, 1, 3], [2, 1, 1]]),)),
     "unique_of_a_number": (lambda x: aten._unique2(x, True, True, True), (torch.tensor(3),)),
