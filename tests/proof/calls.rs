@@ -5,6 +5,8 @@ use aten2onnx_builder::{AVOIDED, Became, NamedCall};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_opmap::coverage::dtypes::DtypeSet;
 use aten2onnx_opmap::coverage::said::{AllSaid, Fate, Said, Tensors};
+#[cfg(test)]
+use aten2onnx_opmap::coverage::{opsets::Opsets, values::Ranks};
 
 /// What contradicts the proof in the calls of an export at an opset.
 pub fn contradictions(named: &[NamedCall], opset: u32, said: &AllSaid, elsewhere: &AllSaid) -> Vec<String> {
@@ -54,4 +56,36 @@ fn other_tensor((dtype, rank): (Dtype, Option<i64>), said: Tensors) -> Option<St
     }
     let rank = rank.filter(|rank| !said.ranks.has(*rank))?;
     Some(format!("of rank {rank}, and not {:?}", said.ranks.bounds()))
+}
+
+#[test]
+fn a_call_that_is_not_what_the_proof_says_is_found() {
+    let floats = Tensors { dtypes: DtypeSet::one("float32"), ranks: Ranks::between(1, 2) };
+    let node = (Fate::Node(13), Opsets::range(13, 20));
+    let said = Said { inputs: vec![Some(floats)], results: vec![Some(floats)], outputs: (1, 1), ..Said::default() };
+    let said = Said { fates: [node].into(), ..said };
+    let matrix = (Dtype::Float32, Some(2));
+    let call = NamedCall {
+        place: 1,
+        op: "Relu",
+        inputs: vec![Some(matrix)],
+        outputs: 1,
+        results: vec![matrix],
+        became: Some(Became::Node(13)),
+    };
+    let found = |call: NamedCall, opset: u32| {
+        contradictions(&[call], opset, &[(1, said.clone())].into(), &AllSaid::new()).join("\n")
+    };
+    assert_eq!(found(call.clone(), 13), "");
+    let of_ints = NamedCall { inputs: vec![Some((Dtype::Int64, Some(2)))], ..call.clone() };
+    assert!(found(of_ints, 13).contains("with an input 0 of int64"));
+    let of_rank = NamedCall { results: vec![(Dtype::Float32, Some(3))], ..call.clone() };
+    assert!(found(of_rank, 13).contains("with a result 0 of rank 3"));
+    let of_two = NamedCall { outputs: 2, ..call.clone() };
+    assert!(found(of_two, 13).contains("with 2 outputs"));
+    let lowered = NamedCall { became: Some(Became::Lowered(13)), ..call.clone() };
+    assert!(found(lowered, 13).contains("it becomes Lowered(13)"));
+    assert!(found(call.clone(), 12).contains("it becomes Node(13)"));
+    let elsewhere = NamedCall { place: 2, ..call };
+    assert!(found(elsewhere, 13).contains("does not reach"));
 }

@@ -11,6 +11,7 @@ use aten2onnx_builder::{Builder, In};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_examples as examples;
 use aten2onnx_onnx::graph::Value;
+use aten2onnx_opmap::tree::{Example, Target};
 use aten2onnx_rules::Rules;
 use aten2onnx_rules::interpret::{CallArgs, MappingFiles, Run, Val};
 
@@ -79,6 +80,15 @@ fn an_extern_that_refuses_an_opset_that_it_does_not_declare_is_found() {
     assert!(other.iter().any(|fault| fault.contains("declares `since 11 \"it is shy\"`")), "{other:#?}");
 }
 
+#[test]
+fn examples_of_upward_rules_do_what_the_proof_says() {
+    let (set, rules) = interpreted();
+    let is_raise = |example: &&Example| matches!(example.target, Target::Raise(..));
+    let survey = Survey::of(set.checked().program.examples.iter().filter(is_raise), &set, &rules);
+    assert!(survey.calls > 1000, "{} calls", survey.calls);
+    assert!(survey.contradictions.is_empty(), "{}", survey.contradictions.join("\n"));
+}
+
 /// `tests/run --fast` leaves it out, because it takes long.
 mod slow {
     use super::*;
@@ -88,7 +98,8 @@ mod slow {
         let (set, rules) = interpreted();
         let checked = set.checked();
         let survey = Survey::of(&checked.program.examples, &set, &rules);
-        let Survey { covered, refused, open, .. } = survey;
+        let Survey { covered, refused, open, calls, .. } = survey;
+        assert!(calls > 100_000, "{calls} calls");
         // Where the proof says "either", it says little.
         assert!(covered > 50_000 && open * 50 < covered, "{covered} covered, {refused} refused, {open} either");
         let mut contradictions = survey.contradictions;

@@ -113,7 +113,14 @@ impl<'a> Coverage<'a> {
         let (mut left, mut done) = self.raised(&call, at);
         let forms: Vec<&'a Version> = versions.iter().filter(|v| v.since <= call.form).collect();
         for (i, version) in forms.iter().enumerate().rev() {
-            let native = left.from(version.since);
+            let mut native = left.from(version.since);
+            if i + 1 == forms.len() {
+                // Newer versions that mean the same are in force above.
+                for newer in versions.iter().rev().filter(|v| v.since > call.form) {
+                    done = done.or(self.native(&call, newer, native.from(newer.since)));
+                    native = native.below(newer.since);
+                }
+            }
             done = done.or(self.native(&call, version, native));
             left = left.below(version.since);
             let Some(newest) = left.last() else { return done };
@@ -286,7 +293,7 @@ impl<'a> Coverage<'a> {
         let newer = schemas.onnx.versions(op).iter().filter(|v| v.since > call.form);
         let changes = |v: &&Version| {
             let same = self.sames.contains(&(op, v.since)) || schemas.extends(op, v.since);
-            (schemas.shape_change(op, v.since) || v.deprecated) && !same
+            v.deprecated || (schemas.shape_change(op, v.since) && !same)
         };
         let Some(since) = newer.into_iter().find(changes).map(|v| v.since) else { return (at, Opsets::NONE) };
         let above = at.from(since);
