@@ -74,7 +74,7 @@ class JoinedSides:
         place = 0 if mine is UNDEFINED else 1
         known = theirs if mine is UNDEFINED else mine
         if type(known) in (list, tuple):
-            return type(known)(self._defined(*((UNDEFINED, item) if place == 0 else (item, UNDEFINED)), name) for item in known)
+            return type(known)(self._defined(UNDEFINED, item, name) if place == 0 else self._defined(item, UNDEFINED, name) for item in known)
         if self.structure.kind(known) is None:
             return known
         with self.structure._written_to(self.blocks[place]):

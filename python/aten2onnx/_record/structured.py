@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -292,7 +293,7 @@ class Structure:
             if left is False:
                 body(value)
             else:
-                self.branch(symbolic(left.sym_not()), lambda value=value: body(value), lambda: None, get, set_)
+                self.branch(symbolic(left.sym_not()), partial(body, value), lambda: None, get, set_)
 
     def repeated(self, test: Any, is_left: Any, body: Any, get: Get, set_: Set) -> None:
         """`while`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from .grown import OtherSizes
 from .loops import Mark
@@ -15,7 +15,9 @@ from .turns import NoBothSides
 
 BRANCH, ROLLED, ONE_SIDE = Mark("a branch"), Mark("a loop"), Mark("a branch with one side")
 
-Get, Set = Callable[[], Values], Callable[[Values], None]
+#: What reads the names that a side or a turn uses, and what writes them.
+Get: TypeAlias = Callable[[], Values]
+Set: TypeAlias = Callable[[Values], None]
 
 #: So many times the turns of a loop are run to find what it carries, and so many turns are run at most.
 ATTEMPTS, MOST_TURNS = 24, 5000
