@@ -176,10 +176,10 @@ def _capture(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, s
     except (Error, NotRecorded) as error:
         if wanted.branches != "both" or not (both.lines or both.loops or _spots_of(error)):
             raise
-        found = _capture_lowered(model, name, wanted, sums, rules, opset, both, error)
-        if found is None:
+        other = _capture_lowered(model, name, wanted, sums, rules, opset, both, error)
+        if other is None:
             raise
-        return found
+        return other
 
 
 def _capture_lowered(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, str]], rules: Rules, opset: int, before: Any, error: Exception | None) -> Captured | None:

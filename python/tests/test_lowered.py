@@ -232,10 +232,10 @@ def test_what_differs_on_both_sides_and_is_read_is_refused_with_its_line() -> No
 
 
 def test_a_fault_in_what_a_side_gives_is_found(monkeypatch) -> None:
-    from aten2onnx._record import structured
+    from aten2onnx._record.joined_sides import JoinedSides
 
-    merged = structured._Join._result
-    monkeypatch.setattr(structured._Join, "_result", lambda self, mine, theirs: merged(self, mine, mine))
+    merged = JoinedSides._result
+    monkeypatch.setattr(JoinedSides, "_result", lambda self, mine, theirs: merged(self, mine, mine))
     with pytest.raises(aten2onnx.CaptureError):
         aten2onnx.export(NestedBranch().eval(), (torch.linspace(-1, 2, 24).reshape(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")
 

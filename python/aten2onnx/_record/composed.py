@@ -13,8 +13,8 @@ from .numbers import Number
 from .pruned import check_branches, without_unread
 from .recorder import Call, Question, Recorder
 from .references import values_in
-from .structured import BRANCH, ONE_SIDE, ROLLED, Block, RawBranch, RawLoop
 from .tensors import Value
+from .written import BRANCH, ONE_SIDE, ROLLED, Block, RawBranch, RawLoop
 
 aten = torch.ops.aten
 

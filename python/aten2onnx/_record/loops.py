@@ -451,6 +451,7 @@ class Walkable(list):  # type: ignore[type-arg]
     """
 
     whole: tuple[Any, int, bool] | None = None
+    count: Any  # type: ignore[assignment]
 
     def __init__(self, recorder: Recorder, count: Any, make: Callable[[Any], Any]) -> None:
         super().__init__()

@@ -55,7 +55,7 @@ def _with_calls(function: ast.FunctionDef) -> ast.FunctionDef:
     names = {argument.arg for argument in _parameters(function)}
     stored = sorted({node.id for node in _inside(body) if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del))})
     found = _Calls(names | set(stored)).block(body)
-    targets = [_name(name, ast.Store()) for name in stored]
+    targets: list[ast.expr] = [_name(name, ast.Store()) for name in stored]
     # Names that only inner functions assign are those of this one.
     bound = [_at(ast.If(ast.Constant(False), [ast.Assign(targets, ast.Constant(None))], []), function)] if targets else []
     function.body = [*bound, *found]
@@ -198,7 +198,7 @@ class _Expressions(ast.NodeTransformer):
         added = ast.Expr(ast.Call(ast.Attribute(_name(out), "append", ast.Load()), [node.elt], []))
         return self._loop_of(node, [_assigned(out, ast.List([], ast.Load()), node)], added, [ast.Return(_name(out))])
 
-    visit_GeneratorExp = visit_ListComp
+    visit_GeneratorExp = visit_ListComp  # type: ignore[assignment]
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         function = node.func
@@ -378,7 +378,7 @@ class _Calls:
         names = list(dict.fromkeys([*names, *inner]))
         paths = list(dict.fromkeys(path for node in _inside(body) for path in _paths(node) if path.split(".")[0] in self.names))
         places: list[Any] = [*map(_name, names), *(ast.parse(path, mode="eval").body for path in paths)]
-        values = [ast.Call(ast.Attribute(_name(NAME), "seen", ast.Load()), [_lambda(copy.deepcopy(value))], []) for value in places]
+        values: list[ast.expr] = [ast.Call(ast.Attribute(_name(NAME), "seen", ast.Load()), [_lambda(copy.deepcopy(value))], []) for value in places]
         get = _function(f"{name}_get", [], [ast.Return(ast.Dict([ast.Constant(text) for text in [*names, *paths]], values))], place)
         given = f"{name}_given"
         writes = [ast.Assign([_stored(value)], ast.Subscript(_name(given), ast.Constant(text), ast.Load())) for text, value in zip([*names, *paths], places)]

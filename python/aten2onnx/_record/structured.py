@@ -8,105 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
-from .alike import FewTurns
 from .align import kind_of
+from .attempts import Attempt
 from .grown import Grown, OtherSizes, grown
+from .joined_sides import JoinedSides
 from .loops import Mark, Walkable
-from .numbers import Number, is_from_data, number_of, operand, plain, symbolic
-from .places import kind_of_frame, line_of_model
-from .recorder import Call, Question, Recorder, Unrecorded
-from .states import UNDEFINED, Place, Poison, Snapshot, Values, copied, is_number, is_same, put, refuse, value_at
-from .tensors import Tracked, Value, scalar_value, sizes_of, symbolic_item
+from .numbers import Number, number_of, plain, symbolic
+from .places import line_of_model
+from .recorder import Call, Question, Recorder
+from .states import UNDEFINED, Poison, Snapshot, Values, copied, is_number, refuse
+from .tensors import Tracked, Value, scalar_value, symbolic_item
 from .turns import NoBothSides, Turns, key_of
 from .walks import rows_of
-
-aten = torch.ops.aten
-
-BRANCH, ROLLED, ONE_SIDE = Mark("a branch"), Mark("a loop"), Mark("a branch with one side")
-
-Get, Set = Callable[[], Values], Callable[[Values], None]
-
-#: So many times the turns of a loop are run to find what it carries, and so many turns are run at most.
-_ATTEMPTS, _MOST_TURNS = 24, 5000
-
-
-@dataclass
-class Block:
-    """Calls and questions that were written down on their own."""
-
-    calls: list[Call] = field(default_factory=list)
-    questions: list[Question] = field(default_factory=list)
-    splits: set[int] = field(default_factory=set)
-
-
-@dataclass
-class RawBranch:
-    """A branch: its sides, first the one that the inputs take, and results with what they are on both."""
-
-    question: Question
-    sides: tuple[Block, Block]
-    results: list[tuple[Value, Any, Any]]
-
-
-@dataclass
-class RawLoop:
-    """A loop, as `branches.Rolled` has it, with the calls of a turn as they were written down."""
-
-    line: Any
-    index: Value
-    count: Any
-    first: Any
-    again: Any
-    carried: list[tuple[Value, Any, Any, Value]]
-    block: Block
-
-
-class _Again(Exception):
-    """The turns of a loop are run again, because more is known of them."""
-
-
-class _Peel(Exception):
-    """The first turn of a loop is another one, and stays before it."""
-
-
-#: Errors that say nothing about the side of a branch that they come from.
-_OWN = (NoBothSides, Unrecorded, OtherSizes, _Again, _Peel)
-
-
-@dataclass
-class _Plan:
-    """What is known of a loop: what it carries, its lists, and whether it makes one turn at most."""
-
-    carried: dict[Place, Any] = field(default_factory=dict)
-    lists: dict[Place, tuple[Any, int | None]] = field(default_factory=dict)
-    is_early: bool = False
-
-
-@dataclass
-class _Turns:
-    """The turns of a loop: how many, the condition, and whether it was left."""
-
-    line: Any
-    count: Any
-    make: Callable[[Any], Any]
-    test: Callable[[], Any] | None
-    is_left: Callable[[], Any] | None
-    body: Callable[..., None]
-    get: Get
-    set: Set
-    is_peeled: bool = False
-
-    def run(self, turn: Any) -> None:
-        if self.count is None:
-            self.body()
-        else:
-            self.body(self.make(turn))
+from .written import BRANCH, ONE_SIDE, Get, Set, ATTEMPTS, MOST_TURNS, Block, RawBranch, Again, Peel, OWN, Plan, TurnsOfLoop
 
 
 class Structure:
@@ -205,7 +126,7 @@ class Structure:
             with self._written_to(Block()) as block, self._knowing(first, going), self._journal() as journal:
                 try:
                     second = self.condition(rest())
-                except _OWN:
+                except OWN:
                     raise
                 except Exception:  # whatever the model raises where the first condition does not hold
                     return None
@@ -314,7 +235,7 @@ class Structure:
                 with self._written_to(block), self._knowing(number, answer):
                     run()
                 return get(), block, None
-            except _OWN:
+            except OWN:
                 raise
             except Exception as error:  # whatever the model raises on data that contradict its conditions
                 if not self.turned:
@@ -332,7 +253,7 @@ class Structure:
                     with self._written_to(block), self._knowing(number, answer):
                         run()
                     values = copied(get())
-                except _OWN:
+                except OWN:
                     raise
                 except Exception as error:  # whatever the model raises on a side that its inputs do not take
                     failure = error
@@ -345,7 +266,7 @@ class Structure:
 
     def _join(self, question: Question, mine: Values, theirs: Values, blocks: tuple[Block, Block], get: Get, set_: Set) -> None:
         """Makes results of what names stand for after both sides."""
-        join = _Join(self, question, blocks)
+        join = JoinedSides(self, question, blocks)
         found = {name: join.merged(value, theirs.get(name, UNDEFINED), name) for name, value in mine.items()}
         set_({name: value for name, value in found.items() if value is not mine[name]})
         self._mark(BRANCH, RawBranch(question, blocks, join.results), question.line)
@@ -361,7 +282,7 @@ class Structure:
         elif number_of(walk.count) is None or self.turns._is_static(number_of(walk.count)):
             self._unrolled((walk.make(turn) for turn in range(plain(walk.count))), is_left, body, get, set_)
         else:
-            self._rolled(_Turns(line_of_model(), walk.count, walk.make, None, is_left, body, get, set_))
+            self._rolled(TurnsOfLoop(line_of_model(), walk.count, walk.make, None, is_left, body, get, set_))
 
     def _unrolled(self, values: Any, is_left: Any, body: Any, get: Get, set_: Set) -> None:
         """A loop of a fixed number of turns. After a turn that may leave it, the next ones are on a side of a branch."""
@@ -372,16 +293,16 @@ class Structure:
             if left is False:
                 body(value)
             else:
-                self.branch(symbolic(left.sym_not()), lambda value=value: body(value), lambda: None, get, set_)
+                self.branch(symbolic(left.sym_not()), partial(body, value), lambda: None, get, set_)
 
     def repeated(self, test: Any, is_left: Any, body: Any, get: Get, set_: Set) -> None:
         """`while`."""
         line = line_of_model()
-        turns = _Turns(line, None, lambda turn: None, test, is_left, body, get, set_)
+        turns = TurnsOfLoop(line, None, lambda turn: None, test, is_left, body, get, set_)
         if self.dry or self.recorder.fakes is not None:
             self._run_dry(turns, 0)
             return
-        for _ in range(_MOST_TURNS):
+        for _ in range(MOST_TURNS):
             before, place = Snapshot(get()), self._place()
             if type(self.condition(test())) is not bool:
                 self._cut(place)
@@ -402,7 +323,7 @@ class Structure:
                 self._cut(place)
                 self._rolled(turns)
                 return
-        raise NoBothSides(f"a loop of more than {_MOST_TURNS} turns", line)
+        raise NoBothSides(f"a loop of more than {MOST_TURNS} turns", line)
 
     def _place(self) -> tuple[int, int]:
         return len(self.recorder.calls), len(self.recorder.questions)
@@ -412,19 +333,19 @@ class Structure:
         del self.recorder.calls[place[0] :], self.recorder.questions[place[1] :]
         self.recorder.open_splits -= {position for position in self.recorder.open_splits if position >= place[0]}
 
-    def _rolled(self, turns: _Turns) -> None:
+    def _rolled(self, turns: TurnsOfLoop) -> None:
         if self.dry:
             self._run_dry(turns, 0)
             return
-        before, plan, place = Snapshot(turns.get()), _Plan(), self._place()
-        for _ in range(_ATTEMPTS):
+        before, plan, place = Snapshot(turns.get()), Plan(), self._place()
+        for _ in range(ATTEMPTS):
             with self._journal() as journal:
                 try:
-                    _Attempt(self, turns, plan, before).run()
+                    Attempt(self, turns, plan, before).run()
                     return
-                except _Again:
+                except Again:
                     self._undo(journal)
-                except _Peel:
+                except Peel:
                     self._undo(journal)
                     before.restore(turns.get, turns.set)
                     self._cut(place)
@@ -438,7 +359,7 @@ class Structure:
             self._cut(place)
         raise NoBothSides("what the turns of a loop change was not found", turns.line)
 
-    def _peeled(self, turns: _Turns) -> None:
+    def _peeled(self, turns: TurnsOfLoop) -> None:
         """A loop whose first turn is another one: it stays before the loop."""
         if turns.count is None:
             test = self.condition(turns.test()) if turns.test is not None else True
@@ -455,7 +376,7 @@ class Structure:
         self.recorder.questions.append(self._question(condition, True, turns.line, False))
         self._first_turn(turns, replace(turns, count=turns.count - 1, make=lambda turn: turns.make(turn + 1), is_peeled=True))
 
-    def _first_turn(self, turns: _Turns, rest: _Turns) -> None:
+    def _first_turn(self, turns: TurnsOfLoop, rest: TurnsOfLoop) -> None:
         turns.run(0)
         left = False if turns.is_left is None else self.condition(turns.is_left())
         if left is False:
@@ -464,7 +385,7 @@ class Structure:
             self.branch(symbolic(left.sym_not()), lambda: self._rolled(rest), lambda: None, turns.get, turns.set)
 
     @staticmethod
-    def _note_other_sizes(plan: _Plan, error: OtherSizes) -> bool:
+    def _note_other_sizes(plan: Plan, error: OtherSizes) -> bool:
         """Whether a list of this loop has elements of other sizes, which is known now."""
         for place, (example, dim) in plan.lists.items():
             if error.values.line == getattr(plan, "line", error.values.line) and dim is None and error.dim is not None and isinstance(example, torch.Tensor):
@@ -473,17 +394,17 @@ class Structure:
                     return True
         return False
 
-    def _goes_on(self, turns: _Turns, turn: int) -> bool:
+    def _goes_on(self, turns: TurnsOfLoop, turn: int) -> bool:
         """Whether there is another turn after so many."""
-        if turn >= _MOST_TURNS:
-            raise NoBothSides(f"a loop of more than {_MOST_TURNS} turns", turns.line)
+        if turn >= MOST_TURNS:
+            raise NoBothSides(f"a loop of more than {MOST_TURNS} turns", turns.line)
         if turns.count is not None and turn >= plain(turns.count):
             return False
         if turns.is_left is not None and _holds(turns.is_left()):
             return False
         return turns.test is None or _holds(turns.test())
 
-    def _run_dry(self, turns: _Turns, turn: int) -> None:
+    def _run_dry(self, turns: TurnsOfLoop, turn: int) -> None:
         """Runs turns that are not written down."""
         while self._goes_on(turns, turn):
             turns.run(turn)
@@ -581,267 +502,4 @@ def _divides(number: Any) -> bool:
     return (number.function in ("floordiv", "mod", "truediv") and isinstance(number.operands[1], Number)) or any(map(_divides, number.operands))
 
 
-class _Join:
-    """Makes results of what names stand for after both sides of a branch. The first side is the one that the inputs take."""
-
-    def __init__(self, structure: Structure, question: Question, blocks: tuple[Block, Block]) -> None:
-        self.structure = structure
-        self.question = question
-        self.blocks = blocks
-        self.results: list[tuple[Value, Any, Any]] = []
-        self.found: dict[Any, Any] = {}
-
-    def merged(self, mine: Any, theirs: Any, name: str) -> Any:
-        if is_same(mine, theirs):
-            return mine
-        if isinstance(mine, Poison) or isinstance(theirs, Poison):
-            return mine if isinstance(mine, Poison) else theirs
-        if mine is UNDEFINED or theirs is UNDEFINED:
-            return self._defined(mine, theirs, name)
-        if isinstance(mine, (list, Grown)) and isinstance(theirs, (list, Grown)) and (isinstance(mine, Grown) or isinstance(theirs, Grown) or len(mine) != len(theirs)):
-            return self._lists(mine, theirs, name)
-        if type(mine) in (list, tuple) and type(mine) is type(theirs) and len(mine) == len(theirs):
-            made = [self.merged(a, b, name) for a, b in zip(mine, theirs)]
-            if type(mine) is list:
-                mine[:] = made
-                return mine
-            return tuple(made)
-        if type(mine) is dict and type(theirs) is dict and list(mine) == list(theirs):
-            for key in mine:
-                mine[key] = self.merged(mine[key], theirs[key], name)
-            return mine
-        kinds = self.structure.kind(mine), self.structure.kind(theirs)
-        if kinds[0] is None or kinds[0] != kinds[1]:
-            return self._poison(name)
-        return self._result(mine, theirs)
-
-    def _poison(self, name: str) -> Poison:
-        return Poison(self.question.line, f"`{name}` is a result of another type or rank on the other side of a branch")
-
-    def _result(self, mine: Any, theirs: Any) -> Any:
-        structure = self.structure
-        references = structure.reference(mine), structure.reference(theirs)
-        key = tuple((type(one), key_of(one)) if isinstance(one, Number) else id(one) if isinstance(one, Value) else (type(one), repr(one)) for one in references)
-        if key not in self.found:
-            made, value = structure.with_value(mine)
-            if isinstance(mine, Grown):  # it stays the same list
-                mine.rows, made = made.rows, mine
-            self.results.append((value, *references))
-            self.found[key] = made
-        return self.found[key]
-
-    def _defined(self, mine: Any, theirs: Any, name: str) -> Any:
-        """What only one side has assigned: nobody reads it after the other."""
-        place = 0 if mine is UNDEFINED else 1
-        known = theirs if mine is UNDEFINED else mine
-        if type(known) in (list, tuple):
-            return type(known)(self._defined(*((UNDEFINED, item) if place == 0 else (item, UNDEFINED)), name) for item in known)
-        if self.structure.kind(known) is None:
-            return known
-        with self.structure._written_to(self.blocks[place]):
-            made = self.structure.dummy(known)
-        return self._result(*((made, known) if place == 0 else (known, made)))
-
-    def _lists(self, mine: Any, theirs: Any, name: str) -> Any:
-        """Lists of other lengths, as rows."""
-        structure, line = self.structure, self.question.line
-        known = next((values for values in (mine, theirs) if isinstance(values, Grown)), None)
-        elements = [element for values in (mine, theirs) if not isinstance(values, Grown) for element in values]
-        made = []
-        for values, block in zip((mine, theirs), self.blocks):
-            with structure._written_to(block):
-                if isinstance(values, Grown):
-                    made.append(values)
-                elif known is not None:
-                    made.append(known.like(aten.slice.Tensor(known.rows, 0, 0, 0)) if not values else known.like(known.row_of(values[0])))
-                    made[-1].extend(values[1:])
-                else:
-                    try:
-                        made.append(structure.as_list(values, elements[0], None, line, name))
-                    except OtherSizes as error:
-                        made.append(structure.as_list(values, elements[0], error.dim, line, name))
-        if made[0].dim != made[1].dim or made[0].kind is not made[1].kind:
-            return self._poison(name)
-        return self._result(made[0], made[1])
-
-
-class _Attempt:
-    """Runs the turns of a loop, and writes one of them down."""
-
-    def __init__(self, structure: Structure, turns: _Turns, plan: _Plan, before: Snapshot) -> None:
-        self.structure, self.turns, self.plan, self.before = structure, turns, plan, before
-        self.recorder = structure.recorder
-
-    def run(self) -> None:
-        structure, turns, plan = self.structure, self.turns, self.plan
-        names = list(turns.get())
-        plan.carried = dict(sorted(plan.carried.items(), key=lambda item: (names.index(item[0][0]), str(item[0][1:]))))
-        self._make_lists()
-        start = Snapshot(turns.get())
-        first = None if turns.test is None else structure.condition(turns.test())
-        if first is None and turns.is_left is not None:
-            first = True
-        done, has_turns = self._run_before()
-        now = Snapshot(turns.get())
-        self._note_changes(start, now)
-        params = self._give_params(now)
-        index = scalar_value(self.recorder.next_key(), int)
-        counter = symbolic(Number(done, "item", (index,), self.recorder.ask))
-        entered = Snapshot(turns.get())
-        block = Block()
-        structure.turned += 1  # what the turn is given need not be what its data ask for
-        try:
-            with structure._written_to(block):
-                turns.run(counter)
-                again = self._again()
-        except _OWN:
-            raise
-        except Exception:  # whatever the model raises in a turn that its inputs do not ask for
-            if has_turns:
-                raise
-            raise FewTurns(turns.line) from None
-        finally:
-            structure.turned -= 1
-        after = Snapshot(turns.get())
-        self._note_changes(entered, after)
-        self._run_rest(done, after, has_turns)
-        final = Snapshot(turns.get())
-        self._note_changes(start, final)
-        self._write(start, after, final if has_turns else start, params, index, first, again, block, has_turns)
-
-    def _make_lists(self) -> None:
-        """Makes rows of lists that turns make longer."""
-        values = self.turns.get()
-        changed = {}
-        for place, (example, dim) in self.plan.lists.items():
-            known = value_at(values, place)
-            put(values, place, self.structure.as_list(known, example, dim, self.turns.line, place))
-            changed[place[0]] = values[place[0]]
-        for place, example in self.plan.carried.items():
-            # A turn that does not assign a name leaves it as it was: it is something before the first.
-            if len(place) == 1 and values.get(place[0]) is UNDEFINED:
-                changed[place[0]] = self.structure.dummy(example)
-        self.turns.set(changed)
-
-    def _run_before(self) -> tuple[int, bool]:
-        """Runs the turns before the one that is written down. Returns how many, and whether the inputs ask for any turn."""
-        structure, turns, plan = self.structure, self.turns, self.plan
-        if plan.is_early:
-            with structure._dry():
-                return 0, structure._goes_on(turns, 0)
-        with structure._dry():
-            if structure._goes_on(turns, 0):
-                turns.run(0)
-                if structure._goes_on(turns, 1):
-                    return 1, True
-        plan.is_early = True
-        raise _Again
-
-    def _note_changes(self, before: Snapshot, now: Snapshot) -> None:
-        """Notes what turns have changed.
-
-        Raises:
-            _Again: There is more than was known.
-        """
-        plan, structure = self.plan, self.structure
-        is_new = False
-        for place, length in now.lengths.items():
-            if place not in before.lengths or before.lengths[place] == length:
-                continue
-            values = value_at(now.values, place)
-            example = values[-1] if values else value_at(before.values, place)[-1] if value_at(before.values, place) else None
-            plan.lists[place] = (example, None)
-            is_new = True
-        if is_new:
-            raise _Again
-        for place, leaf in now.leaves.items():
-            known = before.at(place)
-            if before.is_container(place):
-                if not isinstance(leaf, Grown):
-                    self._peel(place)
-                plan.lists[place] = (leaf.example(), leaf.dim)
-                raise _Again
-            if place in plan.carried or is_same(known, leaf) or leaf is UNDEFINED:
-                continue
-            kind = structure.kind(leaf)
-            if kind is None and (known is UNDEFINED or isinstance(leaf, (Walkable, Poison)) or callable(leaf)):
-                continue
-            if kind is None or (known is not UNDEFINED and structure.kind(known) != kind):
-                self._peel(place)
-            plan.carried[place] = leaf
-            is_new = True
-        if is_new:
-            raise _Again
-
-    def _peel(self, place: Place) -> None:
-        if self.turns.is_peeled:
-            name = ".".join(map(str, place))
-            raise NoBothSides(f"a value changes its type or rank in a turn of a loop: `{name}`,", self.turns.line)
-        raise _Peel
-
-    def _give_params(self, now: Snapshot) -> dict[Place, Value]:
-        """Gives names values of their own where turns change them."""
-        params: dict[Place, Value] = {}
-        values = self.turns.get()
-        for place in self.plan.carried:
-            leaf = now.at(place)
-            if leaf is UNDEFINED or self.structure.kind(leaf) is None:
-                continue
-            made, params[place] = self.structure.with_value(leaf)
-            put(values, place, made)
-        self.turns.set({place[0]: values[place[0]] for place in params})
-        return params
-
-    def _again(self) -> Any:
-        """Whether there is another turn, if not only the number of turns tells."""
-        turns, structure = self.turns, self.structure
-        if turns.test is None and turns.is_left is None:
-            return None
-        looks = [] if turns.is_left is None else [lambda: structure.negated(turns.is_left())]  # type: ignore[misc]
-        looks += [] if turns.test is None else [turns.test]
-        found = structure.every(*looks)
-        number = number_of(found)
-        return bool(found) if number is None else number
-
-    def _run_rest(self, done: int, after: Snapshot, has_turns: bool) -> None:
-        """Runs the turns after the one that was written down."""
-        structure, turns, plan = self.structure, self.turns, self.plan
-        values = turns.get()
-        for place in plan.carried:
-            leaf = after.at(place)
-            if is_number(leaf):
-                put(values, place, plain(leaf))
-        turns.set({place[0]: values[place[0]] for place in plan.carried if place[0] in values})
-        if has_turns:
-            with structure._dry():
-                structure._run_dry(turns, done + 1)
-
-    def _write(self, start: Snapshot, after: Snapshot, final: Snapshot, params: dict[Place, Value], index: Value, first: Any, again: Any, block: Block, has_turns: bool) -> None:
-        structure, turns, plan = self.structure, self.turns, self.plan
-        if not has_turns:
-            start.restore(turns.get, turns.set)
-        values = turns.get()
-        carried = []
-        for place in plan.carried:
-            following, init = after.at(place), start.at(place)
-            if structure.kind(following) is None:
-                continue
-            if init is UNDEFINED or structure.kind(init) is None:
-                init = structure.dummy(following)
-            if structure.kind(init) != structure.kind(following):
-                self._peel(place)
-            now = final.at(place)
-            made, result = structure.with_value(now if structure.kind(now) is not None else following)
-            param = params.get(place)
-            if param is None:
-                param = structure.with_value(following)[1]
-            carried.append((param, structure.reference(init), structure.reference(following), result))
-            put(values, place, made)
-        turns.set({place[0]: values[place[0]] for place in plan.carried})
-        count = None
-        if turns.count is not None:
-            count = operand(turns.count)
-        structure._mark(ROLLED, RawLoop(turns.line, index, count, first, again, carried, block), turns.line)
-
-
-__all__ = ["BRANCH", "ONE_SIDE", "ROLLED", "Block", "RawBranch", "RawLoop", "Structure"]
+__all__ = ["Structure"]

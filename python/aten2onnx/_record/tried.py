@@ -17,18 +17,20 @@ from .work import is_long
 
 _log = logging.getLogger(__name__)
 
-#: So many sizes are tried.
-_MOST = 12
+#: So many sizes are tried, each with so many kinds of data; fewer of a program of many calls.
+_MOST, _KINDS = 12, 5
+_CALLS = 300
 
 
 def difference(recorded: Any, model: torch.nn.Module, arguments: Arguments, first: Run, has_conditions: bool) -> str | None:
     """What the program gives that the model does not; None if both agree wherever they were tried. A program with conditions need not be right where a size is 1."""
     if arguments.has_fakes:
         return None
-    for sizes in _sizes(arguments, has_conditions):
+    is_large = len(first.recorder.calls) > _CALLS
+    for sizes in islice(_sizes(arguments, has_conditions), 4 if is_large else 2 * _MOST):
         if is_long(first, sizes):
             continue
-        for number, leaves in enumerate(_data(arguments.at(sizes))):
+        for number, leaves in enumerate(islice(_data(arguments.at(sizes)), 2 if is_large else _KINDS)):
             args, kwargs = pytree.tree_unflatten(leaves, arguments.tree)
             try:
                 sizes_seen(recorded, model, args, kwargs, arguments)

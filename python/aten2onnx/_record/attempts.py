@@ -1,0 +1,200 @@
+"""Runs the turns of a loop of lowered code, and writes one of them down."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .alike import FewTurns
+from .grown import Grown
+from .loops import Walkable
+from .numbers import Number, number_of, operand, plain, symbolic
+from .states import UNDEFINED, Place, Poison, Snapshot, is_number, is_same, put, value_at
+from .tensors import Value, scalar_value
+from .turns import NoBothSides
+from .written import ROLLED, Block, RawLoop, Again, Peel, OWN, Plan, TurnsOfLoop
+
+if TYPE_CHECKING:
+    from .structured import Structure
+
+
+class Attempt:
+    """Runs the turns of a loop, and writes one of them down."""
+
+    def __init__(self, structure: Structure, turns: TurnsOfLoop, plan: Plan, before: Snapshot) -> None:
+        self.structure, self.turns, self.plan, self.before = structure, turns, plan, before
+        self.recorder = structure.recorder
+
+    def run(self) -> None:
+        structure, turns, plan = self.structure, self.turns, self.plan
+        names = list(turns.get())
+        in_order = lambda item: (names.index(item[0][0]), str(item[0][1:]))  # noqa: E731
+        plan.carried, plan.lists = dict(sorted(plan.carried.items(), key=in_order)), dict(sorted(plan.lists.items(), key=in_order))
+        self._make_lists()
+        start = Snapshot(turns.get())
+        first = None if turns.test is None else structure.condition(turns.test())
+        if first is None and turns.is_left is not None:
+            first = True
+        done, has_turns = self._run_before()
+        now = Snapshot(turns.get())
+        self._note_changes(start, now)
+        params = self._give_params(now)
+        index = scalar_value(self.recorder.next_key(), int)
+        counter = symbolic(Number(done, "item", (index,), self.recorder.ask))
+        entered = Snapshot(turns.get())
+        block = Block()
+        structure.turned += 1  # what the turn is given need not be what its data ask for
+        try:
+            with structure._written_to(block):
+                turns.run(counter)
+                again = self._again()
+        except OWN:
+            raise
+        except Exception:  # whatever the model raises in a turn that its inputs do not ask for
+            if has_turns:
+                raise
+            raise FewTurns(turns.line) from None
+        finally:
+            structure.turned -= 1
+        after = Snapshot(turns.get())
+        self._note_changes(entered, after)
+        self._run_rest(done, after, has_turns)
+        final = Snapshot(turns.get())
+        self._note_changes(start, final)
+        self._write(start, after, final if has_turns else start, params, index, first, again, block, has_turns)
+
+    def _make_lists(self) -> None:
+        """Makes rows of lists that turns make longer."""
+        values = self.turns.get()
+        changed = {}
+        for place, (example, dim) in self.plan.lists.items():
+            known = value_at(values, place)
+            put(values, place, self.structure.as_list(known, example, dim, self.turns.line, place))
+            changed[place[0]] = values[place[0]]
+        for place, example in self.plan.carried.items():
+            # A turn that does not assign a name leaves it as it was: it is something before the first.
+            if len(place) == 1 and values.get(place[0]) is UNDEFINED:
+                changed[place[0]] = self.structure.dummy(example)
+        self.turns.set(changed)
+
+    def _run_before(self) -> tuple[int, bool]:
+        """Runs the turns before the one that is written down. Returns how many, and whether the inputs ask for any turn."""
+        structure, turns, plan = self.structure, self.turns, self.plan
+        if plan.is_early:
+            with structure._dry():
+                return 0, structure._goes_on(turns, 0)
+        with structure._dry():
+            if structure._goes_on(turns, 0):
+                turns.run(0)
+                if structure._goes_on(turns, 1):
+                    return 1, True
+        plan.is_early = True
+        raise Again
+
+    def _note_changes(self, before: Snapshot, now: Snapshot) -> None:
+        """Notes what turns have changed.
+
+        Raises:
+            Again: There is more than was known.
+        """
+        plan, structure = self.plan, self.structure
+        is_new = False
+        for place, length in now.lengths.items():
+            if place not in before.lengths or before.lengths[place] == length:
+                continue
+            values = value_at(now.values, place)
+            example = values[-1] if values else value_at(before.values, place)[-1] if value_at(before.values, place) else None
+            plan.lists[place] = (example, None)
+            is_new = True
+        if is_new:
+            raise Again
+        for place, leaf in now.leaves.items():
+            known = before.at(place)
+            if before.is_container(place):
+                if not isinstance(leaf, Grown):
+                    self._peel(place)
+                plan.lists[place] = (leaf.example(), leaf.dim)
+                raise Again
+            if place in plan.carried or is_same(known, leaf) or leaf is UNDEFINED:
+                continue
+            kind = structure.kind(leaf)
+            if kind is None and (known is UNDEFINED or isinstance(leaf, (Walkable, Poison)) or callable(leaf)):
+                continue
+            if kind is None or (known is not UNDEFINED and structure.kind(known) != kind):
+                self._peel(place)
+            plan.carried[place] = leaf
+            is_new = True
+        if is_new:
+            raise Again
+
+    def _peel(self, place: Place) -> None:
+        if self.turns.is_peeled:
+            name = ".".join(map(str, place))
+            raise NoBothSides(f"a value changes its type or rank in a turn of a loop: `{name}`,", self.turns.line)
+        raise Peel
+
+    def _give_params(self, now: Snapshot) -> dict[Place, Value]:
+        """Gives names values of their own where turns change them."""
+        params: dict[Place, Value] = {}
+        values = self.turns.get()
+        for place in self.plan.carried:
+            leaf = now.at(place)
+            if leaf is UNDEFINED or self.structure.kind(leaf) is None:
+                continue
+            made, params[place] = self.structure.with_value(leaf)
+            put(values, place, made)
+        self.turns.set({place[0]: values[place[0]] for place in params})
+        return params
+
+    def _again(self) -> Any:
+        """Whether there is another turn, if not only the number of turns tells."""
+        turns, structure = self.turns, self.structure
+        if turns.test is None and turns.is_left is None:
+            return None
+        looks = [] if turns.is_left is None else [lambda: structure.negated(turns.is_left())]  # type: ignore[misc]
+        looks += [] if turns.test is None else [turns.test]
+        found = structure.every(*looks)
+        number = number_of(found)
+        return bool(found) if number is None else number
+
+    def _run_rest(self, done: int, after: Snapshot, has_turns: bool) -> None:
+        """Runs the turns after the one that was written down."""
+        structure, turns, plan = self.structure, self.turns, self.plan
+        values = turns.get()
+        for place in plan.carried:
+            leaf = after.at(place)
+            if is_number(leaf):
+                put(values, place, plain(leaf))
+        turns.set({place[0]: values[place[0]] for place in plan.carried if place[0] in values})
+        if has_turns:
+            with structure._dry():
+                structure._run_dry(turns, done + 1)
+
+    def _write(self, start: Snapshot, after: Snapshot, final: Snapshot, params: dict[Place, Value], index: Value, first: Any, again: Any, block: Block, has_turns: bool) -> None:
+        structure, turns, plan = self.structure, self.turns, self.plan
+        if not has_turns:
+            start.restore(turns.get, turns.set)
+        values = turns.get()
+        carried = []
+        for place in plan.carried:
+            following, init = after.at(place), start.at(place)
+            if structure.kind(following) is None:
+                continue
+            if init is UNDEFINED or structure.kind(init) is None:
+                init = structure.dummy(following)
+            if structure.kind(init) != structure.kind(following):
+                self._peel(place)
+            now = final.at(place)
+            made, result = structure.with_value(now if structure.kind(now) is not None else following)
+            param = params.get(place)
+            if param is None:
+                param = structure.with_value(following)[1]
+            carried.append((param, structure.reference(init), structure.reference(following), result))
+            put(values, place, made)
+        turns.set({place[0]: values[place[0]] for place in plan.carried})
+        count = None
+        if turns.count is not None:
+            count = operand(turns.count)
+        structure._mark(ROLLED, RawLoop(turns.line, index, count, first, again, carried, block), turns.line)
+
+
+__all__ = ["Attempt"]

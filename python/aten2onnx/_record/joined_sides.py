@@ -1,0 +1,107 @@
+"""Makes results of what names stand for after both sides of a branch of lowered code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from .grown import Grown, OtherSizes
+from .numbers import Number
+from .recorder import Question
+from .states import UNDEFINED, Poison, is_same
+from .tensors import Value
+from .turns import key_of
+from .written import Block
+
+if TYPE_CHECKING:
+    from .structured import Structure
+
+aten = torch.ops.aten
+
+
+class JoinedSides:
+    """Makes results of what names stand for after both sides of a branch. The first side is the one that the inputs take."""
+
+    def __init__(self, structure: Structure, question: Question, blocks: tuple[Block, Block]) -> None:
+        self.structure = structure
+        self.question = question
+        self.blocks = blocks
+        self.results: list[tuple[Value, Any, Any]] = []
+        self.found: dict[Any, Any] = {}
+
+    def merged(self, mine: Any, theirs: Any, name: str) -> Any:
+        if is_same(mine, theirs):
+            return mine
+        if isinstance(mine, Poison) or isinstance(theirs, Poison):
+            return mine if isinstance(mine, Poison) else theirs
+        if mine is UNDEFINED or theirs is UNDEFINED:
+            return self._defined(mine, theirs, name)
+        if isinstance(mine, (list, Grown)) and isinstance(theirs, (list, Grown)) and (isinstance(mine, Grown) or isinstance(theirs, Grown) or len(mine) != len(theirs)):
+            return self._lists(mine, theirs, name)
+        if type(mine) in (list, tuple) and type(mine) is type(theirs) and len(mine) == len(theirs):
+            made = [self.merged(a, b, name) for a, b in zip(mine, theirs)]
+            if type(mine) is list:
+                mine[:] = made
+                return mine
+            return tuple(made)
+        if type(mine) is dict and type(theirs) is dict and list(mine) == list(theirs):
+            for key in mine:
+                mine[key] = self.merged(mine[key], theirs[key], name)
+            return mine
+        kinds = self.structure.kind(mine), self.structure.kind(theirs)
+        if kinds[0] is None or kinds[0] != kinds[1]:
+            return self._poison(name)
+        return self._result(mine, theirs)
+
+    def _poison(self, name: str) -> Poison:
+        return Poison(self.question.line, f"`{name}` is a result of another type or rank on the other side of a branch")
+
+    def _result(self, mine: Any, theirs: Any) -> Any:
+        structure = self.structure
+        references = structure.reference(mine), structure.reference(theirs)
+        key = tuple((type(one), key_of(one)) if isinstance(one, Number) else id(one) if isinstance(one, Value) else (type(one), repr(one)) for one in references)
+        if key not in self.found:
+            made, value = structure.with_value(mine)
+            if isinstance(mine, Grown):  # it stays the same list
+                mine.rows, made = made.rows, mine
+            self.results.append((value, *references))
+            self.found[key] = made
+        return self.found[key]
+
+    def _defined(self, mine: Any, theirs: Any, name: str) -> Any:
+        """What only one side has assigned: nobody reads it after the other."""
+        place = 0 if mine is UNDEFINED else 1
+        known = theirs if mine is UNDEFINED else mine
+        if type(known) in (list, tuple):
+            return type(known)(self._defined(UNDEFINED, item, name) if place == 0 else self._defined(item, UNDEFINED, name) for item in known)
+        if self.structure.kind(known) is None:
+            return known
+        with self.structure._written_to(self.blocks[place]):
+            made = self.structure.dummy(known)
+        return self._result(*((made, known) if place == 0 else (known, made)))
+
+    def _lists(self, mine: Any, theirs: Any, name: str) -> Any:
+        """Lists of other lengths, as rows."""
+        structure, line = self.structure, self.question.line
+        known = next((values for values in (mine, theirs) if isinstance(values, Grown)), None)
+        elements = [element for values in (mine, theirs) if not isinstance(values, Grown) for element in values]
+        made = []
+        for values, block in zip((mine, theirs), self.blocks):
+            with structure._written_to(block):
+                if isinstance(values, Grown):
+                    made.append(values)
+                elif known is not None:
+                    made.append(known.like(aten.slice.Tensor(known.rows, 0, 0, 0)) if not values else known.like(known.row_of(values[0])))
+                    made[-1].extend(values[1:])
+                else:
+                    try:
+                        made.append(structure.as_list(values, elements[0], None, line, name))
+                    except OtherSizes as error:
+                        made.append(structure.as_list(values, elements[0], error.dim, line, name))
+        if made[0].dim != made[1].dim or made[0].kind is not made[1].kind:
+            return self._poison(name)
+        return self._result(made[0], made[1])
+
+
+__all__ = ["JoinedSides"]
