@@ -57,6 +57,23 @@ fn a_random_order_follows_from_a_number() {
     assert!(refused(&["--shuffle", "7", "--fast"]).starts_with("error: --shuffle is not for --fast"));
 }
 
+/// `tests/planted.py` takes long, so what it plants is looked at here: each fault changes one place.
+#[test]
+fn each_fault_that_is_planted_has_its_place() {
+    let read = |path: &str| {
+        fs::read_to_string(common::root().join(path))
+            .unwrap_or_else(|error| panic!("{path}: {error}: mend tests/planted.toml"))
+    };
+    let list: toml::Table = toml::from_str(&read("tests/planted.toml")).unwrap();
+    let faults = list["fault"].as_array().unwrap();
+    assert!(faults.len() >= 10, "only {} faults", faults.len());
+    for fault in faults {
+        let text = |key: &str| fault[key].as_str().unwrap();
+        let count = read(text("file")).matches(text("old")).count();
+        assert_eq!(count, 1, "tests/planted.toml, `{}`: {} has the old text {count} times", text("name"), text("file"));
+    }
+}
+
 /// The Rust files in folders called `tests`, relative to the root.
 fn rust_files() -> Vec<PathBuf> {
     let root = common::root();

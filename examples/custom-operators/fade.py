@@ -1,4 +1,4 @@
-"""`fade.py save CURVE` writes fade.pt2. `fade.py compare CURVE` runs fade.onnx and compares its results with PyTorch."""
+"""`fade.py save CURVE ..` writes CURVE.pt2 for each. `fade.py compare CURVE ..` runs each CURVE.onnx and compares its results with PyTorch."""
 
 import sys
 
@@ -17,17 +17,28 @@ def _(x, curve):
 
 
 class Model(torch.nn.Module):
+    def __init__(self, curve):
+        super().__init__()
+        self.curve = curve
+
     def forward(self, x):
-        return fade_in(x, sys.argv[2]).abs()
+        return fade_in(x, self.curve).abs()
 
 
-if sys.argv[1] == "save":
-    torch.export.save(torch.export.export(Model(), (torch.randn(2, 9),)), "fade.pt2")
-else:
+def save(curve):
+    torch.export.save(torch.export.export(Model(curve), (torch.randn(2, 9),)), f"{curve}.pt2")
+
+
+def compare(curve):
     import numpy as np
     import onnxruntime
 
     x = torch.randn(2, 9)
-    (found,) = onnxruntime.InferenceSession("fade.onnx").run(None, {"x": x.numpy()})
-    np.testing.assert_allclose(found, Model()(x).numpy(), rtol=1e-5, atol=1e-6)
-    print("the same")
+    (found,) = onnxruntime.InferenceSession(f"{curve}.onnx").run(None, {"x": x.numpy()})
+    np.testing.assert_allclose(found, Model(curve)(x).numpy(), rtol=1e-5, atol=1e-6)
+    print(f"{curve}: the same")
+
+
+if __name__ == "__main__":
+    for name in sys.argv[2:]:
+        {"save": save, "compare": compare}[sys.argv[1]](name)

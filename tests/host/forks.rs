@@ -39,9 +39,10 @@ static HOST: LazyLock<Host> = LazyLock::new(|| {
     Host { socket, _process: process, _folder: folder }
 });
 
-pub(super) fn run(program: &Program<'_>, arguments: &[&str]) -> Ran {
+/// Runs a program. What it prints is returned or, if it is shown, goes where this program prints errors, line by line.
+pub(super) fn run(program: &Program<'_>, arguments: &[&str], is_shown: bool) -> Ran {
     let folder = tempfile::tempdir().unwrap();
-    let [stdout, stderr] = ["stdout", "stderr"].map(|name| folder.path().join(name));
+    let [stdout, stderr] = ["stdout", "stderr"].map(|name| (!is_shown).then(|| folder.path().join(name)));
     let (script, code) = match program {
         Program::Script(path) => (Some(path), None),
         Program::Code(text) => (None, Some(text)),
@@ -55,6 +56,6 @@ pub(super) fn run(program: &Program<'_>, arguments: &[&str]) -> Ran {
     // A fork that dies gives no answer.
     let mut code = String::new();
     connection.read_to_string(&mut code).unwrap();
-    let printed = |path| std::fs::read(path).unwrap_or_default();
+    let printed = |path: Option<PathBuf>| path.and_then(|path| std::fs::read(path).ok()).unwrap_or_default();
     Ran { stdout: printed(stdout), stderr: printed(stderr), succeeded: code == "0" }
 }

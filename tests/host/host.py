@@ -3,7 +3,7 @@
     host.py SOCKET
 
 A connection sends a program as JSON: the path of a "script" or a "code", "arguments", a "folder", and the files "stdout" and "stderr" for what
-it prints. The answer is the exit code. The process ends with the end of its standard input.
+it prints; without files, that goes where the host prints errors. The answer is the exit code. The process ends with the end of its standard input.
 """
 
 import gc
@@ -39,7 +39,8 @@ def preload():
 
 
 def redirect(path, number):
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    """What the process prints goes to a file or, if there is none, where errors of the host go."""
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600) if path else os.dup(2)
     os.dup2(file, number)
     os.close(file)
 

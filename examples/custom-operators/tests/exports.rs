@@ -60,13 +60,12 @@ mod python {
 
     #[test]
     fn a_rule_calls_a_function_of_the_crate() {
+        script("fade.py", &["save", "linear", "sine", "cosine"]);
         for curve in ["linear", "sine"] {
-            script("fade.py", &["save", curve]);
-            done(Path::new(EXPORTER), &["fade.pt2", "fade.onnx"]);
-            assert_eq!(script("fade.py", &["compare", curve]).trim(), "the same");
+            done(Path::new(EXPORTER), &[&format!("{curve}.pt2"), &format!("{curve}.onnx")]);
         }
-        script("fade.py", &["save", "cosine"]);
-        let (text, well) = run(Path::new(EXPORTER), &["fade.pt2", "fade.onnx"]);
+        assert_eq!(script("fade.py", &["compare", "linear", "sine"]).trim(), "linear: the same\nsine: the same");
+        let (text, well) = run(Path::new(EXPORTER), &["cosine.pt2", "cosine.onnx"]);
         assert!(!well && text.contains("unknown curve `cosine`"), "{text}");
     }
 }
