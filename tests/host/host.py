@@ -6,6 +6,7 @@ A connection sends a program as JSON: the path of a "script" or a "code", "argum
 it prints; without files, that goes where the host prints errors. The answer is the exit code. The process ends with the end of its standard input.
 """
 
+import atexit
 import gc
 import importlib
 import json
@@ -75,8 +76,9 @@ def serve(connection):
     redirect(program["stderr"], 2)
     os.chdir(program["folder"])
     code = execute(program)
-    # The end of Python, without that of the host.
+    # What Python does at its end; nothing of the host runs after it.
     threading._shutdown()
+    atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
     connection.sendall(str(code & 0xFF).encode())
