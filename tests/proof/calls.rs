@@ -4,9 +4,9 @@
 use aten2onnx_builder::{AVOIDED, Became, NamedCall};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_opmap::coverage::dtypes::DtypeSet;
+use aten2onnx_opmap::coverage::opsets::Opsets;
 use aten2onnx_opmap::coverage::said::{AllSaid, Fate, Said, Tensors};
-#[cfg(test)]
-use aten2onnx_opmap::coverage::{opsets::Opsets, values::Ranks};
+use aten2onnx_opmap::coverage::values::Ranks;
 
 /// What contradicts the proof in the calls of an export at an opset.
 pub fn contradictions(named: &[NamedCall], opset: u32, said: &AllSaid, elsewhere: &AllSaid) -> Vec<String> {
