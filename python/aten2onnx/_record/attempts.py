@@ -65,6 +65,7 @@ class Attempt:
     def _make_lists(self) -> None:
         """Makes rows of lists that turns make longer."""
         values = self.turns.get()
+        self.structure.near = self.before.leaves
         changed = {}
         for place, (example, dim) in self.plan.lists.items():
             known = value_at(values, place)
@@ -174,6 +175,7 @@ class Attempt:
         if not has_turns:
             start.restore(turns.get, turns.set)
         values = turns.get()
+        structure.near = self.before.leaves
         carried = []
         for place in plan.carried:
             following, init = after.at(place), start.at(place)

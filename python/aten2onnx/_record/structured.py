@@ -23,8 +23,8 @@ from .loops import Mark, Walkable
 from .numbers import Number, number_of, plain, symbolic
 from .places import line_of_model
 from .recorder import Call, Question, Recorder
-from .states import UNDEFINED, Poison, Snapshot, Values, copied, is_number, refuse
-from .tensors import Tracked, Value, scalar_value, symbolic_item
+from .states import UNDEFINED, Place, Poison, Snapshot, Values, copied, is_number, refuse
+from .tensors import Tracked, Value, scalar_value, sizes_of, symbolic_item
 from .turns import NoBothSides, Turns, key_of
 from .walks import rows_of
 from .written import BRANCH, ONE_SIDE, Get, Set, ATTEMPTS, MOST_TURNS, Block, RawBranch, Again, Peel, OWN, Plan, TurnsOfLoop
@@ -43,6 +43,8 @@ class Structure:
         #: Conditions of branches around what runs, with their answers.
         self.known: dict[Any, bool] = {}
         self.journals: list[dict[int, tuple[Any, Any]]] = []
+        #: What names stand for before the branch or loop that is being made: sizes of what is not there yet may be theirs.
+        self.near: dict[Place, Any] = {}
 
     # Values of expressions.
     @staticmethod
@@ -218,7 +220,7 @@ class Structure:
         if failure is None:
             mine, block, error = self._side(run[answer], number, answer, get)
             if error is None:
-                self._join(question, mine, theirs, (block, other), get, set_)
+                self._join(question, mine, theirs, (block, other), get, set_, before)
                 return
             before.restore(get, set_)
             # The data contradict a branch around this one: the side that fails is not taken there.
@@ -264,9 +266,9 @@ class Structure:
         before.restore(get, set_)
         return values, block, failure
 
-    def _join(self, question: Question, mine: Values, theirs: Values, blocks: tuple[Block, Block], get: Get, set_: Set) -> None:
+    def _join(self, question: Question, mine: Values, theirs: Values, blocks: tuple[Block, Block], get: Get, set_: Set, before: Snapshot) -> None:
         """Makes results of what names stand for after both sides."""
-        join = JoinedSides(self, question, blocks)
+        join, self.near = JoinedSides(self, question, blocks), before.leaves
         found = {name: join.merged(value, theirs.get(name, UNDEFINED), name) for name, value in mine.items()}
         set_({name: value for name, value in found.items() if value is not mine[name]})
         self._mark(BRANCH, RawBranch(question, blocks, join.results), question.line)
@@ -459,10 +461,12 @@ class Structure:
         return type(plain(leaf))(0)
 
     def size_of(self, axis: int, size: int, otherwise: int | None = None) -> Any:
-        """A size of a tensor that is not there yet: that of an input, if one is as long in all runs."""
+        """A size of a tensor that is not there yet: that of an input or of a tensor before it, if one is as long in all runs."""
         line = line_of_model()
         inputs = enumerate(self.recorder.inputs)
         found: list[Any] = [(number, place) for number, value in inputs for place, known in enumerate(value.shape) if known == size and not self.turns.is_static(value, place)]
+        near = {place: leaf for place, leaf in self.near.items() if isinstance(leaf, Tracked) and not leaf.value.fixed}
+        found += [(place, at) for place, leaf in near.items() for at, known in enumerate(leaf.actual.shape) if known == size]
         found.append(size)
         key = ("size", None if line is None else line.place, axis)
         before = self.turns.lengths.setdefault(key, found)
@@ -473,6 +477,8 @@ class Structure:
         if type(known_in_all[0]) is int:
             return size
         number, place = known_in_all[0]
+        if type(number) is tuple:
+            return sizes_of(near[number])[place]
         return symbolic(Number(size, "size", (self.recorder.inputs[number], place), self.recorder.ask))
 
     def as_list(self, value: Any, example: Any, dim: int | None, line: Any, name: Any = None) -> Grown:
