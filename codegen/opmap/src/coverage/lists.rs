@@ -254,7 +254,7 @@ impl Coverage<'_> {
 
 /// The numbers from `from` up to a stop between two bounds.
 fn numbers(from: i64, low: i64, high: i64) -> List {
-    if low == high && (high - from.min(high)) as usize <= MOST_ITEMS && high.checked_sub(from).is_some() {
+    if low == high && high.checked_sub(from).is_some_and(|count| count <= MOST_ITEMS as i64) {
         return List::of((from..high.max(from)).map(|i| Abs::Number(Number::between(i, i))).collect());
     }
     let each = Abs::Number(Number::between(from, high.saturating_sub(1).max(from)));
