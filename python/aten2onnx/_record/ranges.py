@@ -21,13 +21,13 @@ _IDENTITY = re.compile(r"\btype\([^()]*\) is (not )?list\b")
 
 
 class Numbers(Sequence[Any]):
-    """`start`, `start + step` and so on, `count` of them. In all else than slices and tensors it is the list of plain numbers."""
+    """`start`, `start + step` and so on, `length` of them. In all else than slices and tensors it is the list of plain numbers."""
 
-    def __init__(self, start: Any, step: int, count: Any) -> None:
-        self.start, self.step, self.count = start, step, count
+    def __init__(self, start: Any, step: int, length: Any) -> None:
+        self.start, self.step, self.length = start, step, length
 
     def __len__(self) -> int:
-        return int(self.count)
+        return int(self.length)
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.plain())
@@ -36,7 +36,7 @@ class Numbers(Sequence[Any]):
         if isinstance(index, slice):
             found = self._cut(index)
             return self.plain()[index] if found is None else found
-        return self.start + self.step * (self.count + index if index < 0 else index)
+        return self.start + self.step * (self.length + index if index < 0 else index)
 
     def __add__(self, other: Any) -> Any:
         return self.plain() + list(other)
@@ -49,19 +49,19 @@ class Numbers(Sequence[Any]):
     def plain(self) -> list[int]:
         """The elements. Their number becomes a plain one."""
         start = int(self.start)
-        return [start + self.step * turn for turn in builtins.range(int(self.count))]
+        return [start + self.step * turn for turn in builtins.range(int(self.length))]
 
     def _cut(self, index: slice) -> Numbers | None:
         """A slice whose length does not depend on how it compares with the size."""
         if (index.start, index.stop) == (None, None) and index.step in (None, 1):
             return self
         if (index.start, index.stop, index.step) == (None, None, -1):
-            return Numbers(self.start + self.step * (self.count - 1), -self.step, self.count)
+            return Numbers(self.start + self.step * (self.length - 1), -self.step, self.length)
         return None
 
     def tensor(self) -> torch.Tensor:
         """The elements as a tensor."""
-        return torch.arange(self.start, self.start + self.step * self.count, self.step)
+        return torch.arange(self.start, self.start + self.step * self.length, self.step)
 
 
 class _List(type):

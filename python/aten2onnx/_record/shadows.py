@@ -93,8 +93,10 @@ class float_(metaclass=_Kind):
 def _len(value: Any) -> int:
     if isinstance(value, Tracked) and value.actual.dim() > 0:
         return sizes_of(value)[0]  # type: ignore[no-any-return]
-    if isinstance(value, (Walkable, Numbers, Grown)):
+    if isinstance(value, (Walkable, Grown)):
         return value.count  # type: ignore[no-any-return]
+    if isinstance(value, Numbers):
+        return value.length  # type: ignore[no-any-return]
     if type(value) is list and Recorder.current is not None and Recorder.current.loops is not None:
         found = Recorder.current.loops.length(value)
         if found is not None:
