@@ -3,7 +3,9 @@ networks for images whose activations PyTorch 2 export quantization rounds too.
 
 Each is a function that returns a module, its inputs, and the bits of each element of its quantized weights.
 """
-import importlib.util
+import importlib
+import sys
+import types
 from pathlib import Path
 
 import torch
@@ -400,8 +402,7 @@ def captured(module, inputs):
     exported = torch.export.export(module, inputs, strict=False)
     if not isinstance(module, Mx):
         return exported
-    path = Path(__file__).resolve().parents[2] / "python/aten2onnx/_constants.py"
-    spec = importlib.util.spec_from_file_location("constants", path)
-    package = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(package)
-    return package.run_decompositions(exported, {})
+    # The files of the package, without its native part.
+    package = sys.modules["aten2onnx_files"] = types.ModuleType("aten2onnx_files")
+    package.__path__ = [str(Path(__file__).resolve().parents[2] / "python/aten2onnx")]
+    return importlib.import_module("aten2onnx_files._constants").run_decompositions(exported, {})
