@@ -321,12 +321,10 @@ def test_the_report_has_the_line_the_calls_and_the_sides_that_no_input_took() ->
     assert "no input" not in note
 
 
-def test_verification_takes_both_sides(monkeypatch) -> None:
-    """A side that is wrong is found, though the example takes the other one."""
-    from aten2onnx import _recorded
+def swap_a_side(monkeypatch) -> None:
+    """Plants a fault: the other side of each branch gives an input in place of its results."""
     from aten2onnx._record import paths
 
-    monkeypatch.setattr(_recorded, "_try_out", lambda *args: None)
     written = paths._Writer._if
 
     def swapped(self, item):
@@ -335,6 +333,14 @@ def test_verification_takes_both_sides(monkeypatch) -> None:
         written(self, item)
 
     monkeypatch.setattr(paths._Writer, "_if", swapped)
+
+
+def test_verification_takes_both_sides(monkeypatch) -> None:
+    """A side that is wrong is found, though the example takes the other one."""
+    from aten2onnx import _recorded
+
+    monkeypatch.setattr(_recorded, "_try_out", lambda *args: None)
+    swap_a_side(monkeypatch)
     assert X.sum() > 0
     with pytest.raises(aten2onnx.VerificationError):
         export(OnData, verify=True)
@@ -342,16 +348,7 @@ def test_verification_takes_both_sides(monkeypatch) -> None:
 
 def test_a_program_that_gives_other_results_at_other_data_is_refused(monkeypatch) -> None:
     """The same without verification: the program is held against the model before there is a file."""
-    from aten2onnx._record import paths
-
-    written = paths._Writer._if
-
-    def swapped(self, item):
-        item.no[:] = [step for step in item.no if not isinstance(step, paths.Step)]
-        item.results[:] = [(value, yes, self.first.recorder.inputs[0]) for value, yes, _ in item.results]
-        written(self, item)
-
-    monkeypatch.setattr(paths._Writer, "_if", swapped)
+    swap_a_side(monkeypatch)
     with pytest.raises(aten2onnx.CaptureError, match="another program at other inputs"):
         export(OnData)
 

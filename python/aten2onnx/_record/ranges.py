@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from .kinds import Kind
 from .places import line_of_model
 from .sources import has_line
 
@@ -64,23 +65,8 @@ class Numbers(Sequence[Any]):
         return torch.arange(self.start, self.start + self.step * self.length, self.step)
 
 
-class _List(type):
+class _List(Kind):
     """The class `list` as a model sees it."""
-
-    def __instancecheck__(cls, value: Any) -> bool:
-        return isinstance(value, (builtins.list, Numbers))
-
-    def __subclasscheck__(cls, kind: type) -> bool:
-        return issubclass(kind, builtins.list)
-
-    def __eq__(cls, other: Any) -> bool:
-        return other is builtins.list or other is cls
-
-    def __hash__(cls) -> int:
-        return hash(builtins.list)
-
-    def __getattr__(cls, name: str) -> Any:
-        return getattr(builtins.list, name)
 
     def __getitem__(cls, item: Any) -> Any:
         return builtins.list[item]
@@ -90,7 +76,8 @@ class _List(type):
 
 
 class list_(metaclass=_List):
-    pass
+    real = builtins.list
+    others = (Numbers,)
 
 
 def is_listed() -> bool:

@@ -20,15 +20,16 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import _disable_current_modes
 
+from . import grown
+from .grown import Grown
+from .kinds import Kind
+from .loops import Walkable
 from .numbers import Number, number_of, symbolic
 from .places import kind_of_file, line_of_model
 from .ranges import Numbers, list_, lists_ranges
 from .recorder import Recorder, Unrecorded
 from .sources import has_line, names_without_use
 from .tensors import Tracked, has_foreign, sizes_of
-from . import grown
-from .grown import Grown
-from .loops import Walkable
 from .walks import FUNCTIONS, WALKS, numbers_of
 
 aten = torch.ops.aten
@@ -42,26 +43,8 @@ def _item(value: Any) -> Any:
     return value
 
 
-class _Kind(type):
+class _Kind(Kind):
     """The class of `int` and `float` as a model sees them: symbolic numbers are numbers."""
-
-    real: type
-    symbol: type
-
-    def __instancecheck__(cls, value: Any) -> bool:
-        return isinstance(value, (cls.real, cls.symbol))
-
-    def __subclasscheck__(cls, kind: type) -> bool:
-        return issubclass(kind, cls.real)
-
-    def __eq__(cls, other: Any) -> bool:
-        return other is cls.real or other is cls
-
-    def __hash__(cls) -> int:
-        return hash(cls.real)
-
-    def __getattr__(cls, name: str) -> Any:
-        return getattr(cls.real, name)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not kwargs:
@@ -82,12 +65,12 @@ def _converted(value: Any, to: type) -> Any:
 
 class int_(metaclass=_Kind):
     real = int
-    symbol = torch.SymInt
+    others = (torch.SymInt,)
 
 
 class float_(metaclass=_Kind):
     real = float
-    symbol = torch.SymFloat
+    others = (torch.SymFloat,)
 
 
 def _len(value: Any) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from .grown import Grown
+from .kinds import Kind
 from .loops import Walkable
 from .numbers import number_of, plain
 from .places import line_of_model
@@ -29,17 +30,8 @@ def _is_rolled() -> bool:
     return line is not None and line.place in recorder.loops.lines
 
 
-class _Range(type):
+class _Range(Kind):
     """The class `range` as a model sees it."""
-
-    def __instancecheck__(cls, value: Any) -> bool:
-        return isinstance(value, builtins.range)
-
-    def __eq__(cls, other: Any) -> bool:
-        return other is builtins.range or other is cls
-
-    def __hash__(cls) -> int:
-        return hash(builtins.range)
 
     def __call__(cls, *args: Any) -> Any:
         if not any(isinstance(arg, torch.SymInt) for arg in args):
@@ -55,7 +47,7 @@ class _Range(type):
 
 
 class range_(metaclass=_Range):
-    pass
+    real = builtins.range
 
 
 def _recorder() -> Recorder:

@@ -20,7 +20,8 @@ use super::values::{Abs, List, Number, Tensor};
 use crate::diagnostic::Diagnostic;
 use crate::schema::onnx::Version;
 use crate::source::Span;
-use crate::tree::{Expr, Input, Node, Stated};
+use crate::tree::{Expr, Node, Stated};
+use crate::visit::input_expr;
 
 /// A call with the places of its arguments.
 struct Case<'c, 'a> {
@@ -123,17 +124,7 @@ impl<'a> Case<'_, 'a> {
 
     /// The place of an input, or that of the call.
     fn place_of(&self, input: usize) -> Span {
-        let Some(input) = self.node.inputs.get(input) else { return self.call.site };
-        match input {
-            Input::Tensor(e)
-            | Input::Optional(e)
-            | Input::Number(e)
-            | Input::OptionalNumber(e)
-            | Input::Ints(e)
-            | Input::Floats(e)
-            | Input::Spread(e) => e.span,
-            Input::Absent => self.call.site,
-        }
+        self.node.inputs.get(input).and_then(input_expr).map_or(self.call.site, |e| e.span)
     }
 
     /// The place of an attribute's value, or that of the call.
@@ -172,26 +163,26 @@ impl<'a> Case<'_, 'a> {
         }
     }
 
+    /// The value of an attribute that is certainly there.
+    fn attribute(&self, name: &str) -> Option<&Abs> {
+        match self.call.attr(name)? {
+            Abs::Optional(optional) if !optional.absent => Some(&optional.present),
+            value => Some(value),
+        }
+    }
+
     /// The list of an attribute that is certainly there.
     fn list_attribute(&self, name: &str) -> Option<&List> {
-        match self.call.attr(name)? {
+        match self.attribute(name)? {
             Abs::List(list) => Some(list),
-            Abs::Optional(optional) if !optional.absent => match &*optional.present {
-                Abs::List(list) => Some(list),
-                _ => None,
-            },
             _ => None,
         }
     }
 
     /// The number of an attribute that is certainly there.
     fn number_attribute(&self, name: &str) -> Option<&Number> {
-        match self.call.attr(name)? {
+        match self.attribute(name)? {
             Abs::Number(number) => Some(number),
-            Abs::Optional(optional) if !optional.absent => match &*optional.present {
-                Abs::Number(number) => Some(number),
-                _ => None,
-            },
             _ => None,
         }
     }
