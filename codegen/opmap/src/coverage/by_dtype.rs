@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::dtypes::DtypeSet;
 use super::example::dtypes_in;
 use super::opsets::Opsets;
 use super::values::{Abs, List, Optional, Tensor};
 use super::{Coverage, Status, Verdict};
 use crate::schema::Schemas;
+use crate::schema::dtypes::DtypeSet;
 use crate::tree::{Map, Program, Target};
 use crate::types::Ty;
 

@@ -3,11 +3,11 @@
 use std::rc::Rc;
 
 use super::Coverage;
-use super::dtypes::DtypeSet;
 use super::opsets::Opsets;
 use super::scope::Scope;
 use super::values::{Abs, List, Ranks, Tensor};
 use super::walk::converted;
+use crate::schema::dtypes::DtypeSet;
 use crate::schema::onnx::{Port, PortOption, Version};
 use crate::source::Span;
 use crate::tree::{Expr, Input};
@@ -191,7 +191,7 @@ pub(super) fn ranks_of_length(list: &List) -> Ranks {
 pub(super) fn fill_numbers(call: &mut Call<'_>, version: &Version, numbers: &[usize]) {
     for i in numbers {
         let Some(port) = port_at(&version.inputs, *i) else { continue };
-        let allowed = DtypeSet::of_onnx_types(version.allowed(port));
+        let allowed = port.dtypes;
         let mut same = DtypeSet::NONE;
         for (j, given) in call.inputs.iter().enumerate() {
             if !numbers.contains(&j) && port_at(&version.inputs, j).is_some_and(|other| other.ty == port.ty) {

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use super::dtypes::DtypeSet;
 use super::values::{Abs, Kinds, Number, Tensor, Values};
+use crate::schema::dtypes::DtypeSet;
 
 /// The elements of a tensor after a cast, as far as they are known.
 pub(super) fn cast_elements(x: &Tensor, to: DtypeSet) -> Option<Rc<Abs>> {

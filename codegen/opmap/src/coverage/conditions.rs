@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
-use super::dtypes::DtypeSet;
 use super::opsets::Opsets;
 use super::scope::{Part, Place, Scope, narrowed};
 use super::values::{Abs, Known, Number, Tensor, Text, Truth, Values};
 use super::{Coverage, Path};
 use crate::returned::Returned;
+use crate::schema::dtypes::DtypeSet;
 use crate::syntax::ast::{BinaryOp, UnaryOp};
 use crate::tree::{Builtin, Expr, Kind, Names, Statement};
 use crate::types::Ty;

@@ -6,7 +6,6 @@
 
 use super::Coverage;
 use super::call::{Call, Given};
-use super::dtypes::DtypeSet;
 use super::operator::default_value;
 use super::opsets::Opsets;
 use super::scope::Scope;
@@ -14,6 +13,7 @@ use super::values::{Abs, List, Optional, Tensor};
 use super::walk::converted;
 use crate::diagnostic::Diagnostic;
 use crate::returned::Returned;
+use crate::schema::dtypes::DtypeSet;
 use crate::source::Span;
 use crate::tree::{AVOIDED, Lower};
 

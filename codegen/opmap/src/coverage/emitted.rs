@@ -3,6 +3,7 @@
 use super::Coverage;
 use super::opsets::Opsets;
 use crate::diagnostic::Diagnostic;
+use crate::schema::dtypes::DtypeSet;
 use crate::source::Span;
 use crate::tree::AVOIDED;
 
@@ -72,7 +73,7 @@ impl<'a> Coverage<'a> {
     pub(super) fn walk_emitted(&mut self) {
         let (program, schemas) = (self.program, self.schemas);
         let opsets = self.opsets;
-        self.all = super::dtypes::DtypeSet::ALL;
+        self.all = DtypeSet::ALL;
         let emitted = program.emits.values().flat_map(|emits| &emits.ops);
         for op in emitted.chain(schemas.opsets.without_rules()) {
             self.walk_lowerings(op, opsets);

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::call::{Bound, Call, Given, fill_numbers, vector};
-use super::dtypes::DtypeSet;
 use super::opsets::Opsets;
 use super::said::AllSaid;
 use super::scope::Scope;
@@ -12,6 +11,7 @@ use super::values::{Abs, Kinds, Known, List, Number, Optional, Ranks, Tensor, Te
 use super::walk::converted;
 use super::{Coverage, Frame, Verdict};
 use crate::schema::Schemas;
+use crate::schema::dtypes::DtypeSet;
 use crate::schema::onnx::{PortOption, Version};
 use crate::source::Span;
 use crate::syntax::ast::{self, ExampleSize, ExampleValue};

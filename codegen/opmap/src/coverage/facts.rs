@@ -6,11 +6,11 @@ use super::Coverage;
 use super::call::{ranks_of_length, vector};
 use super::casts::{cast_elements, cast_value};
 use super::conditions::dtypes_where;
-use super::dtypes::DtypeSet;
 use super::numbers::computed;
 use super::opsets::Opsets;
 use super::values::{Abs, Kinds, Known, List, Number, Optional, Ranks, Tensor, Truth, Values};
 use crate::returned::Returned;
+use crate::schema::dtypes::DtypeSet;
 use crate::types::Ty;
 
 /// The dtypes of complex numbers, and those of their parts.

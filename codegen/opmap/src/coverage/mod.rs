@@ -32,12 +32,15 @@ mod walk;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use crate::diagnostic::Diagnostic;
 use crate::schema::Schemas;
+use crate::schema::dtypes::DtypeSet;
 use crate::schema::onnx::{Port, Version};
 use crate::source::Span;
 use crate::tree::{AVOIDED, Expr, Function, Lower, Map, Program};
-use dtypes::{DtypeFacts, DtypeSet};
+use dtypes::DtypeFacts;
 pub use example::{Examiner, Proof};
 use opsets::Opsets;
 use scope::Scope;
@@ -157,13 +160,13 @@ struct Coverage<'a> {
     /// All supported opsets.
     opsets: Opsets,
     facts: DtypeFacts,
-    lowers: HashMap<(&'a str, u32), usize>,
-    sames: HashSet<(&'a str, u32)>,
+    lowers: FxHashMap<(&'a str, u32), usize>,
+    sames: FxHashSet<(&'a str, u32)>,
     /// Values may have dtypes that an opset lacks: a model that is converted has them until a node is refused.
     any_dtype: bool,
     /// The dtypes of values of which nothing is known.
     all: DtypeSet,
-    memo: HashMap<Key, Outcome>,
+    memo: FxHashMap<Key, Outcome>,
     /// The opsets at which an `extern fn` emits something that is not native, by name.
     lowered_externs: HashMap<String, Opsets>,
     stack: Vec<(&'a str, Opsets)>,
@@ -188,11 +191,11 @@ struct Coverage<'a> {
     example: Option<Span>,
     /// The lowerings that are walked for calls without attributes, and the opsets at which others are known to end.
     emitting: Vec<usize>,
-    ending: HashMap<usize, Opsets>,
+    ending: FxHashMap<usize, Opsets>,
     /// What is said of calls, if it is asked for.
     said: Option<said::AllSaid>,
     /// The calls that these made.
-    plain_memo: HashMap<Key, Outcome>,
+    plain_memo: FxHashMap<Key, Outcome>,
     out: Vec<Diagnostic>,
 }
 
@@ -268,7 +271,7 @@ impl<'a> Coverage<'a> {
             sames: program.sames.iter().map(|s| (s.op.as_str(), s.to)).collect(),
             any_dtype: false,
             all: DtypeSet::real(),
-            memo: HashMap::new(),
+            memo: FxHashMap::default(),
             lowered_externs: HashMap::new(),
             stack: Vec::new(),
             frame: Frame::default(),
@@ -282,9 +285,9 @@ impl<'a> Coverage<'a> {
             judges: false,
             example: None,
             emitting: Vec::new(),
-            ending: HashMap::new(),
+            ending: FxHashMap::default(),
             said: None,
-            plain_memo: HashMap::new(),
+            plain_memo: FxHashMap::default(),
             out: Vec::new(),
         }
     }
@@ -567,7 +570,7 @@ fn of_model(value: Abs) -> Abs {
 /// The dtypes that an input of a version takes. All if there is no such version or input.
 fn allowed_at(version: Option<&Version>, i: usize) -> DtypeSet {
     let port = version.and_then(|v| call::port_at(&v.inputs, i));
-    port.zip(version).map_or(DtypeSet::ALL, |(port, v)| DtypeSet::of_onnx_types(v.allowed(port)))
+    port.map_or(DtypeSet::ALL, |port| port.dtypes)
 }
 
 /// `9 to 12, 15`

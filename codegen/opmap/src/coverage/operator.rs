@@ -3,7 +3,6 @@
 use std::rc::Rc;
 
 use super::call::{Bound, Call, Given, fill_numbers, port_at, ranks_of_length};
-use super::dtypes::DtypeSet;
 use super::opsets::Opsets;
 use super::results::code_dtypes;
 use super::said::Fate;
@@ -12,6 +11,7 @@ use super::values::{Abs, Kinds, Known, List, Number, Optional, Ranks, Tensor, Va
 use super::walk::converted;
 use super::{Coverage, Seen};
 use crate::schema::dtypes::DTYPES;
+use crate::schema::dtypes::DtypeSet;
 use crate::schema::onnx::{AttrValue, Port, Version};
 use crate::tree::{Expr, Input, Lower, Node, Outputs};
 use crate::types::Ty;
@@ -176,9 +176,8 @@ impl<'a> Coverage<'a> {
 
     /// The dtypes that no version takes for an input.
     fn never_taken(&self, versions: &[Version], input: usize, dtypes: DtypeSet) -> DtypeSet {
-        let allowed = versions.iter().filter_map(|version| Some((version, port_at(&version.inputs, input)?)));
-        let allowed =
-            allowed.fold(DtypeSet::NONE, |all, (version, port)| all.or(DtypeSet::of_onnx_types(version.allowed(port))));
+        let ports = versions.iter().filter_map(|version| port_at(&version.inputs, input));
+        let allowed = ports.fold(DtypeSet::NONE, |all, port| all.or(port.dtypes));
         if allowed.is_empty() {
             return DtypeSet::NONE;
         }
@@ -246,7 +245,7 @@ impl<'a> Coverage<'a> {
         let mut done = at;
         for (i, given) in call.inputs.iter().enumerate() {
             let Some(port) = port_at(&version.inputs, i) else { continue };
-            let allowed = DtypeSet::of_onnx_types(version.allowed(port));
+            let allowed = port.dtypes;
             let lacking = given.dtypes().without(allowed);
             if lacking.is_empty() || port.option_is_heterogeneous() {
                 continue;
@@ -271,7 +270,7 @@ impl<'a> Coverage<'a> {
     /// Notes that a version does not take a dtype, if a newer one does.
     fn refuse_dtype(&mut self, version: &Version, input: usize, dtype: usize, at: Opsets) {
         let takes = |v: &&Version| {
-            let allowed = port_at(&v.inputs, input).map(|port| DtypeSet::of_onnx_types(v.allowed(port)));
+            let allowed = port_at(&v.inputs, input).map(|port| port.dtypes);
             let own = DtypeSet::at(dtype);
             allowed.is_some_and(|allowed| allowed.meets(own) || self.facts.wider_of(dtype).meets(allowed))
         };
@@ -410,7 +409,7 @@ fn split_by<'a>(
 ) -> Option<(Option<Call<'a>>, Option<Call<'a>>)> {
     let allowed = |i: usize| {
         let port = port_at(&older.inputs, i)?;
-        (!port.option_is_heterogeneous()).then(|| DtypeSet::of_onnx_types(older.allowed(port)))
+        (!port.option_is_heterogeneous()).then(|| port.dtypes)
     };
     let lacking: Vec<(usize, DtypeSet, DtypeSet)> = call
         .inputs
@@ -465,14 +464,14 @@ fn split_by_body<'a>(
     (any, existing): (DtypeSet, DtypeSet),
 ) -> Option<(Option<Call<'a>>, Option<Call<'a>>)> {
     let copy = || call.with_inputs(call.inputs.clone());
-    let allowed = |port: &Port| DtypeSet::of_onnx_types(older.allowed(port));
+    let allowed = |port: &Port| port.dtypes;
     let mixed = call.inputs.iter().enumerate().filter_map(|(i, given)| {
         let port = port_at(&older.inputs, i).filter(|port| port.option_is_heterogeneous())?;
         Some((given.dtypes(), allowed(port)))
     });
     let mixed: Vec<(DtypeSet, DtypeSet)> = mixed.filter(|(dtypes, allowed)| !dtypes.is_within(*allowed)).collect();
     let possible = |i: usize| {
-        let newer = port_at(&version.outputs, i).map(|port| DtypeSet::of_onnx_types(version.allowed(port)));
+        let newer = port_at(&version.outputs, i).map(|port| port.dtypes);
         newer.map_or(any.and(existing), |newer| any.and(existing).and(newer))
     };
     let of_body = older
@@ -498,7 +497,7 @@ enum OutputCodes {
 
 fn output_codes(call: &Call<'_>, older: &Version) -> Option<OutputCodes> {
     let port = older.outputs.first()?;
-    let allowed = DtypeSet::of_onnx_types(older.allowed(port));
+    let allowed = port.dtypes;
     if older.inputs.iter().any(|input| input.ty == port.ty) {
         return None;
     }

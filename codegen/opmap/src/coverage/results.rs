@@ -2,9 +2,9 @@
 
 use super::Coverage;
 use super::call::{Bound, Call, Given, port_at};
-use super::dtypes::DtypeSet;
 use super::ranks::output_ranks;
 use super::values::{Abs, Known, List, Number, Ranks, Tensor, Values};
+use crate::schema::dtypes::DtypeSet;
 use crate::schema::onnx::{AttrValue, Port, Version};
 use aten2onnx_operators::{Linear, Shape};
 
@@ -53,7 +53,7 @@ impl<'a> Coverage<'a> {
 
     /// The dtypes that an output may have.
     pub(super) fn output_dtypes(&self, call: &Call<'a>, version: &Version, port: &Port) -> DtypeSet {
-        let allowed = DtypeSet::of_onnx_types(version.allowed(port));
+        let allowed = port.dtypes;
         if port.option_is_heterogeneous() {
             return self.all;
         }

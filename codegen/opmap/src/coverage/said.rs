@@ -5,10 +5,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::Coverage;
 use super::call::{Call, Given};
-use super::dtypes::DtypeSet;
 use super::misuse::requested;
 use super::opsets::Opsets;
 use super::values::{Abs, Ranks};
+use crate::schema::dtypes::DtypeSet;
 use crate::source::Span;
 use crate::tree::Node;
 

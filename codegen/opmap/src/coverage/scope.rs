@@ -1,7 +1,7 @@
 //! The names of a rule and what is known of their values on a path.
 
-use super::dtypes::DtypeSet;
 use super::values::{Abs, List, Number, Optional, Ranks, Tensor, Values};
+use crate::schema::dtypes::DtypeSet;
 use crate::tree::Expr;
 use crate::types::Ty;
 use std::rc::Rc;

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use super::dtypes::DtypeSet;
 use super::opsets::Opsets;
+use crate::schema::dtypes::DtypeSet;
 use crate::types::Ty;
 
 /// The set of values that an expression may have. `Never` is the empty set.

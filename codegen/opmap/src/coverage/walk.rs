@@ -10,6 +10,7 @@ use super::opsets::Opsets;
 use super::scope::Scope;
 use super::values::{Abs, Graph, Kinds, Known, List, Number, Optional, Text, Truth, Values};
 use super::{Coverage, Path, Seen};
+use crate::schema::dtypes::DtypeSet;
 use crate::syntax::ast::{BinaryOp, UnaryOp};
 use crate::tree::{Expr, Kind, Names, Statement};
 use crate::types::Ty;
@@ -27,7 +28,7 @@ impl<'a> Coverage<'a> {
             }
             Kind::Bool(b) => Abs::Truth(Truth::always(*b, at)),
             Kind::Str(text) => Abs::Text(Text::one(text)),
-            Kind::Dtype(name) => Abs::Dtype(super::dtypes::DtypeSet::one(name)),
+            Kind::Dtype(name) => Abs::Dtype(DtypeSet::one(name)),
             Kind::None => Abs::Optional(Optional::nothing()),
             Kind::Local(name) => match scope.get(name) {
                 Some(Abs::Truth(truth)) => Abs::Truth(truth.at(at)),

@@ -5,6 +5,7 @@
 
 use indexmap::IndexMap;
 
+use super::dtypes::DtypeSet;
 use super::onnx_parse;
 
 /// All schemas of a domain.
@@ -50,6 +51,8 @@ pub struct Port {
     pub homogeneous: bool,
     /// A type variable (`T`) or a type (`tensor(int64)`).
     pub ty: String,
+    /// The dtypes of the tensors among its allowed types.
+    pub dtypes: DtypeSet,
 }
 
 /// How many values an input or output takes.
@@ -198,10 +201,15 @@ impl Version {
 
     /// The allowed types of a port: those of its type variable, or the type that it names.
     pub fn allowed<'a>(&'a self, port: &'a Port) -> &'a [String] {
-        match self.types.iter().find(|t| t.name == port.ty) {
-            Some(var) => &var.allowed,
-            None => std::slice::from_ref(&port.ty),
-        }
+        allowed_types(&self.types, port)
+    }
+}
+
+/// The types of a port: those of its type variable, or the type that it names.
+pub(super) fn allowed_types<'a>(types: &'a [TypeVar], port: &'a Port) -> &'a [String] {
+    match types.iter().find(|variable| variable.name == port.ty) {
+        Some(variable) => &variable.allowed,
+        None => std::slice::from_ref(&port.ty),
     }
 }
 

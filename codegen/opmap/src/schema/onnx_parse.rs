@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use indexmap::IndexMap;
 
-use super::onnx::{AttrKind, AttrValue, Attribute, OnnxSchemas, Port, PortOption, TypeVar, Version};
+use super::dtypes::DtypeSet;
+use super::onnx::{AttrKind, AttrValue, Attribute, OnnxSchemas, Port, PortOption, TypeVar, Version, allowed_types};
 use super::text::{quoted, quoted_list};
 
 /// `@floats = float16 float double`
@@ -53,6 +54,10 @@ fn store(ops: &mut IndexMap<String, Vec<Version>>, mut version: Version) -> Resu
     version.min_outputs = fewest(&version.outputs);
     version.attributes.sort_by(|a, b| a.name.cmp(&b.name));
     version.types.iter_mut().for_each(|t| t.allowed.sort_unstable());
+    let types = &version.types;
+    for port in version.inputs.iter_mut().chain(&mut version.outputs) {
+        port.dtypes = DtypeSet::of_onnx_types(allowed_types(types, port));
+    }
     if !ops.contains_key(&version.name) {
         ops.insert(version.name.clone(), Vec::new());
     }
@@ -138,7 +143,7 @@ fn parse_port(line: &str) -> Result<Port, String> {
     if words.next().is_some() {
         return Err("too many words".into());
     }
-    Ok(Port { name: name.to_string(), option, homogeneous, ty: ty.to_string() })
+    Ok(Port { name: name.to_string(), option, homogeneous, ty: ty.to_string(), dtypes: DtypeSet::NONE })
 }
 
 /// `alpha: FLOAT = 1.0`

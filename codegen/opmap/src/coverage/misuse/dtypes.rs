@@ -2,11 +2,11 @@
 
 use super::super::Coverage;
 use super::super::call::{Call, Given, port_at};
-use super::super::dtypes::DtypeSet;
 use super::super::results::code_dtypes;
 use super::super::values::{Abs, Number};
 use super::Case;
 use crate::diagnostic::Diagnostic;
+use crate::schema::dtypes::DtypeSet;
 use crate::schema::onnx::{Port, Version};
 use crate::source::Span;
 use crate::tree::{Expr, Kind, Lower, Stated};
@@ -38,7 +38,7 @@ impl<'a> Coverage<'a> {
             if is_taken {
                 continue;
             }
-            let allowed = DtypeSet::of_onnx_types(case.version.allowed(port));
+            let allowed = port.dtypes;
             let text = format!("`{}` of `{}` does not take {}", port.name, case.call.op, names(dtypes, "or"));
             let diagnostic = Diagnostic::new("E0311", case.place_of(input), text).label(names(dtypes, "or"));
             let fact = format!("`{}` of {} is {}", port.name, case.versioned(), names(allowed, "or"));
@@ -68,7 +68,7 @@ impl<'a> Coverage<'a> {
         let is_cast = op != "Cast" && !op.contains("::");
         let takes = |version: &Version| {
             let Some(port) = port_at(&version.inputs, input) else { return false };
-            let allowed = DtypeSet::of_onnx_types(version.allowed(port));
+            let allowed = port.dtypes;
             let wider = || dtypes.indices().any(|index| self.facts.wider_of(index).meets(allowed));
             allowed.is_empty() || dtypes.meets(allowed) || (is_cast && wider())
         };
@@ -112,7 +112,7 @@ impl<'a> Coverage<'a> {
         let stated = self.parts(stated);
         let allowed_in = |version: &Version| {
             let port = version.outputs.first();
-            port.map_or(DtypeSet::ALL, |port| DtypeSet::of_onnx_types(version.allowed(port)))
+            port.map_or(DtypeSet::ALL, |port| port.dtypes)
         };
         let newer = self.schemas.onnx.versions(case.call.op).iter().filter(|v| v.since >= case.version.since);
         let allowed = newer.map(allowed_in).fold(DtypeSet::NONE, DtypeSet::or);
@@ -177,7 +177,7 @@ impl<'a> Coverage<'a> {
             _ => return,
         };
         for (i, (part, port)) in parts.iter().zip(&version.outputs).enumerate() {
-            let allowed = DtypeSet::of_onnx_types(version.allowed(port));
+            let allowed = port.dtypes;
             let inputs = version.inputs.iter().zip(args).filter(|(input, _)| input.ty == port.ty && input.homogeneous);
             let bound = inputs.map(|(_, arg)| arg.dtypes()).fold(DtypeSet::NONE, DtypeSet::or);
             let wanted = self.parts(if bound.is_empty() { allowed } else { bound });
@@ -196,7 +196,7 @@ impl<'a> Coverage<'a> {
 
     /// The dtypes of an output: those of the inputs of its type variable, or those that the schema allows.
     fn given_by(&self, call: &Call<'a>, version: &Version, port: &Port) -> DtypeSet {
-        let allowed = DtypeSet::of_onnx_types(version.allowed(port));
+        let allowed = port.dtypes;
         let is_of_it = |i: usize| port_at(&version.inputs, i).is_some_and(|input| input.ty == port.ty);
         let inputs = call.inputs.iter().enumerate().filter(|(i, _)| is_of_it(*i)).map(|(_, given)| given.dtypes());
         let bound = inputs.filter(|set| !set.is_empty()).reduce(DtypeSet::and).filter(|set| set.meets(allowed));

@@ -1,12 +1,12 @@
 //! Graphs in attributes: how many inputs they take, how many results they have and of which dtypes, as their operator asks.
 
 use super::super::call::Given;
-use super::super::dtypes::DtypeSet;
 use super::super::values::{Abs, Graph};
 use super::counts::requested;
 use super::dtypes::names;
 use super::{Case, are_apart, length, range_text};
 use crate::diagnostic::Diagnostic;
+use crate::schema::dtypes::DtypeSet;
 use crate::tree::Expr;
 use aten2onnx_operators::Shape;
 
