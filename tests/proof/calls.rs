@@ -3,10 +3,10 @@
 
 use aten2onnx_builder::{AVOIDED, Became, NamedCall};
 use aten2onnx_core::dtype::Dtype;
-use aten2onnx_opmap::coverage::dtypes::DtypeSet;
 use aten2onnx_opmap::coverage::opsets::Opsets;
 use aten2onnx_opmap::coverage::said::{AllSaid, Fate, Said, Tensors};
 use aten2onnx_opmap::coverage::values::Ranks;
+use aten2onnx_opmap::schema::dtypes::DtypeSet;
 
 /// What contradicts the proof in the calls of an export at an opset.
 pub fn contradictions(named: &[NamedCall], opset: u32, said: &AllSaid, elsewhere: &AllSaid) -> Vec<String> {
@@ -50,7 +50,7 @@ fn contradiction(call: &NamedCall, opset: u32, said: &Said) -> Option<String> {
 
 /// What of a tensor is not what the proof says.
 fn other_tensor((dtype, rank): (Dtype, Option<i64>), said: Tensors) -> Option<String> {
-    let own = DtypeSet::one(dtype.torch_name());
+    let own = DtypeSet::at(dtype as usize);
     if !own.is_within(said.dtypes) {
         return Some(format!("of {dtype}, and not of {:?}", said.dtypes.names().collect::<Vec<_>>()));
     }

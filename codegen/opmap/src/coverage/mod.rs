@@ -9,7 +9,7 @@ mod casts;
 mod complete;
 mod conditions;
 mod cycles;
-pub mod dtypes;
+mod dtypes;
 mod emitted;
 mod example;
 mod facts;
