@@ -181,19 +181,6 @@ fn the_same_rules_give_the_same_bytes() {
     assert_eq!(again.len(), FILES.len());
 }
 
-mod slow {
-    use super::*;
-
-    /// Facts are gathered by several threads.
-    #[test]
-    fn facts_do_not_depend_on_the_order_of_threads() {
-        let again = site::build(&gathered()).unwrap();
-        let differing: Vec<&String> =
-            FILES.iter().filter(|(path, bytes)| again.get(*path) != Some(bytes)).map(|(path, _)| path).collect();
-        assert!(differing.is_empty(), "{differing:?}");
-    }
-}
-
 #[test]
 fn an_unknown_operator_is_an_error() {
     let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mappings");
