@@ -7,6 +7,7 @@ import functools
 import inspect
 import numbers
 import os
+import re
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +34,20 @@ _OTHER_NAMES = {
     "opt_level": "optimize",
     "tolerance": "atol",
 }
+
+
+def branch_inputs(given: Mapping[str, object] | None, branches: str) -> Mapping[str, object]:
+    """The inputs for branches.
+
+    Raises:
+        ArgumentError: A key is not the line of a branch, or branches do not have both sides.
+    """
+    for name in given or {}:
+        if not re.fullmatch(r".+:[1-9][0-9]*", name):
+            raise ArgumentError(f"branch_inputs: found {name!r}", help='pass the file and line of a branch: `{"model.py:12": (x,)}`')
+    if given and branches != "both":
+        raise ArgumentError(f"branch_inputs cannot be used with branches={branches!r}, which keeps one side", help="leave one of them out")
+    return given or {}
 
 
 def checked(function: Callable[_P, _R]) -> Callable[_P, _R]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
-from ._errors import CaptureError
+from ._errors import CaptureError, InputError
 
 
 class OpenBranch(CaptureError):
@@ -64,10 +65,31 @@ def explain(error: OpenBranch, both: Any) -> None:
         if failure is not None:
             error.message += f"; its other side fails at the inputs that were tried: {(str(failure).splitlines() or [type(failure).__name__])[0]}"
             error.help = (
-                "give inputs that take the other side (`examples=[(x2,)]`), a range in which the branch is always the same (`Dim(\"n\", min=8)`), "
+                f"give inputs that take the other side (`branch_inputs={{\"{Path(line.file).name}:{line.number}\": (x2,)}}`), a range in which the branch is always the same (`Dim(\"n\", min=8)`), "
                 "or keep the side of the example with `branches=\"example\"`"
             )
             return
+
+
+def check_branch_inputs(given: Iterable[str], both: Any) -> None:
+    """Checks that there is a branch in each line that `branch_inputs` names.
+
+    Raises:
+        InputError: There is none that became an If or a Loop.
+    """
+    known = {made.line.place for made in (*both.made, *both.rolled)} | both.lowered
+    for name in given:
+        if not any(is_at(name, place) for place in known):
+            lines = ", ".join(f"`{Path(file).name}:{number}`" for file, number in sorted(known))
+            raise InputError(f"branch_inputs: no branch at `{name}` has both sides in the file", help=f"branches with both sides are at {lines}" if lines else "the model has none: leave it out")
+
+
+def is_at(name: str, place: tuple[str, int]) -> bool:
+    """Whether a name as `model.py:12`, or with folders before, is that of a line."""
+    file, number = place
+    path, _, wanted = name.rpartition(":")
+    parts = Path(path).parts
+    return wanted == str(number) and bool(parts) and Path(file).parts[-len(parts) :] == parts
 
 
 def branch_notes(both: Any) -> list[str]:

@@ -65,6 +65,7 @@ def export(
     max_branches: int = 32,
     max_runs: int = 64,
     examples: Sequence[object] = (),
+    branch_inputs: Mapping[str, object] | None = None,
     strict: bool | None = None,
     adopt_fixes: bool = True,
     progress: bool | None = None,
@@ -129,6 +130,8 @@ def export(
         max_runs: With "both", so many times the module may run at one choice of sizes.
         examples: Other inputs of the module, `[(x,), ..]` or `[{"x": x}, ..]`, with other sizes of the dynamic dimensions: the recorder holds these runs
             against that of `args`, in place of inputs that it makes by repeating and cutting `args`.
+        branch_inputs: With branches="both", inputs with which both sides of a branch can be run where the example cannot, by its line: `{"model.py:12": (x,)}`.
+            They have the form of `examples`. They are also tried to verify both sides.
         strict: The mode of torch.export (default: non-strict, then strict if that fails). If it is given, "auto" does not record.
         adopt_fixes: Whether to follow torch.export where it suggests a narrower range for a dimension, or a relation of two dimensions. A
             note in the report says so. If False, the export fails instead.
@@ -193,7 +196,7 @@ def export(
             else:
                 fixes = adopt_fixes and not strict_shapes  # a narrower range is a condition, too
                 arguments = (args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict, fixes)
-                request = _ways.Request(arguments, way, branches, examples, verify, max_branches, max_runs)
+                request = _ways.Request(arguments, way, branches, examples, _arguments.branch_inputs(branch_inputs, branches), verify, max_branches, max_runs)
                 program = _from_torch(model, request, rules, options, made, shown, elsewhere)
         program._progress = progress
         if dump_exported_program and program.exported_program is not None:

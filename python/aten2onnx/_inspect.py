@@ -90,7 +90,10 @@ def inspect(
     output_names: Sequence[str] | None = None,
     capture: Capture = "auto",
     branches: Branches = "both",
+    max_branches: int = 32,
+    max_runs: int = 64,
     examples: Sequence[object] = (),
+    branch_inputs: Mapping[str, object] | None = None,
     strict: bool | None = None,
     adopt_fixes: bool = True,
 ) -> Inspection:
@@ -110,7 +113,10 @@ def inspect(
         output_names: Names for the outputs of a module, as in `export`.
         capture: How a module is captured, as in `export`.
         branches: What becomes of branches in Python, as in `export`.
+        max_branches: How many branches may become an If, as in `export`.
+        max_runs: How many times the module may run for them, as in `export`.
         examples: Other inputs for a module, as in `export`.
+        branch_inputs: Inputs with which both sides of branches can be run, as in `export`.
         strict: The mode of torch.export for a module, as in `export`.
         adopt_fixes: Whether to follow what torch.export suggests for a module, as in `export`.
     """
@@ -130,7 +136,7 @@ def inspect(
         from ._report import Report
 
         arguments = (args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict, adopt_fixes)
-        request = _ways.Request(arguments, _ways.way_of(capture, strict), branches, examples)
+        request = _ways.Request(arguments, _ways.way_of(capture, strict), branches, examples, _arguments.branch_inputs(branch_inputs, branches), False, max_branches, max_runs)
         with _progress.shown(False) as shown:
             found = _ways.capture(model, request, known, chosen_opset(target, opset), Report(type(model).__name__), shown)
         data, text = found.live.native.inspect(known, opset, target)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ._branches import OpenBranch, branch_notes, both_sides_of, explain, is_new, loops_of, refuses
+from ._branches import OpenBranch, branch_notes, check_branch_inputs, both_sides_of, explain, is_new, loops_of, refuses
 from ._calls import outputs
 from ._errors import CaptureError, Error, InputError
 from ._live import LiveProgram, absent
@@ -111,6 +111,7 @@ class Wanted:
         dynamic_shapes: The dynamic dimensions, checked. `Dim.AUTO` leaves one to the model.
         branches: What becomes of branches in Python.
         examples: Other arguments, for the runs at other sizes.
+        branch_inputs: Arguments with which both sides of the branch in a line can be run, by `model.py:12`.
         keep_results: Whether the results of the runs are kept.
         is_fake: Whether the user asks for runs without elements.
         elsewhere: Where the weights are, if not in the module.
@@ -124,6 +125,7 @@ class Wanted:
     dynamic_shapes: Any
     branches: str = "both"
     examples: list[tuple[tuple[Any, ...], dict[str, Any]]] = field(default_factory=list)
+    branch_inputs: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = field(default_factory=dict)
     keep_results: bool = False
     is_fake: bool = False
     elsewhere: Elsewhere = field(default_factory=Elsewhere)
@@ -244,7 +246,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
     from ._record.same import Parted
 
     args, kwargs, branches = wanted.args, wanted.kwargs, wanted.branches
-    given = recording.Given(args, kwargs, wanted.dynamic_shapes, sums, wanted.examples, wanted.keep_results, _fakes(model, wanted), both)
+    given = recording.Given(args, kwargs, wanted.dynamic_shapes, sums, wanted.examples, list(wanted.branch_inputs.values()), wanted.keep_results, _fakes(model, wanted), both)
     known = tuple(rules.names())
     done: list[str] = []
     for _ in range(ROUNDS):
@@ -299,6 +301,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
     if wanted.keep_results and not arguments.has_fakes:
         recorded.checks = [(run.sizes, arguments, run.results) for run in runs if run.results]
         recorded.checks += recording.checks_of_sides(model, arguments, known, done) if both.made else []
+    check_branch_inputs(wanted.branch_inputs, both)
     notes += branch_notes(both)
     return Captured(live, notes, done, bool(kept))
 

@@ -26,6 +26,7 @@ class Request:
         way: What `capture` may be.
         branches: What becomes of branches in Python.
         examples: Other inputs, for the runs of the recorder at other sizes.
+        branch_inputs: Inputs with which both sides of the branch in a line can be run, by `model.py:12`.
         keep_results: Whether the results of these runs are kept, to verify the file with.
         max_branches: So many branches may have both sides.
         max_runs: So many runs may be made at one choice of sizes.
@@ -35,6 +36,7 @@ class Request:
     way: str = "auto"
     branches: str = "both"
     examples: Sequence[Any] = ()
+    branch_inputs: Mapping[str, Any] = field(default_factory=dict)
     keep_results: bool = False
     max_branches: int = 32
     max_runs: int = 64
@@ -108,6 +110,7 @@ def _recorded(
                 shapes,
                 request.branches,
                 arranged(request.examples, call),
+                dict(zip(request.branch_inputs, arranged(list(request.branch_inputs.values()), call, "branch_inputs"))),
                 request.keep_results,
                 request.way == "fake",
                 elsewhere or Elsewhere(),
@@ -129,7 +132,7 @@ def _recorded(
     return Found(found.live, call, notes=found.notes, decomposed=found.decomposed)
 
 
-def arranged(examples: Sequence[Any], call: Any) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+def arranged(examples: Sequence[Any], call: Any, option: str = "examples") -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
     """Other inputs as the arguments of a call: a tuple, a mapping of arguments by name, or both as a pair."""
     found = []
     for example in examples:
@@ -143,7 +146,7 @@ def arranged(examples: Sequence[Any], call: Any) -> list[tuple[tuple[Any, ...], 
         elif isinstance(example, (tuple, list)):
             args, kwargs = tuple(example), {}
         else:
-            raise InputError(f"examples: found an object of type `{type(example).__name__}`", help="pass tuples of inputs, or dictionaries of inputs by name")
+            raise InputError(f"{option}: found an object of type `{type(example).__name__}`", help="pass tuples of inputs, or dictionaries of inputs by name")
         found.append((args, kwargs) if call is None else ((), call.arranged(args, kwargs)))
     return found
 

@@ -44,6 +44,7 @@ class Given(NamedTuple):
         dynamic_shapes: The dynamic dimensions, checked.
         sums: Dimensions that are the sum of two others, by name.
         examples: Other arguments, for the runs at other sizes.
+        branch_inputs: Other arguments, with which both sides of branches can be run.
         keep_results: Whether the runs keep their results.
         is_fake: Whether a parameter or buffer, by its name, has no elements in the runs. By default these are those that have no data.
         both: The branches that are recorded on both sides.
@@ -54,6 +55,7 @@ class Given(NamedTuple):
     dynamic_shapes: Any
     sums: Mapping[str, tuple[str, str]] = {}
     examples: Sequence[tuple[tuple[Any, ...], dict[str, Any]]] = ()
+    branch_inputs: Sequence[tuple[tuple[Any, ...], dict[str, Any]]] = ()
     keep_results: bool = False
     is_fake: IsFake | None = None
     both: Both | None = None
@@ -84,6 +86,7 @@ def capture(
     arguments.both = given.both
     arguments.sums, arguments.keep_results, arguments.is_fake = dict(given.sums), given.keep_results, given.is_fake
     arguments.examples = [_example(model, (given.args, given.kwargs), arguments, *example) for example in given.examples]
+    arguments.branch_inputs = [_example(model, (given.args, given.kwargs), arguments, *example, "branch_inputs") for example in given.branch_inputs]
     arguments.shadows = shadows_of(model)
     kept = _composites(rules)
     replace = _replacements(decomposed)
@@ -223,6 +226,7 @@ def _inputs_to_try(arguments: Arguments, first: Run) -> Iterator[tuple[list[Any]
     """Leaves and sizes at which both sides of a branch may run: those of the user, other sizes, and other data."""
     from .sides import CHANGES
 
+    yield from ((leaves, sizes) for sizes, leaves in arguments.branch_inputs)
     yield from ((arguments.leaves, sizes) for sizes, _ in arguments.examples)
     yield from ((arguments.leaves, sizes) for sizes in _sizes_of_sides(arguments))
     yield from (([change(leaf) for leaf in arguments.leaves], first_sizes(arguments)) for change in CHANGES)
@@ -451,24 +455,24 @@ def _arguments(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str,
 
 
 def _example(
-    model: torch.nn.Module, base: tuple[Any, Mapping[str, Any]], arguments: Arguments, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    model: torch.nn.Module, base: tuple[Any, Mapping[str, Any]], arguments: Arguments, args: tuple[Any, ...], kwargs: Mapping[str, Any], option: str = "examples"
 ) -> tuple[dict[str, int], list[Any]]:
-    """The sizes of another example, and its leaves in the order of the first."""
+    """The sizes of another example, which an option gives, and its leaves in the order of the first."""
     named, wanted = _named(model, args, kwargs), _named(model, *base)
     leaves, tree = pytree.tree_flatten([named.get(name) for name in wanted])
     if set(named) != set(wanted) or tree != pytree.tree_structure(list(wanted.values())):
-        raise InputError("examples: the inputs are not those of `args` and `kwargs`", help="pass the same arguments, with other sizes of the dynamic dimensions")
+        raise InputError(f"{option}: the inputs are not those of `args` and `kwargs`", help="pass the same arguments, with other sizes of the dynamic dimensions")
     sizes: dict[str, int] = {}
     for name, leaf, known, axes in zip(arguments.names, leaves, arguments.leaves, arguments.axes):
         if type(leaf) is not type(known) or (isinstance(leaf, torch.Tensor) and (leaf.dtype != known.dtype or leaf.dim() != known.dim())):
-            raise InputError(f"examples: `{name}` has another type than in `args`", help="pass inputs of the same dtype and rank")
+            raise InputError(f"{option}: `{name}` has another type than in `args`", help="pass inputs of the same dtype and rank")
         for axis, size in enumerate(leaf.shape) if isinstance(leaf, torch.Tensor) else [(-1, leaf)] if -1 in axes else ():
             chosen = axes.get(axis)
             if chosen is None and size != known.shape[axis]:
-                raise InputError(f"examples: the dimension {axis} of `{name}` is {size}, and {known.shape[axis]} in `args`", help="name it in `dynamic_shapes`")
+                raise InputError(f"{option}: the dimension {axis} of `{name}` is {size}, and {known.shape[axis]} in `args`", help="name it in `dynamic_shapes`")
             value = (size - chosen.offset) // chosen.factor if chosen is not None else 0
             if chosen is not None and (chosen.size({chosen.symbol: value}) != size or sizes.setdefault(chosen.symbol, value) != value):
-                raise InputError(f"examples: `{name}` has the size {size} where `{chosen.symbol}` does not allow it", help="pass sizes that `dynamic_shapes` allows")
+                raise InputError(f"{option}: `{name}` has the size {size} where `{chosen.symbol}` does not allow it", help="pass sizes that `dynamic_shapes` allows")
     return sizes, leaves
 
 

@@ -54,6 +54,7 @@ class Arguments:
         shadows: What the code of the model sees in place of Python's functions.
         sums: Symbols that are the sum of two others.
         examples: Sizes of symbols with the leaves that the user gave for them.
+        branch_inputs: The same for inputs with which both sides of branches can be run.
         keep_results: Whether runs keep their results.
         is_fake: Whether a parameter or buffer, by its name, has no elements in the runs.
         both: The branches that are recorded on both sides.
@@ -68,6 +69,7 @@ class Arguments:
     shadows: Changes = field(default_factory=list)
     sums: dict[str, tuple[str, str]] = field(default_factory=dict)
     examples: list[tuple[dict[str, int], list[Any]]] = field(default_factory=list)
+    branch_inputs: list[tuple[dict[str, int], list[Any]]] = field(default_factory=list)
     keep_results: bool = False
     is_fake: IsFake | None = None
     #: The size that the last run made up where unknown elements decide one.

@@ -55,7 +55,8 @@ def sides_taken(run: Run, both: Both) -> set[Side]:
 
 
 def _inputs(arguments: Arguments) -> Iterator[tuple[dict[str, int], list[Any]]]:
-    """Sizes with inputs of all kinds of data, by turns."""
+    """Sizes with inputs: those that the user gave for branches, then all kinds of data by turns."""
+    yield from arguments.branch_inputs
     base = dict(arguments.sizes)
     others = list(sizes_to_try(arguments)) if base else []
     for sizes, some in ((sizes, some) for all_sizes, some in (([base], (_same,)), ([base], CHANGES), (others, (_same,)), (others, CHANGES)) for sizes in all_sizes):
