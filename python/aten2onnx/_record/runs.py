@@ -14,9 +14,11 @@ from torch._dispatch.python import enable_python_dispatcher
 
 from .. import _capture
 from .counts import counted
-from .fakes import IsFake, is_computed_with, lent, without_floats
+from .fakes import Fakes, IsFake, is_computed_with, lent, without_floats
 from .keep import kept_whole
+from .lights import lightened
 from .loops import Loops
+from .memory import collect_new
 from .nested import intercepted
 from .numbers import plain
 from .recorder import Recorder
@@ -24,7 +26,7 @@ from .shadows import Changes, Functions, shadowed, taken_as_plain
 from .state import restored
 from .structured import Structure
 from .swapped import swapped
-from .tensors import Tracked, named_tensors
+from .tensors import Tracked, named_tensors, note_device, place_of
 from .turns import Turns
 
 
@@ -163,12 +165,18 @@ def recorded(
     with ExitStack() as stack:
         stack.enter_context(restored(model))
         arguments.count += 2
-        if is_light:
+        light = lightened(model, leaves, arguments.count) if is_light else None
+        fakes: Fakes | None
+        if light is not None:
+            fakes, leaves = light.lights, light.leaves
+        elif is_light:
             fakes, leaves = lent(model, list(map(without_floats, leaves)), is_computed_with, arguments.count)
         else:
             fakes, leaves = lent(model, leaves, arguments.is_fake, arguments.count)
             arguments.has_fakes = fakes is not None
         recorder = Recorder(model, dynamic=bool(arguments.sizes), replace=replace, fakes=fakes)
+        if light is not None:
+            recorder.take_as_unknown(light.tensors)
         if turns is not None and turns.lowered:
             recorder.structure = Structure(recorder, turns)
             stack.enter_context(swapped(turns.lowered, recorder.structure))
@@ -198,6 +206,7 @@ def recorded(
         outputs, tree = pytree.tree_flatten(returned)
         buffers = _new_buffers(model)
         results = [_copied(output) for output in outputs] if arguments.keep_results else []
+    collect_new()
     return Run(sizes, leaves, recorder, outputs, tree, buffers, results, is_light)
 
 
@@ -212,7 +221,10 @@ def _copied(output: Any) -> Any:
 
 def _input(recorder: Recorder, leaf: Any, axes: dict[int, Axis], name: str, index: int) -> Any:
     if isinstance(leaf, torch.Tensor):
-        return recorder.input(leaf.detach(), index)
+        given = leaf.detach()
+        if given.is_meta:
+            note_device(given, place_of(leaf))
+        return recorder.input(given, index)
     return recorder.number_input(leaf, name) if -1 in axes else leaf
 
 

@@ -206,10 +206,12 @@ def _globals_of(model: torch.nn.Module) -> dict[int, dict[str, Any]]:
     """The global names of the modules that the code of a model lives in, and of those that these take functions from."""
     found: dict[int, dict[str, Any]] = {}
     waiting: list[dict[str, Any]] = []
+    seen: set[int] = set()
 
     def add(names: Any) -> None:
-        if not isinstance(names, dict) or id(names) in found:
+        if id(names) in seen or not isinstance(names, dict):
             return
+        seen.add(id(names))
         file = names.get("__file__")
         if names.get("__name__") == "builtins" or (file is not None and kind_of_file(str(file)) != "model") or _is_foreign(str(names.get("__name__", ""))):
             return
