@@ -19,6 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from .._calls import outputs
 from .._verify import results
+from .gradients import called
 from .state import untouched
 from .tensors import named_tensors
 
@@ -205,11 +206,11 @@ def run_plainly(model: torch.nn.Module, leaves: list[Any], tree: Any, is_fake: I
         NoElements: It needs elements that are unknown.
         Exception: What the model raises.
     """
-    with torch.no_grad(), untouched(model):
+    with untouched(model):
         fakes, leaves = lent(model, leaves, is_fake)
         args, kwargs = pytree.tree_unflatten(leaves, tree)
         with nullcontext() if fakes is None else _Plain(fakes):
-            return model(*args, **kwargs)
+            return called(lambda: model(*args, **kwargs))
 
 
 def sizes_of_program(recorded: Any, model: torch.nn.Module, leaves: list[Any], is_fake: IsFake | None) -> tuple[list[Any], list[Any], dict[str, list[int]]]:

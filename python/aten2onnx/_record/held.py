@@ -16,6 +16,7 @@ from .._calls import outputs
 from .._runtime import user_inputs
 from .._verify import is_random, results
 from .fakes import NoElements, is_computed_with, sizes_of_program, without_elements, without_floats
+from .gradients import called
 from .runs import Arguments, Run, summed
 from .state import untouched
 from .work import is_long
@@ -37,8 +38,8 @@ def sizes_seen(recorded: Any, model: torch.nn.Module, args: tuple[Any, ...], kwa
     if arguments.has_fakes:
         return _fake_sizes(recorded, model, args, kwargs, arguments)
     sizes: dict[str, list[int]] = {}
-    with torch.no_grad(), untouched(model):
-        wanted = [_kept(value) for value in outputs(model(*copy.deepcopy(args), **copy.deepcopy(dict(kwargs)))).values()]
+    with untouched(model):
+        wanted = [_kept(value) for value in outputs(called(lambda: model(*copy.deepcopy(args), **copy.deepcopy(dict(kwargs))))).values()]
     random = is_random(recorded)
     with torch.no_grad(), untouched(model) if random else nullcontext():  # a program computes with copies of buffers
         try:

@@ -15,6 +15,7 @@ from torch._dispatch.python import enable_python_dispatcher
 from .. import _capture
 from .counts import counted
 from .fakes import Fakes, IsFake, is_computed_with, lent, without_floats
+from .gradients import needs_gradients
 from .keep import kept_whole
 from .lights import lightened
 from .loops import Loops
@@ -80,6 +81,8 @@ class Arguments:
     is_changed: bool = False
     #: Whether something has no elements.
     has_fakes: bool = False
+    #: Whether the model computes gradients and leaves it to its caller that they are on.
+    has_gradients: bool = False
     both: Any = None
 
     def at(self, sizes: Mapping[str, int]) -> list[Any]:
@@ -161,6 +164,18 @@ def recorded(
         Unrecorded: The recorder cannot follow the model.
         Exception: What the model raises.
     """
+    try:
+        return _recorded(model, arguments, sizes, composites, replace, is_light, turns)
+    except RuntimeError as error:
+        if arguments.has_gradients or not needs_gradients(error):
+            raise
+    arguments.has_gradients = True
+    return _recorded(model, arguments, sizes, composites, replace, is_light, turns)
+
+
+def _recorded(
+    model: torch.nn.Module, arguments: Arguments, sizes: dict[str, int], composites: list[Any], replace: Callable[[Any], Any], is_light: bool, turns: Turns | None
+) -> Run:
     leaves = arguments.at(sizes)
     with ExitStack() as stack:
         stack.enter_context(restored(model))
@@ -191,7 +206,7 @@ def recorded(
         stack.enter_context(_capture.onnx_export_flag())
         stack.enter_context(_exporting())
         stack.enter_context(_capture.quiet())
-        stack.enter_context(torch.no_grad())
+        stack.enter_context(torch.set_grad_enabled(arguments.has_gradients))
         stack.enter_context(kept_whole(composites))
         stack.enter_context(intercepted())
         stack.enter_context(enable_python_dispatcher())
