@@ -96,10 +96,11 @@ def _recorded(
     """Records a module; None if that is impossible and another way may do."""
     from . import _recorded
     from ._export import name_of_model, prepare_call
+    from ._record.memory import few_collections
 
     shown.step("recording")
     try:
-        with report.timed("record"):
+        with report.timed("record"), few_collections():
             prepared = prepare_call(model, *request.arguments[:6])
             if prepared is None:
                 raise _recorded.NotRecorded("these arguments are not recorded yet")

@@ -177,7 +177,23 @@ class Nearest(nn.Module):
         return x, depth
 
 
-MODELS = [NestedBranch, NestedReturn, Series, Either, Forever, Else, Pieces, Chosen, Comprehended, Recursive, Early, Super, Sorted, Nearest]
+class Imported(nn.Module):
+    """One side of a branch that nothing decides in a run imports what the other gives another value."""
+
+    def forward(self, x):
+        if x.shape[1] > 3:
+            from torch.nn.functional import softplus as last
+        else:
+            last = None
+        kept = x[0]
+        for i in range(x.shape[0]):
+            for row in x[i:]:
+                if row.sum() > kept.sum():
+                    kept = row
+        return last(kept) if last is not None else kept
+
+
+MODELS = [NestedBranch, NestedReturn, Series, Either, Forever, Else, Pieces, Chosen, Comprehended, Recursive, Early, Super, Sorted, Nearest, Imported]
 
 
 def inputs():
@@ -243,6 +259,11 @@ def test_a_fault_in_what_a_side_gives_is_found(monkeypatch) -> None:
 CODE = """
 def f(x, n):
     total, seen = 0, []
+    if x > 30:
+        import os.path
+        from math import floor as rounded
+    else:
+        rounded = os = None
     for i in range(n):
         if i % 3 == 2:
             continue
@@ -262,7 +283,7 @@ def f(x, n):
             break
     else:
         seen = [s * 2 for s in seen if s > 1]
-    return total, seen, any(s > 4 for s in seen), sum(s for s in seen), 1 < len(seen) < 4
+    return total, seen, any(s > 4 for s in seen), sum(s for s in seen), 1 < len(seen) < 4, rounded(2.5) if rounded is not None else os
 """
 
 
@@ -277,6 +298,7 @@ def test_lowered_code_does_what_python_does() -> None:
         every = staticmethod(lambda *looks: all(look() for look in looks))
         some = staticmethod(lambda *looks: any(look() for look in looks))
         same = staticmethod(lambda one, other: one is other)
+        other = staticmethod(lambda one, other: one is not other)
 
         @staticmethod
         def branch(test, yes, no, get, set_):

@@ -324,6 +324,20 @@ fn a_file_without_guards_says_so() {
 }
 
 #[test]
+fn a_model_of_a_file_without_guards_says_so_in_its_metadata() {
+    let entry = |json: String| {
+        let program = pt2::read_live("guards.pt2", json.as_bytes(), Default::default(), Default::default()).unwrap();
+        let model = export_program(program, &crate::pt2::options()).unwrap().model;
+        let found = model.proto.metadata_props.iter().find(|entry| entry.key() == "aten2onnx.conditions.unknown");
+        found.map(|entry| entry.value().to_owned())
+    };
+    let ranges = r#""h": {"min_val": 2, "max_val": null}"#;
+    let without = entry(json(&[], ranges).replace(r#""guards_code": []"#, r#""more": []"#)).unwrap();
+    assert!(without.contains("right for some sizes only") && without.contains("a newer PyTorch"), "{without}");
+    assert_eq!(entry(json(&[], ranges)), None);
+}
+
+#[test]
 fn guards_are_read_from_samples_of_torch() {
     let program = pt2::read(&super::sample("symint_input")).unwrap();
     assert!(program.guards.iter().all(|guard| matches!(guard, Guard::Sizes(_))), "{:?}", program.guards);

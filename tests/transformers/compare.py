@@ -83,7 +83,7 @@ def auto_class(kind: str) -> Any:
     raise ValueError(f"no auto class has the table {kind}")
 
 
-def compare(model_type: str, kind: str, parts: tuple[str, ...] = ("dynamic",)) -> dict[str, Any]:
+def compare(model_type: str, kind: str, parts: tuple[str, ...] = ("dynamic",), limit: int = LIMIT) -> dict[str, Any]:
     """The row of one model, with some of its parts."""
     import tiny
     from aten2onnx.transformers._inputs import EXAMPLE, SECOND, Maker
@@ -101,7 +101,7 @@ def compare(model_type: str, kind: str, parts: tuple[str, ...] = ("dynamic",)) -
     for example in inputs:
         example.update(tiny.noise(model, example))
     for part in parts:
-        found = _within(LIMIT, lambda part=part: _part(part, model, inputs, row))  # type: ignore[misc]
+        found = _within(limit, lambda part=part: _part(part, model, inputs, row))  # type: ignore[misc]
         row |= found if part == "dynamic" else {part: found}
     return row
 
@@ -249,7 +249,7 @@ def _short(error: BaseException) -> str:
     return " ".join(str(error).split())[:300] or type(error).__name__
 
 
-def work(wanted: list[tuple[str, str, list[str]]]) -> None:
+def work(wanted: list[tuple[str, str, list[str]]], limit: int) -> None:
     """Writes a row for each pair to the standard output."""
     import transformers
 
@@ -257,7 +257,7 @@ def work(wanted: list[tuple[str, str, list[str]]]) -> None:
     transformers.logging.set_verbosity_error()
     for model_type, kind, parts in wanted:
         try:
-            row = compare(model_type, kind, tuple(parts))
+            row = compare(model_type, kind, tuple(parts), limit)
         except Exception as error:  # noqa: BLE001  # the table goes on
             row = failed(model_type, kind, parts, _short(error))
         print("ROW " + json.dumps(row), flush=True)
@@ -270,12 +270,12 @@ def failed(model_type: str, kind: str, parts: list[str], reason: str) -> dict[st
     return row | problem if "dynamic" in parts else row
 
 
-def supervise(pairs: list[tuple[str, str]], parts: tuple[str, ...], path: Path) -> None:
+def supervise(pairs: list[tuple[str, str]], parts: tuple[str, ...], path: Path, limit: int) -> None:
     """Runs workers until there is a row for each pair."""
     known = {(row["type"], row["kind"]): row for row in rows(path)}
     left = [(*pair, missing) for pair in pairs if (missing := _missing(known.get(pair, {}), pair, parts))]
     while left:
-        command = [sys.executable, __file__, "--work", json.dumps(left[:WORKER_MODELS])]
+        command = [sys.executable, __file__, "--limit", str(limit), "--work", json.dumps(left[:WORKER_MODELS])]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as worker, path.open("a") as file:
             assert worker.stdout is not None
             for line in worker.stdout:
@@ -325,14 +325,15 @@ def main() -> None:
     parser.add_argument("--other", action="store_true", help="also transformers' own ONNX exporter")
     parser.add_argument("--json", type=Path, default=Path("transformers.jsonl"))
     parser.add_argument("--page", type=Path, help="write the table into this page, and run nothing")
+    parser.add_argument("--limit", type=int, default=LIMIT, help=f"seconds for one part of one model (default: {LIMIT})")
     parser.add_argument("--work", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.work:
-        work(json.loads(chosen.work))
+        work(json.loads(chosen.work), chosen.limit)
         return
     if chosen.page is None:
         parts = ("dynamic", *(part for part in PARTS[1:] if getattr(chosen, part)))
-        supervise(models(chosen.types, chosen.heads), parts, chosen.json)
+        supervise(models(chosen.types, chosen.heads), parts, chosen.json, chosen.limit)
     else:
         page.write(chosen.page, rows(chosen.json))
     print(page.summary(rows(chosen.json)))

@@ -27,7 +27,7 @@ from .runs import Arguments, Axis, Run, first_sizes, recorded as run_once, sizes
 from .same import Parted, same_but_for_copies, takes_other_side, united
 from .shadows import shadows_of
 from .turns import NoBothSides
-from .work import is_long
+from .work import is_heavy, is_long
 
 _log = logging.getLogger(__name__)
 
@@ -135,8 +135,8 @@ def _is_in_doubt(run: Run, parted: Parted) -> bool:
 
 
 def _another(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dict[str, int], kept: list[Any], replace: Any) -> Run:
-    """A run at other sizes, without elements if it would take long and does not need them."""
-    if arguments.may_be_light and not _has_both(arguments) and not arguments.keep_results and is_long(first, sizes):
+    """A run at other sizes, without elements if that is likely to take less and it does not need them."""
+    if arguments.may_be_light and not _has_both(arguments) and not arguments.keep_results and is_heavy(first, sizes):
         try:
             return run_once(model, arguments, sizes, kept, replace, is_light=True)
         except Exception as error:  # whatever the model raises

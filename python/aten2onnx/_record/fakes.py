@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import torch
@@ -18,13 +19,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from .._calls import outputs
 from .._verify import results
+from .gradients import called
 from .state import untouched
 from .tensors import named_tensors
 
 aten = torch.ops.aten
 
 #: What the elements of a tensor are asked for with.
-_ITEMS = (aten._local_scalar_dense.default, aten.item.default)
+ITEMS = (aten._local_scalar_dense.default, aten.item.default)
 #: Questions that a fake tensor answers itself.
 _QUERIES = (torch.ops.prim.device.default, torch.ops.prim.layout.default)
 #: Whether a parameter or buffer, by its name, has no elements in a run.
@@ -64,16 +66,20 @@ class Fakes:
     """
 
     def __init__(self, count: int, device: torch.device) -> None:
-        from torch.fx.experimental.symbolic_shapes import ShapeEnv
-
         self.count = count
         self.device = device
         self.made_up: set[int] = set()
-        self.mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv(allow_dynamic_output_shape_ops=True, allow_scalar_outputs=True))
         #: The fake tensor of a tensor by its identity, with that tensor, so that no other gets its identity.
         self._known: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
         #: The memory that a fake tensor stands for.
         self.memory: dict[int, int] = {}
+
+    @cached_property
+    def mode(self) -> FakeTensorMode:
+        """What PyTorch makes fake tensors in."""
+        from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+        return FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv(allow_dynamic_output_shape_ops=True, allow_scalar_outputs=True))
 
     def of(self, tensor: torch.Tensor) -> torch.Tensor:
         """The fake tensor of a tensor."""
@@ -104,7 +110,7 @@ class Fakes:
         Raises:
             NoElements: Its result needs elements.
         """
-        if function in _ITEMS:
+        if function in ITEMS:
             return self._item(args[0])
         try:
             return pytree.tree_map(lambda out: self._plain(out, args), function(*args, **kwargs))
@@ -200,11 +206,11 @@ def run_plainly(model: torch.nn.Module, leaves: list[Any], tree: Any, is_fake: I
         NoElements: It needs elements that are unknown.
         Exception: What the model raises.
     """
-    with torch.no_grad(), untouched(model):
+    with untouched(model):
         fakes, leaves = lent(model, leaves, is_fake)
         args, kwargs = pytree.tree_unflatten(leaves, tree)
         with nullcontext() if fakes is None else _Plain(fakes):
-            return model(*args, **kwargs)
+            return called(lambda: model(*args, **kwargs))
 
 
 def sizes_of_program(recorded: Any, model: torch.nn.Module, leaves: list[Any], is_fake: IsFake | None) -> tuple[list[Any], list[Any], dict[str, list[int]]]:

@@ -32,7 +32,7 @@ from .nested import BEGIN, END, Body, Mark
 from .recorder import Call, Recorder, Unrecorded
 from .references import is_kept, is_read, note_reads, note_sources, sizes_by_name, values_in
 from .runs import Arguments, Axis, Run
-from .scopes import Scope, lift_alike
+from .scopes import Scope, graph_module, lift_alike
 from .tensors import Value, named_tensors
 
 aten = torch.ops.aten
@@ -184,7 +184,7 @@ class _Builder:
         mutated = [OutputSpec(OutputKind.BUFFER_MUTATION, TensorArgument(name=node.name), name) for name, node in mutations]
         branches = self._branches()
         self.graph.output(tuple([node for _, node in mutations] + outputs))
-        module = torch.fx.GraphModule(self.scope.root, self.graph)
+        module = graph_module(self.scope.root, self.graph)
         signature = ExportGraphSignature(self.specs, mutated + specs)
         observed = [(run.sizes, self._observed(run)) for run in self.runs]
         unread = {name: tensor for name, tensor in self.tensors.items() if name not in self.state and tensor.layout is torch.strided}

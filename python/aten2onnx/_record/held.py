@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import Mapping
+from contextlib import nullcontext
+from operator import is_not
 from typing import Any
 
 import torch
@@ -14,6 +16,7 @@ from .._calls import outputs
 from .._runtime import user_inputs
 from .._verify import is_random, results
 from .fakes import NoElements, is_computed_with, sizes_of_program, without_elements, without_floats
+from .gradients import called
 from .runs import Arguments, Run, summed
 from .state import untouched
 from .work import is_long
@@ -35,14 +38,14 @@ def sizes_seen(recorded: Any, model: torch.nn.Module, args: tuple[Any, ...], kwa
     if arguments.has_fakes:
         return _fake_sizes(recorded, model, args, kwargs, arguments)
     sizes: dict[str, list[int]] = {}
-    with torch.no_grad(), untouched(model):
-        wanted = [_kept(value) for value in outputs(model(*copy.deepcopy(args), **copy.deepcopy(dict(kwargs)))).values()]
-    with torch.no_grad(), untouched(model):
+    with untouched(model):
+        wanted = [_kept(value) for value in outputs(called(lambda: model(*copy.deepcopy(args), **copy.deepcopy(dict(kwargs))))).values()]
+    random = is_random(recorded)
+    with torch.no_grad(), untouched(model) if random else nullcontext():  # a program computes with copies of buffers
         try:
             found, _ = results(recorded, user_inputs(recorded, args, kwargs), lambda node, value: sizes.update({node.name: list(value.shape)}))
         except Exception as error:  # PyTorch passes on whatever an operator raises.
             raise Differs(f"the program does not run: {(str(error).splitlines() or [''])[0]}") from error
-    random = is_random(recorded)
     _check_types(wanted, found)
     for number, (want, got) in enumerate(zip(wanted, found)):
         want, got = torch.as_tensor(want), torch.as_tensor(got)
@@ -108,7 +111,8 @@ def sizes_at_one(recorded: Any, model: torch.nn.Module, arguments: Arguments, fi
             if light is not None:
                 found.append((chosen, light))
                 continue
-        for data in (leaves, [other_data(leaf, 1) for leaf in leaves], [other_data(leaf, -1) for leaf in leaves]):
+        others = [[other_data(leaf, sign) for leaf in leaves] for sign in (1, -1)]
+        for data in (leaves, *(data for data in others if any(map(is_not, data, leaves)))):
             args, kwargs = pytree.tree_unflatten(data, arguments.tree)
             found.append((chosen, sizes_seen(recorded, model, args, kwargs, arguments)))
     return found

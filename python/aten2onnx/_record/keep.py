@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -36,6 +37,7 @@ def _keys(operator: Any) -> list[Any]:
     return [_KEY, *(key for key in found if key != _KEY)] if _is_composite(operator.name()) else found
 
 
+@lru_cache(maxsize=4096)
 def _is_composite(name: str) -> bool:
     try:
         return bool(torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd"))

@@ -75,6 +75,9 @@ def _inside(nodes: Sequence[ast.AST]) -> Iterator[ast.AST]:
             yield from _inside(list(ast.iter_child_nodes(node)))
         elif isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith(_COMPREHENSION):
             yield _at(ast.Name(node.name, ast.Store()), node)
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                yield _at(ast.Name(alias.asname or alias.name.partition(".")[0], ast.Store()), node)
 
 
 def _at(node: Any, place: ast.AST) -> Any:

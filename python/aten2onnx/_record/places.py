@@ -51,6 +51,11 @@ def kind_of_file(name: str) -> str:
     return "model"
 
 
+def is_installed(file: str) -> bool:
+    """Whether a file belongs to an installed package, which nobody edits while a program runs."""
+    return file.startswith(_SITE) or f"{os.sep}site-packages{os.sep}" in file
+
+
 def kind_of_frame(frame: FrameType) -> str:
     """Whose code is running. Code that a library has made, such as the methods of a dataclass, is the library's."""
     name = frame.f_code.co_filename

@@ -91,7 +91,7 @@ class Recorder(TorchDispatchMode):
         self._kept: list[Any] = []
         self._written: dict[int, tuple[Any, Any]] = {}
         self._dirty: set[int] = set()
-        #: The memory of real tensors that unknown elements were written to.
+        #: The memory of real tensors whose elements are unknown: such were written to them, or the run does without.
         self._unknown: set[int] = set()
         self._count = 0
         #: The number of functions that higher-order operators have called.
@@ -132,6 +132,10 @@ class Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return self.call(function, args, kwargs or {})
+
+    def take_as_unknown(self, tensors: list[torch.Tensor]) -> None:
+        """Takes these tensors of the model as if they had no elements."""
+        self._unknown.update(map(_memory, tensors))
 
     # Values and numbers.
     def input(self, tensor: torch.Tensor, number: int, fixed_sizes: bool = False) -> Tracked:

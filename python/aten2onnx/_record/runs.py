@@ -14,9 +14,12 @@ from torch._dispatch.python import enable_python_dispatcher
 
 from .. import _capture
 from .counts import counted
-from .fakes import IsFake, is_computed_with, lent, without_floats
+from .fakes import Fakes, IsFake, is_computed_with, lent, without_floats
+from .gradients import needs_gradients
 from .keep import kept_whole
+from .lights import lightened
 from .loops import Loops
+from .memory import collect_new
 from .nested import intercepted
 from .numbers import plain
 from .recorder import Recorder
@@ -24,7 +27,7 @@ from .shadows import Changes, Functions, shadowed, taken_as_plain
 from .state import restored
 from .structured import Structure
 from .swapped import swapped
-from .tensors import Tracked, named_tensors
+from .tensors import Tracked, named_tensors, note_device, place_of
 from .turns import Turns
 
 
@@ -80,6 +83,8 @@ class Arguments:
     is_changed: bool = False
     #: Whether something has no elements.
     has_fakes: bool = False
+    #: Whether the model computes gradients and leaves it to its caller that they are on.
+    has_gradients: bool = False
     both: Any = None
 
     def at(self, sizes: Mapping[str, int]) -> list[Any]:
@@ -161,16 +166,34 @@ def recorded(
         Unrecorded: The recorder cannot follow the model.
         Exception: What the model raises.
     """
+    try:
+        return _recorded(model, arguments, sizes, composites, replace, is_light, turns)
+    except RuntimeError as error:
+        if arguments.has_gradients or not needs_gradients(error):
+            raise
+    arguments.has_gradients = True
+    return _recorded(model, arguments, sizes, composites, replace, is_light, turns)
+
+
+def _recorded(
+    model: torch.nn.Module, arguments: Arguments, sizes: dict[str, int], composites: list[Any], replace: Callable[[Any], Any], is_light: bool, turns: Turns | None
+) -> Run:
     leaves = arguments.at(sizes)
     with ExitStack() as stack:
         stack.enter_context(restored(model))
         arguments.count += 2
-        if is_light:
+        light = lightened(model, leaves, arguments.count) if is_light else None
+        fakes: Fakes | None
+        if light is not None:
+            fakes, leaves = light.lights, light.leaves
+        elif is_light:
             fakes, leaves = lent(model, list(map(without_floats, leaves)), is_computed_with, arguments.count)
         else:
             fakes, leaves = lent(model, leaves, arguments.is_fake, arguments.count)
             arguments.has_fakes = fakes is not None
         recorder = Recorder(model, dynamic=bool(arguments.sizes), replace=replace, fakes=fakes)
+        if light is not None:
+            recorder.take_as_unknown(light.tensors)
         if turns is not None and turns.lowered:
             recorder.structure = Structure(recorder, turns)
             stack.enter_context(swapped(turns.lowered, recorder.structure))
@@ -185,7 +208,7 @@ def recorded(
         stack.enter_context(_capture.onnx_export_flag())
         stack.enter_context(_exporting())
         stack.enter_context(_capture.quiet())
-        stack.enter_context(torch.no_grad())
+        stack.enter_context(torch.set_grad_enabled(arguments.has_gradients))
         stack.enter_context(kept_whole(composites))
         stack.enter_context(intercepted())
         stack.enter_context(enable_python_dispatcher())
@@ -200,6 +223,7 @@ def recorded(
         outputs, tree = pytree.tree_flatten(returned)
         buffers = _new_buffers(model)
         results = [_copied(output) for output in outputs] if arguments.keep_results else []
+    collect_new()
     return Run(sizes, leaves, recorder, outputs, tree, buffers, results, is_light)
 
 
@@ -214,7 +238,10 @@ def _copied(output: Any) -> Any:
 
 def _input(recorder: Recorder, leaf: Any, axes: dict[int, Axis], name: str, index: int) -> Any:
     if isinstance(leaf, torch.Tensor):
-        return recorder.input(leaf.detach(), index)
+        given = leaf.detach()
+        if given.is_meta:
+            note_device(given, place_of(leaf))
+        return recorder.input(given, index)
     return recorder.number_input(leaf, name) if -1 in axes else leaf
 
 

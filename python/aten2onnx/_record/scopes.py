@@ -8,6 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch.fx import _lazy_graph_module as lazy
+
+
+def graph_module(root: torch.nn.Module, graph: torch.fx.Graph) -> torch.fx.GraphModule:
+    """A module of a graph, whose code in Python is made only if somebody calls it."""
+    with lazy._use_lazy_graph_module(True):
+        made: torch.fx.GraphModule = lazy._make_graph_module(root, graph)
+    return made
 
 
 class Scope:
@@ -54,7 +62,7 @@ class Scope:
     def add(self, name: str, graph: torch.fx.Graph, root: torch.nn.Module) -> Any:
         """The node that stands for a nested graph."""
         place = f"{name}_{len(list(self.root.children()))}"
-        setattr(self.root, place, torch.fx.GraphModule(root, graph))
+        setattr(self.root, place, graph_module(root, graph))
         return self.graph.get_attr(place)
 
 

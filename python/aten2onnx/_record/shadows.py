@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -25,7 +25,7 @@ from .grown import Grown
 from .kinds import Kind
 from .loops import Walkable
 from .numbers import Number, number_of, symbolic
-from .places import kind_of_file, line_of_model
+from .places import is_installed, kind_of_file, line_of_model
 from .ranges import Numbers, list_, lists_ranges
 from .recorder import Recorder, Unrecorded
 from .sources import has_line, names_without_use
@@ -206,10 +206,12 @@ def _globals_of(model: torch.nn.Module) -> dict[int, dict[str, Any]]:
     """The global names of the modules that the code of a model lives in, and of those that these take functions from."""
     found: dict[int, dict[str, Any]] = {}
     waiting: list[dict[str, Any]] = []
+    seen: set[int] = set()
 
     def add(names: Any) -> None:
-        if not isinstance(names, dict) or id(names) in found:
+        if id(names) in seen or not isinstance(names, dict):
             return
+        seen.add(id(names))
         file = names.get("__file__")
         if names.get("__name__") == "builtins" or (file is not None and kind_of_file(str(file)) != "model") or _is_foreign(str(names.get("__name__", ""))):
             return
@@ -228,14 +230,45 @@ def _globals_of(model: torch.nn.Module) -> dict[int, dict[str, Any]]:
             if function is not None:
                 add(function.__globals__)
     while waiting:
-        for value in list(waiting.pop().values()):
-            if isinstance(value, FunctionType):
-                add(value.__globals__)
-            elif isinstance(value, type):
-                add(getattr(sys.modules.get(value.__module__), "__dict__", None))
-            elif isinstance(value, ModuleType):
-                add(value.__dict__)
+        for names in _reached_from(waiting.pop()):
+            add(names)
     return found
+
+
+class _Reached(NamedTuple):
+    """What the names of a module lead to. Those of an installed package are looked through once, as long as it gets no others."""
+
+    names: dict[str, Any]
+    count: int
+    others: list[dict[str, Any]]
+
+
+_REACHED: dict[int, _Reached] = {}
+
+
+def _reached_from(names: dict[str, Any]) -> list[dict[str, Any]]:
+    """The global names of functions, classes and modules among these."""
+    known = _REACHED.get(id(names))
+    if known is not None and known.names is names and known.count == len(names):
+        return known.others
+    others: dict[int, dict[str, Any]] = {}
+    for value in list(names.values()):
+        found = _names_of(value)
+        if isinstance(found, dict):
+            others[id(found)] = found
+    made = list(others.values())
+    if is_installed(str(names.get("__file__"))):
+        _REACHED[id(names)] = _Reached(names, len(names), made)
+    return made
+
+
+def _names_of(value: Any) -> Any:
+    """The global names of a function, a class or a module."""
+    if isinstance(value, FunctionType):
+        return value.__globals__
+    if isinstance(value, type):
+        return getattr(sys.modules.get(value.__module__), "__dict__", None)
+    return value.__dict__ if isinstance(value, ModuleType) else None
 
 
 def _function_in(value: Any) -> FunctionType | None:
@@ -263,18 +296,29 @@ Changes = list[tuple[dict[str, Any], str, Any]]
 
 def shadows_of(model: torch.nn.Module) -> Changes:
     """The names that the code of a model sees other functions under: the names of a module, a name, and what it stands for."""
-    changes: Changes = []
-    for names in _globals_of(model).values():
-        file = None if names.get("__file__") is None else str(names["__file__"])
-        left_out = names_without_use(file, _BUILTINS) | (_CLASSES if _asks_for_classes(file) else frozenset())
-        changes += [(names, name, shadow) for name, shadow in _BUILTINS.items() if name not in names and name not in left_out]
-        if "list" not in names and lists_ranges(file):
-            changes.append((names, "list", list_))
-        for name, value in names.items():
-            if type(value) in _SHADOWED and not name.startswith("__"):
-                found = _shadow_of(name, value)
-                if found is not None:
-                    changes.append((names, name, found))
+    return [change for names in _globals_of(model).values() for change in _changes_in(names)]
+
+
+_CHANGES: dict[int, tuple[dict[str, Any], int, Changes]] = {}
+
+
+def _changes_in(names: dict[str, Any]) -> Changes:
+    """What the code of a module sees. An installed package is looked through once, as long as it gets no other names."""
+    known = _CHANGES.get(id(names))
+    if known is not None and known[0] is names and known[1] == len(names):
+        return known[2]
+    file = None if names.get("__file__") is None else str(names["__file__"])
+    left_out = names_without_use(file, _BUILTINS) | (_CLASSES if _asks_for_classes(file) else frozenset())
+    changes: Changes = [(names, name, shadow) for name, shadow in _BUILTINS.items() if name not in names and name not in left_out]
+    if "list" not in names and lists_ranges(file):
+        changes.append((names, "list", list_))
+    for name, value in names.items():
+        if type(value) in _SHADOWED and not name.startswith("__"):
+            found = _shadow_of(name, value)
+            if found is not None:
+                changes.append((names, name, found))
+    if file is not None and is_installed(file):
+        _CHANGES[id(names)] = (names, len(names), changes)
     return changes
 
 

@@ -16,6 +16,17 @@ if TYPE_CHECKING:
 aten = torch.ops.aten
 
 
+def note_device(tensor: Any, device: torch.device) -> None:
+    """Notes the device that a tensor of the meta device stands for."""
+    tensor._stands_for = device
+
+
+def place_of(tensor: Any) -> torch.device:
+    """The device of a tensor, or that which one of the meta device stands for."""
+    device: torch.device = tensor.device
+    return getattr(tensor, "_stands_for", device) if device.type == "meta" else device
+
+
 class Value:
     """A tensor of the recording: its type in this run, without its elements.
 
@@ -32,7 +43,7 @@ class Value:
     def __init__(self, key: int, tensor: torch.Tensor, fixed: bool, source: tuple[str, Any] | None = None) -> None:
         self.key = key
         self.dtype: Any = tensor.dtype
-        self.device: Any = tensor.device
+        self.device: Any = place_of(tensor)
         self.shape = tuple(tensor.shape)
         self.stride = tuple(tensor.stride()) if tensor.layout is torch.strided else ()
         self.fixed = fixed
@@ -60,7 +71,7 @@ class Tracked(torch.Tensor):
             storage_offset=inner.storage_offset(),
             dtype=inner.dtype,
             layout=inner.layout,
-            device=inner.device,
+            device=place_of(inner),
             requires_grad=inner.requires_grad,
             dispatch_sizes_strides_policy="sizes",
         )
@@ -243,7 +254,7 @@ def _is_dense(tensor: Tracked) -> bool:
 
 
 QUERIES[torch.ops.prim.layout.default] = lambda tensor: tensor.actual.layout
-QUERIES[torch.ops.prim.device.default] = lambda tensor: tensor.actual.device
+QUERIES[torch.ops.prim.device.default] = lambda tensor: place_of(tensor.actual)
 
 
 def scalar_value(key: int, kind: type, source: tuple[str, Any] | None = None, fixed: bool = False) -> Value:

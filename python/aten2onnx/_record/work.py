@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from .references import values_in
 from .runs import Run
@@ -23,8 +23,31 @@ _BYTES = 16 << 20
 _PRODUCTS = ("mm", "bmm", "addmm", "baddbmm", "matmul", "einsum", "scaled_dot_product_attention", "multi_head_attention_forward")
 
 
+#: The time of a call without elements, as so many multiplications and so many elements.
+_CALL = (4_000_000, 100_000)
+
+
 def is_long(first: Run, sizes: Mapping[str, int]) -> bool:
     """Whether a run at other sizes is likely to take long, or more memory."""
+    work = _work(first, sizes)
+    return work.multiplications > _MULTIPLICATIONS or work.elements > _ELEMENTS or work.largest > _BYTES
+
+
+def is_heavy(first: Run, sizes: Mapping[str, int]) -> bool:
+    """Whether a run at other sizes is likely to take longer than one without elements, or more memory than the first."""
+    work, calls = _work(first, sizes), len(first.recorder.calls)
+    return work.multiplications > calls * _CALL[0] or work.elements > calls * _CALL[1] or work.largest > _BYTES
+
+
+class _Work(NamedTuple):
+    """What a run costs: multiplications, elements of results, and the bytes of the largest result."""
+
+    multiplications: float
+    elements: float
+    largest: float
+
+
+def _work(first: Run, sizes: Mapping[str, int]) -> _Work:
     growth = max(1.0, math.prod(sizes[symbol] / max(1, size) for symbol, size in first.sizes.items() if symbol in sizes))
     multiplications = elements = largest = 0
     for call in first.recorder.calls:
@@ -33,7 +56,7 @@ def is_long(first: Run, sizes: Mapping[str, int]) -> bool:
         elements += count
         multiplications += count * _depth(call)
         largest = max([largest, *(math.prod(value.shape) * value.dtype.itemsize for value in made)])
-    return multiplications * growth > _MULTIPLICATIONS or elements * growth > _ELEMENTS or largest * growth > _BYTES
+    return _Work(multiplications * growth, elements * growth, largest * growth)
 
 
 def _depth(call: Any) -> int:
@@ -46,4 +69,4 @@ def _depth(call: Any) -> int:
     return math.prod(weights[0].shape[1:]) if weights else 1
 
 
-__all__ = ["is_long"]
+__all__ = ["is_heavy", "is_long"]

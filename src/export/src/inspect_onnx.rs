@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::conditions::CONDITIONS;
+use super::conditions::{CONDITIONS, UNKNOWN};
 use super::inspect::{Aim, Inspection, Operator, Place, Port, Verdict, weights};
 use super::quantized::Quantized;
 use aten2onnx_convert::{Source, convert};
@@ -66,7 +66,7 @@ pub fn inspect_onnx(source: &Source, rules: &Rules, aim: Aim) -> Result<(Inspect
         operators: graph.as_ref().map(operators).unwrap_or_default(),
         opsets,
         target: aim.target.map(Target::name),
-        notes: own.map(|own| format!("the model is at opset {own}")).into_iter().collect(),
+        notes: own.map(|own| format!("the model is at opset {own}")).into_iter().chain(unknown(source)).collect(),
     };
     Ok((inspection, graph))
 }
@@ -75,6 +75,12 @@ pub fn inspect_onnx(source: &Source, rules: &Rules, aim: Aim) -> Result<(Inspect
 fn conditions(source: &Source) -> Vec<String> {
     let noted = source.proto.metadata_props.iter().filter(|entry| entry.key() == CONDITIONS);
     noted.flat_map(|entry| entry.value().lines()).map(str::to_owned).collect()
+}
+
+/// That nothing records where the model is right, as its export noted it.
+fn unknown(source: &Source) -> Option<String> {
+    let noted = source.proto.metadata_props.iter().find(|entry| entry.key() == UNKNOWN);
+    noted.map(|entry| entry.value().to_owned())
 }
 
 /// The file is named at the top.

@@ -86,7 +86,7 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
         names: naming::names(&graph, &options.input_names, &options.output_names)?,
         explicit_attributes: options.output.target.is_some_and(|target| target.explicit_attributes),
         docs: docs(&graph, &told, &symbols),
-        metadata: told.metadata(),
+        metadata: conditions::metadata(&told, &program),
     };
     let mut model = aten2onnx_onnx::model::build(&graph, &named)?;
     adapters::add_defaults(&mut model, &program, options.adapters.as_deref())

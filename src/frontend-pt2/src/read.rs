@@ -7,14 +7,11 @@ use super::payload::{Wanted, Weights};
 use super::schema::{self, Argument, ConstantValue, ExportedProgram, InputSpec, OutputSpec, VersionOnly, parse};
 use super::{guards, outputs, paths, signature};
 use aten2onnx_core::error::{Error, Result};
-use aten2onnx_program::{Arg, Input, InputKind, Output, OutputKind, Program};
+use aten2onnx_program::{Arg, Input, InputKind, NO_GUARDS, Output, OutputKind, Program};
 use aten2onnx_program::{arguments, validate};
 
 /// The schema version that this reader was written for.
 const SCHEMA: (i64, i64) = (8, 20);
-
-/// A file of PyTorch 2.8 or older does not say what was decided by sizes.
-const NO_GUARDS: &str = "the file does not record the conditions on sizes under which it was captured, as newer versions of PyTorch do: it may be right for some sizes only";
 
 /// Reads the program in the entry `json` with these weights.
 pub fn program(archive: &Archive, json: &str, weights: Weights<'_>) -> Result<Program> {
@@ -80,7 +77,8 @@ fn convert(exported: ExportedProgram<'_>, weights: Weights<'_>) -> Result<Progra
     program.weights = bound;
     program.notes.extend(notes);
     program.hints = reader.hints;
-    if exported.guards_code.is_none() && !program.ranges.is_empty() {
+    program.lacks_guards = exported.guards_code.is_none() && !program.ranges.is_empty();
+    if program.lacks_guards {
         program.notes.push(NO_GUARDS.to_owned());
     }
     program.has_guards = exported.guards_code.is_some();

@@ -38,6 +38,8 @@ pub struct Program {
     pub guards: Vec<Guard>,
     /// Whether `guards` are all of them: files of older versions of PyTorch have none.
     pub has_guards: bool,
+    /// Whether sizes may differ and nothing records the conditions on them: [`NO_GUARDS`] is among the notes.
+    pub lacks_guards: bool,
     /// What the program asserts of its numbers while it runs: truth values in its symbols, and None for one that is not understood.
     pub assertions: Vec<Option<SymInt>>,
     /// The values of symbols in the example that the program was exported with.
@@ -51,6 +53,10 @@ pub struct Program {
     /// Notes for the user (unknown fields of a newer schema, dropped mutations, ...).
     pub notes: Vec<String>,
 }
+
+/// What is told of a program whose file has no conditions on sizes.
+pub const NO_GUARDS: &str = "the program does not record the conditions on sizes under which it was captured, as those of PyTorch 2.9 and newer do: \
+     it may be right for some sizes only. Save it again with a newer PyTorch, pass the module to `aten2onnx.export`, or compare it with the model at the sizes that you need";
 
 /// A condition under which a program was captured.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -18,12 +18,14 @@ use text::text;
 
 use super::{dropped_ones, fixed};
 use aten2onnx_options::Options;
-use aten2onnx_program::{Guard, Program};
+use aten2onnx_program::{Guard, NO_GUARDS, Program};
 
 /// The entry of the model's metadata with the conditions, one a line.
 pub(super) const CONDITIONS: &str = "aten2onnx.conditions";
 /// That with the bounds of sizes that the user declared or PyTorch assumed, one a line.
 pub(super) const RANGES: &str = "aten2onnx.ranges";
+/// The entry of the metadata that says that nothing records the conditions.
+pub(super) const UNKNOWN: &str = "aten2onnx.conditions.unknown";
 /// Of more conditions, only the first are listed in notes and errors.
 const LISTED: usize = 20;
 /// Longer texts of PyTorch are cut.
@@ -223,6 +225,12 @@ impl Told {
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         (!parts.is_empty()).then(|| parts.join("; "))
     }
+}
+
+/// The entries of a model's metadata about the sizes that it is right for.
+pub fn metadata(told: &Told, program: &Program) -> Vec<(String, String)> {
+    let unknown = program.lacks_guards.then(|| (UNKNOWN.to_owned(), NO_GUARDS.to_owned()));
+    told.metadata().into_iter().chain(unknown).collect()
 }
 
 /// The text of a condition in the names of the file.
