@@ -51,6 +51,12 @@ def kind_of_file(name: str) -> str:
     return "model"
 
 
+@lru_cache(maxsize=1024)
+def is_of_library(name: str) -> bool:
+    """Whether a file is that of an installed package."""
+    return not {"site-packages", "dist-packages"}.isdisjoint(name.split(os.sep))
+
+
 def kind_of_frame(frame: FrameType) -> str:
     """Whose code is running. Code that a library has made, such as the methods of a dataclass, is the library's."""
     name = frame.f_code.co_filename
