@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from ._branches import OpenBranch, branch_notes, both_sides_of, explain, is_new, loops_of, refuses
@@ -273,7 +274,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
 
     args, kwargs, branches = wanted.args, wanted.kwargs, wanted.branches
     given = recording.Given(args, kwargs, wanted.dynamic_shapes, sums, wanted.examples, wanted.keep_results, _fakes(model, wanted), both, wanted.empty)
-    known = tuple(rules.names())
+    known = _known(tuple(rules.names()))
     done: list[str] = []
     for _ in range(ROUNDS):
         try:
@@ -382,6 +383,12 @@ def _live(recorded: Any, name: str, rules: Rules, has_ones: bool, elsewhere: Els
         if isinstance(error, InputError):
             raise
         raise NotRecorded(str(error)) from error
+
+
+@lru_cache(maxsize=4)
+def _known(rules: tuple[str, ...]) -> tuple[str, ...]:
+    """The operators that have a rule. Some have one for complex numbers alone, as `aten::_conj` has."""
+    return tuple(dict.fromkeys((*rules, *("aten::" + name.removeprefix("complex::") for name in rules if name.startswith("complex::")))))
 
 
 def _operators(recorded: Any) -> list[str]:
