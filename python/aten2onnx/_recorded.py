@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from ._branches import OpenBranch, branch_notes, check_branch_inputs, both_sides_of, explain, is_new, loops_of, refuses
+from ._empty import Emptied, asked_by_branch, asked_by_choices
 from ._calls import outputs
 from ._errors import CaptureError, Error, InputError
 from ._live import LiveProgram, absent
@@ -118,6 +120,8 @@ class Wanted:
         max_branches: So many branches may become an If.
         max_runs: So many runs may be made at one choice of sizes, to take both sides of branches.
         max_tries: So many inputs are tried at which both sides of all branches can run.
+        empty: Dimensions of which the user gives no least size, and that may be empty because the model asks for it.
+        may_be_empty: Whether there may be more of them.
     """
 
     args: tuple[Any, ...]
@@ -132,6 +136,8 @@ class Wanted:
     max_branches: int = 32
     max_runs: int = 64
     max_tries: int = 16
+    empty: frozenset[str] = frozenset()
+    may_be_empty: bool = True
 
 
 def capture(model: Any, name: str, wanted: Wanted, rules: Rules, opset: int) -> Captured:
@@ -159,7 +165,30 @@ def capture(model: Any, name: str, wanted: Wanted, rules: Rules, opset: int) -> 
 
 
 def _capture(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, str]], rules: Rules, opset: int) -> Captured:
-    """Records a module whose dynamic dimensions are known. Branches that matter are found one after the other, and recorded on both sides.
+    """Records a module whose dynamic dimensions are known. One that is at least 1 only because the user says nothing of it may be empty, if the model asks for that:
+    if the file is right then, too.
+
+    Raises:
+        CaptureError: The model takes a branch that depends on a size or on data, and nothing decides it.
+        NotRecorded: Another way of capture may do.
+    """
+    try:
+        return _capture_bounded(model, name, wanted, sums, rules, opset)
+    except Emptied as asked:
+        symbols = asked.symbols
+    found = None
+    try:
+        found = _capture(model, name, replace(wanted, empty=wanted.empty | symbols), sums, rules, opset)
+    except (Error, NotRecorded) as error:
+        _log.debug("not with empty dimensions %s: %s", sorted(symbols), error)
+    if found is not None and not found.has_conditions:
+        return found
+    other = _capture(model, name, replace(wanted, may_be_empty=False), sums, rules, opset)
+    return other if found is None or not other.has_conditions else found
+
+
+def _capture_bounded(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, str]], rules: Rules, opset: int) -> Captured:
+    """Records a module. Branches that matter are found one after the other, and recorded on both sides.
 
     Raises:
         CaptureError: The model takes a branch that depends on a size or on data, and nothing decides it.
@@ -246,8 +275,9 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
     from ._record.same import Parted
 
     args, kwargs, branches = wanted.args, wanted.kwargs, wanted.branches
-    given = recording.Given(args, kwargs, wanted.dynamic_shapes, sums, wanted.examples, list(wanted.branch_inputs.values()), wanted.keep_results, _fakes(model, wanted), both)
-    known = tuple(rules.names())
+    inputs = list(wanted.branch_inputs.values())
+    given = recording.Given(args, kwargs, wanted.dynamic_shapes, sums, wanted.examples, inputs, wanted.keep_results, _fakes(model, wanted), both, wanted.empty)
+    known = _known(tuple(rules.names()))
     done: list[str] = []
     for _ in range(ROUNDS):
         try:
@@ -287,6 +317,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
     try:
         turned = lambda sizes: recording.is_same(model, arguments, runs[0], sizes, known, done)  # noqa: E731
         before = len(recorded.observed)
+        empty_notes = _ask_for_empty(live, recorded, wanted, frozenset(arguments.unstated) - wanted.empty, turned, both)
         kept, notes = _take_branches(live, recorded, branches, turned, lambda symbol: _holds_at_one(recorded, model, arguments, runs[0], symbol), both)
         if len(recorded.observed) > before:
             live = _live(recorded, name, rules, True, wanted.elsewhere)  # holds the sizes at 1 against its own
@@ -302,7 +333,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         recorded.checks = [(run.sizes, arguments, run.results) for run in runs if run.results]
         recorded.checks += recording.checks_of_sides(model, arguments, known, done) if both.made else []
     check_branch_inputs(wanted.branch_inputs, both)
-    notes += branch_notes(both)
+    notes += empty_notes + branch_notes(both)
     return Captured(live, notes, done, bool(kept))
 
 
@@ -356,6 +387,12 @@ def _live(recorded: Any, name: str, rules: Rules, has_ones: bool, elsewhere: Els
         if isinstance(error, InputError):
             raise
         raise NotRecorded(str(error)) from error
+
+
+@lru_cache(maxsize=4)
+def _known(rules: tuple[str, ...]) -> tuple[str, ...]:
+    """The operators that have a rule. Some have one for complex numbers alone, as `aten::_conj` has."""
+    return tuple(dict.fromkeys((*rules, *("aten::" + name.removeprefix("complex::") for name in rules if name.startswith("complex::")))))
 
 
 def _operators(recorded: Any) -> list[str]:
@@ -413,6 +450,24 @@ def _branch_error(message: str, line: Any, lines: Any = None, loops: Any = (), s
     error.loops = [line for line in loops if line is not None]
     error.sizes, error.was_taken = list(sizes), False
     return error
+
+
+def _ask_for_empty(live: RecordedProgram, recorded: Any, wanted: Wanted, unstated: Iterable[str], turned: Callable[[dict[str, int]], bool | None], both: Any) -> list[str]:
+    """Notes on numbers that are others where a dimension is empty, and the file has none for.
+
+    Raises:
+        Emptied: The code of the model asks whether a dimension is empty of which the user says nothing.
+    """
+    asked: set[str] = set()
+    choices = asked_by_choices(live, recorded, unstated, turned)
+    if wanted.may_be_empty:
+        asked |= choices
+        if wanted.branches == "both":
+            asked |= asked_by_branch(live, recorded, unstated, turned, lambda line: refuses(both, line))
+    if asked:
+        raise Emptied(frozenset(asked))
+    where = " and ".join(f"{symbol} >= 1" for symbol in sorted(choices))
+    return [f"The file is right only where {where}: a comparison of sizes gives something else at 0."] if choices else []
 
 
 def _take_branches(

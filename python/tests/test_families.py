@@ -1,4 +1,4 @@
-"""Five hundred programs of one operator or a few, in the manner of the test suites of other compilers: all sizes are dynamic, and each file is held against
+"""Six hundred programs of one operator or a few, in the manner of the test suites of other compilers: all sizes are dynamic, and each file is held against
 PyTorch at several. A size of the example that the file has as a number, and what a condition of the file excludes, is not compared, but told."""
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import torch
 import aten2onnx
 
 sys.path.insert(0, str(Path(__file__).parent))
-from families import layers, more_places, more_values, places, values
+from families import corners, layers, more_places, more_values, places, values
 from families.makers import SIZES, Calls, axes, inputs
 
 onnxruntime = pytest.importorskip("onnxruntime")
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 OPSETS = (18, 9, 13, 23)
-PROGRAMS = {f"{family}.{name}": program for module in (values, places, layers, more_values, more_places) for family, table in module.TABLE.items() for name, program in table.items()}
+PROGRAMS = {f"{family}.{name}": program for module in (values, places, layers, more_values, more_places, corners) for family, table in module.TABLE.items() for name, program in table.items()}
 #: What no file can have, by a part of the error.
 REFUSED = {"layer.qdq": "aten.dequantize.self"}
 #: The same of files: torch.export leaves functions of Python in their graphs.
@@ -110,4 +110,4 @@ def test_an_exported_program(name: str, tmp_path: Path) -> None:
 
 
 def test_there_are_many() -> None:
-    assert len(PROGRAMS) > 540
+    assert len(PROGRAMS) > 600

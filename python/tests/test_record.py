@@ -563,3 +563,18 @@ def test_positions_of_cpmant_from_a_list_of_a_range() -> None:
     for batch, length in ((1, 7), (3, 20)):
         given = ids(batch, length)
         torch.testing.assert_close(program(given)[0], model(input_ids=given)[0], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda s, x: torch.view_as_complex(x) == torch.view_as_complex(x).conj(),
+        lambda s, x: torch.view_as_complex(x).conj().imag + 1,
+        lambda s, x: torch.view_as_real(torch.view_as_complex(x) * torch.conj_physical(torch.view_as_complex(x))),
+    ],
+)
+def test_an_operator_that_has_a_rule_for_complex_numbers_alone(function) -> None:
+    # `aten::_conj` was thought to have none, and the model was left to torch.export.
+    program = recorded(function, torch.randn(3, 2), dynamic_shapes={"args": ({0: "n"},)})
+    assert not program.report.conditions
+    same(program, function, (torch.randn(3, 2),), (torch.randn(1, 2),), (torch.randn(7, 2),))

@@ -56,6 +56,24 @@ CASES = {
 }
 
 
+def smooth(x, size, mode, corners):
+    return F.interpolate(x, size=size, mode=mode, antialias=True, align_corners=corners)
+
+
+@pytest.mark.parametrize("opset", [9, 13, 18])
+@pytest.mark.parametrize("corners", [False, True])
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("width", [1, 8])
+def test_antialiasing_to_a_width_of_1_gives_each_row_its_own_value(width, mode, corners, opset) -> None:
+    x = torch.randn(1, 2, 10, width)
+    program = aten2onnx.export(Calls(lambda x: smooth(x, (4, 1), mode, corners)).eval(), (x,), opset_version=opset)
+    # The CPU kernel of PyTorch takes an image of width 1 for one whose channels lie side by side. It is right for the same image twice, side by side.
+    narrow = smooth(x, (10, 1), mode, corners)
+    want = smooth(torch.cat([narrow, narrow], 3), (4, 2), mode, corners)[..., :1]
+    torch.testing.assert_close(torch.as_tensor(program(x)[0]), want, rtol=1e-4, atol=1e-5)
+    assert (smooth(x, (4, 1), mode, corners) - want).abs().max() > 0.01, "PyTorch is right now: the difference `narrow-images` can go"
+
+
 @pytest.mark.parametrize("opset", [9, 18])
 @pytest.mark.parametrize("way", ["record", "pt2", "static"])
 @pytest.mark.parametrize("name", CASES)

@@ -107,8 +107,8 @@ def test_a_dimension_that_may_be_empty(function: Callable[..., Any], example: in
 
 
 def test_what_a_branch_on_nothing_is_otherwise() -> None:
-    # A dimension that is named by a string is at least 1.
-    program = exported(branch_on_nothing)
+    # A dimension that the user declares so is at least 1.
+    program = aten2onnx.export(Calls(branch_on_nothing).eval(), (torch.randn(3, 4),), dynamic_shapes={"x": {0: torch.export.Dim("a", min=1)}})
     assert "If" not in program.report.operators
     assert any(note.startswith("The file is right only where a >= 1") for note in program.report.notes)
     assert [entry.value for entry in program.model_proto.metadata_props if entry.key == "aten2onnx.ranges"] == ["a >= 1"]

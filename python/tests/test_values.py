@@ -350,7 +350,7 @@ def test_the_smallest_sizes_are_stated() -> None:
             return x + 1 if f.numel() else x - 1  # PyTorch records no guard
 
     args = (torch.zeros(3), torch.zeros(2, 4))
-    program = aten2onnx.export(Model().eval(), args, dynamic_shapes={"x": None, "f": {1: "m"}})
+    program = aten2onnx.export(Model().eval(), args, dynamic_shapes={"x": None, "f": {1: torch.export.Dim("m", min=1)}})
     assert metadata(program.model_proto)["aten2onnx.ranges"] == "m >= 1" and not program.report.conditions
     assert [given.doc_string for given in program.model_proto.graph.input] == ["", "the model was captured for sizes where `m >= 1`"]
     # A program of PyTorch alone: a size of at least 2 decides, too.

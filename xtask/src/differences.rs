@@ -61,6 +61,7 @@ fn condition(name: &str) -> Result<String, String> {
         "complex" => "complex numbers",
         "large" => "an integer beyond 32 bits",
         "indefinite" => "a matrix that is not positive definite",
+        "narrow" => "an image of another height that becomes one of width 1",
         "kept" => "a factor other than 1 that keeps a size",
         "constant" => "a dimension of size 1, or equal elements side by side",
         "empty" => "a tensor without elements",

@@ -48,6 +48,7 @@ class Given(NamedTuple):
         keep_results: Whether the runs keep their results.
         is_fake: Whether a parameter or buffer, by its name, has no elements in the runs. By default these are those that have no data.
         both: The branches that are recorded on both sides.
+        empty: Dimensions of which the user gives no least size, and that may be empty all the same.
     """
 
     args: tuple[Any, ...]
@@ -59,6 +60,7 @@ class Given(NamedTuple):
     keep_results: bool = False
     is_fake: IsFake | None = None
     both: Both | None = None
+    empty: frozenset[str] = frozenset()
 
 
 def capture(
@@ -82,7 +84,7 @@ def capture(
         Parted: The model is not the same at other sizes.
         Exception: What the model raises at the example.
     """
-    arguments = _arguments(model, given.args, given.kwargs, given.dynamic_shapes)
+    arguments = _arguments(model, given.args, given.kwargs, given.dynamic_shapes, given.empty)
     arguments.both = given.both
     arguments.sums, arguments.keep_results, arguments.is_fake = dict(given.sums), given.keep_results, given.is_fake
     arguments.examples = [_example(model, (given.args, given.kwargs), arguments, *example) for example in given.examples]
@@ -433,7 +435,7 @@ def _runs(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dict[
     return True
 
 
-def _arguments(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], dynamic_shapes: Any) -> Arguments:
+def _arguments(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], dynamic_shapes: Any, empty: frozenset[str] = frozenset()) -> Arguments:
     named = _named(model, args, kwargs)
     leaves, tree = pytree.tree_flatten((tuple(args), dict(kwargs)))
     leaves = list(map(without_elements, leaves))
@@ -451,6 +453,8 @@ def _arguments(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str,
             axes.append(_axes(found, leaf, sizes, names[-1]))
     if len(names) != len(leaves):
         raise Unrecorded("the arguments of the call have no names")
+    for symbol in found.unstated & empty:
+        found.bounds[symbol] = (0, found.bounds[symbol][1])
     return found
 
 
@@ -532,14 +536,15 @@ def _axes(arguments: Arguments, leaf: Any, sizes: Any, name: str) -> dict[int, A
 
 def _axis(arguments: Arguments, size: Any, known: int, name: str, axis: int) -> Axis:
     bounds: tuple[int, int | None] = (1, None)
+    is_stated = False
     if isinstance(size, str):
         made = Axis(size)
     elif getattr(size, "root", None) is not None:
         root = size.root
         offset = size.fn(0)
-        made, bounds = Axis(root.__name__, size.fn(1) - offset, offset), _bounds(root)
+        made, bounds, is_stated = Axis(root.__name__, size.fn(1) - offset, offset), _bounds(root), True
     elif hasattr(size, "__name__") and hasattr(size, "min"):
-        made, bounds = Axis(size.__name__), _bounds(size)
+        made, bounds, is_stated = Axis(size.__name__), _bounds(size), True
     elif "AUTO" in str(size):
         raise Unrecorded("a dimension that torch.export chooses")
     else:
@@ -547,6 +552,11 @@ def _axis(arguments: Arguments, size: Any, known: int, name: str, axis: int) -> 
     value = (known - made.offset) // made.factor
     if made.size({made.symbol: value}) != known or arguments.sizes.setdefault(made.symbol, value) != value:
         raise Unrecorded(f"the example has two sizes for the dimension `{made.symbol}`")
+    if is_stated and made.symbol in arguments.unstated:
+        arguments.unstated.discard(made.symbol)
+        arguments.bounds[made.symbol] = bounds
+    elif not is_stated and axis >= 0 and made.symbol not in arguments.bounds:
+        arguments.unstated.add(made.symbol)
     arguments.bounds.setdefault(made.symbol, bounds)
     return made
 

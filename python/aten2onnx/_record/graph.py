@@ -59,6 +59,9 @@ class Symbol:
         return getattr(self.__dict__["number"], name)
 
 
+#: Functions that choose between numbers, or compare them: what they give may be known from a bound.
+_COMPARED = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
+
 #: The functions of numbers that a graph calls.
 FUNCTIONS_OF_NUMBERS = frozenset(_FUNCTIONS.values())
 
@@ -105,6 +108,7 @@ class Recorded:
         example_inputs: The arguments of the example, and those by name.
         checks: The sizes, the arguments and the results of the runs, if they are kept.
         unread: Parameters and buffers that the program does not read.
+        choices: What is true in the example of comparisons that are computed, as `max(n, 1)` is, in the names of the graph.
     """
 
     graph_module: Any
@@ -121,6 +125,7 @@ class Recorded:
     example_inputs: Any = None
     checks: list[tuple[dict[str, int], Arguments, list[Any]]] = field(default_factory=list)
     unread: dict[str, Any] = field(default_factory=dict)
+    choices: list[str] = field(default_factory=list)
 
     @property
     def call_spec(self) -> Any:
@@ -151,6 +156,8 @@ class _Builder:
         self.passing = {f"{path}.{name}" if path else name for path, module in model.named_modules(remove_duplicate=False) for name in module._non_persistent_buffers_set}
         self.tensors = dict(named_tensors(model))
         self.from_data: list[str] = []
+        #: The numbers of the program that compare others.
+        self.compared: list[Number] = []
         self.read_bodies: set[Body] = set()
         #: The positions of the calls in bodies that nobody reads.
         self.unread: list[range] = []
@@ -182,14 +189,14 @@ class _Builder:
         specs = [self._output_spec(node, output) for node, output in zip(outputs, self.runs[0].outputs)]
         mutations = [(name, self._output(value)) for name, value in self.runs[0].buffers.items()]
         mutated = [OutputSpec(OutputKind.BUFFER_MUTATION, TensorArgument(name=node.name), name) for name, node in mutations]
-        branches = self._branches()
+        branches, choices = self._branches(), self._choices()
         self.graph.output(tuple([node for _, node in mutations] + outputs))
         module = graph_module(self.scope.root, self.graph)
         signature = ExportGraphSignature(self.specs, mutated + specs)
         observed = [(run.sizes, self._observed(run)) for run in self.runs]
         unread = {name: tensor for name, tensor in self.tensors.items() if name not in self.state and tensor.layout is torch.strided}
         return Recorded(
-            module, signature, self.state, self.constants, inputs, self._bounds(), observed, self.arguments.tree, self.runs[0].tree, branches, self.from_data, unread=unread
+            module, signature, self.state, self.constants, inputs, self._bounds(), observed, self.arguments.tree, self.runs[0].tree, branches, self.from_data, unread=unread, choices=choices
         )
 
     def _live(self) -> list[bool]:
@@ -415,6 +422,8 @@ class _Builder:
             function = _FUNCTIONS.get(number.function)
             if function is None:
                 raise Unrecorded(f"the function `{number.function}` of a size")
+            if number.function in _COMPARED or number.function in ("sym_max", "sym_min"):
+                self.compared.append(number)
             node = self.graph.call_function(function, tuple(self._number(operand) for operand in number.operands))
         node.meta["val"] = _symbolic(node.name, number)
         return node
@@ -458,6 +467,20 @@ class _Builder:
                 condition, answer = "(" + " or ".join([*others, condition if answer else f"(not {condition})"]) + ")", True
             found.append(Branch(condition, answer, question.line, question.by_model, is_from_data(question.number), question.is_plain, bool(sides)))
         return found
+
+    def _choices(self) -> list[str]:
+        """What is true in this run of the numbers that compare others, if sizes alone decide it."""
+        found = []
+        for number in self.compared:
+            if is_from_data(number) or not self._is_outside(number):
+                continue
+            if number.function in _COMPARED:
+                found.append(self._text(number) if number.value else f"(not {self._text(number)})")
+                continue
+            one, other = (operand.value if isinstance(operand, Number) else operand for operand in number.operands)
+            texts = [self._text(operand) for operand in number.operands]
+            found.append(f"({texts[0]} {'>=' if one >= other else '<='} {texts[1]})")
+        return list(dict.fromkeys(found))
 
     def _is_outside(self, number: Number) -> bool:
         """Whether a number is computed outside of all bodies."""

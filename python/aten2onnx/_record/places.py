@@ -51,9 +51,10 @@ def kind_of_file(name: str) -> str:
     return "model"
 
 
+@lru_cache(maxsize=1024)
 def is_installed(file: str) -> bool:
     """Whether a file belongs to an installed package, which nobody edits while a program runs."""
-    return file.startswith(_SITE) or f"{os.sep}site-packages{os.sep}" in file
+    return file.startswith(_SITE) or not {"site-packages", "dist-packages"}.isdisjoint(file.split(os.sep))
 
 
 def kind_of_frame(frame: FrameType) -> str:

@@ -54,6 +54,7 @@ class Arguments:
         axes: The dynamic dimensions of each leaf; of a number, its symbol under -1.
         sizes: The values of symbols at the example.
         bounds: The least and largest value of each symbol.
+        unstated: Symbols whose least value the user has not given: it is 1, as long as no branch of the model asks for an empty dimension.
         shadows: What the code of the model sees in place of Python's functions.
         sums: Symbols that are the sum of two others.
         examples: Sizes of symbols with the leaves that the user gave for them.
@@ -69,6 +70,7 @@ class Arguments:
     axes: list[dict[int, Axis]]
     sizes: dict[str, int] = field(default_factory=dict)
     bounds: dict[str, tuple[int, int | None]] = field(default_factory=dict)
+    unstated: set[str] = field(default_factory=set)
     shadows: Changes = field(default_factory=list)
     sums: dict[str, tuple[str, str]] = field(default_factory=dict)
     examples: list[tuple[dict[str, int], list[Any]]] = field(default_factory=list)
@@ -105,6 +107,10 @@ class Arguments:
         highs = [bound for bound in (high, other_high) if bound is not None]
         self.bounds[to] = (max(low, other_low), min(highs) if highs else None)
         del self.sizes[symbol]
+        if symbol in self.unstated:
+            self.unstated.discard(symbol)
+        else:
+            self.unstated.discard(to)
 
 
 def _resized(leaf: Any, axes: dict[int, Axis], sizes: Mapping[str, int]) -> Any:

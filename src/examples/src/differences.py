@@ -103,6 +103,11 @@ def keeps_a_size(record, inputs, want):
     return any(old == new and factor != 1 for old, new, factor in sizes)
 
 
+def becomes_narrow(record, inputs, want):
+    """Whether an image of another height becomes one of width 1."""
+    return want[0].ndim == 4 and want[0].shape[-1] == 1 and want[0].shape[-2] != inputs[0].shape[-2]
+
+
 def is_constant(record, inputs, want):
     """Whether the first tensor may have groups of equal elements."""
     x = inputs[0]
@@ -128,6 +133,7 @@ WHEN = {
     or any(abs(x) >= 2 ** 31 - 1 for x in whole_numbers(record)),
     "indefinite": is_indefinite,
     "kept": keeps_a_size,
+    "narrow": becomes_narrow,
     "constant": is_constant,
     "integers": lambda record, inputs, want: inputs[0].dtype.kind in "iu",
     "empty": lambda record, inputs, want: any(x.size == 0 for x in inputs),
