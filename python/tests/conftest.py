@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+# One thread for each of pytest's processes: those of PyTorch wait actively, and take a core from the other process. Read when PyTorch is imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 

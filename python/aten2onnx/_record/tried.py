@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from itertools import islice
+from operator import is_not
 from typing import Any
 
 import torch
@@ -58,10 +59,14 @@ def _sizes(arguments: Arguments, has_conditions: bool) -> Iterator[dict[str, int
 
 
 def _data(leaves: list[Any]) -> Iterator[list[Any]]:
+    """The leaves, and other data of floats if there are any."""
     yield leaves
-    yield [_drawn(leaf) for leaf in leaves]
+    drawn = [_drawn(leaf) for leaf in leaves]
+    if not any(map(is_not, drawn, leaves)):
+        return
+    yield drawn
     for change in CHANGES[1:4]:
-        yield [change(_drawn(leaf)) for leaf in leaves]
+        yield [change(leaf) for leaf in drawn]
 
 
 def _drawn(leaf: Any) -> Any:
