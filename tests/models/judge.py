@@ -51,6 +51,7 @@ def run(path, opset, inputs):
         return onnx.reference.ReferenceEvaluator(model).run(None, feeds)
     options = ort.SessionOptions()
     options.log_severity_level = 4
+    options.intra_op_num_threads = 1
     return ort.InferenceSession(path, options, providers=["CPUExecutionProvider"]).run(None, feeds)
 
 
@@ -90,7 +91,6 @@ def check(binary, folder, name, build):
 
 
 def main(binary, *names):
-    torch.set_num_threads(max(1, (os.cpu_count() or 2)))
     builds = [b for b in zoo.MODELS if not names or b.__name__ in names]
     if unknown := set(names) - {b.__name__ for b in zoo.MODELS}:
         sys.exit(f"there are no models {sorted(unknown)}")
