@@ -55,9 +55,10 @@ def exported(case, way, folder):
 
 
 def difference(program, case, args):
-    """What a file gives that the model does not, as a text; None if there is nothing."""
+    """What a file gives that the model does not, as a text; None if there is nothing. A run may write to buffers, so it is one of a copy."""
     with torch.no_grad():
-        wanted = [leaf for leaf in torch.utils._pytree.tree_leaves(case.module(*copy.deepcopy(args), **copy.deepcopy(case.kwargs))) if isinstance(leaf, (torch.Tensor, int, float))]
+        returned = copy.deepcopy(case.module)(*copy.deepcopy(args), **copy.deepcopy(case.kwargs))
+    wanted = [leaf for leaf in torch.utils._pytree.tree_leaves(returned) if isinstance(leaf, (torch.Tensor, int, float))]
     leaves = [leaf for leaf in torch.utils._pytree.tree_leaves((args, case.kwargs)) if isinstance(leaf, torch.Tensor)]
     found = program(*leaves)
     if len(found) != len(wanted):
@@ -131,7 +132,7 @@ def page(rows):
 
 def _cell(row, way):
     found = row.get(way, {"error": row.get("error", "")})
-    text = str(found["nodes"]) if "nodes" in found else found["error"]
+    text = str(found["nodes"]) if "nodes" in found else found["error"].split(" (File")[0].split(" (inputs")[0]
     text += f", {found['wrong']}" if "wrong" in found else ""
     return text.replace("|", "\\|").replace("<", "&lt;")
 
