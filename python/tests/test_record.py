@@ -578,3 +578,11 @@ def test_an_operator_that_has_a_rule_for_complex_numbers_alone(function) -> None
     program = recorded(function, torch.randn(3, 2), dynamic_shapes={"args": ({0: "n"},)})
     assert not program.report.conditions
     same(program, function, (torch.randn(3, 2),), (torch.randn(1, 2),), (torch.randn(7, 2),))
+
+
+@pytest.mark.parametrize("first, last", [(0, 1), (1, 5), (1.0, 2.0)])
+def test_a_constant_that_a_number_has_been_by_chance_in_all_runs(first, last) -> None:
+    # All runs were at even sizes, with one step: the end of the line was taken for the number of steps.
+    function = lambda s, x: torch.linspace(first, last, steps=x.shape[0] % 2 + 1)  # noqa: E731
+    program = recorded(function, torch.randn(6, 4), dynamic_shapes={"args": ({0: "n"},)})
+    same(program, function, *((torch.randn(n, 4),) for n in (1, 2, 3, 4, 7)))

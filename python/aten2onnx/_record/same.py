@@ -116,8 +116,9 @@ def _tie(first: Run, others: list[Run], copies: list[_Copies] | None = None) -> 
     for position, call in enumerate(recorder.calls):
         same = [other.recorder.calls[position] for other in others]
         where = f"an argument of `{call.function}`"
-        args = numbers.tied(call.args, [one.args for one in same], call, position, where)
-        kwargs = numbers.tied(call.kwargs, [one.kwargs for one in same], call, position, where)
+        if any(len(one.args) != len(call.args) or list(one.kwargs) != list(call.kwargs) for one in same):
+            raise Parted(f"{where} is left out at other sizes", call.line)
+        args, kwargs = numbers.tied_call(call, same, position, where)
         if args is not call.args or kwargs is not call.kwargs:
             recorder.calls[position] = call._replace(args=args, kwargs=kwargs)
         _check_ranks(call, same)
@@ -246,9 +247,30 @@ class _Tied:
         for index, question in enumerate(self.questions[0]):
             if not question.by_model:
                 self.before.setdefault(question.calls, []).append(index)
+        #: Whether an operator may have asked for the argument that is compared.
+        self.is_asked = True
         self.used: set[int] = set()
         #: The keys of the values of the other runs, by those of the first.
         self.keys: list[dict[int, set[int | None]]] = [{} for _ in questions[1:]]
+
+    def tied_call(self, call: Call, same: list[Call], position: int, where: str) -> tuple[Any, Any]:
+        """The arguments of a call, with numbers in place of plain ones that were asked for.
+
+        An argument that takes any number takes a symbolic one, so nobody asks for a plain one: the 1 in `torch.linspace(0, 1, n)` is not n, though n is 1 in all runs.
+        """
+        parameters = call.function._schema.arguments if isinstance(call.function, torch._ops.OpOverload) else ()
+        takes_any = {name for index, parameter in enumerate(parameters) if str(parameter.real_type) == "number" for name in (index, parameter.name)}
+        args = list(call.args)
+        for index, value in enumerate(args):
+            self.is_asked = index not in takes_any
+            args[index] = self.tied(value, [one.args[index] for one in same], call, position, where)
+        kwargs = dict(call.kwargs)
+        for name, value in kwargs.items():
+            self.is_asked = name not in takes_any
+            kwargs[name] = self.tied(value, [one.kwargs[name] for one in same], call, position, where)
+        self.is_asked = True
+        is_same = all(a is b for a, b in zip((*args, *kwargs.values()), (*call.args, *call.kwargs.values())))
+        return (call.args, call.kwargs) if is_same else (tuple(args), kwargs)
 
     def tied(self, mine: Any, theirs: list[Any], call: Call, position: int, where: str) -> Any:
         """An argument, with a number in place of one that differs."""
@@ -270,7 +292,7 @@ class _Tied:
                 raise Parted(f"{where} is left out at other sizes", call.line)
             named = {name: self.tied(item, [other[name] for other in theirs], call, position, where) for name, item in mine.items()}
             return mine if all(named[name] is mine[name] for name in mine) else named
-        if type(mine) in (int, float) and position in self.before:
+        if self.is_asked and type(mine) in (int, float) and position in self.before:
             found = self._asked(mine, theirs, position)
             if found is not None:
                 return found
