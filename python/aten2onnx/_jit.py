@@ -62,12 +62,12 @@ def _traced(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: A
     """The trace at the example, which those at other sizes must be like."""
     from torch.utils import _pytree as pytree
 
-    from ._record import capture as recording
+    from ._record.arguments import arguments_of, example_of
     from ._record.runs import sizes_apart, sizes_together
     from ._ways import arranged
 
-    arguments = recording._arguments(model, args, kwargs, shapes)
-    arguments.examples = [recording._example(model, (args, kwargs), arguments, *example) for example in arranged(examples, None)]
+    arguments = arguments_of(model, args, kwargs, shapes)
+    arguments.examples = [example_of(model, (args, kwargs), arguments, *example) for example in arranged(examples, None)]
     first = _trace(model, args, kwargs)
     calls = _calls_of(first)
     held = 0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from ._branches import OpenBranch, branch_notes, check_branch_inputs, both_sides_of, explain, is_new, loops_of, refuses
+from ._branches import OpenBranch, branch_notes, check_branch_inputs, both_sides_of, explain, loops_of, refuses
+from ._decided import RANGE, branch_error, is_right_at_one, take_branches
 from ._empty import Emptied, asked_by_branch, asked_by_choices
 from ._calls import outputs
 from ._errors import CaptureError, Error, InputError
@@ -26,22 +26,6 @@ ROUNDS = 8
 
 #: So many inputs are tried for both sides of branches, and so many runs find them, where dimensions are left to the model.
 TRIES, RUNS = 2, 16
-
-#: So many times a model is run again to find out whether a branch matters.
-TURNS = 24
-
-_WAYS = (
-    "give the dimensions a range in which the branch is always the same (`Dim(\"n\", min=8)`), keep the side of the example with `branches=\"example\"`, "
-    "or write both sides with torch.where or torch.cond"
-)
-
-_NO_TEXT = "put the code of the model into a file: this code has none, as at a prompt or with `exec`, and loops are read from the code"
-
-#: The condition of a branch that goes the other way where a dimension is 1, and nowhere else.
-_ONLY_AT_ONE = re.compile(r"(\w+) (?:>= 2|> 1|!= 1)")
-
-#: What becomes of branches on dimensions that are left to the model, if they cannot be dynamic otherwise: a range in which the branch is the same.
-RANGE = "range"
 
 _ONES = f"a dynamic dimension has the size 1 in the example: {HELP}"
 
@@ -289,7 +273,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
             raise
         except NoBothSides as error:
             _log.debug("not on both sides", exc_info=True)
-            raise _branch_error(str(error), error.line, [error.branch] if error.branch is not None else ()) from None
+            raise branch_error(str(error), error.line, [error.branch] if error.branch is not None else ()) from None
         except Exception as error:  # PyTorch passes on whatever the model raises.
             _log.debug("not recorded: %s", error, exc_info=True)
             raise NotRecorded(_reason(error), _line(error)) from error
@@ -305,7 +289,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
             except NotRecorded as error:
                 walked = [line for line in runs[0].recorder.walked if line.place not in both.loops]
                 if branches == "both" and walked:
-                    raise _branch_error(str(error), walked[0], (), walked) from None
+                    raise branch_error(str(error), walked[0], (), walked) from None
                 raise
             lacking = [blocker["operator"] for blocker in live.native.blockers(rules, opset)]
         new = [operator for operator in lacking if operator not in done and _is_replaced(operator)]
@@ -318,7 +302,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         turned = lambda sizes: recording.is_same(model, arguments, runs[0], sizes, known, done)  # noqa: E731
         before = len(recorded.observed)
         empty_notes = _ask_for_empty(live, recorded, wanted, frozenset(arguments.unstated) - wanted.empty, turned, both)
-        kept, notes = _take_branches(live, recorded, branches, turned, lambda symbol: _holds_at_one(recorded, model, arguments, runs[0], symbol), both)
+        kept, notes = take_branches(live, recorded, branches, turned, lambda symbol: is_right_at_one(recorded, model, arguments, runs[0], symbol), both)
         if len(recorded.observed) > before:
             live = _live(recorded, name, rules, True, wanted.elsewhere)  # holds the sizes at 1 against its own
         if kept:
@@ -348,7 +332,7 @@ def _try_out(recorded: Any, model: Any, arguments: Any, first: Any, both: Any, c
     found = difference(recorded, model, arguments, first, bool(conditions))
     if found is not None:
         lines = [made.line for made in (*both.rolled, *both.made)]
-        raise _branch_error(f"the branches and loops of the model are another program at other inputs ({found})", lines[0] if lines else None, ())
+        raise branch_error(f"the branches and loops of the model are another program at other inputs ({found})", lines[0] if lines else None, ())
 
 
 def _add_example(recorded: Any, model: Any, arguments: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -429,26 +413,14 @@ def _parted(parted: Any, both: Any) -> Exception:
     branch = parted.branch
     lines = [line for line in parted.loop_lines if line is not None and both is not None and line.place not in both.loops]
     if lines and (branch is None or not branch.by_model or branch.is_plain):
-        return _branch_error(str(parted), lines[0], (), lines)
+        return branch_error(str(parted), lines[0], (), lines)
     if branch is None or not branch.by_model:
         return NotRecorded(_reason(parted), parted.line)
     if branch.is_plain and branch.line is not None:
-        return _branch_error(f"a plain number is made of a size, such as the number of turns of a loop: `{branch.line.text}`", branch.line, (), [branch.line])
+        return branch_error(f"a plain number is made of a size, such as the number of turns of a loop: `{branch.line.text}`", branch.line, (), [branch.line])
     sizes = [parted.sizes] if parted.sizes else []
-    error = _branch_error(f"the model takes another branch at other sizes: `{branch.line.text}`" if branch.line else str(parted), branch.line, sizes=sizes)
+    error = branch_error(f"the model takes another branch at other sizes: `{branch.line.text}`" if branch.line else str(parted), branch.line, sizes=sizes)
     error.was_taken = bool(sizes)
-    return error
-
-
-def _branch_error(message: str, line: Any, lines: Any = None, loops: Any = (), sizes: Any = ()) -> OpenBranch:
-    """The error of a branch. `lines` are those of all branches that both sides may be recorded of, `loops` those of loops that may be recorded turn by turn, and
-    `sizes` those at which it goes the other way."""
-    place = [str(line)] if line is not None else []
-    has_text = line is None or bool(line.text)
-    error = OpenBranch(message if has_text else message.replace(": ``", ""), place=place, help=_WAYS if has_text else _NO_TEXT, source_line=place[0] if place else None)
-    error.lines = ([] if line is None else [line]) if lines is None else list(lines)
-    error.loops = [line for line in loops if line is not None]
-    error.sizes, error.was_taken = list(sizes), False
     return error
 
 
@@ -468,140 +440,3 @@ def _ask_for_empty(live: RecordedProgram, recorded: Any, wanted: Wanted, unstate
         raise Emptied(frozenset(asked))
     where = " and ".join(f"{symbol} >= 1" for symbol in sorted(choices))
     return [f"The file is right only where {where}: a comparison of sizes gives something else at 0."] if choices else []
-
-
-def _take_branches(
-    live: RecordedProgram, recorded: Any, choice: str, turned: Callable[[dict[str, int]], bool | None], holds_at_one: Callable[[str], bool], both: Any = None
-) -> tuple[list[str], list[str]]:
-    """Decides what becomes of the branches that were taken: dropped if nothing else can happen, refused, or a condition of the file. Returns these conditions
-    and notes.
-
-    `turned` says whether the model makes the same calls at other sizes, where a branch goes the other way: then the branch does not matter.
-    `both` has the errors of sides that could not be run.
-    `holds_at_one` says whether the program is right where a dimension is 1: models ask for that to broadcast, and ONNX does so by itself.
-    """
-    from ._record.places import only_stops
-
-    conditions = [branch.condition if branch.answer else f"not {branch.condition}" for branch in recorded.branches]
-    told = live.native.open_conditions(conditions) if conditions else []
-    empty = live.native.without_empty(conditions) if conditions else []
-    others = live.native.other_sizes(conditions) if conditions else []
-    known: dict[tuple[tuple[str, int], ...], bool | None] = {}
-    kept: list[str] = []
-    notes: list[str] = []
-    singles: dict[str, bool] = {}
-    ranges: set[str] = set()
-    refused: list[OpenBranch] = []
-    for branch, condition, text, positive, other in zip(recorded.branches, conditions, told, empty, others):
-        if text is None and not branch.from_data:
-            notes += _empty_note(branch, positive)
-            continue
-        stops = branch.line is not None and (only_stops(branch.line.file, branch.line.number, branch.answer) or refuses(both, branch.line))
-        if branch.from_data:
-            try:
-                notes += _data_branch(branch, stops, choice)
-            except OpenBranch as error:
-                refused.append(error)
-            continue
-        if other and not stops:
-            same, was_tried = _at_other_sizes(other, turned, known)
-            if same:
-                continue
-            zeros = sorted({symbol for sizes in other for symbol, size in sizes.items() if size == 0})
-            if was_tried and same is None and all(0 in sizes.values() for sizes in other):
-                notes += _empty_note(branch, zeros)  # the model takes no empty dimension there
-                continue
-            # Where the model does not run, no file has to be right. It may run at others where a plain number is another one.
-            stops = was_tried and same is None and not branch.is_plain
-            if stops and choice == "both" and _ONLY_AT_ONE.fullmatch(text or "") is None and is_new(branch, both):
-                refused.append(_branch_error("a branch in Python depends on a size", branch.line, sizes=other))
-                continue
-        if not other and (not branch.by_model or (branch.is_inside and stops)):
-            continue  # a check of PyTorch's own that no size fails
-        single = _ONLY_AT_ONE.fullmatch(text or "")
-        if single is not None and not stops:
-            symbol = single.group(1)
-            if symbol not in singles:
-                singles[symbol] = holds_at_one(symbol)
-            if singles[symbol]:
-                continue
-            if choice == "both":
-                kept.append(condition)  # no run at another size has the calls of that side
-                continue
-        if branch.by_model and not stops and choice == RANGE and text is not None and _is_range(text, branch):
-            if text not in ranges:  # the first line is where the model decides, others go on with it
-                notes.append(f"The file is right only where {text}: `{branch.line.text}` ({branch.line}) goes another way elsewhere.")
-            ranges.add(text)
-        elif branch.by_model and not stops and choice != "example":
-            what = f"`{branch.line.text}`" if branch.line is not None else "a line of the model"
-            if branch.is_plain:
-                refused.append(_branch_error(f"a plain number is made of a size, such as the number of turns of a loop: {what}, where {text}", branch.line, (), [branch.line]))
-            else:
-                refused.append(_branch_error(f"a branch in Python depends on a size: {what} was taken where {text}", branch.line, sizes=other))
-            continue
-        kept.append(condition)
-    if refused:
-        refused[0].lines = [line for error in refused for line in error.lines]
-        refused[0].sizes = [sizes for error in refused for sizes in error.sizes]
-        refused[0].loops = [line for error in refused for line in error.loops]
-        raise refused[0]
-    return kept, notes
-
-
-def _at_other_sizes(
-    choices: list[dict[str, int]], turned: Callable[[dict[str, int]], bool | None], known: dict[tuple[tuple[str, int], ...], bool | None]
-) -> tuple[bool | None, bool]:
-    """Whether the model makes the same calls at sizes where a branch goes the other way, and whether that was tried. None if it runs at none of these sizes."""
-    was_tried = False
-    for sizes in choices:
-        key = tuple(sorted(sizes.items()))
-        if key not in known and len(known) < TURNS:
-            known[key] = turned(sizes)
-        was_tried = was_tried or key in known
-        if known.get(key) is not None:
-            return known[key], True
-    return None, was_tried
-
-
-def _is_range(text: str, branch: Any) -> bool:
-    """Whether a condition leaves more than one size."""
-    return not branch.is_plain and branch.line is not None and " == " not in text
-
-
-def _holds_at_one(recorded: Any, model: Any, arguments: Any, first: Any, symbol: str) -> bool:
-    """Whether the program gives the model's results where a dimension is 1. If so, the sizes of its tensors there are noted."""
-    from ._record.held import sizes_at_one
-
-    try:
-        found = sizes_at_one(recorded, model, arguments, first, symbol)
-    except Exception as error:  # whatever the model raises
-        _log.debug("not the same where %s is 1: %s", symbol, error)
-        return False
-    known = recorded.observed[0][1] if recorded.observed else {}
-    for _, sizes in found:
-        # The program has the same calls there, and `squeeze` drops a dimension, which no file can do by size.
-        if any(name in known and len(known[name]) != len(shape) for name, shape in sizes.items()):
-            _log.debug("another number of dimensions where %s is 1", symbol)
-            return False
-    recorded.observed += found
-    return True
-
-
-def _empty_note(branch: Any, positive: list[str]) -> list[str]:
-    """A note on a branch that goes the other way for dimensions of size 0, which no file is made for unless they are declared so."""
-    if not positive or not branch.by_model or branch.line is None:
-        return []
-    where = " and ".join(f"{symbol} >= 1" for symbol in positive)
-    return [f"The file is right only where {where}: `{branch.line.text}` ({branch.line}) goes another way at 0."]
-
-
-def _data_branch(branch: Any, stops: bool, choice: str) -> list[str]:
-    """Notes on a branch that elements of tensors decide."""
-    if not branch.by_model:
-        return []
-    where = f"`{branch.line.text}` ({branch.line})" if branch.line is not None else "a branch"
-    if stops:
-        return [f"The model checks its data with {where}: the file does not."]
-    if choice == "example":
-        return [f"The file is right only where the branch {where} goes as in the example: it depends on data."]
-    raise _branch_error(f"a branch in Python depends on the elements of a tensor: {where}", branch.line)

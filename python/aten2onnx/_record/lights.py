@@ -84,7 +84,7 @@ class Lights(Fakes):
                 if made is fake and made.shape == tensor.shape:
                     return tensor
                 if made.untyped_storage()._cdata == fake.untyped_storage()._cdata:
-                    return _like(made, tensor.untyped_storage(), made.device, tensor.storage_offset())
+                    return _like(made, tensor.untyped_storage(), made.device, int(tensor.storage_offset()))
             return _like(made, None, made.device)
 
         fake_args, fake_kwargs = pytree.tree_map_only(torch.Tensor, faked, (args, kwargs))

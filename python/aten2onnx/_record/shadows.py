@@ -239,7 +239,7 @@ class _Reached(NamedTuple):
     """What the names of a module lead to. Those of an installed package are looked through once, as long as it gets no others."""
 
     names: dict[str, Any]
-    count: int
+    length: int
     others: list[dict[str, Any]]
 
 
@@ -249,7 +249,7 @@ _REACHED: dict[int, _Reached] = {}
 def _reached_from(names: dict[str, Any]) -> list[dict[str, Any]]:
     """The global names of functions, classes and modules among these."""
     known = _REACHED.get(id(names))
-    if known is not None and known.names is names and known.count == len(names):
+    if known is not None and known.names is names and known.length == len(names):
         return known.others
     others: dict[int, dict[str, Any]] = {}
     for value in list(names.values()):

@@ -409,7 +409,7 @@ fn split_by<'a>(
 ) -> Option<(Option<Call<'a>>, Option<Call<'a>>)> {
     let allowed = |i: usize| {
         let port = port_at(&older.inputs, i)?;
-        (!port.option_is_heterogeneous()).then(|| port.dtypes)
+        (!port.option_is_heterogeneous()).then_some(port.dtypes)
     };
     let lacking: Vec<(usize, DtypeSet, DtypeSet)> = call
         .inputs
