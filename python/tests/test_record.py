@@ -260,7 +260,7 @@ def test_a_wrong_program_is_found(monkeypatch) -> None:
     """Without the conditions on plain numbers, the loops of random programs are unrolled for the example alone."""
     from aten2onnx import _recorded
 
-    monkeypatch.setattr(_recorded, "_take_branches", lambda *_: ([], []))
+    monkeypatch.setattr(_recorded, "take_branches", lambda *_: ([], []))
     assert "wrong" in {programs.verdict(seed, capture="record")[0] for seed in range(40)}
 
 
