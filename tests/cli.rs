@@ -179,6 +179,16 @@ fn sizes_become_constant() {
     assert!(refused("s77=2000").1.contains("`s77` cannot be 2000: the model was exported for 1 to 1024"));
     assert_eq!(refused("s77=2000").0, 5);
     assert!(refused("s77=a b").1.contains("nor a size"));
+    for dim in ["s77=batch", "x:0=batch"] {
+        let text = failure(&["export", MODEL, "-o", &out, "--static", "--dim", dim]).1;
+        let which = dim.split('=').next().unwrap();
+        assert!(text.contains(&format!("`--static` makes all sizes numbers, so `{which}` cannot be named")), "{text}");
+        assert!(text.contains(&format!("leave out `--static` or `--dim {dim}`")), "{text}");
+    }
+    assert_eq!(
+        exported(&["--static", "--dim", "s77=batch", "--dim", "batch=3"]),
+        exported(&["--static", "--dim", "s77=3"])
+    );
 }
 
 #[test]

@@ -38,6 +38,7 @@ pub(super) fn fix(program: &mut Program, options: &Options) -> Result<()> {
         }
     }
     if options.fixed {
+        check_names(program, &known, &options.dims, &chosen)?;
         for symbol in &known {
             let Some(size) = chosen.get(symbol).or_else(|| program.hints.get(symbol)) else {
                 let error = Error::unsupported(format!("the file has no example of the size `{symbol}`"));
@@ -51,6 +52,27 @@ pub(super) fn fix(program: &mut Program, options: &Options) -> Result<()> {
     }
     let sizes = chosen.into_iter().map(|(symbol, size)| (symbol, SymInt::from(size))).collect();
     replace(program, &sizes)
+}
+
+/// Checks that no dimension gets a name that `--static` makes a number.
+fn check_names(
+    program: &Program,
+    known: &BTreeSet<String>,
+    dims: &[DimName],
+    chosen: &BTreeMap<String, i64>,
+) -> Result<()> {
+    for dim in dims.iter().filter(|dim| dim.size().is_none()) {
+        let symbol = match &dim.which {
+            WhichDim::Symbol(symbol) => symbol.clone(),
+            WhichDim::Axis(input, axis) => size_of(program, input, *axis)?.to_string(),
+        };
+        if known.contains(&symbol) && !chosen.contains_key(&symbol) {
+            let (which, name) = (&dim.which, &dim.name);
+            let error = Error::unsupported(format!("`--static` makes all sizes numbers, so `{which}` cannot be named"));
+            return Err(error.help(format!("leave out `--static` or `--dim {which}={name}`")));
+        }
+    }
+    Ok(())
 }
 
 /// Makes one symbol of those that the user gives the same name. Returns the names that are left.
