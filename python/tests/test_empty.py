@@ -13,23 +13,16 @@ import torch
 from torch import nn
 
 import aten2onnx
+import test_sizes_of_one
+from test_sizes_of_one import Calls
 
 pytest.importorskip("onnxruntime")
 
 SIZES = (0, 1, 2, 3, 7)
 
 
-class Calls(nn.Module):
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, x: torch.Tensor) -> Any:
-        return self.function(x)
-
-
 def exported(function: Callable[..., Any], **options: Any) -> aten2onnx.ONNXProgram:
-    return aten2onnx.export(Calls(function).eval(), (torch.randn(3, 4),), dynamic_shapes={"x": {0: "a"}}, capture="record", **options)
+    return test_sizes_of_one.exported(function, capture="record", **options)
 
 
 def ranges(program: aten2onnx.ONNXProgram) -> list[str]:
