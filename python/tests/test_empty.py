@@ -13,8 +13,10 @@ import torch
 from torch import nn
 
 import aten2onnx
-import test_sizes_of_one
-from test_sizes_of_one import Calls
+
+sys.path.insert(0, str(Path(__file__).parent))  # pytest imports tests by their paths
+import test_sizes_of_one  # noqa: E402
+from test_sizes_of_one import Calls  # noqa: E402
 
 pytest.importorskip("onnxruntime")
 
