@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.utils import _pytree as pytree
 
 from .fakes import is_unknown
 from .numbers import Number
@@ -249,6 +251,8 @@ class _Tied:
                 self.before.setdefault(question.calls, []).append(index)
         #: Whether an operator may have asked for the argument that is compared.
         self.is_asked = True
+        #: Constants of the call that is compared may be equal to these numbers that were asked for.
+        self.doubtful: set[tuple[type, Any]] = set()
         self.used: set[int] = set()
         #: The keys of the values of the other runs, by those of the first.
         self.keys: list[dict[int, set[int | None]]] = [{} for _ in questions[1:]]
@@ -260,6 +264,7 @@ class _Tied:
         """
         parameters = call.function._schema.arguments if isinstance(call.function, torch._ops.OpOverload) else ()
         takes_any = {name for index, parameter in enumerate(parameters) if str(parameter.real_type) == "number" for name in (index, parameter.name)}
+        self.doubtful = self._doubtful_numbers(call, position, takes_any)
         args = list(call.args)
         for index, value in enumerate(args):
             self.is_asked = index not in takes_any
@@ -271,6 +276,19 @@ class _Tied:
         self.is_asked = True
         is_same = all(a is b for a, b in zip((*args, *kwargs.values()), (*call.args, *call.kwargs.values())))
         return (call.args, call.kwargs) if is_same else (tuple(args), kwargs)
+
+    def _doubtful_numbers(self, call: Call, position: int, takes_any: set[Any]) -> set[tuple[type, Any]]:
+        """Plain numbers that more arguments of a call are than numbers were asked for: some are constants, and nothing tells which.
+
+        The two in `x.unfold(0, 1, n % 2 + 1)` are 1 at all even sizes.
+        """
+        indices = self.before.get(position, ())
+        asked: dict[tuple[type, Any], set[int]] = {}
+        for question in (self.questions[0][index] for index in indices):
+            asked.setdefault((type(question.answer), question.answer), set()).add(id(question.number))
+        leaves = pytree.tree_leaves([value for name, value in (*enumerate(call.args), *call.kwargs.items()) if name not in takes_any])
+        counts = Counter((type(leaf), leaf) for leaf in leaves if type(leaf) in (int, float))
+        return {number for number, numbers in asked.items() if counts[number] > len(numbers)}
 
     def tied(self, mine: Any, theirs: list[Any], call: Call, position: int, where: str) -> Any:
         """An argument, with a number in place of one that differs."""
@@ -334,6 +352,8 @@ class _Tied:
     def _asked(self, mine: Any, theirs: list[Any], position: int) -> Number | None:
         """The number that this operator has asked for: it takes plain ones only."""
         values = [mine, *(other.value if isinstance(other, Number) else other for other in theirs)]
+        if (type(mine), mine) in self.doubtful and all(value == mine for value in values):
+            return None
         for index in self.before[position]:
             if all(index < len(one) and type(one[index].answer) is type(value) and one[index].answer == value for one, value in zip(self.questions, values)):
                 self.used.add(index)
