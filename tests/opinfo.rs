@@ -1,8 +1,8 @@
 //! PyTorch's own samples of its operators against PyTorch: see `tests/opinfo/opinfo.py`; and random programs of them, see
 //! `tests/opinfo/programs.py`, of which CI runs a few and `--ignored` 5,000.
 //!
-//! CI takes one sample of every seventh operator. With `--ignored` it is one of every operator (half an hour), or what `OPINFO` says:
-//! `OPINFO="--samples 8"` takes eight of each dtype at four opsets, which takes hours, and `OPINFO="--ops add,sort"` some
+//! CI takes one sample of every seventh operator. With `--ignored` it is one of every operator (half an hour). Both take other options from
+//! `OPINFO`: `OPINFO="--samples 8"` takes eight of each dtype at four opsets, which takes hours, and `OPINFO="--ops add,sort"` some
 //! operators alone. All verdicts go to `opinfo.jsonl` in the folder `tmp` of the target.
 
 use crate::host;
@@ -16,9 +16,14 @@ mod python {
         host::judge("opinfo/opinfo.py", env!("CARGO_BIN_EXE_aten2onnx"), &arguments);
     }
 
+    /// The options in `OPINFO`, or those of the test.
+    fn chosen(default: &str) -> String {
+        std::env::var("OPINFO").unwrap_or_else(|_| default.to_owned())
+    }
+
     #[test]
     fn samples_of_some_operators_give_the_numbers_of_pytorch() {
-        judge("--slice 7");
+        judge(&chosen("--slice 7"));
     }
 
     fn programs(options: &[&str]) {
@@ -39,6 +44,6 @@ mod python {
     #[ignore = "it takes half an hour"]
     #[test]
     fn samples_of_all_operators_give_the_numbers_of_pytorch() {
-        judge(&std::env::var("OPINFO").unwrap_or_default());
+        judge(&chosen(""));
     }
 }

@@ -50,6 +50,21 @@ def branch_inputs(given: Mapping[str, object] | None, branches: str) -> Mapping[
     return given or {}
 
 
+def roll(turns: int | None, branches: str) -> int | None:
+    """From how many turns on a loop becomes a Loop.
+
+    Raises:
+        ArgumentError: There are fewer than two, or loops stay as the example has them.
+    """
+    if turns is None:
+        return None
+    if turns < 2:
+        raise ArgumentError(f"roll: found {turns}", help="pass a number of turns that is at least 2")
+    if branches != "both":
+        raise ArgumentError(f"roll cannot be used with branches={branches!r}, which makes no Loop", help="leave one of them out")
+    return turns
+
+
 def checked(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Makes a function raise `ArgumentError` for arguments that it does not have, and for those that its annotations do not allow."""
 

@@ -64,6 +64,7 @@ def export(
     branches: Branches = "both",
     max_branches: int = 32,
     max_runs: int = 64,
+    roll: int | None = None,
     examples: Sequence[object] = (),
     branch_inputs: Mapping[str, object] | None = None,
     strict: bool | None = None,
@@ -128,6 +129,8 @@ def export(
             keeps the side, and the turns, that the example takes; the report and the file say so.
         max_branches: With "both", so many branches may become an If.
         max_runs: With "both", so many times the module may run at one choice of sizes.
+        roll: With "both", a `for` loop of a fixed number of turns becomes a Loop if it makes at least so many, and if each turn does the same. By default
+            such loops stay unrolled: a runtime fuses what follows one another, and some have no Loop.
         examples: Other inputs of the module, `[(x,), ..]` or `[{"x": x}, ..]`, with other sizes of the dynamic dimensions: the recorder holds these runs
             against that of `args`, in place of inputs that it makes by repeating and cutting `args`.
         branch_inputs: With branches="both", inputs with which both sides of a branch can be run where the example cannot, by its line: `{"model.py:12": (x,)}`.
@@ -196,7 +199,7 @@ def export(
             else:
                 fixes = adopt_fixes and not strict_shapes  # a narrower range is a condition, too
                 arguments = (args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict, fixes)
-                request = _ways.Request(arguments, way, branches, examples, _arguments.branch_inputs(branch_inputs, branches), verify, max_branches, max_runs)
+                request = _ways.Request(arguments, way, branches, examples, _arguments.branch_inputs(branch_inputs, branches), verify, max_branches, max_runs, _arguments.roll(roll, branches))
                 program = _from_torch(model, request, rules, options, made, shown, elsewhere)
         program._progress = progress
         if dump_exported_program and program.exported_program is not None:

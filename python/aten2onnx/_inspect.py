@@ -92,6 +92,7 @@ def inspect(
     branches: Branches = "both",
     max_branches: int = 32,
     max_runs: int = 64,
+    roll: int | None = None,
     examples: Sequence[object] = (),
     branch_inputs: Mapping[str, object] | None = None,
     strict: bool | None = None,
@@ -115,6 +116,7 @@ def inspect(
         branches: What becomes of branches in Python, as in `export`.
         max_branches: How many branches may become an If, as in `export`.
         max_runs: How many times the module may run for them, as in `export`.
+        roll: Loops of at least so many turns become a Loop, as in `export`.
         examples: Other inputs for a module, as in `export`.
         branch_inputs: Inputs with which both sides of branches can be run, as in `export`.
         strict: The mode of torch.export for a module, as in `export`.
@@ -136,7 +138,7 @@ def inspect(
         from ._report import Report
 
         arguments = (args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict, adopt_fixes)
-        request = _ways.Request(arguments, _ways.way_of(capture, strict), branches, examples, _arguments.branch_inputs(branch_inputs, branches), False, max_branches, max_runs)
+        request = _ways.Request(arguments, _ways.way_of(capture, strict), branches, examples, _arguments.branch_inputs(branch_inputs, branches), False, max_branches, max_runs, _arguments.roll(roll, branches))
         with _progress.shown(False) as shown:
             found = _ways.capture(model, request, known, chosen_opset(target, opset), Report(type(model).__name__), shown)
         data, text = found.live.native.inspect(known, opset, target)

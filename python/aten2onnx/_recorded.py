@@ -79,12 +79,14 @@ class Captured:
         live: The program.
         decomposed: The operators that PyTorch decomposed.
         has_conditions: Whether it is right at some sizes only.
+        loops: The number of loops that became a Loop.
     """
 
     live: RecordedProgram
     notes: list[str]
     decomposed: list[str]
     has_conditions: bool = False
+    loops: int = 0
 
 
 @dataclass
@@ -106,6 +108,7 @@ class Wanted:
         max_tries: So many inputs are tried at which both sides of all branches can run.
         empty: Dimensions of which the user gives no least size, and that may be empty because the model asks for it.
         may_be_empty: Whether there may be more of them.
+        roll: Loops of at least so many turns become a Loop, though their number is fixed; None if they never do.
     """
 
     args: tuple[Any, ...]
@@ -122,6 +125,7 @@ class Wanted:
     max_tries: int = 16
     empty: frozenset[str] = frozenset()
     may_be_empty: bool = True
+    roll: int | None = None
 
 
 def capture(model: Any, name: str, wanted: Wanted, rules: Rules, opset: int) -> Captured:
@@ -180,6 +184,13 @@ def _capture_bounded(model: Any, name: str, wanted: Wanted, sums: dict[str, tupl
     """
     from ._record.paths import Both
 
+    if wanted.roll is not None and wanted.branches == "both":
+        rolled = _capture_rolled(model, name, wanted, sums, rules, opset)
+        if rolled is not None:
+            return rolled
+        found = _capture_bounded(model, name, replace(wanted, roll=None), sums, rules, opset)
+        found.notes.append(f"no loop of at least {wanted.roll} turns does the same in each: `roll={wanted.roll}` changes nothing")
+        return found
     both = Both(frozenset(), frozenset(), wanted.max_branches, wanted.max_runs, max_tries=wanted.max_tries)
     try:
         found = _capture_turned(model, name, wanted, sums, rules, opset, both)
@@ -197,13 +208,23 @@ def _capture_bounded(model: Any, name: str, wanted: Wanted, sums: dict[str, tupl
         return other
 
 
+def _capture_rolled(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, str]], rules: Rules, opset: int) -> Captured | None:
+    """Records a module whose loops of a fixed number of turns become a Loop; None if there are none, or it cannot be recorded so."""
+    from ._record.fixed import loop_spots
+    from ._record.paths import Both
+
+    before = Both(loops=loop_spots(model, wanted.args, wanted.kwargs, _fakes(model, wanted)), max_branches=wanted.max_branches, max_runs=wanted.max_runs)
+    found = _capture_lowered(model, name, wanted, sums, rules, opset, before, None)
+    return found if found is not None and found.loops else None
+
+
 def _capture_lowered(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, str]], rules: Rules, opset: int, before: Any, error: Exception | None) -> Captured | None:
     """Records a module whose branches or loops do not go together as runs with other answers: their functions are lowered. None if that does not do, either."""
     from ._record.paths import Both
     from ._record.swapped import can_swap
 
     spots = before.lines | before.loops | (frozenset() if error is None else _spots_of(error))
-    both = Both(frozenset(), frozenset(), wanted.max_branches, wanted.max_runs, max_tries=wanted.max_tries, lowered=frozenset(filter(can_swap, spots)))
+    both = Both(frozenset(), frozenset(), wanted.max_branches, wanted.max_runs, max_tries=wanted.max_tries, lowered=frozenset(filter(can_swap, spots)), roll=wanted.roll)
     while both.lowered:
         lengths = {key: list(known) if isinstance(known, list) else known for key, known in both.lengths.items()}
         try:
@@ -318,7 +339,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         recorded.checks += recording.checks_of_sides(model, arguments, known, done) if both.made else []
     check_branch_inputs(wanted.branch_inputs, both)
     notes += empty_notes + branch_notes(both)
-    return Captured(live, notes, done, bool(kept))
+    return Captured(live, notes, done, bool(kept), len(both.rolled))
 
 
 def _try_out(recorded: Any, model: Any, arguments: Any, first: Any, both: Any, conditions: list[str]) -> None:

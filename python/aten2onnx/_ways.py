@@ -30,6 +30,7 @@ class Request:
         keep_results: Whether the results of these runs are kept, to verify the file with.
         max_branches: So many branches may have both sides.
         max_runs: So many runs may be made at one choice of sizes.
+        roll: Loops of at least so many turns become a Loop, though their number is fixed.
     """
 
     arguments: tuple[Any, ...]
@@ -40,6 +41,7 @@ class Request:
     keep_results: bool = False
     max_branches: int = 32
     max_runs: int = 64
+    roll: int | None = None
 
 
 @dataclass
@@ -117,6 +119,7 @@ def _recorded(
                 elsewhere or Elsewhere(),
                 request.max_branches,
                 request.max_runs,
+                roll=request.roll,
             )
             with nullcontext() if call is None else call.traced():
                 found = _recorded.capture(inner, name_of_model(model), wanted, rules, opset)

@@ -22,20 +22,22 @@ const PACKAGES: [&str; 6] = [
 
 /// The interface of the library.
 pub fn generate(root: &Path) -> Result<String, Box<dyn Error>> {
-    PACKAGES.iter().map(|package| interface(root, package)).collect()
-}
-
-/// The interface of a package.
-fn interface(root: &Path, package: &str) -> Result<String, Box<dyn Error>> {
+    // All packages at once: for each alone, Cargo would choose other features of what it depends on, and compile it again.
     let status = Command::new(env!("CARGO"))
-        .args(["rustdoc", "--quiet", "--package", package, "--lib", "--"])
-        .args(["-Z", "unstable-options", "--output-format", "json"])
+        .args(["doc", "--quiet", "--no-deps", "--lib"])
+        .args(PACKAGES.iter().flat_map(|package| ["--package", package]))
+        .env("RUSTDOCFLAGS", "-Z unstable-options --output-format json")
         .env("RUSTC_BOOTSTRAP", "1")
         .current_dir(root)
         .status()?;
     if !status.success() {
         return Err("rustdoc failed".into());
     }
+    PACKAGES.iter().map(|package| interface(root, package)).collect()
+}
+
+/// The interface of a package, from the JSON that rustdoc has written.
+fn interface(root: &Path, package: &str) -> Result<String, Box<dyn Error>> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder));
     let api = public_api::Builder::from_rustdoc_json(
         target.join("doc").join(package.replace('-', "_")).with_extension("json"),

@@ -15,6 +15,7 @@ from torch.utils import _pytree as pytree
 
 from .alike import FewTurns
 from .arguments import arguments_of, example_of
+from .bounded import Bounded
 from .fakes import IsFake, NoElements, run_plainly
 from .graph import Recorded, program_of
 from .keep import composites
@@ -209,11 +210,14 @@ def _first_run(model: torch.nn.Module, arguments: Arguments, kept: list[Any], re
 def _gapless(model: torch.nn.Module, arguments: Arguments, leaves: list[Any], sizes: dict[str, int], kept: list[Any], replace: Any) -> Run | None:
     """The run at sizes and data at which both sides of all branches can be run; None if they are not. The arguments keep the data."""
     both, before = arguments.both, arguments.leaves
+    if arguments.reach.is_beyond(sizes):
+        return None
     arguments.leaves, both.ends_at_gap = leaves, True
     try:
         run = recorded(model, arguments, sizes, kept, replace)
     except Exception as error:  # whatever the model raises at sizes or data that it does not take
         _log.debug("the model does not run at %s: %s", sizes, error)
+        arguments.reach.note(error, sizes)
         arguments.leaves = before
         return None
     finally:
@@ -246,16 +250,22 @@ def _sizes_of_sides(arguments: Arguments) -> list[dict[str, int]]:
 def _with_turns(model: torch.nn.Module, arguments: Arguments, kept: list[Any], replace: Any) -> Run:
     """The run at the example, or at sizes at which its loops make enough turns."""
     try:
-        return recorded(model, arguments, first_sizes(arguments), kept, replace)
+        run = recorded(model, arguments, first_sizes(arguments), kept, replace)
+        arguments.reach.start(run.recorder.made)
+        return run
     except FewTurns as error:
         few = error
+    arguments.reach.start(0)
     for sizes in sizes_to_try(arguments) if arguments.sizes else ():
+        if arguments.reach.is_beyond(sizes):
+            continue
         try:
             return recorded(model, arguments, sizes, kept, replace)
         except (Unrecorded, NoBothSides):
             raise
         except Exception as error:  # whatever the model raises at sizes that it does not take
             _log.debug("the model does not run at %s: %s", sizes, error)
+            arguments.reach.note(error, sizes)
     found = _with_other_data(model, arguments, kept, replace)
     if found is not None:
         return found
@@ -351,7 +361,8 @@ def _is_steady(model: torch.nn.Module, arguments: Arguments, run: Run, rules: tu
 def _runs_plainly(model: torch.nn.Module, arguments: Arguments, sizes: dict[str, int]) -> bool:
     """Whether PyTorch itself runs the model at these sizes."""
     try:
-        run_plainly(model, arguments.at(sizes), arguments.tree, arguments.is_fake)
+        with Bounded(arguments.reach.most):
+            run_plainly(model, arguments.at(sizes), arguments.tree, arguments.is_fake)
     except NoElements:
         return True  # it may run: nobody knows
     except Exception:  # whatever the model raises at sizes that it does not take
@@ -368,7 +379,7 @@ def _other_runs(model: torch.nn.Module, arguments: Arguments, first: Run, kept: 
         nonlocal failure
         runs: list[Run] = []
         for sizes in proposals:
-            if sizes in tried or len(runs) == _OTHERS:
+            if sizes in tried or len(runs) == _OTHERS or arguments.reach.is_beyond(sizes):
                 continue
             tried.append(sizes)
             try:
@@ -377,6 +388,7 @@ def _other_runs(model: torch.nn.Module, arguments: Arguments, first: Run, kept: 
                 raise
             except Exception as error:  # whatever the model raises at sizes that it does not take
                 _log.debug("the model does not run at %s: %s", sizes, error)
+                arguments.reach.note(error, sizes)
                 failure = failure or error
                 continue
             if whole and arguments.both.has_gaps:

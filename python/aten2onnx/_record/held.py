@@ -15,6 +15,7 @@ from torch.utils import _pytree as pytree
 from .._calls import outputs
 from .._runtime import user_inputs
 from .._verify import is_random, results
+from .bounded import Bounded
 from .fakes import NoElements, is_computed_with, sizes_of_program, without_elements, without_floats
 from .gradients import called
 from .runs import Arguments, Run, summed
@@ -28,8 +29,10 @@ class Differs(Exception):
     """The program gives other results than the model, or does not run."""
 
 
-def sizes_seen(recorded: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], arguments: Arguments) -> dict[str, list[int]]:
-    """The sizes of all tensors of a program at these arguments. Where elements are unknown, those of the results are not compared.
+def sizes_seen(
+    recorded: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], arguments: Arguments, bound: Bounded | None = None
+) -> dict[str, list[int]]:
+    """The sizes of all tensors of a program at these arguments. Where elements are unknown, those of the results are not compared. `bound` counts the model's calls.
 
     Raises:
         Differs: The results are not those of the model.
@@ -38,7 +41,7 @@ def sizes_seen(recorded: Any, model: torch.nn.Module, args: tuple[Any, ...], kwa
     if arguments.has_fakes:
         return _fake_sizes(recorded, model, args, kwargs, arguments)
     sizes: dict[str, list[int]] = {}
-    with untouched(model):
+    with untouched(model), bound or nullcontext():
         wanted = [_kept(value) for value in outputs(called(lambda: model(*copy.deepcopy(args), **copy.deepcopy(dict(kwargs))))).values()]
     random = is_random(recorded)
     with torch.no_grad(), untouched(model) if random else nullcontext():  # a program computes with copies of buffers

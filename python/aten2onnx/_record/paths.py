@@ -76,6 +76,7 @@ class Both:
         least: So many turns does a loop make at least, if data decide.
         lowered: The lines whose functions are lowered: their branches and loops are written down as such.
         lengths: Sizes of inputs that those of tensors may be which are not there yet, by their lines.
+        roll: Loops of a fixed number of turns become a Loop if they make at least so many; None if they never do.
     """
 
     lines: frozenset[tuple[str, int]] = frozenset()
@@ -99,6 +100,7 @@ class Both:
     least: int = 3
     lowered: frozenset[tuple[str, int]] = frozenset()
     lengths: dict[Any, Any] = field(default_factory=dict)
+    roll: int | None = None
 
     @property
     def has_gaps(self) -> bool:
@@ -155,7 +157,7 @@ def _recorded_lowered(record: Record, both: Both) -> Run:
         Exception: What the model raises on the way that its inputs take.
     """
     merger = Merger()
-    first = record(Turns(frozenset(), (), both.is_static, lowered=both.lowered, lengths=both.lengths))
+    first = record(Turns(frozenset(), (), both.is_static, lowered=both.lowered, lengths=both.lengths, roll=both.roll))
     merger.begin(first.recorder)
     path, failures = composed(merger, first)
     for line, error in failures:

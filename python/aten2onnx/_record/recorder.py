@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from .bounded import check_calls
 from .fakes import Fakes, NoElements, is_unknown
 from .loops import CHOSEN, Loops, frame_of_model
 from .numbers import Number, number_of, plain, symbolic
@@ -73,6 +74,8 @@ class Recorder(TorchDispatchMode):
         dynamic: Whether sizes may differ at other inputs. Otherwise they are plain numbers, but for those that elements of tensors decide.
         decomposed: Operators that are replaced by what PyTorch makes of them.
         fakes: What makes fake tensors, if the weights have no elements.
+        made: The calls so far, with those that are not written down.
+        most: The calls that the run may make; None for any number.
     """
 
     current: Recorder | None = None
@@ -83,6 +86,8 @@ class Recorder(TorchDispatchMode):
         self.dynamic = dynamic
         self.replace = replace
         self.calls: list[Call] = []
+        self.made = 0
+        self.most: int | None = None
         self.questions: list[Question] = []
         self.modules = Modules(model)
         self.inputs: list[Value] = []
@@ -255,6 +260,8 @@ class Recorder(TorchDispatchMode):
     # Calls.
     def call(self, function: Any, args: Any, kwargs: Any) -> Any:
         """Runs an operator on the real tensors, and writes it down."""
+        self.made += 1
+        check_calls(self.made, self.most)
         if self.loops is not None and self.loops.running:
             self.loops.check_left(self)
         query = QUERIES.get(function)

@@ -13,6 +13,7 @@ from torch.utils import _pytree as pytree
 from torch._dispatch.python import enable_python_dispatcher
 
 from .. import _capture
+from .bounded import Reach
 from .counts import counted
 from .fakes import Fakes, IsFake, is_computed_with, lent, without_floats
 from .gradients import needs_gradients
@@ -62,6 +63,7 @@ class Arguments:
         keep_results: Whether runs keep their results.
         is_fake: Whether a parameter or buffer, by its name, has no elements in the runs.
         both: The branches that are recorded on both sides.
+        reach: How far runs at other sizes may go.
     """
 
     leaves: list[Any]
@@ -88,6 +90,7 @@ class Arguments:
     #: Whether the model computes gradients and leaves it to its caller that they are on.
     has_gradients: bool = False
     both: Any = None
+    reach: Reach = field(default_factory=Reach)
 
     def at(self, sizes: Mapping[str, int]) -> list[Any]:
         """The leaves with other sizes: those that the user gave, or the example, repeated or cut."""
@@ -198,6 +201,7 @@ def _recorded(
             fakes, leaves = lent(model, leaves, arguments.is_fake, arguments.count)
             arguments.has_fakes = fakes is not None
         recorder = Recorder(model, dynamic=bool(arguments.sizes), replace=replace, fakes=fakes)
+        recorder.most = arguments.reach.most
         if light is not None:
             recorder.take_as_unknown(light.tensors)
         if turns is not None and turns.lowered:

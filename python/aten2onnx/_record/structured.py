@@ -6,6 +6,7 @@ before have changed; the other turns run without being written down. So a branch
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -27,7 +28,9 @@ from .states import UNDEFINED, Place, Poison, Snapshot, Values, copied, is_numbe
 from .tensors import Tracked, Value, scalar_value, sizes_of, symbolic_item
 from .turns import NoBothSides, Turns, key_of
 from .walks import rows_of
-from .written import BRANCH, ONE_SIDE, Get, Set, ATTEMPTS, MOST_TURNS, Block, RawBranch, Again, Peel, OWN, Plan, TurnsOfLoop
+from .written import BRANCH, ONE_SIDE, Get, Set, ATTEMPTS, MOST_TURNS, Block, RawBranch, Again, Peel, OWN, Plan, TurnsOfLoop, asks_for_turn
+
+_log = logging.getLogger(__name__)
 
 
 class Structure:
@@ -282,9 +285,26 @@ class Structure:
         if walk is None or self.recorder.fakes is not None:
             self._unrolled(values, is_left, body, get, set_)
         elif number_of(walk.count) is None or self.turns._is_static(number_of(walk.count)):
-            self._unrolled((walk.make(turn) for turn in range(plain(walk.count))), is_left, body, get, set_)
+            self._fixed(walk, is_left, body, get, set_)
         else:
             self._rolled(TurnsOfLoop(line_of_model(), walk.count, walk.make, None, is_left, body, get, set_))
+
+    def _fixed(self, walk: Walkable, is_left: Any, body: Any, get: Get, set_: Set) -> None:
+        """A loop of a fixed number of turns. It is rolled if that is asked for, and if each turn does the same."""
+        count = plain(walk.count)
+        if self.turns.roll is not None and count >= self.turns.roll and not self.dry:
+            before, place = Snapshot(get()), self._place()
+            with self._journal() as journal:
+                try:
+                    self._rolled(TurnsOfLoop(line_of_model(), count, walk.make, None, is_left, body, get, set_))
+                    if not asks_for_turn(self.recorder.calls[place[0] :]):
+                        return
+                except Exception as error:  # whatever the model raises where the number of a turn is no number of Python's
+                    _log.debug("a loop of %s turns is not rolled: %s", count, error)
+                self._undo(journal)
+            before.restore(get, set_)
+            self._cut(place)
+        self._unrolled(map(walk.make, range(count)), is_left, body, get, set_)
 
     def _unrolled(self, values: Any, is_left: Any, body: Any, get: Get, set_: Set) -> None:
         """A loop of a fixed number of turns. After a turn that may leave it, the next ones are on a side of a branch."""

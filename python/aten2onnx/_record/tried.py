@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+from .bounded import Bounded, Reach
 from .held import Differs, sizes_seen
 from .runs import Arguments, Run, sizes_to_try, summed
 from .sides import CHANGES
@@ -21,6 +22,8 @@ _log = logging.getLogger(__name__)
 #: So many sizes are tried, each with so many kinds of data; fewer of a program of many calls.
 _MOST, _KINDS = 12, 5
 _CALLS = 300
+#: The model may make so many calls, or so many times those of the first run, in one try; and so many in all.
+_CALLS_OF_TRY, _TIMES, _CALLS_OF_ALL = 3_000, 5, 50_000
 
 
 def difference(recorded: Any, model: torch.nn.Module, arguments: Arguments, first: Run, has_conditions: bool) -> str | None:
@@ -28,18 +31,25 @@ def difference(recorded: Any, model: torch.nn.Module, arguments: Arguments, firs
     if arguments.has_fakes:
         return None
     is_large = len(first.recorder.calls) > _CALLS
+    reach = Reach(max(_CALLS_OF_TRY, _TIMES * first.recorder.made))
+    left = max(_CALLS_OF_ALL, 2 * _TIMES * first.recorder.made)
     for sizes in islice(_sizes(arguments, has_conditions), 4 if is_large else 2 * _MOST):
-        if is_long(first, sizes):
+        if is_long(first, sizes) or arguments.reach.is_beyond(sizes):
             continue
         for number, leaves in enumerate(islice(_data(arguments.at(sizes)), 2 if is_large else _KINDS)):
+            if left < 0 or reach.is_beyond(sizes):
+                break
             args, kwargs = pytree.tree_unflatten(leaves, arguments.tree)
+            bound = Bounded(reach.most)
             try:
-                sizes_seen(recorded, model, args, kwargs, arguments)
+                sizes_seen(recorded, model, args, kwargs, arguments, bound)
             except Differs as error:
                 where = ", ".join(f"{name}={size}" for name, size in sizes.items())
                 return f"at {where or 'other data'}, number {number}: {error}"
             except Exception as error:  # whatever the model raises for inputs that it does not take
                 _log.debug("the model does not run at %s: %s", sizes, error)
+                reach.note(error, sizes)
+            left -= bound.calls
     return None
 
 

@@ -60,7 +60,9 @@ class Turns:
         least: int = 0,
         lowered: frozenset[tuple[str, int]] = frozenset(),
         lengths: dict[Any, Any] | None = None,
+        roll: int | None = None,
     ) -> None:
+        self.roll = roll
         self.lowered = lowered
         self.lengths: dict[Any, Any] = {} if lengths is None else lengths
         self.is_static = is_static

@@ -69,9 +69,21 @@ def rows_of(value: Any) -> Any:
         return value
     if isinstance(value, Grown):
         return Walkable(_recorder(), value.count, value.element)
-    if isinstance(value, Tracked) and value.actual.dim() > 0 and isinstance(sizes_of(value)[0], torch.SymInt) and _is_rolled():
+    if isinstance(value, Tracked) and value.actual.dim() > 0 and _is_walkable(sizes_of(value)[0]) and _is_rolled():
         return rows(value, 0)
+    if type(value) is builtins.range and _is_walkable(len(value)):
+        start, step = value.start, value.step
+        return Walkable(_recorder(), len(value), lambda turn: turn if (start, step) == (0, 1) else start + turn * step)
     return None
+
+
+def _is_walkable(size: Any) -> bool:
+    """Whether a loop over so many elements may become a Loop: their number is another one at other inputs, or large enough for `roll`."""
+    if isinstance(size, torch.SymInt):
+        return True
+    recorder = Recorder.current
+    roll = None if recorder is None or recorder.structure is None else recorder.structure.turns.roll
+    return roll is not None and size >= roll
 
 
 def rows(tensor: Tracked, axis: int) -> Walkable:
@@ -93,7 +105,11 @@ def _zip(*values: Any, strict: bool = False) -> Any:
     if all(one is None for one in walked) or not all(one is not None or isinstance(value, (list, tuple)) for one, value in builtins.zip(walked, values)):
         return builtins.zip(*values, strict=strict)
     counts = [len(value) if one is None else one.count for one, value in builtins.zip(walked, values)]
-    count = next(count for count in counts if isinstance(count, torch.SymInt))
+    count = next((count for count in counts if isinstance(count, torch.SymInt)), None)
+    if count is None:
+        if None in walked or (strict and len(set(counts)) > 1):  # elements of a list may be anything
+            return builtins.zip(*values, strict=strict)
+        count = min(counts)
     for other in counts:
         if other is not count and not _is_same(other, count):
             count = torch.sym_min(count, other)
@@ -141,7 +157,7 @@ def _is_walked() -> bool:
 
 
 def _unbind(tensor: Any, dim: int = 0) -> Any:
-    if not isinstance(tensor, Tracked) or tensor.actual.dim() == 0 or not isinstance(sizes_of(tensor)[dim], torch.SymInt):
+    if not isinstance(tensor, Tracked) or tensor.actual.dim() == 0 or not _is_walkable(sizes_of(tensor)[dim]):
         return NotImplemented
     if not _is_walked():
         _note_line(tensor, dim)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -54,6 +54,26 @@ class RawLoop:
     block: Block
 
 
+def asks_for_turn(calls: list[Call]) -> bool:
+    """Whether a plain number was made of the number of a turn, in a loop among these calls."""
+    loops = [call.args[0] for call in calls if call.function is ROLLED]
+    return any(question.is_plain and _reads(question.number, loop.index) for loop in loops for question in _questions(loop.block))
+
+
+def _questions(block: Block) -> Iterator[Question]:
+    """The questions of a block and of those in it."""
+    yield from block.questions
+    for call in block.calls:
+        if call.function is ROLLED:
+            yield from _questions(call.args[0].block)
+        elif call.function is BRANCH:
+            yield from (question for side in call.args[0].sides for question in _questions(side))
+
+
+def _reads(number: Any, value: Value) -> bool:
+    return number is value or any(_reads(operand, value) for operand in getattr(number, "operands", ()))
+
+
 class Again(Exception):
     """The turns of a loop are run again, because more is known of them."""
 
@@ -96,4 +116,4 @@ class TurnsOfLoop:
             self.body(self.make(turn))
 
 
-__all__ = ["ATTEMPTS", "Again", "BRANCH", "Block", "Get", "MOST_TURNS", "ONE_SIDE", "OWN", "Peel", "Plan", "ROLLED", "RawBranch", "RawLoop", "Set", "TurnsOfLoop"]
+__all__ = ["ATTEMPTS", "Again", "BRANCH", "Block", "Get", "MOST_TURNS", "ONE_SIDE", "OWN", "Peel", "Plan", "ROLLED", "RawBranch", "RawLoop", "Set", "TurnsOfLoop", "asks_for_turn"]

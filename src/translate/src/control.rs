@@ -1,6 +1,6 @@
 //! Higher-order operators: nested graphs become If, Loop and Scan.
 
-use super::{Known, Translation};
+use super::{Known, Translation, both_sides};
 use aten2onnx_builder::{In, Out, Scalar};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
@@ -18,6 +18,9 @@ const CALLS: &[&str] = &[
     "wrap_activation_checkpoint",
     "wrap_with_set_grad_enabled",
 ];
+
+/// What is said where there is no If.
+const BOTH_RUN: &str = "the runtime has no If: both sides of a branch run each time, and Where chooses";
 
 /// Whether it can be translated.
 pub(super) fn is_known(operator: &str) -> bool {
@@ -78,8 +81,13 @@ impl Translation<'_> {
         let then_branch = self.branch(yes, operands.clone(), &wanted)?;
         let else_branch = self.branch(no, operands, &wanted)?;
         let count = wanted.iter().filter(|wanted| **wanted).count();
-        let mut values = match count {
-            0 => Vec::new(),
+        let mut values = match (count, &then_branch, &else_branch) {
+            (0, ..) => Vec::new(),
+            (_, Attr::Graph(yes), Attr::Graph(no)) if self.builder.lacks("If") => {
+                let values = both_sides::chosen_results(self.builder, condition, (yes, no))?;
+                self.shared.doubts.note(BOTH_RUN);
+                values
+            }
             _ => {
                 let attrs = vec![("else_branch", else_branch), ("then_branch", then_branch)];
                 self.builder.node(declared("If"), vec![condition.into()], attrs, count)?

@@ -5,6 +5,7 @@
 //! graph computes an expression only if a rule needs its value.
 
 mod arguments;
+mod both_sides;
 mod control;
 mod default_dtype;
 mod fallback;

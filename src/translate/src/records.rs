@@ -27,6 +27,14 @@ impl Doubts {
         self.notes.into_inner()
     }
 
+    /// Notes something that is to be said, once.
+    pub(crate) fn note(&self, text: &str) {
+        let mut notes = self.notes.borrow_mut();
+        if !notes.iter().any(|known| known == text) {
+            notes.push(text.to_owned());
+        }
+    }
+
     fn has(&self, value: Value) -> bool {
         self.values.borrow().contains(&value)
     }
