@@ -671,3 +671,47 @@ def test_the_sides_of_a_branch_change_a_buffer() -> None:
 def test_random_programs_with_branches_are_right_or_refused(seed) -> None:
     found, text = programs.verdict(seed, branches=True, capture="record")
     assert found != "wrong", f"{text}\n{programs.source(seed, True)}"
+
+
+class Cheap(nn.Module):
+    """Sides that compute element by element."""
+
+    def forward(self, x):
+        if x.sum() > 0:
+            y = torch.exp(-x.abs()) * 2
+        else:
+            y = x + x.mean()
+        return y.sin()
+
+
+class Costly(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.layer(x) if x.sum() > 0 else -x
+
+
+class Whole(nn.Module):
+    """A division of integers, which is not taken where it fails."""
+
+    def forward(self, x):
+        k = x.long()
+        return k // k if k.abs().min() > 0 else k
+
+
+def test_a_runtime_without_if_gets_both_sides_and_where():
+    model, x = Cheap().eval(), torch.randn(2, 4)
+    program = aten2onnx.export(model, (x,), target="rknn-2.5")
+    kinds = program.report.operators
+    assert "If" not in kinds and kinds["Where"] == 1
+    assert any("both sides of a branch run each time" in note for note in program.report.notes)
+    for sign in (1, -1):
+        torch.testing.assert_close(program(sign * x.abs())[0], model(sign * x.abs()), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("kind", "words"), [(Costly, "`Gemm` may be slow"), (Whole, "may divide by zero")])
+def test_a_runtime_without_if_refuses_sides_that_may_fail(kind, words):
+    with pytest.raises(aten2onnx.UnsupportedError, match=f"no If, and Where cannot take its place, because .*{words}"):
+        aten2onnx.export(kind().eval(), (torch.full((2, 4), 2.0),), target="rknn-2.5")

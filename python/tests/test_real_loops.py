@@ -53,6 +53,52 @@ def test_greedy_decoding_of_a_llama_gives_the_tokens_of_pytorch() -> None:
     assert len(lengths) > 2
 
 
+class Transcriber(nn.Module):
+    """Greedy decoding of a Whisper: the encoder runs once, the decoder in each turn."""
+
+    def __init__(self, whisper, first: int, end: int, most: int) -> None:
+        super().__init__()
+        self.whisper, self.first, self.end, self.most = whisper, first, end, most
+
+    def forward(self, features):
+        encoded = self.whisper.model.encoder(features).last_hidden_state
+        ids = torch.full((1, 1), self.first)
+        while ids.shape[1] < self.most and ids[0, -1] != self.end:
+            decoded = self.whisper.model.decoder(input_ids=ids, encoder_hidden_states=encoded, use_cache=False).last_hidden_state
+            ids = torch.cat([ids, self.whisper.proj_out(decoded[:, -1:]).argmax(-1)], 1)
+        return ids
+
+
+def whisper():
+    torch.manual_seed(2)
+    config = transformers.WhisperConfig(
+        vocab_size=11, num_mel_bins=8, d_model=16, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=2,
+        encoder_ffn_dim=32, decoder_ffn_dim=32, max_source_positions=20, max_target_positions=40, pad_token_id=0, bos_token_id=1, eos_token_id=3,
+        decoder_start_token_id=1, suppress_tokens=None, begin_suppress_tokens=None,
+    )  # fmt: skip
+    config._attn_implementation = "eager"
+    model = transformers.WhisperForConditionalGeneration(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() > 1:
+                parameter.mul_(20)
+    return model
+
+
+def test_greedy_decoding_of_a_whisper_gives_the_tokens_of_pytorch() -> None:
+    model = Transcriber(whisper(), 1, 3, 20).eval()
+    program = aten2onnx.export(model, (torch.randn(1, 8, 40),), capture="record")
+    assert program.report.operators["Loop"] == 1
+    lengths = set()
+    for seed in range(20):
+        torch.manual_seed(seed)
+        features = torch.randn(1, 8, 40) * (1 + seed)
+        wanted = model(features)
+        lengths.add(wanted.shape[1])
+        assert program(features)[0].tolist() == wanted.tolist()
+    assert len(lengths) > 2
+
+
 class Parseq(nn.Module):
     """A decoder of text in images, which stops when the end token is there."""
 

@@ -105,7 +105,7 @@ def _zip(*values: Any, strict: bool = False) -> Any:
     if all(one is None for one in walked) or not all(one is not None or isinstance(value, (list, tuple)) for one, value in builtins.zip(walked, values)):
         return builtins.zip(*values, strict=strict)
     counts = [len(value) if one is None else one.count for one, value in builtins.zip(walked, values)]
-    count = next((count for count in counts if isinstance(count, torch.SymInt)), None)
+    count: Any = next((count for count in counts if isinstance(count, torch.SymInt)), None)
     if count is None:
         if None in walked or (strict and len(set(counts)) > 1):  # elements of a list may be anything
             return builtins.zip(*values, strict=strict)

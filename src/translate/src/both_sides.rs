@@ -4,7 +4,7 @@ use aten2onnx_builder::{Builder, In};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Body, Node, Value};
-use aten2onnx_onnx::schema;
+use aten2onnx_onnx::schema::{self, Function, Shape};
 
 /// So many nodes may both sides have.
 const MOST_NODES: usize = 64;
@@ -16,11 +16,7 @@ const SAFE: &[&str] = &["Constant", "Identity", "Transpose", "Unsqueeze"];
 ///
 /// # Errors
 /// A side is not cheap, or may fail where it is not taken, or the sides have results of other sizes.
-pub(crate) fn chosen_results(
-    builder: &mut Builder,
-    condition: Value,
-    (yes, no): (&Body, &Body),
-) -> Result<Vec<Value>> {
+pub(crate) fn chosen_results(builder: &mut Builder, condition: Value, (yes, no): (&Body, &Body)) -> Result<Vec<Value>> {
     let count = yes.nodes.len() + no.nodes.len();
     if count > MOST_NODES {
         return Err(refusal(&format!("its sides have {count} nodes, which is more than {MOST_NODES}")));
@@ -56,7 +52,9 @@ fn refusal(why: &str) -> Error {
 /// Why a node cannot run where its side is not taken.
 fn danger(builder: &Builder, node: &Node) -> Option<String> {
     let facts = schema::facts(node.op);
-    let is_safe = SAFE.contains(&node.op) || facts.elementwise || facts.combines.is_some();
+    // The largest of no elements is an error.
+    let reduces = facts.shape == Shape::Reduce && !matches!(facts.combines, Some(Function::Max | Function::Min));
+    let is_safe = SAFE.contains(&node.op) || facts.elementwise || reduces;
     if !is_safe {
         return Some(format!("`{}` may be slow, or fail where its side is not taken", node.op));
     }
@@ -71,7 +69,8 @@ fn danger(builder: &Builder, node: &Node) -> Option<String> {
         _ => false,
     };
     let all_fit = !facts.is_broadcasting() || inputs.clone().all(fits);
-    (!all_fit).then(|| format!("the sizes of the inputs of `{}` may not go together where its side is not taken", node.op))
+    (!all_fit)
+        .then(|| format!("the sizes of the inputs of `{}` may not go together where its side is not taken", node.op))
 }
 
 /// Whether a tensor takes part in a result of these sizes, whatever values symbols have.
