@@ -31,7 +31,11 @@ def llama():
         vocab_size=13, hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=1, max_position_embeddings=64
     )
     config._attn_implementation = "eager"
-    model = transformers.LlamaForCausalLM(config).eval()
+    return sharpened(transformers.LlamaForCausalLM(config).eval())
+
+
+def sharpened(model):
+    """A model with larger weights, whose tokens are not all the same."""
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() > 1:
@@ -77,12 +81,7 @@ def whisper():
         decoder_start_token_id=1, suppress_tokens=None, begin_suppress_tokens=None,
     )  # fmt: skip
     config._attn_implementation = "eager"
-    model = transformers.WhisperForConditionalGeneration(config).eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            if parameter.dim() > 1:
-                parameter.mul_(20)
-    return model
+    return sharpened(transformers.WhisperForConditionalGeneration(config).eval())
 
 
 def test_greedy_decoding_of_a_whisper_gives_the_tokens_of_pytorch() -> None:

@@ -21,7 +21,8 @@ _LOOPS = (ast.For, ast.comprehension)
 
 
 def loop_spots(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], is_fake: IsFake | None) -> frozenset[Spot]:
-    """The lines of the `for` loops and comprehensions in functions that a run of the model calls, if these have another form. None if it does not run."""
+    """The lines of the `for` loops and comprehensions in functions that a run of the model calls, if these have another form. Of a model that
+    fails, those that it has called before."""
     leaves, tree = pytree.tree_flatten((args, kwargs))
     codes: set[CodeType] = set()
 

@@ -76,5 +76,5 @@ fn danger(builder: &Builder, node: &Node) -> Option<String> {
 /// Whether a tensor takes part in a result of these sizes, whatever values symbols have.
 fn broadcasts(sizes: &[SymInt], whole: &[SymInt]) -> bool {
     sizes.len() <= whole.len()
-        && sizes.iter().rev().zip(whole.iter().rev()).all(|(size, whole)| size == whole || *size == SymInt::from(1))
+        && sizes.iter().rev().zip(whole.iter().rev()).all(|(size, whole)| size == whole || size.known() == Some(1))
 }
