@@ -41,7 +41,7 @@ def constant(graph, name, array):
 def convolution(node, known, graph):
     """DequantizeLinear, Conv and QuantizeLinear, with weights that are floats."""
     x, x_scale, x_zero, weight, scale, zero, y_scale, y_zero, *bias = node.input
-    name, shape = node.output[0], (-1,) + (1,) * (known[weight].ndim - 1)
+    name, shape = f"floats/{node.output[0]}", (-1,) + (1,) * (known[weight].ndim - 1)
     floats = (known[weight].astype(np.float32) - known[zero].astype(np.float32).reshape(shape)) * known[scale].reshape(shape)
     inputs = [f"{name}_x", constant(graph, f"{name}_w", floats.astype(np.float32))]
     if bias:
@@ -51,13 +51,13 @@ def convolution(node, known, graph):
     return [
         helper.make_node("DequantizeLinear", [x, x_scale, x_zero], [f"{name}_x"]),
         conv,
-        helper.make_node("QuantizeLinear", [f"{name}_y", y_scale, y_zero], [name]),
+        helper.make_node("QuantizeLinear", [f"{name}_y", y_scale, y_zero], list(node.output)),
     ]
 
 
 def product(node, *_):
     """MatMul of doubles, which hold each sum exactly."""
-    name, made, inputs = node.output[0], [], []
+    name, made, inputs = f"floats/{node.output[0]}", [], []
     for place in (0, 1):
         found = f"{name}_{place}"
         made.append(helper.make_node("Cast", [node.input[place]], [found], to=TensorProto.DOUBLE))
@@ -67,4 +67,4 @@ def product(node, *_):
             found = f"{found}_moved"
         inputs.append(found)
     made.append(helper.make_node("MatMul", inputs, [f"{name}_sum"]))
-    return [*made, helper.make_node("Cast", [f"{name}_sum"], [name], to=TensorProto.INT32)]
+    return [*made, helper.make_node("Cast", [f"{name}_sum"], list(node.output), to=TensorProto.INT32)]

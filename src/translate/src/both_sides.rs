@@ -1,6 +1,6 @@
 //! Branches for runtimes without If: both sides run, and Where chooses. A side that is not taken may get anything, so it must be cheap and cannot fail.
 
-use aten2onnx_builder::{Builder, In};
+use aten2onnx_builder::Builder;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Body, Node, Value};
@@ -8,9 +8,6 @@ use aten2onnx_onnx::schema::{self, Function, Shape};
 
 /// So many nodes may both sides have.
 const MOST_NODES: usize = 64;
-
-/// What has a result for any input, and does little, besides what computes element by element.
-const SAFE: &[&str] = &["Constant", "Identity", "Transpose", "Unsqueeze"];
 
 /// Both sides of a branch in the current graph, and the results that its condition chooses.
 ///
@@ -35,14 +32,7 @@ pub(crate) fn chosen_results(builder: &mut Builder, condition: Value, (yes, no):
     }
     let condition = builder.reshape(condition, &[])?;
     let (yes, no) = (builder.inline_body(yes, &[]), builder.inline_body(no, &[]));
-    yes.into_iter()
-        .zip(no)
-        .map(|(one, other)| {
-            let inputs: Vec<In> = vec![condition.into(), one.into(), other.into()];
-            let made = builder.node("Where", inputs, Vec::new(), 1)?;
-            made.into_iter().next().ok_or_else(|| Error::internal("Where has one result"))
-        })
-        .collect()
+    yes.into_iter().zip(no).map(|(one, other)| builder.choice(condition, one, other)).collect()
 }
 
 fn refusal(why: &str) -> Error {
@@ -52,13 +42,15 @@ fn refusal(why: &str) -> Error {
 /// Why a node cannot run where its side is not taken.
 fn danger(builder: &Builder, node: &Node) -> Option<String> {
     let facts = schema::facts(node.op);
-    // The largest of no elements is an error.
+    // The largest of no elements is an error. An element that is computed, or moved, needs no others.
     let reduces = facts.shape == Shape::Reduce && !matches!(facts.combines, Some(Function::Max | Function::Min));
-    let is_safe = SAFE.contains(&node.op) || facts.elementwise || reduces;
+    let moves = matches!(facts.shape, Shape::Constant | Shape::Identity | Shape::Transpose | Shape::Unsqueeze);
+    let is_safe = facts.elementwise || reduces || moves;
     if !is_safe {
         return Some(format!("`{}` may be slow, or fail where its side is not taken", node.op));
     }
-    if matches!(node.op, "Div" | "Mod") && node.input(0).is_some_and(|value| builder.dtype(value).is_int()) {
+    let divides = matches!(facts.computes, Some(Function::Div | Function::Mod));
+    if divides && node.input(0).is_some_and(|value| builder.dtype(value).is_int()) {
         return Some(format!("`{}` of integers may divide by zero where its side is not taken", node.op));
     }
     let result = node.outputs.first().copied().flatten()?;

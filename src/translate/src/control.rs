@@ -81,16 +81,17 @@ impl Translation<'_> {
         let then_branch = self.branch(yes, operands.clone(), &wanted)?;
         let else_branch = self.branch(no, operands, &wanted)?;
         let count = wanted.iter().filter(|wanted| **wanted).count();
+        let operator = declared("If");
         let mut values = match (count, &then_branch, &else_branch) {
             (0, ..) => Vec::new(),
-            (_, Attr::Graph(yes), Attr::Graph(no)) if self.builder.lacks("If") => {
+            (_, Attr::Graph(yes), Attr::Graph(no)) if self.builder.lacks(operator) => {
                 let values = both_sides::chosen_results(self.builder, condition, (yes, no))?;
                 self.shared.doubts.note(BOTH_RUN);
                 values
             }
             _ => {
                 let attrs = vec![("else_branch", else_branch), ("then_branch", then_branch)];
-                self.builder.node(declared("If"), vec![condition.into()], attrs, count)?
+                self.builder.node(operator, vec![condition.into()], attrs, count)?
             }
         }
         .into_iter();

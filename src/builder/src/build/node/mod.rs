@@ -102,6 +102,11 @@ impl Builder {
         self.node1_in(Form::NEWEST, op, inputs, attrs)
     }
 
+    /// The elements of `yes` where a condition holds, and those of `no` elsewhere. All three broadcast.
+    pub fn choice(&mut self, condition: Value, yes: Value, no: Value) -> Result<Value> {
+        self.node1("Where", vec![condition.into(), yes.into(), no.into()], vec![])
+    }
+
     /// A node with one output in the given form.
     pub fn node1_in(
         &mut self,

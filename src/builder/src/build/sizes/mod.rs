@@ -142,7 +142,7 @@ impl Builder {
         }
         let less = self.node1("Less", vec![a.into(), b.into()], vec![])?;
         let (yes, no) = if op == "Min" { (a, b) } else { (b, a) };
-        self.node1("Where", vec![less.into(), yes.into(), no.into()], vec![])
+        self.choice(less, yes, no)
     }
 
     /// Sizes as a one-dimensional int64 value: a constant, or one Concat.

@@ -106,7 +106,7 @@ impl Builder {
         let [condition, yes, no] = args else { return Err(self.fault("a conditional needs three arguments")) };
         let condition = self.truth_of(condition)?;
         let (yes, no) = (branch(self, yes)?, branch(self, no)?);
-        self.node1("Where", vec![condition.into(), yes.into(), no.into()], vec![])
+        self.choice(condition, yes, no)
     }
 
     /// An argument as a boolean value.
