@@ -7,7 +7,7 @@ use crate::host;
 mod python {
     use super::host;
 
-    /// Those that take a different way each. The others are found wrong by faster tests as well, and run with `--slow`.
+    /// Those that take a different way each. What the others find, faster tests find as well; they run with `--slow`.
     const SOME: &str = "mobilenet_v3 vit bert llama";
 
     #[test]

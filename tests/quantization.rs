@@ -7,7 +7,7 @@ use crate::host;
 mod python {
     use super::host;
 
-    /// Those that take a different way each. The others are found wrong by faster tests as well, and run with `--slow`.
+    /// Those that take a different way each. What the others find, faster tests find as well; they run with `--slow`.
     const SOME: &str =
         "int4_32 dynamic_int8 embedding_int4 float8 gptq nf4 mobilenet perceptron mxfp4 experts_int4_packed";
 
