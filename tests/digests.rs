@@ -34,7 +34,7 @@ fn digests_of_all_examples() {
             match outcome {
                 Outcome::Built(built) => write!(line, "{:016x} {}", digest(&built.bytes), built.bytes.len()).unwrap(),
                 Outcome::Refused { needs, reason } => write!(line, "refused {needs:?}: {reason}").unwrap(),
-                Outcome::Failed(reason) => write!(line, "failed: {reason}").unwrap(),
+                Outcome::Failed(reason) | Outcome::Broken(reason) => write!(line, "failed: {reason}").unwrap(),
             }
             lines.push(line.replace('\n', " "));
         }

@@ -33,7 +33,7 @@ fn difference(one: &Outcome, other: &Outcome) -> Option<String> {
         {
             None
         }
-        (Outcome::Failed(a), Outcome::Failed(b)) if a == b => None,
+        (Outcome::Failed(a), Outcome::Failed(b)) | (Outcome::Broken(a), Outcome::Broken(b)) if a == b => None,
         (a, b) => Some(format!("{} and {}", shown(a), shown(b))),
     }
 }
@@ -42,7 +42,7 @@ fn shown(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Built(_) => "a model".to_owned(),
         Outcome::Refused { reason, .. } => format!("refused: {reason}"),
-        Outcome::Failed(reason) => format!("failed: {reason}"),
+        Outcome::Failed(reason) | Outcome::Broken(reason) => format!("failed: {reason}"),
     }
 }
 

@@ -24,6 +24,7 @@ mod interpret;
 mod link;
 mod mappings;
 mod models;
+mod mutants;
 mod operators;
 mod opinfo;
 mod package;

@@ -36,7 +36,7 @@ fn rows(settings: &Settings, set: &Arc<MappingFiles>) -> BTreeMap<String, Row> {
 }
 
 /// The rules of the project with a change.
-fn changed(rule: &str, to: &str) -> (tempfile::TempDir, Arc<MappingFiles>) {
+pub fn changed(rule: &str, to: &str) -> (tempfile::TempDir, Arc<MappingFiles>) {
     let folder = tempfile::tempdir().unwrap();
     let mut found = false;
     copy(&common::root().join("mappings"), folder.path(), &mut |text: &str| {

@@ -20,7 +20,7 @@ impl Sides {
         match outcome {
             Outcome::Built(_) => drop(self.worked.insert(opset)),
             Outcome::Refused { reason, .. } => self.refused.entry(opset).or_default().push(reason.clone()),
-            Outcome::Failed(_) => {}
+            Outcome::Failed(_) | Outcome::Broken(_) => {}
         }
     }
 

@@ -117,7 +117,7 @@ pub fn contradiction(proof: &Proof, opset: u32, outcome: &Outcome) -> Option<Str
             let expected: Vec<String> = refusals.iter().map(|r| format!("`{}` since {}", r.reason, r.since)).collect();
             (!is_declared).then(|| format!("refused until {needs:?}: {reason}\n    the proof expects {expected:?}"))
         }
-        Outcome::Failed(reason) => Some(format!("failed: {reason}")),
+        Outcome::Failed(reason) | Outcome::Broken(reason) => Some(format!("failed: {reason}")),
     }
 }
 

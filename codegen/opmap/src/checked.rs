@@ -1,11 +1,13 @@
 //! All passes in order: from the text of mapping files to checked rules.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::coverage::{self, Matrix};
 use crate::diagnostic::Diagnostic;
 use crate::schema::Schemas;
 use crate::source::{FileId, Sources, Span};
+use crate::syntax::ast::File;
 use crate::tree::Program;
 use crate::{check, collect, suppress, syntax};
 
@@ -17,7 +19,7 @@ pub struct Checked {
     /// The number of files of the base.
     pub base: usize,
     /// The schemas and facts that the files were checked against.
-    pub schemas: Schemas,
+    pub schemas: Arc<Schemas>,
     /// The checked tree. It is complete only if there are no diagnostics.
     pub program: Program,
     /// The support matrix.
@@ -44,22 +46,33 @@ pub fn check_dir(mappings: &Path) -> Result<Checked, String> {
 }
 
 /// Checks rules that are in memory.
-pub fn check_sources(sources: Sources, schemas: Schemas) -> Checked {
+pub fn check_sources(sources: Sources, schemas: impl Into<Arc<Schemas>>) -> Checked {
     check_with_base(Sources::default(), sources, schemas)
 }
 
 /// Checks rules together with those of a `base`. They may call rules of the base, and they replace rules of the same name.
 ///
 /// Errors that concern only the base are not reported, such as rules without an example and helpers that are no longer called.
-pub fn check_with_base(base: Sources, own: Sources, schemas: Schemas) -> Checked {
+pub fn check_with_base(base: Sources, own: Sources, schemas: impl Into<Arc<Schemas>>) -> Checked {
     let first = base.files.len();
     let mut sources = base;
     sources.files.extend(own.files);
     let mut diagnostics = Vec::new();
     let files: Vec<_> =
         (0..sources.files.len()).map(|i| syntax::parse_file(&sources, FileId(i as u32), &mut diagnostics)).collect();
+    check_files(sources, first, &files, schemas.into(), diagnostics)
+}
+
+/// Checks files that were parsed. Those from `first` on are checked over a base. `diagnostics` are the errors of the parser.
+fn check_files(
+    sources: Sources,
+    first: usize,
+    files: &[File],
+    schemas: Arc<Schemas>,
+    mut diagnostics: Vec<Diagnostic>,
+) -> Checked {
     let unread = !diagnostics.is_empty();
-    let mut items = collect::collect(&files, &mut diagnostics);
+    let mut items = collect::collect(files, &mut diagnostics);
     items.keep_overrides(FileId(first as u32));
     check::facts::refuse_over_base(&items, FileId(first as u32), &mut diagnostics);
     let program = check::check(&items, &sources, FileId(first as u32), &schemas, &mut diagnostics);
@@ -71,4 +84,43 @@ pub fn check_with_base(base: Sources, own: Sources, schemas: Schemas) -> Checked
     diagnostics.retain(|d| checked.is_own(d.primary.0.file) || !suppress::OF_OVERRIDES.contains(&d.code));
     checked.diagnostics = diagnostics;
     checked
+}
+
+/// Mapping files that were parsed, to be checked with changes of one of them.
+#[derive(Debug)]
+pub struct Parsed {
+    sources: Sources,
+    files: Vec<File>,
+    diagnostics: Vec<Diagnostic>,
+    schemas: Arc<Schemas>,
+}
+
+impl Parsed {
+    /// Parses all files.
+    pub fn new(sources: Sources, schemas: Arc<Schemas>) -> Parsed {
+        let mut diagnostics = Vec::new();
+        let files = (0..sources.files.len()).map(|i| syntax::parse_file(&sources, FileId(i as u32), &mut diagnostics));
+        let files = files.collect();
+        Parsed { sources, files, diagnostics, schemas }
+    }
+
+    /// Checks all files, with another text for one of them.
+    pub fn checked_with(&mut self, changed: FileId, text: String) -> Checked {
+        let mut sources = self.sources.clone();
+        let at = changed.0 as usize;
+        let mut diagnostics: Vec<Diagnostic> =
+            self.diagnostics.iter().filter(|d| d.primary.0.file != changed).cloned().collect();
+        if let Some(file) = sources.files.get_mut(at) {
+            file.text = text;
+        }
+        let mut new = syntax::parse_file(&sources, changed, &mut diagnostics);
+        if let Some(old) = self.files.get_mut(at) {
+            std::mem::swap(old, &mut new);
+        }
+        let checked = check_files(sources, 0, &self.files, self.schemas.clone(), diagnostics);
+        if let Some(old) = self.files.get_mut(at) {
+            *old = new;
+        }
+        checked
+    }
 }

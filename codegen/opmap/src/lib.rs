@@ -39,7 +39,7 @@ pub mod tree;
 pub mod types;
 pub mod visit;
 
-pub use checked::{Checked, check_dir, check_sources, check_with_base};
+pub use checked::{Checked, Parsed, check_dir, check_sources, check_with_base};
 
 /// The code blocks of the README are compiled as tests.
 #[cfg(doctest)]

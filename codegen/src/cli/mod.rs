@@ -13,6 +13,7 @@ mod exporter;
 mod fmt;
 mod import;
 mod matrix;
+mod mutants;
 mod report;
 mod stats;
 mod try_rules;
@@ -58,6 +59,7 @@ enum Command {
     Stats(stats::Args),
     Try(try_rules::Args),
     Verify(verify::Args),
+    Mutants(mutants::Args),
     Site(explorer::SiteArgs),
     Serve(explorer::ServeArgs),
 }
@@ -80,6 +82,7 @@ pub fn main() -> ExitCode {
         Command::Stats(_) => stats::run(mappings),
         Command::Try(args) => try_rules::run(mappings, args),
         Command::Verify(args) => verify::run(mappings, args),
+        Command::Mutants(args) => mutants::run(mappings, args),
         Command::Site(args) => explorer::site(mappings, args),
         Command::Serve(args) => explorer::serve(mappings, args),
     };

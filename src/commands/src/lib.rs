@@ -1,6 +1,6 @@
 //! The command line: a thin layer over the library. Models and tables go to stdout, everything else to stderr.
 //!
-//! Exit codes: 0 success, 1 a failing example (`try`) or call (`verify`), 2 wrong usage, 3 a file that cannot be read or written, 4 a
+//! Exit codes: 0 success, 1 a failing example (`try`) or call (`verify`) or a change that nothing finds (`mutants`), 2 wrong usage, 3 a file that cannot be read or written, 4 a
 //! damaged input, 5 a model that needs what the target lacks, 70 an internal error, 130 interrupted, 141 a closed
 //! output pipe.
 
@@ -10,6 +10,7 @@ mod export;
 mod export_many;
 pub mod inspect;
 mod mappings;
+mod mutants;
 mod ops;
 mod pack;
 mod progress;
@@ -56,6 +57,7 @@ enum Command {
     ExplainError(explain::Args),
     Try(try_rules::Args),
     Verify(verify_rules::Args),
+    Mutants(mutants::Args),
 }
 
 /// Runs the command line of this process, by the rules that the program was built with.
@@ -82,6 +84,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, rules: &Rules) -> u8 {
         Command::ExplainError(args) => explain::run(&args),
         Command::Try(args) => try_rules::run(&args, rules),
         Command::Verify(args) => verify_rules::run(&args, rules),
+        Command::Mutants(args) => mutants::run(&args, rules),
     };
     report::exit_code(done)
 }

@@ -30,8 +30,10 @@ pub enum Outcome {
         /// The reason.
         reason: String,
     },
-    /// An error.
+    /// An error of the input, such as sizes that do not fit each other.
     Failed(String),
+    /// An error of the exporter itself.
+    Broken(String),
 }
 
 /// Which kernels ONNX Runtime lacks on a CPU.
@@ -134,6 +136,7 @@ fn outcome(made: Result<Built>) -> Outcome {
     match made {
         Ok(built) => Outcome::Built(built),
         Err(e) if e.kind == Kind::Unsupported => Outcome::Refused { needs: e.needs_opset, reason: e.to_string() },
+        Err(e) if e.kind == Kind::Internal => Outcome::Broken(e.to_string()),
         Err(e) => Outcome::Failed(e.to_string()),
     }
 }

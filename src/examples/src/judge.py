@@ -3,8 +3,8 @@
     judge.py RECORDS VERDICTS [MODULE ...]
 
 Reads records (JSON lines) from RECORDS and writes a verdict for each to VERDICTS:
-    {"id": 3, "failures": [{"opset": 11, "what": "..."}], "accepted": ["equal-elements"], "ran": [9, 13]}
-A record passes if its list of failures is empty. If it is `excused`, differences that differences.toml lists are accepted. The `args` of a record refer to its `inputs` by index; `models` are hexadecimal ModelProtos.
+    {"id": 3, "failures": [{"opset": 11, "what": "...", "invalid": false}], "accepted": ["equal-elements"], "ran": [9, 13]}
+A record passes if its list of failures is empty; `invalid` says that the model contradicts the schemas. If it is `excused`, differences that differences.toml lists are accepted. The `args` of a record refer to its `inputs` by index; `models` are hexadecimal ModelProtos.
 Each MODULE is imported first; these define custom operators.
 """
 import importlib
@@ -348,17 +348,23 @@ def judge(line):
         verdict["failures"].append({"opset": 0, "what": "no answer to compare with: " + first_line(error)})
         return json.dumps(verdict)
     for model in record["models"]:
+        invalid = False
         try:
             have, _ = run_model(bytes.fromhex(model["hex"]), model["opset"], inputs)
             what, entry = fault(record, inputs, want, have, random)
             if entry:
                 verdict["accepted"].append(entry)
         except Exception as error:
-            what = first_line(error)
+            what, invalid = first_line(error), is_of_form(error)
         verdict["ran"].append(model["opset"])
         if what:
-            verdict["failures"].append({"opset": model["opset"], "what": what})
+            verdict["failures"].append({"opset": model["opset"], "what": what, "invalid": invalid})
     return json.dumps(verdict)
+
+
+def is_of_form(error):
+    """Whether an error says that a model contradicts the schemas, whatever its inputs are: onnx's checker, its shape inference, or a runtime that loads it."""
+    return type(error).__module__.startswith("onnx.") or any(mark in str(error) for mark in ("InferenceError", "INVALID_GRAPH", "Type Error"))
 
 
 def compared(op, want, have, random, exactly=False, scale=1):

@@ -70,7 +70,7 @@ pub fn run(id: usize, example: &Example, checked: &Checked, rules: &Rules, passe
             Outcome::Refused { needs: Some(needs), .. } if needs > opset && needs <= MAX_OPSET => {
                 tried.refused.push(opset);
             }
-            Outcome::Refused { reason, .. } | Outcome::Failed(reason) => {
+            Outcome::Refused { reason, .. } | Outcome::Failed(reason) | Outcome::Broken(reason) => {
                 let same = reason.replace(&format!("opset {opset}"), "this opset");
                 if same != last {
                     tried.failures.push(format!("{}\n    opset {opset}: {reason}", text(example)));
@@ -101,7 +101,7 @@ fn avoided(example: &Example, checked: &Checked, rules: &Rules, passes: Passes, 
         match outcome {
             Outcome::Built(built) => models.push(built),
             Outcome::Refused { .. } => {}
-            Outcome::Failed(reason) => {
+            Outcome::Failed(reason) | Outcome::Broken(reason) => {
                 tried.failures.push(format!("{}\n    avoided at opset {opset}: {reason}", text(example)));
             }
         }

@@ -48,6 +48,9 @@ pub struct Verdict {
 pub struct Failure {
     pub opset: u32,
     pub what: String,
+    /// Whether the model contradicts the schemas, whatever its inputs are.
+    #[serde(default)]
+    pub invalid: bool,
 }
 
 /// The data for the judge.

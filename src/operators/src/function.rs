@@ -87,3 +87,11 @@ words! {
         Xor = "xor",
     }
 }
+
+impl Function {
+    /// Whether the order of its arguments does not matter.
+    pub const fn is_commutative(self) -> bool {
+        use Function::{Add, And, BitAnd, BitOr, BitXor, Equal, Max, Min, Mul, Or, Xor};
+        matches!(self, Add | And | BitAnd | BitOr | BitXor | Equal | Max | Min | Mul | Or | Xor)
+    }
+}

@@ -239,6 +239,9 @@ fn pool<'p>(program: &'p Program, mut open: Vec<&'p Expr>, examples: &[Example])
             _ => {}
         });
     }
+    // Whether a bound is one off shows beside it.
+    let beside: Vec<i64> = pool.ints.iter().flat_map(|n| [n.saturating_sub(1), n.saturating_add(1)]).collect();
+    pool.ints.extend(beside);
     pool.ints.sort_unstable();
     pool.ints.dedup();
     pool.texts.sort_unstable();

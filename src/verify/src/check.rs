@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use aten2onnx_builder::passes::Passes;
@@ -84,6 +85,13 @@ fn quietly<T>(opset: u32, run: impl FnOnce() -> T) -> Result<T, Fault> {
 }
 
 impl Exporter<'_> {
+    /// How the print of a call begins that is refused.
+    pub const REFUSED: &'static str = "refused: ";
+    /// How the print of a call begins whose sizes or numbers do not fit.
+    pub const FAILED: &'static str = "failed: ";
+    /// How the print of a call begins at which the exporter itself is wrong.
+    pub const BROKEN: &'static str = "broken: ";
+
     /// The types of the results against those of PyTorch. Also gives the branches that were reached.
     pub fn typed(self, call: &Example, wanted: &[(String, Vec<i64>)], opset: u32) -> (Made, Vec<u32>) {
         let typed = match quietly(opset, || examples::types(call, self.checked, self.rules, opset)) {
@@ -119,6 +127,23 @@ impl Exporter<'_> {
         (!casts || call.text.contains("Cast")).then_some((opset, built.bytes))
     }
 
+    /// What a call becomes at an opset, as a text that is another one for another graph: a digest of the model, or why there is none.
+    /// `without`: for a runtime that does not have the operator of the call.
+    pub fn print(self, call: &Example, opset: u32, without: bool) -> String {
+        let lacks = if without { Lacks::Operator } else { Lacks::Usual };
+        match quietly(opset, || examples::build(call, self.checked, self.rules, opset, Passes::NONE, lacks).0) {
+            Ok(Outcome::Built(built)) => {
+                let mut hasher = rustc_hash::FxHasher::default();
+                built.unversioned.hash(&mut hasher);
+                format!("{:016x}", hasher.finish())
+            }
+            Ok(Outcome::Refused { reason, .. }) => format!("{}{reason}", Self::REFUSED),
+            Ok(Outcome::Failed(what)) => format!("{}{what}", Self::FAILED),
+            Ok(Outcome::Broken(what)) => format!("{}{what}", Self::BROKEN),
+            Err(fault) => format!("{}{}", Self::BROKEN, fault.what),
+        }
+    }
+
     /// The model of a call.
     pub fn model(self, call: &Example, opset: u32) -> Result<Option<Built>, Fault> {
         // onnx's reference evaluator, which runs what ONNX Runtime has no kernels for, takes few operators with bfloat16.
@@ -126,7 +151,7 @@ impl Exporter<'_> {
         match quietly(opset, || examples::build(call, self.checked, self.rules, opset, Passes::NONE, lacks).0)? {
             Outcome::Built(built) => Ok(Some(built)),
             Outcome::Refused { .. } => Ok(None),
-            Outcome::Failed(what) => Err(Fault { kind: FaultKind::Internal, opset, what }),
+            Outcome::Failed(what) | Outcome::Broken(what) => Err(Fault { kind: FaultKind::Internal, opset, what }),
         }
     }
 }

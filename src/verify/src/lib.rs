@@ -9,6 +9,7 @@ mod check;
 mod domain;
 mod edit;
 mod moves;
+pub mod mutants;
 mod mutate;
 mod oracle;
 mod pattern;
@@ -372,10 +373,7 @@ impl<'a, 'o> Work<'a, 'o> {
     }
 
     fn record(&self, id: usize, call: &Example, models: Vec<Built>) -> Record {
-        let record = record(id, call, self.exporter.checked, models, self.exporter.native(call));
-        // Every third call has inputs whose elements do not lie side by side. Kernels for the inside of PyTorch believe that they do.
-        let strided = call.text.bytes().map(u64::from).sum::<u64>() % 3 == 0 && !relations::is_internal(self.name);
-        Record { excused: true, strided, precise: is_precise(call), ..record }
+        record_of(self.exporter, self.name, id, call, models)
     }
 
     /// Notes a fault; shrinks the first calls of each kind.
@@ -423,6 +421,14 @@ impl<'a, 'o> Work<'a, 'o> {
         self.row.arms = (own.values().filter(|reached| **reached).count(), own.len());
         self.row
     }
+}
+
+/// The data of a call of an overload or operator for the judge.
+fn record_of(exporter: Exporter<'_>, name: &str, id: usize, call: &Example, models: Vec<Built>) -> Record {
+    let record = record(id, call, exporter.checked, models, exporter.native(call));
+    // Every third call has inputs whose elements do not lie side by side. Kernels for the inside of PyTorch believe that they do.
+    let strided = call.text.bytes().map(u64::from).sum::<u64>() % 3 == 0 && !relations::is_internal(name);
+    Record { excused: true, strided, precise: is_precise(call), ..record }
 }
 
 /// Whether a lowering and its operator both compute in float64, so that they differ by rounding alone.

@@ -188,7 +188,7 @@ fn json(value: &impl Serialize) -> Result<String> {
 }
 
 /// Writes a file in one step.
-fn replace(path: &Path, text: &str) -> Result<()> {
+pub(crate) fn replace(path: &Path, text: &str) -> Result<()> {
     let at = |error: std::io::Error| Error::from(error).at(path.display().to_string());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let file = tempfile::NamedTempFile::new_in(folder).map_err(at)?;

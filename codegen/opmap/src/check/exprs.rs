@@ -405,9 +405,9 @@ impl Checker<'_> {
             self.out.push(Diagnostic::new("E0504", name.span, text).label("only arguments can be ignored"));
             return;
         };
-        if std::mem::replace(&mut param.used, true) {
-            let text = format!("`{}` is used", name.text);
-            self.out.push(Diagnostic::new("E0504", name.span, text).label("cannot be ignored"));
+        if param.ignored.replace(name.span).is_some() {
+            let text = format!("`{}` is ignored twice", name.text);
+            self.out.push(Diagnostic::new("E0504", name.span, text).label("remove this"));
         }
     }
 

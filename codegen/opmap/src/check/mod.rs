@@ -320,7 +320,11 @@ impl<'a> Checker<'a> {
         for (i, local) in self.scopes.pop().into_iter().enumerate() {
             let may_be_unused =
                 refuses || may_be_unused.get(i).copied().unwrap_or(false) || matches!(local.ty, Ty::Opaque(_));
-            if !local.used && !may_be_unused {
+            if let Some(span) = local.ignored.filter(|_| local.used) {
+                let text = format!("`{}` is used", local.name);
+                self.out.push(Diagnostic::new("E0504", span, text).label("cannot be ignored"));
+            }
+            if !local.used && local.ignored.is_none() && !may_be_unused {
                 self.out.push(
                     Diagnostic::new("E0501", local.span, format!("the argument `{}` has no effect", local.name))
                         .label("not used")

@@ -20,6 +20,8 @@ pub(crate) struct Local {
     pub span: Span,
     pub origin: Use,
     pub used: bool,
+    /// Where an `ignore` names it.
+    pub ignored: Option<Span>,
 }
 
 /// The open scopes, innermost last.
@@ -41,7 +43,7 @@ impl Scopes {
             return;
         }
         if let Some(scope) = self.0.last_mut() {
-            scope.push(Local { name: name.to_owned(), ty, span, origin, used: false });
+            scope.push(Local { name: name.to_owned(), ty, span, origin, used: false, ignored: None });
         }
     }
 

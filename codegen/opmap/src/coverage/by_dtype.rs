@@ -52,11 +52,17 @@ impl ByDtype {
 
 /// The verdicts on all rules, by overload.
 pub fn by_dtype(program: &Program, schemas: &Schemas) -> BTreeMap<String, ByDtype> {
+    by_dtype_of(program, schemas, &|_| true)
+}
+
+/// The verdicts on some rules, by overload.
+pub fn by_dtype_of(program: &Program, schemas: &Schemas, wanted: &dyn Fn(&str) -> bool) -> BTreeMap<String, ByDtype> {
     let mut coverage = Coverage::new(program, schemas);
     let opsets = coverage.opsets;
     // Nothing is noted of branches.
     coverage.arms.clear();
-    program.maps.iter().map(|map| (map.function.name.clone(), coverage.of_map(map, opsets))).collect()
+    let wanted = program.maps.iter().filter(|map| wanted(&map.function.name));
+    wanted.map(|map| (map.function.name.clone(), coverage.of_map(map, opsets))).collect()
 }
 
 impl<'a> Coverage<'a> {

@@ -54,6 +54,16 @@ impl MappingFiles {
     }
 }
 
+impl MappingFiles {
+    /// The rules of files that were checked, all of which are interpreted.
+    ///
+    /// # Errors
+    /// All diagnostics of the checker, or an `extern fn` that this program does not have.
+    pub fn of_checked(checked: Checked) -> Result<MappingFiles> {
+        without_errors(checked, &[], Run::All)
+    }
+}
+
 /// The rules of the build, interpreted. The build script has checked them, so it is a bug if there are none.
 pub fn of_build() -> Option<Arc<MappingFiles>> {
     static RULES: LazyLock<Option<Arc<MappingFiles>>> =
